@@ -1,0 +1,29 @@
+"""The one error that a user sees for bad input: what failed, where, expected against actual, what to do. The command line exits 2 on it."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(Exception):
+    """Bad input or a missing precondition, worded for the person who typed it.
+
+    `where` names the object: a file with its line (`suites/quick.yaml:12`), a directory, a middleware.
+    """
+
+    def __init__(
+        self, what: str, *, where: str | None = None, expected: str | None = None, actual: str | None = None, fix: str | None = None
+    ):
+        self.what, self.where, self.expected, self.actual, self.fix = what, where, expected, actual, fix
+        super().__init__(self.render())
+
+    def render(self) -> str:
+        """The message as plain text, a line per part; absent parts are left out."""
+        lines = [f"{self.where}: {self.what}" if self.where else self.what]
+        lines += [f"  {label}: {value}" for label, value in (("expected", self.expected), ("actual", self.actual), ("do", self.fix)) if value]
+        return "\n".join(lines)
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like `name`, or None where nothing is similar enough to suggest."""
+    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return found[0] if found else None
