@@ -1,0 +1,116 @@
+//! The control socket: lines in, lines out, and a wake-up for the worker's own threads.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::Arc;
+
+use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
+use rustix::time::Timespec;
+use serde::Serialize;
+
+use crate::clock::now_ns;
+use crate::protocol::{Event, MAX_LINE_BYTES};
+
+/// Gives events to the control thread from any other, and wakes it.
+#[derive(Clone)]
+pub struct Reporter {
+    events: Sender<Event>,
+    wake: Arc<OwnedFd>,
+}
+
+impl Reporter {
+    pub fn report(&self, event: Event) {
+        // The receiver lives as long as the process.
+        let _ = self.events.send(event);
+        let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
+    }
+}
+
+pub struct Control {
+    socket: UnixStream,
+    pending: Vec<u8>,
+    lines: VecDeque<String>,
+    events: Receiver<Event>,
+    reporter: Reporter,
+}
+
+/// Why [`Control::wait`] came back.
+pub enum Woken {
+    Line(String),
+    /// A worker thread reported something.
+    Event(Event),
+    TimedOut,
+    /// The orchestrator is gone, or sent what no orchestrator sends: exit now.
+    Closed,
+}
+
+impl Control {
+    pub fn new(fd: OwnedFd) -> std::io::Result<Control> {
+        let socket = UnixStream::from(fd);
+        let (sender, events) = channel();
+        let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        Ok(Control { socket, pending: Vec::new(), lines: VecDeque::new(), events, reporter: Reporter { events: sender, wake } })
+    }
+
+    pub fn reporter(&self) -> Reporter {
+        self.reporter.clone()
+    }
+
+    /// Sends one line; a closed socket is noticed by the next wait.
+    pub fn send(&mut self, line: &impl Serialize) {
+        let mut bytes = serde_json::to_vec(line).expect("protocol types always serialise");
+        bytes.push(b'\n');
+        let _ = self.socket.write_all(&bytes);
+    }
+
+    /// Waits for a line, an event, or `until_ns` (never, when None).
+    pub fn wait(&mut self, until_ns: Option<i64>) -> Woken {
+        loop {
+            if let Ok(event) = self.events.try_recv() {
+                return Woken::Event(event);
+            }
+            if let Some(line) = self.lines.pop_front() {
+                return Woken::Line(line);
+            }
+            let left_ns = until_ns.map(|until| until - now_ns());
+            if left_ns.is_some_and(|left| left <= 0) {
+                return Woken::TimedOut;
+            }
+            let timeout = left_ns.map(|left| Timespec { tv_sec: left / 1_000_000_000, tv_nsec: left % 1_000_000_000 });
+            let mut fds =
+                [PollFd::new(&self.socket, PollFlags::IN), PollFd::from_borrowed_fd(self.reporter.wake.as_fd(), PollFlags::IN)];
+            if poll(&mut fds, timeout.as_ref()).is_err() {
+                continue; // a signal
+            }
+            let (readable, woken) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
+            if woken {
+                let _ = rustix::io::read(&*self.reporter.wake, &mut [0_u8; 8]);
+            }
+            if readable && !self.read_lines() {
+                return Woken::Closed;
+            }
+        }
+    }
+
+    /// Takes what the socket holds; false at its end and for a line that is too long or not text.
+    fn read_lines(&mut self) -> bool {
+        let mut buffer = [0; 1 << 16];
+        let count = match self.socket.read(&mut buffer) {
+            Ok(0) => return false,
+            Ok(count) => count,
+            Err(e) => return matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock),
+        };
+        self.pending.extend_from_slice(&buffer[..count]);
+        while let Some(end) = self.pending.iter().position(|&b| b == b'\n') {
+            let line: Vec<u8> = self.pending.drain(..=end).collect();
+            match String::from_utf8(line) {
+                Ok(line) => self.lines.push_back(line),
+                Err(_) => return false,
+            }
+        }
+        self.pending.len() <= MAX_LINE_BYTES
+    }
+}

@@ -1,0 +1,268 @@
+//! What a middleware implements: open a session, make nodes, publishers and subscriptions.
+//!
+//! Delivery goes to a [`Sink`] that the middleware's own thread calls, whatever that thread is: a wait set, a listener, an executor.
+//! The harness never owns the loop, because no robot's harness does; a middleware that only polls brings its own waiting thread,
+//! one for a session and not one for a subscription (200 nodes must not need 200 threads).
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::message_type::MessageType;
+use crate::qos::Qos;
+
+/// A middleware: the only thing a worker's `main` names.
+pub trait Middleware: Sync {
+    /// Version, capabilities and embedded profiles; must work where the middleware itself cannot run.
+    fn describe(&self) -> Description;
+
+    /// Opens the process's session (a DDS participant, a Zenoh session, …) with a profile.
+    fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error>;
+}
+
+/// An open session. Dropping it closes it in order; nodes are dropped before their session.
+pub trait Session: Send {
+    fn node(&mut self, name: &str) -> Result<Box<dyn Node>, Error>;
+}
+
+/// A node as in ROS 2: a named holder of endpoints. Endpoints are dropped before their node.
+pub trait Node: Send {
+    fn publisher(&mut self, config: &EndpointConfig) -> Result<Box<dyn Publisher>, Error>;
+
+    /// Deliveries to `sink` may come from any thread and may begin before this returns.
+    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error>;
+}
+
+/// What publishers and subscriptions can tell of themselves.
+pub trait Endpoint: Send {
+    /// Peers matched now.
+    fn matched(&self) -> u32;
+
+    /// What was granted, read back from the middleware where it can be read.
+    fn granted(&self) -> Granted;
+
+    /// Drops and evidence so far.
+    fn account(&self) -> Account;
+}
+
+pub trait Publisher: Endpoint {
+    /// Publishes a copy of `payload`; returns when the middleware's publish call does.
+    fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError>;
+
+    /// Publishes without a copy: loans `bytes` from the middleware, has `fill` write them, commits.
+    fn publish_loaned(&mut self, _bytes: usize, _fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+        Err(PublishError::Unsupported)
+    }
+}
+
+/// Dropping it ends delivery: after that the sink is called no more.
+pub trait Subscription: Endpoint {}
+
+/// Where messages go. Called by the middleware's thread, from several at once if it has several.
+pub trait Sink: Send + Sync {
+    fn deliver(&self, delivery: &Delivery<'_>);
+}
+
+/// One message in the reader's hands.
+pub struct Delivery<'a> {
+    /// When the wait returned or the middleware's callback began (CLOCK_MONOTONIC, ns).
+    pub notified_ns: i64,
+    /// When the message was in hand: after take, receive, or at the start of a callback that brings the data.
+    pub taken_ns: i64,
+    pub payload: &'a [u8],
+    /// Read in place, by the middleware's own evidence; false where it has none.
+    pub zero_copy: bool,
+}
+
+/// Why a publish call did not send. The middleware's words go to the account, not here: no allocation in the hot path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PublishError {
+    /// A queue, history or pool was full and the call gave up.
+    Full,
+    /// The call timed out while blocking.
+    Timeout,
+    /// This middleware cannot publish this way (say, a loan).
+    Unsupported,
+    Failed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PublishMode {
+    /// As the profile has it.
+    Default,
+    Sync,
+    Async,
+}
+
+/// How a subscription learns of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    /// A thread blocks on the middleware's wait set, listener or receive call.
+    Block,
+    /// A thread spins.
+    Poll,
+    /// The middleware's own thread calls.
+    Callback,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Profile {
+    pub name: String,
+    /// `xml`, `json5`, `toml`, `none`.
+    pub format: String,
+    pub text: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct SessionConfig {
+    pub profile: Profile,
+    /// Settings of the arm beyond its profile; take them with [`SessionConfig::option`].
+    pub options: BTreeMap<String, Value>,
+    pub domain_id: u32,
+    pub trial_nonce: u64,
+}
+
+impl SessionConfig {
+    /// Option `key` as a `T`, or `default` where it is absent; a value of another shape is invalid.
+    pub fn option<T: serde::de::DeserializeOwned>(&self, key: &str, default: T) -> Result<T, Error> {
+        match self.options.get(key) {
+            None => Ok(default),
+            Some(value) => serde_json::from_value(value.clone())
+                .map_err(|e| Error::invalid(format!("option {key}"), format!("{value} does not fit: {e}"))),
+        }
+    }
+
+    /// Refuses options that the middleware does not know, naming those it does.
+    pub fn only_options(&self, known: &[&str]) -> Result<(), Error> {
+        match self.options.keys().find(|k| !known.contains(&k.as_str())) {
+            None => Ok(()),
+            Some(key) => Err(Error::invalid(format!("option {key}"), format!("known options: {}", known.join(", ")))),
+        }
+    }
+}
+
+/// All that creation of an endpoint needs; the schedule stays with the harness.
+#[derive(Clone, Debug)]
+pub struct EndpointConfig {
+    pub endpoint: u32,
+    pub topic: String,
+    pub message_type: MessageType,
+    pub qos: Qos,
+    pub loan: bool,
+    pub publish_mode: PublishMode,
+    pub wait: Wait,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Granted {
+    pub qos: Qos,
+    /// The mode in force, never `default` unless it cannot be known.
+    pub publish_mode: PublishMode,
+    pub wait: Wait,
+    /// What a reader of the numbers must know, in plain words.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// Drops and evidence of an endpoint. Absent counters are left out, never 0.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Account {
+    /// Messages that the reader's side dropped, where the middleware counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reader_drops: Option<u64>,
+    /// The middleware's own counters.
+    #[serde(default)]
+    pub counters: BTreeMap<String, i64>,
+    #[serde(default)]
+    pub evidence: Vec<Evidence>,
+}
+
+/// The middleware's own word on the path that messages took.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Evidence {
+    /// `shm`, `udp`, `tcp`, `unix`, `intra_process`.
+    pub path: String,
+    pub messages: u64,
+    pub note: String,
+}
+
+/// What `--describe` prints, less the protocol version.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Description {
+    pub middleware: String,
+    /// `floor` or `native`.
+    pub layer: String,
+    pub version: String,
+    /// ISO date of this version's release.
+    pub release_date: String,
+    pub build: BTreeMap<String, Value>,
+    /// Name → `yes`, `no: REASON` or `partly: REASON`; every name of [`CAPABILITIES`].
+    pub capabilities: BTreeMap<String, String>,
+    pub profiles: Vec<Profile>,
+}
+
+/// The names that every description answers (`worker-protocol.md`, last section).
+pub const CAPABILITIES: [&str; 19] = [
+    "reliable", "best_effort", "keep_last", "keep_all", "transient_local", "loan", "zero_copy", "block", "poll", "callback",
+    "publish_sync", "publish_async", "intra_process", "inter_process", "inter_host", "content_filter", "instance_key", "services", "evidence",
+];
+
+/// Builds the capability map: everything is `no: REASON` by `default_no` unless listed.
+pub fn capabilities(listed: &[(&str, &str)]) -> BTreeMap<String, String> {
+    CAPABILITIES
+        .iter()
+        .map(|name| {
+            let answer = listed.iter().find(|(n, _)| n == name).map_or("no: not implemented in this worker", |(_, a)| a);
+            (name.to_string(), answer.to_string())
+        })
+        .collect()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// Known to be impossible with this middleware.
+    Unsupported,
+    /// The request contradicts itself or names something unknown.
+    Invalid,
+    /// It was tried and went wrong.
+    Failed,
+}
+
+/// One error, worded for the person who wrote the suite.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Error {
+    pub kind: ErrorKind,
+    /// What it is about: `endpoint 3`, `option transport`.
+    pub object: String,
+    pub message: String,
+}
+
+impl Error {
+    pub fn unsupported(object: impl Into<String>, message: impl Into<String>) -> Self {
+        Error { kind: ErrorKind::Unsupported, object: object.into(), message: message.into() }
+    }
+
+    pub fn invalid(object: impl Into<String>, message: impl Into<String>) -> Self {
+        Error { kind: ErrorKind::Invalid, object: object.into(), message: message.into() }
+    }
+
+    pub fn failed(object: impl Into<String>, message: impl fmt::Display) -> Self {
+        Error { kind: ErrorKind::Failed, object: object.into(), message: message.to_string() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.object, self.message)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,300 @@
+//! The lines of the worker protocol, as types (`docs/formats/worker-protocol.md`).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::message_type::MessageType;
+use crate::middleware::{Account, Error, Granted, Profile, PublishMode, Wait};
+use crate::payload::Touch;
+use crate::qos::Qos;
+use crate::usage::{Memory, Usage};
+
+pub const PROTOCOL: u32 = 1;
+/// A longer line is a broken orchestrator, not a long message.
+pub const MAX_LINE_BYTES: usize = 1 << 20;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Hello {
+    pub protocol: u32,
+    pub worker: String,
+    pub middleware: String,
+    pub version: String,
+    pub build: String,
+    pub pid: u32,
+    pub clock: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Request {
+    pub id: u64,
+    #[serde(flatten)]
+    pub command: Command,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "cmd", rename_all = "snake_case")]
+pub enum Command {
+    Open(Open),
+    Create {
+        nodes: Vec<NodeSpec>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_ns: Option<i64>,
+    },
+    Match {
+        timeout_ns: i64,
+    },
+    Probe {},
+    Start(Start),
+    Stop {
+        endpoints: Vec<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_ns: Option<i64>,
+    },
+    Drain {
+        /// Reader → writer → last sequence number sent.
+        expect: BTreeMap<u32, BTreeMap<u32, u64>>,
+        timeout_ns: i64,
+    },
+    Destroy {
+        #[serde(default)]
+        nodes: Vec<String>,
+        #[serde(default)]
+        endpoints: Vec<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_ns: Option<i64>,
+    },
+    Collect {},
+    Exit {},
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Open {
+    /// Hexadecimal: 64 bits do not fit a JSON number.
+    pub trial_nonce: String,
+    #[serde(default)]
+    pub domain_id: u32,
+    pub profile: Profile,
+    #[serde(default)]
+    pub options: BTreeMap<String, Value>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NodeSpec {
+    pub name: String,
+    pub endpoints: Vec<EndpointSpec>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndpointKind {
+    Publisher,
+    Subscription,
+    Client,
+    Service,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EndpointSpec {
+    pub endpoint: u32,
+    pub kind: EndpointKind,
+    pub topic: String,
+    #[serde(rename = "type")]
+    pub message_type: MessageType,
+    pub qos: Qos,
+    /// Publishers only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrival: Option<Arrival>,
+    #[serde(default = "touch_all")]
+    pub touch: Touch,
+    #[serde(default)]
+    pub loan: bool,
+    #[serde(default = "publish_mode_default")]
+    pub publish_mode: PublishMode,
+    #[serde(default = "wait_block")]
+    pub wait: Wait,
+    #[serde(default)]
+    pub matches: u32,
+}
+
+fn touch_all() -> Touch {
+    Touch::All
+}
+
+fn publish_mode_default() -> PublishMode {
+    PublishMode::Default
+}
+
+fn wait_block() -> Wait {
+    Wait::Block
+}
+
+/// When messages are due.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Arrival {
+    Periodic {
+        period_ns: i64,
+        #[serde(default)]
+        phase_ns: i64,
+    },
+    Poisson {
+        rate_hz: f64,
+        seed: u64,
+    },
+    Burst {
+        period_ns: i64,
+        count: u32,
+        #[serde(default)]
+        phase_ns: i64,
+    },
+    Trace {
+        offsets_ns: Vec<i64>,
+    },
+    /// Publishes in the callback of subscription `from` of the same process.
+    Relay {
+        from: u32,
+    },
+    /// Back to back: closed loop, at most `limit` messages.
+    Saturation {
+        limit: u64,
+    },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Start {
+    pub at_ns: i64,
+    pub steady_ns: i64,
+    pub end_ns: i64,
+    pub grace_ns: i64,
+    /// Absent: every publisher that has not started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoints: Option<Vec<u32>>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    Ok(Value),
+    Error(Error),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    FirstMessage {
+        endpoint: u32,
+        writer: u32,
+        time_ns: i64,
+    },
+    Finished {
+        endpoint: u32,
+        scheduled: u64,
+        sent: u64,
+        failed: u64,
+        never_sent: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last_seq: Option<u64>,
+        time_ns: i64,
+    },
+    Log {
+        level: String,
+        message: String,
+    },
+}
+
+/// A line from the worker.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FromWorker {
+    Hello {
+        hello: Hello,
+    },
+    Reply {
+        id: u64,
+        #[serde(flatten)]
+        reply: Reply,
+    },
+    Event(Event),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Created {
+    pub endpoints: BTreeMap<u32, Granted>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Matched {
+    pub endpoints: BTreeMap<u32, MatchedEndpoint>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MatchedEndpoint {
+    pub matched: u32,
+    pub time_ns: i64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Drained {
+    pub complete: bool,
+    pub time_ns: i64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Collected {
+    pub usage: Vec<Usage>,
+    pub memory: Memory,
+    pub endpoints: BTreeMap<u32, EndpointAccount>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EndpointAccount {
+    pub matched: u32,
+    /// Publishers only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publish_failures: Option<u64>,
+    #[serde(flatten)]
+    pub account: Account,
+}
+
+/// Why a line could not be taken, with its id where it has one.
+pub struct BadLine {
+    pub id: Option<u64>,
+    pub error: Error,
+}
+
+/// Parses a command line; an unknown command is `unsupported`, anything else that does not fit is `invalid`.
+pub fn parse_request(line: &str) -> Result<Request, BadLine> {
+    let value: Value = serde_json::from_str(line)
+        .map_err(|e| BadLine { id: None, error: Error::invalid("line", format!("not JSON: {e}")) })?;
+    let id = value.get("id").and_then(Value::as_u64);
+    let Some(name) = value.get("cmd").and_then(Value::as_str).map(str::to_owned) else {
+        return Err(BadLine { id, error: Error::invalid("line", "expected a command with `id` and `cmd`") });
+    };
+    serde_json::from_value(value).map_err(|e| {
+        let message = e.to_string();
+        let error = if message.starts_with("unknown variant") && message.contains(&format!("`{name}`")) {
+            Error::unsupported(format!("cmd {name}"), format!("this worker speaks protocol {PROTOCOL}"))
+        } else {
+            Error::invalid(format!("cmd {name}"), message)
+        };
+        BadLine { id, error }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_fields_are_ignored_and_unknown_commands_unsupported() {
+        assert!(parse_request(r#"{"id":1,"cmd":"probe","later":true}"#).is_ok());
+        let bad = parse_request(r#"{"id":2,"cmd":"frobnicate"}"#).err().unwrap();
+        assert_eq!((bad.id, bad.error.kind), (Some(2), crate::middleware::ErrorKind::Unsupported));
+        let bad = parse_request(r#"{"id":3,"cmd":"match"}"#).err().unwrap();
+        assert_eq!((bad.id, bad.error.kind), (Some(3), crate::middleware::ErrorKind::Invalid));
+        assert!(bad.error.message.contains("timeout_ns"), "{}", bad.error);
+        assert!(parse_request("{").err().unwrap().id.is_none());
+    }
+}

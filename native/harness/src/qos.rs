@@ -1,0 +1,54 @@
+//! Quality of service in ROS 2's words, asked and granted.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reliability {
+    Reliable,
+    BestEffort,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    Volatile,
+    TransientLocal,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum History {
+    KeepLast,
+    KeepAll,
+}
+
+/// What an endpoint asks for; the same shape reports what it was granted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Qos {
+    pub reliability: Reliability,
+    pub durability: Durability,
+    pub history: History,
+    /// Messages kept with `keep_last`; without meaning for `keep_all`.
+    pub depth: u32,
+    /// A content filter expression; no middleware of the first set has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_filter: Option<String>,
+    /// The field that keys instances; no middleware of the first set is asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_key: Option<String>,
+}
+
+impl Default for Qos {
+    /// ROS 2's default: reliable, volatile, keep the last 10.
+    fn default() -> Self {
+        Qos {
+            reliability: Reliability::Reliable,
+            durability: Durability::Volatile,
+            history: History::KeepLast,
+            depth: 10,
+            content_filter: None,
+            instance_key: None,
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! A subscription's recorder: every delivery becomes a record, and a relay publishes from here.
+//!
+//! Called by the middleware's threads, maybe by several at once; nothing here allocates, locks or enters the kernel, except that a
+//! relay takes its publisher's lock, which is free unless two callbacks of one relay run at the same time.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use crate::clock::now_ns;
+use crate::middleware::{Delivery, Sink};
+use crate::payload::{self, Header, NoHeader, Phase, Touch, HEADER_BYTES};
+use crate::publisher::{Cause, PublisherSlot};
+use crate::records::{received_flag, Received, Section};
+
+pub struct RecordingSink {
+    section: Option<Section>,
+    nonce: u64,
+    touch: Touch,
+    writers: Vec<Writer>,
+    late: AtomicBool,
+    relays: OnceLock<Vec<Arc<PublisherSlot>>>,
+}
+
+/// What the barrier and the drain ask of a reader, per writer.
+#[derive(Default)]
+struct Writer {
+    /// 0: free.
+    endpoint: AtomicU32,
+    first_ns: AtomicI64,
+    /// Highest sequence number seen, plus one; probes apart.
+    seen: AtomicU64,
+}
+
+impl RecordingSink {
+    /// `matches` is the number of writers to expect; four times as many can be told apart (at least 64).
+    pub fn new(section: Option<Section>, nonce: u64, touch: Touch, matches: u32) -> Self {
+        let places = (matches as usize * 4).max(64).next_power_of_two();
+        RecordingSink {
+            section,
+            nonce,
+            touch,
+            writers: (0..places).map(|_| Writer::default()).collect(),
+            late: AtomicBool::new(false),
+            relays: OnceLock::new(),
+        }
+    }
+
+    /// Names the publishers that forward each message; once, before traffic.
+    pub fn relay_to(&self, publishers: Vec<Arc<PublisherSlot>>) {
+        let _ = self.relays.set(publishers);
+    }
+
+    /// Marks what arrives from now on as late.
+    pub fn set_late(&self) {
+        self.late.store(true, Ordering::Relaxed);
+    }
+
+    /// First message per writer heard so far: (writer, time_ns).
+    pub fn first_messages(&self) -> impl Iterator<Item = (u32, i64)> + '_ {
+        self.writers.iter().filter_map(|w| {
+            let (endpoint, first_ns) = (w.endpoint.load(Ordering::Relaxed), w.first_ns.load(Ordering::Acquire));
+            (endpoint != 0 && first_ns != 0).then_some((endpoint, first_ns))
+        })
+    }
+
+    /// Whether message `seq` of `writer`, or a later one, has arrived.
+    pub fn has_seen(&self, writer: u32, seq: u64) -> bool {
+        self.writers.iter().any(|w| w.endpoint.load(Ordering::Relaxed) == writer && w.seen.load(Ordering::Relaxed) > seq)
+    }
+
+    #[inline]
+    fn note(&self, header: &Header, callback_ns: i64) {
+        let mask = self.writers.len() - 1;
+        let mut place = header.writer as usize & mask;
+        for _ in 0..self.writers.len() {
+            let w = &self.writers[place];
+            let holder = w.endpoint.load(Ordering::Relaxed);
+            let ours = holder == header.writer
+                || holder == 0
+                    && match w.endpoint.compare_exchange(0, header.writer, Ordering::Relaxed, Ordering::Relaxed) {
+                        Ok(_) => true,
+                        Err(other) => other == header.writer,
+                    };
+            if ours {
+                if w.first_ns.load(Ordering::Relaxed) == 0 {
+                    let _ = w.first_ns.compare_exchange(0, callback_ns, Ordering::Release, Ordering::Relaxed);
+                }
+                if header.phase != Phase::Probe && w.seen.load(Ordering::Relaxed) <= header.seq {
+                    w.seen.fetch_max(header.seq + 1, Ordering::Relaxed);
+                }
+                return;
+            }
+            place = (place + 1) & mask;
+        }
+    }
+
+    fn foreign(&self, delivery: &Delivery<'_>, callback_ns: i64, flags: u32) {
+        if let Some(section) = &self.section {
+            section.received(&Received {
+                notified_ns: delivery.notified_ns,
+                taken_ns: delivery.taken_ns,
+                callback_ns,
+                consumed_ns: callback_ns,
+                bytes: delivery.payload.len() as u32,
+                flags: flags | received_flag::FOREIGN,
+                ..Received::default()
+            });
+        }
+    }
+}
+
+impl Sink for RecordingSink {
+    #[inline]
+    fn deliver(&self, delivery: &Delivery<'_>) {
+        let callback_ns = now_ns();
+        let header = match Header::read(delivery.payload) {
+            Ok(header) if header.nonce == self.nonce => header,
+            Err(NoHeader::Damaged) => return self.foreign(delivery, callback_ns, received_flag::CORRUPT),
+            Ok(_) | Err(NoHeader::Foreign) => return self.foreign(delivery, callback_ns, 0),
+        };
+        let whole = delivery.payload.len() == header.size as usize && header.touched as usize <= delivery.payload.len() - HEADER_BYTES;
+        let intact = whole
+            && (self.touch != Touch::All || {
+                let body = &delivery.payload[HEADER_BYTES..HEADER_BYTES + header.touched as usize];
+                payload::verify(body, header.writer, header.seq)
+            });
+        let consumed_ns = now_ns();
+        if header.phase != Phase::Probe {
+            let mut flags = if header.phase == Phase::Warmup { received_flag::WARMUP } else { 0 };
+            if !intact {
+                flags |= received_flag::CORRUPT;
+            }
+            if delivery.zero_copy {
+                flags |= received_flag::ZERO_COPY;
+            }
+            if self.late.load(Ordering::Relaxed) {
+                flags |= received_flag::LATE;
+            }
+            if let Some(section) = &self.section {
+                section.received(&Received {
+                    seq: header.seq,
+                    notified_ns: delivery.notified_ns,
+                    taken_ns: delivery.taken_ns,
+                    callback_ns,
+                    consumed_ns,
+                    intended_ns: header.intended_ns,
+                    writer: header.writer,
+                    bytes: delivery.payload.len() as u32,
+                    flags,
+                });
+            }
+        }
+        self.note(&header, callback_ns);
+        for relay in self.relays.get().into_iter().flatten() {
+            if callback_ns >= relay.stop_ns() {
+                continue;
+            }
+            if let Some(publisher) = relay.publisher.lock().expect("a relay panicked").as_mut() {
+                // A failed relay is recorded as failed by its publisher: the ledger shows it.
+                let _ = publisher.send(callback_ns, header.phase, Cause { endpoint: header.writer, seq: header.seq });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::{layout, memfd, Kind, Records};
+
+    fn message(nonce: u64, writer: u32, seq: u64, phase: Phase) -> Vec<u8> {
+        let mut payload = vec![0; 200];
+        Header { writer, nonce, seq, intended_ns: 1, cause_seq: 0, cause_endpoint: 0, size: 200, phase, touched: 136 }.write(&mut payload);
+        payload::fill(&mut payload[64..], writer, seq);
+        payload
+    }
+
+    fn deliver(sink: &RecordingSink, payload: &[u8]) {
+        sink.deliver(&Delivery { notified_ns: 2, taken_ns: 3, payload, zero_copy: false });
+    }
+
+    fn flags_of(fd: &std::os::fd::OwnedFd) -> Vec<u32> {
+        let mut bytes = vec![0; 4096 + 10 * 64];
+        rustix::io::pread(fd, &mut bytes, 0).unwrap();
+        let slots = bytes[4096..].chunks(64).map(|slot| u32::from_le_bytes(slot[60..64].try_into().unwrap()));
+        slots.take_while(|&last| last != 0).map(|last| last >> 8).collect()
+    }
+
+    #[test]
+    fn damage_foreigners_and_lateness_are_told_apart() {
+        let fd = memfd(&layout(77, &[(Kind::Received, 2, 10)])).unwrap();
+        let records = Records::map(fd.try_clone().unwrap()).unwrap();
+        let sink = RecordingSink::new(records.section(Kind::Received, 2), 77, Touch::All, 1);
+        deliver(&sink, &message(77, 1, 0, Phase::Probe)); // leaves no record
+        deliver(&sink, &message(77, 1, 0, Phase::Warmup));
+        deliver(&sink, &message(77, 1, 1, Phase::Steady));
+        let mut damaged = message(77, 1, 2, Phase::Steady);
+        damaged[150] ^= 1;
+        deliver(&sink, &damaged);
+        damaged[20] ^= 1;
+        deliver(&sink, &damaged);
+        deliver(&sink, &message(78, 1, 3, Phase::Steady));
+        deliver(&sink, b"hello");
+        deliver(&sink, &message(77, 1, 4, Phase::Steady)[..190]);
+        sink.set_late();
+        deliver(&sink, &message(77, 1, 5, Phase::Steady));
+        use received_flag::*;
+        assert_eq!(flags_of(&fd), [WARMUP, 0, CORRUPT, CORRUPT | FOREIGN, FOREIGN, FOREIGN, CORRUPT, LATE]);
+    }
+
+    #[test]
+    fn writers_are_told_apart_however_their_numbers_collide() {
+        let sink = RecordingSink::new(None, 1, Touch::Header, 2);
+        for writer in [1, 65, 129] {
+            deliver(&sink, &message(1, writer, u64::from(writer), Phase::Steady));
+        }
+        let mut heard: Vec<u32> = sink.first_messages().map(|(w, _)| w).collect();
+        heard.sort_unstable();
+        assert_eq!(heard, [1, 65, 129]);
+        assert!(sink.has_seen(65, 65) && sink.has_seen(65, 3) && !sink.has_seen(65, 66) && !sink.has_seen(2, 0));
+    }
+}

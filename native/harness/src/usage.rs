@@ -1,0 +1,175 @@
+//! What the process used: read by itself at the window's edges and after it, never inside it.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock;
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Interface {
+    pub rx_bytes: u64,
+    pub tx_bytes: u64,
+    pub rx_packets: u64,
+    pub tx_packets: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Udp {
+    pub in_datagrams: u64,
+    pub in_errors: u64,
+    pub rcvbuf_errors: u64,
+}
+
+/// Counters since the process (CPU, switches, faults) or its network namespace (interfaces, UDP) began.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Usage {
+    /// `steady_begin`, `steady_end` or `now`.
+    pub at: String,
+    pub time_ns: i64,
+    pub cpu_ns: i64,
+    pub voluntary_switches: i64,
+    pub involuntary_switches: i64,
+    pub minor_faults: i64,
+    pub major_faults: i64,
+    pub interfaces: BTreeMap<String, Interface>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp: Option<Udp>,
+}
+
+/// Reads the counters: about 30 µs, most of it `/proc/self/net`.
+pub fn snapshot(at: &str) -> Usage {
+    let (time_ns, cpu_ns) = (clock::now_ns(), clock::process_cpu_ns());
+    // SAFETY: getrusage fills a plain struct.
+    let rusage = unsafe {
+        let mut rusage = std::mem::zeroed::<libc::rusage>();
+        libc::getrusage(libc::RUSAGE_SELF, &mut rusage);
+        rusage
+    };
+    Usage {
+        at: at.into(),
+        time_ns,
+        cpu_ns,
+        voluntary_switches: rusage.ru_nvcsw,
+        involuntary_switches: rusage.ru_nivcsw,
+        minor_faults: rusage.ru_minflt,
+        major_faults: rusage.ru_majflt,
+        interfaces: fs::read_to_string("/proc/self/net/dev").map(|text| interfaces(&text)).unwrap_or_default(),
+        udp: fs::read_to_string("/proc/self/net/snmp").ok().and_then(|text| udp(&text)),
+    }
+}
+
+fn interfaces(net_dev: &str) -> BTreeMap<String, Interface> {
+    net_dev
+        .lines()
+        .filter_map(|line| {
+            let (name, fields) = line.split_once(':')?;
+            let f: Vec<u64> = fields.split_whitespace().filter_map(|w| w.parse().ok()).collect();
+            let interface = Interface { rx_bytes: *f.first()?, rx_packets: *f.get(1)?, tx_bytes: *f.get(8)?, tx_packets: *f.get(9)? };
+            Some((name.trim().to_string(), interface))
+        })
+        .collect()
+}
+
+fn udp(snmp: &str) -> Option<Udp> {
+    let mut lines = snmp.lines().filter(|l| l.starts_with("Udp:"));
+    let (names, values) = (lines.next()?, lines.next()?);
+    let value = |name: &str| {
+        let place = names.split_whitespace().position(|n| n == name)?;
+        values.split_whitespace().nth(place)?.parse().ok()
+    };
+    Some(Udp { in_datagrams: value("InDatagrams")?, in_errors: value("InErrors")?, rcvbuf_errors: value("RcvbufErrors")? })
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Segment {
+    pub name: String,
+    pub rss_bytes: u64,
+    pub pss_bytes: u64,
+}
+
+/// Memory of the process; `rss_bytes` and `pss_bytes` include neither the records file nor the shared segments, which stand apart.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Memory {
+    pub rss_bytes: u64,
+    pub pss_bytes: u64,
+    /// VmHWM: the kernel's own high-water mark, records and segments included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_rss_bytes: Option<u64>,
+    pub records_rss_bytes: u64,
+    pub threads: u64,
+    pub shared_segments: Vec<Segment>,
+}
+
+/// Reads the memory map: milliseconds for large processes, hence only after the window.
+pub fn memory() -> Memory {
+    let mut memory = smaps(&fs::read_to_string("/proc/self/smaps").unwrap_or_default());
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let field = |name: &str| -> Option<u64> {
+        let line = status.lines().find(|l| l.starts_with(name))?;
+        line.split_whitespace().nth(1)?.parse().ok()
+    };
+    memory.peak_rss_bytes = field("VmHWM:").map(|kib| kib * 1024);
+    memory.threads = field("Threads:").unwrap_or(0);
+    memory
+}
+
+fn smaps(text: &str) -> Memory {
+    let mut memory = Memory::default();
+    let mut segments: BTreeMap<String, Segment> = BTreeMap::new();
+    let mut name = String::new();
+    let mut shared = false;
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let Some(first) = words.next() else { continue };
+        if first.contains('-') && !first.ends_with(':') {
+            // A mapping's first line: range, permissions, offset, device, inode, name.
+            shared = words.next().is_some_and(|permissions| permissions.ends_with('s'));
+            name = words.skip(3).collect::<Vec<_>>().join(" ");
+            continue;
+        }
+        let bytes = words.next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024;
+        let records = name.contains("memfd:rmwbench-records");
+        match first {
+            "Rss:" if records => memory.records_rss_bytes += bytes,
+            "Rss:" if shared => segments.entry(name.clone()).or_default().rss_bytes += bytes,
+            "Rss:" => memory.rss_bytes += bytes,
+            "Pss:" if records => {}
+            "Pss:" if shared => segments.entry(name.clone()).or_default().pss_bytes += bytes,
+            "Pss:" => memory.pss_bytes += bytes,
+            _ => {}
+        }
+    }
+    memory.shared_segments = segments.into_iter().map(|(name, s)| Segment { name, ..s }).collect();
+    memory
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_reads_this_process() {
+        let usage = snapshot("now");
+        assert!(usage.cpu_ns > 0 && usage.time_ns > 0);
+        assert!(usage.interfaces.contains_key("lo"), "{:?}", usage.interfaces);
+        assert!(usage.udp.is_some());
+        let memory = memory();
+        assert!(memory.rss_bytes > 0 && memory.pss_bytes <= memory.rss_bytes && memory.threads >= 1);
+    }
+
+    #[test]
+    fn shared_segments_and_records_stand_apart() {
+        let text = "\
+55d0-55d1 r-xp 00000000 08:01 12 /usr/bin/worker\nRss:   8 kB\nPss:   4 kB\n\
+7f00-7f01 rw-s 00000000 00:01 99 /dev/shm/iox2 segment\nRss:   100 kB\nPss:   50 kB\n\
+7f02-7f03 rw-s 00000000 00:01 98 /memfd:rmwbench-records (deleted)\nRss:   64 kB\nPss:   64 kB\n\
+7f04-7f05 rw-p 00000000 00:00 0 \nRss:   2 kB\nPss:   2 kB\n";
+        let memory = smaps(text);
+        assert_eq!((memory.rss_bytes, memory.pss_bytes, memory.records_rss_bytes), (10 * 1024, 6 * 1024, 64 * 1024));
+        assert_eq!(memory.shared_segments.len(), 1);
+        assert_eq!(memory.shared_segments[0].name, "/dev/shm/iox2 segment");
+        assert_eq!(memory.shared_segments[0].rss_bytes, 100 * 1024);
+    }
+}

@@ -1,0 +1,113 @@
+//! A worker's `main`: describe, or run one trial under the orchestrator's control.
+
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::clock;
+use crate::control::{Control, Woken};
+use crate::middleware::Middleware;
+use crate::protocol::{parse_request, Command, FromWorker, Hello, Reply, PROTOCOL};
+use crate::records::Records;
+use crate::trial::Trial;
+
+const USAGE: &str = "usage: WORKER --describe | WORKER --control-fd N --records-fd M\n\
+    A worker is started by rmwbench; docs/formats/worker-protocol.md says how it is spoken to.";
+
+/// Runs the worker for `middleware`: exit code 0 after `exit`, 2 for bad arguments or a bad records file.
+pub fn main(middleware: &dyn Middleware) -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["--describe"] => {
+            let mut document = serde_json::to_value(middleware.describe()).expect("a description always serialises");
+            document["protocol"] = json!(PROTOCOL);
+            println!("{document}");
+            ExitCode::SUCCESS
+        }
+        ["--control-fd", control, "--records-fd", records] => match (inherited(control), inherited(records)) {
+            (Some(control), Some(records)) => run(middleware, control, records),
+            _ => complain(&format!("expected the numbers of two inherited descriptors, found {control} and {records}\n{USAGE}")),
+        },
+        _ => complain(USAGE),
+    }
+}
+
+fn complain(message: &str) -> ExitCode {
+    eprintln!("{message}");
+    ExitCode::from(2)
+}
+
+fn inherited(number: &str) -> Option<OwnedFd> {
+    let fd: RawFd = number.parse().ok().filter(|fd| *fd > 2)?;
+    // SAFETY: fcntl only asks whether the descriptor is open; if so it was inherited for us and nobody else owns it.
+    unsafe { (libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) == 0).then(|| OwnedFd::from_raw_fd(fd)) }
+}
+
+fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd) -> ExitCode {
+    die_whole_on_panic();
+    let records = match Records::map(records) {
+        Ok(records) => records,
+        Err(error) => return complain(&error.to_string()),
+    };
+    let mut control = match Control::new(control) {
+        Ok(control) => control,
+        Err(error) => return complain(&format!("control socket: {error}")),
+    };
+    let description = middleware.describe();
+    control.send(&FromWorker::Hello {
+        hello: Hello {
+            protocol: PROTOCOL,
+            worker: std::env::args().next().map(file_name).unwrap_or_default(),
+            middleware: description.middleware,
+            version: description.version,
+            build: description.build.get("source").and_then(|s| s.as_str()).unwrap_or_default().into(),
+            pid: std::process::id(),
+            clock: clock::CLOCK_NAME.into(),
+        },
+    });
+    let mut trial = Trial::new(middleware, records, control.reporter());
+    loop {
+        match control.wait(trial.next_wake_ns()) {
+            Woken::Closed => exit_now(),
+            Woken::TimedOut => {}
+            Woken::Event(event) => control.send(&FromWorker::Event(event)),
+            Woken::Line(line) => match parse_request(&line) {
+                Ok(request) if matches!(request.command, Command::Exit {}) => {
+                    trial.close();
+                    control.send(&FromWorker::Reply { id: request.id, reply: Reply::Ok(json!({})) });
+                    return ExitCode::SUCCESS;
+                }
+                Ok(request) => trial.accept(request),
+                Err(bad) => match bad.id {
+                    Some(id) => control.send(&FromWorker::Reply { id, reply: Reply::Error(bad.error) }),
+                    // Without an id nobody waits for the answer: it goes to the log.
+                    None => eprintln!("protocol: {}", bad.error),
+                },
+            },
+        }
+        for line in trial.advance() {
+            control.send(&line);
+        }
+    }
+}
+
+fn file_name(path: String) -> String {
+    path.rsplit('/').next().unwrap_or_default().to_string()
+}
+
+/// A panic in any thread ends the process: a worker that lost a thread would measure something else.
+fn die_whole_on_panic() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        print(panic);
+        std::process::abort();
+    }));
+}
+
+/// The orchestrator is gone: no clean-up of the middleware, which could hang; the namespace takes everything with it.
+fn exit_now() -> ! {
+    // SAFETY: ends the process without running exit handlers of the middleware's libraries.
+    unsafe { libc::_exit(0) }
+}
