@@ -1,1 +1,132 @@
+//! One suite that every middleware passes, driven as the orchestrator drives a trial: real worker processes over the protocol,
+//! their records read from the memfd, inside namespaces of their own.
+//!
+//! A middleware's crate runs it from `tests/conformance.rs` (without libtest, because namespaces are made before any thread):
+//!
+//! ```ignore
+//! fn main() -> std::process::ExitCode {
+//!     rmwbench_conformance::main(env!("CARGO_BIN_EXE_rmwbench-floor"), &rmwbench_floor::Floor, &[Arm::profile("untouched")])
+//! }
+//! ```
+//!
+//! What a middleware lacks it declares as a capability (`no: REASON`); the suite then checks that the worker *answers*
+//! `unsupported` and reports the check as declared, never as passed.
 
+mod checks;
+mod host;
+mod in_process;
+mod process;
+mod rig;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use rmwbench_harness::middleware::{Description, Middleware, Profile};
+use serde_json::Value;
+
+/// One configuration to run the whole suite with.
+#[derive(Clone, Debug)]
+pub struct Arm {
+    pub profile: String,
+    pub options: BTreeMap<String, Value>,
+    /// Capabilities that this arm lacks although the middleware has them: (name, reason).
+    pub lacks: Vec<(String, String)>,
+}
+
+impl Arm {
+    pub fn profile(name: &str) -> Arm {
+        Arm { profile: name.into(), options: BTreeMap::new(), lacks: Vec::new() }
+    }
+
+    pub fn option(mut self, key: &str, value: impl Into<Value>) -> Arm {
+        self.options.insert(key.into(), value.into());
+        self
+    }
+
+    pub fn lacks(mut self, capability: &str, reason: &str) -> Arm {
+        self.lacks.push((capability.into(), reason.into()));
+        self
+    }
+
+    fn name(&self) -> String {
+        let options: Vec<String> = self.options.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        [vec![self.profile.clone()], options].concat().join(" ")
+    }
+}
+
+/// How a check went.
+pub enum Verdict {
+    Passed,
+    /// The middleware says that it lacks this, and why; the worker answered `unsupported` where it was asked.
+    Declared(String),
+}
+
+/// What a check works with.
+pub struct Context<'a> {
+    pub worker: &'a str,
+    pub middleware: &'a dyn Middleware,
+    pub description: Description,
+    pub profile: Profile,
+    pub arm: Arm,
+}
+
+impl Context<'_> {
+    /// The reason why this arm lacks a capability, or None where it has it (wholly or partly).
+    pub fn lacks(&self, capability: &str) -> Option<String> {
+        let own = self.arm.lacks.iter().find(|(name, _)| name == capability).map(|(_, reason)| reason.clone());
+        let declared = || self.description.capabilities.get(capability).and_then(|a| a.strip_prefix("no: ")).map(str::to_string);
+        own.or_else(declared)
+    }
+}
+
+pub(crate) type Outcome = Result<Verdict, String>;
+
+/// Runs every check with every arm; arguments are substrings that select checks. Exit code 1 when one fails.
+pub fn main(worker: &str, middleware: &dyn Middleware, arms: &[Arm]) -> ExitCode {
+    let filters: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    if let Err(error) = host::isolate() {
+        eprintln!("conformance needs namespaces of its own: {error}\n  do: run as root, or allow unprivileged user namespaces");
+        return ExitCode::FAILURE;
+    }
+    let description = middleware.describe();
+    let (mut passed, mut declared, mut failed) = (0, 0, 0);
+    for arm in arms {
+        let Some(profile) = description.profiles.iter().find(|p| p.name == arm.profile).cloned() else {
+            println!("test {} {} ... FAILED\n    the worker embeds no profile of this name", description.middleware, arm.name());
+            failed += 1;
+            continue;
+        };
+        let context = Context { worker, middleware, description: description.clone(), profile, arm: arm.clone() };
+        for (name, check) in checks::ALL {
+            let title = format!("{} {}: {name}", description.middleware, arm.name());
+            if !filters.is_empty() && !filters.iter().any(|f| title.contains(f.as_str())) {
+                continue;
+            }
+            let began = Instant::now();
+            let outcome = check(&context);
+            let seconds = began.elapsed().as_secs_f64();
+            match outcome {
+                Ok(Verdict::Passed) => {
+                    println!("test {title} ... ok ({seconds:.1} s)");
+                    passed += 1;
+                }
+                Ok(Verdict::Declared(reason)) => {
+                    println!("test {title} ... declared: {reason}");
+                    declared += 1;
+                }
+                Err(message) => {
+                    println!("test {title} ... FAILED ({seconds:.1} s)\n    {}", message.replace('\n', "\n    "));
+                    failed += 1;
+                }
+            }
+        }
+    }
+    let word = if failed == 0 { "ok" } else { "FAILED" };
+    println!("\ntest result: {word}. {passed} passed; {failed} failed; 0 ignored; {declared} declared as lacking");
+    if failed == 0 && passed > 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}

@@ -54,6 +54,7 @@ pub enum Command {
     },
     Drain {
         /// Reader → writer → last sequence number sent.
+        #[serde(deserialize_with = "numbered")]
         expect: BTreeMap<u32, BTreeMap<u32, u64>>,
         timeout_ns: i64,
     },
@@ -116,6 +117,20 @@ pub struct EndpointSpec {
     pub wait: Wait,
     #[serde(default)]
     pub matches: u32,
+}
+
+/// JSON keys are strings, and serde does not turn them into numbers inside a tagged enum.
+fn numbered<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u32, BTreeMap<u32, u64>>, D::Error> {
+    use serde::de::Error as _;
+    let number = |key: &String| key.parse::<u32>().map_err(|_| D::Error::custom(format!("expected an endpoint, found {key:?}")));
+    let named = BTreeMap::<String, BTreeMap<String, u64>>::deserialize(deserializer)?;
+    named
+        .iter()
+        .map(|(reader, writers)| {
+            let writers = writers.iter().map(|(writer, seq)| Ok((number(writer)?, *seq))).collect::<Result<_, D::Error>>()?;
+            Ok((number(reader)?, writers))
+        })
+        .collect()
 }
 
 fn touch_all() -> Touch {
@@ -296,5 +311,14 @@ mod tests {
         assert_eq!((bad.id, bad.error.kind), (Some(3), crate::middleware::ErrorKind::Invalid));
         assert!(bad.error.message.contains("timeout_ns"), "{}", bad.error);
         assert!(parse_request("{").err().unwrap().id.is_none());
+    }
+
+    #[test]
+    fn endpoints_are_numbers_although_json_keys_are_text() {
+        let request = parse_request(r#"{"id":7,"cmd":"drain","expect":{"2":{"1":42}},"timeout_ns":1}"#).map_err(|b| b.error).unwrap();
+        let Command::Drain { expect, .. } = request.command else { panic!("{request:?}") };
+        assert_eq!(expect, BTreeMap::from([(2, BTreeMap::from([(1, 42)]))]));
+        let bad = parse_request(r#"{"id":7,"cmd":"drain","expect":{"two":{}},"timeout_ns":1}"#).err().unwrap();
+        assert!(bad.error.message.contains("expected an endpoint, found \"two\""), "{}", bad.error);
     }
 }

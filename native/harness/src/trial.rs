@@ -378,9 +378,6 @@ impl<'m> Trial<'m> {
 
     fn report_first_messages(&mut self) {
         for (endpoint, subscribed) in &mut self.subscriptions {
-            if subscribed.reported.len() >= subscribed.matches as usize {
-                continue;
-            }
             for (writer, time_ns) in subscribed.sink.first_messages() {
                 if subscribed.reported.insert(writer) {
                     self.outgoing.push(FromWorker::Event(Event::FirstMessage { endpoint: *endpoint, writer, time_ns }));

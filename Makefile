@@ -1,0 +1,51 @@
+# Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
+.PHONY: help demo test test-all test-rust test-python bench setup setup-run setup-test workers clean
+
+UV = $$(setup/uv)
+RUN = $(UV) run --quiet --frozen
+# Outside the clone, keyed by Cargo.lock and compiler: a fresh clone finds what the last one built.
+CARGO = cd native && CARGO_TARGET_DIR="$$(./target-dir)" cargo
+FIRST_SET = floor synthetic iceoryx2 zenoh cyclonedds fastdds
+
+help:
+	@echo "make demo      install what is missing, evaluate the middlewares on this machine (about 5 minutes), show the answer"
+	@echo "make test      all tests"
+	@echo "make bench     how fast the instrument itself is, against bare programs"
+	@echo "make workers   build the workers of the first set"
+	@echo "make clean     remove the Python environment (workers stay in the cache)"
+
+setup-run:
+	@setup/rust
+	@setup/apt run
+	@$(UV) sync --quiet --frozen
+
+setup-test: setup-run
+	@setup/apt test
+
+workers: setup-run
+	@$(RUN) rmwbench middlewares build
+
+demo: workers
+	@$(RUN) rmwbench run quick
+
+test: setup-test workers test-rust test-python
+
+# Workers one by one, so that feature unification never rebuilds one for another. One thread: real traffic, two cores.
+test-rust:
+	@$(CARGO) test --release --quiet
+	@for name in $(filter-out floor synthetic,$(FIRST_SET)); do ($(CARGO) test --release --quiet -p rmwbench-$$name) || exit 1; done
+
+test-python:
+	@$(RUN) ruff check rmwbench tests
+	@$(RUN) ruff format --check rmwbench tests
+	@$(RUN) lint-imports
+	@$(RUN) pytest -n 2 -m "not timing"
+	@$(RUN) pytest -m timing
+
+test-all: test
+
+bench: workers
+	@$(RUN) python -m bench
+
+clean:
+	rm -rf .venv .uv

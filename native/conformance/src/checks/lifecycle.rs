@@ -1,0 +1,136 @@
+//! Endpoints and processes come and go.
+
+use std::collections::BTreeSet;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::protocol::{Command, Event};
+
+use crate::rig::{node, periodic, publisher, subscription, Rig, MS};
+use crate::{Context, Outcome, Verdict};
+
+/// A volatile reader that joins late gets nothing from before it existed, and then everything.
+pub fn late_joiner(context: &Context<'_>) -> Outcome {
+    let writer = vec![node("talker", vec![publisher(1, "late", 200, periodic(500), 0)])];
+    let reader = vec![node("listener", vec![subscription(2, "late", 200, 1)])];
+    let mut rig = Rig::empty(context);
+    let talker = rig.open(&[&writer])?;
+    let listener = rig.open(&[&reader])?;
+    rig.create(talker, writer)?;
+    rig.start(2_000, 5_000)?;
+    sleep(Duration::from_millis(500));
+    let created_ns = now_ns();
+    rig.create(listener, reader)?;
+    let finished = rig.finished()?;
+    rig.drain(&finished, Duration::from_secs(2))?;
+    let received = rig.received(2)?;
+    let Some(first) = received.first() else {
+        return Err("a reader that joined 0.5 s after the start heard nothing in the remaining 1.5 s".into());
+    };
+    let sent = rig.sent(1)?;
+    let returned_ns = sent[first.seq as usize].words[4] as i64;
+    if returned_ns < created_ns {
+        let early = (created_ns - returned_ns) as f64 / MS as f64;
+        return Err(format!("message {} was published {early:.1} ms before the reader existed, yet delivered", first.seq));
+    }
+    let heard: BTreeSet<u64> = received.iter().map(|s| s.seq).collect();
+    let missing: Vec<u64> = (first.seq..sent.len() as u64).filter(|seq| !heard.contains(seq)).collect();
+    if context.lacks("reliable").is_none() && !missing.is_empty() {
+        return Err(format!("after its first message ({}) the reader missed {missing:?}", first.seq));
+    }
+    rig.ledger(1, 2)?;
+    Ok(Verdict::Passed)
+}
+
+/// One of two readers leaves in order: the other misses nothing, and the writer neither fails nor waits.
+pub fn reader_leaves(context: &Context<'_>) -> Outcome {
+    let mut rig = Rig::ready(
+        context,
+        vec![
+            vec![node("talker", vec![publisher(1, "leaving", 1000, periodic(500), 2)])],
+            vec![node("stays", vec![subscription(2, "leaving", 1000, 1)])],
+            vec![node("leaves", vec![subscription(3, "leaving", 1000, 1)])],
+        ],
+    )?;
+    rig.start(800, 5_000)?;
+    sleep(Duration::from_millis(300));
+    rig.leave(2, "leaves", 3)?;
+    let finished = rig.finished()?;
+    rig.drain(&finished, Duration::from_secs(2))?;
+    if finished[&1].failed + finished[&1].never_sent > 0 {
+        return Err(format!("the writer of a reader that left: {:?}", finished[&1]));
+    }
+    rig.expect_complete(1, 2)?;
+    let (stayed, left) = (rig.received(2)?.len(), rig.received(3)?.len());
+    if left == 0 || left >= stayed {
+        return Err(format!("the reader that left at 0.3 of 0.8 s has {left} records, the one that stayed {stayed}"));
+    }
+    Ok(Verdict::Passed)
+}
+
+/// A writer is killed: its records survive, and its reader goes on with the next writer.
+pub fn writer_dies(context: &Context<'_>) -> Outcome {
+    let first = vec![node("talker", vec![publisher(1, "mortal", 1000, periodic(500), 1)])];
+    let reader = vec![node("listener", vec![subscription(2, "mortal", 1000, 1)])];
+    let second = vec![node("talker", vec![publisher(3, "mortal", 1000, periodic(500), 1)])];
+    let mut rig = Rig::ready(context, vec![first, reader])?;
+    rig.start(10_000, 0)?;
+    sleep(Duration::from_millis(200));
+    rig.workers[0].kill()?;
+    rig.ledger(1, 2)?;
+    if rig.sent(1)?.is_empty() {
+        return Err("the killed writer left no records".into());
+    }
+    let place = rig.open(&[&second])?;
+    rig.create(place, second)?;
+    rig.workers[place].request(Command::Match { timeout_ns: 10_000 * MS }).map_err(|e| format!("the second writer: {e}"))?;
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        rig.workers[place].request(Command::Probe {})?;
+        sleep(Duration::from_millis(20));
+        rig.collect(1)?; // the reader reports a writer beyond those it expects only when it is spoken to
+        if rig.workers[1].events.iter().any(|e| matches!(e, Event::FirstMessage { writer: 3, .. })) {
+            break;
+        }
+        if Instant::now() > deadline {
+            return Err("the reader does not hear the writer that came after the killed one".into());
+        }
+    }
+    let dead = rig.workers.remove(0);
+    rig.workers[1].request(start_now())?;
+    let finished = |events: &[Event]| events.iter().any(|e| matches!(e, Event::Finished { endpoint: 3, .. }));
+    rig.workers[1].events_until("finished", Instant::now() + Duration::from_secs(10), finished)?;
+    sleep(Duration::from_millis(300));
+    let heard = rig.workers[0].slots(rmwbench_harness::records::Kind::Received, 2)?.iter().filter(|s| s.peer == 3).count();
+    drop(dead);
+    if context.lacks("reliable").is_none() && heard != 100 {
+        return Err(format!("the second writer sent 100 messages, the reader heard {heard}"));
+    }
+    Ok(Verdict::Passed)
+}
+
+fn start_now() -> Command {
+    let at_ns = now_ns() + 10 * MS;
+    Command::Start(rmwbench_harness::protocol::Start { at_ns, steady_ns: at_ns, end_ns: at_ns + 200 * MS, grace_ns: 5_000 * MS, endpoints: None })
+}
+
+/// What killed processes leave behind does not keep a fresh pair from working on the same topic.
+pub fn after_kill(context: &Context<'_>) -> Outcome {
+    let processes = |base: u32| {
+        vec![
+            vec![node("talker", vec![publisher(base, "again", 100_000, periodic(200), 1)])],
+            vec![node("listener", vec![subscription(base + 1, "again", 100_000, 1)])],
+        ]
+    };
+    let mut rig = Rig::ready(context, processes(1))?;
+    rig.start(10_000, 0)?;
+    sleep(Duration::from_millis(100));
+    for worker in &mut rig.workers {
+        worker.kill()?;
+    }
+    let mut rig = Rig::ready(context, processes(3))?;
+    rig.play(200)?;
+    rig.expect_complete(3, 4)?;
+    Ok(Verdict::Passed)
+}

@@ -1,0 +1,42 @@
+//! The checks, one function each, in the order in which a failure explains those after it.
+
+mod delivery;
+mod lifecycle;
+mod overrun;
+mod protocol;
+mod qos;
+
+use crate::in_process::small_payloads;
+use crate::{Context, Outcome, Verdict};
+
+type Check = fn(&Context<'_>) -> Outcome;
+
+pub const ALL: &[(&str, Check)] = &[
+    ("protocol manners", protocol::manners),
+    ("exits on end of file", protocol::end_of_file),
+    ("order per writer", delivery::order),
+    ("wait modes", delivery::wait_modes),
+    ("payloads of 0 to 63 bytes, below the recorder", small_payloads),
+    ("payload integrity, 64 B to 32 MiB", delivery::integrity),
+    ("two writers on one topic", delivery::two_writers),
+    ("fan-out 3", delivery::fan_out),
+    ("relay chain of 3, a process each", delivery::relay_processes),
+    ("relay chain of 3 in one process", delivery::relay_in_process),
+    ("20 nodes in one process", delivery::twenty_nodes),
+    ("loan path equals copy path", qos::loan),
+    ("QoS granted is QoS asked", qos::granted),
+    ("ledger under overrun, reliable keep last", overrun::reliable_keep_last),
+    ("ledger under overrun, reliable keep all", overrun::reliable_keep_all),
+    ("ledger under overrun, best effort keep last", overrun::best_effort_keep_last),
+    ("ledger under overrun, best effort keep all", overrun::best_effort_keep_all),
+    ("late joiner, volatile", lifecycle::late_joiner),
+    ("reader leaves", lifecycle::reader_leaves),
+    ("writer dies", lifecycle::writer_dies),
+    ("a fresh pair after SIGKILL of both", lifecycle::after_kill),
+];
+
+/// Every capability that a check needs and the arm lacks, as a reason; None when it has them all.
+fn lacking(context: &Context<'_>, capabilities: &[&str]) -> Option<Outcome> {
+    let reason = capabilities.iter().find_map(|name| Some(format!("{name}: {}", context.lacks(name)?)))?;
+    Some(Ok(Verdict::Declared(reason)))
+}

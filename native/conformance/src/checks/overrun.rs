@@ -1,0 +1,73 @@
+//! A writer that floods: whatever is lost, the ledger knows each message.
+
+use std::time::Duration;
+
+use rmwbench_harness::protocol::Arrival;
+use rmwbench_harness::qos::{History, Qos, Reliability};
+
+use crate::rig::{node, publisher, subscription, Rig};
+use crate::{Context, Outcome, Verdict};
+
+const MESSAGES: u64 = 2_000;
+const BYTES: u32 = 16_384;
+
+pub fn reliable_keep_last(context: &Context<'_>) -> Outcome {
+    flood(context, Reliability::Reliable, History::KeepLast)
+}
+
+pub fn reliable_keep_all(context: &Context<'_>) -> Outcome {
+    flood(context, Reliability::Reliable, History::KeepAll)
+}
+
+pub fn best_effort_keep_last(context: &Context<'_>) -> Outcome {
+    flood(context, Reliability::BestEffort, History::KeepLast)
+}
+
+pub fn best_effort_keep_all(context: &Context<'_>) -> Outcome {
+    flood(context, Reliability::BestEffort, History::KeepAll)
+}
+
+fn flood(context: &Context<'_>, reliability: Reliability, history: History) -> Outcome {
+    let qos = Qos { reliability, history, ..Qos::default() };
+    let mut writer = publisher(1, "flood", BYTES, Arrival::Saturation { limit: MESSAGES }, 1);
+    let mut reader = subscription(2, "flood", BYTES, 1);
+    (writer.qos, reader.qos) = (qos.clone(), qos);
+    let rig = Rig::ready(context, vec![vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]]);
+    let lacks = [
+        context.lacks(if reliability == Reliability::Reliable { "reliable" } else { "best_effort" }),
+        context.lacks(if history == History::KeepAll { "keep_all" } else { "keep_last" }),
+    ];
+    if let Some(reason) = lacks.into_iter().flatten().next() {
+        return match rig {
+            Err(error) if error.contains("Unsupported") => Ok(Verdict::Declared(reason)),
+            Err(error) => Err(format!("expected unsupported, found {error}")),
+            Ok(_) => Err(format!("declared as lacking ({reason}), yet the worker granted it")),
+        };
+    }
+    let mut rig = rig?;
+    rig.start(15_000, 0)?;
+    let finished = rig.finished()?;
+    // A best-effort flood may lose its last message, so that the drain cannot complete.
+    let patience = if reliability == Reliability::Reliable { 5_000 } else { 300 };
+    rig.drain(&finished, Duration::from_millis(patience))?;
+    let end = &finished[&1];
+    let ledger = rig.ledger(1, 2)?;
+    if end.sent + end.failed != rig.sent(1)?.len() as u64 || end.sent != ledger.accepted as u64 || end.never_sent != 0 {
+        return Err(format!("the publisher counts {end:?}, its records {} accepted", ledger.accepted));
+    }
+    if ledger.arrived == 0 {
+        return Err(format!("nothing of {} messages arrived", ledger.accepted));
+    }
+    if ledger.arrived + ledger.lost.len() != ledger.accepted {
+        // Only possible when a message arrived whose publish call failed: a ledger that cannot be trusted.
+        return Err(format!("{} accepted, {} arrived, {} lost do not add up", ledger.accepted, ledger.arrived, ledger.lost.len()));
+    }
+    if (reliability, history) == (Reliability::Reliable, History::KeepAll) {
+        rig.expect_complete(1, 2)?;
+    }
+    let drops = rig.collect(1)?.endpoints.get(&2).and_then(|e| e.account.reader_drops);
+    if drops.is_some_and(|drops| drops > ledger.lost.len() as u64) {
+        return Err(format!("the reader says that it dropped {drops:?}, the ledger lost {}", ledger.lost.len()));
+    }
+    Ok(Verdict::Passed)
+}

@@ -1,0 +1,83 @@
+//! What was granted is what was asked, and a loan carries the same bytes as a copy.
+
+use rmwbench_harness::middleware::Granted;
+use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
+
+use super::lacking;
+use crate::rig::{node, periodic, publisher, subscription, Rig};
+use crate::{Context, Outcome, Verdict};
+
+pub fn granted(context: &Context<'_>) -> Outcome {
+    let mut declared = Vec::new();
+    let mut endpoint = 0;
+    for (reliability, reliability_name) in [(Reliability::Reliable, "reliable"), (Reliability::BestEffort, "best_effort")] {
+        for (history, history_name, depth) in [(History::KeepLast, "keep_last", 1), (History::KeepLast, "keep_last", 7), (History::KeepAll, "keep_all", 10)] {
+            for (durability, durability_name) in [(Durability::Volatile, ""), (Durability::TransientLocal, "transient_local")] {
+                endpoint += 2;
+                let asked = Qos { reliability, durability, history, depth, ..Qos::default() };
+                let what = format!("{reliability_name} {history_name} {depth} {durability_name}");
+                let topic = format!("qos{endpoint}");
+                let mut writer = publisher(endpoint, &topic, 100, periodic(10), 0);
+                let mut reader = subscription(endpoint + 1, &topic, 100, 0);
+                (writer.qos, reader.qos) = (asked.clone(), asked.clone());
+                let nodes = vec![node("talker", vec![writer]), node("listener", vec![reader])];
+                let mut rig = Rig::empty(context);
+                rig.open(&[&nodes])?;
+                let reply = rig.create(0, nodes);
+                let lacks = [reliability_name, history_name, durability_name].iter().find_map(|name| context.lacks(name));
+                match (reply, lacks) {
+                    (Err(error), Some(reason)) if error.contains("Unsupported") => declared.push(format!("{what}: {reason}")),
+                    (Err(error), _) => return Err(format!("{what}: {error}")),
+                    (Ok(_), Some(reason)) => return Err(format!("{what}: declared as lacking ({reason}), yet granted")),
+                    (Ok(reply), None) => {
+                        for endpoint in [endpoint, endpoint + 1] {
+                            let granted: Granted = serde_json::from_value(reply["endpoints"][endpoint.to_string()].clone())
+                                .map_err(|e| format!("{what}: endpoint {endpoint}: {e}"))?;
+                            expect_same(&asked, &granted).map_err(|e| format!("{what}: endpoint {endpoint}: {e}"))?;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    declared.dedup();
+    Ok(if declared.is_empty() { Verdict::Passed } else { Verdict::Declared(declared.join("; ")) })
+}
+
+fn expect_same(asked: &Qos, granted: &Granted) -> Result<(), String> {
+    let same = asked.reliability == granted.qos.reliability
+        && asked.durability == granted.qos.durability
+        && asked.history == granted.qos.history
+        && (asked.history == History::KeepAll || asked.depth == granted.qos.depth);
+    if same {
+        Ok(())
+    } else {
+        Err(format!("asked {asked:?}, granted {:?}", granted.qos))
+    }
+}
+
+pub fn loan(context: &Context<'_>) -> Outcome {
+    let run = |bytes: u32| -> Result<(), String> {
+        let topic = format!("loan{bytes}");
+        let mut writer = publisher(1, &topic, bytes, periodic(100), 1);
+        writer.loan = true;
+        let reader = subscription(2, &topic, bytes, 1);
+        let mut rig = Rig::ready(context, vec![vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]])?;
+        let finished = rig.play(100)?;
+        if finished[&1].failed > 0 {
+            return Err(format!("{bytes} bytes: {:?}", finished[&1]));
+        }
+        rig.expect_complete(1, 2).map_err(|e| format!("{bytes} bytes: {e}"))
+    };
+    if let Some(declared) = lacking(context, &["loan"]) {
+        return match run(1000) {
+            Err(error) if error.contains("Unsupported") => declared,
+            Err(error) => Err(format!("expected unsupported, found {error}")),
+            Ok(()) => Err("declared as lacking, yet loans work".into()),
+        };
+    }
+    for bytes in [64, 1000, 1 << 20] {
+        run(bytes)?;
+    }
+    Ok(Verdict::Passed)
+}

@@ -1,0 +1,82 @@
+//! Below the recorder: payloads too small for its header, exchanged directly over the traits by two sessions of this process.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rmwbench_harness::message_type::MessageType;
+use rmwbench_harness::middleware::{Delivery, EndpointConfig, PublishMode, SessionConfig, Sink, Wait};
+use rmwbench_harness::qos::Qos;
+
+use crate::{Context, Outcome, Verdict};
+
+#[derive(Default)]
+struct Heard(Mutex<Vec<Vec<u8>>>);
+
+impl Sink for Heard {
+    fn deliver(&self, delivery: &Delivery<'_>) {
+        self.0.lock().unwrap().push(delivery.payload.to_vec());
+    }
+}
+
+/// Payloads of 0 to 63 bytes arrive byte for byte.
+pub fn small_payloads(context: &Context<'_>) -> Outcome {
+    let open = || {
+        let config = SessionConfig {
+            profile: context.profile.clone(),
+            options: context.arm.options.clone(),
+            domain_id: 1,
+            trial_nonce: 1,
+        };
+        context.middleware.open(&config).map_err(|e| format!("open: {e}"))
+    };
+    let (mut writing, mut reading) = (open()?, open()?);
+    let (mut talker, mut listener) =
+        (writing.node("talker").map_err(|e| e.to_string())?, reading.node("listener").map_err(|e| e.to_string())?);
+    for bytes in [0_u32, 1, 7, 8, 63] {
+        let config = EndpointConfig {
+            endpoint: bytes + 1,
+            topic: format!("small{bytes}"),
+            message_type: MessageType::bytes(bytes),
+            qos: Qos::default(),
+            loan: false,
+            publish_mode: PublishMode::Default,
+            wait: Wait::Block,
+        };
+        let heard = Arc::new(Heard::default());
+        let subscription = listener
+            .subscription(&EndpointConfig { endpoint: bytes + 101, ..config.clone() }, heard.clone())
+            .map_err(|e| format!("{bytes} bytes: {e}"))?;
+        let mut publisher = talker.publisher(&config).map_err(|e| format!("{bytes} bytes: {e}"))?;
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while publisher.matched() < 1 || subscription.matched() < 1 {
+            if Instant::now() > deadline {
+                return Err(format!("{bytes} bytes: not matched within 10 s"));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let sent: Vec<Vec<u8>> = (0..5_u8).map(|k| (0..bytes as u8).map(|i| i.wrapping_mul(7) ^ k).collect()).collect();
+        // The first message may be lost while the match is still one-sided: repeat until all five were heard.
+        loop {
+            for payload in &sent {
+                publisher.publish(payload).map_err(|e| format!("{bytes} bytes: {e:?}"))?;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+            let heard: BTreeSet<Vec<u8>> = heard.0.lock().unwrap().iter().cloned().collect();
+            let expected: BTreeSet<Vec<u8>> = sent.iter().cloned().collect();
+            if let Some(wrong) = heard.difference(&expected).next() {
+                return Err(format!("{bytes} bytes: heard {wrong:?}, which was never sent"));
+            }
+            if heard == expected {
+                break;
+            }
+            if Instant::now() > deadline {
+                return Err(format!("{bytes} bytes: heard {} of {} payloads", heard.len(), expected.len()));
+            }
+        }
+        drop(subscription);
+        drop(publisher);
+    }
+    drop((talker, listener));
+    Ok(Verdict::Passed)
+}

@@ -1,0 +1,302 @@
+//! A trial as the orchestrator runs it, reduced to what checks need: processes of nodes, barrier, schedule, drain, records.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::message_type::MessageType;
+use rmwbench_harness::middleware::{PublishMode, Wait};
+use rmwbench_harness::payload::Touch;
+use rmwbench_harness::protocol::{Arrival, Collected, Command, EndpointKind, EndpointSpec, Event, NodeSpec, Open, Start};
+use rmwbench_harness::qos::Qos;
+use rmwbench_harness::records::{received_flag, sent_flag, Kind};
+use serde_json::Value;
+
+use crate::process::{Slot, Worker, PATIENCE};
+use crate::Context;
+
+pub const MS: i64 = 1_000_000;
+/// Slots per endpoint: more than any check sends.
+const CAPACITY: u64 = 20_000;
+
+pub fn periodic(rate_hz: i64) -> Arrival {
+    Arrival::Periodic { period_ns: 1_000_000_000 / rate_hz, phase_ns: 0 }
+}
+
+/// A publisher on `topic` with ROS 2's default QoS.
+pub fn publisher(endpoint: u32, topic: &str, bytes: u32, arrival: Arrival, matches: u32) -> EndpointSpec {
+    EndpointSpec {
+        endpoint,
+        kind: EndpointKind::Publisher,
+        topic: topic.into(),
+        message_type: MessageType::bytes(bytes),
+        qos: Qos::default(),
+        arrival: Some(arrival),
+        touch: Touch::All,
+        loan: false,
+        publish_mode: PublishMode::Default,
+        wait: Wait::Block,
+        matches,
+    }
+}
+
+pub fn subscription(endpoint: u32, topic: &str, bytes: u32, matches: u32) -> EndpointSpec {
+    EndpointSpec { kind: EndpointKind::Subscription, arrival: None, ..publisher(endpoint, topic, bytes, periodic(1), matches) }
+}
+
+pub fn node(name: &str, endpoints: Vec<EndpointSpec>) -> NodeSpec {
+    NodeSpec { name: name.into(), endpoints }
+}
+
+pub struct Rig<'a> {
+    context: &'a Context<'a>,
+    nonce: u64,
+    pub workers: Vec<Worker>,
+    specs: Vec<Vec<EndpointSpec>>,
+    /// Readers that were destroyed: not asked to drain.
+    gone: BTreeSet<u32>,
+}
+
+impl<'a> Rig<'a> {
+    /// Starts a process for each list of nodes, creates them and passes the barrier.
+    pub fn ready(context: &'a Context<'a>, processes: Vec<Vec<NodeSpec>>) -> Result<Rig<'a>, String> {
+        let mut rig = Rig::empty(context);
+        for nodes in &processes {
+            rig.open(&[nodes.as_slice()])?;
+        }
+        for (place, nodes) in processes.into_iter().enumerate() {
+            rig.create(place, nodes)?;
+        }
+        rig.barrier()?;
+        Ok(rig)
+    }
+
+    pub fn empty(context: &'a Context<'a>) -> Rig<'a> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let nonce = now_ns() as u64 ^ NEXT.fetch_add(1, Ordering::Relaxed) << 48;
+        Rig { context, nonce, workers: Vec::new(), specs: Vec::new(), gone: BTreeSet::new() }
+    }
+
+    /// Starts a process whose records have room for the endpoints of all `nodes`, now or later; returns its place.
+    pub fn open(&mut self, nodes: &[&[NodeSpec]]) -> Result<usize, String> {
+        let endpoints: Vec<EndpointSpec> = nodes.iter().flat_map(|n| n.iter()).flat_map(|n| n.endpoints.clone()).collect();
+        let sections: Vec<(Kind, u32, u64)> = endpoints
+            .iter()
+            .map(|e| (if e.kind == EndpointKind::Publisher { Kind::Sent } else { Kind::Received }, e.endpoint, CAPACITY))
+            .collect();
+        let mut worker = Worker::spawn(self.context.worker, self.nonce, &sections)?;
+        worker.request(self.open_command())?;
+        self.workers.push(worker);
+        self.specs.push(endpoints);
+        Ok(self.workers.len() - 1)
+    }
+
+    fn open_command(&self) -> Command {
+        Command::Open(Open {
+            trial_nonce: format!("{:016x}", self.nonce),
+            domain_id: 0,
+            profile: self.context.profile.clone(),
+            options: self.context.arm.options.clone(),
+        })
+    }
+
+    pub fn create(&mut self, place: usize, nodes: Vec<NodeSpec>) -> Result<Value, String> {
+        self.workers[place].request(Command::Create { nodes, at_ns: None })
+    }
+
+    /// Destroys a node of one reader in order.
+    pub fn leave(&mut self, place: usize, name: &str, reader: u32) -> Result<(), String> {
+        self.gone.insert(reader);
+        self.workers[place].request(Command::Destroy { nodes: vec![name.into()], endpoints: vec![], at_ns: None }).map(|_| ())
+    }
+
+    /// Match on all sides, then probes until every reader heard each of its writers.
+    pub fn barrier(&mut self) -> Result<(), String> {
+        let ids: Vec<u64> =
+            self.workers.iter_mut().map(|w| w.post(Command::Match { timeout_ns: PATIENCE.as_nanos() as i64 / 2 })).collect::<Result<_, _>>()?;
+        for (worker, id) in self.workers.iter_mut().zip(ids) {
+            worker.expect_ok(id).map_err(|e| format!("match: {e}"))?;
+        }
+        let expected: Vec<usize> = self
+            .specs
+            .iter()
+            .map(|s| s.iter().filter(|e| e.kind == EndpointKind::Subscription).map(|e| e.matches as usize).sum())
+            .collect();
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            for worker in &mut self.workers {
+                worker.request(Command::Probe {}).map_err(|e| format!("probe: {e}"))?;
+            }
+            let round = Instant::now() + Duration::from_millis(100);
+            let mut missing = Vec::new();
+            for (place, expected) in expected.iter().enumerate() {
+                let heard = |events: &[Event]| events.iter().filter(|e| matches!(e, Event::FirstMessage { .. })).count();
+                while heard(&self.workers[place].events) < *expected && self.workers[place].pump(round)? {}
+                if heard(&self.workers[place].events) < *expected {
+                    missing.push(format!("process {place}: {:?}", self.workers[place].events));
+                }
+            }
+            if missing.is_empty() {
+                // What probes are still on their way arrive before the schedule starts.
+                std::thread::sleep(Duration::from_millis(20));
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                return Err(format!("not every reader heard its writers: {}", missing.join("; ")));
+            }
+        }
+    }
+
+    /// Starts every schedule together: no warm-up, `length_ms` of steady state. Returns the start.
+    pub fn start(&mut self, length_ms: i64, grace_ms: i64) -> Result<i64, String> {
+        let at_ns = now_ns() + 10 * MS;
+        for worker in &mut self.workers {
+            let end_ns = at_ns + length_ms * MS;
+            worker.request(Command::Start(Start { at_ns, steady_ns: at_ns, end_ns, grace_ns: grace_ms * MS, endpoints: None }))?;
+        }
+        Ok(at_ns)
+    }
+
+    /// Waits until every publisher of the living workers has finished: endpoint → event.
+    pub fn finished(&mut self) -> Result<BTreeMap<u32, Finished>, String> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut all = BTreeMap::new();
+        for (worker, specs) in self.workers.iter_mut().zip(&self.specs) {
+            let publishers: BTreeSet<u32> = specs.iter().filter(|e| e.kind == EndpointKind::Publisher).map(|e| e.endpoint).collect();
+            let done = |events: &[Event]| {
+                let ended: BTreeSet<u32> = events.iter().filter_map(|e| Finished::of(e).map(|f| f.endpoint)).collect();
+                publishers.is_subset(&ended)
+            };
+            worker.events_until("finished", deadline, done)?;
+            all.extend(worker.events.iter().filter_map(Finished::of).map(|f| (f.endpoint, f)));
+        }
+        Ok(all)
+    }
+
+    /// Drains every reader of every writer on its topic; true when complete.
+    pub fn drain(&mut self, finished: &BTreeMap<u32, Finished>, timeout: Duration) -> Result<bool, String> {
+        let publishers: Vec<(String, u32)> = self
+            .specs
+            .iter()
+            .flatten()
+            .filter(|e| e.kind == EndpointKind::Publisher)
+            .map(|e| (e.topic.clone(), e.endpoint))
+            .collect();
+        let mut posted = Vec::new();
+        for (worker, specs) in self.workers.iter_mut().zip(&self.specs) {
+            let expect: BTreeMap<u32, BTreeMap<u32, u64>> = specs
+                .iter()
+                .filter(|e| e.kind == EndpointKind::Subscription && !self.gone.contains(&e.endpoint))
+                .map(|reader| {
+                    let writers = publishers.iter().filter(|(topic, _)| *topic == reader.topic);
+                    let last = writers.filter_map(|(_, w)| Some((*w, finished.get(w)?.last_seq?))).collect();
+                    (reader.endpoint, last)
+                })
+                .collect();
+            posted.push(worker.post(Command::Drain { expect, timeout_ns: timeout.as_nanos() as i64 })?);
+        }
+        let mut complete = true;
+        for (worker, id) in self.workers.iter_mut().zip(posted) {
+            complete &= worker.expect_ok(id)?["complete"] == Value::Bool(true);
+        }
+        Ok(complete)
+    }
+
+    /// Start, finish and drain in one: what most checks do.
+    pub fn play(&mut self, length_ms: i64) -> Result<BTreeMap<u32, Finished>, String> {
+        self.start(length_ms, 5_000)?;
+        let finished = self.finished()?;
+        self.drain(&finished, Duration::from_secs(5))?;
+        Ok(finished)
+    }
+
+    pub fn collect(&mut self, place: usize) -> Result<Collected, String> {
+        serde_json::from_value(self.workers[place].request(Command::Collect {})?).map_err(|e| format!("collect: {e}"))
+    }
+
+    fn place_of(&self, endpoint: u32) -> usize {
+        self.specs.iter().position(|s| s.iter().any(|e| e.endpoint == endpoint)).expect("the check names its endpoints")
+    }
+
+    pub fn sent(&self, endpoint: u32) -> Result<Vec<Slot>, String> {
+        self.workers[self.place_of(endpoint)].slots(Kind::Sent, endpoint)
+    }
+
+    pub fn received(&self, endpoint: u32) -> Result<Vec<Slot>, String> {
+        self.workers[self.place_of(endpoint)].slots(Kind::Received, endpoint)
+    }
+
+    /// The ledger of one writer at one reader; an error for what no middleware may do under any QoS.
+    pub fn ledger(&self, writer: u32, reader: u32) -> Result<Ledger, String> {
+        let sent = self.sent(writer)?;
+        for (place, slot) in sent.iter().enumerate() {
+            if slot.seq != place as u64 {
+                return Err(format!("writer {writer}: record {place} has sequence number {}: expected a dense series", slot.seq));
+            }
+        }
+        let accepted: BTreeSet<u64> = sent.iter().filter(|s| s.flags & sent_flag::FAILED == 0).map(|s| s.seq).collect();
+        let mut arrived = BTreeSet::new();
+        let mut last = None;
+        for slot in self.received(reader)?.iter() {
+            let object = format!("reader {reader}, writer {}, message {}", slot.peer, slot.seq);
+            if slot.flags & (received_flag::CORRUPT | received_flag::FOREIGN) != 0 {
+                return Err(format!("{object}: corrupt or foreign (flags {:#x}, {} bytes)", slot.flags, slot.bytes));
+            }
+            if slot.peer != writer {
+                continue;
+            }
+            if slot.seq >= sent.len() as u64 {
+                return Err(format!("{object}: was never sent"));
+            }
+            if !arrived.insert(slot.seq) {
+                return Err(format!("{object}: arrived twice"));
+            }
+            if last.is_some_and(|last| slot.seq < last) {
+                return Err(format!("{object}: arrived after message {}", last.unwrap_or_default()));
+            }
+            last = Some(slot.seq);
+        }
+        let lost = accepted.difference(&arrived).copied().collect();
+        Ok(Ledger { accepted: accepted.len(), arrived: arrived.len(), lost })
+    }
+
+    /// An error unless every accepted message of `writer` arrived at `reader`, once and in order.
+    pub fn expect_complete(&self, writer: u32, reader: u32) -> Result<(), String> {
+        let ledger = self.ledger(writer, reader)?;
+        if ledger.accepted == 0 {
+            return Err(format!("writer {writer} sent nothing"));
+        }
+        if ledger.lost.is_empty() {
+            return Ok(());
+        }
+        let first: Vec<&u64> = ledger.lost.iter().take(10).collect();
+        Err(format!("reader {reader} lost {} of {} messages of writer {writer}, first {first:?}", ledger.lost.len(), ledger.accepted))
+    }
+}
+
+pub struct Ledger {
+    pub accepted: usize,
+    pub arrived: usize,
+    pub lost: Vec<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Finished {
+    pub endpoint: u32,
+    pub sent: u64,
+    pub failed: u64,
+    pub never_sent: u64,
+    pub last_seq: Option<u64>,
+}
+
+impl Finished {
+    fn of(event: &Event) -> Option<Finished> {
+        match *event {
+            Event::Finished { endpoint, sent, failed, never_sent, last_seq, .. } => {
+                Some(Finished { endpoint, sent, failed, never_sent, last_seq })
+            }
+            _ => None,
+        }
+    }
+}

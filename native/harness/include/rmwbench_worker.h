@@ -1,0 +1,228 @@
+/* The boundary for middlewares written in C or C++, ABI version 1.
+ *
+ * A middleware fills one table of function pointers and hands it to the harness, which owns everything else: protocol, schedule,
+ * payload, records. The table mirrors the Rust traits in `harness/src/middleware.rs` one to one. It is versioned and sized rather
+ * than a C++ class, because a shim, its library and the harness come from different compilers.
+ *
+ * Rules that hold everywhere
+ * - Text is UTF-8 and ends with a NUL. What the harness passes in is borrowed for the call. What a table function returns as text
+ *   lives as long as the process.
+ * - Every time is in nanoseconds of CLOCK_MONOTONIC; take it from rmwbench_now_ns().
+ * - Calls that concern one object never overlap; calls that concern different objects do, from any thread.
+ * - Objects are destroyed leaf first: endpoints before their node, nodes before their session. Every object that was created is
+ *   destroyed exactly once.
+ * - A function that returns a pointer returns NULL for an error and has then filled `error`. Nothing may throw or longjmp across
+ *   this boundary.
+ */
+#ifndef RMWBENCH_WORKER_H
+#define RMWBENCH_WORKER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RMWBENCH_ABI_VERSION 1u
+
+/* Opaque to the harness; the middleware defines them. */
+typedef struct rmwbench_session rmwbench_session;
+typedef struct rmwbench_node rmwbench_node;
+typedef struct rmwbench_publisher rmwbench_publisher;
+typedef struct rmwbench_subscription rmwbench_subscription;
+
+/* ---- Errors ------------------------------------------------------------------------------------------------------------- */
+
+enum {
+  RMWBENCH_ERROR_UNSUPPORTED = 0, /* known to be impossible with this middleware */
+  RMWBENCH_ERROR_INVALID = 1,     /* the request contradicts itself or names something unknown */
+  RMWBENCH_ERROR_FAILED = 2       /* it was tried and went wrong */
+};
+
+/* Filled by the function that fails. Longer texts are cut; they must still end with a NUL. */
+typedef struct rmwbench_error {
+  int32_t kind;
+  char object[128];  /* what it is about: "endpoint 3", "option transport" */
+  char message[1920]; /* worded for the person who wrote the suite */
+} rmwbench_error;
+
+/* What a publish call came to. The middleware's words go to the account: nothing is formatted in the path of a message. */
+typedef enum rmwbench_status {
+  RMWBENCH_OK = 0,
+  RMWBENCH_FULL = 1,        /* a queue, history or pool was full and the call gave up */
+  RMWBENCH_TIMEOUT = 2,     /* the call timed out while blocking */
+  RMWBENCH_UNSUPPORTED = 3, /* this middleware cannot publish this way */
+  RMWBENCH_FAILED = 4
+} rmwbench_status;
+
+/* ---- Description -------------------------------------------------------------------------------------------------------- */
+
+typedef struct rmwbench_pair {
+  const char *name;
+  const char *value;
+} rmwbench_pair;
+
+typedef struct rmwbench_profile {
+  const char *name;
+  const char *format; /* "xml", "json5", "toml", "none" */
+  const char *text;
+  const char *summary; /* one line; may be empty */
+} rmwbench_profile;
+
+typedef struct rmwbench_description {
+  const char *middleware;
+  const char *layer; /* "native", "rclcpp", ... */
+  const char *version;
+  const char *release_date;    /* ISO date of this version's release; empty when unknown */
+  const rmwbench_pair *build;  /* facts: source, compiler, ... */
+  size_t build_count;
+  const rmwbench_pair *capabilities; /* name -> "yes", "no: REASON", "partly: REASON"; what is not listed is "no" */
+  size_t capability_count;
+  const rmwbench_profile *profiles;
+  size_t profile_count;
+} rmwbench_description;
+
+/* ---- What is asked ------------------------------------------------------------------------------------------------------ */
+
+typedef struct rmwbench_session_config {
+  rmwbench_profile profile;
+  const rmwbench_pair *options; /* strings without quotes; numbers and booleans as JSON writes them; refuse unknown names */
+  size_t option_count;
+  uint32_t domain_id;
+  uint64_t trial_nonce;
+} rmwbench_session_config;
+
+enum { RMWBENCH_RELIABLE = 0, RMWBENCH_BEST_EFFORT = 1 };
+enum { RMWBENCH_VOLATILE = 0, RMWBENCH_TRANSIENT_LOCAL = 1 };
+enum { RMWBENCH_KEEP_LAST = 0, RMWBENCH_KEEP_ALL = 1 };
+enum { RMWBENCH_PUBLISH_DEFAULT = 0, RMWBENCH_PUBLISH_SYNC = 1, RMWBENCH_PUBLISH_ASYNC = 2 };
+enum {
+  RMWBENCH_WAIT_BLOCK = 0,   /* a thread blocks on the middleware's own wait primitive; one thread for all of a session */
+  RMWBENCH_WAIT_POLL = 1,    /* a thread spins; one thread for all of a session */
+  RMWBENCH_WAIT_CALLBACK = 2 /* the middleware's own thread calls */
+};
+
+typedef struct rmwbench_qos {
+  int32_t reliability;
+  int32_t durability;
+  int32_t history;
+  uint32_t depth; /* messages kept with KEEP_LAST; without meaning for KEEP_ALL */
+  const char *content_filter; /* NULL when none is asked */
+  const char *instance_key;   /* NULL when none is asked */
+} rmwbench_qos;
+
+/* An exact layout: `cdr_prefix`, then `payload_bytes` of payload, then `cdr_suffix` are a complete XCDR1 message, encapsulation
+ * included. A middleware without CDR carries the payload alone. */
+typedef struct rmwbench_message_type {
+  const char *name;     /* the suite's name: "Image1080p" */
+  const char *ros_type; /* "sensor_msgs/msg/Image" */
+  const char *dds_type; /* "sensor_msgs::msg::dds_::Image_" */
+  uint32_t payload_bytes;
+  const uint8_t *cdr_prefix;
+  size_t cdr_prefix_bytes;
+  const uint8_t *cdr_suffix;
+  size_t cdr_suffix_bytes;
+} rmwbench_message_type;
+
+typedef struct rmwbench_endpoint_config {
+  uint32_t endpoint;
+  const char *topic;     /* the ROS name without leading slash: "camera" */
+  const char *dds_topic; /* "rt/camera" */
+  rmwbench_message_type type;
+  rmwbench_qos qos;
+  int32_t loan; /* non-zero: will be published by loan and commit */
+  int32_t publish_mode;
+  int32_t wait; /* subscriptions only */
+} rmwbench_endpoint_config;
+
+/* ---- What is delivered -------------------------------------------------------------------------------------------------- */
+
+typedef struct rmwbench_delivery {
+  int64_t notified_ns; /* the wait returned, or the middleware's callback began */
+  int64_t taken_ns;    /* the message was in hand and readable */
+  const uint8_t *payload; /* the middleware's own memory where it has it; valid during the call */
+  size_t bytes;
+  int32_t zero_copy; /* non-zero: read in place, by the middleware's own evidence */
+} rmwbench_delivery;
+
+/* Where a subscription's messages go. `deliver` may be called from any thread, from several at once, and already before
+ * subscription_create returned; it returns soon unless the endpoint is a relay, which publishes from within. */
+typedef struct rmwbench_sink {
+  void *context;
+  void (*deliver)(void *context, const rmwbench_delivery *delivery);
+} rmwbench_sink;
+
+/* ---- What is told ------------------------------------------------------------------------------------------------------- */
+
+/* What was granted, read back from the middleware. Fill the fields, and call `note` for each thing that a reader of the numbers
+ * must know. `qos.content_filter` and `qos.instance_key` are ignored. */
+typedef struct rmwbench_granted {
+  rmwbench_qos qos;
+  int32_t publish_mode; /* RMWBENCH_PUBLISH_DEFAULT only when it cannot be known */
+  int32_t wait;
+  void *context;
+  void (*note)(void *context, const char *text);
+} rmwbench_granted;
+
+/* Receives an account. What the middleware does not count is not reported: absent is never zero. */
+typedef struct rmwbench_account {
+  void *context;
+  void (*reader_drops)(void *context, uint64_t messages);
+  void (*counter)(void *context, const char *name, int64_t value);
+  /* `path`: "shm", "udp", "tcp", "unix", "intra_process" */
+  void (*evidence)(void *context, const char *path, uint64_t messages, const char *note);
+} rmwbench_account;
+
+/* ---- The table ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct rmwbench_middleware {
+  uint32_t abi_version; /* RMWBENCH_ABI_VERSION */
+  uint32_t struct_bytes; /* sizeof(rmwbench_middleware) */
+
+  /* Must work where the middleware itself cannot run. The result lives as long as the process. */
+  const rmwbench_description *(*describe)(void);
+
+  /* Opens the process's session (a DDS participant, a ROS context). Options that are not known are INVALID. */
+  rmwbench_session *(*session_open)(const rmwbench_session_config *config, rmwbench_error *error);
+  void (*session_close)(rmwbench_session *session);
+
+  rmwbench_node *(*node_create)(rmwbench_session *session, const char *name, rmwbench_error *error);
+  void (*node_destroy)(rmwbench_node *node);
+
+  rmwbench_publisher *(*publisher_create)(rmwbench_node *node, const rmwbench_endpoint_config *config, rmwbench_error *error);
+  void (*publisher_destroy)(rmwbench_publisher *publisher);
+  /* Publishes a copy of `payload`; returns when the middleware's publish call does. `payload` is never NULL, also with 0 bytes. */
+  rmwbench_status (*publish)(rmwbench_publisher *publisher, const uint8_t *payload, size_t bytes);
+  /* Both NULL where there are no loans. `loan` gives memory of at least `bytes`; `commit` publishes it and takes it back,
+   * whatever it returns. */
+  rmwbench_status (*loan)(rmwbench_publisher *publisher, size_t bytes, uint8_t **memory);
+  rmwbench_status (*commit)(rmwbench_publisher *publisher, uint8_t *memory, size_t bytes);
+  /* Peers matched now; cheap enough to be asked a thousand times a second. */
+  uint32_t (*publisher_matched)(rmwbench_publisher *publisher);
+  void (*publisher_granted)(rmwbench_publisher *publisher, rmwbench_granted *granted);
+  void (*publisher_account)(rmwbench_publisher *publisher, const rmwbench_account *account);
+
+  /* `sink` is copied; its context lives until subscription_destroy returned (or until this returned NULL). */
+  rmwbench_subscription *(*subscription_create)(rmwbench_node *node, const rmwbench_endpoint_config *config,
+                                                const rmwbench_sink *sink, rmwbench_error *error);
+  /* Unregisters at once. After it returned, the sink is called no more. */
+  void (*subscription_destroy)(rmwbench_subscription *subscription);
+  uint32_t (*subscription_matched)(rmwbench_subscription *subscription);
+  void (*subscription_granted)(rmwbench_subscription *subscription, rmwbench_granted *granted);
+  void (*subscription_account)(rmwbench_subscription *subscription, const rmwbench_account *account);
+} rmwbench_middleware;
+
+/* ---- What the harness offers -------------------------------------------------------------------------------------------- */
+
+/* Now, in nanoseconds of CLOCK_MONOTONIC. Callable from any thread. */
+int64_t rmwbench_now_ns(void);
+
+/* The whole main() of a worker: `return rmwbench_worker_main(&table, argc, argv);`. The table must outlive the call. Returns the
+ * process's exit code; a table of another ABI version or size is refused with a message on stderr and code 2. */
+int rmwbench_worker_main(const rmwbench_middleware *middleware, int argc, char **argv);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
