@@ -1,1 +1,94 @@
-def main() -> None: ...
+"""`rmwbench`: collects the verbs, and turns what can go wrong into one clear message and an exit code.
+
+Exit codes: 0 yes, 1 no, 2 could not tell (bad input included), 130 interrupted. Verbs are imported by name, and
+import what they need only when they run: the help must not wait half a second for Arrow and charts.
+"""
+
+import os
+import select
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+VERBS = ("plan", "run", "show", "report", "query", "middlewares", "clean", "doctor")
+"""In the order of the help. A verb whose module is not there yet is left out."""
+
+HELP = """
+Which robot middleware, configured how, will carry your robot's traffic, on your machine, over your network?
+
+rmwbench runs the real middlewares through the same workloads in interleaved trials, records every message, and answers
+with an interval: better, worse, equivalent, or undecided. Start with `rmwbench plan quick`, then `rmwbench run quick`.
+"""
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"rmwbench {version('rmwbench')}")
+        raise typer.Exit
+
+
+def _app() -> typer.Typer:
+    app = typer.Typer(
+        name="rmwbench", help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+    )
+
+    @app.callback()
+    def _rmwbench(
+        version: Annotated[
+            bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+        ] = False,
+    ) -> None: ...
+
+    for verb in VERBS:
+        module = f"{__package__}.{verb}"
+        if find_spec(module):
+            import_module(module).register(app)
+    return app
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs a verb and exits the process."""
+    from rmwbench.errors import UserError
+
+    try:
+        _guarded(arguments)
+    except UserError as error:
+        typer.echo(f"error: {error.render()}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _guarded(arguments: list[str] | None) -> None:
+    """Runs the verb; a reader that closed the pipe early (`| head`) has what it wanted, so that is a success."""
+    code: object = 0
+    try:
+        try:
+            typer.main.get_command(_app()).main(arguments, prog_name="rmwbench")
+        except SystemExit as end:
+            code = end.code
+        sys.stdout.flush()
+    except BrokenPipeError:
+        if not _reader_gone():
+            raise
+    if _reader_gone():
+        # What is still buffered would fail again when the interpreter flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0 if code == 1 else code
+    sys.exit(code)
+
+
+def _reader_gone() -> bool:
+    """Whether stdout is a pipe without reader. A broken pipe of anything else, such as a worker's socket, is a bug
+    and stays one."""
+    try:
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), select.POLLOUT)
+        return any(event & select.POLLERR for _, event in poll.poll(0))
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,273 @@
+"""The plan of a campaign: pure arithmetic from a suite to an ordered list of trials, with nothing run and no clock
+read.
+
+Only the number of blocks follows from a budget. Steady windows stay as the suite wrote them, since a shorter one
+would change what a percentile rests on, and a longer one what is compared with an earlier campaign; and blocks are
+never cut, since a comparison needs each of its arms equally often. The order is random but hashed from the seed by
+name: block 3 is the same block whether 5 or 50 are planned, so resuming and extending a campaign change nothing that
+was already decided.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.errors import UserError
+from rmwbench.suite.cells import Cell, comparisons
+from rmwbench.suite.percentiles import QUANTILES, messages_needed, percentile_name
+from rmwbench.suite.seed import derive_seed
+from rmwbench.suite.suite import Suite
+
+DEFAULT_FIXED_COST_S = 0.3
+"""Start, match, collect and clean up: what a trial costs besides its timeline, until the machine has been seen to
+need more."""
+
+CONFIDENCE = 0.95
+
+TYPICAL_LOG_RATIO_SDS = (0.1, 0.6)
+"""Spread of block log-ratios on a quiet machine and on a small shared virtual one: what a plan can say before
+anything was measured."""
+
+FixedCost = float | Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One execution of one cell. `trial` counts from 1, `block` and `position` (within the block) from 0.
+
+    `seed` draws the schedule and is the same for every arm of a comparison within a block, so that they get the same
+    arrivals.
+    """
+
+    trial: int
+    cell: int
+    block: int
+    position: int
+    seed: int
+    estimated_s: float
+
+
+@dataclass(frozen=True)
+class Percentile:
+    """Whether a quantile may be printed: per trial and over all blocks pooled, by n·(1−q) ≥ 10."""
+
+    quantile: float
+    needed: int
+    per_trial: bool
+    pooled: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The cells that are compared with each other. `steady_messages` is None where the middleware's speed decides it
+    (saturation)."""
+
+    key: str
+    cells: tuple[Cell, ...]
+    steady_messages: int | None
+    percentiles: tuple[Percentile, ...]
+    contenders: int
+    resolvable: tuple[tuple[float, float], ...]
+
+    @property
+    def workload(self) -> str:
+        return self.cells[0].workload.name
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a campaign will do. Times are estimates from the timelines and the fixed cost; nothing here was measured."""
+
+    suite: Suite
+    seed: int
+    cells: tuple[Cell, ...]
+    comparisons: tuple[Comparison, ...]
+    blocks: int
+    budget_s: float | None
+    block_s: float
+    trials: tuple[Trial, ...]
+
+    @property
+    def estimated_s(self) -> float:
+        return self.blocks * self.block_s
+
+    @property
+    def minimum_s(self) -> float:
+        """What the suite's minimum of blocks takes: the smallest budget."""
+        return self.suite.blocks.minimum * self.block_s
+
+    def cell(self, number: int) -> Cell:
+        return self.cells[number - 1]
+
+    def document(self) -> dict[str, Any]:
+        """The plan as JSON, described in docs/formats/plan.md."""
+        return {
+            "schema": "rmwbench/plan",
+            "version": 1,
+            "suite": {"name": self.suite.suite, "title": self.suite.title, "description": self.suite.description},
+            "seed": self.seed,
+            "blocks": {
+                "count": self.blocks,
+                "planned": self.suite.blocks.planned,
+                "minimum": self.suite.blocks.minimum,
+            },
+            "budget_s": self.budget_s,
+            "block_s": round(self.block_s, 3),
+            "estimated_s": round(self.estimated_s, 3),
+            "minimum_s": round(self.minimum_s, 3),
+            "comparisons": [_comparison_document(comparison, self.blocks) for comparison in self.comparisons],
+            "cells": [cell.definition() for cell in self.cells],
+            "trials": [
+                {
+                    "trial": trial.trial,
+                    "cell": trial.cell,
+                    "block": trial.block,
+                    "position": trial.position,
+                    "seed": trial.seed,
+                    "estimated_s": round(trial.estimated_s, 3),
+                }
+                for trial in self.trials
+            ],
+        }
+
+
+def make_plan(
+    suite: Suite,
+    cells: Sequence[Cell],
+    *,
+    seed: int,
+    budget_s: float | None = None,
+    fixed_cost_s: FixedCost = DEFAULT_FIXED_COST_S,
+) -> Plan:
+    """Blocks, order and time for the cells of a suite.
+
+    `fixed_cost_s` is what a trial costs besides its timeline, one number or one per arm's name. Raises UserError
+    where the budget is below what the minimum of blocks takes.
+    """
+    costs_s = {cell.number: cell.timeline.duration_s + _fixed_cost_s(fixed_cost_s, cell.arm.name) for cell in cells}
+    block_s = math.fsum(costs_s.values())
+    blocks = (
+        suite.blocks.planned
+        if budget_s is None
+        else blocks_within(budget_s, block_s, suite.blocks.minimum, suite.suite)
+    )
+    grouped = comparisons(cells)
+    return Plan(
+        suite=suite,
+        seed=seed,
+        cells=tuple(cells),
+        comparisons=tuple(_comparison(key, group, blocks) for key, group in grouped.items()),
+        blocks=blocks,
+        budget_s=budget_s,
+        block_s=block_s,
+        trials=_trials(grouped, seed, blocks, costs_s),
+    )
+
+
+def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> int:
+    """Whole blocks that fit into the budget; UserError where that is fewer than `minimum`."""
+    # a budget typed from a printed estimate must not lose a block to the last binary digit
+    blocks = math.floor(budget_s / block_s + 1e-9)
+    if blocks < minimum:
+        needed_s = minimum * block_s
+        raise UserError(
+            f"the budget is too small for suite `{suite}`",
+            expected=f"at least {duration_text(needed_s)}: {minimum} blocks of {duration_text(block_s)}",
+            actual=duration_text(budget_s),
+            fix=f"give it --budget {math.ceil(needed_s)}s or more, or copy the suite and remove arms or workloads",
+        )
+    return blocks
+
+
+def resolvable_ratio(blocks: int, contenders: int, log_ratio_sd: float) -> float:
+    """The smallest ratio between two arms that a campaign can tell from 1: exp(t · sd / √blocks).
+
+    t is the two-sided Student quantile with blocks − 1 degrees of freedom at 95 %, divided over the contenders
+    (Bonferroni); sd is that of the logarithm of the ratio within a block. With 6 blocks and 7 contenders: 1.2 at an
+    sd of 0.1, and 2.9 at 0.6.
+    """
+    from scipy.special import stdtrit  # scipy takes half a second to import: not for `--help`
+
+    if blocks < 2:
+        return math.inf
+    t = float(stdtrit(blocks - 1, 1 - (1 - CONFIDENCE) / (2 * max(1, contenders))))
+    exponent = t * log_ratio_sd / math.sqrt(blocks)
+    return math.exp(exponent) if exponent < 700 else math.inf
+
+
+def duration_text(seconds: float) -> str:
+    """`48 s`, `4.8 min`, `1.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 5400 else f"{seconds / 3600:.3g} h"
+
+
+def _fixed_cost_s(fixed_cost_s: FixedCost, arm: str) -> float:
+    return fixed_cost_s.get(arm, DEFAULT_FIXED_COST_S) if isinstance(fixed_cost_s, Mapping) else fixed_cost_s
+
+
+def _trials(
+    grouped: Mapping[str, Sequence[Cell]], seed: int, blocks: int, costs_s: Mapping[int, float]
+) -> tuple[Trial, ...]:
+    """Block after block: its comparisons in random order, and within each its arms in random order, back to back.
+
+    Sorting by a keyed hash is a uniform random permutation, and one that Python versions cannot change.
+    """
+    trials: list[Trial] = []
+    for block in range(blocks):
+        position = 0
+        for key in sorted(grouped, key=lambda key: derive_seed(seed, "comparison order", block, key)):
+            schedule_seed = derive_seed(seed, "schedule", block, key)
+            for cell in sorted(
+                grouped[key], key=lambda cell: derive_seed(seed, "arm order", block, key, cell.arm.name)
+            ):
+                trials.append(Trial(len(trials) + 1, cell.number, block, position, schedule_seed, costs_s[cell.number]))
+                position += 1
+    return tuple(trials)
+
+
+def _comparison(key: str, group: Sequence[Cell], blocks: int) -> Comparison:
+    first = group[0]
+    contenders = sum(not cell.arm.is_floor for cell in group)
+    messages = None if first.saturating else first.steady_messages
+    percentiles = tuple(
+        Percentile(
+            quantile=quantile,
+            needed=messages_needed(quantile),
+            per_trial=messages is not None and messages >= messages_needed(quantile),
+            pooled=messages is not None and messages * blocks >= messages_needed(quantile),
+        )
+        for quantile in QUANTILES
+    )
+    resolvable = tuple((sd, resolvable_ratio(blocks, contenders, sd)) for sd in TYPICAL_LOG_RATIO_SDS)
+    return Comparison(key, tuple(group), messages, percentiles, contenders, resolvable)
+
+
+def _comparison_document(comparison: Comparison, blocks: int) -> dict[str, Any]:
+    workload, messages = comparison.cells[0].workload, comparison.steady_messages
+    return {
+        "comparison": comparison.key,
+        "workload": workload.name,
+        "title": workload.display_title,
+        "description": workload.description,
+        "factors": dict(comparison.cells[0].factors),
+        "primary_metric": workload.primary_metric,
+        "cells": [cell.number for cell in comparison.cells],
+        "contenders": comparison.contenders,
+        "steady_messages": {"per_trial": messages, "pooled": None if messages is None else messages * blocks},
+        "percentiles": [
+            {
+                "percentile": percentile_name(p.quantile),
+                "quantile": p.quantile,
+                "needed": p.needed,
+                "per_trial": None if messages is None else p.per_trial,
+                "pooled": None if messages is None else p.pooled,
+            }
+            for p in comparison.percentiles
+        ],
+        "resolution": [
+            {"log_ratio_sd": sd, "resolvable_ratio": round(ratio, 3) if math.isfinite(ratio) else None}
+            for sd, ratio in comparison.resolvable
+        ],
+    }

@@ -1,0 +1,163 @@
+"""`rmwbench plan SUITE`: what a campaign would run, how long it takes and what it could tell, without running
+anything."""
+
+import math
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rmwbench.errors import UserError
+
+if TYPE_CHECKING:
+    from rmwbench.campaign.plan import Comparison, Plan
+
+UNIT_S = {"s": 1, "m": 60, "min": 60, "h": 3600}
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="plan", help="Show cells, trials, time and resolution of a suite, without running it.")(plan)
+
+
+def plan(
+    suite: Annotated[
+        str,
+        typer.Argument(metavar="SUITE", help="A shipped suite such as `quick`, or the path of a suite file (.yaml)."),
+    ],
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Fit whole blocks into this time, such as 90s, 5m or 1h30m; never fewer than the suite needs.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the order of trials and their schedules.")] = 0,
+    order: Annotated[bool, typer.Option("--order", help="List every trial in its order.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the plan document (docs/formats/plan.md).")] = False,
+) -> None:
+    import json
+
+    from rmwbench.campaign.plan import make_plan
+    from rmwbench.suite.cells import cells
+    from rmwbench.suite.load import load
+
+    loaded = load(suite)
+    made = make_plan(loaded, cells(loaded), seed=seed, budget_s=None if budget is None else parse_duration_s(budget))
+    if as_json:
+        typer.echo(json.dumps(made.document(), ensure_ascii=False))
+    else:
+        _print(made, order)
+
+
+def parse_duration_s(text: str) -> float:
+    """Seconds of `90s`, `5m`, `1.5h` or `1h30m`; UserError for anything else, a bare number included (it names no
+    unit)."""
+    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(min|[smh])", text)
+    if not parts or re.sub(r"(\d+(?:\.\d+)?)\s*(min|[smh])|\s", "", text):
+        bare = re.fullmatch(r"\s*\d+(\.\d+)?\s*", text)
+        raise UserError(
+            f"`{text}` is no time",
+            where="--budget",
+            expected="a number with its unit: 90s, 5m, 1h30m",
+            actual=text,
+            fix=f"did you mean `{text.strip()}m`?" if bare else None,
+        )
+    seconds = math.fsum(float(number) * UNIT_S[unit] for number, unit in parts)
+    if not seconds > 0:
+        raise UserError("a budget of no time runs nothing", where="--budget", expected="more than 0 s", actual=text)
+    return seconds
+
+
+def _print(made: "Plan", order: bool) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    from rmwbench.campaign.plan import duration_text
+
+    console = Console(highlight=False, soft_wrap=True)
+    suite = made.suite
+    console.print(f"[bold]{escape(suite.suite)}[/bold]: {escape(suite.title)}")
+    arms = len({cell.arm.name for cell in made.cells})
+    console.print(
+        f"{_count(arms, 'arm')}, {_count(len(made.comparisons), 'comparison')}, {_count(len(made.cells), 'cell')}; "
+        f"{_count(made.blocks, 'block')} of {duration_text(made.block_s)} = {_count(len(made.trials), 'trial')}, "
+        f"about [bold]{duration_text(made.estimated_s)}[/bold]"
+    )
+    console.print(
+        f"At least {_count(suite.blocks.minimum, 'block')}, {duration_text(made.minimum_s)}, for a verdict. "
+        f"Seed {made.seed}.\n"
+    )
+    console.print(_workload_table(made), soft_wrap=False)
+    console.print(
+        "\nOnly percentiles with at least ten messages beyond them are printed. \\[p90] stands on all blocks together."
+    )
+    _print_resolution(console, made)
+    console.print("\n[bold]Arms[/bold]")
+    for arm in {cell.arm.name: cell.arm for cell in made.cells}.values():
+        how = [f"{arm.middleware}, profile {arm.profile.name}, wait {arm.wait}"]
+        how += [f"publish {arm.publish_mode}"] * (arm.publish_mode != "default") + ["loan"] * arm.loan
+        how += [f"{name}={value}" for name, value in arm.options.items()] + ["the floor"] * arm.is_floor
+        console.print(f"  {escape(arm.name)}: {escape(', '.join(how))}")
+    if order:
+        console.print("\n[bold]Order[/bold]")
+        for trial in made.trials:
+            cell = made.cell(trial.cell)
+            console.print(
+                f"  trial {trial.trial:>4}  block {trial.block}  {escape(cell.comparison)}  {escape(cell.arm.name)}"
+            )
+
+
+def _workload_table(made: "Plan"):
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading, justify in (
+        ("compared in", "left"),
+        ("what", "left"),
+        ("steady", "right"),
+        ("messages", "right"),
+        ("percentiles", "left"),
+    ):
+        table.add_column(heading, justify=justify, overflow="fold")
+    for comparison in made.comparisons:
+        cell = comparison.cells[0]
+        messages = "as fast as it goes" if comparison.steady_messages is None else str(comparison.steady_messages)
+        steady = f"{cell.timeline.steady_s:g} s"
+        table.add_row(
+            escape(comparison.key),
+            escape(cell.workload.display_title),
+            steady,
+            messages,
+            escape(_percentiles(comparison)),
+        )
+    return table
+
+
+def _percentiles(comparison: "Comparison") -> str:
+    from rmwbench.suite.percentiles import percentile_name
+
+    if comparison.steady_messages is None:
+        return "as far as it goes"
+    allowed = [p for p in comparison.percentiles if p.pooled]
+    return (
+        " ".join(percentile_name(p.quantile) if p.per_trial else f"[{percentile_name(p.quantile)}]" for p in allowed)
+        or "none"
+    )
+
+
+def _print_resolution(console, made: "Plan") -> None:
+    """One sentence per number of contenders; mostly one."""
+    for contenders in sorted({comparison.contenders for comparison in made.comparisons}):
+        if not contenders:
+            continue
+        among = next(comparison for comparison in made.comparisons if comparison.contenders == contenders)
+        ratios = " and ".join(f"{ratio:.3g}× at a log-ratio sd of {sd:g}" for sd, ratio in among.resolvable)
+        console.print(
+            f"With {_count(made.blocks, 'block')} and {_count(contenders, 'contender')} it can resolve about {ratios}."
+        )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,172 @@
+"""When a publisher sends: open loop by default, so that a slow middleware cannot slow the question down.
+
+Each kind knows its protocol form and how many messages are due in a span, because the record capacity, the
+percentiles that a trial allows and the plan's arithmetic all follow from that count.
+"""
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from rmwbench.suite.fault import Fault, Strict
+
+MAX_RATE_HZ = 2_000_000
+MIN_PERIOD_NS = 500
+"""About ten clock reads of 25 ns with their stamps: below this the schedule measures itself."""
+
+MAX_TRACE_MESSAGES = 50_000
+"""A trace travels in one protocol line of at most 1 MiB."""
+
+
+def _holdable(rate_hz: float) -> float:
+    if not math.isfinite(rate_hz) or rate_hz <= 0:
+        raise Fault("a rate is a positive number", expected="more than 0 Hz", actual=rate_hz)
+    if rate_hz > MAX_RATE_HZ:
+        raise Fault(
+            f"the clock cannot hold {rate_hz:g} Hz",
+            expected=f"at most {MAX_RATE_HZ} Hz, a period of {MIN_PERIOD_NS} ns",
+            actual=f"{rate_hz:g} Hz, a period of {1e9 / rate_hz:.3g} ns",
+            fix="to send as fast as possible use `arrival: {kind: saturation, limit: N}`",
+        )
+    if rate_hz < 1e-3:
+        raise Fault(
+            "a message every quarter of an hour or less is no workload",
+            expected="at least 0.001 Hz",
+            actual=f"{rate_hz:g} Hz",
+        )
+    return rate_hz
+
+
+RateHz = Annotated[float, AfterValidator(_holdable)]
+
+
+def _due_before(end_ns: int, period_ns: int, phase_ns: int) -> int:
+    """How many of the times `phase + k · period` lie in [0, end)."""
+    return max(0, -((phase_ns - end_ns) // period_ns))
+
+
+class Periodic(Strict):
+    """Message k is due at `phase_ns + k / rate_hz`."""
+
+    kind: Literal["periodic"]
+    rate_hz: RateHz
+    phase_ns: int = Field(default=0, ge=0)
+
+    @property
+    def period_ns(self) -> int:
+        return round(1e9 / self.rate_hz)
+
+    def count(self, begin_ns: int, end_ns: int) -> int:
+        return _due_before(end_ns, self.period_ns, self.phase_ns) - _due_before(begin_ns, self.period_ns, self.phase_ns)
+
+    def wire(self, seed: int) -> dict[str, Any]:
+        return {"kind": self.kind, "period_ns": self.period_ns, "phase_ns": self.phase_ns}
+
+
+class Poisson(Strict):
+    """Independent arrivals; the seed is the trial's, so that arms of one block get the same times."""
+
+    kind: Literal["poisson"]
+    rate_hz: RateHz
+
+    def count(self, begin_ns: int, end_ns: int) -> int:
+        """The expected number, rounded down."""
+        return math.floor(self.rate_hz * (end_ns - begin_ns) / 1e9)
+
+    def wire(self, seed: int) -> dict[str, Any]:
+        return {"kind": self.kind, "rate_hz": self.rate_hz, "seed": seed}
+
+
+class Burst(Strict):
+    """`count` messages back to back, `rate_hz` times per second."""
+
+    kind: Literal["burst"]
+    rate_hz: RateHz
+    messages: int = Field(alias="count", ge=1)
+    phase_ns: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _mean_rate_holdable(self) -> "Burst":
+        mean_rate_hz = self.rate_hz * self.messages
+        if mean_rate_hz > MAX_RATE_HZ:
+            raise Fault(
+                f"the clock cannot hold {mean_rate_hz:g} messages per second",
+                expected=f"rate_hz × count of at most {MAX_RATE_HZ}",
+                actual=f"{self.rate_hz:g} Hz × {self.messages}",
+                at=("count",),
+            )
+        return self
+
+    @property
+    def period_ns(self) -> int:
+        return round(1e9 / self.rate_hz)
+
+    def count(self, begin_ns: int, end_ns: int) -> int:
+        bursts = _due_before(end_ns, self.period_ns, self.phase_ns) - _due_before(
+            begin_ns, self.period_ns, self.phase_ns
+        )
+        return bursts * self.messages
+
+    def wire(self, seed: int) -> dict[str, Any]:
+        return {"kind": self.kind, "period_ns": self.period_ns, "count": self.messages, "phase_ns": self.phase_ns}
+
+
+class Trace(Strict):
+    """Recorded times, counted from the start of the warm-up; it is not repeated."""
+
+    kind: Literal["trace"]
+    offsets_ns: Annotated[tuple[int, ...], Field(strict=False)]
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "Trace":
+        if not self.offsets_ns:
+            raise Fault(
+                "a trace without times sends nothing",
+                expected="at least one offset",
+                actual="an empty list",
+                at=("offsets_ns",),
+            )
+        if len(self.offsets_ns) > MAX_TRACE_MESSAGES:
+            raise Fault(
+                "the trace is too long for one protocol line",
+                expected=f"at most {MAX_TRACE_MESSAGES} offsets",
+                actual=len(self.offsets_ns),
+                at=("offsets_ns",),
+            )
+        for index, (before, after) in enumerate(zip((0, *self.offsets_ns), self.offsets_ns, strict=False)):
+            if after < before:
+                raise Fault(
+                    "a trace runs forward", expected=f"at least {before}", actual=after, at=("offsets_ns", index)
+                )
+        return self
+
+    def count(self, begin_ns: int, end_ns: int) -> int:
+        return sum(begin_ns <= offset_ns < end_ns for offset_ns in self.offsets_ns)
+
+    def wire(self, seed: int) -> dict[str, Any]:
+        return {"kind": self.kind, "offsets_ns": list(self.offsets_ns)}
+
+
+class Saturation(Strict):
+    """Back to back, `limit` messages at most: a throughput mode, whose latencies are queueing, not response times."""
+
+    kind: Literal["saturation"]
+    limit: int = Field(ge=1, le=100_000_000)
+
+    def count(self, begin_ns: int, end_ns: int) -> int:
+        """An upper bound: how many of them fall into a span is the middleware's answer, not the plan's."""
+        return self.limit
+
+    def wire(self, seed: int) -> dict[str, Any]:
+        return {"kind": self.kind, "limit": self.limit}
+
+
+class Relay(Strict):
+    """Publish what the node's subscription on topic `from` received, in its callback; its count is that topic's."""
+
+    kind: Literal["relay"]
+    source: str = Field(alias="from")
+
+
+Arrival = Annotated[Periodic | Poisson | Burst | Trace | Saturation | Relay, Field(discriminator="kind")]

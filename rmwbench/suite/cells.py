@@ -1,0 +1,245 @@
+"""Factors × workloads × arms → cells: all that is needed to run one combination, and to store it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from rmwbench.suite.arm import Arm
+from rmwbench.suite.endpoints import Endpoint, endpoints
+from rmwbench.suite.factors import Level, Levels, combinations, with_arm_level, with_workload_level
+from rmwbench.suite.fault import Fault
+from rmwbench.suite.percentiles import messages_needed, quantile_of
+from rmwbench.suite.suite import Suite
+from rmwbench.suite.timeline import Timeline
+from rmwbench.suite.workload import Workload
+
+SENT, RECEIVED = 1, 2
+SLOT_BYTES = 64
+
+T = TypeVar("T", Workload, Arm)
+
+
+@dataclass(frozen=True)
+class Process:
+    """One worker: its name, its host, and the nodes that live in it."""
+
+    name: str
+    host: str
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination of levels for one arm. `number` counts from 1 in the order of the file."""
+
+    number: int
+    suite: str
+    workload: Workload
+    arm: Arm
+    factors: Levels
+    timeline: Timeline
+    endpoints: tuple[Endpoint, ...]
+
+    @cached_property
+    def comparison(self) -> str:
+        """Cells with the same key are compared: the same workload at the same levels, whatever the arm."""
+        levels = ", ".join(f"{name}={_text(level)}" for name, level in self.factors.items())
+        return f"{self.workload.name} [{levels}]" if levels else self.workload.name
+
+    @cached_property
+    def processes(self) -> tuple[Process, ...]:
+        """The workers of a trial, in the order of the nodes."""
+        grouped: dict[str, list[str]] = {}
+        hosts: dict[str, str] = {}
+        for node in self.workload.graph:
+            grouped.setdefault(node.process_name, []).append(node.name)
+            hosts[node.process_name] = node.host
+        return tuple(Process(name, hosts[name], tuple(nodes)) for name, nodes in grouped.items())
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(process.host for process in self.processes))
+
+    @cached_property
+    def pairs(self) -> dict[int, tuple[int, ...]]:
+        """Reader → its writers: the second half of the barrier waits for each pair's first message."""
+        return {endpoint.endpoint: endpoint.peers for endpoint in self.endpoints if endpoint.kind == "subscription"}
+
+    @property
+    def steady_messages(self) -> int:
+        """The fewest messages that a reader should see in the steady state of one trial: what its percentiles rest
+        on."""
+        return min((e.steady_messages for e in self.endpoints if e.kind == "subscription"), default=0)
+
+    @property
+    def saturating(self) -> bool:
+        """Whether the number of messages is the middleware's answer, so that `steady_messages` is only an upper
+        bound."""
+        return any(endpoint.saturating for endpoint in self.endpoints)
+
+    def sections(self, process: str) -> list[tuple[int, int, int]]:
+        """(kind, endpoint, capacity in slots) for the process's record file: kind 1 SENT for publishers, 2 RECEIVED
+        for subscriptions."""
+        self._check_process(process)
+        return [
+            (SENT if endpoint.kind == "publisher" else RECEIVED, endpoint.endpoint, endpoint.capacity)
+            for endpoint in self.endpoints
+            if endpoint.process == process
+        ]
+
+    @property
+    def record_bytes(self) -> int:
+        """Memory that the record files of a trial take."""
+        return SLOT_BYTES * sum(endpoint.capacity for endpoint in self.endpoints)
+
+    def create_command(self, process: str, schedule_seed: int = 0) -> list[dict[str, Any]]:
+        """The `nodes` of the protocol's `create` for one process. `schedule_seed` is the trial's, shared by the arms
+        of a block."""
+        self._check_process(process)
+        nodes = next(found.nodes for found in self.processes if found.name == process)
+        return [
+            {"name": node, "endpoints": [e.wire(self.arm, schedule_seed) for e in self.endpoints if e.node == node]}
+            for node in nodes
+        ]
+
+    def definition(self) -> dict[str, Any]:
+        """The whole cell as JSON: what the bundle stores and the `create` commands are made of."""
+        return {
+            "cell": self.number,
+            "suite": self.suite,
+            "comparison": self.comparison,
+            "workload": {
+                "name": self.workload.name,
+                "title": self.workload.display_title,
+                "description": self.workload.description,
+                "primary_metric": self.workload.primary_metric,
+            },
+            "factors": dict(self.factors),
+            "arm": self.arm.definition(),
+            "timeline": self.timeline.model_dump(),
+            "processes": [{"name": p.name, "host": p.host, "nodes": list(p.nodes)} for p in self.processes],
+            "endpoints": [
+                {"node": e.node, "process": e.process, "host": e.host, "peers": list(e.peers), "capacity": e.capacity}
+                | e.wire(self.arm, 0)
+                for e in self.endpoints
+            ],
+            "steady_messages": self.steady_messages,
+            "saturating": self.saturating,
+        }
+
+    def _check_process(self, process: str) -> None:
+        if process not in {found.name for found in self.processes}:
+            raise KeyError(f"cell {self.number} has no process {process!r}")
+
+
+def cells(suite: Suite) -> tuple[Cell, ...]:
+    """Every cell of the suite: workloads, then combinations of levels, then arms, without the excluded ones.
+
+    Raises Fault, counted from the suite, where a level contradicts a workload or an arm, where a factor changes
+    nothing, or where a trial has too few messages for its workload's primary metric.
+    """
+    found: list[Cell] = []
+    for place, workload in enumerate(suite.workloads):
+        timeline = workload.timeline.over(suite.timeline)
+        for levels in combinations(suite.factors):
+            arms = [arm for arm in suite.arms if not any(_excluded(r, workload, arm, levels) for r in suite.exclude)]
+            if not arms:
+                continue  # before the levels are applied: an excluded combination may be a contradiction
+            changed = _at_levels(suite, workload, levels, f"workload `{workload.name}`", with_workload_level)
+            try:
+                graph = endpoints(changed, timeline)
+            except Fault as fault:
+                fault.at = ("workloads", place, *fault.at)
+                raise
+            for arm in arms:
+                asked = _at_levels(suite, arm, levels, f"arm `{arm.name}`", with_arm_level)
+                found.append(Cell(len(found) + 1, suite.suite, changed, asked, levels, timeline, graph))
+            _check_primary_metric(found[-1], place)
+    if not found:
+        raise Fault("the exclusions leave nothing to run", expected="at least one cell", actual="none", at=("exclude",))
+    _check_factors_matter(suite, found)
+    return tuple(found)
+
+
+def comparisons(all_cells: Sequence[Cell]) -> dict[str, tuple[Cell, ...]]:
+    """The cells by comparison key, in order."""
+    grouped: dict[str, list[Cell]] = {}
+    for cell in all_cells:
+        grouped.setdefault(cell.comparison, []).append(cell)
+    return {key: tuple(group) for key, group in grouped.items()}
+
+
+def _text(level: object) -> str:
+    return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def _excluded(rule: Levels, workload: Workload, arm: Arm, levels: Levels) -> bool:
+    here = {"arm": arm.name, "workload": workload.name, **levels}
+    return all(here[axis] == level for axis, level in rule.items())
+
+
+def _at_levels(suite: Suite, item: T, levels: Levels, whose: str, apply: Callable[[T, str, Level], T]) -> T:
+    """The workload or arm with the levels applied; what is wrong with the result is reported at the level's line.
+
+    The history comes first, since whether a depth makes sense depends on it.
+    """
+    for name in sorted(levels, key=lambda name: name != "history"):
+        level = levels[name]
+        try:
+            item = apply(item, name, level)
+        except ValidationError as error:
+            first = error.errors()[0]
+            cause = (first.get("ctx") or {}).get("error")
+            fault = cause if isinstance(cause, Fault) else Fault(first["msg"], actual=_text(level))
+            raise Fault(
+                f"level `{_text(level)}` of factor `{name}` does not fit {whose}: {fault.what}",
+                expected=fault.expected,
+                actual=fault.actual,
+                fix=fault.fix or "remove the level, or exclude the combination under `exclude`",
+                at=("factors", name, suite.factors[name].index(level)),
+            ) from error
+    return item
+
+
+def _check_primary_metric(cell: Cell, place: int) -> None:
+    if cell.saturating:
+        return
+    needed = messages_needed(quantile_of(cell.workload.primary_metric))
+    if cell.steady_messages >= needed:
+        return
+    longer = ""
+    if cell.steady_messages:
+        longer = (
+            f"lengthen the steady state to about {cell.timeline.steady_s * needed / cell.steady_messages:.3g} s, or "
+        )
+    raise Fault(
+        f"a trial of workload `{cell.workload.name}` has too few messages for {cell.workload.primary_metric}",
+        expected=f"at least {needed} messages in the steady state (rule: n·(1−q) ≥ 10)",
+        actual=f"{cell.steady_messages} in {cell.timeline.steady_s:g} s",
+        fix=longer + "choose a lower percentile",
+        at=("workloads", place, "primary_metric"),
+    )
+
+
+def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
+    """A factor that leaves a cell as it was would be reported as `makes no difference`, which would be a lie."""
+    seen: dict[str, Cell] = {}
+    for cell in found:
+        content = repr(
+            (cell.workload.name, cell.arm, cell.timeline, [endpoint.wire(cell.arm, 0) for endpoint in cell.endpoints])
+        )
+        content += repr([(process.name, process.host, process.nodes) for process in cell.processes])
+        twin = seen.setdefault(content, cell)
+        if twin is cell:
+            continue
+        name = next(name for name in cell.factors if cell.factors[name] != twin.factors[name])
+        raise Fault(
+            f"factor `{name}` changes nothing in workload `{cell.workload.name}`",
+            expected="a level that overrides a setting of the workload or of its arms",
+            actual=f"`{_text(twin.factors[name])}` and `{_text(cell.factors[name])}` give the same cell",
+            fix="its nodes set the field themselves: remove it there, or exclude the workload under `exclude`",
+            at=("factors", name),
+        )

@@ -1,0 +1,68 @@
+"""Factors: axes of a suite that override a field of every workload or arm, crossed in full.
+
+A factor is named after the field it overrides, so there is nothing to learn beside the fields; `options.NAME` reaches
+an option of the arms. What tells arms apart (middleware, profile) is no factor: arms are compared within a
+combination of levels, never across.
+"""
+
+from itertools import product
+from typing import Any
+
+from rmwbench.suite.arm import Arm
+from rmwbench.suite.fault import Fault, unknown
+from rmwbench.suite.qos import Qos
+from rmwbench.suite.workload import Workload
+
+WORKLOAD_FACTORS = ("message", "rate_hz", "touch", "subscribers", "relays", "processes")
+QOS_FACTORS = ("reliability", "durability", "history", "depth")
+ARM_FACTORS = ("wait", "loan", "publish_mode")
+OPTION_PREFIX = "options."
+
+Level = str | int | float | bool
+Levels = dict[str, Level]
+
+
+def check_factor_name(name: str) -> None:
+    """Raises Fault for a factor that overrides nothing."""
+    known = [*WORKLOAD_FACTORS, *QOS_FACTORS, *ARM_FACTORS]
+    if name == "payload":  # what one is likely to type; no word is similar enough to suggest it
+        raise Fault("unknown factor `payload`", expected="`message`, with levels such as Bytes(4096)", at=(name,))
+    if name not in known and not (name.startswith(OPTION_PREFIX) and len(name) > len(OPTION_PREFIX)):
+        raise unknown("factor", name, [*known, OPTION_PREFIX + "NAME"], at=(name,))
+
+
+def combinations(factors: dict[str, tuple[Level, ...]]) -> list[Levels]:
+    """Every combination of levels, the last factor fastest; one empty combination where there are no factors."""
+    return [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
+
+
+def with_workload_level(workload: Workload, factor: str, level: Level) -> Workload:
+    """The workload with one level applied, validated again; unchanged for a factor that concerns arms."""
+    if factor in QOS_FACTORS:
+        return _with(workload, {"qos": _with_qos(workload.qos, factor, level)})
+    if factor == "rate_hz" and workload.arrival is not None and hasattr(workload.arrival, "rate_hz"):
+        arrival = workload.arrival.model_dump(by_alias=True, exclude_unset=True) | {"rate_hz": level}
+        return _with(workload, {"arrival": arrival})
+    if factor in WORKLOAD_FACTORS:
+        return _with(workload, {factor: level})
+    return workload
+
+
+def with_arm_level(arm: Arm, factor: str, level: Level) -> Arm:
+    """The arm with one level applied, validated again; unchanged for a factor that concerns workloads."""
+    if factor in ARM_FACTORS:
+        return _with(arm, {factor: level})
+    if factor.startswith(OPTION_PREFIX):
+        return _with(arm, {"options": {**arm.options, factor.removeprefix(OPTION_PREFIX): level}})
+    return arm
+
+
+def _with_qos(qos: Qos, factor: str, level: Level) -> Qos:
+    asked = {name: getattr(qos, name) for name in qos.model_fields_set} | {factor: level}
+    if factor == "history" and level == "keep_all":
+        asked.pop("depth", None)  # the level replaces the whole history, of which the depth was a part
+    return Qos.model_validate(asked)
+
+
+def _with(model: Any, changes: dict[str, Any]) -> Any:
+    return type(model).model_validate({name: getattr(model, name) for name in model.model_fields_set} | changes)

@@ -1,0 +1,58 @@
+"""A mistake found inside a model, carried to `load.py` together with the key at which it was made.
+
+The models know what is wrong but not where in the file they stand; only `load.py` knows lines. Pydantic keeps a
+ValueError raised in a validator, so the parts of the later message (expected, actual, fix) travel in one.
+"""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from rmwbench.errors import nearest
+
+
+class Fault(ValueError):
+    """What is wrong, and `at`: the keys and list indices from the model that raised it down to the culprit."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        expected: str | None = None,
+        actual: object = None,
+        fix: str | None = None,
+        at: tuple[str | int, ...] = (),
+    ):
+        super().__init__(what)
+        self.what, self.expected, self.fix, self.at = what, expected, fix, at
+        self.actual = None if actual is None else str(actual)
+
+
+def unknown(kind: str, name: object, known: list[str], *, at: tuple[str | int, ...] = ()) -> Fault:
+    """A Fault for a name that is not among `known`, with the nearest one suggested."""
+    suggestion = nearest(str(name), known)
+    return Fault(
+        f"unknown {kind} `{name}`",
+        expected="one of " + ", ".join(known),
+        actual=name,
+        fix=f"did you mean `{suggestion}`?" if suggestion else None,
+        at=at,
+    )
+
+
+class Strict(BaseModel):
+    """Base of everything in a suite file: no unknown keys, no silent conversions (`"30"` is no number), never changed
+    after loading."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_by_alias=True, validate_by_name=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys_only(cls, data: Any) -> Any:
+        """Pydantic's own `extra="forbid"` cannot name the nearest key; this check comes first and can."""
+        if isinstance(data, dict):
+            known = [field.alias or name for name, field in cls.model_fields.items()]
+            for key in data:
+                if key not in known:
+                    raise unknown("key", key, known, at=(key,))
+        return data

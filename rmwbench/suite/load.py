@@ -1,0 +1,257 @@
+"""Reads a suite file, and turns whatever is wrong with it into one UserError with file and line.
+
+ruamel.yaml keeps the line of every key and item; pydantic says which key is wrong. The two meet here and nowhere else.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from rmwbench.errors import UserError, nearest
+from rmwbench.suite.arm import SHIPPED_MIDDLEWARES
+from rmwbench.suite.cells import cells
+from rmwbench.suite.fault import Fault
+from rmwbench.suite.suite import Suite
+
+SUFFIXES = (".yaml", ".yml")
+MAX_FILE_BYTES = 4 * 1024 * 1024
+
+
+def suites_directory() -> Path:
+    """Where the shipped suites are: inside the package when installed from a wheel, beside it in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / "suites"
+    return inside if inside.is_dir() else package.parent / "suites"
+
+
+def shipped_suites() -> list[str]:
+    """Names that `load` accepts besides paths: `quick`, or `folder/name`."""
+    directory = suites_directory()
+    return sorted(path.relative_to(directory).with_suffix("").as_posix() for path in directory.rglob("*.yaml"))
+
+
+def find(suite: str) -> Path:
+    """The file of a suite: a path where it ends in .yaml, otherwise a shipped name. Raises UserError where there is
+    none."""
+    path = Path(suite)
+    if path.suffix in SUFFIXES:
+        if path.is_file():
+            return path
+        reason = "it is a directory" if path.is_dir() else "no such file"
+        raise UserError(
+            f"cannot read suite file {suite}", expected="a suite file in YAML", actual=reason, fix=_suggest(path.stem)
+        )
+    names = shipped_suites()
+    if suite in names:
+        return suites_directory() / f"{suite}.yaml"
+    what = f"no suite is called `{suite}`"
+    expected = "one of " + ", ".join(names) + ", or the path of a file ending in .yaml"
+    if path.exists():
+        raise UserError(what, expected=expected, actual=suite, fix=f"suite files end in .yaml: rename {suite}")
+    raise UserError(what, expected=expected, actual=suite, fix=_suggest(suite))
+
+
+def load(suite: str | Path, *, middlewares: Iterable[str] = ()) -> Suite:
+    """The suite of that shipped name or path.
+
+    `middlewares` are names known besides the shipped ones (workers that were found). Raises one UserError for
+    anything wrong with the file.
+    """
+    path = suite if isinstance(suite, Path) else find(suite)
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise UserError(
+                "this is no suite file", where=str(path), expected=f"at most {MAX_FILE_BYTES} bytes", actual="more"
+            )
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            "the suite file is not text", where=str(path), expected="YAML in UTF-8", actual=str(error)
+        ) from error
+    except OSError as error:
+        raise UserError("cannot read the suite file", where=str(path), actual=error.strerror) from error
+    return parse(text, where=_shown(path), directory=path.parent, middlewares=middlewares)
+
+
+def parse(text: str, *, where: str, directory: Path | None = None, middlewares: Iterable[str] = ()) -> Suite:
+    """A suite from its text. `where` names the file in errors; profile paths are relative to `directory`."""
+    tree = _tree(text, where)
+    context = {"directory": directory or Path(), "middlewares": [*dict.fromkeys((*SHIPPED_MIDDLEWARES, *middlewares))]}
+    try:
+        suite = Suite.model_validate(_plain(tree, where), context=context)
+        cells(suite)  # contradictions between a level and a workload have a line too, so they are found at load
+    except ValidationError as error:
+        raise _user_error(tree, where, error) from error
+    except Fault as fault:
+        raise _fault_error(tree, where, fault.at, fault) from fault
+    return suite
+
+
+def _suggest(name: str) -> str | None:
+    suggestion = nearest(name, shipped_suites())
+    return f"did you mean `{suggestion}`?" if suggestion else None
+
+
+def _shown(path: Path) -> str:
+    """The path as the user would type it: relative where the file is below the current directory."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def _tree(text: str, where: str) -> CommentedMap:
+    yaml = YAML(typ="rt")
+    yaml.allow_duplicate_keys = False
+    try:
+        tree = yaml.load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"{where}:{mark.line + 1}" if mark else where
+        problem = " ".join((error.problem or error.context or "this is not YAML").split())
+        raise UserError(
+            f"not YAML: {problem}",
+            where=line,
+            fix="check indentation, quotes and colons on this line and the one before",
+        ) from error
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise UserError("not YAML", where=where, actual=" ".join(str(error).split()) or type(error).__name__) from error
+    if not isinstance(tree, CommentedMap):
+        raise UserError(
+            "a suite file is a mapping",
+            where=where,
+            expected="keys such as suite, arms, workloads",
+            actual=_shape(tree),
+        )
+    return tree
+
+
+def _plain(node: Any, where: str, above: tuple[int, ...] = ()) -> Any:
+    """The tree in Python's own types, so that strict validation sees no subclasses; a YAML alias may not contain
+    itself."""
+    if isinstance(node, CommentedMap | CommentedSeq):
+        if id(node) in above:
+            raise UserError("an alias contains itself", where=f"{where}:{node.lc.line + 1}")
+        inside = (*above, id(node))
+        if isinstance(node, CommentedSeq):
+            return [_plain(item, where, inside) for item in node]
+        return {str(key): _plain(value, where, inside) for key, value in node.items()}
+    for kind in (bool, int, float, str):
+        if isinstance(node, kind):
+            return kind(node)
+    return node
+
+
+def _find(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:
+    """Line (from 1), key and value of the deepest part of `path` that the file has; pydantic's tags of unions are no
+    part of the file and are skipped.
+    """
+    line, name, node = tree.lc.line, "suite", tree
+    for key in path:
+        if isinstance(node, CommentedMap) and key in node:
+            line, name = node.lc.key(key)[0], str(key)
+        elif isinstance(node, CommentedSeq) and isinstance(key, int) and key < len(node):
+            line = node.lc.item(key)[0]
+        else:
+            continue
+        node = node[key]
+    return line + 1, name, node
+
+
+def _user_error(tree: Any, where: str, error: ValidationError) -> UserError:
+    """The first mistake in the order of the file, and in its `do` line where the others are."""
+    found = sorted((_explained(tree, where, details) for details in error.errors()), key=lambda pair: pair[0])
+    lines = [line for line, _ in found]
+    first = found[0][1]
+    others = [line for line in dict.fromkeys(lines) if line != lines[0]]
+    if others:
+        also = f"then look at line{'s' if len(others) > 1 else ''} {', '.join(map(str, others))}"
+        first = UserError(
+            first.what,
+            where=first.where,
+            expected=first.expected,
+            actual=first.actual,
+            fix=f"{first.fix}; {also}" if first.fix else also,
+        )
+    return first
+
+
+def _fault_error(tree: Any, where: str, path: tuple[Any, ...], fault: Fault) -> UserError:
+    line = _find(tree, path)[0]
+    return UserError(fault.what, where=f"{where}:{line}", expected=fault.expected, actual=fault.actual, fix=fault.fix)
+
+
+def _explained(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
+    context = details.get("ctx") or {}
+    path = tuple(details["loc"])
+    cause = context.get("error")
+    if isinstance(cause, Fault):
+        path += cause.at
+        return _find(tree, path)[0], _fault_error(tree, where, path, cause)
+    line, key, value = _find(tree, path)
+    kind = details["type"]
+    what, expected, fix = f"`{key}`: {details['msg']}", None, None
+    actual: str | None = _shape(value)
+    if kind == "missing":
+        what, expected, actual = f"missing key `{path[-1]}`", f"`{path[-1]}:` in this entry", None
+    elif kind == "literal_error":
+        choices = [choice.strip("'") for choice in context["expected"].replace(" or ", ", ").split(", ")]
+        what, expected, fix = (
+            f"`{key}` cannot be {_shape(value)}",
+            "one of " + ", ".join(choices),
+            _did_you_mean(value, choices),
+        )
+    elif kind == "union_tag_invalid":
+        choices = [choice.strip("'") for choice in context["expected_tags"].split(", ")]
+        what, expected = f"unknown {key} `{context['tag']}`", "`kind` as one of " + ", ".join(choices)
+        line, actual, fix = _find(tree, (*path, "kind"))[0], str(context["tag"]), _did_you_mean(context["tag"], choices)
+    elif kind == "union_tag_not_found":
+        what, expected = f"`{key}` does not say which kind", "for example `{kind: periodic, rate_hz: 30}`"
+    elif kind in _EXPECTED_TYPES:
+        what, expected = f"`{key}` is not {_EXPECTED_TYPES[kind]}", _EXPECTED_TYPES[kind]
+    elif kind in _LIMITS:
+        limit = next(iter(context.values()))
+        what, expected = f"`{key}` is out of range", f"{_LIMITS[kind]} {limit}"
+    return line, UserError(what, where=f"{where}:{line}", expected=expected, actual=actual, fix=fix)
+
+
+_EXPECTED_TYPES = {
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "tuple_type": "a list",
+    "dict_type": "a mapping (`key: value`)",
+    "model_type": "a mapping (`key: value`)",
+    "model_attributes_type": "a mapping (`key: value`)",
+}
+_LIMITS = {
+    "greater_than": "more than",
+    "greater_than_equal": "at least",
+    "less_than": "less than",
+    "less_than_equal": "at most",
+    "finite_number": "a finite number",
+}
+
+
+def _did_you_mean(value: object, choices: list[str]) -> str | None:
+    suggestion = nearest(str(value), choices)
+    return f"did you mean `{suggestion}`?" if suggestion else None
+
+
+def _shape(value: Any) -> str:
+    """The value as it stands in the file, or its kind where it is long."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, CommentedMap | dict):
+        return "a mapping with " + ", ".join(map(str, value)) if value else "an empty mapping"
+    if isinstance(value, CommentedSeq | list):
+        return f"a list of {len(value)}"
+    text = str(value).lower() if isinstance(value, bool) else repr(str(value)) if isinstance(value, str) else str(value)
+    return text if len(text) <= 80 else text[:77] + "…"

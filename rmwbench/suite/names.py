@@ -1,0 +1,50 @@
+"""What may be called how: ROS's rules for nodes and topics, and names that read well for workloads and arms."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from rmwbench.suite.fault import Fault
+
+
+def _matching(kind: str, pattern: str, expected: str):
+    compiled = re.compile(pattern)
+
+    def check(name: str) -> str:
+        if not compiled.fullmatch(name):
+            raise Fault(f"`{name}` is no name for a {kind}", expected=expected, actual=repr(name))
+        return name
+
+    return AfterValidator(check)
+
+
+NodeName = Annotated[
+    str,
+    _matching(
+        "node, process or host", r"[A-Za-z_][A-Za-z0-9_]{0,99}", "letters, digits and underscores, no digit first"
+    ),
+]
+WorkloadName = Annotated[
+    str,
+    _matching(
+        "workload",
+        r"[A-Za-z][A-Za-z0-9_]{0,99}",
+        "letters, digits and underscores, a letter first: it is also the name of its topic",
+    ),
+]
+SuiteName = Annotated[
+    str,
+    _matching("suite", r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", "letters, digits, `-` and `_`: campaigns are named after it"),
+]
+TopicName = Annotated[
+    str,
+    _matching(
+        "topic",
+        r"[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*",
+        "as in ROS: letters, digits, underscores and slashes, without leading slash",
+    ),
+]
+ArmName = Annotated[
+    str, _matching("arm", r"[^\s\x00-\x1f](?:[^\x00-\x1f]{0,58}[^\s\x00-\x1f])?", "1 to 60 characters in one line")
+]

@@ -1,0 +1,27 @@
+"""Which percentile how many messages allow: a quantile q is printed only where n·(1−q) ≥ 10, so at least ten messages
+lie beyond it."""
+
+import math
+import re
+
+MESSAGES_BEYOND = 10
+
+QUANTILES = (0.5, 0.9, 0.99, 0.999)
+
+
+def messages_needed(quantile: float) -> int:
+    """The fewest messages for the quantile: 20 for p50, 100 for p90, 1000 for p99."""
+    return math.ceil(round(MESSAGES_BEYOND / (1 - quantile), 6))
+
+
+def quantile_of(metric: str) -> float:
+    """0.99 for `response_latency_p99`; ValueError for a metric that is no percentile."""
+    found = re.search(r"_p(\d+)$", metric)
+    if not found:
+        raise ValueError(f"{metric} names no percentile")
+    return float("0." + found[1])
+
+
+def percentile_name(quantile: float) -> str:
+    """`p50`, `p99`, `p99.9`."""
+    return f"p{quantile * 100:g}"

@@ -1,0 +1,104 @@
+"""The suite file: arms, workloads, factors, blocks and timeline."""
+
+from typing import Annotated
+
+from pydantic import Field, field_validator, model_validator
+
+from rmwbench.suite.arm import Arm
+from rmwbench.suite.factors import check_factor_name
+from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.names import SuiteName
+from rmwbench.suite.scalar import Scalar
+from rmwbench.suite.timeline import Timeline
+from rmwbench.suite.workload import Workload
+
+
+class Blocks(Strict):
+    """`planned` blocks are run where no budget says otherwise; with fewer than `minimum` the suite gives no verdict."""
+
+    planned: int = Field(ge=2, le=10_000)
+    minimum: int = Field(default=5, ge=2, le=10_000)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "Blocks":
+        if self.planned < self.minimum:
+            raise Fault(
+                "fewer blocks are planned than the suite needs",
+                expected=f"planned of at least {self.minimum}",
+                actual=self.planned,
+                fix="raise `planned` or lower `minimum`",
+                at=("planned",),
+            )
+        return self
+
+
+class Suite(Strict):
+    """Everything a campaign runs. `suite` is its name; comparisons are between arms, within a workload and a
+    combination of levels."""
+
+    suite: SuiteName
+    title: str
+    description: str = ""
+    blocks: Blocks = Blocks(planned=6, minimum=5)
+    timeline: Timeline = Timeline()
+    arms: Annotated[tuple[Arm, ...], Field(strict=False)]
+    workloads: Annotated[tuple[Workload, ...], Field(strict=False)]
+    factors: dict[str, Annotated[tuple[Scalar, ...], Field(strict=False)]] = Field(default_factory=dict)
+    exclude: Annotated[tuple[dict[str, Scalar], ...], Field(strict=False)] = ()
+
+    @field_validator("arms", "workloads")
+    @classmethod
+    def _not_empty(cls, items: tuple) -> tuple:
+        """Not pydantic's `min_length`, which also reports a list whose items are wrong as empty."""
+        if not items:
+            raise Fault("nothing is listed here", expected="at least one entry", actual="an empty list")
+        return items
+
+    @field_validator("factors")
+    @classmethod
+    def _factors_override_something(cls, factors: dict[str, tuple[Scalar, ...]]) -> dict[str, tuple[Scalar, ...]]:
+        for name, levels in factors.items():
+            check_factor_name(name)
+            if not levels:
+                raise Fault(
+                    f"factor `{name}` has no levels", expected="at least one", actual="an empty list", at=(name,)
+                )
+            for index, level in enumerate(levels):
+                if any(level == other and type(level) is type(other) for other in levels[:index]):
+                    raise Fault(
+                        f"factor `{name}` has the level `{level}` twice", expected="each level once", at=(name, index)
+                    )
+        return factors
+
+    @model_validator(mode="after")
+    def _names_agree(self) -> "Suite":
+        for kind in ("arms", "workloads"):
+            seen: set[str] = set()
+            for index, item in enumerate(getattr(self, kind)):
+                if item.name in seen:
+                    raise Fault(
+                        f"two {kind} are called `{item.name}`",
+                        expected="a name of its own for each",
+                        at=(kind, index, "name"),
+                    )
+                seen.add(item.name)
+        axes: dict[str, list[Scalar]] = {
+            "arm": [arm.name for arm in self.arms],
+            "workload": [workload.name for workload in self.workloads],
+            **{name: list(levels) for name, levels in self.factors.items()},
+        }
+        for index, rule in enumerate(self.exclude):
+            if not rule:
+                raise Fault(
+                    "an empty exclusion excludes everything",
+                    expected="at least one of " + ", ".join(axes),
+                    at=("exclude", index),
+                )
+            for axis, level in rule.items():
+                if axis not in axes:
+                    raise unknown("factor", axis, list(axes), at=("exclude", index, axis))
+                if level not in axes[axis]:
+                    raise unknown(
+                        f"level of `{axis}`", level, [str(known) for known in axes[axis]], at=("exclude", index, axis)
+                    )
+        return self

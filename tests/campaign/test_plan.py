@@ -1,0 +1,160 @@
+"""The plan's arithmetic, by hand."""
+
+import json
+import math
+from collections import Counter
+
+import pytest
+
+from rmwbench.campaign.plan import blocks_within, duration_text, make_plan, resolvable_ratio
+from rmwbench.errors import UserError
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import load
+
+
+def plan(name="quick", **options):
+    suite = load(name)
+    return make_plan(suite, cells(suite), **{"seed": 7, **options})
+
+
+def test_quick_takes_about_five_minutes():
+    made = plan()
+    # eight arms × (1.1 + 1.0 + 2.1 steady, and three times warm-up, drain and fixed cost)
+    assert made.block_s == pytest.approx(8 * (4.2 + 3 * (0.15 + 0.15 + 0.3)))
+    assert made.blocks == 6
+    assert made.estimated_s == pytest.approx(288)
+    assert math.fsum(trial.estimated_s for trial in made.trials) == pytest.approx(made.estimated_s)
+
+
+def test_selftest_takes_about_twenty_seconds():
+    assert 10 < plan("selftest").estimated_s < 25
+
+
+def test_every_block_runs_every_cell_once():
+    made = plan()
+    assert [trial.trial for trial in made.trials] == list(range(1, 145))
+    for block in range(6):
+        inside = [trial for trial in made.trials if trial.block == block]
+        assert sorted(trial.cell for trial in inside) == list(range(1, 25))
+        assert [trial.position for trial in inside] == list(range(24))
+    assert [trial.block for trial in made.trials] == sorted(trial.block for trial in made.trials)
+
+
+def test_the_arms_of_a_comparison_run_back_to_back():
+    made = plan()
+    for start in range(0, len(made.trials), 8):
+        assert len({made.cell(trial.cell).comparison for trial in made.trials[start : start + 8]}) == 1
+
+
+def order(made, block):
+    return [trial.cell for trial in made.trials if trial.block == block]
+
+
+def test_order_follows_the_seed_and_nothing_else():
+    assert plan(seed=1).trials == plan(seed=1).trials
+    assert order(plan(seed=1), 0) != order(plan(seed=2), 0)
+    assert order(plan(), 0) != order(plan(), 1)
+
+
+def test_more_blocks_leave_the_earlier_ones_as_they_were():
+    longer = plan(budget_s=3600)
+    assert longer.blocks > 6
+    assert longer.trials[:144] == plan().trials
+
+
+def test_every_arm_gets_every_place_about_equally_often():
+    """200 blocks of eight arms: each of the first places is expected 25 times, and 5 standard deviations are 23."""
+    made = plan(budget_s=200 * 48)
+    first = Counter(
+        made.cell(trial.cell).arm.name
+        for trial in made.trials
+        if made.cell(trial.cell).workload.name == "imu" and trial.position % 8 == 0
+    )
+    assert sum(first.values()) == 200
+    assert len(first) == 8
+    assert all(2 <= times <= 48 for times in first.values())
+
+
+def test_arms_of_a_block_share_their_schedule():
+    made = plan()
+    seeds = {}
+    for trial in made.trials:
+        seeds.setdefault((trial.block, made.cell(trial.cell).comparison), set()).add(trial.seed)
+    assert all(len(shared) == 1 for shared in seeds.values())
+    assert len({next(iter(shared)) for shared in seeds.values()}) == 18
+
+
+@pytest.mark.parametrize(("budget_s", "blocks"), [(240, 5), (287.9, 5), (288, 6), (300, 6), (1200, 25)])
+def test_a_budget_buys_whole_blocks(budget_s, blocks):
+    made = plan(budget_s=budget_s)
+    assert made.blocks == blocks
+    assert made.estimated_s <= budget_s + 1e-6
+
+
+def test_a_budget_below_the_minimum_says_what_is_needed():
+    with pytest.raises(UserError) as caught:
+        plan(budget_s=239)
+    assert "4 min" in caught.value.expected
+    assert "240s" in caught.value.fix
+
+
+def test_a_slower_machine_gets_fewer_blocks_and_then_a_refusal():
+    assert plan(budget_s=300, fixed_cost_s=0.6).blocks == 5
+    with pytest.raises(UserError):
+        plan(budget_s=300, fixed_cost_s=1.5)
+
+
+def test_a_fixed_cost_per_arm_counts_for_that_arm():
+    slower = plan(fixed_cost_s={"zenoh tuned": 1.3})
+    assert slower.block_s == pytest.approx(plan().block_s + 3 * 1.0)
+
+
+def test_a_block_that_fits_exactly_is_not_lost_to_rounding():
+    assert blocks_within(0.1 * 3, 0.1, 2, "s") == 3
+    assert blocks_within(0.3, 0.1, 2, "s") == 3
+
+
+def test_resolution_is_that_of_the_design():
+    assert resolvable_ratio(6, 7, 0.1) == pytest.approx(1.2, abs=0.01)
+    assert resolvable_ratio(6, 7, 0.6) == pytest.approx(2.9, abs=0.05)
+    # one contender, 2 blocks: t with one degree of freedom at 97.5 % is tan(0.475 π) = 12.706
+    assert resolvable_ratio(2, 1, 0.1) == pytest.approx(
+        math.exp(math.tan(0.475 * math.pi) * 0.1 / math.sqrt(2)), rel=1e-6
+    )
+    assert resolvable_ratio(1, 7, 0.1) == math.inf
+    assert resolvable_ratio(2, 1000, 5.0) == math.inf
+
+
+def test_more_blocks_resolve_more_and_more_contenders_less():
+    assert resolvable_ratio(20, 7, 0.3) < resolvable_ratio(6, 7, 0.3) < resolvable_ratio(6, 20, 0.3)
+
+
+def test_percentiles_follow_the_rule_per_trial_and_pooled():
+    allowed = {
+        comparison.key: {(p.quantile, p.per_trial, p.pooled) for p in comparison.percentiles}
+        for comparison in plan().comparisons
+    }
+    assert allowed["imu"] == {(0.5, True, True), (0.9, True, True), (0.99, True, True), (0.999, False, False)}
+    assert allowed["camera"] == {(0.5, True, True), (0.9, False, True), (0.99, False, False), (0.999, False, False)}
+    assert allowed["pointcloud"] == allowed["camera"]
+
+
+def test_even_the_minimum_of_blocks_allows_the_pooled_p90():
+    for comparison in plan(budget_s=240).comparisons:
+        assert next(p for p in comparison.percentiles if p.quantile == 0.9).pooled
+
+
+def test_the_document_is_json_and_agrees_with_the_plan():
+    made = plan(budget_s=300)
+    document = json.loads(json.dumps(made.document(), allow_nan=False))
+    assert (document["schema"], document["version"]) == ("rmwbench/plan", 1)
+    assert document["blocks"] == {"count": 6, "planned": 6, "minimum": 5}
+    assert len(document["trials"]) == 144
+    assert [cell["cell"] for cell in document["cells"]] == list(range(1, 25))
+    assert {cell for comparison in document["comparisons"] for cell in comparison["cells"]} == set(range(1, 25))
+    assert {comparison["contenders"] for comparison in document["comparisons"]} == {7}
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(4, "4 s"), (48.0, "48 s"), (288, "4.8 min"), (7200, "2 h")])
+def test_durations_read_well(seconds, text):
+    assert duration_text(seconds) == text

@@ -1,0 +1,117 @@
+"""The command line as a user meets it: a process, its exit code, its two streams."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from rmwbench.cli.plan import parse_duration_s
+from rmwbench.errors import UserError
+
+COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
+
+
+def rmwbench(*arguments, **options):
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60, **options)
+
+
+def test_version():
+    found = rmwbench("--version")
+    assert found.returncode == 0
+    assert found.stdout.startswith("rmwbench ")
+
+
+def test_help_names_the_verbs_without_importing_what_they_need():
+    """Half a second is the promise; what costs time is counted instead, since a loaded machine cannot be timed."""
+    program = (
+        "import sys\nfrom rmwbench.cli.main import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'pyarrow', 'altair', 'duckdb', 'scipy', 'numpy', 'pydantic', 'ruamel', 'jinja2'}\n"
+        "print('heavy:', sorted(heavy & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert "plan" in found.stdout
+    assert "heavy: []" in found.stdout
+
+
+def test_plan_prints_what_would_run():
+    found = rmwbench("plan", "quick", env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"})
+    assert found.returncode == 0, found.stderr
+    for words in ("24 cells", "144 trials", "4.8 min", "camera", "p50 [p90]", "1.2×", "2.93×", "iceoryx2 event"):
+        assert words in found.stdout
+
+
+def test_plan_as_json_is_one_document():
+    found = rmwbench("plan", "quick", "--json", "--budget", "4m", "--seed", "3")
+    document = json.loads(found.stdout)
+    assert (document["seed"], document["blocks"]["count"], document["budget_s"]) == (3, 5, 240)
+
+
+def test_bad_input_is_one_message_on_stderr_and_exit_code_2():
+    found = rmwbench("plan", "quikc")
+    assert found.returncode == 2
+    assert found.stdout == ""
+    assert "did you mean `quick`?" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["plan", "quick", "--budget", "1m"],
+        ["plan", "quick", "--budget", "5"],
+        ["plan"],
+        ["plna", "quick"],
+        ["plan", "quick", "--jsn"],
+    ],
+)
+def test_misuse_exits_2_and_explains(arguments):
+    found = rmwbench(*arguments)
+    assert found.returncode == 2
+    assert found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_a_suite_file_is_reported_with_its_line(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("suite: mine\ntitle: t\narms:\n  - {name: a, middleware: zenho}\nworkloads: []\n")
+    found = rmwbench("plan", "mine.yaml", cwd=tmp_path)
+    assert found.returncode == 2
+    assert "mine.yaml:4: unknown middleware `zenho`" in found.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    """The plan of 600 blocks is larger than a pipe holds, so the writer is stopped in the middle."""
+    command = [*COMMAND, "plan", "quick", "--json", "--budget", "8h"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.read(100)
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert (process.returncode, errors) == (0, b"")
+
+
+def test_an_interrupt_exits_130():
+    program = (
+        "import os, signal, rmwbench.suite.load as load\n"
+        "load.load = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
+        "from rmwbench.cli.main import main; main(['plan', 'quick'])"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert found.returncode == 128 + signal.SIGINT
+    assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("5m", 300), ("5min", 300), ("1h30m", 5400), ("1.5h", 5400), (" 2 m ", 120)]
+)
+def test_times_with_units(text, seconds):
+    assert parse_duration_s(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "5", "m", "5x", "-5m", "5m!", "0s", "1e3s", "5mm"])
+def test_times_without_sense(text):
+    with pytest.raises(UserError):
+        parse_duration_s(text)

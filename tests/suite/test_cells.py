@@ -1,0 +1,194 @@
+"""From files to cells: topology, numbering, counts, capacities, factors."""
+
+import json
+
+import pytest
+
+from rmwbench.suite.cells import RECEIVED, SENT, cells, comparisons
+from rmwbench.suite.load import load, shipped_suites
+
+from .suite_text import error, nodes, suite
+
+
+def only_cell(*changes, more=""):
+    return cells(suite(*changes, more=more))[0]
+
+
+def asked(cell, process, seed=0):
+    """The endpoints of a process's `create`, by number."""
+    return {e["endpoint"]: e for node in cell.create_command(process, seed) for e in node["endpoints"]}
+
+
+def test_the_shorthand_is_a_talker_and_a_listener_in_processes_of_their_own():
+    cell = only_cell()
+    assert [(p.name, p.host, p.nodes) for p in cell.processes] == [
+        ("talker", "local", ("talker",)),
+        ("listener", "local", ("listener",)),
+    ]
+    talker, listener = asked(cell, "talker")[1], asked(cell, "listener")[2]
+    assert talker["arrival"] == {"kind": "periodic", "period_ns": 1_000_000, "phase_ns": 0}
+    assert talker["topic"] == listener["topic"] == "w"
+    assert talker["matches"] == listener["matches"] == 1
+    assert "wait" not in talker and "arrival" not in listener
+    assert cell.pairs == {2: (1,)}
+
+
+def test_fan_out_matches_every_listener():
+    cell = only_cell(("rate_hz: 1000", "rate_hz: 1000\n    subscribers: 3"))
+    assert len(cell.processes) == 4
+    assert asked(cell, "talker")[1]["matches"] == 3
+    assert cell.pairs == {2: (1,), 3: (1,), 4: (1,)}
+
+
+def test_a_chain_relays_from_endpoint_to_endpoint():
+    cell = only_cell(("rate_hz: 1000", "rate_hz: 1000\n    relays: 2\n    processes: one"))
+    assert [(p.name, p.nodes) for p in cell.processes] == [("robot", ("talker", "relay_1", "relay_2", "listener"))]
+    endpoints = asked(cell, "robot")
+    assert [endpoints[number]["topic"] for number in range(1, 7)] == ["w", "w_1", "w", "w_2", "w_1", "w_2"]
+    assert endpoints[2]["arrival"] == {"kind": "relay", "from": 3}
+    assert endpoints[4]["arrival"] == {"kind": "relay", "from": 5}
+    assert {endpoint["type"]["name"] for endpoint in endpoints.values()} == {"Bytes(320)"}
+    assert len({endpoint.messages for endpoint in cell.endpoints}) == 1
+
+
+def test_two_writers_add_up_at_their_reader():
+    cell = only_cell(
+        nodes(
+            "{name: x, publishers: [{topic: t}]}",
+            "{name: y, publishers: [{topic: t, rate_hz: 500}]}",
+            "{name: z, subscriptions: [{topic: t}]}",
+        )
+    )
+    assert [e.steady_messages for e in cell.endpoints] == [1000, 500, 1500]
+    assert cell.pairs == {3: (1, 2)}
+    assert cell.endpoints[2].capacity == (1500 + 750) * 1.5 + 256  # warm-up of 0.5 s included
+
+
+def test_sections_cover_the_endpoints_of_the_process_alone():
+    cell = only_cell(("rate_hz: 1000", "rate_hz: 1000\n    subscribers: 2"))
+    assert cell.sections("talker") == [(SENT, 1, 2506)]
+    assert cell.sections("listener_2") == [(RECEIVED, 3, 2506)]
+    assert cell.record_bytes == 3 * 2506 * 64
+    with pytest.raises(KeyError):
+        cell.sections("nobody")
+
+
+def test_a_poisson_schedule_follows_the_trial_and_not_the_arm():
+    one, other = cells(suite(("rate_hz: 1000", "arrival: {kind: poisson, rate_hz: 1000}")))
+    assert one.arm != other.arm
+    seeds = [asked(cell, "talker", seed)[1]["arrival"]["seed"] for cell in (one, other) for seed in (1, 2)]
+    assert seeds[0] == seeds[2] != seeds[1] == seeds[3]
+    assert all(0 <= seed < 2**53 for seed in seeds)
+
+
+def test_arm_settings_reach_their_endpoints():
+    cell = only_cell(("middleware: floor", "middleware: floor, wait: poll, loan: true, publish_mode: async"))
+    talker, listener = asked(cell, "talker")[1], asked(cell, "listener")[2]
+    assert (talker["loan"], talker["publish_mode"], listener["wait"]) == (True, "async", "poll")
+
+
+def test_definitions_are_json_and_complete():
+    cell = only_cell(more="factors: {touch: [none, all]}\n")
+    document = json.loads(json.dumps(cell.definition()))
+    assert document["factors"] == {"touch": "none"}
+    assert {e["endpoint"] for e in document["endpoints"]} == {1, 2}
+    created = asked(cell, "talker")[1]
+    assert created.items() <= document["endpoints"][0].items()
+
+
+def test_factors_are_crossed_in_full_and_numbered():
+    found = cells(
+        suite(more="factors:\n  touch: [none, all]\n  message: [Bytes(64), Array1k]\n  wait: [block, poll]\n")
+    )
+    assert [cell.number for cell in found] == list(range(1, 2 * 8 + 1))
+    assert {(c.endpoints[0].touch, c.endpoints[0].type.name, c.arm.wait) for c in found} == {
+        (touch, message, wait)
+        for touch in ("none", "all")
+        for message in ("Bytes(64)", "Array1k")
+        for wait in ("block", "poll")
+    }
+    grouped = comparisons(found)
+    assert len(grouped) == 8
+    assert all([cell.arm.name for cell in group] == ["a", "b"] for group in grouped.values())
+    assert "w [touch=none, message=Bytes(64), wait=block]" in grouped
+
+
+def test_exclusions_remove_exactly_what_they_name():
+    more = "factors: {depth: [1, 10]}\nexclude:\n  - {arm: b, depth: 1}\n"
+    assert [(c.arm.name, c.factors["depth"]) for c in cells(suite(more=more))] == [("a", 1), ("a", 10), ("b", 10)]
+
+
+def test_an_excluded_contradiction_is_no_error():
+    crossed = "factors:\n  depth: [1, 10]\n  history: [keep_last, keep_all]\n"
+    found = error(more=crossed)
+    assert found.where == "f.yaml:14" and "depth" in found.what
+    rules = "exclude:\n  - {depth: 1, history: keep_all}\n  - {depth: 10, history: keep_all}\n"
+    assert len(cells(suite(more=crossed + rules))) == 4
+
+
+@pytest.mark.parametrize(
+    ("more", "line", "words"),
+    [
+        ("factors: {relibility: [reliable]}\n", 13, "unknown factor"),
+        ("factors: {payload: [Array1k]}\n", 13, "unknown factor"),
+        ("factors:\n  depth:\n    - 1\n    - 0\n", 16, "level `0`"),
+        ("factors: {depth: [1, 1]}\n", 13, "twice"),
+        ("factors: {depth: []}\n", 13, "no levels"),
+        ("exclude:\n  - {arm: c}\n", 14, "unknown level"),
+        ("exclude:\n  - {amr: a}\n", 14, "unknown factor"),
+        ("exclude:\n  - {}\n", 14, "everything"),
+        ("exclude:\n  - {workload: w}\n", 13, "nothing to run"),
+    ],
+)
+def test_bad_factors_are_reported_at_their_line(more, line, words):
+    found = error(more=more)
+    assert words in found.what
+    assert found.where == f"f.yaml:{line}"
+
+
+def test_a_factor_that_changes_nothing_is_refused():
+    spelled_out = nodes("{name: x, publishers: [{topic: t, rate_hz: 100}]}", "{name: y, subscriptions: [{topic: t}]}")
+    found = error(spelled_out, more="factors: {rate_hz: [10, 100]}\n")
+    assert "changes nothing" in found.what
+
+
+def test_a_rate_factor_keeps_the_kind_of_arrival():
+    found = cells(
+        suite(("rate_hz: 1000", "arrival: {kind: poisson, rate_hz: 1000}"), more="factors: {rate_hz: [100, 200]}\n")
+    )
+    assert [asked(c, "talker")[1]["arrival"]["rate_hz"] for c in found if c.arm.name == "a"] == [100, 200]
+    assert {asked(c, "talker")[1]["arrival"]["kind"] for c in found} == {"poisson"}
+
+
+def test_saturation_has_no_number_of_messages_to_rely_on():
+    cell = only_cell(("rate_hz: 1000", "arrival: {kind: saturation, limit: 5000}\n    relays: 1"))
+    assert cell.saturating
+    assert cell.endpoints[-1].capacity == 5000 * 1.5 + 256
+
+
+@pytest.mark.parametrize("name", shipped_suites())
+def test_shipped_suites_load_and_explain_themselves(name):
+    loaded = load(name)
+    assert cells(loaded)
+    for workload in loaded.workloads:
+        assert workload.title and workload.description
+
+
+def test_quick_is_the_suite_of_the_readme():
+    loaded = load("quick")
+    found = cells(loaded)
+    assert len(found) == 24
+    assert (loaded.blocks.planned, loaded.blocks.minimum) == (6, 5)
+    assert {c.workload.name: c.steady_messages for c in found} == {"imu": 1100, "camera": 30, "pointcloud": 21}
+    assert {c.workload.name: c.endpoints[0].type.payload_bytes for c in found} == {
+        "imu": 320,
+        "camera": 6_220_800,
+        "pointcloud": 524_288,
+    }
+    assert [arm.name for arm in loaded.arms if arm.is_floor] == ["floor futex"]
+    qos = {json.dumps(e.qos.wire()) for c in found for e in c.endpoints}
+    assert [json.loads(one) for one in qos] == [
+        {"reliability": "reliable", "durability": "volatile", "history": "keep_last", "depth": 10}
+    ]
+    assert {e.touch for c in found for e in c.endpoints} == {"all"}
+    assert all(len(c.processes) == 2 for c in found)

@@ -1,0 +1,56 @@
+"""The `create` that cells make has the fields of the protocol's corpus, which the workers test against too."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rmwbench.suite.cells import cells
+
+from .suite_text import suite
+
+GOLDEN = Path(__file__).parents[2] / "docs/formats/golden/protocol.jsonl"
+
+
+def fields_of_corpus() -> dict[str, set[str]]:
+    """Field names by object: endpoints and arrivals by kind, `type` and `qos`."""
+    found: dict[str, set[str]] = {}
+    for line in GOLDEN.read_text(encoding="utf-8").splitlines():
+        command = json.loads(line).get("line")
+        if isinstance(command, dict) and command.get("cmd") == "create":
+            for node in command["nodes"]:
+                for endpoint in node["endpoints"]:
+                    collect(found, endpoint)
+    return found
+
+
+def collect(found: dict[str, set[str]], endpoint: dict) -> None:
+    found.setdefault(endpoint["kind"], set()).update(endpoint)
+    for part in ("type", "qos"):
+        found.setdefault(part, set()).update(endpoint[part])
+    if "arrival" in endpoint:
+        found.setdefault(endpoint["arrival"]["kind"], set()).update(endpoint["arrival"])
+
+
+@pytest.mark.parametrize(
+    "arrival",
+    [
+        "{kind: periodic, rate_hz: 100}",
+        "{kind: poisson, rate_hz: 100}",
+        "{kind: burst, rate_hz: 100, count: 2}",
+        "{kind: trace, offsets_ns: [" + ", ".join(str(600_000_000 + 1000 * k) for k in range(30)) + "]}",
+        "{kind: saturation, limit: 1000}",
+    ],
+)
+def test_fields_are_those_of_the_corpus(arrival):
+    corpus = fields_of_corpus()
+    cell = cells(suite(("rate_hz: 1000", f"arrival: {arrival}\n    relays: 1")))[0]
+    made: dict[str, set[str]] = {}
+    for process in cell.processes:
+        for node in cell.create_command(process.name):
+            assert set(node) == {"name", "endpoints"}
+            for endpoint in node["endpoints"]:
+                collect(made, endpoint)
+    assert {"publisher", "subscription", "relay", "type", "qos"} < set(made)
+    for name, fields in made.items():
+        assert fields == corpus[name], name

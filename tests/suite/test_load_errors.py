@@ -1,0 +1,183 @@
+"""Every mistake gives one UserError with its line, what was expected, what stood there, and the nearest name."""
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.suite.load import find, load, parse
+
+from .suite_text import GOOD, edited, error, nodes, suite
+
+
+def test_the_small_suite_itself_is_fine():
+    assert [arm.name for arm in suite().arms] == ["a", "b"]
+
+
+RATE, QOS = "rate_hz: 1000", "qos: {reliability: reliable}"
+NAMES = {
+    "middleware": (("zenoh", "zenho"), 6, "zenoh"),
+    "key of a workload": (("rate_hz", "rate_hzz"), 10, "rate_hz"),
+    "key of the suite": (("blocks:", "blokcs:"), 3, "blocks"),
+    "key of the quality of service": ((QOS, "qos: {relibility: reliable}"), 11, "reliability"),
+    "message type": (("Bytes(320)", "PointClud512k"), 9, "PointCloud512k"),
+    "reliability": ((QOS, "qos: {reliability: relable}"), 11, "reliable"),
+    "arrival": ((RATE, "arrival: {kind: possion, rate_hz: 5}"), 10, "poisson"),
+    "key of an arrival": ((RATE, "arrival: {kind: periodic, rate_hz: 5, fase_ns: 0}"), 10, "phase_ns"),
+    "primary metric": ((RATE, RATE + "\n    primary_metric: response_latncy_p50"), 11, "response_latency_p50"),
+    "key of an arm": (("middleware: zenoh", "middleware: zenoh, wiat: poll"), 6, "wait"),
+}
+
+
+@pytest.mark.parametrize("what", NAMES)
+def test_an_unknown_name_suggests_the_nearest(what):
+    change, line, suggestion = NAMES[what]
+    found = error(change)
+    assert found.where == f"f.yaml:{line}"
+    assert f"`{suggestion}`" in found.fix
+    assert suggestion in found.expected
+    assert found.actual is not None
+
+
+CONTRADICTIONS = {
+    "depth with keep_all": ((QOS, "qos: {history: keep_all, depth: 5}"), 11, "keep_all"),
+    "depth 0": ((QOS, "qos: {depth: 0}"), 11, "keeps nothing"),
+    "payload below the header": (("Bytes(320)", "Bytes(63)"), 9, "identity"),
+    "rate above the clock": ((RATE, "rate_hz: 3e6"), 10, "clock"),
+    "two schedules": ((RATE, RATE + "\n    arrival: {kind: saturation, limit: 5}"), 10, "contradict"),
+    "no schedule": (("    rate_hz: 1000\n", ""), 8, "without a rate"),
+    "relay without source": ((RATE, "arrival: {kind: relay, from: w}"), 10, "starts the messages"),
+    "two arms of one name": (("name: b", "name: a"), 6, "two arms"),
+    "fewer blocks than needed": (("planned: 6", "planned: 4"), 3, "fewer blocks"),
+    "no steady state": (("steady_s: 1.0", "steady_s: 0"), 12, "steady"),
+    "too few messages for the percentile": ((RATE, "rate_hz: 19"), 8, "too few messages"),
+    "shorthand and nodes": ((RATE, RATE + "\n    relays: 1\n    nodes: []"), 11, "contradict"),
+    "number as text": ((RATE, "rate_hz: '30'"), 10, "not a number"),
+    "truth value as number": ((RATE, "rate_hz: true"), 10, "not a number"),
+    "no arms": (
+        ("arms:\n  - {name: a, middleware: floor}\n  - {name: b, middleware: zenoh}", "arms: []"),
+        4,
+        "nothing",
+    ),
+    "text for a list": (
+        ("arms:\n  - {name: a, middleware: floor}\n  - {name: b, middleware: zenoh}", "arms: both"),
+        4,
+        "list",
+    ),
+    "missing key": (("title: a small suite\n", ""), 1, "missing key `title`"),
+    "option that is a mapping": (("zenoh}", "zenoh, options: {a: {b: 1}}}"), 6, "single value"),
+    "missing profile": (("zenoh}", "zenoh, profile: ./mine.json5}"), 6, "cannot be read"),
+    "orphaned subscription": (
+        nodes("{name: x, publishers: [{topic: t}]}", "{name: y, subscriptions: [{topic: u}]}"),
+        15,
+        "nobody publishes",
+    ),
+    "qualities that never match": (
+        nodes(
+            "{name: x, publishers: [{topic: t, qos: {reliability: best_effort}}]}",
+            "{name: y, subscriptions: [{topic: t}]}",
+        ),
+        13,
+        "never matches",
+    ),
+    "two types on a topic": (
+        nodes(
+            "{name: x, publishers: [{topic: t}]}",
+            "{name: y, publishers: [{topic: t, message: Array1k}]}",
+            "{name: z, subscriptions: [{topic: t}]}",
+        ),
+        15,
+        "two message types",
+    ),
+    "relays in a circle": (
+        nodes(
+            "{name: x, publishers: [{topic: t}]}",
+            "{name: y, subscriptions: [{topic: t}], publishers: [{topic: u, arrival: {kind: relay, from: t}}]}",
+            "{name: z, subscriptions: [{topic: u}], publishers: [{topic: t, arrival: {kind: relay, from: u}}]}",
+        ),
+        15,
+        "circle",
+    ),
+    "relay of a topic it does not hear": (
+        nodes(
+            "{name: x, publishers: [{topic: t}]}",
+            "{name: y, subscriptions: [{topic: t}], publishers: [{topic: u, arrival: {kind: relay, from: v}}]}",
+        ),
+        15,
+        "does not subscribe",
+    ),
+    "process on two hosts": (
+        nodes(
+            "{name: x, process: p, publishers: [{topic: t}]}",
+            "{name: y, process: p, host: other, subscriptions: [{topic: t}]}",
+        ),
+        15,
+        "two hosts",
+    ),
+    "duplicate key": (("title: a small suite", "title: a\ntitle: b"), 3, "duplicate"),
+    "not YAML": (("title: a small suite", "title: ["), 4, "not YAML"),
+}
+
+
+@pytest.mark.parametrize("what", CONTRADICTIONS)
+def test_a_contradiction_is_reported_at_its_line(what):
+    change, line, words = CONTRADICTIONS[what]
+    found = error(change)
+    assert words in found.what
+    assert found.where == f"f.yaml:{line}"
+
+
+def test_several_mistakes_are_one_error_that_names_the_other_lines():
+    found = error(("zenoh", "zenho"), ("Bytes(320)", "Bytes(1)"), ("rate_hz: 1000", "rate_hz: -1"))
+    assert found.where == "f.yaml:6"
+    assert "lines 9, 10" in found.fix
+
+
+@pytest.mark.parametrize(
+    "text", ["", "- a\n- b\n", "hello", "1", "\t", "a: &x [*x]\n", "\0", "arms: !!python/object:os.system x\n"]
+)
+def test_what_is_no_suite_at_all_is_a_user_error(text):
+    with pytest.raises(UserError):
+        parse(text, where="f.yaml")
+
+
+def test_an_alias_inside_itself_is_no_endless_loop():
+    with pytest.raises(UserError):
+        parse(GOOD.replace("arms:\n", "arms: &x\n  - *x\n"), where="f.yaml")
+
+
+def test_an_unknown_suite_suggests_the_nearest():
+    with pytest.raises(UserError) as caught:
+        load("quikc")
+    assert "`quick`" in caught.value.fix
+
+
+def test_a_path_without_suffix_says_how_suite_files_are_named(tmp_path):
+    path = tmp_path / "mine"
+    path.write_text(GOOD)
+    with pytest.raises(UserError) as caught:
+        find(str(path))
+    assert ".yaml" in caught.value.fix
+
+
+@pytest.mark.parametrize("kind", ["missing", "directory", "binary"])
+def test_an_unreadable_file_is_a_user_error(tmp_path, kind):
+    path = tmp_path / "mine.yaml"
+    if kind == "directory":
+        path.mkdir()
+    if kind == "binary":
+        path.write_bytes(bytes(range(256)))
+    with pytest.raises(UserError):
+        load(str(path))
+
+
+def test_a_profile_file_is_read_relative_to_the_suite(tmp_path):
+    (tmp_path / "mine.xml").write_text("<CycloneDDS/>")
+    (tmp_path / "suite.yaml").write_text(edited(("zenoh}", "cyclonedds, profile: mine.xml}")))
+    profile = load(str(tmp_path / "suite.yaml")).arms[1].profile
+    assert profile.definition() == {"name": "mine", "format": "xml", "text": "<CycloneDDS/>"}
+
+
+def test_middlewares_that_were_found_are_known_besides_the_shipped_ones():
+    text = edited(("zenoh}", "mine}"))
+    with pytest.raises(UserError):
+        parse(text, where="f.yaml")
+    assert parse(text, where="f.yaml", middlewares=["mine"]).arms[1].middleware == "mine"
