@@ -1,1 +1,62 @@
+//! Fast DDS through its own C++ API, as ROS 2's rmw_fastrtps uses it.
+//!
+//! The C++ shim (`shim/`) fills the table of `rmwbench_worker.h`; this crate adds the embedded profiles and is otherwise the harness's
+//! adapter. Decisions and their reasons stand where they act:
+//! - raw CDR under ROS 2's topic and type names, one copy per side as the API forces: `shim/raw_type.hpp`;
+//! - QoS as rmw_fastrtps sets it, the rest from the profile: `shim/qos.cpp`;
+//! - one participant per process, nodes are names: `shim/session.hpp`;
+//! - waiting in one WaitSet, in one spinning thread, or in Fast DDS's own: `shim/blocker.hpp`, `shim/poller.hpp`, `shim/subscription.cpp`;
+//! - profiles in Fast DDS's XML: `shim/profile.hpp` and `profiles/`.
 
+use rmwbench_harness::c_api::{raw, CMiddleware};
+use rmwbench_harness::middleware::{Description, Error, Middleware, Profile, Session, SessionConfig};
+
+extern "C" {
+    #[link_name = "rmwbench_fastdds_middleware"]
+    static TABLE: raw::Middleware;
+    #[link_name = "rmwbench_fastdds_struct_bytes"]
+    static STRUCT_BYTES: [usize; 12];
+}
+
+pub struct FastDds {
+    shim: CMiddleware,
+}
+
+impl FastDds {
+    #[allow(clippy::new_without_default)] // it is no value to default to: it loads a table
+    pub fn new() -> Self {
+        // SAFETY: the shim is compiled with this crate, from the same header.
+        let shim = unsafe { CMiddleware::load(&raw const TABLE) }.expect("the shim was compiled against this harness's header");
+        FastDds { shim }
+    }
+}
+
+impl Middleware for FastDds {
+    fn describe(&self) -> Description {
+        Description { profiles: profiles(), ..self.shim.describe() }
+    }
+
+    fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
+        self.shim.open(config)
+    }
+}
+
+/// The embedded profiles; their comments say why each setting is there.
+pub fn profiles() -> Vec<Profile> {
+    let profile = |name: &str, text: &str, summary: &str| Profile {
+        name: name.into(),
+        format: "xml".into(),
+        text: text.into(),
+        summary: summary.into(),
+    };
+    vec![
+        profile("untouched", "", "as installed: shared memory (512 KiB segment) beside UDP, heartbeat 3 s"),
+        profile("tuned", include_str!("../profiles/tuned.xml"), "large messages and low latency on one machine: larger segment, faster repair"),
+    ]
+}
+
+/// Sizes of the header's structs as the C++ compiler sees them, in the header's order.
+pub fn struct_bytes_in_cpp() -> [usize; 12] {
+    // SAFETY: a constant of the shim.
+    unsafe { STRUCT_BYTES }
+}

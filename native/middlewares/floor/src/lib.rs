@@ -1,1 +1,85 @@
+//! The floor: raw primitives of the operating system, with no middleware above them.
+//!
+//! What a middleware takes longer than this is the price of the middleware; what it takes less shows that this is not yet the
+//! lower bound. Four transports, one per session (option `transport`): a ring in shared memory (`shm_ring`, the default), and
+//! loopback `udp`, `tcp` and `unix` sockets. They share one rendezvous ([`control`]): a subscription listens on a socket file
+//! named after its topic, each publisher connects to it and hands over the channel as a descriptor. So there is no daemon, no
+//! named segment that a killed process could leave behind, and the death of a peer is the end of file of that connection.
 
+mod control;
+mod datagram;
+mod eventcount;
+mod memory;
+mod options;
+mod pool;
+mod queue;
+mod rendezvous;
+mod ring;
+mod session;
+mod sockets;
+mod stream;
+mod waiter;
+
+use std::collections::BTreeMap;
+
+use rmwbench_harness::middleware::{capabilities, Description, Error, Middleware, Profile, Session, SessionConfig};
+
+pub use options::{Options, Transport, OPTION_NAMES};
+
+/// The day on which this version of the floor was written.
+const RELEASE_DATE: &str = "2026-11-21";
+
+pub struct Floor;
+
+impl Middleware for Floor {
+    fn describe(&self) -> Description {
+        let build = BTreeMap::from([
+            ("source".to_string(), format!("crate rmwbench-floor {}", env!("CARGO_PKG_VERSION")).into()),
+            ("features".to_string(), vec!["shm_ring", "udp", "tcp", "unix"].into()),
+        ]);
+        Description {
+            middleware: "floor".into(),
+            layer: "floor".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            release_date: RELEASE_DATE.into(),
+            build,
+            capabilities: capabilities(&[
+                ("reliable", "partly: shm_ring, tcp and unix block the publisher while a reader is full; udp refuses it"),
+                ("best_effort", "yes"),
+                ("keep_last", "partly: exact on shm_ring; on sockets the history is the kernel's buffer, in bytes"),
+                ("keep_all", "partly: on shm_ring bounded to 256 MiB or 1024 messages, then it blocks (reliable) or forgets the oldest"),
+                ("transient_local", "no: a raw channel keeps nothing for late joiners"),
+                ("loan", "partly: shm_ring only; a socket copies"),
+                ("zero_copy", "partly: shm_ring only; a socket copies"),
+                ("block", "yes"),
+                ("poll", "yes"),
+                ("callback", "no: a raw primitive has no threads of its own that could call"),
+                ("publish_sync", "yes"),
+                ("publish_async", "no: a raw primitive has no queue behind the publish call"),
+                ("intra_process", "yes"),
+                ("inter_process", "yes"),
+                ("inter_host", "no: the rendezvous is a file of this machine"),
+                ("content_filter", "no: a raw channel knows no content"),
+                ("instance_key", "no: a raw channel knows no content"),
+                ("services", "no: not implemented in this worker"),
+                ("evidence", "yes"),
+            ]),
+            profiles: vec![Profile {
+                name: "untouched".into(),
+                format: "none".into(),
+                text: String::new(),
+                summary: "the primitives as the kernel has them; what there is to choose are options".into(),
+            }],
+        }
+    }
+
+    fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
+        if !config.profile.text.trim().is_empty() {
+            return Err(Error::invalid(
+                format!("profile {}", config.profile.name),
+                format!("the floor has no configuration file; expected an empty text, use the options {}", OPTION_NAMES.join(", ")),
+            ));
+        }
+        Ok(Box::new(session::FloorSession::open(config.domain_id, Options::read(config)?)?))
+    }
+}

@@ -1,1 +1,69 @@
+//! Zenoh 1.10 through its Rust API: one session per process, as an rmw has it.
+//!
+//! Decisions, each in the module that carries it out:
+//! - [`publisher`]: reliable blocks on congestion, best effort drops; a loan comes from a shared-memory provider.
+//! - [`mailroom`]: `block` and `poll` put samples into a queue per subscription that one thread of the session empties, as rmw_zenoh
+//!   does it with its wait set; `callback` delivers in Zenoh's own receiving thread, without a queue.
+//! - [`graph`]: Zenoh says only *whether* a publisher has subscribers; liveliness tokens say how many, in both directions.
+//! - [`rendezvous`]: fixed endpoints make a full mesh, whoever starts first.
+//!
+//! A publisher and a subscription of one session meet inside the session: Zenoh calls the subscriber in the publisher's own thread,
+//! without a link. Nodes do not exist in Zenoh; a node's name appears in its liveliness tokens.
 
+mod graph;
+mod mailroom;
+mod profile;
+mod publisher;
+mod rendezvous;
+mod session;
+mod subscription;
+
+use std::collections::BTreeMap;
+
+use rmwbench_harness::middleware::{capabilities, Description, Error, Middleware, Session, SessionConfig};
+use serde_json::{json, Value};
+
+pub struct Zenoh;
+
+impl Middleware for Zenoh {
+    fn describe(&self) -> Description {
+        let build: [(&str, Value); 3] = [
+            ("source", "crate zenoh 1.10.2".into()),
+            ("compiler", env!("RMWBENCH_RUSTC").into()),
+            ("features", json!(["transport_tcp", "transport_udp", "transport_unixsock-stream", "shared-memory", "unstable"])),
+        ];
+        Description {
+            middleware: "zenoh".into(),
+            layer: "native".into(),
+            version: "1.10.2".into(),
+            release_date: "2026-10-28".into(), // crates.io publication
+            build: build.into_iter().map(|(k, v)| (k.to_string(), v)).collect::<BTreeMap<_, _>>(),
+            capabilities: capabilities(&[
+                ("reliable", "partly: over stream links (TCP, Unix sockets); UDP links resend nothing and are refused"),
+                ("best_effort", "yes"),
+                ("keep_last", "partly: a queue at the reader (block, poll); a callback has no queue, and the publisher keeps no history"),
+                ("keep_all", "partly: a queue of fixed size at the reader (option keep_all_depth) that blocks when reliable"),
+                ("transient_local", "no: not in Zenoh's core (zenoh-ext has it)"),
+                ("loan", "partly: with shared memory enabled in the profile"),
+                ("zero_copy", "partly: payloads in shared memory; others are read in Zenoh's receive buffer, copied when fragmented"),
+                ("block", "yes"),
+                ("poll", "yes"),
+                ("callback", "yes"),
+                ("publish_sync", "no: a put hands the message to the link's sending task"),
+                ("publish_async", "yes"),
+                ("intra_process", "yes"),
+                ("inter_process", "yes"),
+                ("inter_host", "yes"),
+                ("content_filter", "no: Zenoh filters by key expression, not by content"),
+                ("instance_key", "no: an instance would be a key expression of its own"),
+                ("services", "no: queryables exist in Zenoh, not yet in this worker"),
+                ("evidence", "yes"),
+            ]),
+            profiles: profile::embedded(),
+        }
+    }
+
+    fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
+        Ok(Box::new(session::ZenohSession::open(config)?))
+    }
+}

@@ -1,0 +1,125 @@
+"""Bundle -> metrics against a DuckDB full scan of the same Parquet, in interleaved pairs of fresh processes.
+
+    python bench/metrics.py [--messages 10000000] [--pairs 3]
+
+The scan reads every column of every row (a sum per column), which is the least that any analysis of all records could do. Ours reads what
+the metrics need and computes all of them, for one trial that holds every message. Prints a ratio per pair, their median, and peak memory;
+exits 1 when the median ratio is above 5 or the peak above 2 GB.
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+PERIOD_NS, WARMUP_NS = 1_000, 1_000_000
+LIMIT_RATIO, LIMIT_BYTES = 5.0, 2_000_000_000
+
+
+def generate(directory: Path, messages: int) -> None:
+    """One trial of `messages` messages at 1 MHz: log-normal latency, 0.1 % lost, some reordered and duplicated, a few failed publishes."""
+    from rmwbench.bundle import BundleWriter
+    from rmwbench.bundle.schema import table_from_columns, table_from_rows
+
+    rng = np.random.default_rng(1)
+    begin = 10_000_000_000
+    intended = begin + np.arange(messages, dtype=np.int64) * PERIOD_NS
+    call = intended + rng.integers(100, 400, messages)
+    taken = call + np.exp(9.5 + 0.4 * rng.standard_normal(messages)).astype(np.int64)
+    flags = np.where(intended < begin + WARMUP_NS, 4, 0).astype(np.uint32)
+    failed = rng.random(messages) < 1e-5
+    got = np.flatnonzero((rng.random(messages) > 1e-3) & ~failed)
+    got = np.concatenate([got, got[:: 100_003]])
+    got = got[np.argsort(taken[got], kind="stable")]
+    end = int(intended[-1]) + PERIOD_NS
+    sent = table_from_columns("sent", {
+        "trial": 0, "endpoint": 1, "seq": np.arange(messages, dtype=np.uint64), "intended_ns": intended, "begun_ns": intended + rng.integers(20, 90, messages), "call_ns": call,
+        "return_ns": call + rng.integers(200, 900, messages), "bytes": 64, "flags": flags | failed.astype(np.uint32),
+    })  # fmt: skip
+    received = table_from_columns("received", {
+        "trial": 0, "endpoint": 2, "writer": 1, "seq": got.astype(np.uint64), "notified_ns": taken[got] - rng.integers(100, 500, len(got)), "taken_ns": taken[got],
+        "callback_ns": taken[got] + rng.integers(20, 60, len(got)), "consumed_ns": taken[got] + rng.integers(70, 200, len(got)), "intended_ns": intended[got], "bytes": 64, "flags": flags[got],
+    })  # fmt: skip
+    trial = {"trial": 0, "cell": 0, "block": 0, "position": 0, "status": "done", "steady_begin_ns": begin + WARMUP_NS, "steady_end_ns": end, "duration_ns": end - begin}
+    endpoints = [{"trial": 0, "endpoint": e, "kind": k, "topic": "t", "process": k, "host": "local"} for e, k in ((1, "publisher"), (2, "subscription"))]
+    cell = {"cell": 0, "workload": "bench", "arm": "bench", "middleware": "bench", "layer": "native", "version": "0", "profile": "-", "factors": "{}", "definition": "{}"}
+    with BundleWriter.create(directory, {"campaign": "bench"}) as writer:
+        writer.write_whole_campaign({"cells": table_from_rows("cells", [cell])})
+        tables = {"trials": table_from_rows("trials", [trial]), "endpoints": table_from_rows("endpoints", endpoints), "sent": sent, "received": received}
+        writer.finish_trial(trial=0, cell=0, block=0, status="done", reason=None, finished_utc="", tables=tables)
+
+
+SCAN = """
+import sys, time
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.query import connect
+from rmwbench.bundle.schema import TABLES
+connection = connect(Bundle(sys.argv[1]))
+begin = time.perf_counter()
+for name in ("sent", "received"):
+    connection.execute("select " + ", ".join(f"sum({c})" for c in TABLES[name].names) + f" from {name}").fetchall()
+elapsed = time.perf_counter() - begin
+"""
+
+METRICS = """
+import sys, time
+import rmwbench.report.summary as summary
+from rmwbench.bundle import Bundle
+begin = time.perf_counter()
+document = summary.summarise(Bundle(sys.argv[1]))
+elapsed = time.perf_counter() - begin
+"""
+
+REPORT = """
+import json, re
+peak = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
+print(json.dumps({"seconds": elapsed, "peak_bytes": peak}))
+"""
+
+
+def timed(code: str, directory: Path) -> dict[str, float]:
+    """Runs the code in a fresh process: seconds of its work without imports, and the process's peak resident memory."""
+    done = subprocess.run([sys.executable, "-c", code + REPORT, str(directory)], check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--messages", type=int, default=10_000_000)
+    parser.add_argument("--pairs", type=int, default=3)
+    parser.add_argument("--keep", type=Path, help="use this bundle, made there on first use, and keep it")
+    arguments = parser.parse_args()
+    temporary = None if arguments.keep else Path(tempfile.mkdtemp(prefix="rmwbench-bench-"))
+    directory = arguments.keep or temporary / "bundle"
+    try:
+        if not (directory / "campaign.json").exists():
+            # in a process of its own, so that its memory is not the measured one's
+            subprocess.run([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import metrics; from pathlib import Path; "
+                            f"metrics.generate(Path({str(directory)!r}), {arguments.messages})"], check=True)  # fmt: skip
+        size = sum(p.stat().st_size for p in directory.rglob("*.parquet"))
+        print(f"{arguments.messages} messages, {size / 1e6:.0f} MB of Parquet")
+        ratios, peaks = [], []
+        for pair in range(arguments.pairs):
+            order = (SCAN, METRICS) if pair % 2 == 0 else (METRICS, SCAN)
+            results = {code: timed(code, directory) for code in order}
+            scan, ours = results[SCAN], results[METRICS]
+            ratios.append(ours["seconds"] / scan["seconds"])
+            peaks.append(ours["peak_bytes"])
+            print(f"pair {pair + 1}: scan {scan['seconds']:.2f} s, metrics {ours['seconds']:.2f} s, ratio {ratios[-1]:.2f}, peak {peaks[-1] / 1e9:.2f} GB")
+        ratio, peak = statistics.median(ratios), max(peaks)
+        good = ratio <= LIMIT_RATIO and peak <= LIMIT_BYTES
+        print(f"median ratio {ratio:.2f} (limit {LIMIT_RATIO:g}), peak {peak / 1e9:.2f} GB (limit {LIMIT_BYTES / 1e9:g}): {'met' if good else 'missed'}")
+        return 0 if good else 1
+    finally:
+        if temporary:
+            shutil.rmtree(temporary)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,442 @@
+//! The worker's side of a trial, driven command by command over a middleware that does only what a test tells it.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{mpsc, Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::control::{Control, Woken};
+use rmwbench_harness::message_type::MessageType;
+use rmwbench_harness::middleware::*;
+use rmwbench_harness::payload::{fill, Header, Phase};
+use rmwbench_harness::protocol::{parse_request, FromWorker, Reply};
+use rmwbench_harness::records::{layout, memfd, Kind, Records};
+use rmwbench_harness::trial::Trial;
+use serde_json::{json, Value};
+
+const NONCE: u64 = 7;
+const MS: i64 = 1_000_000;
+const ENDPOINTS: std::ops::Range<u32> = 1..10;
+
+/// What a test sees and steers: the order of drops, the readers' sinks, whether publish blocks, what `matched` says.
+#[derive(Default)]
+struct Stage {
+    dropped: Mutex<Vec<String>>,
+    sinks: Mutex<BTreeMap<u32, Arc<dyn Sink>>>,
+    blocked: AtomicBool,
+    slow: AtomicBool,
+    matched: AtomicBool,
+}
+
+struct Scripted(Arc<Stage>);
+struct Part {
+    stage: Arc<Stage>,
+    name: String,
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        self.stage.dropped.lock().unwrap().push(self.name.clone());
+    }
+}
+
+impl Middleware for Scripted {
+    fn describe(&self) -> Description {
+        unreachable!("the trial never asks")
+    }
+    fn open(&self, _: &SessionConfig) -> Result<Box<dyn Session>, Error> {
+        Ok(Box::new(Part { stage: self.0.clone(), name: "session".into() }))
+    }
+}
+
+impl Session for Part {
+    fn node(&mut self, name: &str) -> Result<Box<dyn Node>, Error> {
+        Ok(Box::new(Part { stage: self.stage.clone(), name: format!("node {name}") }))
+    }
+}
+
+impl Part {
+    fn endpoint(&self, config: &EndpointConfig) -> Result<Part, Error> {
+        if config.topic == "refused" {
+            return Err(Error::unsupported("topic", "refused"));
+        }
+        Ok(Part { stage: self.stage.clone(), name: format!("endpoint {}", config.endpoint) })
+    }
+}
+
+impl Node for Part {
+    fn publisher(&mut self, config: &EndpointConfig) -> Result<Box<dyn Publisher>, Error> {
+        Ok(Box::new(self.endpoint(config)?))
+    }
+    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+        self.stage.sinks.lock().unwrap().insert(config.endpoint, sink);
+        Ok(Box::new(self.endpoint(config)?))
+    }
+}
+
+impl Endpoint for Part {
+    fn matched(&self) -> u32 {
+        u32::from(self.stage.matched.load(Ordering::Relaxed))
+    }
+    fn granted(&self) -> Granted {
+        Granted { qos: Default::default(), publish_mode: PublishMode::Sync, wait: Wait::Block, notes: vec![] }
+    }
+    fn account(&self) -> Account {
+        Account::default()
+    }
+}
+
+impl Publisher for Part {
+    fn publish(&mut self, _: &[u8]) -> Result<(), PublishError> {
+        while self.stage.blocked.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        if self.stage.slow.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+}
+
+impl Subscription for Part {}
+
+/// A trial with its control loop in a thread of its own, as in a worker.
+struct Play {
+    stage: Arc<Stage>,
+    commands: mpsc::Sender<String>,
+    lines: mpsc::Receiver<Value>,
+    kept: Vec<Value>,
+    records: OwnedFd,
+    _socket: UnixStream,
+    next_id: u64,
+}
+
+fn play() -> Play {
+    let stage = Arc::new(Stage::default());
+    stage.matched.store(true, Ordering::Relaxed);
+    let (commands, inbox) = mpsc::channel::<String>();
+    let (outbox, lines) = mpsc::channel();
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let middleware = Scripted(stage.clone());
+    let sections: Vec<_> = ENDPOINTS.flat_map(|e| [(Kind::Sent, e, 1000), (Kind::Received, e, 1000)]).collect();
+    let file = memfd(&layout(NONCE, &sections)).unwrap();
+    let records = Records::map(file.try_clone().unwrap()).unwrap();
+    thread::spawn(move || {
+        let mut control = Control::new(OwnedFd::from(theirs)).unwrap();
+        let mut trial = Trial::new(&middleware, records, control.reporter());
+        loop {
+            match control.wait(trial.next_wake_ns().map(|t| t.min(now_ns() + MS)).or(Some(now_ns() + MS))) {
+                Woken::Event(event) => outbox.send(serde_json::to_value(FromWorker::Event(event)).unwrap()).unwrap(),
+                Woken::Closed => return,
+                _ => {}
+            }
+            while let Ok(line) = inbox.try_recv() {
+                match parse_request(&line) {
+                    Ok(request) => trial.accept(request),
+                    Err(bad) => outbox
+                        .send(serde_json::to_value(FromWorker::Reply { id: bad.id.unwrap(), reply: Reply::Error(bad.error) }).unwrap())
+                        .unwrap(),
+                }
+            }
+            for line in trial.advance() {
+                if outbox.send(serde_json::to_value(line).unwrap()).is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    let mut play = Play { stage, commands, lines, kept: vec![], records: file, _socket: ours, next_id: 1 };
+    let opened = play.ask(json!({"cmd": "open", "trial_nonce": "7", "profile": {"name": "", "format": "none", "text": ""}}));
+    assert!(opened.get("ok").is_some(), "{opened}");
+    play
+}
+
+impl Play {
+    fn post(&mut self, mut command: Value) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        command["id"] = json!(id);
+        self.commands.send(command.to_string()).unwrap();
+        id
+    }
+
+    fn find(&mut self, what: impl Fn(&Value) -> bool, patience: Duration) -> Option<Value> {
+        let deadline = std::time::Instant::now() + patience;
+        loop {
+            if let Some(place) = self.kept.iter().position(&what) {
+                return Some(self.kept.remove(place));
+            }
+            let left = deadline.checked_duration_since(std::time::Instant::now())?;
+            self.kept.push(self.lines.recv_timeout(left).ok()?);
+        }
+    }
+
+    fn answer(&mut self, id: u64, patience: Duration) -> Option<Value> {
+        self.find(|line| line["id"] == id, patience)
+    }
+
+    fn ask(&mut self, command: Value) -> Value {
+        let id = self.post(command.clone());
+        self.answer(id, Duration::from_secs(2)).unwrap_or_else(|| panic!("no answer within 2 s to {command}"))
+    }
+
+    fn ok(&mut self, command: Value) -> Value {
+        let reply = self.ask(command);
+        assert!(reply.get("ok").is_some(), "{reply}");
+        reply["ok"].clone()
+    }
+
+    /// Slots claimed in a section of the records.
+    fn claimed(&self, kind: Kind, endpoint: u32) -> u64 {
+        let place = 2 * u64::from(endpoint - ENDPOINTS.start) + (kind as u64 - 1);
+        let mut word = [0; 8];
+        rustix::io::pread(&self.records, &mut word, 64 + 64 * place + 24).unwrap();
+        u64::from_le_bytes(word)
+    }
+
+    fn finished(&mut self, endpoint: u32, patience: Duration) -> Option<Value> {
+        self.find(|line| line["event"] == "finished" && line["endpoint"] == endpoint, patience)
+    }
+
+}
+
+impl Stage {
+    fn deliver(&self, reader: u32, writer: u32, seq: u64) {
+        let sink = self.sinks.lock().unwrap()[&reader].clone();
+        let mut payload = vec![0; 64];
+        Header { writer, nonce: NONCE, seq, intended_ns: now_ns(), cause_seq: 0, cause_endpoint: 0, size: 64, phase: Phase::Steady, touched: 0 }
+            .write(&mut payload);
+        fill(&mut payload[64..], writer, seq);
+        sink.deliver(&Delivery { notified_ns: now_ns(), taken_ns: now_ns(), payload: &payload, zero_copy: false });
+    }
+}
+
+fn endpoint(number: u32, kind: &str, topic: &str) -> Value {
+    json!({"endpoint": number, "kind": kind, "topic": topic, "type": MessageType::bytes(64),
+           "qos": {"reliability": "reliable", "durability": "volatile", "history": "keep_last", "depth": 10}, "matches": 1})
+}
+
+fn publisher(number: u32, arrival: Value) -> Value {
+    let mut spec = endpoint(number, "publisher", "t");
+    spec["arrival"] = arrival;
+    spec
+}
+
+fn periodic(ms: i64) -> Value {
+    json!({"kind": "periodic", "period_ns": ms * MS})
+}
+
+fn create(name: &str, endpoints: Vec<Value>) -> Value {
+    json!({"cmd": "create", "nodes": [{"name": name, "endpoints": endpoints}]})
+}
+
+fn start(from_ms: i64, end_ms: i64, grace_ms: i64) -> Value {
+    let at = now_ns() + from_ms * MS;
+    json!({"cmd": "start", "at_ns": at, "steady_ns": at, "end_ns": at + end_ms * MS, "grace_ns": grace_ms * MS})
+}
+
+#[test]
+fn a_stopped_publisher_finishes_although_another_is_due_before_it() {
+    let mut play = play();
+    play.ok(create("n", vec![publisher(1, periodic(5)), publisher(2, periodic(4_000))]));
+    play.ok(start(1, 10_000, 0));
+    thread::sleep(Duration::from_millis(50));
+    play.ok(json!({"cmd": "stop", "endpoints": [2]}));
+    assert!(play.finished(2, Duration::from_millis(800)).is_some(), "no `finished` 0.8 s after the stop");
+}
+
+#[test]
+fn destroying_a_sleeping_publisher_does_not_wait_for_its_next_message() {
+    let mut play = play();
+    play.ok(create("n", vec![publisher(1, periodic(5)), publisher(2, periodic(4_000))]));
+    play.ok(start(1, 10_000, 0));
+    thread::sleep(Duration::from_millis(50));
+    let id = play.post(json!({"cmd": "destroy", "endpoints": [2]}));
+    assert!(play.answer(id, Duration::from_millis(800)).is_some(), "the control thread is stuck in destroy");
+}
+
+#[test]
+fn a_blocked_publisher_does_not_block_the_control_thread() {
+    let mut play = play();
+    play.ok(create("n", vec![publisher(1, periodic(5))]));
+    play.stage.blocked.store(true, Ordering::Relaxed);
+    play.ok(start(1, 10_000, 0));
+    thread::sleep(Duration::from_millis(50));
+    play.post(json!({"cmd": "destroy", "endpoints": [1]}));
+    let id = play.post(json!({"cmd": "collect"}));
+    let answered = play.answer(id, Duration::from_millis(800)).is_some();
+    play.stage.blocked.store(false, Ordering::Relaxed);
+    assert!(answered, "collect is not answered while a publisher that is being destroyed blocks");
+}
+
+#[test]
+fn the_end_of_a_blocked_relay_does_not_block_the_control_thread() {
+    let mut play = play();
+    play.ok(create("n", vec![endpoint(2, "subscription", "t"), publisher(3, json!({"kind": "relay", "from": 2}))]));
+    play.ok(start(1, 50, 0));
+    play.stage.blocked.store(true, Ordering::Relaxed);
+    let stage = play.stage.clone();
+    let callback = thread::spawn(move || stage.deliver(2, 1, 0));
+    thread::sleep(Duration::from_millis(200));
+    let id = play.post(json!({"cmd": "collect"}));
+    let answered = play.answer(id, Duration::from_millis(500)).is_some();
+    play.stage.blocked.store(false, Ordering::Relaxed);
+    callback.join().unwrap();
+    assert!(answered, "collect is not answered while a relay publishes");
+}
+
+#[test]
+fn messages_due_before_a_stop_and_not_sent_are_never_sent() {
+    let mut play = play();
+    play.ok(create("n", vec![publisher(1, periodic(1))]));
+    play.stage.slow.store(true, Ordering::Relaxed); // 20 ms a message: 19 of 20 fall behind
+    play.ok(start(1, 10_000, 0));
+    thread::sleep(Duration::from_millis(200));
+    play.ok(json!({"cmd": "stop", "endpoints": [1]}));
+    play.stage.slow.store(false, Ordering::Relaxed);
+    let end = play.finished(1, Duration::from_secs(2)).unwrap();
+    assert!(end["scheduled"].as_u64().unwrap() >= 150, "200 messages were due before the stop: {end}");
+}
+
+#[test]
+fn match_waits_for_a_publisher_whose_schedule_runs() {
+    let mut play = play();
+    play.stage.matched.store(false, Ordering::Relaxed);
+    play.ok(create("n", vec![publisher(1, periodic(5))]));
+    play.ok(start(1, 10_000, 0));
+    thread::sleep(Duration::from_millis(50));
+    let reply = play.ask(json!({"cmd": "match", "timeout_ns": 200 * MS}));
+    assert!(reply.get("error").is_some(), "no peer, yet {reply}");
+}
+
+#[test]
+fn a_create_that_fails_leaves_nothing_behind() {
+    let mut play = play();
+    let reply = play.ask(create("n", vec![publisher(1, periodic(5)), endpoint(2, "subscription", "refused")]));
+    assert!(reply.get("error").is_some());
+    assert_eq!(*play.stage.dropped.lock().unwrap(), ["endpoint 1", "node n"], "endpoints are dropped before their node");
+    play.ok(create("n", vec![publisher(1, periodic(5)), endpoint(2, "subscription", "t")]));
+}
+
+#[test]
+fn a_second_create_may_add_a_relay_to_the_same_subscription() {
+    let mut play = play();
+    play.ok(create("n", vec![endpoint(2, "subscription", "t"), publisher(3, json!({"kind": "relay", "from": 2}))]));
+    play.ok(create("m", vec![publisher(4, json!({"kind": "relay", "from": 2}))]));
+    play.ok(start(0, 100, 0));
+    play.stage.deliver(2, 1, 0);
+    let end = play.finished(4, Duration::from_secs(2)).unwrap();
+    assert_eq!(end["sent"], 1, "{end}");
+}
+
+#[test]
+fn a_relay_sends_nothing_after_it_reported_its_end() {
+    let mut play = play();
+    play.ok(create("n", vec![endpoint(2, "subscription", "t"), publisher(3, json!({"kind": "relay", "from": 2}))]));
+    play.ok(start(0, 50, 0));
+    play.stage.deliver(2, 1, 0);
+    let end = play.finished(3, Duration::from_secs(2)).unwrap();
+    assert_eq!(end["last_seq"], 0);
+    play.stage.deliver(2, 1, 1);
+    assert_eq!(play.claimed(Kind::Sent, 3), 1, "a record after `finished`, which said that 1 was sent");
+}
+
+#[test]
+fn a_destroyed_relay_reports_its_end() {
+    let mut play = play();
+    play.ok(create("n", vec![endpoint(2, "subscription", "t"), publisher(3, json!({"kind": "relay", "from": 2}))]));
+    play.ok(start(0, 5_000, 0));
+    play.ok(json!({"cmd": "destroy", "endpoints": [3]}));
+    assert!(play.finished(3, Duration::from_millis(500)).is_some(), "no `finished` for a destroyed relay");
+}
+
+#[test]
+fn a_destroyed_publisher_keeps_its_account() {
+    let mut play = play();
+    play.ok(create("n", vec![publisher(1, periodic(5))]));
+    play.ok(start(0, 50, 0));
+    play.finished(1, Duration::from_secs(2)).unwrap();
+    play.ok(json!({"cmd": "destroy", "nodes": ["n"]}));
+    let collected = play.ok(json!({"cmd": "collect"}));
+    assert!(collected["endpoints"].get("1").is_some(), "{}", collected["endpoints"]);
+}
+
+#[test]
+fn collect_gives_all_snapshots_each_time() {
+    let mut play = play();
+    play.ok(create("n", vec![publisher(1, periodic(5))]));
+    play.ok(start(0, 50, 0));
+    thread::sleep(Duration::from_millis(100));
+    play.ok(json!({"cmd": "collect"}));
+    let usage = play.ok(json!({"cmd": "collect"}))["usage"].clone();
+    let names: Vec<&str> = usage.as_array().unwrap().iter().map(|u| u["at"].as_str().unwrap()).collect();
+    assert!(names.contains(&"steady_begin") && names.contains(&"steady_end"), "{names:?}");
+}
+
+#[test]
+fn saturation_waits_for_its_start_although_another_publisher_is_stopped() {
+    let mut play = play();
+    play.ok(create("n", vec![publisher(1, json!({"kind": "saturation", "limit": 10})), publisher(2, periodic(5))]));
+    play.ok(start(500, 1_000, 0));
+    play.ok(json!({"cmd": "stop", "endpoints": [2]}));
+    assert!(play.finished(1, Duration::from_millis(300)).is_none(), "all messages were sent before the start");
+}
+
+#[test]
+fn nonsense_is_refused_before_anything_runs() {
+    let bad = [
+        publisher(1, json!({"kind": "periodic", "period_ns": 0})),
+        publisher(1, json!({"kind": "periodic", "period_ns": -5})),
+        publisher(1, json!({"kind": "burst", "period_ns": 1000, "count": 0})),
+        publisher(1, json!({"kind": "poisson", "rate_hz": 0, "seed": 1})),
+        publisher(1, json!({"kind": "trace", "offsets_ns": [5, 1]})),
+        publisher(0, periodic(5)),
+    ];
+    let mut accepted = Vec::new();
+    for spec in bad {
+        let reply = play().ask(create("n", vec![spec.clone()]));
+        if reply["error"]["kind"] != "invalid" {
+            accepted.push(format!("endpoint {} {}", spec["endpoint"], spec["arrival"]));
+        }
+    }
+    assert!(accepted.is_empty(), "accepted: {accepted:#?}");
+}
+
+#[test]
+fn a_number_names_one_endpoint_of_the_trial() {
+    let mut play = play();
+    play.ok(create("n", vec![publisher(1, periodic(5))]));
+    play.ok(json!({"cmd": "destroy", "nodes": ["n"]}));
+    let reply = play.ask(create("n", vec![publisher(1, periodic(5))]));
+    assert_eq!(reply["error"]["kind"], "invalid", "sequence numbers would begin again at 0: {reply}");
+}
+
+#[test]
+fn starting_twice_by_name_is_refused() {
+    let mut play = play();
+    play.ok(create("n", vec![publisher(1, periodic(5))]));
+    play.ok(start(0, 30, 0));
+    play.finished(1, Duration::from_secs(2)).unwrap();
+    let mut again = start(0, 30, 0);
+    again["endpoints"] = json!([1]);
+    let reply = play.ask(again);
+    assert!(reply.get("error").is_some(), "`{{}}` promises a `finished` that never comes: {reply}");
+}
+
+#[test]
+fn finished_means_that_collect_has_the_account() {
+    let mut missing = 0;
+    for _ in 0..200 {
+        let mut play = play();
+        play.ok(create("n", vec![publisher(1, periodic(1))]));
+        play.ok(start(0, 2, 0));
+        play.finished(1, Duration::from_secs(2)).unwrap();
+        let collected = play.ok(json!({"cmd": "collect"}));
+        missing += usize::from(collected["endpoints"].get("1").is_none());
+    }
+    assert_eq!(missing, 0, "collect right after `finished` lacks the publisher");
+}

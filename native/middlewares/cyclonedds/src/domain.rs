@@ -1,0 +1,68 @@
+//! A Cyclone domain, made from a profile's text before any participant exists.
+//!
+//! `dds_create_domain` is used rather than the environment variable: it takes the text itself, holds for exactly one domain id and
+//! tells when the text is wrong. A process can have a domain id only once, so sessions of the same domain and text share it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, Weak};
+
+use cyclors::dds_create_domain;
+use rmwbench_harness::middleware::{Error, SessionConfig};
+
+use crate::entity::{c_string, words, Entity};
+use crate::log::Capture;
+use crate::profile;
+use crate::sockets;
+
+pub struct Domain {
+    /// What Cyclone and the kernel said while it was made, for the notes of its endpoints.
+    pub notes: Vec<String>,
+    text: String,
+    _entity: Entity,
+}
+
+static OPEN: Mutex<BTreeMap<u32, Weak<Domain>>> = Mutex::new(BTreeMap::new());
+
+impl Domain {
+    pub fn open(config: &SessionConfig) -> Result<Arc<Domain>, Error> {
+        let profile = &config.profile;
+        let object = || format!("profile {}", profile.name);
+        if profile.format != "xml" {
+            let message = format!("Cyclone DDS reads xml, the profile is {}", profile.format);
+            return Err(Error::invalid(object(), message));
+        }
+        profile::check(&profile.text, config.domain_id).map_err(|(kind, message)| Error { kind, object: object(), message })?;
+        let mut open = OPEN.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(domain) = open.get(&config.domain_id).and_then(Weak::upgrade) {
+            if domain.text != profile.text {
+                let message = format!("domain {} is open in this process with another configuration", config.domain_id);
+                return Err(Error::invalid(object(), message));
+            }
+            return Ok(domain);
+        }
+        let domain = Arc::new(Domain::create(config)?);
+        open.insert(config.domain_id, Arc::downgrade(&domain));
+        Ok(domain)
+    }
+
+    fn create(config: &SessionConfig) -> Result<Domain, Error> {
+        let profile = &config.profile;
+        let text = c_string(&profile.text, "profile")?;
+        let capture = Capture::begin();
+        let before = sockets::udp();
+        // SAFETY: a plain call with a string that outlives it.
+        let handle = unsafe { dds_create_domain(config.domain_id, text.as_ptr()) };
+        let said = capture.lines();
+        if handle < 0 {
+            let object = format!("profile {} in domain {}", profile.name, config.domain_id);
+            let message = if said.is_empty() { words(handle) } else { said.join("; ") };
+            // Cyclone answers ERROR to everything; its own words tell a wrong text from a machine that cannot.
+            let wrong_text = said.iter().any(|line| line.starts_with("config:") || line.contains("configuration file"));
+            return Err(if wrong_text { Error::invalid(object, message) } else { Error::failed(object, message) });
+        }
+        let entity = Entity::owned(handle, String::new)?;
+        let mut notes: Vec<String> = said.into_iter().map(|line| format!("Cyclone DDS: {line}")).collect();
+        notes.extend(sockets::describe(sockets::udp().into_iter().filter(|s| !before.contains(s))));
+        Ok(Domain { notes, text: profile.text.clone(), _entity: entity })
+    }
+}

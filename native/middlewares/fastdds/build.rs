@@ -1,0 +1,109 @@
+//! Compiles the C++ shim against an installed Fast DDS: Debian's, or a ROS 2 install's named by FASTDDS_PREFIX.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{exit, Command};
+
+const SOURCES: [&str; 10] =
+    ["table", "session", "profile", "profile_names", "qos", "raw_type", "publisher", "subscription", "blocker", "poller"];
+const HELP: &str = "Fast DDS's headers were not found. Either install them:\n    \
+    sudo apt-get install g++ libfastrtps-dev libfastcdr-dev\n\
+    or name an install that has them, for example a ROS 2 distribution's:\n    \
+    FASTDDS_PREFIX=/opt/ros/jazzy cargo build -p rmwbench-fastdds";
+
+fn main() {
+    println!("cargo:rerun-if-changed=shim");
+    println!("cargo:rerun-if-changed=../../harness/include/rmwbench_worker.h");
+    println!("cargo:rerun-if-env-changed=FASTDDS_PREFIX");
+
+    let prefix = env::var("FASTDDS_PREFIX").ok().filter(|p| !p.is_empty()).map(PathBuf::from);
+    let includes = includes(prefix.as_deref());
+    let mut build = cc::Build::new();
+    build.cpp(true).std("c++17").warnings(true).include("../../harness/include");
+    for include in &includes {
+        // A system directory to the compiler: the library's own warnings are not ours.
+        build.flag("-isystem").flag(include);
+    }
+    let Some((version, library)) = found(&build) else { fail(prefix.as_deref()) };
+    let source = match &prefix {
+        Some(prefix) => format!("{library} {version} of {}", prefix.display()),
+        None => format!("{library} {version}{}", debian_revision()),
+    };
+    build.define("RMWBENCH_FASTDDS_SOURCE", quoted(&source).as_str());
+    build.define("RMWBENCH_FASTDDS_COMPILER", quoted(&compiler(&build)).as_str());
+    for name in SOURCES {
+        build.file(format!("shim/{name}.cpp"));
+    }
+    build.compile("rmwbench_fastdds_shim");
+    if let Some(prefix) = &prefix {
+        for lib in libraries(prefix) {
+            println!("cargo:rustc-link-search=native={}", lib.display());
+            println!("cargo:rustc-link-arg=-Wl,-rpath,{}", lib.display());
+        }
+    }
+    println!("cargo:rustc-link-lib={library}");
+    println!("cargo:rustc-link-lib=fastcdr");
+    // For the bench, which compiles its bare program against the same headers (read as DEP_FASTDDS_INCLUDES).
+    println!("cargo:includes={}", includes.iter().map(|i| i.display().to_string()).collect::<Vec<_>>().join(":"));
+}
+
+/// Directories to search besides the compiler's own: PREFIX/include, and the nested ones that ROS 2 uses (include/fastcdr/fastcdr/…).
+fn includes(prefix: Option<&Path>) -> Vec<PathBuf> {
+    let Some(prefix) = prefix else { return Vec::new() };
+    let include = prefix.join("include");
+    ["", "fastrtps", "fastdds", "fastcdr", "foonathan_memory"].iter().map(|nested| include.join(nested)).filter(|d| d.is_dir()).collect()
+}
+
+fn libraries(prefix: &Path) -> Vec<PathBuf> {
+    let mut found = vec![prefix.join("lib")];
+    if let Ok(entries) = prefix.join("lib").read_dir() {
+        found.extend(entries.flatten().map(|e| e.path()).filter(|p| p.is_dir() && p.to_string_lossy().ends_with("-linux-gnu")));
+    }
+    found.retain(|d| d.is_dir());
+    found
+}
+
+/// Version and library name, asked of the preprocessor, because where the configuration header lies differs between 2.x, 3.x and Debian.
+fn found(build: &cc::Build) -> Option<(String, &'static str)> {
+    let probe = Path::new(&env::var("OUT_DIR").expect("cargo sets OUT_DIR")).join("probe.cpp");
+    let text = "#if __has_include(<fastdds/config.hpp>)\n#include <fastdds/config.hpp>\nfound fastdds FASTDDS_VERSION_STR\n\
+                #elif __has_include(<fastrtps/config.h>)\n#include <fastrtps/config.h>\nfound fastrtps FASTRTPS_VERSION_STR\n#endif\n\
+                #if !__has_include(<fastcdr/Cdr.h>)\nno fastcdr\n#endif\n";
+    std::fs::write(&probe, text).expect("OUT_DIR is writable");
+    let output = build.get_compiler().to_command().arg("-E").arg(&probe).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() || text.lines().any(|l| l.trim() == "no fastcdr") {
+        return None;
+    }
+    // The preprocessor may put a line marker between the words of a line.
+    let mut words = text.lines().filter(|l| !l.starts_with('#')).flat_map(str::split_whitespace).skip_while(|w| *w != "found").skip(1);
+    let library = if words.next()? == "fastdds" { "fastdds" } else { "fastrtps" };
+    Some((words.next()?.trim_matches('"').to_string(), library))
+}
+
+/// ` (Debian 2.9.1+ds-1+deb12u2)`, so that a report can name the very build; empty where there is no dpkg.
+fn debian_revision() -> String {
+    let query = Command::new("dpkg-query").args(["-W", "-f=${Version}", "libfastrtps-dev"]).output();
+    match query {
+        Ok(output) if output.status.success() => format!(" (Debian {})", String::from_utf8_lossy(&output.stdout).trim()),
+        _ => String::new(),
+    }
+}
+
+fn compiler(build: &cc::Build) -> String {
+    let output = build.get_compiler().to_command().arg("--version").output();
+    let text = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
+    text.lines().next().unwrap_or("unknown").to_string()
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+fn fail(prefix: Option<&Path>) -> ! {
+    let looked = prefix.map_or("the compiler's include directories".to_string(), |p| format!("FASTDDS_PREFIX={}", p.display()));
+    for line in HELP.lines().chain([format!("(looked in {looked})").as_str()]) {
+        println!("cargo::error={line}");
+    }
+    exit(1)
+}

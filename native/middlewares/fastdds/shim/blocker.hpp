@@ -1,0 +1,48 @@
+// wait=block: one thread in one WaitSet for all subscriptions of the session.
+//
+// Only that thread looks at the set of subscriptions, so a message takes no lock of ours. Changes are handed over: the caller wakes
+// the thread with a guard condition and waits until it has taken the change, which is also the proof that no delivery of a removed
+// subscription is still under way.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include <fastdds/dds/core/condition/GuardCondition.hpp>
+#include <fastdds/dds/core/condition/WaitSet.hpp>
+
+#include "fastdds_api.hpp"
+
+struct rmwbench_subscription;
+
+namespace rmwbench {
+
+class Blocker {
+ public:
+  ~Blocker() { stop(); }
+  void add(rmwbench_subscription &subscription);
+  void remove(rmwbench_subscription &subscription);
+  void stop();
+
+ private:
+  enum class Change { none, add, remove, stop };
+
+  void hand_over(Change change, rmwbench_subscription *subscription);
+  bool take_change();
+  void run();
+
+  fd::WaitSet set_;
+  fd::GuardCondition changed_;
+  std::unordered_map<const fd::Condition *, rmwbench_subscription *> subscriptions_;
+
+  std::mutex callers_;  // one change at a time
+  std::mutex mutex_;
+  std::condition_variable taken_;
+  Change change_ = Change::none;
+  rmwbench_subscription *subject_ = nullptr;
+  std::thread thread_;
+};
+
+}  // namespace rmwbench

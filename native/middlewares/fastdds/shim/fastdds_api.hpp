@@ -1,0 +1,43 @@
+// One spelling for Fast DDS 2.x and 3.x.
+//
+// 3.0 renamed the library, moved `fastrtps` headers and namespaces to `fastdds`, and made return codes plain integers. Every
+// difference that the shim touches is bridged here or in raw_type.hpp, so that the rest reads as one API. Debian's 2.9.1 is built and
+// tested; 2.14 and 3.x come from a ROS 2 install's prefix.
+#pragma once
+
+#if __has_include(<fastdds/config.hpp>)
+#include <fastdds/config.hpp>
+#define RMWBENCH_FASTDDS_MAJOR FASTDDS_VERSION_MAJOR
+#define RMWBENCH_FASTDDS_VERSION FASTDDS_VERSION_STR
+#else
+#include <fastrtps/config.h>
+#define RMWBENCH_FASTDDS_MAJOR FASTRTPS_VERSION_MAJOR
+#define RMWBENCH_FASTDDS_VERSION FASTRTPS_VERSION_STR
+#endif
+
+#include <fastdds/dds/core/condition/WaitSet.hpp>
+#include <fastdds/dds/core/policy/QosPolicies.hpp>
+
+namespace rmwbench {
+
+namespace fd = eprosima::fastdds::dds;
+
+#if RMWBENCH_FASTDDS_MAJOR >= 3
+namespace rtps = eprosima::fastdds::rtps;
+using ReturnCode = fd::ReturnCode_t;
+constexpr ReturnCode ok = fd::RETCODE_OK;
+constexpr ReturnCode timed_out = fd::RETCODE_TIMEOUT;
+constexpr ReturnCode out_of_resources = fd::RETCODE_OUT_OF_RESOURCES;
+inline const fd::Duration_t forever = fd::c_TimeInfinite;
+inline int number(ReturnCode code) { return code; }
+#else
+namespace rtps = eprosima::fastrtps::rtps;
+using ReturnCode = eprosima::fastrtps::types::ReturnCode_t;
+constexpr auto ok = ReturnCode::RETCODE_OK;
+constexpr auto timed_out = ReturnCode::RETCODE_TIMEOUT;
+constexpr auto out_of_resources = ReturnCode::RETCODE_OUT_OF_RESOURCES;
+inline const eprosima::fastrtps::Duration_t forever = eprosima::fastrtps::c_TimeInfinite;
+inline int number(const ReturnCode &code) { return static_cast<int>(code()); }
+#endif
+
+}  // namespace rmwbench

@@ -1,0 +1,50 @@
+#include "poller.hpp"
+
+#include <algorithm>
+
+#include "subscription.hpp"
+
+namespace rmwbench {
+
+void Poller::add(rmwbench_subscription &subscription) {
+  std::lock_guard<std::mutex> lock(callers_);
+  wanted_.push_back(&subscription);
+  hand_over(wanted_);
+}
+
+void Poller::remove(rmwbench_subscription &subscription) {
+  std::lock_guard<std::mutex> lock(callers_);
+  wanted_.erase(std::find(wanted_.begin(), wanted_.end(), &subscription));
+  hand_over(wanted_);
+}
+
+void Poller::stop() {
+  if (!thread_.joinable()) return;
+  stopping_.store(true);
+  thread_.join();
+}
+
+void Poller::hand_over(Subscriptions next) {
+  if (!thread_.joinable()) {
+    thread_ = std::thread([this] { run(); });
+  }
+  next_.store(&next, std::memory_order_release);
+  while (next_.load(std::memory_order_acquire) != nullptr) std::this_thread::yield();
+}
+
+void Poller::run() {
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    if (Subscriptions *next = next_.load(std::memory_order_acquire)) {
+      polled_ = *next;
+      next_.store(nullptr, std::memory_order_release);
+    }
+    for (rmwbench_subscription *subscription : polled_) {
+      // Polling, one learns of a message by taking it: notified is when the take that found it began.
+      subscription->take(rmwbench_now_ns());
+    }
+    // Nobody left to poll: give the core away until the next subscription.
+    if (polled_.empty()) std::this_thread::yield();
+  }
+}
+
+}  // namespace rmwbench

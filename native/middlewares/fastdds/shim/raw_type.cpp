@@ -1,0 +1,66 @@
+#include "raw_type.hpp"
+
+#include <cstring>
+
+namespace rmwbench {
+
+// What Fast DDS reserves per message before it has seen one. ROS 2's own type support gives unbounded types (Image, PointCloud2) no
+// more than their bounded part; the payload pool then grows each place to what it carried, once.
+constexpr uint32_t reserved_bytes = 1024;
+
+RawType::RawType(const char *name) {
+#if RMWBENCH_FASTDDS_MAJOR >= 3
+  set_name(name);
+  max_serialized_type_size = reserved_bytes;
+  is_compute_key_provided = false;
+#else
+  setName(name);
+  m_typeSize = reserved_bytes;
+  m_isGetKeyDefined = false;
+  auto_fill_type_object(false);
+  auto_fill_type_information(false);
+#endif
+}
+
+uint32_t RawType::size(const void *data) {
+  const auto *sample = static_cast<const Outgoing *>(data);
+  return static_cast<uint32_t>(sample->layout->around() + sample->bytes);
+}
+
+bool RawType::write(const void *data, rtps::SerializedPayload_t &payload) {
+  const auto *sample = static_cast<const Outgoing *>(data);
+  const Layout &layout = *sample->layout;
+  const size_t total = layout.around() + sample->bytes;
+  if (payload.data == nullptr || payload.max_size < total) {
+    return false;
+  }
+  uint8_t *to = payload.data;
+  std::memcpy(to, layout.prefix.data(), layout.prefix.size());
+  std::memcpy(to + layout.prefix.size(), sample->payload, sample->bytes);
+  std::memcpy(to + layout.prefix.size() + sample->bytes, layout.suffix.data(), layout.suffix.size());
+  payload.length = static_cast<uint32_t>(total);
+  payload.encapsulation = CDR_LE;
+  return true;
+}
+
+bool RawType::read(rtps::SerializedPayload_t &payload, void *data) {
+  auto *sample = static_cast<Incoming *>(data);
+  // Seen in the field: a reader that is overrun is handed payloads without data.
+  if (sample == nullptr || sample->layout == nullptr) {
+    return false;
+  }
+  const size_t around = sample->layout->around();
+  if (payload.data == nullptr || payload.length < around) {
+    sample->refused->fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  size_t bytes = payload.length - around;
+  // RTPS pads a message to a multiple of four. A generated type would not notice, because it knows where its fields end.
+  if (bytes > sample->expected && bytes - sample->expected < 4) bytes = sample->expected;
+  sample->reserve(bytes);
+  std::memcpy(sample->buffer.get(), payload.data + sample->layout->prefix.size(), bytes);
+  sample->bytes = bytes;
+  return true;
+}
+
+}  // namespace rmwbench

@@ -1,0 +1,87 @@
+// One data type for every topic: bytes that are already laid out, so that no IDL and no generated code stand in the path.
+//
+// Fast DDS forces exactly one copy on each side, in serialize and in deserialize; that is the memcpy here, and nothing is added to
+// it. The layout travels with the sample and not with the type, because types of one name share one registration per participant
+// while `Bytes(64)` and `Bytes(1024)` differ in their prefix.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <fastdds/dds/topic/TopicDataType.hpp>
+
+#include "fastdds_api.hpp"
+
+namespace rmwbench {
+
+// The CDR around a payload.
+struct Layout {
+  std::vector<uint8_t> prefix;
+  std::vector<uint8_t> suffix;
+
+  size_t around() const { return prefix.size() + suffix.size(); }
+};
+
+// What a writer hands to Fast DDS: the caller's payload, in place.
+struct Outgoing {
+  const Layout *layout;
+  const uint8_t *payload;
+  size_t bytes;
+};
+
+// What a reader gets from Fast DDS: a buffer that is reused from message to message and grows when it must.
+struct Incoming {
+  const Layout *layout = nullptr;
+  size_t expected = 0;  // bytes of payload that the type has
+  std::atomic<int64_t> *refused = nullptr;  // messages too short to hold their own layout
+  std::unique_ptr<uint8_t[]> buffer;
+  size_t capacity = 0;
+  size_t bytes = 0;
+
+  // Not value-initialised: zeroing 6 MB that the next line overwrites would be a second copy.
+  void reserve(size_t size) {
+    if (size > capacity) {
+      buffer.reset(new uint8_t[size]);
+      capacity = size;
+    }
+  }
+};
+
+class RawType : public fd::TopicDataType {
+ public:
+  explicit RawType(const char *name);
+
+#if RMWBENCH_FASTDDS_MAJOR >= 3
+  bool serialize(const void *const data, rtps::SerializedPayload_t &payload, fd::DataRepresentationId_t) override {
+    return write(data, payload);
+  }
+  bool deserialize(rtps::SerializedPayload_t &payload, void *data) override { return read(payload, data); }
+  uint32_t calculate_serialized_size(const void *const data, fd::DataRepresentationId_t) override { return size(data); }
+  void *create_data() override { return new Incoming(); }
+  void delete_data(void *data) override { delete static_cast<Incoming *>(data); }
+  bool compute_key(rtps::SerializedPayload_t &, rtps::InstanceHandle_t &, bool) override { return false; }
+  bool compute_key(const void *const, rtps::InstanceHandle_t &, bool) override { return false; }
+#else
+  using fd::TopicDataType::serialize;  // 2.14 adds overloads, which call these
+  using fd::TopicDataType::getSerializedSizeProvider;
+  bool serialize(void *data, rtps::SerializedPayload_t *payload) override { return write(data, *payload); }
+  bool deserialize(rtps::SerializedPayload_t *payload, void *data) override {
+    return payload != nullptr && read(*payload, data);
+  }
+  std::function<uint32_t()> getSerializedSizeProvider(void *data) override {
+    return [data] { return size(data); };
+  }
+  void *createData() override { return new Incoming(); }
+  void deleteData(void *data) override { delete static_cast<Incoming *>(data); }
+  bool getKey(void *, rtps::InstanceHandle_t *, bool) override { return false; }
+#endif
+
+ private:
+  static uint32_t size(const void *data);
+  static bool write(const void *data, rtps::SerializedPayload_t &payload);
+  static bool read(rtps::SerializedPayload_t &payload, void *data);
+};
+
+}  // namespace rmwbench

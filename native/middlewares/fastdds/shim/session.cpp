@@ -1,0 +1,80 @@
+#include "session.hpp"
+
+#include <cstring>
+
+#include <fastdds/dds/domain/DomainParticipantFactory.hpp>
+#include <fastdds/dds/topic/TypeSupport.hpp>
+
+#include "fault.hpp"
+#include "raw_type.hpp"
+
+using namespace rmwbench;
+
+rmwbench_session::rmwbench_session(const rmwbench_session_config &config) : profile(config.profile) {
+  if (config.option_count > 0) {
+    throw Fault{RMWBENCH_ERROR_INVALID, std::string("option ") + config.options[0].name,
+                "Fast DDS has no options beyond its profile; known options: none"};
+  }
+  if (config.domain_id > 232) {
+    throw Fault{RMWBENCH_ERROR_INVALID, "domain_id", "expected 0 to 232, found " + std::to_string(config.domain_id)};
+  }
+  log_to_stderr();
+  fd::DomainParticipantQos qos = profile.participant();
+  if (qos.name().size() == 0) {
+    qos.name("rmwbench");
+  }
+  participant = fd::DomainParticipantFactory::get_instance()->create_participant(config.domain_id, qos);
+  if (participant == nullptr) {
+    throw Fault{RMWBENCH_ERROR_FAILED, "participant", "Fast DDS could not create a participant; its words are on stderr"};
+  }
+  publisher = participant->create_publisher(participant->get_default_publisher_qos());
+  subscriber = participant->create_subscriber(participant->get_default_subscriber_qos());
+  if (publisher == nullptr || subscriber == nullptr) {
+    close();
+    throw Fault{RMWBENCH_ERROR_FAILED, "participant", "Fast DDS could not create its publisher and subscriber"};
+  }
+}
+
+rmwbench_session::~rmwbench_session() { close(); }
+
+void rmwbench_session::close() {
+  poller.stop();
+  blocker.stop();
+  participant->delete_contained_entities();
+  fd::DomainParticipantFactory::get_instance()->delete_participant(participant);
+}
+
+fd::Topic *rmwbench_session::topic(const char *name, const char *type, uint32_t endpoint) {
+  std::lock_guard<std::mutex> lock(topics_mutex_);
+  const auto known = topics_.find(name);
+  if (known != topics_.end()) {
+    if (known->second.topic->get_type_name() != type) {
+      throw Fault{RMWBENCH_ERROR_INVALID, endpoint_name(endpoint),
+                  std::string("topic ") + name + " has type " + known->second.topic->get_type_name() + " already, asked for " + type};
+    }
+    ++known->second.users;
+    return known->second.topic;
+  }
+  fd::TypeSupport support = participant->find_type(type);
+  if (support.empty()) {
+    support.reset(new RawType(type));
+    if (support.register_type(participant) != ok) {
+      throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(endpoint), std::string("Fast DDS refused type ") + type};
+    }
+  }
+  fd::Topic *made = participant->create_topic(name, type, fd::TOPIC_QOS_DEFAULT);
+  if (made == nullptr) {
+    throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(endpoint), std::string("Fast DDS could not create topic ") + name};
+  }
+  topics_[name] = Shared{made, 1};
+  return made;
+}
+
+void rmwbench_session::release_topic(fd::Topic *topic) {
+  std::lock_guard<std::mutex> lock(topics_mutex_);
+  const auto known = topics_.find(topic->get_name());
+  if (--known->second.users == 0) {
+    topics_.erase(known);
+    participant->delete_topic(topic);
+  }
+}

@@ -1,0 +1,51 @@
+// A session is one DomainParticipant with one Publisher and one Subscriber, as rmw_fastrtps has it: a ROS 2 node is a name in the
+// ROS graph and no DDS entity, so nodes share them and cost nothing here either.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include <fastdds/dds/domain/DomainParticipant.hpp>
+#include <fastdds/dds/publisher/Publisher.hpp>
+#include <fastdds/dds/subscriber/Subscriber.hpp>
+#include <fastdds/dds/topic/Topic.hpp>
+
+#include <rmwbench_worker.h>
+
+#include "blocker.hpp"
+#include "fastdds_api.hpp"
+#include "poller.hpp"
+#include "profile.hpp"
+
+struct rmwbench_session {
+  explicit rmwbench_session(const rmwbench_session_config &config);
+  ~rmwbench_session();
+
+  // The participant's topic of that name, made on first use; every call is paired with release_topic().
+  rmwbench::fd::Topic *topic(const char *name, const char *type, uint32_t endpoint);
+  void release_topic(rmwbench::fd::Topic *topic);
+
+  const rmwbench::Profile profile;
+  rmwbench::fd::DomainParticipant *participant = nullptr;
+  rmwbench::fd::Publisher *publisher = nullptr;
+  rmwbench::fd::Subscriber *subscriber = nullptr;
+  rmwbench::Blocker blocker;
+  rmwbench::Poller poller;
+
+ private:
+  struct Shared {
+    rmwbench::fd::Topic *topic;
+    int users;
+  };
+
+  void close();
+
+  std::mutex topics_mutex_;
+  std::map<std::string, Shared> topics_;
+};
+
+struct rmwbench_node {
+  rmwbench_session &session;
+};

@@ -1,0 +1,9 @@
+use rmwbench_conformance::Arm;
+
+fn main() -> std::process::ExitCode {
+    rmwbench_conformance::main(
+        env!("CARGO_BIN_EXE_rmwbench-fastdds"),
+        &rmwbench_fastdds::FastDds::new(),
+        &[Arm::profile("untouched"), Arm::profile("tuned")],
+    )
+}

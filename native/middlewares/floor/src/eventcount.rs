@@ -1,0 +1,37 @@
+//! Sleep and wake on one futex word, without a system call while nobody sleeps.
+//!
+//! The lowest bit says that someone is about to sleep. The sleeper arms it, looks once more for what it waits for, and sleeps on
+//! the armed value; the waker changes the word only when it finds it armed. Both sides use sequentially consistent accesses
+//! between the data and the word, so one of them always sees the other: either the sleeper finds the data or the waker the bit.
+
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+use rustix::thread::futex;
+use rustix::time::Timespec;
+
+const ARMED: u32 = 1;
+
+/// Announces a sleep; what it returns goes to [`sleep`] or [`disarm`].
+pub fn arm(word: &AtomicU32) -> u32 {
+    word.fetch_or(ARMED, SeqCst) | ARMED
+}
+
+pub fn disarm(word: &AtomicU32) {
+    word.fetch_and(!ARMED, SeqCst);
+}
+
+/// Sleeps unless the word has changed since it was armed; may wake early, always to be called in a loop. `timeout_ns`: None for ever.
+pub fn sleep(word: &AtomicU32, armed: u32, timeout_ns: Option<i64>) {
+    let timeout = timeout_ns.map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });
+    // Errors are: changed already, interrupted, timed out. The caller looks again in each case.
+    let _ = futex::wait(word, futex::Flags::empty(), armed, timeout.as_ref());
+}
+
+/// Wakes the sleeper, if there is one.
+#[inline]
+pub fn ring(word: &AtomicU32) {
+    let seen = word.load(SeqCst);
+    if seen & ARMED != 0 && word.compare_exchange(seen, seen.wrapping_add(1), SeqCst, SeqCst).is_ok() {
+        let _ = futex::wake(word, futex::Flags::empty(), 1);
+    }
+}

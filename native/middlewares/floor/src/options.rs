@@ -1,0 +1,116 @@
+//! What there is to choose about the floor. A default never makes it slower than it can be: zero copy is on.
+
+use serde::Deserialize;
+
+use rmwbench_harness::middleware::{Error, SessionConfig};
+use rmwbench_harness::qos::{History, Qos};
+
+pub const OPTION_NAMES: [&str; 5] = ["transport", "slots", "zero_copy", "socket_buffer_bytes", "publish_timeout_ns"];
+
+/// What `keep_all` may hold of one publisher: more would let one stalled reader fill the machine.
+const KEEP_ALL_BYTES: u64 = 256 << 20;
+const KEEP_ALL_MESSAGES: u64 = 1024;
+/// So that a reader may ask for more depth than its publisher did, and each of 64 readers may hold one message in hand.
+/// Slots cost address space only: pages are touched lowest first.
+const SPARE_SLOTS: u32 = 64;
+const MIN_DEPTH: u32 = 64;
+/// Publishers ask for this much on UDP, which has no flow control.
+const UDP_BUFFER_BYTES: u32 = 8 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    ShmRing,
+    Udp,
+    Tcp,
+    Unix,
+}
+
+impl Transport {
+    pub fn name(self) -> &'static str {
+        match self {
+            Transport::ShmRing => "shm_ring",
+            Transport::Udp => "udp",
+            Transport::Tcp => "tcp",
+            Transport::Unix => "unix",
+        }
+    }
+
+    /// The name of the path as evidence has it.
+    pub fn path(self) -> &'static str {
+        match self {
+            Transport::ShmRing => "shm",
+            other => other.name(),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub transport: Transport,
+    /// Slots of each publisher's pool; None: enough for its depth and one in the hand of each reader.
+    pub slots: Option<u32>,
+    /// Readers of `shm_ring` read in place; otherwise they copy the message out and give the slot back first.
+    pub zero_copy: bool,
+    /// Asked of the kernel; None: 8 MiB on UDP, the system's default on streams.
+    pub socket_buffer_bytes: Option<u32>,
+    /// How long a reliable publish call may block.
+    pub publish_timeout_ns: i64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { transport: Transport::ShmRing, slots: None, zero_copy: true, socket_buffer_bytes: None, publish_timeout_ns: 1_000_000_000 }
+    }
+}
+
+impl Options {
+    pub fn read(config: &SessionConfig) -> Result<Options, Error> {
+        config.only_options(&OPTION_NAMES)?;
+        let default = Options::default();
+        let options = Options {
+            transport: config.option("transport", default.transport)?,
+            slots: config.option("slots", default.slots)?,
+            zero_copy: config.option("zero_copy", default.zero_copy)?,
+            socket_buffer_bytes: config.option("socket_buffer_bytes", default.socket_buffer_bytes)?,
+            publish_timeout_ns: config.option("publish_timeout_ns", default.publish_timeout_ns)?,
+        };
+        let out_of_range = |key: &str, expected: &str, found: String| Err(Error::invalid(format!("option {key}"), format!("expected {expected}, found {found}")));
+        if let Some(slots) = options.slots.filter(|s| !(1..=65_536).contains(s)) {
+            return out_of_range("slots", "1 to 65536", slots.to_string());
+        }
+        if options.publish_timeout_ns <= 0 {
+            return out_of_range("publish_timeout_ns", "a positive number of nanoseconds", options.publish_timeout_ns.to_string());
+        }
+        if let Some(bytes) = options.socket_buffer_bytes.filter(|b| !(4096..=1 << 30).contains(b)) {
+            return out_of_range("socket_buffer_bytes", "4096 to 1073741824", bytes.to_string());
+        }
+        let sockets_only = options.transport == Transport::ShmRing && config.options.contains_key("socket_buffer_bytes");
+        let ring_only = ["slots", "zero_copy"].into_iter().find(|k| config.options.contains_key(*k));
+        match ring_only {
+            _ if sockets_only => Err(Error::invalid("option socket_buffer_bytes", "transport shm_ring has no sockets; use udp, tcp or unix")),
+            Some(key) if options.transport != Transport::ShmRing => {
+                Err(Error::invalid(format!("option {key}"), format!("transport {} has no ring; use shm_ring", options.transport.name())))
+            }
+            _ => Ok(options),
+        }
+    }
+
+    /// Messages that a reader's queue holds: its depth, or for `keep_all` what fits the bound; never more than an explicit `slots`.
+    pub fn queue_depth(&self, qos: &Qos, payload_bytes: u32) -> u32 {
+        let depth = match qos.history {
+            History::KeepLast => qos.depth,
+            History::KeepAll => (KEEP_ALL_BYTES / u64::from(payload_bytes.max(1))).clamp(8, KEEP_ALL_MESSAGES) as u32,
+        };
+        depth.min(self.slots.unwrap_or(u32::MAX))
+    }
+
+    pub fn pool_slots(&self, qos: &Qos, payload_bytes: u32) -> u32 {
+        self.slots.unwrap_or_else(|| self.queue_depth(qos, payload_bytes).max(MIN_DEPTH) + SPARE_SLOTS)
+    }
+
+    /// The socket buffer to ask for; None leaves the system's.
+    pub fn buffer_bytes(&self) -> Option<u32> {
+        self.socket_buffer_bytes.or((self.transport == Transport::Udp).then_some(UDP_BUFFER_BYTES))
+    }
+}

@@ -1,0 +1,149 @@
+//! Publishing: loan, write, send, notify; what a user of the API writes.
+//!
+//! A reliable publisher waits for room in a full queue. iceoryx2 would wait forever on a reader that was killed, so the wait is bounded
+//! as DDS bounds it (`max_blocking_time`); after that the call fails, and what dead processes left is removed for the next one.
+//! With several readers the message may then have reached some of them: the writer's record says failed, the readers' say received.
+
+use std::time::Duration;
+
+use iceoryx2::port::notifier::Notifier;
+use iceoryx2::port::publisher::Publisher;
+use iceoryx2::port::{BackpressureAction, LoanError, SendError};
+use iceoryx2::prelude::*;
+use iceoryx2::sample_mut::SampleMut;
+use rmwbench_harness::middleware as trait_;
+use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Evidence, Granted, PublishError, PublishMode, Wait};
+
+use crate::dead_nodes::DeadNodes;
+use crate::exclusive::Exclusive;
+use crate::service::{granted_qos, notes, Events, PubSub, Settings};
+use crate::session::Shared;
+
+pub struct Iceoryx2Publisher {
+    ports: Exclusive<Ports>,
+    service: PubSub,
+    reliable: bool,
+    dead_nodes: DeadNodes,
+    granted: Granted,
+    sent: u64,
+    /// Sends that some reader's queue did not take.
+    not_delivered: i64,
+    timeouts: i64,
+}
+
+struct Ports {
+    publisher: Publisher<ipc::Service, [u8], ()>,
+    notifier: Notifier<ipc::Service>,
+}
+
+impl Iceoryx2Publisher {
+    pub fn create(service: PubSub, events: &Events, config: &EndpointConfig, settings: Settings, shared: &Shared) -> Result<Self, Error> {
+        let failed = |e: &dyn std::fmt::Display| Error::failed(format!("endpoint {}", config.endpoint), e);
+        let reliable = settings.backpressure == BackpressureStrategy::RetryUntilDelivered;
+        let mut builder = service
+            .publisher_builder()
+            .initial_max_slice_len(config.message_type.payload_bytes.max(1) as usize)
+            .backpressure_strategy(settings.backpressure);
+        if reliable {
+            let max_blocking = shared.max_blocking;
+            builder = builder.set_backpressure_handler(move |info| waited(info.elapsed_time, max_blocking));
+        }
+        let publisher = builder.create().map_err(|e| failed(&e))?;
+        let notifier = events.notifier_builder().create().map_err(|e| failed(&e))?;
+        // Readers map a new publisher's memory when they next look: have them look now, not when the first message is waiting.
+        notifier.notify().map_err(|e| failed(&e))?;
+        let mut notes = notes(&settings);
+        if reliable && !settings.safe_overflow {
+            notes.push(format!("a publish call fails after waiting {} ms", shared.max_blocking.as_millis()));
+        }
+        let granted = Granted { qos: granted_qos(&service, &config.qos), publish_mode: PublishMode::Sync, wait: Wait::Block, notes };
+        Ok(Iceoryx2Publisher {
+            ports: Exclusive(Ports { publisher, notifier }),
+            service,
+            reliable,
+            dead_nodes: shared.dead_nodes.clone(),
+            granted,
+            sent: 0,
+            not_delivered: 0,
+            timeouts: 0,
+        })
+    }
+
+    /// Hands `sample` to every reader's queue and wakes those that block.
+    #[inline]
+    fn send(&mut self, sample: SampleMut<ipc::Service, [u8], ()>) -> Result<(), PublishError> {
+        let readers = self.service.dynamic_config().number_of_subscribers();
+        let result = match sample.send() {
+            // Fewer than there were before and are now: a queue was full, or its reader has not mapped it yet.
+            Ok(reached) if reached < readers && reached < self.service.dynamic_config().number_of_subscribers() => {
+                self.not_delivered += 1;
+                if self.reliable {
+                    Err(PublishError::Full)
+                } else {
+                    Ok(())
+                }
+            }
+            Ok(_) => Ok(()),
+            Err(SendError::UnableToDeliver) => {
+                self.timeouts += 1;
+                self.dead_nodes.sweep();
+                Err(PublishError::Timeout)
+            }
+            Err(SendError::LoanError(e)) => Err(loan_error(e)),
+            Err(_) => Err(PublishError::Failed),
+        };
+        // Also after a failure: other readers may have the message.
+        let notified = self.ports.0.notifier.notify();
+        self.sent += u64::from(result.is_ok());
+        result.and(notified.map(|_| ()).map_err(|_| PublishError::Failed))
+    }
+}
+
+fn waited(elapsed: Duration, limit: Duration) -> BackpressureAction {
+    if elapsed < limit {
+        BackpressureAction::Retry
+    } else {
+        BackpressureAction::DiscardDataAndFail
+    }
+}
+
+fn loan_error(error: LoanError) -> PublishError {
+    match error {
+        LoanError::OutOfMemory | LoanError::ExceedsMaxLoans => PublishError::Full,
+        LoanError::ExceedsMaxLoanSize | LoanError::InternalFailure => PublishError::Failed,
+    }
+}
+
+impl trait_::Publisher for Iceoryx2Publisher {
+    fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
+        let sample = self.ports.0.publisher.loan_slice_uninit(payload.len()).map_err(loan_error)?;
+        self.send(sample.write_from_slice(payload))
+    }
+
+    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+        let sample = self.ports.0.publisher.loan_slice_uninit(bytes).map_err(loan_error)?;
+        // SAFETY: the chunk lies in mapped shared memory, whose bytes are always initialised, and any byte is a valid u8.
+        let mut sample = unsafe { sample.assume_init() };
+        fill(sample.payload_mut());
+        self.send(sample)
+    }
+}
+
+impl trait_::Endpoint for Iceoryx2Publisher {
+    fn matched(&self) -> u32 {
+        self.dead_nodes.sweep();
+        self.service.dynamic_config().number_of_subscribers() as u32
+    }
+
+    fn granted(&self) -> Granted {
+        self.granted.clone()
+    }
+
+    fn account(&self) -> Account {
+        Account {
+            reader_drops: None, // a queue that overflows does not say so
+            counters: [("not_delivered".to_string(), self.not_delivered), ("timeouts".to_string(), self.timeouts)].into(),
+            evidence: vec![Evidence { path: "shm".into(), messages: self.sent, note: "written into the publisher's data segment".into() }],
+        }
+    }
+}

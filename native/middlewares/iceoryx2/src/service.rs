@@ -1,0 +1,127 @@
+//! A topic is a publish-subscribe service and an event service of the same name.
+//!
+//! iceoryx2 fixes a service's settings when its first participant creates it and refuses one who asks for others. Every setting is
+//! therefore a function of the endpoint's QoS and the profile alone, so that it does not matter who comes first.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use iceoryx2::prelude::*;
+use iceoryx2::service::builder::event::{EventCreateError, EventOpenError, EventOpenOrCreateError};
+use iceoryx2::service::builder::publish_subscribe::{
+    PublishSubscribeCreateError, PublishSubscribeOpenError, PublishSubscribeOpenOrCreateError,
+};
+use iceoryx2::service::port_factory::{event, publish_subscribe};
+use rmwbench_harness::middleware::{EndpointConfig, Error};
+use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
+
+pub type PubSub = publish_subscribe::PortFactory<ipc::Service, [u8], ()>;
+pub type Events = event::PortFactory<ipc::Service>;
+
+/// Two processes that start together may meet a service that the other is just making or removing.
+const RETRY_FOR: Duration = Duration::from_secs(5);
+
+/// What a QoS means in iceoryx2's terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// A full queue gives up its oldest message.
+    pub safe_overflow: bool,
+    /// Messages per publisher that a subscription can hold.
+    pub depth: usize,
+    /// For queues that do not overflow.
+    pub backpressure: BackpressureStrategy,
+}
+
+impl Settings {
+    pub fn of(config: &EndpointConfig, keep_all_depth: usize) -> Result<Settings, Error> {
+        let object = || format!("endpoint {}", config.endpoint);
+        let qos = &config.qos;
+        if qos.durability == Durability::TransientLocal {
+            return Err(Error::unsupported(object(), "durability transient_local: iceoryx2 delivers history only when the publisher publishes again"));
+        }
+        if qos.content_filter.is_some() || qos.instance_key.is_some() {
+            return Err(Error::unsupported(object(), "content filters and instance keys: iceoryx2 has neither"));
+        }
+        if qos.history == History::KeepLast && qos.depth == 0 {
+            return Err(Error::invalid(object(), "qos depth: expected at least 1, found 0"));
+        }
+        Ok(Settings {
+            safe_overflow: qos.history == History::KeepLast && qos.reliability == Reliability::BestEffort,
+            depth: if qos.history == History::KeepAll { keep_all_depth } else { qos.depth as usize },
+            backpressure: match qos.reliability {
+                Reliability::Reliable => BackpressureStrategy::RetryUntilDelivered,
+                Reliability::BestEffort => BackpressureStrategy::DiscardData,
+            },
+        })
+    }
+}
+
+/// The QoS in force, read back from the service; `asked` supplies what iceoryx2 has no notion of.
+pub fn granted_qos(service: &PubSub, asked: &Qos) -> Qos {
+    Qos {
+        history: if service.static_config().has_safe_overflow() { History::KeepLast } else { asked.history },
+        depth: service.static_config().subscriber_max_buffer_size() as u32,
+        ..asked.clone()
+    }
+}
+
+/// What a reader of the numbers must know about these settings.
+pub fn notes(settings: &Settings) -> Vec<String> {
+    let full = match (settings.safe_overflow, settings.backpressure) {
+        (true, _) => "a full queue drops its oldest message",
+        (false, BackpressureStrategy::RetryUntilDelivered) => "a full queue makes the publisher wait; nothing accepted is dropped",
+        (false, BackpressureStrategy::DiscardData) => "a full queue drops the newest message",
+    };
+    vec![full.into(), format!("depth {} counts per publisher", settings.depth)]
+}
+
+pub fn pub_sub(node: &Node<ipc::Service>, name: &ServiceName, settings: Settings, object: &str) -> Result<PubSub, Error> {
+    use {PublishSubscribeCreateError as C, PublishSubscribeOpenError as O, PublishSubscribeOpenOrCreateError as E};
+    retrying(object, || {
+        node.service_builder(name)
+            .publish_subscribe::<[u8]>()
+            .enable_safe_overflow(settings.safe_overflow)
+            .subscriber_max_buffer_size(settings.depth)
+            .history_size(0)
+            .open_or_create()
+            .map_err(|e| match e {
+                E::SystemInFlux
+                | E::PublishSubscribeOpenError(O::DoesNotExist | O::HangsInCreation | O::IsMarkedForDestruction)
+                | E::PublishSubscribeCreateError(C::AlreadyExists | C::IsBeingCreatedByAnotherInstance | C::HangsInCreation) => Refusal::InFlux(e.to_string()),
+                E::PublishSubscribeOpenError(O::IncompatibleOverflowBehavior | O::DoesNotSupportRequestedMinBufferSize) => {
+                    Refusal::Mismatch(format!("another endpoint of this topic has another reliability, history or depth ({e})"))
+                }
+                e => Refusal::Final(e.to_string()),
+            })
+    })
+}
+
+pub fn events(node: &Node<ipc::Service>, name: &ServiceName, object: &str) -> Result<Events, Error> {
+    use {EventCreateError as C, EventOpenError as O, EventOpenOrCreateError as E};
+    retrying(object, || {
+        node.service_builder(name).event().open_or_create().map_err(|e| match e {
+            E::SystemInFlux
+            | E::EventOpenError(O::DoesNotExist | O::HangsInCreation | O::IsMarkedForDestruction)
+            | E::EventCreateError(C::AlreadyExists | C::IsBeingCreatedByAnotherInstance) => Refusal::InFlux(e.to_string()),
+            e => Refusal::Final(e.to_string()),
+        })
+    })
+}
+
+enum Refusal {
+    InFlux(String),
+    Mismatch(String),
+    Final(String),
+}
+
+fn retrying<T>(object: &str, mut attempt: impl FnMut() -> Result<T, Refusal>) -> Result<T, Error> {
+    let begin = Instant::now();
+    loop {
+        match attempt() {
+            Ok(service) => return Ok(service),
+            Err(Refusal::InFlux(_)) if begin.elapsed() < RETRY_FOR => sleep(Duration::from_millis(2)),
+            Err(Refusal::Mismatch(why)) => return Err(Error::invalid(object, why)),
+            Err(Refusal::InFlux(why) | Refusal::Final(why)) => return Err(Error::failed(object, why)),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! A subscription is a subscriber and a listener in the hands of a waiting thread; this side keeps only what can be asked of it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use iceoryx2::port::listener::Listener;
+use iceoryx2::port::subscriber::Subscriber;
+use iceoryx2::prelude::*;
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::middleware as trait_;
+use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, Wait};
+
+use crate::dead_nodes::DeadNodes;
+use crate::exclusive::Exclusive;
+use crate::service::{granted_qos, notes, Events, PubSub, Settings};
+use crate::session::Shared;
+use crate::waiter::Registration;
+
+/// Messages taken in one turn: a subscription that is never empty must not starve the others.
+const TURN: usize = 64;
+
+pub struct Iceoryx2Subscription {
+    /// Dropping it takes the reader out of the waiting thread; it comes first so that no delivery follows.
+    _registration: Registration,
+    service: PubSub,
+    dead_nodes: DeadNodes,
+    granted: Granted,
+    counts: Arc<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    /// Written by the waiting thread alone.
+    delivered: AtomicU64,
+    receive_errors: AtomicU64,
+}
+
+/// What the waiting thread holds.
+pub struct Reader {
+    subscriber: Subscriber<ipc::Service, [u8], ()>,
+    /// None for polling.
+    pub listener: Option<Listener<ipc::Service>>,
+    sink: Arc<dyn Sink>,
+    counts: Arc<Counts>,
+}
+
+impl Iceoryx2Subscription {
+    pub fn create(
+        service: PubSub,
+        events: &Events,
+        config: &EndpointConfig,
+        settings: Settings,
+        sink: Arc<dyn Sink>,
+        shared: &Shared,
+    ) -> Result<Self, Error> {
+        let failed = |e: &dyn std::fmt::Display| Error::failed(format!("endpoint {}", config.endpoint), e);
+        let counts = Arc::new(Counts::default());
+        // The listener first: no message may arrive that would wake nobody.
+        let listener = match config.wait {
+            Wait::Poll => None,
+            _ => Some(events.listener_builder().create().map_err(|e| failed(&e))?),
+        };
+        let subscriber = service.subscriber_builder().create().map_err(|e| failed(&e))?;
+        let mut qos = granted_qos(&service, &config.qos);
+        qos.depth = subscriber.buffer_size() as u32;
+        let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes: notes(&settings) };
+        let reader = Exclusive(Reader { subscriber, listener, sink, counts: counts.clone() });
+        let registration = shared.waiters.add(config.wait, reader).map_err(|e| failed(&e))?;
+        Ok(Iceoryx2Subscription { _registration: registration, service, dead_nodes: shared.dead_nodes.clone(), granted, counts })
+    }
+}
+
+impl Reader {
+    /// Takes the pending notifications, so that the listener is silent until the next one. Called before messages are taken: a
+    /// message sent after this wakes us again.
+    pub fn acknowledge(&self) {
+        if let Some(listener) = &self.listener {
+            let _ = listener.try_wait(|_| {});
+        }
+    }
+
+    /// Delivers what is there, `TURN` messages at most; whether there may be more. `notified_ns` 0: nobody waited (polling).
+    pub fn drain(&self, notified_ns: i64) -> bool {
+        for _ in 0..TURN {
+            match self.subscriber.receive() {
+                Ok(Some(sample)) => {
+                    let taken_ns = now_ns();
+                    let notified_ns = if notified_ns == 0 { taken_ns } else { notified_ns };
+                    self.counts.delivered.store(self.counts.delivered.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                    self.sink.deliver(&Delivery { notified_ns, taken_ns, payload: sample.payload(), zero_copy: true });
+                }
+                Ok(None) => return false,
+                Err(_) => {
+                    self.counts.receive_errors.fetch_add(1, Ordering::Relaxed);
+                    return false;
+                }
+            }
+        }
+        true
+    }
+}
+
+impl trait_::Endpoint for Iceoryx2Subscription {
+    fn matched(&self) -> u32 {
+        self.dead_nodes.sweep();
+        self.service.dynamic_config().number_of_publishers() as u32
+    }
+
+    fn granted(&self) -> Granted {
+        self.granted.clone()
+    }
+
+    fn account(&self) -> Account {
+        let messages = self.counts.delivered.load(Ordering::Relaxed);
+        Account {
+            reader_drops: None,
+            counters: [("receive_errors".to_string(), self.counts.receive_errors.load(Ordering::Relaxed) as i64)].into(),
+            evidence: vec![Evidence { path: "shm".into(), messages, note: "read in the publisher's data segment".into() }],
+        }
+    }
+}
+
+impl trait_::Subscription for Iceoryx2Subscription {}

@@ -1,0 +1,131 @@
+//! Who is there: a liveliness token per endpoint, and one liveliness subscriber per session that keeps count.
+//!
+//! Tokens travel on the same links as declarations and after them: who sees a subscription's token has its declaration already, so
+//! that a publisher whose count is right also routes right. A killed process's tokens end with its link. rmw_zenoh counts the same way.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+use rmwbench_harness::middleware::Error;
+use zenoh::liveliness::LivelinessToken;
+use zenoh::pubsub::Subscriber;
+use zenoh::sample::SampleKind;
+use zenoh::Wait as _;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    Publisher,
+    Subscription,
+}
+
+impl Side {
+    fn word(self) -> &'static str {
+        match self {
+            Side::Publisher => "pub",
+            Side::Subscription => "sub",
+        }
+    }
+}
+
+/// Endpoints on one side of a topic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// In this session.
+    pub local: u32,
+    /// In other sessions.
+    pub remote: u32,
+}
+
+pub struct Graph {
+    session: zenoh::Session,
+    domain_id: u32,
+    zid: String,
+    tokens: Arc<Tokens>,
+    _subscriber: Subscriber<()>,
+}
+
+/// Side and topic → token keys; a set, because a token may be announced twice.
+#[derive(Default)]
+struct Tokens(Mutex<HashMap<(Side, String), HashSet<String>>>);
+
+impl Graph {
+    pub fn open(session: &zenoh::Session, domain_id: u32) -> zenoh::Result<Graph> {
+        let tokens = Arc::<Tokens>::default();
+        let seen = tokens.clone();
+        let subscriber = session
+            .liveliness()
+            .declare_subscriber(format!("@rmwbench/{domain_id}/**"))
+            .history(true)
+            .callback(move |sample| seen.note(sample.key_expr().as_str(), sample.kind()))
+            .wait()?;
+        Ok(Graph { session: session.clone(), domain_id, zid: session.zid().to_string(), tokens, _subscriber: subscriber })
+    }
+
+    /// Announces an endpoint until the token is dropped. To be called after the endpoint is declared.
+    pub fn announce(&self, side: Side, node: &str, endpoint: u32, topic: &str) -> Result<LivelinessToken, Error> {
+        let (domain_id, zid) = (self.domain_id, &self.zid);
+        let key = format!("@rmwbench/{domain_id}/{}/{zid}/{}/{endpoint}/{topic}", side.word(), chunk(node));
+        self.session.liveliness().declare_token(key).wait().map_err(|e| Error::failed(format!("endpoint {endpoint}"), e))
+    }
+
+    pub fn count(&self, side: Side, topic: &str) -> Count {
+        let tokens = self.tokens.0.lock().expect("a liveliness callback panicked");
+        let mut count = Count::default();
+        for key in tokens.get(&(side, topic.to_string())).into_iter().flatten() {
+            if key.split('/').nth(3) == Some(&self.zid) {
+                count.local += 1;
+            } else {
+                count.remote += 1;
+            }
+        }
+        count
+    }
+}
+
+impl Tokens {
+    fn note(&self, key: &str, kind: SampleKind) {
+        // @rmwbench / domain / side / session / node / endpoint / topic, which may have slashes itself
+        let mut parts = key.splitn(7, '/');
+        let side = match parts.nth(2) {
+            Some("pub") => Side::Publisher,
+            Some("sub") => Side::Subscription,
+            _ => return,
+        };
+        let Some(topic) = parts.nth(3) else { return };
+        let mut tokens = self.0.lock().expect("a liveliness callback panicked");
+        let keys = tokens.entry((side, topic.to_string())).or_default();
+        match kind {
+            SampleKind::Put => keys.insert(key.to_string()),
+            SampleKind::Delete => keys.remove(key),
+        };
+    }
+}
+
+/// A node's name as one chunk of a key expression.
+fn chunk(name: &str) -> String {
+    let safe: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' }).collect();
+    if safe.is_empty() {
+        "_".into()
+    } else {
+        safe
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_counted_once_each_by_side_and_topic() {
+        let tokens = Tokens::default();
+        let key = "@rmwbench/0/sub/abc/node/3/front/camera";
+        tokens.note(key, SampleKind::Put);
+        tokens.note(key, SampleKind::Put);
+        tokens.note("@rmwbench/0/sub/abc/node/4/front/camera", SampleKind::Put);
+        tokens.note("@rmwbench/0/pub/abc/node/5/front/camera", SampleKind::Put);
+        let len = |side| tokens.0.lock().unwrap().get(&(side, "front/camera".to_string())).map_or(0, HashSet::len);
+        assert_eq!((len(Side::Subscription), len(Side::Publisher)), (2, 1));
+        tokens.note(key, SampleKind::Delete);
+        assert_eq!(len(Side::Subscription), 1);
+    }
+}

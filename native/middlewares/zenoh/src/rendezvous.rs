@@ -1,0 +1,152 @@
+//! Fixed endpoints without a fixed order: who starts a trial's processes knows neither their sockets nor which is first.
+//!
+//! Each session takes the next number in a directory that the trial's processes share (the host's own /tmp), listens on an endpoint of its
+//! own and connects to all that have lower numbers. Of any two sessions exactly one connects, so the mesh is full, whatever the
+//! order, and a session that leaves takes nothing of the others' connections with it.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+pub struct Rendezvous {
+    entry: PathBuf,
+}
+
+impl Rendezvous {
+    pub fn is_asked_for(text: &str) -> bool {
+        ["{unix}", "{tcp}", "{peers}"].iter().any(|word| text.contains(word))
+    }
+
+    /// Registers this session and returns the profile's text with the words filled in.
+    pub fn join(text: &str, trial_nonce: u64, domain_id: u32) -> io::Result<(String, Rendezvous)> {
+        let directory = std::env::temp_dir().join(format!("rmwbench-zenoh-{trial_nonce:x}-{domain_id}"));
+        fs::create_dir_all(&directory)?;
+        let number = take_number(&directory)?;
+        let unix = format!("unixsock-stream/{}", directory.join(format!("{number}.sock")).display());
+        // Every address of 127.0.0.0/8 is this machine: one per session needs no search for a free port.
+        let [a, b, c] = tcp_host(&directory, number);
+        let tcp = format!("tcp/127.{a}.{b}.{c}:7447");
+        let own = if text.contains("{tcp}") { &tcp } else { &unix };
+        let entry = directory.join(format!("{number}.peer"));
+        // Written aside and moved: nobody reads half an entry.
+        let aside = directory.join(format!("{number}.new"));
+        fs::write(&aside, format!("{} {own}", std::process::id()))?;
+        fs::rename(&aside, &entry)?;
+        let peers = earlier(&directory, number)?.iter().map(|p| format!("\"{p}\"")).collect::<Vec<_>>().join(", ");
+        let text = text.replace("\"{peers}\"", &peers).replace("{unix}", &unix).replace("{tcp}", &tcp);
+        Ok((text, Rendezvous { entry }))
+    }
+}
+
+impl Drop for Rendezvous {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.entry);
+        let _ = fs::remove_file(self.entry.with_extension("taken"));
+        if let Some(directory) = self.entry.parent() {
+            let _ = fs::remove_dir(directory); // the last one; fails while others are there
+        }
+    }
+}
+
+/// The lowest number above all that were ever taken here; creating the file is what takes it.
+fn take_number(directory: &Path) -> io::Result<u32> {
+    let mut number = numbers(directory, "taken")?.into_iter().max().map_or(0, |n| n + 1);
+    loop {
+        match fs::File::create_new(directory.join(format!("{number}.taken"))) {
+            Ok(mut file) => {
+                write!(file, "{}", std::process::id())?;
+                return Ok(number);
+            }
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// Endpoints of the sessions with lower numbers. One that has taken its number and is still writing its entry is waited for, since
+/// it will not look for us; one whose process is dead is left out.
+fn earlier(directory: &Path, number: u32) -> io::Result<Vec<String>> {
+    let mut endpoints = Vec::new();
+    for other in numbers(directory, "taken")?.into_iter().filter(|n| *n < number) {
+        for _ in 0..1000 {
+            let taken = fs::read_to_string(directory.join(format!("{other}.taken")));
+            if taken.is_err() {
+                break; // it has left
+            }
+            if let Ok(entry) = fs::read_to_string(directory.join(format!("{other}.peer"))) {
+                if let Some((pid, endpoint)) = entry.split_once(' ') {
+                    if is_alive(pid) {
+                        endpoints.push(endpoint.to_string());
+                    }
+                }
+                break;
+            }
+            if taken.is_ok_and(|pid| !pid.is_empty() && !is_alive(&pid)) {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+    Ok(endpoints)
+}
+
+fn numbers(directory: &Path, extension: &str) -> io::Result<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|e| e == extension) {
+            numbers.extend(path.file_stem().and_then(|s| s.to_str()).and_then(|s| s.parse::<u32>().ok()));
+        }
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+fn is_alive(pid: &str) -> bool {
+    Path::new("/proc").join(pid).exists()
+}
+
+/// The last three bytes of an address in 127.0.0.0/8 for session `number` of the trial in `directory`: trials that share a host
+/// should not meet, hence the directory's hash.
+fn tcp_host(directory: &Path, number: u32) -> [u8; 3] {
+    let hash = directory.as_os_str().as_encoded_bytes().iter().fold(0xCBF2_9CE4_u32, |h, b| (h ^ u32::from(*b)).wrapping_mul(0x0100_0193));
+    let host = hash.wrapping_add(number) % 0x00FE_FFFE + 0x0001_0000; // 127.1.0.0 to 127.255.255.253
+    [(host >> 16) as u8, (host >> 8) as u8, host as u8]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_session_connects_to_all_earlier_ones_and_to_no_other() {
+        let text = r#"{listen: {endpoints: ["{unix}"]}, connect: {endpoints: ["{peers}"]}}"#;
+        let nonce = u64::from(std::process::id()) << 32 | 1;
+        let (first, one) = Rendezvous::join(text, nonce, 1).unwrap();
+        let (second, two) = Rendezvous::join(text, nonce, 1).unwrap();
+        let (other, _elsewhere) = Rendezvous::join(text, nonce, 2).unwrap();
+        assert!(first.contains("0.sock") && first.contains("connect: {endpoints: []}"), "{first}");
+        assert!(second.contains("1.sock") && second.contains("0.sock"), "{second}");
+        assert!(other.contains("connect: {endpoints: []}"), "{other}");
+        drop(one);
+        let (third, _three) = Rendezvous::join(text, nonce, 1).unwrap();
+        assert!(third.contains("2.sock") && third.contains("1.sock") && !third.contains("0.sock"), "{third}");
+        drop(two);
+    }
+
+    #[test]
+    fn many_at_once_make_a_full_mesh() {
+        let text = r#"["{tcp}", "{peers}"]"#;
+        let nonce = u64::from(std::process::id()) << 32 | 2;
+        let joined: Vec<(String, Rendezvous)> = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..16).map(|_| scope.spawn(|| Rendezvous::join(text, nonce, 1).unwrap())).collect();
+            all.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        let connections: usize = joined.iter().map(|(text, _)| text.matches("tcp/").count() - 1).sum();
+        assert_eq!(connections, 16 * 15 / 2);
+        let mut own: Vec<&str> = joined.iter().map(|(text, _)| text.split('"').nth(1).unwrap()).collect();
+        own.sort_unstable();
+        own.dedup();
+        assert_eq!(own.len(), 16);
+    }
+}

@@ -1,0 +1,10 @@
+use rmwbench_conformance::Arm;
+
+fn main() -> std::process::ExitCode {
+    let no_shm = |arm: Arm| arm.lacks("loan", "the profile has shared memory disabled").lacks("zero_copy", "the profile has shared memory disabled");
+    rmwbench_conformance::main(
+        env!("CARGO_BIN_EXE_rmwbench-zenoh"),
+        &rmwbench_zenoh::Zenoh,
+        &[Arm::profile("untouched"), Arm::profile("tuned"), no_shm(Arm::profile("tcp")), no_shm(Arm::profile("unixsock"))],
+    )
+}

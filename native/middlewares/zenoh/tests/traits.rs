@@ -1,0 +1,320 @@
+//! What is particular to Zenoh, on the traits; what every middleware must do is the conformance suite's.
+//!
+//! Only profiles without multicast: a test must not be heard on a network.
+
+mod rig;
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rig::*;
+use rmwbench_harness::middleware::*;
+use rmwbench_harness::qos::{Durability, History, Reliability};
+use rmwbench_zenoh::Zenoh;
+
+fn session_config(profile: &str, domain_id: u32) -> SessionConfig {
+    let profile = Zenoh.describe().profiles.into_iter().find(|p| p.name == profile).unwrap();
+    SessionConfig { trial_nonce: u64::from(std::process::id()), ..config(&profile, domain_id) }
+}
+
+fn open(profile: &str, domain_id: u32) -> Box<dyn Session> {
+    Zenoh.open(&session_config(profile, domain_id)).unwrap()
+}
+
+fn byte(number: usize) -> Vec<u8> {
+    vec![number as u8]
+}
+
+fn matched(writer: &dyn Publisher, reader: &dyn Subscription) {
+    wait_until("no match", || writer.matched() == 1 && reader.matched() == 1);
+}
+
+#[test]
+fn every_size_arrives_whole_over_every_profile_and_the_path_is_told() {
+    for (domain_id, profile, small, large) in
+        [(1, "tcp", "tcp", "tcp"), (2, "unixsock", "unix", "unix"), (3, "tuned", "unix", "shm")]
+    {
+        let (mut there, mut here) = (open(profile, domain_id), open(profile, domain_id));
+        let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+        for (i, bytes) in [0_usize, 1, 63, 64, 1000, 1 << 20, 32 << 20].into_iter().enumerate() {
+            let topic = format!("size_{bytes}");
+            let memory = Memory::new();
+            let reader = far.subscription(&endpoint(2 * i as u32 + 1, &topic, bytes as u32), memory.clone()).unwrap();
+            let mut writer = near.publisher(&endpoint(2 * i as u32 + 2, &topic, bytes as u32)).unwrap();
+            matched(&*writer, &*reader);
+            let message: Vec<u8> = (0..bytes).map(|k| (k * 31 + i) as u8).collect();
+            let expected = if bytes >= 3072 { large } else { small };
+            // Zenoh makes its pool in the background, and sends what comes before through the link.
+            let mut sent = 0;
+            wait_until("no message took the expected path", || {
+                sent += 1;
+                writer.publish(&message).unwrap();
+                let got = memory.wait_for(sent);
+                assert!(got.len() == sent && got.iter().all(|m| *m == message), "{profile} {bytes} bytes: {} messages", got.len());
+                let evidence = reader.account().evidence;
+                assert_eq!(evidence.iter().map(|e| e.messages).sum::<u64>(), sent as u64);
+                evidence.iter().any(|e| e.path == expected)
+            });
+            assert!(sent == 1 || expected == "shm", "{profile} {bytes} bytes: {:?}", reader.account().evidence);
+        }
+    }
+}
+
+#[test]
+fn a_loan_is_read_in_place_and_needs_shared_memory() {
+    let (mut there, mut here) = (open("tuned", 4), open("tuned", 4));
+    let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+    for (i, bytes) in [0_usize, 1, 64, 100_000, 8 << 20].into_iter().enumerate() {
+        let topic = format!("size_{bytes}");
+        let memory = Memory::new();
+        let reader = far.subscription(&endpoint(2 * i as u32 + 1, &topic, bytes as u32), memory.clone()).unwrap();
+        let mut loan = endpoint(2 * i as u32 + 2, &topic, bytes as u32);
+        loan.loan = true;
+        let mut writer = near.publisher(&loan).unwrap();
+        matched(&*writer, &*reader);
+        // More messages than the pool has slots: buffers come back.
+        for n in 0..40 {
+            writer.publish_loaned(bytes, &mut |payload| payload.fill(n)).unwrap();
+            assert!(memory.wait_for(n as usize + 1).pop().unwrap() == vec![n; bytes], "{bytes} bytes, message {n}");
+        }
+        let evidence = &reader.account().evidence[0];
+        assert_eq!((evidence.path.as_str(), evidence.messages), (if bytes > 0 { "shm" } else { "unix" }, 40), "{bytes} bytes");
+    }
+    let mut without = open("tcp", 5);
+    let mut loan = endpoint(1, "t", 8);
+    loan.loan = true;
+    let error = without.node("n").unwrap().publisher(&loan).map(drop).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Unsupported);
+}
+
+#[test]
+fn keep_last_drops_the_oldest_and_counts_it() {
+    for (domain_id, reliability) in [(6, Reliability::Reliable), (7, Reliability::BestEffort)] {
+        let (mut there, mut here) = (open("unixsock", domain_id), open("unixsock", domain_id));
+        let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+        let qos = |c| with_qos(c, reliability, History::KeepLast, 3);
+        let memory = Memory::new();
+        memory.close_gate();
+        let reader = far.subscription(&qos(endpoint(1, "t", 8)), memory.clone()).unwrap();
+        let mut writer = near.publisher(&qos(endpoint(2, "t", 8))).unwrap();
+        matched(&*writer, &*reader);
+        writer.publish(&byte(0)).unwrap();
+        memory.wait_until_held();
+        for number in 1..=10 {
+            writer.publish(&byte(number)).unwrap();
+        }
+        wait_until("the queue never overflowed", || reader.account().reader_drops == Some(7));
+        memory.open_gate();
+        assert_eq!(memory.wait_for(4), [byte(0), byte(8), byte(9), byte(10)]);
+        assert_eq!(reader.granted().qos.depth, 3);
+    }
+}
+
+#[test]
+fn reliable_keep_all_loses_nothing_behind_a_slow_reader() {
+    let mut config = session_config("unixsock", 8);
+    config.options.insert("keep_all_depth".into(), 4.into());
+    let (mut there, mut here) = (Zenoh.open(&config).unwrap(), Zenoh.open(&config).unwrap());
+    let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+    let qos = |c| with_qos(c, Reliability::Reliable, History::KeepAll, 0);
+    let memory = Memory::new();
+    memory.close_gate();
+    let reader = far.subscription(&qos(endpoint(1, "t", 10_000)), memory.clone()).unwrap();
+    let mut writer = near.publisher(&qos(endpoint(2, "t", 10_000))).unwrap();
+    matched(&*writer, &*reader);
+    let messages: Vec<Vec<u8>> = (0..300).map(|n| vec![n as u8; 10_000]).collect();
+    let sent = messages.clone();
+    let publishing = std::thread::spawn(move || sent.iter().for_each(|m| writer.publish(m).unwrap()));
+    memory.wait_until_held();
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!publishing.is_finished(), "3 MB went somewhere though the reader takes nothing");
+    memory.open_gate();
+    publishing.join().unwrap();
+    assert!(memory.wait_for(300) == messages);
+    assert_eq!(reader.account().reader_drops, Some(0));
+}
+
+#[test]
+fn best_effort_keep_all_drops_the_newest_and_counts_it() {
+    let mut config = session_config("unixsock", 9);
+    config.options.insert("keep_all_depth".into(), 4.into());
+    let mut session = Zenoh.open(&config).unwrap();
+    let mut node = session.node("own").unwrap();
+    let qos = |c| with_qos(c, Reliability::BestEffort, History::KeepAll, 0);
+    let memory = Memory::new();
+    memory.close_gate();
+    let reader = node.subscription(&qos(endpoint(1, "t", 8)), memory.clone()).unwrap();
+    let mut writer = node.publisher(&qos(endpoint(2, "t", 8))).unwrap();
+    matched(&*writer, &*reader);
+    writer.publish(&byte(0)).unwrap();
+    memory.wait_until_held();
+    for number in 1..=10 {
+        writer.publish(&byte(number)).unwrap();
+    }
+    memory.open_gate();
+    assert_eq!(memory.wait_for(5), [byte(0), byte(1), byte(2), byte(3), byte(4)]);
+    assert_eq!(reader.account().reader_drops, Some(6));
+    assert_eq!(reader.account().evidence[0].path, "intra_process");
+}
+
+#[test]
+fn every_way_to_wait_delivers_in_order_and_nothing_after_the_reader_left() {
+    for (domain_id, wait) in [(10, Wait::Block), (11, Wait::Poll), (12, Wait::Callback)] {
+        let (mut there, mut here) = (open("tcp", domain_id), open("tcp", domain_id));
+        let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+        let memory = Memory::new();
+        let mut config = with_qos(endpoint(1, "t", 8), Reliability::Reliable, History::KeepLast, 200);
+        config.wait = wait;
+        let reader = far.subscription(&config, memory.clone()).unwrap();
+        let mut writer = near.publisher(&endpoint(2, "t", 8)).unwrap();
+        matched(&*writer, &*reader);
+        let messages: Vec<_> = (0..100).map(byte).collect();
+        messages.iter().for_each(|m| writer.publish(m).unwrap());
+        assert_eq!(memory.wait_for(100), messages, "{wait:?}");
+        assert_eq!(reader.granted().wait, wait);
+        let publishing = std::thread::spawn(move || {
+            (0..2000).for_each(|n| writer.publish(&byte(n)).unwrap());
+            writer
+        });
+        drop(reader);
+        let seen = memory.len();
+        let writer = publishing.join().unwrap();
+        wait_until("the reader still counts", || writer.matched() == 0);
+        assert_eq!(memory.len(), seen, "{wait:?}");
+    }
+}
+
+#[test]
+fn a_mesh_of_five_counts_everyone_and_late_joiners_and_leavers() {
+    let mut sessions: Vec<_> = (0..5).map(|_| open("unixsock", 13)).collect();
+    let mut ends = Vec::new();
+    for (i, session) in sessions.iter_mut().enumerate() {
+        let mut node = session.node(&format!("node {i}")).unwrap();
+        let memory = Memory::new();
+        let reader = node.subscription(&endpoint(100 + i as u32, "a/b", 8), memory.clone()).unwrap();
+        ends.push((node.publisher(&endpoint(i as u32 + 1, "a/b", 8)).unwrap(), reader, memory, node));
+    }
+    for (writer, reader, ..) in &ends {
+        wait_until("not all five see five", || writer.matched() == 5 && reader.matched() == 5);
+    }
+    for (i, (writer, ..)) in ends.iter_mut().enumerate() {
+        writer.publish(&byte(i)).unwrap();
+    }
+    for (_, _, memory, _) in &ends {
+        let mut got = memory.wait_for(5);
+        got.sort();
+        assert_eq!(got, (0..5).map(byte).collect::<Vec<_>>());
+    }
+    // The first to come leaves; who comes later still meets the others.
+    drop(ends.remove(0));
+    drop(sessions.remove(0));
+    let mut late = open("unixsock", 13);
+    let mut node = late.node("late").unwrap();
+    let memory = Memory::new();
+    let reader = node.subscription(&endpoint(200, "a/b", 8), memory.clone()).unwrap();
+    wait_until("the late joiner does not see four publishers", || reader.matched() == 4);
+    wait_until("the others do not see it", || ends.iter().all(|(writer, ..)| writer.matched() == 5));
+    ends[3].0.publish(&byte(9)).unwrap();
+    assert_eq!(memory.wait_for(1), [byte(9)]);
+}
+
+#[test]
+fn a_relay_into_its_own_full_queue_does_not_wait_for_itself() {
+    struct Relay(std::sync::Mutex<Box<dyn Publisher>>);
+    impl Sink for Relay {
+        fn deliver(&self, delivery: &Delivery<'_>) {
+            (0..10).for_each(|_| self.0.lock().unwrap().publish(delivery.payload).unwrap());
+        }
+    }
+    let mut config = session_config("unixsock", 14);
+    config.options.insert("keep_all_depth".into(), 2.into());
+    let mut session = Zenoh.open(&config).unwrap();
+    let mut node = session.node("relay").unwrap();
+    let qos = |c| with_qos(c, Reliability::Reliable, History::KeepAll, 0);
+    let memory = Memory::new();
+    let _end = node.subscription(&qos(endpoint(1, "out", 8)), memory.clone()).unwrap();
+    let relay = Relay(node.publisher(&qos(endpoint(2, "out", 8))).unwrap().into());
+    let _middle = node.subscription(&qos(endpoint(3, "in", 8)), std::sync::Arc::new(relay)).unwrap();
+    let mut writer = node.publisher(&qos(endpoint(4, "in", 8))).unwrap();
+    writer.publish(&byte(1)).unwrap();
+    assert_eq!(memory.wait_for(10).len(), 10);
+}
+
+#[test]
+fn what_cannot_be_granted_is_refused_in_words() {
+    let mut session = open("tcp", 15);
+    let mut node = session.node("refused").unwrap();
+    let kind = |result: Result<(), Error>| result.unwrap_err().kind;
+    let mut late = endpoint(1, "t", 8);
+    late.qos.durability = Durability::TransientLocal;
+    assert_eq!(kind(node.subscription(&late, Memory::new()).map(drop)), ErrorKind::Unsupported);
+    let mut sync = endpoint(1, "t", 8);
+    sync.publish_mode = PublishMode::Sync;
+    assert_eq!(kind(node.publisher(&sync).map(drop)), ErrorKind::Unsupported);
+    let none = with_qos(endpoint(1, "t", 8), Reliability::Reliable, History::KeepLast, 0);
+    assert_eq!(kind(node.subscription(&none, Memory::new()).map(drop)), ErrorKind::Invalid);
+    assert_eq!(kind(node.publisher(&endpoint(1, "a/*/b", 8)).map(drop)), ErrorKind::Invalid);
+
+    let own = |text: &str| {
+        let mut config = session_config("tcp", 16);
+        config.profile.text = text.into();
+        config
+    };
+    let error = Zenoh.open(&own("{mode: 'pear'}")).map(drop).unwrap_err();
+    assert!(error.kind == ErrorKind::Invalid && error.message.contains("pear"), "{error}");
+    let mut unknown = own("{}");
+    unknown.options.insert("dept".into(), 3.into());
+    assert!(Zenoh.open(&unknown).map(drop).unwrap_err().message.contains("keep_all_depth"));
+
+    let quiet = "scouting: {multicast: {enabled: false}}";
+    let mut udp = Zenoh.open(&own(&format!("{{listen: {{endpoints: ['udp/127.0.0.1:0']}}, {quiet}}}"))).unwrap();
+    assert_eq!(kind(udp.node("n").unwrap().publisher(&endpoint(1, "t", 8)).map(drop)), ErrorKind::Unsupported);
+    let drops = "qos: {publication: [{key_exprs: ['rmwbench/**'], config: {congestion_control: 'drop'}}]}";
+    let mut lossy = Zenoh.open(&own(&format!("{{listen: {{endpoints: ['{{tcp}}']}}, {quiet}, {drops}}}"))).unwrap();
+    assert_eq!(kind(lossy.node("n").unwrap().publisher(&endpoint(1, "t", 8)).map(drop)), ErrorKind::Unsupported);
+}
+
+/// Not a test: the other process of the next one.
+#[test]
+#[ignore]
+fn child_ends() {
+    let mut config = session_config("tuned", 17);
+    config.trial_nonce = std::env::var("RMWBENCH_TEST_NONCE").unwrap().parse().unwrap();
+    let mut session = Zenoh.open(&config).unwrap();
+    let mut node = session.node("child").unwrap();
+    let _reader = node.subscription(&endpoint(1, "to_child", 8), Memory::new()).unwrap();
+    let mut loan = endpoint(2, "from_child", 100_000);
+    loan.loan = true;
+    let mut writer = node.publisher(&loan).unwrap();
+    for n in 0.. {
+        let _ = writer.publish_loaned(100_000, &mut |payload| payload.fill(n as u8));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_killed_process_is_forgotten_and_its_memory_goes() {
+    let pools = || std::fs::read_dir("/dev/shm").unwrap().filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().ends_with(".zenoh")).count();
+    let mut session = open("tuned", 17);
+    let mut node = session.node("survivor").unwrap();
+    let memory = Memory::new();
+    let reader = node.subscription(&endpoint(3, "from_child", 100_000), memory.clone()).unwrap();
+    let mut writer = node.publisher(&endpoint(4, "to_child", 8)).unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_ends", "--ignored"])
+        .env("RMWBENCH_TEST_NONCE", std::process::id().to_string())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    matched(&*writer, &*reader);
+    memory.wait_for(5);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_until("the dead still count", || writer.matched() == 0 && reader.matched() == 0);
+    writer.publish(&byte(1)).unwrap();
+    let left = pools();
+    drop((reader, writer, node, session));
+    // The next session of anyone cleans up.
+    let _next = open("tuned", 18);
+    assert!(pools() < left + 3, "{left} pools before, {} after", pools());
+}

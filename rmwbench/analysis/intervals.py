@@ -1,0 +1,129 @@
+"""Intervals over trials. Percentiles come from messages, inference comes from trials (rule 3): n here is the number of trials.
+
+Every function says what it assumes; all work on plain arrays and return (value, low, high).
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy import stats
+
+from rmwbench.analysis.quantile import rank
+
+Interval = tuple[float, float, float]
+
+
+def log_t(values: np.ndarray, confidence: float = 0.95) -> Interval:
+    """Geometric mean and t interval of positive finite values, shape (n,), n ≥ 2: exp(m ± t(n−1)·s/√n) of the logarithms.
+
+    Latencies and costs of trials are skewed to the right and positive; their logarithms are nearly symmetric.
+    """
+    logs = np.log(np.asarray(values, float))
+    mean, half = float(logs.mean()), _half(logs, confidence)
+    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
+
+
+def plain_t(values: np.ndarray, confidence: float = 0.95, *, least: float = -math.inf, most: float = math.inf) -> Interval:
+    """Mean and t interval of values that may be zero, cut to what is possible ([least, most])."""
+    values = np.asarray(values, float)
+    mean, half = float(values.mean()), _half(values, confidence)
+    return mean, max(mean - half, least), min(mean + half, most)
+
+
+def median_range(values: np.ndarray) -> tuple[Interval, float]:
+    """The lower median of trials with [smallest, largest], and the coverage of that range for the population's median: 1 − 2^(1−n).
+
+    For trials of which some are infinite: order needs no finite numbers. (David & Nagaraja, Order Statistics, 3rd ed., §7.1.)
+    """
+    ordered = np.sort(np.asarray(values, float))
+    n = len(ordered)
+    return (float(ordered[rank(n, 0.5)]), float(ordered[0]), float(ordered[-1])), 1 - 2.0 ** (1 - n)
+
+
+def order_statistic(at: Callable[[int], float], n: int, q: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Distribution-free binomial interval for quantile q of n independent values (David & Nagaraja §7.1); `at` gives the k-th smallest, k from 0.
+
+    `high` is +inf where n is too small for an upper bound. Messages of one trial are not independent: use it for one trial only, and say so.
+    """
+    tail = (1 - confidence) / 2
+    low = int(stats.binom.ppf(tail, n, q)) - 1
+    high = int(stats.binom.ppf(1 - tail, n, q))
+    return at(max(low, 0)), at(high) if high < n else math.inf
+
+
+def pooled_quantile(samples: list[np.ndarray], q: float, confidence: float = 0.95) -> Interval:
+    """Quantile q of all messages of G ≥ 2 trials pooled, with an interval that knows that messages of a trial belong together.
+
+    Woodruff's inversion (J. Am. Stat. Assoc. 47, 1952): an interval for the *fraction* of messages at or below the estimate is carried back
+    through the pooled order statistics. The fraction's variance is the cluster-robust one, G/(G−1)·Σ z_g²/N² with z_g = (messages of trial g at
+    or below) − n_g·p, not taken below the binomial p(1−p)/N (chance alone makes trials look too equal); t with G−1 degrees of
+    freedom, on the logit scale so that it stays inside (0, 1) (Korn & Graubard, Analysis of Health Surveys, 1999, §3.2).
+    """
+    pooled = np.sort(np.concatenate(samples))
+    total, groups = len(pooled), len(samples)
+    value = float(pooled[rank(total, q)])
+    below = np.array([np.count_nonzero(s <= value) for s in samples], float)
+    sizes = np.array([len(s) for s in samples], float)
+    z = below - sizes * below.sum() / total
+    variance = max(groups / (groups - 1) * float(z @ z) / total**2, q * (1 - q) / total)
+    half = float(stats.t.ppf((1 + confidence) / 2, groups - 1)) * math.sqrt(variance) / (q * (1 - q))
+    centre = math.log(q / (1 - q))
+    low, high = (1 / (1 + math.exp(-x)) for x in (centre - half, centre + half))
+    return value, float(pooled[rank(total, low)]), float(pooled[rank(total, high)]) if total * (1 - high) >= 1 else math.inf
+
+
+def quantile_lower_bound(samples: list[np.ndarray], q: float, confidence: float = 0.95) -> float:
+    """What the quantile q is not below (one-sided): for percentiles that rule 5 does not allow to print.
+
+    With several trials the clustered interval's lower end, with one the binomial order statistic's.
+    """
+    if len(samples) > 1:
+        return pooled_quantile(samples, q, 2 * confidence - 1)[1]
+    ordered = np.sort(samples[0])
+    return order_statistic(lambda k: float(ordered[k]), len(ordered), q, 2 * confidence - 1)[0]
+
+
+def clopper_pearson(count: float, total: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Exact interval of a fraction count/total of independent events (Biometrika 26, 1934); `count` may be fractional.
+
+    At count 0 the interval is one-sided, (0, 1 − (1−confidence)^(1/total)): about 3/total at 95 %, the rule of three; likewise at count = total.
+    """
+    if count <= 0:
+        return 0.0, 1 - (1 - confidence) ** (1 / total)
+    if count >= total:
+        return (1 - confidence) ** (1 / total), 1.0
+    tail = (1 - confidence) / 2
+    return float(stats.beta.ppf(tail, count, total - count + 1)), float(stats.beta.ppf(1 - tail, count + 1, total - count))
+
+
+def clustered_fraction(counts: np.ndarray, totals: np.ndarray, confidence: float = 0.95) -> tuple[Interval, str]:
+    """A fraction over trials, counts/totals of shape (G,), with its interval and the method's name.
+
+    Events come in bursts, so trials, not messages, are independent: Clopper–Pearson with the effective sample size of Korn & Graubard
+    (Survey Methodology 24, 1998): n* = p(1−p)/v · (t(n−1)/t(G−1))², v the cluster-robust variance of p, n* ≤ n.
+    Where nothing (or everything) happened there is no variance to see: Clopper–Pearson on all messages, which the name says.
+    """
+    counts, totals = np.asarray(counts, float), np.asarray(totals, float)
+    count, total, groups = float(counts.sum()), float(totals.sum()), len(counts)
+    p = count / total
+    percent = f"{confidence * 100:g} %"
+    if count in (0, total):
+        return (p, *clopper_pearson(count, total, confidence)), f"{percent} one-sided bound (rule of three), as if messages were independent"
+    if groups < 2:
+        return (p, *clopper_pearson(count, total, confidence)), f"{percent} Clopper–Pearson, as if messages were independent"
+    z = counts - totals * p
+    variance = groups / (groups - 1) * float(z @ z) / total**2
+    tail = (1 + confidence) / 2
+    shrink = (stats.t.ppf(tail, total - 1) / stats.t.ppf(tail, groups - 1)) ** 2 if total > 1 else 1.0
+    effective = min(total, p * (1 - p) / variance * shrink) if variance > 0 else total
+    effective = max(effective, 1.0)
+    low, high = clopper_pearson(p * effective, effective, confidence)
+    return (p, min(low, p), max(high, p)), f"{percent} Clopper–Pearson with the effective sample size of {groups} trials (Korn–Graubard)"
+
+
+def _half(values: np.ndarray, confidence: float) -> float:
+    n = len(values)
+    if n < 2:
+        raise ValueError("an interval over trials needs at least two")
+    return float(stats.t.ppf((1 + confidence) / 2, n - 1)) * float(values.std(ddof=1)) / math.sqrt(n)

@@ -1,0 +1,210 @@
+"""The loss ledger: what became of every message that a schedule wanted, per writer and reader.
+
+Sequence numbers are dense per writer, so a message's sequence number *is* its place in an array: the ledger is an index, not a join.
+Every wanted message ends in exactly one of: delivered, lost, late, corrupt, failed, never sent.
+"""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+ABSENT = np.iinfo(np.int64).min
+"""A stamp that was not taken (the bundle's null), in signed 64-bit arrays."""
+
+FAILED, WARMUP = 1, 4  # SENT flags of docs/formats/records.md
+CORRUPT, LATE, FOREIGN = 1, 8, 16  # RECEIVED flags
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Counts over the steady window, added over pairs of writer and reader. All are messages.
+
+    wanted = delivered + lost + late + corrupt + failed + never_sent, once per reader. `lost` = lost_start + lost_middle + lost_end.
+    `corrupt`, of which only corrupt copies came. Beside that partition: `corrupt_copies`, `duplicates` (further copies that were sound and
+    in time), `reordered` (first arrivals with a smaller sequence number than one that the reader already had from that writer),
+    `foreign` (not from this trial), `unrecorded` (arrivals whose sending left no record).
+    """
+
+    wanted: int = 0
+    delivered: int = 0
+    lost_start: int = 0
+    lost_middle: int = 0
+    lost_end: int = 0
+    late: int = 0
+    corrupt: int = 0
+    failed: int = 0
+    never_sent: int = 0
+    corrupt_copies: int = 0
+    duplicates: int = 0
+    reordered: int = 0
+    foreign: int = 0
+    unrecorded: int = 0
+
+    def __add__(self, other: "Ledger") -> "Ledger":
+        return Ledger(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(Ledger)})
+
+    @property
+    def lost(self) -> int:
+        return self.lost_start + self.lost_middle + self.lost_end
+
+    @property
+    def published(self) -> int:
+        """Deliveries that a successful publish call promised: the denominator of loss."""
+        return self.wanted - self.failed - self.never_sent
+
+    @property
+    def not_delivered(self) -> int:
+        """Of the published: lost, late or corrupt."""
+        return self.published - self.delivered
+
+    @property
+    def undelivered(self) -> int:
+        """Of the wanted: whatever did not arrive sound and in time, for any reason."""
+        return self.wanted - self.delivered
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A publisher's messages by place: arrays of shape (n,), where place = seq − first_seq.
+
+    `steady`: in the steady window; `attempted`: the publish call was made; `failed`: it returned an error.
+    """
+
+    first_seq: int
+    steady: np.ndarray
+    attempted: np.ndarray
+    failed: np.ndarray
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """One reader's rows of one writer, any order: arrays of shape (m,)."""
+
+    seq: np.ndarray
+    taken_ns: np.ndarray
+    flags: np.ndarray
+
+
+def place_order(seq: np.ndarray) -> np.ndarray | None:
+    """The order that sorts a writer's rows by sequence number, or None where they are sorted already.
+
+    Raises ValueError when the numbers are not dense: then records are missing and no ledger can be made.
+    """
+    if len(seq) == 0:
+        return None
+    # strictly rising over a span of n−1 is dense: no difference column is needed
+    if int(seq[-1]) - int(seq[0]) == len(seq) - 1 and (seq[1:] > seq[:-1]).all():
+        return None
+    order = np.argsort(seq, kind="stable")
+    gaps = np.flatnonzero(np.diff(seq[order].astype(np.int64)) != 1)
+    if len(gaps):
+        a, b = int(seq[order[gaps[0]]]), int(seq[order[gaps[0] + 1]])
+        raise ValueError(f"sequence numbers are not dense: {b} follows {a}")
+    return order
+
+
+def is_steady(flags: np.ndarray, intended_ns: np.ndarray, steady_begin_ns: int | None) -> np.ndarray:
+    """Messages of the steady window: not flagged as warm-up and not intended before its beginning."""
+    steady = (flags & WARMUP) == 0
+    if steady_begin_ns is not None:
+        steady &= intended_ns >= steady_begin_ns
+    return steady
+
+
+def reconcile(writer: Writer, arrivals: Arrivals) -> tuple[Ledger, np.ndarray]:
+    """The ledger of one pair, and per place the row of the first sound arrival in time, −1 where there is none (shape (n,))."""
+    n = len(writer.steady)
+    index = np.int32 if max(n, len(arrivals.seq)) < 2**31 else np.int64  # half the memory traffic where it suffices
+    place = arrivals.seq.astype(np.int64, copy=False) - writer.first_seq
+    odd = arrivals.flags & (CORRUPT | LATE | FOREIGN)
+    any_odd = bool(odd.any())
+    foreign = (odd & FOREIGN) != 0 if any_odd else np.zeros(len(place), bool)
+    known = (place >= 0) & (place < n) & ~foreign
+    # Almost always every row is known and sound: then no selection, and no copy, is made.
+    sound = known & (odd == 0) if any_odd else None if known.all() else known
+    rows = _arrival_order(arrivals.taken_ns, sound)
+    places = (place if rows is None else place[rows]).astype(index)
+    first = _first_rows(n, places, rows, index)
+
+    delivered = first >= 0
+    delivered_steady = int(np.count_nonzero(delivered & writer.steady))
+    arrived = int(np.count_nonzero(delivered))
+    in_time = delivered_steady if arrived == len(places) else int(np.count_nonzero(writer.steady[places]))
+    late = np.zeros(n, bool)
+    corrupt = np.zeros(n, bool)
+    corrupt_copies = 0
+    if any_odd:
+        corrupt[place[known & ((odd & CORRUPT) != 0)]] = True
+        corrupt_copies = int(np.count_nonzero(writer.steady[place[known & ((odd & CORRUPT) != 0)]]))
+        late[place[known & (odd == LATE)]] = True
+    missing = writer.steady & ~delivered
+    never_sent = missing & ~writer.attempted
+    failed = missing & writer.failed & ~never_sent
+    missing &= ~(never_sent | failed)
+    late &= missing
+    corrupt &= missing & ~late
+    missing &= ~(late | corrupt)
+    start, middle, end = _thirds(missing, delivered & writer.steady)
+    return (
+        Ledger(
+            wanted=int(np.count_nonzero(writer.steady)),
+            delivered=delivered_steady,
+            lost_start=start,
+            lost_middle=middle,
+            lost_end=end,
+            late=int(np.count_nonzero(late)),
+            corrupt=int(np.count_nonzero(corrupt)),
+            failed=int(np.count_nonzero(failed)),
+            never_sent=int(np.count_nonzero(never_sent)),
+            corrupt_copies=corrupt_copies,
+            duplicates=in_time - delivered_steady,
+            reordered=_reordered(places, rows, first, writer.steady, unique=arrived == len(places)),
+            foreign=int(np.count_nonzero(foreign)),
+            unrecorded=int(np.count_nonzero(~known & ~foreign)),
+        ),
+        first,
+    )
+
+
+def _arrival_order(taken_ns: np.ndarray, sound: np.ndarray | None) -> np.ndarray | None:
+    """Rows in order of arrival, restricted to `sound`; None means all rows as they stand (a pool of callbacks may record out of order)."""
+    rows = None if sound is None else np.flatnonzero(sound)
+    taken = taken_ns if rows is None else taken_ns[rows]
+    if len(taken) > 1 and (taken[1:] < taken[:-1]).any():
+        order = np.argsort(taken, kind="stable")
+        rows = order if rows is None else rows[order]
+    return rows
+
+
+def _first_rows(n: int, places: np.ndarray, rows: np.ndarray | None, index: type) -> np.ndarray:
+    """Per place the row that came first, −1 where none did. `places` is in order of arrival."""
+    first = np.full(n, -1, index)
+    order = np.arange(len(places), dtype=index) if rows is None else rows.astype(index)
+    first[places] = order
+    if np.count_nonzero(first >= 0) < len(places):
+        # With duplicates the last assignment would win: assign backwards.
+        first[places[::-1]] = order[::-1]
+    return first
+
+
+def _reordered(places: np.ndarray, rows: np.ndarray | None, first: np.ndarray, steady: np.ndarray, *, unique: bool) -> int:
+    if len(places) < 2 or not (places[1:] < places[:-1]).any():
+        return 0
+    seen = places
+    if not unique:
+        seen = places[first[places] == (np.arange(len(places)) if rows is None else rows)]
+    overtaken = seen < np.maximum.accumulate(seen)
+    return int(np.count_nonzero(overtaken & steady[seen]))
+
+
+def _thirds(missing: np.ndarray, delivered: np.ndarray) -> tuple[int, int, int]:
+    """Losses before the first delivery, between, and after the last. Where nothing was delivered all count as `start`: it never began."""
+    total = int(np.count_nonzero(missing))
+    if not total:
+        return 0, 0, 0
+    if not delivered.any():
+        return total, 0, 0
+    begin = int(delivered.argmax())
+    end = len(delivered) - int(delivered[::-1].argmax())
+    start, after = int(np.count_nonzero(missing[:begin])), int(np.count_nonzero(missing[end:]))
+    return start, total - start - after, after

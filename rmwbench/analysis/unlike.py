@@ -1,0 +1,68 @@
+"""What must not be compared silently (rule 8): arms that differ in layer, granted QoS, path, publish mode, touch or age carry a flag.
+
+A flag names the difference to what most contenders of the workload have; where no value has a majority every arm says its own.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+MONTHS = 18
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was granted and attested for one arm; None where it is not known. `release_date` is ISO 8601."""
+
+    arm: str
+    layer: str | None = None
+    qos: str | None = None
+    path: str | None = None
+    publish_mode: str | None = None
+    touch: str | None = None
+    release_date: str | None = None
+    floor: bool = False
+
+
+_TEXTS = {
+    "layer": ("measured at the {mine} layer, most others at {most}", "measured at the {mine} layer, others at {rest}"),
+    "qos": ("QoS granted here: {mine}; most others: {most}", "QoS granted here: {mine}; others: {rest}"),
+    "path": ("its bytes went through {mine}, those of most others through {most}", "its bytes went through {mine}, those of others through {rest}"),
+    "publish_mode": ("publishes in mode {mine}, most others {most}", "publishes in mode {mine}, others {rest}"),
+    "touch": ("payload touched: {mine}, most others: {most}", "payload touched: {mine}, others: {rest}"),
+}
+
+
+def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
+    """Arm -> its flags. Floors are no contenders and carry none."""
+    contenders = [a for a in arms if not a.floor]
+    out: dict[str, list[str]] = {a.arm: [] for a in arms}
+    for attribute, (against_most, against_rest) in _TEXTS.items():
+        values = Counter(v for a in contenders if (v := getattr(a, attribute)) is not None)
+        if len(values) < 2:
+            continue
+        most, count = values.most_common(1)[0]
+        majority = count * 2 > values.total()
+        for a in contenders:
+            mine = getattr(a, attribute)
+            if mine is None or (majority and mine == most):
+                continue
+            rest = ", ".join(sorted(v for v in values if v != mine))
+            out[a.arm].append((against_most if majority else against_rest).format(mine=mine, most=most, rest=rest))
+    dated = {a.arm: d for a in contenders if (d := _date(a.release_date))}
+    if dated:
+        newest = max(dated.values())
+        by = min(arm for arm, d in dated.items() if d == newest)
+        for arm, released in dated.items():
+            months = (newest.year - released.year) * 12 + newest.month - released.month
+            if months > MONTHS:
+                out[arm].append(f"released {released}, {months} months before the newest here ({by}, {newest})")
+    return out
+
+
+def _date(text: str | None) -> date | None:
+    try:
+        return date.fromisoformat(text[:10]) if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,88 @@
+"""The journal: one JSON line per finished step, appended and flushed, so that a power loss costs at most the last line.
+
+It alone says which files belong to the bundle: a table that no line names is a leftover of a trial that never finished.
+"""
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rmwbench.errors import UserError
+
+NAME = "journal.jsonl"
+
+
+@dataclass
+class Journal:
+    """What the lines say. `trials` maps trial number to its last line; `lines` holds every line in order."""
+
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    trials: dict[int, dict[str, Any]] = field(default_factory=dict)
+    whole_campaign: set[str] = field(default_factory=set)
+    finished: bool = False
+
+    def add(self, line: dict[str, Any]) -> None:
+        self.lines.append(line)
+        match line.get("type"):
+            case "trial":
+                self.trials[line["trial"]] = line
+            case "tables":
+                self.whole_campaign.update(line["tables"])
+            case "finished":
+                self.finished = True
+            case "resumed":
+                self.finished = False
+
+    def left_behind(self) -> list[dict[str, Any]]:
+        """The `created` lines without a `removed` line for the same resource."""
+        removed = {json.dumps(line.get("resource"), sort_keys=True) for line in self.lines if line.get("type") == "removed"}
+        return [
+            line
+            for line in self.lines
+            if line.get("type") == "created" and json.dumps(line.get("resource"), sort_keys=True) not in removed
+        ]
+
+
+def load(directory: Path) -> Journal:
+    """Reads the journal. A last line cut short is ignored; any other unreadable line is a UserError."""
+    path = directory / NAME
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise UserError("the campaign has no journal", where=str(path), fix="is this a campaign directory of rmwbench?") from None
+    journal = Journal()
+    complete, _, _ = raw.rpartition(b"\n")
+    for number, text in enumerate(complete.split(b"\n") if complete else [], start=1):
+        try:
+            line = json.loads(text)
+            if not isinstance(line, dict) or (line.get("type") == "trial" and not isinstance(line.get("trial"), int)):
+                raise ValueError("not a journal line")
+            journal.add(line)
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(
+                "unreadable journal line",
+                where=f"{path}:{number}",
+                expected="one JSON object with a type",
+                actual=f"{text[:80].decode(errors='replace')!r} ({error})",
+                fix="only a cut last line is harmless; restore the file from a copy, or delete this line to lose that step",
+            ) from None
+    return journal
+
+
+def append(directory: Path, line: dict[str, Any]) -> None:
+    """Appends one line and flushes it to disk. A cut last line of an earlier crash is removed first."""
+    text = json.dumps(line, ensure_ascii=False, separators=(", ", ": ")) + "\n"
+    with open(directory / NAME, "a+b") as file:
+        size = file.seek(0, os.SEEK_END)
+        if size:
+            file.seek(size - 1)
+            if file.read(1) != b"\n":
+                file.seek(0)
+                keep = file.read().rpartition(b"\n")
+                file.truncate(len(keep[0]) + len(keep[1]))
+                file.seek(0, os.SEEK_END)
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())

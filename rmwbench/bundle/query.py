@@ -1,0 +1,82 @@
+"""SQL over a bundle: a view per table, over exactly the files that the journal names.
+
+DuckDB reads Parquet in place, so nothing is copied; the connection is in memory and cannot write to the bundle.
+"""
+
+from pathlib import Path
+
+import duckdb
+
+from rmwbench.bundle.read import Bundle
+from rmwbench.bundle.schema import TABLES
+from rmwbench.errors import UserError, nearest
+
+
+def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
+    """A connection with a view for every table, empty ones included; the views' columns are those of docs/formats/bundle.md.
+
+    Once the views exist, files can no longer be reached by name and settings are locked: a query from a script cannot read or write elsewhere.
+    """
+    connection = duckdb.connect(":memory:")
+    allowed: list[str] = []
+    for name, schema in TABLES.items():
+        paths = [str(p.resolve()) for p in bundle.paths(name)]
+        columns = ", ".join(f'"{c}"' for c in schema.names)
+        if paths:
+            bundle.open(name)
+            files = ", ".join(_literal(p) for p in paths)
+            connection.execute(f'create view "{name}" as select {columns} from read_parquet([{files}])')
+            allowed += paths
+        else:
+            connection.register(f"_empty_{name}", schema.empty_table())
+            connection.execute(f'create view "{name}" as select {columns} from "_empty_{name}"')
+    connection.execute(f"set allowed_paths = [{', '.join(_literal(p) for p in allowed)}]")
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
+    return connection
+
+
+def run(bundle: Bundle, sql: str) -> tuple[list[str], list[tuple]]:
+    """(column names, rows) of one SQL statement. UserError for a wrong statement, with the nearest table where that helps."""
+    if not sql.strip().strip(";"):
+        raise UserError("an empty query", where="SQL", fix=_EXAMPLE)
+    connection = connect(bundle)
+    try:
+        cursor = connection.execute(sql)
+        return [d[0] for d in cursor.description or []], cursor.fetchall()
+    except duckdb.Error as error:
+        text = str(error).strip()
+        raise UserError(
+            "the query failed: " + text.splitlines()[0], where=str(bundle.directory), expected=f"SQL over {', '.join(TABLES)}", fix=_suggestion(text)
+        ) from None  # fmt: skip
+
+
+def newest_campaign(under: Path) -> Path:
+    """The campaign below `under` that was created last. UserError where there is none."""
+    import json
+
+    found: list[tuple[str, str, Path]] = []
+    for path in under.glob("*/campaign.json"):
+        try:
+            created = str(json.loads(path.read_bytes()).get("created_utc", ""))
+        except (OSError, ValueError, AttributeError):
+            continue
+        found.append((created, path.parent.name, path.parent))
+    if not found:
+        raise UserError("no campaign yet", where=str(under), fix="run one (`rmwbench run quick`), or name a campaign's directory")
+    return max(found)[2]
+
+
+def _suggestion(text: str) -> str | None:
+    if "with name" in text and "does not exist" in text and "Table" in text:
+        name = text.split("with name", 1)[1].split()[0].strip('"')
+        near = nearest(name, TABLES)
+        return f"did you mean the table {near}?" if near else None
+    return _EXAMPLE
+
+
+_EXAMPLE = "`rmwbench query \"describe sent\"` lists a table's columns"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

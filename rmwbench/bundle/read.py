@@ -1,0 +1,232 @@
+"""Opens a bundle for reading: only what the journal names exists, and what is broken says so once, clearly."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rmwbench.bundle import journal
+from rmwbench.bundle.schema import SCHEMA, TABLES, VERSION, WHOLE_CAMPAIGN
+from rmwbench.errors import UserError, nearest
+
+ABSENT = np.iinfo(np.int64).min
+"""What `columns` gives for null in a signed 64-bit column: no clock and no counter reaches it."""
+
+
+@dataclass(frozen=True)
+class TrialLine:
+    """A trial as the journal has it: numbers, status (`done`, `failed`, `void`), reason, names of its tables."""
+
+    trial: int
+    cell: int
+    block: int
+    status: str
+    reason: str | None
+    tables: tuple[str, ...]
+
+
+class Bundle:
+    """A campaign directory. Raises UserError when it is none, is from another version, or names files that are gone."""
+
+    def __init__(self, directory: Path | str):
+        self.directory = Path(directory)
+        self.campaign = _campaign(self.directory)
+        self.journal = journal.load(self.directory)
+        self._files: dict[Path, pq.ParquetFile] = {}
+
+    def trials(self, status: str | None = None) -> list[TrialLine]:
+        """The finished trials by number, all or those of one status."""
+        lines = [
+            TrialLine(n, line["cell"], line["block"], line["status"], line.get("reason"), tuple(line.get("tables") or ()))
+            for n, line in sorted(self.journal.trials.items())
+        ]
+        return [t for t in lines if status is None or t.status == status]
+
+    def paths(self, name: str) -> list[Path]:
+        """The files of a table that the journal names, in order of trials."""
+        if name not in TABLES:
+            near = nearest(name, TABLES)
+            raise UserError(
+                f"no table {name!r}", where=str(self.directory), fix=f"did you mean {near}?" if near else ", ".join(TABLES)
+            )
+        if name in WHOLE_CAMPAIGN:
+            return [self._path(name, 0)] if name in self.journal.whole_campaign else []
+        return [self._path(name, t.trial) for t in self.trials() if name in t.tables]
+
+    def tables(self) -> list[str]:
+        """The names of the tables that have at least one file."""
+        return [name for name in TABLES if self.paths(name)]
+
+    def table(self, name: str, trial: int | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+        """A table as pyarrow, of one trial or of all; empty (with its schema) where the journal names no file."""
+        schema = TABLES[name] if name in TABLES else self.paths(name) and None
+        wanted = schema if columns is None else pa.schema([schema.field(c) for c in columns])
+        parts = [self._read(path, columns) for path in self._selected(name, trial)]
+        return pa.concat_tables(parts) if parts else wanted.empty_table()
+
+    def rows(self, name: str, trial: int | None = None) -> list[dict[str, Any]]:
+        """The same as dictionaries, for the small tables."""
+        return self.table(name, trial).to_pylist()
+
+    def count(self, name: str, trial: int) -> int:
+        """Rows of a trial's table, 0 where it has none."""
+        return sum(self._open(path).metadata.num_rows for path in self._selected(name, trial))
+
+    def columns(self, name: str, trial: int, columns: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+        """Columns of one trial as numpy, shape (rows,), numbers only, filled row group by row group to keep memory at one copy.
+
+        Null becomes `ABSENT` in integer columns (unsigned ones with nulls are widened to i64) and NaN in floating ones. A column that is constant
+        by the file's statistics is one value repeated by stride 0, read-only: it costs nothing.
+        """
+        wanted = [f for f in TABLES[name] if f.type != pa.string() and (columns is None or f.name in columns)]
+        paths = self._selected(name, trial)
+        if not paths:
+            return {f.name: np.empty(0, f.type.to_pandas_dtype()) for f in wanted}
+        file = self._open(paths[0])
+        rows = file.metadata.num_rows
+        constant = {f.name: v for f in wanted if (v := _constant(file, f)) is not None}
+        out = {f.name: np.empty(rows, f.type.to_pandas_dtype()) for f in wanted if f.name not in constant}
+        repeated = {n: np.broadcast_to(v, rows) for n, v in constant.items()}
+        wanted = [f for f in wanted if f.name in out]
+        if not wanted:
+            return repeated
+        position = 0
+        try:
+            for group in range(file.num_row_groups):
+                part = file.read_row_group(group, columns=[f.name for f in wanted])
+                for f in wanted:
+                    at = position
+                    for chunk in part.column(f.name).chunks:
+                        if chunk.null_count:
+                            chunk, out[f.name] = _filled(chunk, out[f.name])
+                        out[f.name][at : at + len(chunk)] = chunk.to_numpy()
+                        at += len(chunk)
+                position += part.num_rows
+        except (OSError, pa.ArrowException) as error:
+            raise _corrupt(paths[0], error) from None
+        return out | repeated
+
+    def file(self, sha256: str) -> bytes:
+        """A stored file's content, checked against its name."""
+        path = self.directory / "files" / sha256
+        try:
+            content = path.read_bytes()
+        except OSError:
+            raise UserError("a stored file is missing", where=str(path), fix="restore the campaign from a copy") from None
+        actual = hashlib.sha256(content).hexdigest()
+        if actual != sha256:
+            raise UserError("a stored file was changed", where=str(path), expected=sha256, actual=actual)
+        return content
+
+    def open(self, name: str) -> None:
+        """Checks that every file of a table is there and whole, by its footer. UserError for the first that is not."""
+        for path in self.paths(name):
+            self._open(path)
+
+    def check(self) -> None:
+        """Opens every file that the journal names and reads its footer: UserError for the first that is broken."""
+        for name in TABLES:
+            self.open(name)
+
+    def _selected(self, name: str, trial: int | None) -> list[Path]:
+        if trial is None or name in WHOLE_CAMPAIGN or name not in TABLES:
+            return self.paths(name)
+        line = self.journal.trials.get(trial)
+        return [self._path(name, trial)] if line and name in (line.get("tables") or ()) else []
+
+    def _path(self, name: str, trial: int) -> Path:
+        return self.directory / "tables" / name / f"{trial:06d}.parquet"
+
+    def _open(self, path: Path) -> pq.ParquetFile:
+        if path not in self._files:
+            try:
+                file = pq.ParquetFile(path)
+            except FileNotFoundError:
+                raise UserError(
+                    "the journal names a table that is not there", where=str(path), fix="restore the campaign from a copy"
+                ) from None
+            except (OSError, pa.ArrowException) as error:
+                raise _corrupt(path, error) from None
+            expected, actual = TABLES[path.parent.name], file.schema_arrow
+            missing = [f.name for f in expected if f.name not in actual.names]
+            if missing:
+                raise UserError(
+                    "a table lacks columns", where=str(path), expected=", ".join(missing), actual=", ".join(actual.names)
+                )
+            if len(self._files) > 64:
+                self._files.clear()
+            self._files[path] = file
+        return self._files[path]
+
+    def _read(self, path: Path, columns: Sequence[str] | None) -> pa.Table:
+        names = TABLES[path.parent.name].names if columns is None else list(columns)
+        try:
+            return self._open(path).read(columns=names).select(names)
+        except (OSError, pa.ArrowException) as error:
+            raise _corrupt(path, error) from None
+
+
+def _constant(file: pq.ParquetFile, field: pa.Field) -> Any:
+    """The column's only value by its row groups' statistics, as a numpy scalar, or None where it has several, nulls or no statistics."""
+    if file.metadata.num_rows < 1000 or not pa.types.is_integer(field.type):
+        return None
+    index = file.schema_arrow.get_field_index(field.name)
+    seen = set()
+    for group in range(file.num_row_groups):
+        statistics = file.metadata.row_group(group).column(index).statistics
+        if statistics is None or not statistics.has_min_max or statistics.null_count is None or statistics.null_count:
+            return None
+        seen |= {statistics.min, statistics.max}
+        if len(seen) > 1:
+            return None
+    return np.dtype(field.type.to_pandas_dtype()).type(seen.pop())
+
+
+def _filled(chunk: pa.Array, out: np.ndarray) -> tuple[pa.Array, np.ndarray]:
+    if pa.types.is_floating(chunk.type):
+        return chunk.fill_null(np.nan), out
+    if pa.types.is_unsigned_integer(chunk.type):
+        chunk, out = chunk.cast(pa.int64()), out.astype(np.int64, copy=False)
+    return chunk.fill_null(ABSENT), out
+
+
+def _campaign(directory: Path) -> dict[str, Any]:
+    path = directory / "campaign.json"
+    try:
+        document = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise UserError(
+            "no campaign here" if directory.is_dir() else "no such directory",
+            where=str(directory),
+            expected="a directory with campaign.json",
+            fix="give the directory that `rmwbench run` printed",
+        ) from None
+    except (OSError, ValueError) as error:
+        raise UserError("campaign.json cannot be read", where=str(path), actual=str(error)) from None
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        actual = document.get("schema") if isinstance(document, dict) else type(document).__name__
+        raise UserError("not a campaign of rmwbench", where=str(path), expected=f"schema {SCHEMA}", actual=repr(actual))
+    if document.get("version") != VERSION:
+        raise UserError(
+            "this bundle is of another version",
+            where=str(path),
+            expected=f"version {VERSION}",
+            actual=f"version {document.get('version')!r}",
+            fix="use the rmwbench release that wrote it, or a newer one" ,
+        )
+    return document
+
+
+def _corrupt(path: Path, error: Exception) -> UserError:
+    return UserError(
+        "a table is truncated or corrupt",
+        where=str(path),
+        actual=str(error).splitlines()[0][:200],
+        fix="restore the campaign from a copy, or run it again",
+    )

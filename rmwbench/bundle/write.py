@@ -1,0 +1,213 @@
+"""Writes a bundle so that it is valid at every instant: a file is complete on disk before the journal names it.
+
+One writer per directory: a second campaign in the same directory is refused, and a lock keeps two processes from
+resuming the same campaign at once.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rmwbench.bundle import journal
+from rmwbench.bundle.schema import ROWS_PER_GROUP, SCHEMA, TABLES, VERSION, WHOLE_CAMPAIGN, table_from_columns
+from rmwbench.errors import UserError
+
+LOCK = ".lock"
+
+
+class BundleWriter:
+    """The campaign directory under construction. Use `create` or `reopen`; `close` releases it."""
+
+    def __init__(self, directory: Path, lock: Any):
+        self.directory = directory
+        self._lock = lock
+
+    @classmethod
+    def create(cls, directory: Path | str, campaign: Mapping[str, Any]) -> "BundleWriter":
+        """Makes the directory with its campaign.json (schema and version are added) and an empty journal.
+
+        Raises UserError when the directory holds anything already: it may be another campaign.
+        """
+        directory = Path(directory)
+        if directory.exists():
+            if not directory.is_dir():
+                raise UserError("not a directory", where=str(directory), fix="choose another place for the campaign")
+            there = sorted(p.name for p in directory.iterdir())
+            if "campaign.json" in there:
+                raise UserError(
+                    "this directory holds a campaign already",
+                    where=str(directory),
+                    expected="a new or empty directory",
+                    fix=f"finish it with `rmwbench run --resume {directory}`, or choose another directory",
+                )
+            if there:
+                raise UserError(
+                    "the directory is not empty",
+                    where=str(directory),
+                    expected="a new or empty directory",
+                    actual=", ".join(there[:3]) + (" …" if len(there) > 3 else ""),
+                    fix="choose another directory",
+                )
+        try:
+            (directory / "tables").mkdir(parents=True)
+            (directory / "files").mkdir()
+        except OSError as error:
+            raise UserError(f"cannot make the campaign directory: {error.strerror}", where=str(directory)) from None
+        writer = cls(directory, _take_lock(directory))
+        writer.write_campaign(campaign)
+        (directory / journal.NAME).touch()
+        _sync_directory(directory)
+        return writer
+
+    @classmethod
+    def reopen(cls, directory: Path | str) -> "BundleWriter":
+        """Opens an unfinished campaign to continue it; leftovers that no journal line names are removed."""
+        from rmwbench.bundle.read import Bundle
+
+        bundle = Bundle(directory)
+        writer = cls(bundle.directory, _take_lock(bundle.directory))
+        named = {f"{t}/{n:06d}.parquet" for n, line in bundle.journal.trials.items() for t in line.get("tables") or []}
+        named |= {f"{t}/000000.parquet" for t in bundle.journal.whole_campaign}
+        for path in sorted((bundle.directory / "tables").rglob("*")):
+            if path.is_file() and path.relative_to(bundle.directory / "tables").as_posix() not in named:
+                path.unlink()
+        return writer
+
+    def write_campaign(self, campaign: Mapping[str, Any]) -> None:
+        """Replaces campaign.json atomically (its closing state may be added when the campaign ends)."""
+        document = {"schema": SCHEMA, "version": VERSION, **campaign}
+        text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        _replace(self.directory / "campaign.json", text.encode())
+
+    def write_tables(self, trial: int | None, tables: Mapping[str, pa.Table | Mapping[str, Any]]) -> list[str]:
+        """Writes one file per table, durable on return, and gives their names; nothing counts before a journal line.
+
+        `trial` is None for the tables of the whole campaign (`cells`, `machine`). A value is a pyarrow table of the
+        schema or a mapping of columns as `table_from_columns` takes it.
+        """
+        for name, table in tables.items():
+            if name not in TABLES:
+                raise ValueError(f"no table {name}")
+            if (trial is None) != (name in WHOLE_CAMPAIGN):
+                raise ValueError(f"table {name} is {'' if name in WHOLE_CAMPAIGN else 'not '}of the whole campaign")
+            if not isinstance(table, pa.Table):
+                table = table_from_columns(name, table)
+            if table.schema != TABLES[name]:
+                table = table.select(TABLES[name].names).cast(TABLES[name])
+            path = self.directory / "tables" / name / f"{trial or 0:06d}.parquet"
+            path.parent.mkdir(exist_ok=True)
+            partial = path.with_name(path.name + ".partial")
+            try:
+                pq.write_table(
+                    table, partial, compression="zstd", compression_level=1, row_group_size=ROWS_PER_GROUP,
+                    use_dictionary=_repetitive(table), column_encoding=_deltas(table),
+                )  # fmt: skip
+                _publish(partial, path)
+            except OSError as error:
+                partial.unlink(missing_ok=True)
+                raise UserError(
+                    f"cannot write the bundle: {error.strerror or error}", where=str(path), fix="is the disk full?"
+                ) from None
+        return list(tables)
+
+    def finish_trial(
+        self,
+        *,
+        trial: int,
+        cell: int,
+        block: int,
+        status: str,
+        reason: str | None,
+        finished_utc: str,
+        tables: Mapping[str, pa.Table | Mapping[str, Any]],
+    ) -> None:
+        """Writes a trial's tables and then its journal line. `status` is `done`, `failed` or `void`."""
+        if status not in ("done", "failed", "void"):
+            raise ValueError(f"status {status}")
+        if status != "done" and not reason:
+            raise ValueError(f"a {status} trial needs its reason")
+        names = self.write_tables(trial, tables)
+        self.append(
+            {"type": "trial", "trial": trial, "cell": cell, "block": block, "status": status, "reason": reason,
+             "tables": names, "finished_utc": finished_utc}
+        )  # fmt: skip
+
+    def write_whole_campaign(self, tables: Mapping[str, pa.Table | Mapping[str, Any]]) -> None:
+        """Writes `cells` or `machine` and the journal line that names them."""
+        self.append({"type": "tables", "tables": self.write_tables(None, tables)})
+
+    def append(self, line: Mapping[str, Any]) -> None:
+        """Appends a journal line, durable on return."""
+        journal.append(self.directory, dict(line))
+
+    def add_file(self, content: bytes) -> str:
+        """Stores a configuration or log by its content; returns its SHA-256 in hexadecimal."""
+        digest = hashlib.sha256(content).hexdigest()
+        path = self.directory / "files" / digest
+        if not path.exists():
+            _replace(path, content)
+        return digest
+
+    def close(self) -> None:
+        self._lock.close()
+
+    def __enter__(self) -> "BundleWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+# Times and sequence numbers grow by small steps: as deltas they take a third of the space and read as fast.
+_DELTA_COLUMNS = {"seq", "intended_ns", "begun_ns", "call_ns", "return_ns", "notified_ns", "taken_ns", "callback_ns", "consumed_ns", "time_ns"}
+
+
+def _deltas(table: pa.Table) -> dict[str, str] | None:
+    return {n: "DELTA_BINARY_PACKED" for n in table.column_names if n in _DELTA_COLUMNS} or None
+
+
+def _repetitive(table: pa.Table) -> list[str]:
+    return [n for n in table.column_names if n not in _DELTA_COLUMNS and n != "cause_seq"]
+
+
+def _take_lock(directory: Path) -> Any:
+    file = open(directory / LOCK, "w")  # noqa: SIM115 (held until close)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise UserError(
+            "another rmwbench is writing this campaign", where=str(directory), fix="wait for it, or stop it first"
+        ) from None
+    return file
+
+
+def _replace(path: Path, content: bytes) -> None:
+    partial = path.with_name(path.name + ".partial")
+    partial.write_bytes(content)
+    _publish(partial, path)
+
+
+def _publish(partial: Path, path: Path) -> None:
+    descriptor = os.open(partial, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    os.rename(partial, path)
+    _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,31 @@
+"""Settles the journal of a campaign whose orchestrator died: what it had created is gone, and says so; unfinished files
+are removed.
+
+Finished trials are never touched.
+"""
+
+from pathlib import Path
+
+from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.errors import UserError
+from rmwbench.lab.host import marker
+
+
+def settle(directory: Path, dry_run: bool) -> list[str]:
+    """What was (or would be) removed, as text. Raises UserError for a campaign that still runs."""
+    bundle = Bundle(directory)
+    open_ends = bundle.journal.left_behind()
+    named = {path.resolve() for name in bundle.tables() for path in bundle.paths(name)}
+    files = [
+        path for path in sorted((directory / "tables").rglob("*")) if path.is_file() and path.resolve() not in named
+    ]
+    for line in open_ends:
+        if marker.lives(str(line["resource"].get("marker", ""))):
+            raise UserError("this campaign still runs", where=str(directory), fix="wait for it, or stop it with Ctrl-C")
+    found = [f"{path}, which no journal line names" for path in files]
+    found += [f"the journal's open end for {line['resource'].get('kind', 'a resource')}" for line in open_ends]
+    if found and not dry_run:
+        with BundleWriter.reopen(directory) as writer:  # removes the unnamed files
+            for line in open_ends:
+                writer.append({"type": "removed", "resource": line["resource"]})
+    return found

@@ -1,0 +1,90 @@
+"""What a campaign says of itself: campaign.json and the tables `cells` and `machine` (docs/formats/bundle.md)."""
+
+import json
+import time
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import pyarrow as pa
+
+from rmwbench.bundle.schema import table_from_rows
+from rmwbench.campaign.plan import Plan
+from rmwbench.campaign.profile import resolved_profile
+from rmwbench.lab import machine
+from rmwbench.lab.middleware import Worker
+from rmwbench.suite.cells import Cell
+
+
+def campaign_document(
+    name: str, plan: Plan, suite_text: str, suite_sha256: str, request: Mapping[str, Any], workers: Mapping[str, Worker]
+) -> dict[str, Any]:
+    """campaign.json. `request` is what `--resume` needs to make the same plan again."""
+    return {
+        "campaign": name,
+        "tool_version": version("rmwbench"),
+        "created_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "seed": plan.seed,
+        "suite": {"name": plan.suite.suite, "text": suite_text, "sha256": suite_sha256},
+        "request": dict(request),
+        "plan": {
+            "title": plan.suite.title,
+            "description": plan.suite.description,
+            "blocks": plan.blocks,
+            "minimum_blocks": plan.suite.blocks.minimum,
+            "trials": len(plan.trials),
+            "seconds_per_block": plan.block_s,
+            "workloads": [
+                {
+                    "workload": comparison.key,
+                    "title": _title(comparison.cells[0]),
+                    "description": comparison.cells[0].workload.description,
+                    "primary_metric": comparison.cells[0].workload.primary_metric,
+                }
+                for comparison in plan.comparisons
+            ],
+        },
+        "machine": machine.describe(),
+        "middlewares": [worker.description for worker in workers.values()],
+    }
+
+
+def _title(cell: Cell) -> str:
+    levels = ", ".join(f"{name} {level}" for name, level in cell.factors.items())
+    return f"{cell.workload.display_title}, {levels}" if levels else cell.workload.display_title
+
+
+def cells_table(plan: Plan, workers: Mapping[str, Worker]) -> pa.Table:
+    """The table `cells`; `definition` is the cell's, with profile and options resolved at its top.
+
+    `workload` is the comparison's key, the workload's name and the levels of the factors: cells are compared within it
+    only.
+    """
+    rows = []
+    for cell in plan.cells:
+        worker = workers[cell.arm.middleware]
+        described = worker.description or {}
+        profile = resolved_profile(cell, worker)
+        definition = {**cell.definition(), "profile": profile, "options": dict(cell.arm.options)}
+        rows.append(
+            {
+                "cell": cell.number,
+                "workload": cell.comparison,
+                "arm": cell.arm.name,
+                "middleware": cell.arm.middleware,
+                "layer": described["layer"],
+                "version": described["version"],
+                "release_date": described["release_date"],
+                "profile": profile["name"],
+                "factors": json.dumps(dict(cell.factors)),
+                "definition": json.dumps(definition),
+            }
+        )
+    return table_from_rows("cells", rows)
+
+
+def machine_table(described: Mapping[str, Any], end: Mapping[str, Any] | None) -> pa.Table:
+    """The table `machine`; `end` is null until the campaign has one."""
+    row = {name: json.dumps(described[name]) for name in ("hardware", "kernel", "sysctls")}
+    row |= {"start": json.dumps(described["state"]), "end": None if end is None else json.dumps(end)}
+    return table_from_rows("machine", [row])

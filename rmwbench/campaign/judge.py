@@ -1,0 +1,57 @@
+"""When a finished trial is void: it ran, but not what was asked, or not on a machine that could run it.
+
+All rules in one list. None looks at a latency or a loss: a rule that sees results could be made to say anything.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rmwbench.campaign.attest import contradiction
+from rmwbench.campaign.outcome import Outcome
+from rmwbench.lab import machine
+from rmwbench.lab.records import KIND_NAMES
+
+PATH_OPTION = "path"
+"""The arm's option that says which path its bytes must take; it is for us and not for the worker."""
+
+
+def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[str]:
+    """Every reason; empty for a good trial."""
+    asked_path = outcome.order.cell.arm.options.get(PATH_OPTION)
+    rules: tuple[Callable[[], Iterator[str | None]], ...] = (
+        lambda: _overflow(outcome),
+        lambda: _granted(outcome),
+        lambda: iter([_start(outcome)]),
+        lambda: iter([machine.void_reason(outcome.probes)]),
+        lambda: iter([contradiction(asked_path, attested)]),
+    )
+    return [reason for rule in rules for reason in rule() if reason]
+
+
+def _overflow(outcome: Outcome) -> Iterator[str]:
+    for section in outcome.sections:
+        if section.overflow:
+            yield (
+                f"records: endpoint {section.endpoint} had {section.claimed} {KIND_NAMES[section.kind]} records "
+                f"and room for {section.capacity}"
+            )
+
+
+def _granted(outcome: Outcome) -> Iterator[str]:
+    """Quality of service and modes as granted, against those asked; `default` asks for nothing."""
+    for endpoint in outcome.order.cell.endpoints:
+        granted = outcome.granted.get(endpoint.endpoint, {})
+        asked = endpoint.wire(outcome.order.cell.arm, outcome.order.seed)
+        pairs = [(name, value, granted.get("qos", {}).get(name)) for name, value in asked["qos"].items()]
+        pairs = [pair for pair in pairs if not (pair[0] == "depth" and asked["qos"].get("history") == "keep_all")]
+        for name in ("publish_mode", "wait"):
+            if asked.get(name, "default") != "default":
+                pairs.append((name, asked[name], granted.get(name)))
+        for name, wanted, given in pairs:
+            if given != wanted:
+                yield f"granted: endpoint {endpoint.endpoint} asked for {name} {wanted}, was given {given}"
+
+
+def _start(outcome: Outcome) -> str | None:
+    late_ns = outcome.started_late_ns
+    return f"machine: the start reached a worker {late_ns / 1e6:.1f} ms after its time" if late_ns > 0 else None

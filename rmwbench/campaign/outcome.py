@@ -1,0 +1,57 @@
+"""What a trial left: facts as the workers reported them, before anything is judged or tabulated.
+
+One mutable record that the life of a trial fills step by step, so that a failed trial still has all that was learned
+before it failed.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rmwbench.lab.records import Section
+from rmwbench.suite.cells import Cell
+
+
+@dataclass(frozen=True)
+class Order:
+    """A trial to run. `seed` draws the schedule; `nonce` (64 bits) marks its messages."""
+
+    trial: int
+    cell: Cell
+    block: int
+    position: int
+    seed: int
+    nonce: int
+
+
+@dataclass
+class Window:
+    """Absolute times of a trial in ns on CLOCK_MONOTONIC."""
+
+    start_ns: int
+    steady_ns: int
+    end_ns: int
+
+
+@dataclass
+class Outcome:
+    """`granted` maps endpoint → reply of create; `events` are the workers' with `process` added; `collected` maps
+    process → reply."""
+
+    order: Order
+    started_utc: str
+    begun_ns: int
+    window: Window | None = None
+    started_late_ns: int = 0
+    drain_end_ns: int | None = None
+    drained: bool | None = None
+    ended_ns: int | None = None
+    granted: dict[int, dict[str, Any]] = field(default_factory=dict)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    matched: dict[int, int] = field(default_factory=dict)
+    finished: dict[int, dict[str, Any]] = field(default_factory=dict)
+    collected: dict[str, dict[str, Any]] = field(default_factory=dict)
+    probes: list[dict[str, Any]] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    failure: str | None = None
+    steps_ns: dict[str, int] = field(default_factory=dict)

@@ -1,0 +1,151 @@
+"""What must hold before the first trial, found before anything is run or written: each a UserError that says what to
+do."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from rmwbench.campaign.attest import ASKED
+from rmwbench.campaign.judge import PATH_OPTION
+from rmwbench.campaign.plan import Plan
+from rmwbench.campaign.profile import resolved_profile
+from rmwbench.errors import UserError
+from rmwbench.lab.host import Host, check
+from rmwbench.lab.host.host import available_memory_bytes
+from rmwbench.lab.middleware import Worker, require_workers
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.endpoints import Endpoint
+
+MIB = 1 << 20
+# Parquet takes about a third of a slot; small tables and logs about this much per trial.
+DISK_PER_SLOT_BYTE, DISK_PER_TRIAL_BYTES, DISK_RESERVE_BYTES = 0.5, 100_000, 100 * MIB
+MEMORY_RESERVE_BYTES = 256 * MIB
+
+
+def find_and_check(plan: Plan) -> dict[str, Worker]:
+    """The workers of the plan's arms, checked against what its cells ask for. Writes and runs nothing but
+    `--describe`."""
+    workers = require_workers(list(dict.fromkeys(cell.arm.middleware for cell in plan.cells)))
+    for cell in plan.cells:
+        worker = workers[cell.arm.middleware]
+        resolved_profile(cell, worker)
+        _check_hosts(cell)
+        _check_path(cell)
+        _check_capabilities(cell, worker)
+    return workers
+
+
+def check_room(plan: Plan, directory: Path) -> None:
+    """Disk for the bundle and memory for the largest trial."""
+    by_number: Mapping[int, Cell] = {cell.number: cell for cell in plan.cells}
+    slots = sum(by_number[trial.cell].record_bytes for trial in plan.trials)
+    wanted = int(slots * DISK_PER_SLOT_BYTE) + len(plan.trials) * DISK_PER_TRIAL_BYTES + DISK_RESERVE_BYTES
+    place = next(parent for parent in [directory.absolute(), *directory.absolute().parents] if parent.exists())
+    status = os.statvfs(place)
+    free = status.f_bavail * status.f_frsize
+    if free < wanted:
+        raise UserError(
+            "not enough disk for this campaign",
+            where=str(place),
+            expected=f"about {wanted / MIB:.0f} MiB free",
+            actual=f"{free / MIB:.0f} MiB",
+            fix="free some, or choose another place with --out DIR",
+        )
+    largest = max(plan.cells, key=_memory_bytes)
+    wanted, available = _memory_bytes(largest) + MEMORY_RESERVE_BYTES, available_memory_bytes()
+    if available < wanted:
+        raise UserError(
+            "not enough memory for this campaign",
+            where=f"workload {largest.workload.name}, arm {largest.arm.name}",
+            expected=f"about {wanted / MIB:.0f} MiB available",
+            actual=f"{available / MIB:.0f} MiB",
+            fix="end other programs, or run other workloads with --workload NAME",
+        )
+    # Half of the available memory is the limit of a host's /dev/shm (rmwbench/lab/host).
+    shared = sum(_queue_bytes(endpoint) for endpoint in largest.endpoints if endpoint.kind == "publisher")
+    if shared > available // 2:
+        raise UserError(
+            "the messages of one trial do not fit into shared memory",
+            where=f"workload {largest.workload.name}",
+            expected=f"{shared / MIB:.0f} MiB of /dev/shm",
+            actual=f"{available // 2 / MIB:.0f} MiB, half of the available memory",
+            fix="reduce the history depth or the message size",
+        )
+
+
+def check_lab() -> Host:
+    """A host to start with; proves that hosts can be made."""
+    return check()
+
+
+def _memory_bytes(cell: Cell) -> int:
+    return cell.record_bytes + sum(_queue_bytes(endpoint) for endpoint in cell.endpoints)
+
+
+def _queue_bytes(endpoint: Endpoint) -> int:
+    """A full history and two messages in the making; keep_all has no depth, and all that is sent is too much to ask
+    for."""
+    return endpoint.type.payload_bytes * ((endpoint.qos.wire()["depth"] or 1) + 2)
+
+
+def _check_hosts(cell: Cell) -> None:
+    if len(cell.hosts) > 1:
+        raise UserError(
+            "workloads over several hosts cannot be run yet",
+            where=f"workload {cell.workload.name}",
+            expected="one host",
+            actual=", ".join(cell.hosts),
+            fix="leave `host` out, or give all nodes the same",
+        )
+
+
+def _check_path(cell: Cell) -> None:
+    asked = cell.arm.options.get(PATH_OPTION)
+    if asked is not None and asked not in ASKED:
+        raise UserError(
+            f"unknown path {asked!r}",
+            where=f"arm {cell.arm.name}",
+            expected="one of " + ", ".join(ASKED),
+            actual=str(asked),
+        )
+
+
+def _check_capabilities(cell: Cell, worker: Worker) -> None:
+    stated = (worker.description or {}).get("capabilities", {})
+    for capability, why in needed_capabilities(cell):
+        answer = stated.get(capability, "yes")  # a name that an older worker does not know is found out by asking it
+        if answer.startswith("no"):
+            raise UserError(
+                f"{worker.middleware} cannot do what the suite asks",
+                where=f"workload {cell.workload.name}, arm {cell.arm.name}",
+                expected=f"{capability}, because {why}",
+                actual=answer,
+                fix="exclude the combination under `exclude`, or choose another setting",
+            )
+
+
+def needed_capabilities(cell: Cell) -> Iterator[tuple[str, str]]:
+    """Names of the protocol's capabilities that a cell needs, with what in the cell needs them."""
+    place = {endpoint.endpoint: endpoint.process for endpoint in cell.endpoints}
+    for endpoint in cell.endpoints:
+        whose = f"node {endpoint.node}"
+        qos = endpoint.qos.wire()
+        yield qos["reliability"], f"{whose} asks for it"
+        yield qos["history"], f"{whose} asks for it"
+        if qos["durability"] == "transient_local":
+            yield "transient_local", f"{whose} asks for it"
+        for name in ("content_filter", "instance_key"):
+            if qos.get(name):
+                yield name, f"{whose} asks for it"
+        for peer in endpoint.peers:
+            near = place[peer] == endpoint.process
+            yield (
+                ("intra_process", f"{whose} has a peer in its process")
+                if near
+                else ("inter_process", f"{whose} has a peer in another")
+            )
+    yield cell.arm.wait, f"the arm's wait is {cell.arm.wait}"
+    if cell.arm.loan:
+        yield "loan", "the arm publishes by loan"
+    if cell.arm.publish_mode != "default":
+        yield f"publish_{cell.arm.publish_mode}", f"the arm's publish_mode is {cell.arm.publish_mode}"

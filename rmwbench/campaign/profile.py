@@ -1,0 +1,15 @@
+"""The configuration that an arm runs with: the user's file, or what the worker carries under that name."""
+
+from typing import Any
+
+from rmwbench.lab.middleware import Worker
+from rmwbench.suite.cells import Cell
+
+
+def resolved_profile(cell: Cell, worker: Worker) -> dict[str, Any]:
+    """Name, format and text. Raises UserError for a name that the worker does not have."""
+    profile = cell.arm.profile
+    if profile.text is not None:
+        return {"name": profile.name, "format": profile.format or "", "text": profile.text}
+    embedded = worker.profile(profile.name)
+    return {key: embedded[key] for key in ("name", "format", "text")}

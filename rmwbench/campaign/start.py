@@ -1,0 +1,170 @@
+"""From what the user typed to a campaign that can run: a new one, or one that is resumed.
+
+A resumed campaign must be the same campaign: same suite text, same cells, same versions, same machine. Whatever differs
+would be mixed into one comparison, so it is refused and not guessed.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.campaign import preflight
+from rmwbench.campaign.document import campaign_document, cells_table, machine_table
+from rmwbench.campaign.plan import Plan, make_plan
+from rmwbench.campaign.run import Campaign
+from rmwbench.errors import UserError, nearest
+from rmwbench.lab import machine
+from rmwbench.lab.middleware import Worker, find_workers
+from rmwbench.suite.cells import Cell, cells
+from rmwbench.suite.load import find, parse
+from rmwbench.suite.suite import Suite
+
+
+@dataclass(frozen=True)
+class Request:
+    """What makes the plan besides the suite's text. `suite_file` is where profile files are looked for from."""
+
+    suite_file: str
+    seed: int
+    budget_s: float | None
+    workloads: tuple[str, ...]
+    arms: tuple[str, ...]
+
+
+def new_campaign(
+    suite: str, directory: Path, *, seed: int, budget_s: float | None, workloads: Sequence[str], arms: Sequence[str]
+) -> Campaign:
+    """Checks everything, then makes the directory. Raises UserError before anything is written."""
+    path = find(suite)
+    text = path.read_text(encoding="utf-8")
+    request = Request(str(path.absolute()), seed, budget_s, tuple(workloads), tuple(arms))
+    plan = _plan(text, request)
+    workers = preflight.find_and_check(plan)
+    preflight.check_room(plan, directory)
+    preflight.check_lab().close()
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    document = campaign_document(directory.name, plan, text, sha256, asdict(request), workers)
+    writer = BundleWriter.create(directory, document)
+    whole = {"cells": cells_table(plan, workers), "machine": machine_table(document["machine"], None)}
+    writer.write_whole_campaign(whole)
+    return Campaign(directory.name, plan, list(plan.trials), workers, writer)
+
+
+def resumed_campaign(directory: Path) -> Campaign:
+    """The campaign of a directory with the trials that it still lacks. Raises UserError where it cannot be the same
+    campaign."""
+    bundle = Bundle(directory)
+    stored = bundle.campaign
+    try:
+        raw = stored["request"]
+        request = Request(raw["suite_file"], raw["seed"], raw["budget_s"], tuple(raw["workloads"]), tuple(raw["arms"]))
+        text = stored["suite"]["text"]
+    except (KeyError, TypeError):
+        raise UserError(
+            "this campaign cannot be resumed: it was not made by `rmwbench run`", where=str(directory)
+        ) from None
+    plan = _plan(text, request)
+    finished = {line.trial for line in bundle.trials()}
+    rest = [trial for trial in plan.trials if trial.trial not in finished]
+    workers = preflight.find_and_check(plan)
+    _check_same(bundle, plan, workers)
+    if rest:
+        preflight.check_room(plan, directory)
+        preflight.check_lab().close()
+    writer = BundleWriter.reopen(directory)
+    if rest:
+        writer.append({"type": "resumed", "trials_left": len(rest), "kernel": machine.describe()["kernel"]["release"]})
+    return Campaign(stored["campaign"], plan, rest, workers, writer)
+
+
+def _plan(text: str, request: Request) -> Plan:
+    path = Path(request.suite_file)
+    loaded = parse(text, where=_shown(path), directory=path.parent, middlewares=find_workers())
+    chosen = _chosen(loaded, request)
+    return make_plan(loaded, chosen, seed=request.seed, budget_s=request.budget_s)
+
+
+def _chosen(suite: Suite, request: Request) -> tuple[Cell, ...]:
+    """The cells of the workloads and arms that were asked for; all where none was named."""
+    for kind, wanted, known in (
+        ("workload", request.workloads, [workload.name for workload in suite.workloads]),
+        ("arm", request.arms, [arm.name for arm in suite.arms]),
+    ):
+        for name in wanted:
+            if name not in known:
+                suggestion = nearest(name, known)
+                raise UserError(
+                    f"suite `{suite.suite}` has no {kind} `{name}`",
+                    where=f"--{kind}",
+                    expected="one of " + ", ".join(known),
+                    actual=name,
+                    fix=f"did you mean `{suggestion}`?" if suggestion else None,
+                )
+    found = tuple(
+        cell
+        for cell in cells(suite)
+        if (not request.workloads or cell.workload.name in request.workloads)
+        and (not request.arms or cell.arm.name in request.arms)
+    )
+    if not found:
+        raise UserError(
+            f"suite `{suite.suite}` excludes these workloads for these arms", fix="leave out --workload or --arm"
+        )
+    return _renumbered(found)
+
+
+def _renumbered(chosen: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    """A plan finds cells by their number's place, so a selection counts from 1 again."""
+    return tuple(replace(cell, number=number) for number, cell in enumerate(chosen, start=1))
+
+
+def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker]) -> None:
+    before = {row["cell"]: json.loads(row["definition"]) for row in bundle.rows("cells")}
+    now = {row["cell"]: json.loads(row["definition"]) for row in cells_table(plan, workers).to_pylist()}
+    for number in sorted(before.keys() | now.keys()):
+        if before.get(number) != now.get(number):
+            raise UserError(
+                "the campaign's cells are not what they were",
+                where=f"{bundle.directory}, cell {number}",
+                actual=_difference(before.get(number), now.get(number)),
+                fix="restore the profile files and workers it was started with, or start a new campaign",
+            )
+    versions = {described["middleware"]: described["version"] for described in bundle.campaign.get("middlewares", [])}
+    for name, worker in workers.items():
+        version = (worker.description or {}).get("version")
+        if versions.get(name) != version:
+            raise UserError(
+                f"{name} is another version than when this campaign began",
+                where=str(bundle.directory),
+                expected=str(versions.get(name)),
+                actual=str(version),
+                fix="build the old version again, or start a new campaign",
+            )
+    hardware, here = bundle.campaign["machine"]["hardware"], machine.describe()["hardware"]
+    for key in ("cpu_model", "cores_usable", "memory_bytes"):
+        if hardware.get(key) != here[key]:
+            raise UserError(
+                "this is another machine than the campaign began on",
+                where=str(bundle.directory),
+                expected=f"{key} {hardware.get(key)}",
+                actual=f"{key} {here[key]}",
+                fix="resume it where it began, or start a new campaign here",
+            )
+
+
+def _difference(before: Any, now: Any) -> str:
+    if before is None or now is None:
+        return "the cell is new" if before is None else "the cell is gone"
+    keys = [key for key in before.keys() | now.keys() if before.get(key) != now.get(key)]
+    return "different: " + ", ".join(sorted(keys))
+
+
+def _shown(path: Path) -> str:
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

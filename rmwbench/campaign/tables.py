@@ -1,0 +1,221 @@
+"""From a trial's outcome to the tables of the bundle (docs/formats/bundle.md), and nothing else: no judgement, no input
+or output."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from rmwbench.bundle.schema import table_from_columns, table_from_rows
+from rmwbench.campaign.outcome import Outcome
+from rmwbench.campaign.schedule import never_sent_due_ns
+from rmwbench.lab.records import RECEIVED, SENT, SPAN, Section
+
+WARMUP = 4
+
+# Usage counters that are taken at both ends of the window, with their units.
+_USAGE = {
+    "cpu_ns": ("cpu", "ns"),
+    "voluntary_switches": ("voluntary_switches", "count"),
+    "involuntary_switches": ("involuntary_switches", "count"),
+    "minor_faults": ("minor_faults", "count"),
+    "major_faults": ("major_faults", "count"),
+}
+_MEMORY = ("rss", "pss", "peak_rss", "records_rss")
+_AT = {"steady_begin": "steady_begin", "steady_end": "steady_end", "now": "end"}
+
+
+def trial_row(outcome: Outcome, status: str, reason: str | None) -> dict[str, Any]:
+    """The row of the table `trials`."""
+    order, window = outcome.order, outcome.window
+    return {
+        "trial": order.trial,
+        "cell": order.cell.number,
+        "block": order.block,
+        "position": order.position,
+        "status": status,
+        "reason": reason,
+        "started_utc": outcome.started_utc,
+        "seed": order.seed,
+        "start_ns": window.start_ns if window else None,
+        "steady_begin_ns": window.steady_ns if window else None,
+        "steady_end_ns": window.end_ns if window else None,
+        "drain_end_ns": outcome.drain_end_ns,
+        "setup_ns": window.start_ns - outcome.begun_ns if window else None,
+        "duration_ns": outcome.ended_ns - outcome.begun_ns if outcome.ended_ns is not None else None,
+        "nonce": f"{order.nonce:016x}",
+    }
+
+
+def trial_tables(
+    outcome: Outcome, status: str, reason: str | None, attested: list[dict[str, Any]]
+) -> dict[str, pa.Table]:
+    """Every table of a trial that has rows."""
+    trial = outcome.order.trial
+    small = {
+        "trials": [trial_row(outcome, status, reason)],
+        "endpoints": list(_endpoints(outcome)),
+        "events": sorted(_events(outcome), key=lambda row: row["time_ns"]),
+        "counters": list(_counters(outcome)),
+        "probes": outcome.probes,
+        "attestations": attested,
+    }
+    tables = {
+        name: table_from_rows(name, [{**row, "trial": trial} for row in rows]) for name, rows in small.items() if rows
+    }
+    for name, parts in (
+        ("sent", list(_sent(outcome))),
+        ("received", list(_received(outcome))),
+        ("spans", list(_spans(outcome))),
+    ):
+        parts = [part for part in parts if len(next(iter(part.values())))]
+        if parts:
+            columns = {key: np.ma.concatenate([part[key] for part in parts]) for key in parts[0]}
+            tables[name] = table_from_columns(name, {"trial": trial, **columns})
+    return tables
+
+
+def role(outcome: Outcome, process: str) -> str:
+    """`publisher`, `subscription` or `both`: what the process's endpoints are."""
+    kinds = {endpoint.kind for endpoint in outcome.order.cell.endpoints if endpoint.process == process}
+    return kinds.pop() if len(kinds) == 1 else "both"
+
+
+def _endpoints(outcome: Outcome) -> Iterator[dict[str, Any]]:
+    cell, seed = outcome.order.cell, outcome.order.seed
+    for endpoint in cell.endpoints:
+        wire = endpoint.wire(cell.arm, seed)
+        asked = {key: wire[key] for key in ("qos", "touch", "loan", "publish_mode", "wait", "arrival") if key in wire}
+        granted = outcome.granted.get(endpoint.endpoint)
+        yield {
+            "endpoint": endpoint.endpoint,
+            "kind": endpoint.kind,
+            "node": endpoint.node,
+            "process": endpoint.process,
+            "host": endpoint.host,
+            "topic": endpoint.topic,
+            "type": endpoint.type.name,
+            "payload_bytes": endpoint.type.payload_bytes,
+            "asked": json.dumps(asked),
+            "granted": None if granted is None else json.dumps(granted),
+            "matches": outcome.matched.get(endpoint.endpoint),
+        }
+
+
+def _events(outcome: Outcome) -> Iterator[dict[str, Any]]:
+    for event in outcome.events:
+        row = {"time_ns": event["time_ns"], "process": event["process"], "event": event["event"]}
+        row |= {key: event.get(key) for key in ("endpoint", "writer", "value", "text")}
+        yield row
+
+
+def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
+    host_done = False
+    for process, reply in outcome.collected.items():
+        base = {"process": process, "role": role(outcome, process), "endpoint": None}
+        for usage in reply.get("usage", []):
+            at = _AT.get(usage["at"])
+            if at is None:
+                continue
+            for key, (counter, unit) in _USAGE.items():
+                yield from _counter(base, counter, unit, at, usage.get(key))
+            if not host_done:
+                yield from _interfaces(outcome, usage, at)
+        host_done = True
+        memory = reply.get("memory", {})
+        for name in _MEMORY:
+            yield from _counter(base, name, "bytes", "end", memory.get(f"{name}_bytes"))
+        yield from _counter(base, "threads", "count", "end", memory.get("threads"))
+        if "shared_segments" in memory:
+            for name in ("rss", "pss"):
+                total = sum(segment[f"{name}_bytes"] for segment in memory["shared_segments"])
+                yield from _counter(base, f"shared_{name}", "bytes", "end", total)
+        for endpoint, account in reply.get("endpoints", {}).items():
+            mine = base | {"endpoint": int(endpoint)}
+            for name in ("publish_failures", "reader_drops"):
+                yield from _counter(mine, name, "count", "end", account.get(name))
+            for name, value in account.get("counters", {}).items():
+                yield from _counter(mine, f"own.{name}", "count", "end", value)
+    for name, value in outcome.steps_ns.items():
+        base = {"process": "orchestrator", "role": "machine", "endpoint": None}
+        yield from _counter(base, f"step.{name}", "ns", "end", value)
+    places = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
+    for section in outcome.sections:
+        process = places[section.endpoint]
+        base = {"process": process, "role": role(outcome, process), "endpoint": section.endpoint}
+        yield from _counter(base, "records_unfinished", "count", "end", section.unfinished)
+
+
+def _interfaces(outcome: Outcome, usage: Mapping[str, Any], at: str) -> Iterator[dict[str, Any]]:
+    """Of the host, hence from one worker only and under the host's name."""
+    base = {"process": outcome.order.cell.hosts[0], "role": "machine", "endpoint": None}
+    for interface, values in usage.get("interfaces", {}).items():
+        for name, value in values.items():
+            unit = "bytes" if name.endswith("bytes") else "count"
+            yield from _counter(base, f"interface.{interface}.{name}", unit, at, value)
+    for name, value in (usage.get("udp") or {}).items():
+        yield from _counter(base, f"udp.{name}", "count", at, value)
+
+
+def _counter(base: Mapping[str, Any], counter: str, unit: str, at: str, value: Any) -> Iterator[dict[str, Any]]:
+    if value is not None:
+        yield {**base, "counter": counter, "unit": unit, "at": at, "value": float(value)}
+
+
+def _sent(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
+    """What was recorded, then what never was: the schedule's wish is in the ledger either way."""
+    by_endpoint = {endpoint.endpoint: endpoint for endpoint in outcome.order.cell.endpoints}
+    for section in (s for s in outcome.sections if s.kind == SENT):
+        yield _recorded_sent(section)
+        finished = outcome.finished.get(section.endpoint)
+        if finished and finished["never_sent"] and outcome.window:
+            arrival = by_endpoint[section.endpoint].wire(outcome.order.cell.arm, outcome.order.seed)["arrival"]
+            yield _never_sent(
+                section, arrival, finished["never_sent"], outcome.window.start_ns, outcome.window.steady_ns
+            )
+
+
+def _recorded_sent(section: Section) -> dict[str, np.ndarray]:
+    rows = section.rows
+    columns = {name: rows[name] for name in ("seq", "intended_ns", "bytes", "flags")}
+    columns |= {name: np.ma.masked_equal(rows[name], 0) for name in ("begun_ns", "call_ns", "return_ns")}
+    caused = rows["cause_endpoint"] != 0
+    columns["cause_endpoint"] = np.ma.masked_array(rows["cause_endpoint"], mask=~caused)
+    columns["cause_seq"] = np.ma.masked_array(rows["cause_seq"], mask=~caused)
+    return {"endpoint": np.full(len(rows), section.endpoint, np.uint32), **columns}
+
+
+def _never_sent(
+    section: Section, arrival: Mapping[str, Any], never_sent: int, start_ns: int, steady_ns: int
+) -> dict[str, np.ndarray]:
+    attempted = len(section.rows)
+    due = np.array(never_sent_due_ns(arrival, start_ns, attempted, never_sent), np.int64)
+    first = int(section.rows["seq"].max()) + 1 if attempted else 0
+    absent = {
+        name: np.ma.masked_all(len(due), section.rows.dtype[name])
+        for name in ("begun_ns", "call_ns", "return_ns", "bytes", "cause_endpoint", "cause_seq")
+    }
+    return {
+        "endpoint": np.full(len(due), section.endpoint, np.uint32),
+        "seq": np.arange(first, first + len(due), dtype=np.uint64),
+        "intended_ns": due,
+        "flags": np.where(due < steady_ns, WARMUP, 0).astype(np.uint32),
+        **absent,
+    }
+
+
+def _received(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
+    for section in (s for s in outcome.sections if s.kind == RECEIVED):
+        rows = section.rows
+        columns = {name: rows[name] for name in ("writer", "seq", "bytes", "flags")}
+        stamps = ("notified_ns", "taken_ns", "callback_ns", "consumed_ns", "intended_ns")
+        columns |= {name: np.ma.masked_equal(rows[name], 0) for name in stamps}
+        yield {"endpoint": np.full(len(rows), section.endpoint, np.uint32), **columns}
+
+
+def _spans(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
+    for section in (s for s in outcome.sections if s.kind == SPAN):
+        columns = {name: section.rows[name] for name in ("writer", "seq", "layer", "time_ns")}
+        yield {"endpoint": np.full(len(section.rows), section.endpoint, np.uint32), **columns}

@@ -1,0 +1,98 @@
+"""`rmwbench middlewares` and `rmwbench middlewares build`: what is built, what is not, why, and the command that
+changes it."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+SCHEMA, VERSION = "rmwbench/middlewares", 1
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="List the middlewares that can be run here, or build them.", invoke_without_command=True)
+    group.callback()(list_all)
+    group.command(name="build", help="Build workers: those named, or the first set.")(build)
+    app.add_typer(group, name="middlewares")
+
+
+def list_all(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the document of docs/formats/middlewares.md.")] = False,
+) -> None:
+    if context.invoked_subcommand is not None:
+        return
+    found = document()
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+    else:
+        _print(found)
+
+
+def document() -> dict[str, Any]:
+    """docs/formats/middlewares.md."""
+    from rmwbench.lab.middleware import find_workers, recipes
+    from rmwbench.lab.middleware.status import status
+
+    known, workers = recipes(), find_workers()
+    names = [*known, *(name for name in workers if name not in known)]
+    entries = [status(name, known.get(name), workers.get(name)) for name in names]
+    return {"schema": SCHEMA, "version": VERSION, "middlewares": entries}
+
+
+def build(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Middlewares; the first set if none.")
+    ] = None,
+) -> None:
+    """Exit status: 0 when all were built, 1 otherwise."""
+    from rmwbench.lab.middleware import build as building
+
+    chosen = building.choose(names or [])
+    building.check(chosen)
+    results = building.build(chosen, lambda text: print(text, flush=True))
+    for result in results:
+        outcome = result.problem or f"built in {result.seconds:.0f} s"
+        print(f"{result.middleware}: {outcome}")
+    raise typer.Exit(1 if any(result.problem for result in results) else 0)
+
+
+def _print(found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    for entry in found["middlewares"]:
+        name = f"[bold]{escape(entry['middleware'])}[/bold]"
+        if entry["built"]:
+            console.print(
+                f"{name} {escape(entry['version'])}, released {entry['release_date']}, layer {entry['layer']}"
+            )
+        else:
+            console.print(f"{name} [yellow]not ready[/yellow]: {escape(entry['reason'])}")
+        table = Table.grid(padding=(0, 1))
+        table.add_column(min_width=11, no_wrap=True)
+        table.add_column()
+        for label, text in _lines(entry):
+            table.add_row(f"  {label}", escape(text))
+        console.print(table)
+        console.print()
+
+
+def _lines(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    lines = [("what", entry["summary"])]
+    if not entry["built"]:
+        return [*lines, ("do", entry["command"] or "")] if entry["command"] else lines
+    lines.append(
+        (
+            "profiles",
+            "; ".join(f"{p['name']} ({p['summary']})" if p["summary"] else p["name"] for p in entry["profiles"]),
+        )
+    )
+    answers = [(name, *answer.partition(": ")[::2]) for name, answer in entry["capabilities"].items()]
+    for label, wanted in (("can", "yes"), ("can partly", "partly"), ("cannot", "no")):
+        found = [f"{name} ({reason})" if reason else name for name, answer, reason in answers if answer == wanted]
+        if found:
+            lines.append((label, (", " if wanted == "yes" else "; ").join(found)))
+    return [(label, text) for label, text in lines if text]

@@ -1,0 +1,69 @@
+"""`rmwbench query SQL [DIR]`: SQL over a campaign's tables, for people and for scripts."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+CAMPAIGNS = Path("campaigns")
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="query", help="Ask a campaign's tables with SQL (DuckDB).")(query)
+
+
+def query(
+    sql: Annotated[str, typer.Argument(metavar="SQL", help='For example "select arm, count(*) from cells group by arm".')],
+    directory: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list with one object per row.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header line.")] = False,
+) -> None:
+    from rmwbench.bundle import Bundle
+    from rmwbench.bundle.query import newest_campaign, run
+    from rmwbench.errors import UserError
+
+    if as_json and as_csv:
+        raise UserError("two output formats at once", where="--json --csv", fix="choose one")
+    columns, rows = run(Bundle(directory or newest_campaign(CAMPAIGNS)), sql)
+    if as_json:
+        _json(columns, rows)
+    elif as_csv:
+        _csv(columns, rows)
+    else:
+        _table(columns, rows)
+
+
+def _json(columns: list[str], rows: list[tuple]) -> None:
+    import json
+    import math
+
+    def plain(value):
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    typer.echo(json.dumps([{c: plain(v) for c, v in zip(columns, row, strict=True)} for row in rows], ensure_ascii=False, default=str))
+
+
+def _csv(columns: list[str], rows: list[tuple]) -> None:
+    import csv
+    import sys
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+
+
+def _table(columns: list[str], rows: list[tuple]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    numeric = [bool(rows) and all(isinstance(row[i], (int, float)) or row[i] is None for row in rows) for i in range(len(columns))]
+    for column, right in zip(columns, numeric, strict=True):
+        table.add_column(escape(column), justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*("–" if value is None else escape(str(value)) for value in row))
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(f"{len(rows)} row{'' if len(rows) == 1 else 's'}", style="dim")

@@ -1,0 +1,106 @@
+"""`rmwbench run SUITE` and `rmwbench run --resume DIR`: run a campaign and show its answer."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rmwbench.errors import UserError
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="run", help="Run a suite, or finish a campaign that was stopped, and show the answer.")(run)
+
+
+def run(
+    suite: Annotated[
+        str | None,
+        typer.Argument(metavar="[SUITE]", help="A shipped suite such as `quick`, or the path of a suite file (.yaml)."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the campaign goes; ./campaigns/SUITE-DATE-TIME if absent.")
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Fit whole blocks into this time, such as 5m.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the order of trials and their schedules.")] = 0,
+    workload: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
+    ] = None,
+    arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Finish the campaign in this directory; no finished trial is repeated."),
+    ] = None,
+    no_report: Annotated[
+        bool, typer.Option("--no-report", help="Run only; `rmwbench show DIR` gives the answer later.")
+    ] = False,
+) -> None:
+    """Exit status: 0 when the campaign is finished with at least one good trial, 130 when it was stopped, 2
+    otherwise."""
+    from rich.console import Console
+
+    from rmwbench.campaign.start import new_campaign, resumed_campaign
+
+    if resume is not None:
+        given = {"SUITE": suite, "--out": out, "--budget": budget, "--workload": workload, "--arm": arm}
+        for name, value in given.items():
+            if value:
+                raise UserError(
+                    f"{name} and --resume contradict each other",
+                    where="--resume",
+                    fix=f"a campaign keeps its plan: leave {name} out",
+                )
+        directory = resume
+        campaign = resumed_campaign(directory)
+    elif suite is None:
+        raise UserError(
+            "which suite?", expected="rmwbench run SUITE, or rmwbench run --resume DIR", fix="rmwbench run quick"
+        )
+    else:
+        from rmwbench.cli.plan import parse_duration_s
+
+        directory = out or Path("campaigns") / f"{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+        budget_s = None if budget is None else parse_duration_s(budget)
+        campaign = new_campaign(
+            suite, directory, seed=seed, budget_s=budget_s, workloads=workload or (), arms=arm or ()
+        )
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    with campaign.writer:
+        if campaign.trials:
+            ending = campaign.run(console)
+        else:
+            console.print("every trial of this campaign is finished")
+            ending = None
+    if ending is not None and ending.stopped_by:
+        console.print(f"stopped by {ending.stopped_by}; {directory} is a valid campaign of what was finished")
+        console.print(f"go on:   rmwbench run --resume {directory}\nlook:    rmwbench show {directory}")
+        raise typer.Exit(130)
+    good = _answer(directory, no_report)
+    raise typer.Exit(0 if good else 2)
+
+
+def _answer(directory: Path, no_report: bool) -> bool:
+    """Shows and writes what the campaign found; whether there is anything to show."""
+    from rmwbench.bundle import Bundle
+
+    bundle = Bundle(directory)
+    good = bool(bundle.trials("done"))
+    if no_report:
+        print(directory)
+        return good
+    from rich.console import Console
+
+    from rmwbench.report.html import write_html
+    from rmwbench.report.summary import summarise
+    from rmwbench.report.terminal import print_show
+
+    document = summarise(bundle)
+    print_show(document, Console())
+    path = directory / "report.html"
+    write_html(document, path)
+    print(f"report: {path}", file=sys.stdout)
+    return good

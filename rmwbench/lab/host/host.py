@@ -1,0 +1,224 @@
+"""The orchestrator's end of a host: start it, spawn processes in it, hear of their ends, end it.
+
+Starting does not wait, so that a campaign can have the next host ready while it writes the last trial's tables.
+"""
+
+import errno
+import marshal
+import os
+import select
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rmwbench.errors import UserError
+from rmwbench.lab.host import marker
+
+_MESSAGE_BYTES = 1 << 18
+_INIT = str(Path(__file__).with_name("init.py"))
+READY_TIMEOUT_S = 5.0
+
+
+class HostBroken(Exception):
+    """The host could not be made, or its init ended by itself. `step` names what failed, `errno` may be None."""
+
+    def __init__(self, step: str, error_number: int | None = None):
+        self.step, self.errno = step, error_number
+        super().__init__(f"{step}: {os.strerror(error_number)}" if error_number else step)
+
+
+class Spawned(NamedTuple):
+    """A process runs: `token` is the caller's name of it, `inner_pid` as seen in the host, `pid` as seen here."""
+
+    token: str
+    inner_pid: int
+    pid: int
+
+
+class SpawnFailed(NamedTuple):
+    token: str
+    errno: int
+
+
+class Exited(NamedTuple):
+    """`status` is a wait status (os.WIFSIGNALED …)."""
+
+    inner_pid: int
+    status: int
+
+
+class Host:
+    """One host. Use as a context manager, or `close()` it; it also ends when this process ends, however it ends."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.user_namespace: bool | None = None
+        self.own_proc: bool | None = None
+        self._ready = False
+        shm_bytes, tmp_bytes = _tmpfs_bytes()
+        self.shm_bytes = shm_bytes
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket = ours
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        with theirs:
+            self._init = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-E", _INIT, str(theirs.fileno()), str(shm_bytes), str(tmp_bytes)],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C in the terminal is for the orchestrator
+                cwd="/",
+                env={marker.VARIABLE: marker.of_this_process(name).text(), "PATH": os.defpath},
+            )
+
+    def __enter__(self) -> "Host":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def fileno(self) -> int:
+        """For a selector: readable when `receive` has something to say."""
+        return self._socket.fileno()
+
+    def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> None:
+        """Returns once processes can be spawned. Raises HostBroken."""
+        if self._ready:
+            return
+        self._socket.settimeout(timeout_s)
+        try:
+            message, _ = self._message()
+        except TimeoutError:
+            raise HostBroken(f"the init of host {self.name} did not answer within {timeout_s} s") from None
+        finally:
+            self._socket.settimeout(None)
+        if message is None:
+            raise HostBroken(f"the init of host {self.name} ended at once with status {self._init.wait()}")
+        if "failed" in message:
+            raise HostBroken(message["step"], message["errno"])
+        self.user_namespace, self.own_proc, self._ready = message["user_namespace"], message["own_proc"], True
+
+    def spawn(
+        self, token: str, executable: Path, arguments: Sequence[str], fds: Mapping[int, int], env: Mapping[str, str]
+    ) -> None:
+        """Asks for a process; `receive` tells what became of it.
+
+        `fds` maps the number in the new process (below 20) to a descriptor of ours; 0 is /dev/null unless given. The
+        executable is opened here: the host has a /tmp of its own, and a worker may lie below ours.
+        Raises UserError where the executable cannot be opened.
+        """
+        try:
+            opened = os.open(executable, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise UserError(
+                "cannot run this program",
+                where=str(executable),
+                actual=error.strerror,
+                fix="rmwbench middlewares build",
+            ) from None
+        try:
+            request = {"spawn": token, "argv": [str(executable), *arguments], "env": dict(env), "targets": list(fds)}
+            socket.send_fds(self._socket, [marshal.dumps(request)], [opened, *fds.values()])
+        except (BrokenPipeError, ConnectionResetError):
+            raise HostBroken(f"the init of host {self.name} is gone") from None
+        finally:
+            os.close(opened)
+
+    def signal(self, inner_pid: int, number: int) -> None:
+        """Sends a signal to a process of the host by its inner PID; one that ended already is no error."""
+        self._socket.send(marshal.dumps({"signal": number, "pid": inner_pid}))
+
+    def receive(self, timeout_s: float = 0.0) -> Spawned | SpawnFailed | Exited | None:
+        """The next report, or None when there is none within the time. Raises HostBroken when the init ended."""
+        self._socket.settimeout(timeout_s)
+        try:
+            message, pid = self._message()
+        except (BlockingIOError, TimeoutError):
+            return None
+        finally:
+            self._socket.settimeout(None)
+        if message is None:
+            raise HostBroken(f"the init of host {self.name} ended by itself with status {self._init.wait()}")
+        if "spawned" in message:
+            return Spawned(message["spawned"], message["pid"], pid)
+        if "spawn_failed" in message:
+            return SpawnFailed(message["spawn_failed"], message["errno"])
+        return Exited(message["exited"], message["status"])
+
+    def _message(self) -> tuple[dict | None, int]:
+        """One message with the sender's PID as seen from here; (None, 0) at the end of file."""
+        try:
+            data, control, _, _ = self._socket.recvmsg(_MESSAGE_BYTES, socket.CMSG_SPACE(12))
+        except ConnectionResetError:
+            return None, 0
+        if not data:
+            return None, 0
+        pids = [struct.unpack("3i", payload)[0] for _, kind, payload in control if kind == socket.SCM_CREDENTIALS]
+        return marshal.loads(data), pids[0] if pids else 0
+
+    def close(self, timeout_s: float = 5.0) -> None:
+        """Ends every process of the host and waits until they are gone; may be called twice."""
+        self._socket.close()
+        if self._init.returncode is None:
+            # Popen.wait with a time-out naps for up to 50 ms at a time; a pidfd wakes at once.
+            ended = os.pidfd_open(self._init.pid)
+            try:
+                if not select.select([ended], [], [], timeout_s)[0]:
+                    self._init.kill()
+            finally:
+                os.close(ended)
+        self._init.wait()
+
+
+def check() -> Host:
+    """A host that proves that hosts can be made here. Raises UserError that names the missing capability."""
+    host = Host("check")
+    try:
+        host.wait_ready()
+    except HostBroken as broken:
+        host.close()
+        raise _explained(broken) from None
+    return host
+
+
+def _explained(broken: HostBroken) -> UserError:
+    switches = ["kernel.unprivileged_userns_clone=1", "user.max_user_namespaces=10000"]
+    if _apparmor_restricts():
+        switches = ["kernel.apparmor_restrict_unprivileged_userns=0"]
+    container = "--cap-add SYS_ADMIN --cap-add NET_ADMIN --security-opt seccomp=unconfined"
+    container += " --security-opt apparmor=unconfined"
+    denied = broken.errno in (errno.EPERM, errno.EACCES, errno.ENOSPC, errno.EUSERS)
+    fix = f"run as root, or as root once `sysctl -w {' '.join(switches)}`; in a container add {container}"
+    return UserError(
+        "cannot make the isolated host that every trial runs in",
+        where=broken.step,
+        expected="CAP_SYS_ADMIN and CAP_NET_ADMIN, or user namespaces for this user",
+        actual=os.strerror(broken.errno) if broken.errno else str(broken),
+        fix=fix if denied else None,
+    )
+
+
+def _apparmor_restricts() -> bool:
+    try:
+        return Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").read_text().strip() == "1"
+    except OSError:
+        return False
+
+
+def _tmpfs_bytes() -> tuple[int, int]:
+    """Limits of /dev/shm and /tmp: half and a quarter of what is available, so that a leak fails before the machine
+    swaps."""
+    available = available_memory_bytes()
+    return available // 2, available // 4
+
+
+def available_memory_bytes() -> int:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    raise HostBroken("no MemAvailable in /proc/meminfo")

@@ -1,0 +1,264 @@
+"""The init of a host: makes the namespaces, is their PID 1, starts processes on request, and takes everything with it
+when it ends.
+
+Run as `python -I -S -E init.py FD SHM_BYTES TMP_BYTES`; FD is a SOCK_SEQPACKET socket to the orchestrator. Decisions:
+
+* Standard library only, and of that the modules in C (`marshal`, `_socket`): starting must cost milliseconds, and
+  `json` or `socket` alone would double it. Both ends are the same interpreter, which is all that marshal asks for.
+* The network is made over netlink, not with `ip`: a minimal container has no iproute2, and it is faster.
+* End of file on FD ends PID 1, and the kernel then kills every process of the PID namespace: no list of children to
+  keep, and a SIGKILL of the orchestrator cleans up like an orderly end.
+
+Messages are marshalled dicts. To init: {"spawn", "argv", "env", "targets"} with descriptors [executable, one per target
+number], {"signal", "pid"}. From init: {"ready"}, {"failed", "step", "errno"}, {"spawned", "pid"} (sent by the child
+itself before it executes, so that the socket's credentials carry its PID as the orchestrator sees it), {"spawn_failed",
+"errno"}, {"exited": PID, "status"} (a wait status).
+"""
+# ruff: noqa: SIM105 (contextlib would cost a millisecond at every start)
+
+import _socket
+import ctypes
+import marshal
+import os
+import select
+import sys
+
+CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
+CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
+PR_SET_PDEATHSIG, SIGKILL, SIGPIPE = 1, 9, 13
+EPERM = 1
+MESSAGE_BYTES = 1 << 18
+FIRST_FREE_FD = 20  # targets are below, received descriptors above: dup2 never overwrites one that is still needed
+
+ADDRESS, PREFIX = bytes([10, 77, 0, 1]), 24
+GATEWAY = bytes([10, 77, 0, 254])
+DEVICE, PEER = b"eth0", b"eth0-peer"
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class StepFailed(Exception):
+    def __init__(self, step, errno):
+        self.step, self.errno = step, errno
+
+
+def call(step, function, *arguments):
+    if function(*arguments) != 0:
+        raise StepFailed(step, ctypes.get_errno())
+
+
+def write(path, text):
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.write(fd, text)
+    finally:
+        os.close(fd)
+
+
+def unshare():
+    """Into new namespaces; through a user namespace of our own where that is the only way. Returns whether it was."""
+    flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET
+    if _libc.unshare(flags) == 0:
+        return False
+    if ctypes.get_errno() != EPERM:
+        raise StepFailed("unshare", ctypes.get_errno())
+    uid, gid = os.geteuid(), os.getegid()
+    call("unshare with a user namespace", _libc.unshare, flags | CLONE_NEWUSER)
+    try:
+        write("/proc/self/setgroups", b"deny")
+        write("/proc/self/uid_map", b"0 %d 1" % uid)
+        write("/proc/self/gid_map", b"0 %d 1" % gid)
+    except OSError as error:
+        raise StepFailed("user id map", error.errno) from None
+    return True
+
+
+def mount(step, source, target, kind, flags, data=None):
+    call(step, _libc.mount, source, target, kind, ctypes.c_ulong(flags), data)
+
+
+def make_mounts(shm_bytes, tmp_bytes):
+    mount("private mounts", None, b"/", None, MS_REC | MS_PRIVATE)
+    mount("mount /dev/shm", b"shm", b"/dev/shm", b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=1777,size=%d" % shm_bytes)
+    mount("mount /tmp", b"tmp", b"/tmp", b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=1777,size=%d" % tmp_bytes)
+
+
+# --- the network, as netlink messages (rtnetlink(7)) ---
+
+
+def u16(value):
+    return value.to_bytes(2, sys.byteorder)
+
+
+def u32(value):
+    return value.to_bytes(4, sys.byteorder)
+
+
+def attribute(kind, value):
+    return u16(4 + len(value)) + u16(kind) + value + bytes(-len(value) % 4)
+
+
+RTM_NEWLINK, RTM_NEWADDR, RTM_NEWROUTE = 16, 20, 24
+NLM_F_REQUEST, NLM_F_ACK, NLM_F_CREATE_EXCL = 1, 4, 0x600
+IFF_UP = 1
+AF_INET = _socket.AF_INET
+
+
+def link(index, up, *attributes):
+    """A link message; index 0 with a name attribute makes a new one."""
+    return bytes(4) + u32(index) + u32(IFF_UP if up else 0) + u32(IFF_UP if up else 0) + b"".join(attributes)
+
+
+def netlink(step, sock, kind, flags, body):
+    sock.send(u32(16 + len(body)) + u16(kind) + u16(NLM_F_REQUEST | NLM_F_ACK | flags) + bytes(8) + body)
+    answer = sock.recv(4096)
+    code = int.from_bytes(answer[16:20], sys.byteorder, signed=True)
+    if code:
+        raise StepFailed(step, -code)
+
+
+def make_network():
+    # Without this the link-local address stays tentative for a second or two, and the change would fall into a trial.
+    for key in ("accept_dad", "router_solicitations"):
+        for scope in ("all", "default"):
+            try:
+                write(f"/proc/sys/net/ipv6/conf/{scope}/{key}", b"0")
+            except OSError:
+                pass  # a kernel without IPv6, or a read-only /proc/sys as in a container
+    sock = _socket.socket(_socket.AF_NETLINK, _socket.SOCK_RAW, 0)
+    sock.bind((0, 0))
+    netlink("lo up", sock, RTM_NEWLINK, 0, link(1, True))
+    name, info, info_kind, info_data, peer_info = 3, 18, 1, 2, 1
+    address_generation, none = 26, attribute(8, b"\x01")  # IFLA_AF_SPEC > AF_INET6 > IFLA_INET6_ADDR_GEN_MODE = NONE
+    peer = bytes(16) + attribute(name, PEER + b"\0")
+    veth = attribute(info_kind, b"veth") + attribute(info_data, attribute(peer_info, peer))
+    body = link(0, False, attribute(name, DEVICE + b"\0"), attribute(info, veth))
+    netlink("make eth0", sock, RTM_NEWLINK, NLM_F_CREATE_EXCL, body)
+    device, other = _socket.if_nametoindex(DEVICE), _socket.if_nametoindex(PEER)
+    quiet = attribute(address_generation, attribute(_socket.AF_INET6, none))
+    try:
+        netlink("eth0-peer without address", sock, RTM_NEWLINK, 0, link(other, False, quiet))
+    except StepFailed:
+        pass  # a kernel without IPv6 has no address to withhold
+    netlink("eth0-peer up", sock, RTM_NEWLINK, 0, link(other, True))
+    netlink("eth0 up", sock, RTM_NEWLINK, 0, link(device, True))
+    local, broadcast = ADDRESS, ADDRESS[:3] + b"\xff"
+    body = bytes([AF_INET, PREFIX, 0, 0]) + u32(device)
+    body += attribute(1, local) + attribute(2, local) + attribute(4, broadcast)
+    netlink("address of eth0", sock, RTM_NEWADDR, NLM_F_CREATE_EXCL, body)
+    main_table, static, universe, unicast = 254, 4, 0, 1
+    body = bytes([AF_INET, 0, 0, 0, main_table, static, universe, unicast]) + u32(0)
+    body += attribute(5, GATEWAY) + attribute(4, u32(device))
+    netlink("default route", sock, RTM_NEWROUTE, NLM_F_CREATE_EXCL, body)
+    sock.close()
+
+
+# --- PID 1 ---
+
+
+def receive(sock):
+    """One message and its descriptors; (None, []) at the end of file."""
+    room = _socket.CMSG_SPACE(64 * 4)
+    data, control, _, _ = sock.recvmsg(MESSAGE_BYTES, room, _socket.MSG_CMSG_CLOEXEC)
+    if not data:
+        return None, []
+    fds = []
+    for level, kind, payload in control:
+        if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
+            fds += [int.from_bytes(payload[i : i + 4], sys.byteorder) for i in range(0, len(payload) - 3, 4)]
+    return marshal.loads(data), fds
+
+
+def spawn(sock, request, fds):
+    executable, sources = fds[0], fds[1:]
+    pid = os.fork()
+    if pid:
+        for fd in fds:
+            os.close(fd)
+        return pid
+    try:
+        os.setsid()
+        _libc.signal(SIGPIPE, None)  # Python ignores it, and an ignored signal stays ignored across exec
+        sock.send(marshal.dumps({"spawned": request["spawn"], "pid": os.getpid()}))
+        for source, target in zip(sources, request["targets"]):  # noqa: B905
+            os.dup2(source, target)
+        if os.pread(executable, 2, 0) == b"#!":  # the interpreter opens the script as /dev/fd/N
+            os.set_inheritable(executable, True)
+        os.chdir("/tmp")
+        os.execve(executable, request["argv"], request["env"])
+    except OSError as error:
+        sock.send(marshal.dumps({"spawn_failed": request["spawn"], "errno": error.errno}))
+    finally:
+        os._exit(127)
+
+
+def serve(sock):
+    """Until the end of file. Orphans that landed here are reaped along the way."""
+    poll = select.poll()
+    poll.register(sock.fileno(), select.POLLIN)
+    watched = {}  # pidfd -> pid
+    while True:
+        for fd, _ in poll.poll():
+            if fd in watched:
+                poll.unregister(fd)
+                os.close(fd)
+                del watched[fd]
+                continue
+            request, fds = receive(sock)
+            if request is None:
+                return
+            if "spawn" in request:
+                pid = spawn(sock, request, fds)
+                fd = os.pidfd_open(pid)
+                watched[fd] = pid
+                poll.register(fd, select.POLLIN)
+            elif "signal" in request:
+                try:
+                    os.kill(request["pid"], request["signal"])
+                except ProcessLookupError:
+                    pass
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                break
+            if pid == 0:
+                break
+            sock.send(marshal.dumps({"exited": pid, "status": status}))
+
+
+def main():
+    fd, shm_bytes, tmp_bytes = (int(text) for text in sys.argv[1:4])
+    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, fd)
+    os.set_inheritable(fd, False)
+    while True:  # fill the numbers below FIRST_FREE_FD, so that received descriptors land above
+        spare = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+        if spare >= FIRST_FREE_FD:
+            os.close(spare)
+            break
+    try:
+        try:
+            write("/proc/self/oom_score_adj", b"500")  # a runaway worker dies before the orchestrator does
+        except OSError:
+            pass
+        user_namespace = unshare()
+        make_mounts(shm_bytes, tmp_bytes)
+        make_network()
+        pid = os.fork()
+    except StepFailed as failure:
+        sock.send(marshal.dumps({"failed": True, "step": failure.step, "errno": failure.errno}))
+        return 1
+    if pid:
+        sock.close()
+        _, status = os.waitpid(pid, 0)
+        return os.waitstatus_to_exitcode(status) & 0xFF
+    _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)  # whoever kills the outer process kills the host
+    own_proc = _libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(MS_NOSUID | MS_NODEV | MS_NOEXEC), None) == 0
+    sock.send(marshal.dumps({"ready": True, "user_namespace": user_namespace, "own_proc": own_proc}))
+    serve(sock)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

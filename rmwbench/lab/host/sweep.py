@@ -1,0 +1,34 @@
+"""Removes init processes whose orchestrator is gone; the kernel removes what lived below them."""
+
+import os
+import signal
+import time
+
+from rmwbench.lab.host.marker import Stray, strays
+
+GONE_TIMEOUT_S = 5.0
+
+
+def remove_strays(dry_run: bool = False) -> list[Stray]:
+    """The strays that were found and, unless `dry_run`, killed. Waits until they are gone."""
+    found = strays()
+    if dry_run:
+        return found
+    for stray in found:
+        try:
+            # A pidfd names the process and not the number: between finding and killing it may have become somebody
+            # else's.
+            descriptor = os.pidfd_open(stray.pid)
+        except ProcessLookupError:
+            continue
+        try:
+            if stray in strays():
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        finally:
+            os.close(descriptor)
+    deadline = time.monotonic() + GONE_TIMEOUT_S
+    while any(stray in found for stray in strays()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return found

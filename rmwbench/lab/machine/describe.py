@@ -1,0 +1,311 @@
+"""What the machine is, as JSON: a reader of a report must be able to tell whether it resembles theirs. What cannot be
+found is None."""
+
+import os
+import platform
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+from rmwbench.lab.machine.probe import read_ticks
+
+_CPU = Path("/sys/devices/system/cpu")
+
+SYSCTLS = (
+    "net.core.rmem_max",
+    "net.core.rmem_default",
+    "net.core.wmem_max",
+    "net.core.wmem_default",
+    "net.core.netdev_max_backlog",
+    "net.core.default_qdisc",
+    "net.ipv4.ipfrag_high_thresh",
+    "net.ipv4.ipfrag_time",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+    "kernel.sched_rt_runtime_us",
+    "kernel.sched_autogroup_enabled",
+    "vm.swappiness",
+)
+# The words of the kernel's command line that change timing; the rest may hold secrets and is nobody's business.
+BOOT_OPTIONS = (
+    "isolcpus",
+    "nohz_full",
+    "rcu_nocbs",
+    "mitigations",
+    "idle",
+    "nosmt",
+    "intel_idle.max_cstate",
+    "processor.max_cstate",
+)
+
+LARGEST_MESSAGE_BYTES = 6_220_800
+"""One uncompressed 1080p image: the message that small socket buffers drop."""
+
+
+def describe() -> dict[str, Any]:
+    """The machine card: `summary` (one line), `facts` ([{name, value, note}]), `warnings` (plain words), and the raw
+    `hardware`, `kernel`, `sysctls` and `state` documents behind them."""
+    raw = {"hardware": hardware(), "kernel": kernel(), "sysctls": sysctls(), "state": state()}
+    return {"summary": _summary(raw), "facts": _facts(raw), "warnings": warnings(raw), **raw}
+
+
+def hardware() -> dict[str, Any]:
+    meminfo = _meminfo()
+    shm = os.statvfs("/dev/shm") if Path("/dev/shm").is_dir() else None
+    return {
+        "architecture": platform.machine(),
+        "cpu_model": _cpu_model(),
+        "cores_online": os.cpu_count(),
+        "cores_usable": len(os.sched_getaffinity(0)),
+        "smt_active": _flag(_CPU / "smt/active"),
+        "governor": _read(_CPU / "cpu0/cpufreq/scaling_governor"),
+        "frequency_driver": _read(_CPU / "cpu0/cpufreq/scaling_driver"),
+        "frequency_max_khz": _number(_CPU / "cpu0/cpufreq/cpuinfo_max_freq"),
+        "turbo": _turbo(),
+        "idle_driver": _read(_CPU / "cpuidle/current_driver"),
+        "idle_states": _idle_states(),
+        "virtualization": _virtualization(),
+        "system_vendor": _read("/sys/class/dmi/id/sys_vendor"),
+        "system_product": _read("/sys/class/dmi/id/product_name"),
+        "memory_bytes": meminfo.get("MemTotal"),
+        "swap_bytes": meminfo.get("SwapTotal"),
+        "shm_bytes": shm.f_frsize * shm.f_blocks if shm else None,
+        "container": _container_limits(),
+    }
+
+
+def kernel() -> dict[str, Any]:
+    command_line = (_read("/proc/cmdline") or "").split()
+    return {
+        "system": platform.system(),
+        "release": platform.release(),
+        "version": platform.version(),
+        "distribution": _distribution(),
+        "libc": " ".join(platform.libc_ver()) or None,
+        "python": platform.python_version(),
+        "clocksource": _read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        "timer_hz": os.sysconf("SC_CLK_TCK"),
+        "clock_resolution_ns": round(time.clock_getres(time.CLOCK_MONOTONIC) * 1e9),
+        "transparent_hugepages": _chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
+        "shmem_hugepages": _chosen("/sys/kernel/mm/transparent_hugepage/shmem_enabled"),
+        "boot_options": [word for word in command_line if word.split("=")[0] in BOOT_OPTIONS],
+    }
+
+
+def sysctls() -> dict[str, str | None]:
+    return {name: _read("/proc/sys/" + name.replace(".", "/")) for name in SYSCTLS}
+
+
+def state() -> dict[str, Any]:
+    """What changes: taken at the start and at the end of a campaign."""
+    ticks, meminfo = read_ticks(), _meminfo()
+    load = os.getloadavg()
+    return {
+        "time_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "uptime_s": float((_read("/proc/uptime") or "0").split()[0]),
+        "load_1min": load[0],
+        "load_5min": load[1],
+        "steal_fraction_since_boot": ticks.steal / ticks.total if ticks.total else None,
+        "busy_fraction_since_boot": ticks.busy / ticks.total if ticks.total else None,
+        "memory_available_bytes": meminfo.get("MemAvailable"),
+        "pressure_cpu": _read("/proc/pressure/cpu"),
+    }
+
+
+def warnings(raw: dict[str, Any]) -> list[str]:
+    """What a reader of the numbers should know about this machine, in plain words."""
+    hardware, found = raw["hardware"], []
+    cores, usable = hardware["cores_online"] or 1, hardware["cores_usable"]
+    if usable < 4:
+        found.append(
+            f"{usable} usable cores: publisher, subscriber and the middleware's own threads share them; "
+            "nothing here says how middlewares scale"
+        )
+    if usable < cores:
+        found.append(f"only {usable} of {cores} cores may be used (affinity or container)")
+    quota = hardware["container"].get("cpu_quota_cores")
+    if quota is not None and quota < usable:
+        found.append(f"a CPU quota of {quota:g} cores throttles everything: tails show the quota, not the middleware")
+    if hardware["virtualization"]:
+        found.append(
+            f"a virtual machine or container ({hardware['virtualization']}): "
+            "neighbours disturb tails; trust medians first"
+        )
+    steal = raw["state"]["steal_fraction_since_boot"]
+    if steal is not None and steal > 0.01:
+        found.append(f"the hypervisor took {steal:.1%} of the processor time since boot")
+    governor = hardware["governor"]
+    if governor and governor != "performance":
+        found.append(
+            f"frequency governor `{governor}`: short loads may run at a low clock "
+            "(cpupower frequency-set -g performance)"
+        )
+    load = raw["state"]["load_1min"]
+    if load > 0.5 * usable:
+        found.append(f"load average {load:.1f} on {usable} cores: something else runs; wait until it is done")
+    receive = raw["sysctls"]["net.core.rmem_max"]
+    if receive is not None and int(receive) < LARGEST_MESSAGE_BYTES:
+        found.append(
+            f"net.core.rmem_max is {receive} bytes, less than one 6.2 MB image: UDP middlewares may drop fragments "
+            "(sysctl -w net.core.rmem_max=33554432)"
+        )
+    if raw["kernel"]["clocksource"] not in (None, "tsc", "arch_sys_counter", "kvm-clock"):
+        found.append(
+            f"clock source `{raw['kernel']['clocksource']}` is slow to read: every stamp costs more than usual"
+        )
+    if not (hardware["swap_bytes"] or 0) and (raw["state"]["memory_available_bytes"] or 0) < 1 << 30:
+        found.append("less than 1 GiB of memory is available")
+    return found
+
+
+def _summary(raw: dict[str, Any]) -> str:
+    hardware, release = raw["hardware"], raw["kernel"]["release"]
+    short = ".".join(re.findall(r"\d+", release)[:2])
+    memory = hardware["memory_bytes"]
+    parts = [f"{hardware['cores_usable']} × {hardware['cpu_model'] or hardware['architecture']}", f"Linux {short}"]
+    if memory:
+        parts.append(f"{memory / 1e9:.0f} GB")
+    return ", ".join(parts)
+
+
+def _facts(raw: dict[str, Any]) -> list[dict[str, Any]]:
+    hardware, kernel_, state_ = raw["hardware"], raw["kernel"], raw["state"]
+    virtual = "a virtual machine hides it" if hardware["virtualization"] else "the kernel does not say"
+
+    def fact(
+        name: str, value: Any, note: str | None = None, absent: tuple[str, str] = ("not exposed", virtual)
+    ) -> dict[str, Any]:
+        """`absent` is value and note of what was not found."""
+        shown, why = (str(value), note) if value is not None else absent
+        return {"name": name, "value": shown, "note": why}
+
+    idle = [f"{s['name']} {s['latency_us']} µs" for s in hardware["idle_states"]]
+    smt = {True: "on", False: "off", None: None}[hardware["smt_active"]]
+    steal = state_["steal_fraction_since_boot"]
+    return [
+        fact("processor", hardware["cpu_model"]),
+        fact("cores", f"{hardware['cores_usable']} of {hardware['cores_online']}", "usable of online"),
+        fact("simultaneous multithreading", smt),
+        fact("frequency governor", hardware["governor"]),
+        fact("turbo", hardware["turbo"]),
+        fact(
+            "idle states",
+            ", ".join(idle) or None,
+            f"driver {hardware['idle_driver']}" if hardware["idle_driver"] else None,
+        ),
+        fact(
+            "virtualization",
+            hardware["virtualization"],
+            "no sign of one" if not hardware["virtualization"] else None,
+            "none",
+        ),
+        fact("memory", f"{hardware['memory_bytes'] / 1e9:.1f} GB" if hardware["memory_bytes"] else None),
+        fact("/dev/shm", f"{hardware['shm_bytes'] / 1e9:.1f} GB" if hardware["shm_bytes"] else None),
+        fact("CPU quota", hardware["container"].get("cpu_quota_cores"), "cores", ("none", "no limit found")),
+        fact("kernel", kernel_["release"]),
+        fact("distribution", kernel_["distribution"]),
+        fact("clock source", kernel_["clocksource"], f"resolution {kernel_['clock_resolution_ns']} ns"),
+        fact("boot options", " ".join(kernel_["boot_options"]) or None, absent=("none", "none that changes timing")),
+        fact("steal since boot", f"{steal:.2%}" if steal is not None else None),
+        fact("load average", f"{state_['load_1min']:.2f}", "1 minute, at the start"),
+        *(fact(name, raw["sysctls"][name]) for name in SYSCTLS if name.startswith("net.")),
+    ]
+
+
+def _read(path: str | Path) -> str | None:
+    try:
+        return Path(path).read_text(errors="replace").strip() or None
+    except OSError:
+        return None
+
+
+def _number(path: str | Path) -> int | None:
+    text = _read(path)
+    return int(text) if text and text.isdigit() else None
+
+
+def _flag(path: Path) -> bool | None:
+    return {"1": True, "0": False}.get(_read(path) or "")
+
+
+def _chosen(path: str) -> str | None:
+    """The bracketed word of a sysfs choice such as `always [madvise] never`."""
+    match = re.search(r"\[(\w+)\]", _read(path) or "")
+    return match.group(1) if match else None
+
+
+def _cpu_model() -> str | None:
+    text = _read("/proc/cpuinfo") or ""
+    match = re.search(r"^(?:model name|Model|Hardware)\s*:\s*(.+)$", text, re.MULTILINE)
+    return match.group(1).strip() if match else None
+
+
+def _turbo() -> str | None:
+    no_turbo, boost = _flag(_CPU / "intel_pstate/no_turbo"), _flag(_CPU / "cpufreq/boost")
+    if no_turbo is not None:
+        return "off" if no_turbo else "on"
+    return None if boost is None else "on" if boost else "off"
+
+
+def _idle_states() -> list[dict[str, Any]]:
+    states = sorted((_CPU / "cpu0/cpuidle").glob("state*"))
+    return [
+        {"name": _read(s / "name"), "latency_us": _number(s / "latency"), "disabled": _flag(s / "disable")}
+        for s in states
+    ]
+
+
+def _virtualization() -> str | None:
+    """What is visible without helpers: the hypervisor bit of the processor, and signs of a container."""
+    signs = []
+    if re.search(r"^flags\s*:.*\bhypervisor\b", _read("/proc/cpuinfo") or "", re.MULTILINE):
+        signs.append(_read("/sys/hypervisor/type") or "hypervisor")
+    if Path("/.dockerenv").exists():
+        signs.append("docker")
+    elif Path("/run/.containerenv").exists():
+        signs.append("podman")
+    return ", ".join(signs) or None
+
+
+def _container_limits() -> dict[str, Any]:
+    """Limits of the control group of this process, in either version; absent keys mean that no limit was found."""
+    limits: dict[str, Any] = {}
+    for line in (_read("/proc/self/cgroup") or "").splitlines():
+        _, controllers, group = line.split(":", 2)
+        version2 = Path("/sys/fs/cgroup") / group.lstrip("/")
+        if controllers == "":
+            quota = (_read(version2 / "cpu.max") or "max").split()
+            if quota[0] != "max":
+                limits["cpu_quota_cores"] = int(quota[0]) / int(quota[1])
+            memory = _number(version2 / "memory.max")
+            if memory is not None:
+                limits["memory_bytes"] = memory
+        elif "cpu" in controllers.split(","):
+            base = Path("/sys/fs/cgroup/cpu") / group.lstrip("/")
+            quota_us, period_us = _read(base / "cpu.cfs_quota_us"), _number(base / "cpu.cfs_period_us")
+            if quota_us and not quota_us.startswith("-") and period_us:
+                limits["cpu_quota_cores"] = int(quota_us) / period_us
+        elif "memory" in controllers.split(","):
+            memory = _number(Path("/sys/fs/cgroup/memory") / group.lstrip("/") / "memory.limit_in_bytes")
+            if memory is not None and memory < 1 << 60:  # version 1 says "no limit" with a number near 2^63
+                limits["memory_bytes"] = memory
+    return limits
+
+
+def _distribution() -> str | None:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME")
+    except OSError:
+        return None
+
+
+def _meminfo() -> dict[str, int]:
+    """/proc/meminfo in bytes."""
+    found = {}
+    for line in (_read("/proc/meminfo") or "").splitlines():
+        name, _, rest = line.partition(":")
+        words = rest.split()
+        found[name] = int(words[0]) * (1024 if words[1:] == ["kB"] else 1)
+    return found

@@ -1,0 +1,139 @@
+"""What each reply and event of the worker protocol must contain for us to go on; anything beyond is ignored, as the
+protocol says.
+
+Checked at the door, so that a worker's mistake is reported as that worker's mistake and not as an exception somewhere
+behind.
+"""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class _FirstMessage(_Part):
+    endpoint: int
+    writer: int
+    time_ns: int
+
+
+class _Finished(_Part):
+    endpoint: int
+    scheduled: int
+    sent: int
+    failed: int
+    never_sent: int
+    last_seq: int | None = None
+    time_ns: int
+
+
+class _Log(_Part):
+    level: str
+    message: str
+
+
+class _Granted(_Part):
+    qos: dict[str, Any]
+    publish_mode: str | None = None
+    wait: str | None = None
+
+
+class _Created(_Part):
+    endpoints: dict[str, _Granted]
+
+
+class _MatchedEndpoint(_Part):
+    matched: int
+    time_ns: int
+
+
+class _Matched(_Part):
+    endpoints: dict[str, _MatchedEndpoint]
+
+
+class _Drained(_Part):
+    complete: bool
+    time_ns: int
+
+
+class _Usage(_Part):
+    at: str
+    time_ns: int
+    cpu_ns: int | None = None
+    voluntary_switches: int | None = None
+    involuntary_switches: int | None = None
+    minor_faults: int | None = None
+    major_faults: int | None = None
+    interfaces: dict[str, dict[str, int]] = {}
+    udp: dict[str, int] | None = None
+
+
+class _Segment(_Part):
+    name: str
+    rss_bytes: int
+    pss_bytes: int
+
+
+class _Memory(_Part):
+    rss_bytes: int | None = None
+    pss_bytes: int | None = None
+    peak_rss_bytes: int | None = None
+    records_rss_bytes: int | None = None
+    threads: int | None = None
+    shared_segments: list[_Segment] = []
+
+
+class _Evidence(_Part):
+    path: str
+    messages: int
+
+
+class _Account(_Part):
+    publish_failures: int | None = None
+    reader_drops: int | None = None
+    counters: dict[str, int] = {}
+    evidence: list[_Evidence] = []
+
+
+class _Collected(_Part):
+    usage: list[_Usage]
+    memory: _Memory
+    endpoints: dict[str, _Account]
+
+
+_EVENTS = {"first_message": _FirstMessage, "finished": _Finished, "log": _Log}
+_REPLIES = {"create": _Created, "match": _Matched, "drain": _Drained, "collect": _Collected}
+_CHECKS = {model: TypeAdapter(model) for model in (*_EVENTS.values(), *_REPLIES.values())}
+
+
+def event_problem(event: dict[str, Any]) -> str | None:
+    """What is wrong with an event that we know, or None."""
+    return _problem(_EVENTS.get(event["event"]) if isinstance(event["event"], str) else None, event)
+
+
+def is_known_event(event: dict[str, Any]) -> bool:
+    return isinstance(event["event"], str) and event["event"] in _EVENTS
+
+
+def reply_problem(cmd: str, ok: dict[str, Any]) -> str | None:
+    """What is wrong with the `ok` of a command, or None. Endpoint numbers are keys, so they must be written as
+    numbers."""
+    problem = _problem(_REPLIES.get(cmd), ok)
+    if problem is None and "endpoints" in ok and cmd in _REPLIES:
+        strange = [key for key in ok["endpoints"] if not key.isdigit()]
+        return f"endpoints: {strange[0]!r} is no endpoint number" if strange else None
+    return problem
+
+
+def _problem(model: type[BaseModel] | None, value: dict[str, Any]) -> str | None:
+    if model is None:
+        return None
+    try:
+        _CHECKS[model].validate_python(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return None

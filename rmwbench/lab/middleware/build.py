@@ -1,0 +1,69 @@
+"""Builds workers one by one: one `cargo build -p` each, so that the features of one never rebuild the dependencies of
+another.
+
+What is missing is found before anything is compiled, and named in one command: nobody should learn of the second
+missing package after waiting for the first build.
+"""
+
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rmwbench.errors import UserError, nearest
+from rmwbench.lab.middleware import workspace
+from rmwbench.lab.middleware.catalogue import Recipe, apt_command, recipes
+
+
+@dataclass(frozen=True)
+class Built:
+    """The outcome for one middleware; `problem` is None where it was built."""
+
+    middleware: str
+    problem: str | None
+    seconds: float
+
+
+def choose(names: Sequence[str]) -> list[Recipe]:
+    """The recipes of these names, or the first set. Raises UserError for an unknown name."""
+    known = recipes()
+    for name in names:
+        if name not in known:
+            suggestion = nearest(name, known)
+            raise UserError(
+                f"no middleware {name!r} can be built here",
+                expected="one of " + ", ".join(known),
+                actual=name,
+                fix=f"did you mean {suggestion!r}?" if suggestion else None,
+            )
+    return [known[name] for name in names] if names else [recipe for recipe in known.values() if recipe.first_set]
+
+
+def check(chosen: Sequence[Recipe]) -> None:
+    """Raises one UserError with all that is missing, and one command for all packages."""
+    if shutil.which("cargo") is None:
+        raise UserError("the workers need a Rust toolchain", expected="cargo on PATH", fix=workspace.RUST_FIX)
+    missing = {recipe.middleware: packages for recipe in chosen if (packages := recipe.missing_packages())}
+    if missing:
+        wanted = [package for packages in missing.values() for package in packages]
+        raise UserError(
+            "packages are missing",
+            actual="; ".join(f"{name} needs {', '.join(packages)}" for name, packages in missing.items()),
+            fix=apt_command(wanted),
+        )
+
+
+def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Built]:
+    """Builds each; cargo's own progress goes to the terminal. One that fails does not stop the others."""
+    root, environment = workspace.root(), workspace.cargo_environment()
+    done = []
+    for number, recipe in enumerate(chosen, start=1):
+        estimate = f", about {recipe.build_minutes:g} min from nothing on 2 cores" if recipe.build_minutes else ""
+        announce(f"[{number}/{len(chosen)}] {recipe.middleware}: {recipe.summary or recipe.crate}{estimate}")
+        begun = time.monotonic()
+        command = ["cargo", "build", "--release", "--locked", "-p", recipe.crate]
+        code = subprocess.run(command, cwd=root, env=environment, stdin=subprocess.DEVNULL).returncode
+        problem = None if code == 0 else f"`{' '.join(command)}` in {root} ended with status {code}"
+        done.append(Built(recipe.middleware, problem, time.monotonic() - begun))
+    return done

@@ -1,0 +1,87 @@
+"""What can be built here, as each crate says of itself in the table [package.metadata.rmwbench] of its Cargo.toml.
+
+So a new middleware is one new directory: nothing on this side lists names, packages or headers. The keys:
+`middleware` (name), `summary` (one line), `apt` (Debian packages it needs), `probe_headers` (headers whose presence
+makes the packages unnecessary), `prefix_env` (variable that names another installation), `optional` (not in the first
+set), `build_minutes` (on 2 cores).
+"""
+
+import os
+import shutil
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rmwbench.errors import UserError
+from rmwbench.lab.middleware import workspace
+
+_INCLUDE_DIRECTORIES = ("/usr/include", "/usr/local/include")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one worker is built."""
+
+    middleware: str
+    crate: str
+    summary: str
+    apt: tuple[str, ...]
+    probe_headers: tuple[str, ...]
+    prefix_env: str | None
+    first_set: bool
+    build_minutes: float | None
+
+    def missing_packages(self) -> tuple[str, ...]:
+        """Debian packages to install first; none where the headers they bring are found anyway."""
+        if self.probe_headers and all(map(self._has_header, self.probe_headers)):
+            return ()
+        return tuple(name for name in self.apt if not _installed(name))
+
+    def _has_header(self, header: str) -> bool:
+        prefix = os.environ.get(self.prefix_env or "")
+        places = [Path(prefix, "include")] if prefix else list(map(Path, _INCLUDE_DIRECTORIES))
+        return any((place / header).is_file() for place in places)
+
+
+def recipes() -> dict[str, Recipe]:
+    """Middleware → recipe, by name; empty without a workspace. Raises UserError for a table that cannot be read."""
+    root = workspace.root()
+    if root is None:
+        return {}
+    found = (_recipe(path) for path in sorted(root.glob("middlewares/*/Cargo.toml")))
+    return {recipe.middleware: recipe for recipe in found}
+
+
+def _recipe(path: Path) -> Recipe:
+    try:
+        package: dict[str, Any] = tomllib.loads(path.read_text())["package"]
+        table: dict[str, Any] = package.get("metadata", {}).get("rmwbench", {})
+        return Recipe(
+            middleware=table.get("middleware", package["name"].removeprefix("rmwbench-")),
+            crate=package["name"],
+            summary=table.get("summary", ""),
+            apt=tuple(table.get("apt", ())),
+            probe_headers=tuple(table.get("probe_headers", ())),
+            prefix_env=table.get("prefix_env"),
+            first_set=bool(table.get("first_set", False)),
+            build_minutes=table.get("build_minutes"),
+        )
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise UserError("cannot read what this crate says of itself", where=str(path), actual=str(error)) from None
+
+
+def _installed(package: str) -> bool:
+    """By the package manager, or as a program of that name from elsewhere; assumed where there is no Debian to ask."""
+    if shutil.which(package) or shutil.which("dpkg-query") is None:
+        return True
+    asked = ["dpkg-query", "--show", "--showformat=${db:Status-Status}", package]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    return done.returncode == 0 and done.stdout == "installed"
+
+
+def apt_command(packages: tuple[str, ...] | list[str]) -> str:
+    """One command that installs them; `sudo` only for those who need it."""
+    prefix = "" if os.geteuid() == 0 else "sudo "
+    return f"{prefix}apt-get install -y --no-install-recommends {' '.join(dict.fromkeys(packages))}"

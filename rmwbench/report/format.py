@@ -1,0 +1,185 @@
+"""Numbers for people: three significant digits, the unit beside them, and never a number without its interval and count in reach.
+
+One function per kind of the show document's values (METRIC, RATIO) returns a `Shown`, which carries the number, its interval and
+where it comes from together; a renderer may put them in different places but cannot receive one without the others.
+Decimal prefixes throughout (1 MB = 10^6 bytes), because rates and payloads of robot traffic are quoted so.
+"""
+
+from dataclasses import dataclass
+from math import floor, inf, isfinite, log10
+from typing import Any, Literal
+
+State = Literal["measured", "bound", "never", "absent"]
+
+# unit of the show document -> (threshold, divisor, symbol), largest first
+_SCALES: dict[str, tuple[tuple[float, float, str], ...]] = {
+    "ns": ((1e9, 1e9, "s"), (1e6, 1e6, "ms"), (1e3, 1e3, "µs"), (0.0, 1.0, "ns")),
+    "bytes": ((1e9, 1e9, "GB"), (1e6, 1e6, "MB"), (1e3, 1e3, "kB"), (0.0, 1.0, "B")),
+    "bytes/s": ((1e9, 1e9, "GB/s"), (1e6, 1e6, "MB/s"), (1e3, 1e3, "kB/s"), (0.0, 1.0, "B/s")),
+    "hz": ((1e6, 1e6, "MHz"), (1e3, 1e3, "kHz"), (0.0, 1.0, "Hz")),
+    "fraction": ((0.0, 0.01, "%"),),
+    "s": ((60.0, 60.0, "min"), (1.0, 1.0, "s"), (1e-3, 1e-3, "ms"), (0.0, 1e-6, "µs")),
+}
+_SAME_UNIT = {"bytes_per_s": "bytes/s", "B": "bytes", "Hz": "hz", "ratio": "fraction", "share": "fraction"}
+_BARE = {"count", "messages", "1", "", None}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A value ready to be placed. `text` has the unit; `interval` is `[11.9–12.8]` or empty; `basis` says what it rests on."""
+
+    text: str
+    interval: str
+    basis: str
+    state: State
+
+    @property
+    def full(self) -> str:
+        return f"{self.text} {self.interval}".rstrip()
+
+
+def metric(value: dict[str, Any] | None) -> Shown:
+    """A METRIC of the show document; None (the metric does not exist for this arm) reads `no data` as well."""
+    if value is None:
+        return Shown("no data", "", "not measured for this arm", "absent")
+    if "no_data" in value:
+        return Shown("no data", "", str(value["no_data"]), "absent")
+    unit = value.get("unit")
+    if "at_least" in value:
+        return Shown(f"≥ {quantity(_number(value['at_least']), unit)}", "", _basis(value), "bound")
+    number = _number(value.get("value"))
+    if number is None:
+        return Shown("no data", "", "the document holds no value", "absent")
+    if number == inf:
+        return Shown("never arrived", "", f"lost messages reach this quantile; {_basis(value)}", "never")
+    return Shown(quantity(number, unit), _interval(number, value, unit), _basis(value), "measured")
+
+
+def ratio(value: dict[str, Any] | None) -> Shown:
+    """A RATIO of the show document, as `4.10× [3.20–5.30]`."""
+    if value is None:
+        return Shown("no data", "", "no comparison", "absent")
+    number = _number(value.get("value"))
+    if "no_data" in value or number is None:
+        return Shown("no data", "", str(value.get("no_data", "the document holds no value")), "absent")
+    if number == inf:
+        return Shown("never arrived", "", "an infinite quantile is compared by sign only", "never")
+    bounds = [_number(value.get(side)) for side in ("low", "high")]
+    interval = f"[{'–'.join(_bound(bound, 1.0) for bound in bounds)}]" if None not in bounds else ""
+    blocks = value.get("blocks")
+    return Shown(f"{significant(number)}×", interval, f"{blocks} blocks" if blocks else "", "measured")
+
+
+def quantity(value: float | None, unit: str | None) -> str:
+    """`12.3 µs`, `6.22 MB`, `3.1 %`, `1 100`; an infinite value reads `∞`."""
+    if value is None:
+        return "no data"
+    if not isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    divisor, symbol = _scale(value, unit)
+    if symbol in ("B", "ns") and value == int(value):
+        return f"{significant_count(int(value))} {symbol}"
+    return f"{_plain(value / divisor, unit)}{' ' + symbol if symbol else ''}"
+
+
+def significant(value: float) -> str:
+    """Three significant digits without exponent: 0.0123, 1.23, 12.3, 123, 1 230."""
+    if value == 0:
+        return "0"
+    decimals = max(0, 2 - floor(log10(abs(value))))
+    decimals = max(0, 2 - floor(log10(abs(round(value, decimals)) or abs(value))))  # 9.996 rounds up into the next decade
+    return f"{value:,.{min(decimals, 9)}f}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", "−")
+
+
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """`1 trial`, `6 trials`, `1 100 messages`."""
+    return f"{significant_count(number)} {singular if number == 1 else plural or singular + 's'}"
+
+
+def significant_count(number: int) -> str:
+    return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def duration(seconds: float | None) -> str:
+    """`45 s`, `5 min 1 s`, `2 h 5 min`: how long something took, for reading aloud."""
+    if seconds is None:
+        return "unknown"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def minutes(value: float | None) -> str:
+    """Minutes of measuring that would decide something, rounded up to what one would plan: `12 min`, `3 h`, `2 days`."""
+    if value is None or not isfinite(value):
+        return "no realistic time"
+    if value < 90:
+        return f"{max(1, round(value))} min"
+    if value < 48 * 60:
+        return f"{significant_count(round(value / 60))} h"
+    return f"{significant_count(round(value / 1440))} days"
+
+
+def finite(value: Any) -> float | None:
+    """The number, or None where it is absent or infinite: what a chart can place on an axis."""
+    number = _number(value)
+    return number if number is not None and isfinite(number) else None
+
+
+def _number(value: Any) -> float | None:
+    if value is None or isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return {"inf": inf, "-inf": -inf}.get(value)
+    return float(value) if value == value else None
+
+
+def _scale(value: float, unit: str | None) -> tuple[float, str]:
+    name = _SAME_UNIT.get(unit, unit)
+    if name in _BARE:
+        return 1.0, ""
+    scales = _SCALES.get(name)
+    if scales is None:
+        return 1.0, str(unit)
+    # 999.6 µs would print as 1 000 µs: choose the scale after rounding to three digits
+    rounded = float(f"{abs(value):.3g}")
+    for threshold, divisor, symbol in scales:
+        if rounded >= threshold:
+            return divisor, symbol
+    return scales[-1][1], scales[-1][2]
+
+
+def _plain(value: float, unit: str | None) -> str:
+    if _SAME_UNIT.get(unit, unit) == "fraction":
+        return f"{float(f'{value:.2g}'):f}".rstrip("0").rstrip(".") if abs(value) < 10 else significant(value)
+    if unit in _BARE and value == int(value):
+        return significant_count(int(value))
+    return significant(value)
+
+
+def _interval(number: float, value: dict[str, Any], unit: str | None) -> str:
+    low, high = _number(value.get("low")), _number(value.get("high"))
+    if low is None or high is None:
+        return ""
+    divisor, _ = _scale(number, unit)
+    return f"[{_bound(low, divisor, unit)}–{_bound(high, divisor, unit)}]"
+
+
+def _bound(value: float | None, divisor: float, unit: str | None = None) -> str:
+    if value is None:
+        return "?"
+    return _plain(value / divisor, unit if unit == "fraction" else "ns") if isfinite(value) else "∞"
+
+
+def _basis(value: dict[str, Any]) -> str:
+    parts = []
+    if value.get("count") is not None:
+        parts.append(f"n = {significant_count(int(value['count']))}")
+    if value.get("trials") is not None:
+        parts.append(counted(int(value["trials"]), "trial"))
+    if value.get("interval"):
+        parts.append(str(value["interval"]))
+    return ", ".join(parts)

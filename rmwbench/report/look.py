@@ -1,0 +1,77 @@
+"""How an arm looks everywhere: colour = middleware, line and marker = profile.
+
+Each colour is a pair for the light and the dark page, with a contrast of at least 4.5:1 so that it may also colour text. The pairs of the first set differ in
+lightness as well as hue and stay apart under simulated protanopia and deuteranopia; nothing rests on colour alone, because every mark is labelled.
+Tuned is solid and filled, untouched is dashed and hollow; the floor is grey because it is a bound, not a contender.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+Pair = tuple[str, str]  # (on light, on dark), `#rrggbb`
+
+FLOOR: Pair = ("#4a525c", "#8b949e")
+# Fixed for the middlewares of the first set: a reader who has seen one report can read the next.
+_KNOWN: dict[str, Pair] = {
+    "floor": FLOOR,
+    "iceoryx2": ("#00875f", "#3fdca8"),
+    "zenoh": ("#1666cc", "#4d97ff"),
+    "cyclonedds": ("#c84a00", "#f0803c"),
+    "fastdds": ("#7a2a86", "#e6bcff"),
+    "synthetic": ("#8a6a00", "#d8b030"),
+}
+_OTHERS: tuple[Pair, ...] = (
+    ("#007a94", "#35b8d4"),
+    ("#b5304a", "#ff7d92"),
+    ("#5a7a10", "#a3c44a"),
+    ("#6a4fc0", "#a793f5"),
+    ("#8f5426", "#d59a6a"),
+)
+# What is not an arm: text, secondary text, grid, page surface, lost messages.
+NEUTRAL: dict[str, Pair] = {
+    "text": ("#1d2228", "#e8eaed"),
+    "muted": ("#5b6470", "#a3acb8"),
+    "grid": ("#e4e6ea", "#2c323a"),
+    "surface": ("#fefefe", "#171b20"),
+    "lost": ("#c8102e", "#ff6b7a"),
+}
+_DASHES = ((), (2, 2), (8, 3, 2, 3), (1, 3))  # further profiles of one middleware
+_UNTOUCHED_DASH = (5, 3)
+
+
+@dataclass(frozen=True)
+class Look:
+    """`colour` on the light page, `dark` on the dark one, whether markers are hollow, the dash pattern of lines (empty: solid)."""
+
+    colour: str
+    dark: str
+    hollow: bool
+    dash: tuple[int, ...]
+
+
+def looks(arms: Iterable[dict[str, Any]]) -> dict[str, Look]:
+    """The look of each arm by name; depends on the order of the arms only where a middleware or profile is unknown."""
+    result: dict[str, Look] = {}
+    unknown: dict[str, Pair] = {}
+    profiles: dict[str, int] = {}
+    for arm in arms:
+        if arm["arm"] in result:
+            continue
+        middleware = str(arm.get("middleware", ""))
+        if arm.get("role") == "floor":
+            pair = FLOOR
+        else:
+            pair = _KNOWN.get(middleware) or unknown.setdefault(middleware, _OTHERS[len(unknown) % len(_OTHERS)])
+        if str(arm.get("profile", "")).startswith("untouched"):
+            result[arm["arm"]] = Look(*pair, True, _UNTOUCHED_DASH)
+        else:
+            order = profiles[middleware] = profiles.get(middleware, -1) + 1
+            result[arm["arm"]] = Look(*pair, False, _DASHES[order % len(_DASHES)])
+    return result
+
+
+def to_dark() -> dict[str, str]:
+    """Every colour of a light chart with its counterpart: a dark chart is the light one with the colours replaced."""
+    pairs = [*_KNOWN.values(), *_OTHERS, *NEUTRAL.values()]
+    return dict(pairs)

@@ -1,0 +1,155 @@
+"""The answer in a terminal: one table per workload, then what to conclude and what not.
+
+A workload is one table where that fits (about 120 columns), otherwise two (latency and verdict, then cost) rather than one with columns dropped,
+because a hidden column reads as `not measured`. Colour comes from rich, which is silent on pipes and under NO_COLOR; no statement rests on it alone.
+"""
+
+import textwrap
+from typing import Any
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from rmwbench.report import columns
+from rmwbench.report import format as fmt
+from rmwbench.report.columns import Column
+from rmwbench.report.headline import headline
+
+_VERDICT_STYLE = {"best": "bold green", "equivalent": "green", "worse": "red", "undecided": "yellow", "reference": "dim", "no data": "magenta"}
+_TONE_STYLE = {"decided": "bold green", "shared": "bold green", "open": "bold yellow", "none": "bold magenta"}
+
+
+def print_show(doc: dict[str, Any], console: Console) -> None:
+    """Print a show document (docs/formats/show.md) to the console, at the console's width."""
+    _print_campaign(doc, console)
+    for workload in doc.get("workloads", []):
+        _print_workload(workload, console)
+    _print_conclusions(doc.get("conclusions", []), console)
+
+
+def verdict_text(arm: dict[str, Any]) -> str:
+    """`best`, `worse 1.84×`, `undecided`: a ratio stands only beside a verdict that says there is a difference."""
+    verdict = arm.get("verdict", {})
+    name = str(verdict.get("verdict", "no data"))
+    ratio = fmt.ratio(verdict.get("ratio"))
+    return f"{name} {ratio.text}" if ratio.state == "measured" and name == "worse" else name
+
+
+def _print_campaign(doc: dict[str, Any], console: Console) -> None:
+    campaign, machine = doc.get("campaign", {}), doc.get("machine", {})
+    trials = campaign.get("trials", {})
+    console.print()
+    console.print(Text(str(campaign.get("title") or campaign.get("suite", "campaign")), style="bold"))
+    counts = [f"{trials.get('done', 0)} of {fmt.counted(int(trials.get('planned', 0)), 'trial')} done"]
+    counts += [f"{trials[kind]} {kind}" for kind in ("failed", "void") if trials.get(kind)]
+    counts.append(f"{campaign.get('blocks_complete', 0)} of {fmt.counted(int(campaign.get('blocks_planned', 0)), 'block')} complete")
+    if not campaign.get("finished"):
+        counts.append("not finished")
+    _line(console, f"{campaign.get('name', '')} · {'; '.join(counts)}")
+    _line(console, str(machine.get("summary", "")))
+    for warning in machine.get("warnings", []):
+        _bullet(console, "!", str(warning), "yellow")
+
+
+def _print_workload(workload: dict[str, Any], console: Console) -> None:
+    answer = headline(workload)
+    console.print()
+    console.print(Text.assemble((str(workload["workload"]), "bold underline"), "  ", (str(workload.get("title", "")), "dim")))
+    console.print(Text(answer.answer, style=_TONE_STYLE[answer.tone]))
+    if answer.detail:
+        console.print(Text(answer.detail))
+    console.print()
+    whole = _table(workload, columns.COLUMNS, released=True, judged=True)
+    if Measurement.get(console, console.options.update(max_width=10_000), whole).maximum <= console.width:
+        console.print(whole)
+    else:
+        console.print(_table(workload, tuple(c for c in columns.COLUMNS if c.group == "latency"), released=False, judged=True))
+        console.print()
+        console.print(_table(workload, tuple(c for c in columns.COLUMNS if c.group == "cost"), released=True, judged=False))
+    for note in _notes(workload):
+        _line(console, note)
+    for arm in workload.get("arms", []):
+        for failure in arm.get("trials", {}).get("failures", []):
+            # the first line tells what happened; the whole reason is in --json and in the report
+            lines = str(failure.get("reason", "")).splitlines()
+            reason = lines[0] if lines else "no reason recorded"
+            _bullet(console, "!", f"{arm['arm']}: trial {failure.get('trial')} {failure.get('status')}: {reason}", "magenta")
+
+
+def _table(workload: dict[str, Any], shown: tuple[Column, ...], *, released: bool, judged: bool) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), collapse_padding=False, header_style="dim", pad_edge=False)
+    table.add_column("arm", no_wrap=True)
+    metrics = {column.key: columns.chosen(workload, column) for column in shown}
+    for column in shown:
+        table.add_column(columns.title(column, metrics[column.key]), justify="right", no_wrap=True)
+    if released:
+        table.add_column("released", no_wrap=True)
+    if judged:
+        table.add_column("× floor", justify="right", no_wrap=True)
+        table.add_column("verdict", no_wrap=True)
+    for arm in workload.get("arms", []):
+        cells: list[Text] = [Text(f"{arm['arm']}{'*' if arm.get('flags') else ''}", style="dim" if arm.get("role") == "floor" else "")]
+        for column in shown:
+            value = fmt.metric(arm.get("metrics", {}).get(metrics[column.key] or ""))
+            text = value.full if column is columns.MEDIAN else "never" if value.state == "never" else value.text
+            cells.append(Text(text, style={"absent": "dim", "never": "red", "bound": "italic"}.get(value.state, "")))
+        if released:
+            cells.append(Text(str(arm.get("release_date") or "–")[:7], style="dim"))
+        if judged:
+            floor = fmt.ratio(arm.get("times_floor"))
+            cells.append(Text(floor.text if floor.state == "measured" else "–"))
+            cells.append(Text(verdict_text(arm), style=_VERDICT_STYLE.get(str(arm.get("verdict", {}).get("verdict")), "")))
+        table.add_row(*cells)
+    return table
+
+
+def _notes(workload: dict[str, Any]) -> list[str]:
+    notes = []
+    measured = [m for arm in workload.get("arms", []) if (m := arm.get("metrics", {}).get(workload.get("primary_metric", ""))) and "value" in m]
+    if measured:
+        basis = measured[0]
+        notes.append(f"[low–high]: {basis.get('interval', 'interval')}; n = {_range([m.get('count') for m in measured])} messages per arm")
+    if workload.get("resolution", {}).get("text"):
+        notes.append(str(workload["resolution"]["text"]))
+    flagged: dict[str, list[str]] = {}
+    for arm in workload.get("arms", []):
+        for flag in arm.get("flags", []):
+            flagged.setdefault(str(flag), []).append(arm["arm"])
+    notes += [f"* {', '.join(arms)}: {flag}" for flag, arms in flagged.items()]
+    return notes
+
+
+def _range(counts: list[int | None]) -> str:
+    known = sorted(int(count) for count in counts if count is not None)
+    if not known:
+        return "unknown"
+    low, high = fmt.significant_count(known[0]), fmt.significant_count(known[-1])
+    return low if low == high else f"{low} to {high}"
+
+
+def _print_conclusions(conclusions: list[dict[str, Any]], console: Console) -> None:
+    for kind, heading, mark, style in (("conclude", "What you may conclude", "✓", "green"), ("caution", "What you may not", "✗", "yellow")):
+        chosen = [item for item in conclusions if item.get("kind") == kind]
+        if not chosen:
+            continue
+        console.print()
+        console.print(Text(heading, style="bold"))
+        for item in chosen:
+            text = f"{item['workload']}: {item['text']}" if item.get("workload") else str(item["text"])
+            _bullet(console, mark, text, style)
+    console.print()
+
+
+def _line(console: Console, text: str) -> None:
+    if text:
+        console.print(Text(text, style="dim"))
+
+
+def _bullet(console: Console, mark: str, text: str, style: str) -> None:
+    """A marked paragraph with a hanging indent; wrapped here because a grid would pad every line with blanks up to the width."""
+    lines = textwrap.wrap(text, max(20, console.width - 3), break_long_words=False, break_on_hyphens=False) or [""]
+    console.print(Text.assemble(" ", (mark, style), " ", lines[0]), no_wrap=True, crop=False)
+    for line in lines[1:]:
+        console.print(Text(f"   {line}"), no_wrap=True, crop=False)

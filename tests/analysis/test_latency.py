@@ -1,0 +1,132 @@
+"""One trial's records to numbers: what is lost is infinite, what was never stamped is no data, and large samples agree with small ones."""
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis import latency
+from rmwbench.analysis.latency import Endpoint, Window, longest_gap, make_sample, measure, thin_series
+from rmwbench.analysis.ledger import ABSENT
+from rmwbench.analysis.quantile import rank
+
+PAIR = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
+MS = 1_000_000
+
+
+class Records:
+    """Columns from two lists of dictionaries, defaults filled in."""
+
+    def __init__(self, sent, received):
+        self._sent = [{"endpoint": 1, "flags": 0, "bytes": 100} | r for r in sent]
+        self._received = [{"endpoint": 2, "writer": 1, "flags": 0, "bytes": 100, "consumed_ns": ABSENT} | r for r in received]
+
+    def sent(self, column):
+        return np.array([r[column] for r in self._sent], np.uint64 if column == "seq" else np.int64)
+
+    def received(self, column):
+        return np.array([r[column] for r in self._received], np.uint64 if column == "seq" else np.int64)
+
+
+def message(seq, intended, call=None, back=None, **more):
+    call = intended + 10 if call is None else call
+    return {"seq": seq, "intended_ns": intended, "call_ns": call, "return_ns": (call if call == ABSENT else call + 20) if back is None else back} | more
+
+
+def test_latencies_are_from_the_intended_time_and_loss_is_infinite():
+    sent = [message(0, 0), message(1, 100, call=160), message(2, 200), message(3, 300, call=ABSENT)]
+    received = [{"seq": 0, "taken_ns": 50, "consumed_ns": 70}, {"seq": 1, "taken_ns": 190, "consumed_ns": ABSENT}]
+    m = measure(Records(sent, received), PAIR, Window(0, 400))
+    assert m.samples["response_latency"].values.tolist() == [50, 90, np.inf, np.inf]
+    assert m.samples["service_latency"].values.tolist() == [30, 40, np.inf]  # never sent: no call, so no service
+    assert m.samples["consumed_latency"].values.tolist() == [70, np.inf, np.inf, np.inf]
+    assert m.samples["publish_call"].values.tolist() == [20, 20, 20]
+    assert m.samples["arrival_jitter"].values.tolist() == [40]
+    assert (m.ledger.lost, m.ledger.never_sent, m.publishes, m.scheduled) == (1, 1, 3, 4)
+
+
+def test_a_publish_call_that_failed_or_never_returned_keeps_its_duration():
+    sent = [message(0, 0, flags=1, back=510), message(1, 100, back=ABSENT)]
+    m = measure(Records(sent, []), PAIR, Window(0, 200))
+    assert m.samples["publish_call"].values.tolist() == [500, np.inf]
+    assert (m.ledger.failed, m.ledger.lost_start) == (1, 1)
+
+
+def test_unstamped_consumption_is_no_data():
+    m = measure(Records([message(0, 0)], [{"seq": 0, "taken_ns": 50}]), PAIR, Window(0, 100))
+    assert "consumed_latency" not in m.samples
+
+
+def test_two_readers_double_the_deliveries_that_are_wanted():
+    endpoints = [*PAIR, Endpoint(3, "subscription", "t"), Endpoint(4, "subscription", "other")]
+    received = [{"seq": 0, "taken_ns": 50}, {"seq": 0, "taken_ns": 60, "endpoint": 3}, {"seq": 1, "taken_ns": 150}]
+    m = measure(Records([message(0, 0), message(1, 100)], received), endpoints, Window(0, 200))
+    assert (m.ledger.wanted, m.ledger.delivered, m.ledger.lost_end, m.pairs, m.readers) == (4, 3, 1, 2, 2)
+    assert m.samples["response_latency"].values.tolist() == [50, 50, 60, np.inf]
+    assert (m.arrived_in_window, m.bytes_in_window, m.scheduled) == (3, 300, 2)
+
+
+def test_two_writers_on_one_topic_are_told_apart_by_the_payloads_writer():
+    endpoints = [*PAIR, Endpoint(7, "publisher", "t")]
+    sent = [message(0, 0), message(0, 5, endpoint=7), message(1, 100, endpoint=7)]
+    received = [{"seq": 0, "taken_ns": 20, "writer": 7}, {"seq": 0, "taken_ns": 50}, {"seq": 0, "writer": 0, "taken_ns": 60, "flags": 16}]
+    m = measure(Records(sent, received), endpoints, Window(0, 200))
+    assert (m.ledger.delivered, m.ledger.lost, m.ledger.foreign) == (2, 1, 1)
+    assert m.samples["response_latency"].values.tolist() == [15, 50, np.inf]
+
+
+def test_records_in_any_order_give_the_same():
+    rng = np.random.default_rng(3)
+    sent = [message(i, i * 10) for i in range(40)]
+    received = [{"seq": i, "taken_ns": i * 10 + int(rng.integers(5, 60)), "consumed_ns": i * 10 + 70} for i in range(0, 40, 1) if i % 7]
+    window = Window(50, 400)
+    reference = measure(Records(sent, sorted(received, key=lambda r: r["taken_ns"])), PAIR, window)
+    shuffled = measure(Records([sent[i] for i in rng.permutation(40)], [received[i] for i in rng.permutation(len(received))]), PAIR, window)
+    assert shuffled.ledger == reference.ledger
+    assert shuffled.longest_stall_ns == reference.longest_stall_ns
+    for name, sample in reference.samples.items():
+        assert shuffled.samples[name].values.tolist() == sample.values.tolist(), name
+
+
+def test_the_longest_stall_includes_the_windows_edges():
+    window = Window(0, 100)
+    assert longest_gap(np.array([10, 20, 55]), window) == 45
+    assert longest_gap(np.array([40, 50, 90]), window) == 40
+    assert longest_gap(np.array([], np.int64), window) == 100
+
+
+def test_a_trial_without_window_has_no_rates_and_no_stall():
+    m = measure(Records([message(0, 0)], [{"seq": 0, "taken_ns": 50}]), PAIR, Window(None, None))
+    assert m.longest_stall_ns is None
+    assert m.series is None
+    assert m.ledger.delivered == 1
+
+
+@pytest.mark.parametrize("losses", [0, 500, 150_000])
+def test_a_large_sample_has_exact_percentiles_and_a_close_shape(losses):
+    rng = np.random.default_rng(5)
+    n = 2 * latency.KEEP
+    values = np.rint(np.exp(11 + rng.standard_normal(n)))
+    values[rng.permutation(n)[:losses]] = np.inf
+    ordered = np.sort(values)
+    sample = make_sample([values[: n // 3], values[n // 3 :]])
+    assert sample.count == n
+    assert sample.weight.sum() == n
+    assert (sample.values[1:] >= sample.values[:-1]).all()
+    assert sample.at(n - 1) == ordered[-1]
+    for q, value in sample.exact.items():
+        assert value == ordered[rank(n, q)]
+    for place in (0, n // 10, n // 3, n - 200, n - 1):
+        assert sample.at(place) == pytest.approx(ordered[place], rel=0.004) or sample.at(place) == ordered[place]
+
+
+def test_negative_latencies_of_wrong_clocks_survive():
+    values = np.arange(-1000.0, 2 * latency.KEEP)
+    sample = make_sample([values])
+    assert sample.exact[0.5] == values[rank(len(values), 0.5)]
+
+
+def test_thinning_a_series_keeps_spikes_and_losses():
+    response = np.full(50_000, 10.0)
+    response[777], response[31_234] = 9e6, np.inf
+    time_s, thin = thin_series(np.arange(50_000) / 1e3, response)
+    assert len(thin) == len(time_s) == latency.SERIES_POINTS
+    assert np.count_nonzero(thin == 9e6) == np.count_nonzero(np.isinf(thin)) == 1

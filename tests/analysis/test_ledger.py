@@ -1,0 +1,132 @@
+"""The ledger against a naive dictionary, over records as hostile as a middleware can make them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rmwbench.analysis.ledger import CORRUPT, FOREIGN, LATE, Arrivals, Ledger, Writer, is_steady, place_order, reconcile
+
+FIRST_SEQ = 3
+
+
+@st.composite
+def cases(draw):
+    n = draw(st.integers(0, 12))
+    flag = st.lists(st.booleans(), min_size=n, max_size=n)
+    writer = Writer(FIRST_SEQ, *(np.array(draw(flag), bool) for _ in range(3)))
+    rows = draw(
+        st.lists(
+            st.tuples(
+                st.integers(0, n + 6),
+                st.integers(0, 30),
+                st.sampled_from([0, 0, 0, 0, CORRUPT, LATE, LATE | CORRUPT, FOREIGN, 2]),
+            ),
+            max_size=25,
+        )
+    )
+    seq, taken, flags = (np.array([r[i] for r in rows], t) for i, t in enumerate((np.uint64, np.int64, np.uint32)))
+    return writer, Arrivals(seq, taken, flags)
+
+
+def naive(writer: Writer, arrivals: Arrivals) -> tuple[dict, list[int]]:
+    """The same by dictionaries and loops, written from the definitions."""
+    n = len(writer.steady)
+    rows = sorted(range(len(arrivals.seq)), key=lambda i: (arrivals.taken_ns[i], i))
+    count = dict.fromkeys(Ledger.__dataclass_fields__, 0)
+    first, late, corrupt, highest = {}, set(), set(), -1
+    for i in rows:
+        flags, place = int(arrivals.flags[i]), int(arrivals.seq[i]) - FIRST_SEQ
+        if flags & FOREIGN:
+            count["foreign"] += 1
+            continue
+        if not 0 <= place < n:
+            count["unrecorded"] += 1
+            continue
+        steady = bool(writer.steady[place])
+        if flags & CORRUPT:
+            corrupt.add(place)
+            count["corrupt_copies"] += steady
+        elif flags & LATE:
+            late.add(place)
+        elif place in first:
+            count["duplicates"] += steady
+        else:
+            first[place] = i
+            count["reordered"] += steady and place < highest
+            highest = max(highest, place)
+    fates = {}
+    for place in range(n):
+        if not writer.steady[place]:
+            continue
+        count["wanted"] += 1
+        if place in first:
+            fates[place] = "delivered"
+        elif not writer.attempted[place]:
+            fates[place] = "never_sent"
+        elif writer.failed[place]:
+            fates[place] = "failed"
+        elif place in late:
+            fates[place] = "late"
+        elif place in corrupt:
+            fates[place] = "corrupt"
+        else:
+            fates[place] = "lost"
+    delivered = [p for p, fate in fates.items() if fate == "delivered"]
+    for place, fate in fates.items():
+        if fate == "lost":
+            fate = "lost_start" if not delivered or place < delivered[0] else "lost_end" if place > delivered[-1] else "lost_middle"
+        count[fate] += 1
+    return count, [first.get(p, -1) for p in range(n)]
+
+
+@settings(max_examples=600, deadline=None)
+@given(cases())
+def test_same_as_a_dictionary(case):
+    writer, arrivals = case
+    expected, first = naive(writer, arrivals)
+    ledger, got = reconcile(writer, arrivals)
+    assert ledger == Ledger(**expected)
+    assert got.tolist() == first
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases())
+def test_every_wanted_message_has_exactly_one_fate(case):
+    ledger, _ = reconcile(*case)
+    assert ledger.wanted == ledger.delivered + ledger.lost + ledger.late + ledger.corrupt + ledger.failed + ledger.never_sent
+    assert ledger.undelivered == ledger.not_delivered + ledger.failed + ledger.never_sent
+
+
+def test_total_loss_counts_at_the_start_and_is_not_zero():
+    yes = np.ones(5, bool)
+    ledger, first = reconcile(Writer(0, yes, yes, ~yes), Arrivals(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.uint32)))
+    assert (ledger.lost_start, ledger.delivered, ledger.undelivered) == (5, 0, 5)
+    assert (first == -1).all()
+
+
+def test_a_corrupt_copy_does_not_stand_for_the_sound_one():
+    yes = np.ones(2, bool)
+    arrivals = Arrivals(np.array([0, 0, 1], np.uint64), np.array([1, 2, 3]), np.array([CORRUPT, 0, CORRUPT], np.uint32))
+    ledger, first = reconcile(Writer(0, yes, yes, ~yes), arrivals)
+    assert first.tolist() == [1, -1]
+    assert (ledger.delivered, ledger.corrupt, ledger.corrupt_copies, ledger.duplicates) == (1, 1, 2, 0)
+
+
+@given(st.permutations(range(7)))
+def test_rows_of_a_pool_are_put_in_place(order):
+    seq = np.array(order, np.uint64) + np.uint64(5)
+    got = place_order(seq)
+    assert (seq if got is None else seq[got]).tolist() == list(range(5, 12))
+
+
+@pytest.mark.parametrize("seq", [[0, 1, 3], [0, 1, 1, 2], [2, 0]])
+def test_a_gap_in_the_senders_numbers_is_refused(seq):
+    with pytest.raises(ValueError, match="not dense"):
+        place_order(np.array(seq, np.uint64))
+
+
+def test_warm_up_is_told_by_flag_or_by_time():
+    flags, intended = np.array([4, 0, 0], np.uint32), np.array([5, 5, 10])
+    assert is_steady(flags, intended, 10).tolist() == [False, False, True]
+    assert is_steady(flags, intended, None).tolist() == [False, True, True]

@@ -1,0 +1,46 @@
+"""Small cells and orders for tests of the campaign, from a suite file's text as a user would write it."""
+
+from pathlib import Path
+
+from rmwbench.campaign.outcome import Order, Outcome, Window
+from rmwbench.suite.cells import Cell, cells
+from rmwbench.suite.load import parse
+
+SUITE = """
+suite: mini
+title: a test
+blocks: {{planned: 2, minimum: 2}}
+timeline: {{warmup_s: 0.05, drain_s: 0.1, grace_s: 0.1, match_s: {match_s}}}
+arms:
+  - {{name: a, middleware: fake, options: {{{options}}}}}
+workloads:
+  - {{name: w, message: Bytes(100), {schedule}, subscribers: {subscribers}, processes: {processes}, timeline: {{steady_s: {steady_s}}}}}
+"""
+
+
+def cell(options="", schedule="rate_hz: 200", subscribers=1, steady_s=0.2, processes="per_node", match_s=2) -> Cell:
+    text = SUITE.format(
+        options=options,
+        schedule=schedule,
+        subscribers=subscribers,
+        steady_s=steady_s,
+        processes=processes,
+        match_s=match_s,
+    )
+    return cells(parse(text, where="mini.yaml", directory=Path(), middlewares=["fake"]))[0]
+
+
+def order(made: Cell | None = None) -> Order:
+    return Order(trial=1, cell=made or cell(), block=0, position=0, seed=7, nonce=0xFEED_FACE_CAFE_BEEF)
+
+
+def outcome(made: Cell | None = None) -> Outcome:
+    """As after a good trial, without any record yet: started at 1000 ns, steady from 2000, ended at 12000."""
+    found = Outcome(order(made), "2026-01-01T00:00:00Z", begun_ns=500)
+    found.window = Window(1000, 2000, 12000)
+    found.started_late_ns = -1
+    found.ended_ns = 20000
+    for endpoint in found.order.cell.endpoints:
+        wire = endpoint.wire(found.order.cell.arm, 7)
+        found.granted[endpoint.endpoint] = {"qos": wire["qos"], "publish_mode": "sync", "wait": "block"}
+    return found

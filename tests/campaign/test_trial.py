@@ -1,0 +1,143 @@
+"""The life of a trial with a worker that behaves, and with workers that do not: a fault costs its own trial and nothing
+else."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from rmwbench.campaign import trial as life
+from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.lab.host import marker
+from rmwbench.lab.middleware import Worker
+from tests.campaign.cells import cell, order
+from tests.lab import fake_worker
+
+
+def run(tmp_path, fault="", stage="", made=None) -> TrialResult:
+    path = fake_worker.install(tmp_path, fault, stage)
+    before = len(os.listdir("/proc/self/fd"))
+    result = run_trial(order(made), Worker("fake", path, fake_worker.DESCRIBE, None))
+    assert len(os.listdir("/proc/self/fd")) == before, "descriptors leak"
+    assert not [stray for stray in marker.strays() if stray.marker.pid == os.getpid()]
+    return result
+
+
+def rows(result: TrialResult, table: str) -> list[dict]:
+    return result.tables[table].to_pylist()
+
+
+def test_a_good_trial_has_every_table_and_its_ledger_is_whole(tmp_path):
+    made = cell(subscribers=2, steady_s=0.2)
+    result = run(tmp_path, made=made)
+    assert (result.status, result.reason) == ("done", None)
+    (trial,) = rows(result, "trials")
+    assert trial["steady_end_ns"] - trial["start_ns"] == 250_000_000 and trial["nonce"] == "feedfacecafebeef"
+    assert 0 < trial["setup_ns"] < trial["duration_ns"]
+    sent, received = rows(result, "sent"), rows(result, "received")
+    assert [row["seq"] for row in sent] == list(range(50))
+    for reader in (2, 3):
+        assert {row["seq"] for row in received if row["endpoint"] == reader} == set(range(50))
+    assert all(row["cause_endpoint"] is None and row["cause_seq"] is None for row in sent)
+    assert all(trial["start_ns"] <= row["intended_ns"] < trial["steady_end_ns"] for row in sent)
+    assert {row["flags"] & 4 for row in sent if row["intended_ns"] < trial["steady_begin_ns"]} == {4}
+    events = {(row["event"], row["endpoint"]) for row in rows(result, "events")}
+    assert {("matched", 1), ("first_message", 2), ("first_message", 3), ("finished", 1), ("created", 3)} <= events
+    roles = {row["process"]: row["role"] for row in rows(result, "counters")}
+    assert roles["talker"] == "publisher" and roles["listener_1"] == "subscription" and roles["local"] == "machine"
+    counters = {(row["process"], row["counter"], row["at"]) for row in rows(result, "counters")}
+    assert {
+        ("talker", "cpu", "steady_begin"),
+        ("talker", "cpu", "steady_end"),
+        ("talker", "own.mine", "end"),
+    } <= counters
+    assert ("local", "interface.lo.tx_bytes", "steady_begin") in counters
+    assert {(r["path"], r["label"]) for r in rows(result, "attestations")} >= {("lo", "counted")}
+    assert {row["probe"] for row in rows(result, "probes")} >= {"sleep_overshoot_max", "steal", "idle"}
+    assert result.files["talker.stderr"] == b"the last words\n"
+    assert all(row["granted"] for row in rows(result, "endpoints"))
+
+
+def test_both_roles_in_one_process_are_called_both(tmp_path):
+    result = run(tmp_path, made=cell(processes="one"))
+    assert {row["role"] for row in rows(result, "counters") if row["process"] == "robot"} == {"both"}
+
+
+@pytest.mark.parametrize("stage", ["hello", "open", "create", "match", "start", "window", "drain", "collect"])
+def test_a_crash_at_any_moment_fails_the_trial_with_its_signal(tmp_path, stage):
+    result = run(tmp_path, "segfault", stage)
+    assert result.status == "failed" and "SIGSEGV" in result.reason
+    assert "the last words" in result.reason
+    assert rows(result, "trials")[0]["reason"] == result.reason
+
+
+def test_what_was_recorded_before_a_crash_survives(tmp_path):
+    result = run(tmp_path, "segfault", "window", cell(steady_s=0.3))
+    assert result.status == "failed"
+    assert [row["seq"] for row in rows(result, "sent")][:5] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("stage", ["match", "drain", "collect"])
+def test_a_hang_ends_at_its_deadline(tmp_path, stage, monkeypatch):
+    monkeypatch.setattr(life, "COMMAND_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(life, "MATCH_MARGIN_S", 0.2)
+    begun = time.monotonic()
+    result = run(tmp_path, "hang", stage, cell(match_s=0.5))
+    assert result.status == "failed" and stage in result.reason
+    assert time.monotonic() - begun < 10
+
+
+def test_a_schedule_that_never_ends_is_a_failure_not_a_wait(tmp_path, monkeypatch):
+    monkeypatch.setattr(life, "FINISH_MARGIN_S", 0.3)
+    result = run(tmp_path, "forever", "window")
+    assert result.status == "failed" and "no end of the schedule" in result.reason and "talker" in result.reason
+
+
+def test_an_unmatched_reader_is_named(tmp_path):
+    result = run(tmp_path, "refuse", "match")
+    assert result.status == "failed" and "refused match" in result.reason
+
+
+def test_silence_after_matching_names_the_pair(tmp_path):
+    # Endpoint 70 would need a port that the fake does not reach: here it is enough that probes are not sent.
+    result = run(tmp_path, "hang", "probe", cell(match_s=0.3))
+    assert result.status == "failed"
+
+
+def test_overflow_voids_the_trial(tmp_path):
+    result = run(tmp_path, "scribble", "collect")
+    assert result.status == "void" and result.reason.startswith("records: endpoint") and "room for" in result.reason
+
+
+def test_a_damaged_records_file_fails_the_trial(tmp_path):
+    result = run(tmp_path, "damage", "collect")
+    assert result.status == "failed" and "damaged its records file" in result.reason
+
+
+def test_a_granted_qos_that_is_not_the_one_asked_for_voids_the_trial(tmp_path):
+    result = run(tmp_path, "downgrade", "create")
+    assert result.status == "void"
+    assert "endpoint 1 asked for reliability reliable, was given best_effort" in result.reason
+
+
+def test_a_path_other_than_the_one_asked_for_voids_the_trial(tmp_path):
+    assert run(tmp_path, made=cell(options="path: udp")).status == "done"
+    result = run(tmp_path, made=cell(options="path: shm"))
+    assert result.status == "void" and "asked for shm" in result.reason and "lo 100% (counted)" in result.reason
+
+
+def test_what_a_blocked_publisher_never_sent_is_in_the_ledger(tmp_path):
+    result = run(tmp_path, "block", "window", cell(steady_s=0.2))
+    assert result.status == "done"
+    (trial,) = rows(result, "trials")
+    sent = rows(result, "sent")
+    assert [row["seq"] for row in sent] == list(range(50))
+    never = [row for row in sent if row["call_ns"] is None]
+    assert 10 < len(never) < 50 and all(row["begun_ns"] is None and row["bytes"] is None for row in never)
+    assert [row["intended_ns"] - trial["start_ns"] for row in sent] == [k * 5_000_000 for k in range(50)]
+
+
+def test_a_worker_that_vanished_fails_its_trial(tmp_path):
+    result = run_trial(order(), Worker("fake", Path(tmp_path / "gone"), fake_worker.DESCRIBE, None))
+    assert result.status == "failed" and "cannot run this program" in result.reason

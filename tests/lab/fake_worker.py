@@ -1,0 +1,194 @@
+"""A worker in Python for tests of our own side of the protocol: a datagram socket per reader as its middleware, and on
+demand one fault.
+
+`install(directory, fault)` writes a program that behaves well until the stage that the fault names. It measures
+nothing.
+"""
+
+# ruff: noqa: E501 (the program in the string is compact on purpose)
+
+import sys
+from pathlib import Path
+
+FAULTS = {
+    # stage: what happens when that command (or moment) comes
+    "segfault": "os.kill(os.getpid(), 11)",
+    "exit": "os._exit(3)",
+    "hang": "time.sleep(1000)",
+    "garbage": "control.sendall(b'this is no JSON\\n')",
+    "no_object": "control.sendall(b'[1]\\n')",
+    "long_line": "control.sendall(b'x' * (2 << 20))",
+    "flood": '[control.sendall(b\'{"event": "log", "level": "info", "message": "x"}\\n\' * 1000) for _ in range(10**6)]',
+    "unknown_reply": "say(id=999, ok={})",
+    "half_reply": "control.sendall(b'{\"id\": %d}\\n' % request['id'])",
+    "bare_event": "say(event='finished')",
+    "empty_reply": "say(id=request['id'], ok={'endpoints': {'x': 1}, 'usage': 3})",
+    "refuse": "say(id=request['id'], error={'kind': 'unsupported', 'object': 'this', 'message': 'not here'}); return",
+    "close": "control.close(); time.sleep(1000)",
+    "orphan": "os.fork() and os._exit(4); time.sleep(1000)",
+    "scribble": "records[64 + 24:64 + 32] = struct.pack('<Q', 1 << 40)",
+    "damage": "records[0:8] = b'not ours'",
+    "downgrade": "granted['qos'] = {**granted['qos'], 'reliability': 'best_effort'}",
+    "forever": "finishing = False",
+    "block": "late_by_s = 10",
+}
+
+SOURCE = r"""#!{python}
+import json, mmap, os, select, socket, struct, sys, threading, time
+FAULT, STAGE = {fault!r}, {stage!r}
+if "--describe" in sys.argv:
+    print(json.dumps({describe!r}))
+    sys.exit(0)
+control = socket.socket(fileno=int(sys.argv[sys.argv.index("--control-fd") + 1]))
+records_fd = int(sys.argv[sys.argv.index("--records-fd") + 1])
+records = mmap.mmap(records_fd, os.fstat(records_fd).st_size)
+writers, readers, snapshots = {{}}, {{}}, []
+finishing, late_by_s = True, 0.0
+
+def now(): return time.monotonic_ns()
+lock = threading.Lock()
+def say(**line):
+    with lock: control.sendall(json.dumps(line).encode() + b"\n")
+
+def record(kind, endpoint, *fields, size, flags=0):
+    with lock:
+        for i in range(struct.unpack_from("<I", records, 12)[0]):
+            k, e, offset, capacity, claimed = struct.unpack_from("<IIQQQ", records, 64 + 64 * i)
+            if (k, e) == (kind, endpoint):
+                struct.pack_into("<Q", records, 64 + 64 * i + 24, claimed + 1)
+                if claimed < capacity:
+                    struct.pack_into("<Qqqqqq" if kind == 2 else "<QqqqqQ", records, offset + 64 * claimed, *fields[:6])
+                    struct.pack_into("<IIII", records, offset + 64 * claimed + 48, fields[6], endpoint, size, kind | flags << 8)
+
+def usage(at):
+    lines = open("/proc/net/dev").read().splitlines()[2:]
+    interfaces = {{l.split(":")[0].strip(): l.split(":")[1].split() for l in lines}}
+    interfaces = {{n: {{"rx_bytes": int(v[0]), "tx_bytes": int(v[8])}} for n, v in interfaces.items()}}
+    snapshots.append({{"at": at, "time_ns": now(), "cpu_ns": time.process_time_ns(), "interfaces": interfaces}})
+
+def send(writer, seq, intended, phase):
+    begun = now()
+    payload = struct.pack("<IQqI", writer["endpoint"], seq, intended, phase).ljust(min(writer["type"]["payload_bytes"], 60000), b"x")
+    out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    call = now()
+    for port in range(20000, 20000 + 64):
+        try: out.sendto(payload, ("127.0.0.1", port))
+        except OSError: pass
+    if phase: record(1, writer["endpoint"], seq, intended, begun, call, now(), 0, 0, size=len(payload), flags=4 if phase == 1 else 0)
+
+def schedule(writer, start):
+    global finishing, late_by_s
+    period, seq, never = writer["arrival"]["period_ns"], 0, 0
+    due = start["at_ns"]
+    while due < start["end_ns"]:
+        time.sleep(max(0, (due - now()) / 1e9))
+        if STAGE == "window" and due >= start["steady_ns"]:
+            fault({{"id": 0}})
+            if late_by_s: time.sleep((start["end_ns"] - now()) / 1e9 + 0.2); late_by_s = 0
+        if now() > start["end_ns"] + start["grace_ns"]: never += 1
+        else:
+            send(writer, seq, due, 1 if due < start["steady_ns"] else 2)
+            seq += 1
+        due += period
+    if finishing:
+        say(event="finished", endpoint=writer["endpoint"], scheduled=seq + never, sent=seq, failed=0, never_sent=never, time_ns=now(),
+            **({{"last_seq": seq - 1}} if seq else {{}}))
+
+def read(reader):
+    while True:
+        data = reader["socket"].recv(1 << 16)
+        notified = now()
+        writer, seq, intended, phase = struct.unpack_from("<IQqI", data)
+        if writer not in reader["peers"]:
+            reader["peers"].add(writer)
+            say(event="first_message", endpoint=reader["endpoint"], writer=writer, time_ns=notified)
+        if phase:
+            record(2, reader["endpoint"], seq, notified, now(), now(), now(), intended, writer, size=len(data), flags=4 if phase == 1 else 0)
+            reader["last"][str(writer)] = seq
+
+def at(time_ns, *names):
+    for when, name in zip(time_ns, names):
+        time.sleep(max(0, (when - now()) / 1e9))
+        usage(name)
+
+granted = {{}}
+def fault(request):
+    global granted, finishing, late_by_s
+    exec(FAULT, globals(), {{"request": request}}) if "return" not in FAULT else exec(FAULT.replace("; return", ""), globals(), {{"request": request}})
+
+def handle(request):
+    global granted
+    cmd, reply = request["cmd"], {{}}
+    if cmd == "create":
+        reply["endpoints"] = {{}}
+        for e in (e for node in request["nodes"] for e in node["endpoints"]):
+            granted = {{"qos": e["qos"], "publish_mode": "sync", "wait": e.get("wait", "block"), "notes": []}}
+            if STAGE == "create": fault(request)
+            reply["endpoints"][str(e["endpoint"])] = granted
+            if e["kind"] == "publisher": writers[e["endpoint"]] = e
+            else:
+                s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 20000 + e["endpoint"]))
+                readers[e["endpoint"]] = e | {{"socket": s, "peers": set(), "last": {{}}}}
+                threading.Thread(target=read, args=(readers[e["endpoint"]],), daemon=True).start()
+    elif cmd == STAGE:
+        fault(request)
+        if "return" in FAULT: return
+    if cmd == "match":
+        reply["endpoints"] = {{str(n): {{"matched": 1, "time_ns": now()}} for n in [*writers, *readers]}}
+    elif cmd == "probe":
+        for w in writers.values(): send(w, 0, now(), 0)
+    elif cmd == "start":
+        for w in writers.values(): threading.Thread(target=schedule, args=(w, request), daemon=True).start()
+        threading.Thread(target=at, args=([request["steady_ns"], request["end_ns"]], "steady_begin", "steady_end"), daemon=True).start()
+    elif cmd == "drain":
+        deadline = now() + request["timeout_ns"]
+        done = lambda: all(readers[int(r)]["last"].get(w, -1) >= n for r, ws in request["expect"].items() for w, n in ws.items())
+        while not done() and now() < deadline: time.sleep(0.002)
+        reply = {{"complete": done(), "time_ns": now()}}
+    elif cmd == "collect":
+        usage("now")
+        reply = {{"usage": snapshots, "memory": {{"rss_bytes": 1000, "threads": 3, "shared_segments": []}},
+                 "endpoints": {{str(n): {{"matched": 1, "counters": {{"mine": 5}}}} for n in [*writers, *readers]}}}}
+    say(id=request["id"], ok=reply)
+    if cmd == "exit": os._exit(0)
+
+print("a line on stdout, where no protocol belongs", flush=True)
+print("the last words", file=sys.stderr, flush=True)
+if STAGE == "hello": fault({{"id": 0}})
+hello = {{"protocol": 1, "worker": "fake", "middleware": "fake", "version": "1", "build": "test", "pid": os.getpid(), "clock": "CLOCK_MONOTONIC"}}
+hello |= {hello!r}
+say(hello=hello)
+buffer = b""
+while True:
+    data = control.recv(1 << 16)
+    if not data: os._exit(0)
+    buffer += data
+    *lines, buffer = buffer.split(b"\n")
+    for line in lines: handle(json.loads(line))
+"""
+
+DESCRIBE = {
+    "protocol": 1,
+    "middleware": "fake",
+    "layer": "native",
+    "version": "1.0",
+    "release_date": "2026-01-01",
+    "build": {},
+    "capabilities": {"loan": "no: it always copies"},
+    "profiles": [{"name": "untouched", "format": "none", "text": "", "summary": "as it is"}],
+}
+
+
+def install(
+    directory: Path, fault: str = "", stage: str = "", *, hello: dict | None = None, describe: dict | None = None
+) -> Path:
+    """The program `rmwbench-fake` in `directory`, with this fault at this stage: `hello`, `window`, or the name of a
+    command."""
+    path = directory / "rmwbench-fake"
+    body = FAULTS[fault] if fault else "pass"
+    text = SOURCE.format(
+        python=sys.executable, fault=body, stage=stage, hello=hello or {}, describe=DESCRIBE | (describe or {})
+    )
+    path.write_text(text)
+    path.chmod(0o755)
+    return path

@@ -1,0 +1,266 @@
+"""Hosts: isolated, connected enough for discovery, unprivileged too, and gone without a trace, however their owner
+ends."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, SpawnFailed, host, marker
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def run(script: str, in_host: Host, executable: str = "/bin/sh", flag: str = "-c") -> tuple[int, str]:
+    """Runs a script in the host; its exit code and output."""
+    out = os.memfd_create("out")
+    try:
+        env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+        in_host.spawn("t", Path(executable), [flag, textwrap.dedent(script)], {1: out, 2: out}, env)
+        spawned, ended = in_host.receive(10), in_host.receive(10)
+        assert isinstance(spawned, Spawned) and isinstance(ended, Exited), (spawned, ended)
+        return os.waitstatus_to_exitcode(ended.status), os.pread(out, 1 << 20, 0).decode()
+    finally:
+        os.close(out)
+
+
+@pytest.fixture
+def a_host():
+    with Host("test") as made:
+        made.wait_ready()
+        yield made
+
+
+def namespaces_of(pid: int) -> dict[str, str]:
+    return {name: os.readlink(f"/proc/{pid}/ns/{name}") for name in ("net", "mnt", "pid", "ipc")}
+
+
+def test_a_host_shares_no_namespace_with_us_and_dies_when_closed():
+    with Host("test") as made:
+        made.wait_ready()
+        made.spawn("sleeper", Path("/bin/sleep"), ["1000"], {}, {})
+        spawned = made.receive(5)
+        assert isinstance(spawned, Spawned) and spawned.token == "sleeper"
+        inside, outside = namespaces_of(spawned.pid), namespaces_of(os.getpid())
+        assert all(inside[name] != outside[name] for name in outside)
+        assert Path(f"/proc/{spawned.pid}/comm").read_text().strip()
+    assert not Path(f"/proc/{spawned.pid}").exists()
+    assert not _processes_in(inside)
+
+
+def _processes_in(namespaces: dict[str, str]) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if namespaces_of(int(entry.name))["pid"] == namespaces["pid"]:
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def test_shared_memory_and_temporary_files_are_private_and_limited(a_host):
+    name = f"rmwbench-test-{os.getpid()}"
+    code, output = run(
+        f"echo x > /dev/shm/{name} && echo x > /tmp/{name} && ls /dev/shm && df -k --output=size /dev/shm", a_host
+    )
+    assert code == 0 and name in output
+    assert not Path("/dev/shm", name).exists() and not Path("/tmp", name).exists()
+    kilobytes = int(output.split()[-1])
+    assert 0 < kilobytes * 1024 <= host.available_memory_bytes()
+
+
+def test_processes_see_only_their_own_kind(a_host):
+    code, output = run("echo /proc/[0-9]*", a_host)
+    assert code == 0 and set(output.split()) <= {"/proc/1", "/proc/2", "/proc/3"}
+
+
+MULTICAST = """
+import socket, struct
+for group, port in (("239.255.0.1", 7400), ("224.0.0.224", 7446)):
+    receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    receiver.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    receiver.bind(("", port))
+    receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + struct.pack("=I", 0))
+    receiver.settimeout(2)
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sender.sendto(b"hello", (group, port))
+    data, source = receiver.recvfrom(100)
+    assert data == b"hello" and source[0] == "10.77.0.1", source
+    receiver.settimeout(0.1)
+    try:
+        receiver.recvfrom(100)
+        raise SystemExit("the same datagram came twice")
+    except TimeoutError:
+        pass
+probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+probe.connect(("198.51.100.1", 9))  # the default route leads somewhere
+print(probe.getsockname()[0])
+"""
+
+
+def test_multicast_reaches_a_member_once_and_there_is_a_default_route(a_host):
+    code, output = run(MULTICAST, a_host, sys.executable)
+    assert (code, output.strip()) == (0, "10.77.0.1"), output
+
+
+def test_the_machines_own_network_is_out_of_reach(a_host):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        script = f"import socket; socket.create_connection(('127.0.0.1', {port}), 1)"
+        code, output = run(script, a_host, sys.executable)
+    assert code != 0 and "ConnectionRefusedError" in output
+
+
+def test_two_hosts_do_not_see_each_other(a_host):
+    with Host("other") as other:
+        other.wait_ready()
+        assert run("echo x > /dev/shm/mine", other)[0] == 0
+        assert run("test -e /dev/shm/mine", a_host)[0] == 1
+
+
+def test_a_signal_and_an_exit_code_are_told_apart(a_host):
+    assert run("exit 7", a_host)[0] == 7
+    assert run("kill -SEGV $$", a_host)[0] == -signal.SIGSEGV
+
+
+def test_a_program_that_cannot_run_is_reported(a_host, tmp_path):
+    nonsense = tmp_path / "nonsense"
+    nonsense.write_bytes(b"\x7fELF not really")
+    nonsense.chmod(0o755)
+    a_host.spawn("bad", nonsense, [], {}, {})
+    reports = [a_host.receive(5) for _ in range(3)]
+    assert any(isinstance(report, SpawnFailed) and report.token == "bad" for report in reports)
+    with pytest.raises(UserError, match="cannot run this program"):
+        a_host.spawn("missing", tmp_path / "missing", [], {}, {})
+    assert run("true", a_host)[0] == 0
+
+
+def test_a_program_below_our_tmp_runs_although_the_host_has_its_own(a_host, tmp_path):
+    copy = tmp_path / "copy-of-true"
+    shutil.copy(shutil.which("true"), copy)
+    a_host.spawn("t", copy, [], {}, {})
+    assert isinstance(a_host.receive(5), Spawned)
+    assert a_host.receive(5).status == 0
+
+
+def test_descriptors_arrive_under_the_numbers_asked_for_even_crosswise(a_host):
+    files = [os.memfd_create(str(i)) for i in range(4)]
+    try:
+        targets = {1 + i: fd for i, fd in enumerate(files)}
+        a_host.spawn("t", Path("/bin/sh"), ["-c", 'for i in 1 2 3 4; do eval "echo $i >&$i"; done'], targets, {})
+        assert isinstance(a_host.receive(5), Spawned) and a_host.receive(5).status == 0
+        assert [os.pread(fd, 10, 0) for fd in files] == [b"1\n", b"2\n", b"3\n", b"4\n"]
+    finally:
+        for fd in files:
+            os.close(fd)
+
+
+def test_a_killed_init_is_noticed(a_host):
+    a_host._init.kill()
+    with pytest.raises(HostBroken, match="ended by itself"):
+        a_host.receive(5)
+
+
+OWNER = """
+import sys, time
+from pathlib import Path
+from rmwbench.lab.host import Host
+host = Host("owner")
+host.wait_ready()
+stubborn = "trap '' TERM INT HUP; echo x > /dev/shm/x; sleep 1000 & sleep 1000"
+host.spawn("stubborn", Path("/bin/sh"), ["-c", stubborn], {}, {})
+print(host.receive(5).pid, flush=True)
+time.sleep(1000)
+"""
+
+
+def _orphans_after(how: int) -> None:
+    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)
+    pid = int(owner.stdout.readline())
+    inside = namespaces_of(pid)
+    mounts_before = Path("/proc/self/mountinfo").read_text()
+    owner.send_signal(how)
+    owner.wait()
+    owner.stdout.close()
+    deadline = time.monotonic() + 10
+    while _processes_in(inside) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not _processes_in(inside)
+    # No process and no mount holds the network namespace: its identity occurs nowhere any more.
+    identity = inside["net"].split("[")[1].rstrip("]")
+    assert identity not in Path("/proc/self/mountinfo").read_text()
+    assert Path("/proc/self/mountinfo").read_text() == mounts_before
+    assert not Path("/dev/shm/x").exists()
+    while (found := [s for s in marker.strays() if s.marker.pid == owner.pid]) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not found
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_nothing_survives_the_orchestrator_however_it_ends(how):
+    _orphans_after(how)
+
+
+def test_a_stray_init_is_found_by_its_marker_and_a_living_one_is_not():
+    with Host("living") as living:
+        living.wait_ready()
+        dead = subprocess.Popen([sys.executable, "-c", "pass"])
+        dead.wait()
+        text = marker.of_this_process("stray:with:colons")._replace(pid=dead.pid, started_ticks=1).text()
+        stray = subprocess.Popen(["/bin/sleep", "1000"], env={marker.VARIABLE: text})
+        try:
+            found = [s for s in marker.strays() if s.pid in (stray.pid, living._init.pid)]
+            assert [(s.pid, s.marker.name) for s in found] == [(stray.pid, "stray:with:colons")]
+        finally:
+            stray.kill()
+            stray.wait()
+
+
+NOBODY = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from rmwbench.lab.host import Host
+with Host("nobody") as host:
+    host.wait_ready()
+    assert host.user_namespace is True
+    out = os.memfd_create("out")
+    host.spawn("t", Path(sys.executable), ["-c", sys.stdin.read()], {1: out, 2: out}, {})
+    host.receive(5)
+    status = host.receive(10).status
+    print(os.waitstatus_to_exitcode(status), os.pread(out, 100000, 0).decode())
+"""
+
+
+def test_a_user_without_any_capability_gets_the_same_host():
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("needs root to become nobody")
+    system_python = "/usr/bin/python3"
+    become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", system_python, "-c"]
+    readable = subprocess.run([*become, f"open({host.__file__!r})"], capture_output=True)
+    if readable.returncode:
+        pytest.skip(f"nobody cannot run {system_python} or read this checkout")
+    done = subprocess.run([*become, NOBODY, str(REPOSITORY)], input=MULTICAST, capture_output=True, text=True, cwd="/")
+    if "HostBroken" in done.stderr and "Operation not permitted" in done.stderr:
+        pytest.skip("this machine forbids user namespaces")
+    assert done.stdout.split() == ["0", "10.77.0.1"], done.stdout + done.stderr
+
+
+def test_where_hosts_are_forbidden_the_error_names_what_is_missing(monkeypatch):
+    def refuse(self, timeout_s=0):
+        raise HostBroken("unshare with a user namespace", 1)
+
+    monkeypatch.setattr(Host, "wait_ready", refuse)
+    with pytest.raises(UserError) as error:
+        host.check()
+    assert "CAP_SYS_ADMIN" in str(error.value) and "sysctl" in str(error.value)

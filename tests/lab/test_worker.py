@@ -1,0 +1,165 @@
+"""The protocol from our side: whatever a worker does wrong is that worker's failure, named, in time, with its last
+words."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from rmwbench.lab import records
+from rmwbench.lab.host import Host
+from rmwbench.lab.worker import Crew, WorkerFailed
+from tests.lab import fake_worker
+
+ENDPOINT = {
+    "endpoint": 1, "kind": "publisher", "topic": "t", "type": {"name": "Bytes(100)", "payload_bytes": 100},
+    "qos": {"reliability": "reliable"}, "arrival": {"kind": "periodic", "period_ns": 10_000_000}, "matches": 0,
+}  # fmt: skip
+
+
+@pytest.fixture
+def crew():
+    with Host("test") as host:
+        host.wait_ready()
+        with Crew(host) as made:
+            made.files = []
+            yield made
+            for fd in made.files:
+                os.close(fd)
+
+
+def add(crew: Crew, tmp_path, fault="", stage="", name="p", **changes):
+    crew.files.append(records.make([records.SectionPlan(records.SENT, 1, 100)], 7))
+    return crew.spawn(name, fake_worker.install(tmp_path, fault, stage, **changes), crew.files[-1])
+
+
+def life(crew: Crew) -> None:
+    """The first half of a trial, with short time limits."""
+    crew.wait_hello(2.0)
+    crew.ask_all("open", {}, 0.5)
+    crew.ask_all("create", {"nodes": [{"name": "n", "endpoints": [ENDPOINT]}]}, 0.5)
+    crew.ask_all("match", {}, 0.5)
+    crew.ask_all("collect", {}, 0.5)
+
+
+def test_a_good_worker_answers_and_leaves(crew, tmp_path):
+    worker = add(crew, tmp_path)
+    life(crew)
+    assert worker.hello["middleware"] == "fake" and worker.pid != worker.inner_pid
+    assert b"stdout" in worker.stdout() and worker.stderr(6) == b"words\n"
+    crew.ask_all("exit", {}, 2.0)
+    crew.wait(lambda: worker.ended and worker.wait_status is not None, 2.0, "end")
+    assert worker.wait_status == 0
+
+
+def failure(crew: Crew, act=life) -> WorkerFailed:
+    begun = time.monotonic()
+    with pytest.raises(WorkerFailed) as caught:
+        act(crew)
+    assert time.monotonic() - begun < 8
+    return caught.value
+
+
+@pytest.mark.parametrize("stage", ["hello", "open", "match", "collect"])
+def test_a_crash_is_told_with_its_signal_and_last_words(crew, tmp_path, stage):
+    add(crew, tmp_path, "segfault", stage)
+    found = failure(crew)
+    assert (found.kind, found.signal_name, found.exit_code) == ("crashed", "SIGSEGV", None)
+    assert "the last words" in found.stderr_tail and "SIGSEGV" in found.reason() and "worker p" in found.reason()
+
+
+def test_an_early_end_is_told_with_its_exit_code(crew, tmp_path):
+    add(crew, tmp_path, "exit", "open")
+    found = failure(crew)
+    assert (found.kind, found.signal_name, found.exit_code) == ("crashed", None, 3)
+
+
+@pytest.mark.parametrize("stage", ["hello", "match"])
+def test_a_hang_ends_at_the_time_limit_and_names_the_step(crew, tmp_path, stage):
+    add(crew, tmp_path, "hang", stage)
+    found = failure(crew)
+    assert found.kind == "timeout" and stage in found.message
+
+
+@pytest.mark.parametrize(
+    ("fault", "stage", "complaint"),
+    [
+        ("garbage", "open", "no JSON"),
+        ("no_object", "open", "no JSON object"),
+        ("long_line", "open", "longer than"),
+        ("unknown_reply", "open", "999"),
+        ("half_reply", "open", "neither ok nor error"),
+        ("bare_event", "open", "without what belongs to it"),
+        ("empty_reply", "match", "answered match without"),
+        ("empty_reply", "collect", "answered collect without"),
+        ("garbage", "hello", "no JSON"),
+        ("bare_event", "hello", "before its hello"),
+        ("close", "open", "still runs"),
+    ],
+)
+def test_a_broken_protocol_is_named(crew, tmp_path, fault, stage, complaint):
+    add(crew, tmp_path, fault, stage)
+    found = failure(crew)
+    assert found.kind == "protocol" and complaint in found.message
+
+
+@pytest.mark.parametrize(
+    ("hello", "complaint"), [({"protocol": 2}, "protocol 2"), ({"clock": "CLOCK_REALTIME"}, "CLOCK_REALTIME")]
+)
+def test_a_worker_that_speaks_otherwise_is_refused(crew, tmp_path, hello, complaint):
+    add(crew, tmp_path, hello=hello)
+    found = failure(crew)
+    assert found.kind == "protocol" and complaint in found.message
+
+
+def test_a_flood_of_events_does_not_hold_the_time_limit_up(crew, tmp_path):
+    add(crew, tmp_path, "flood", "open")
+    assert failure(crew).kind == "timeout"
+
+
+def test_a_refusal_says_what_was_refused(crew, tmp_path):
+    add(crew, tmp_path, "refuse", "match")
+    found = failure(crew)
+    assert found.kind == "refused" and "refused match (unsupported): this: not here" in found.message
+
+
+def test_a_worker_that_died_is_noticed_though_a_child_keeps_its_socket_open(crew, tmp_path):
+    add(crew, tmp_path, "orphan", "open")
+    found = failure(crew)
+    assert (found.kind, found.exit_code) == ("crashed", 4)
+
+
+def test_one_bad_worker_among_good_ones_is_the_one_that_is_named(crew, tmp_path):
+    (tmp_path / "good").mkdir()
+    (tmp_path / "bad").mkdir()
+    add(crew, tmp_path / "good", name="good")
+    add(crew, tmp_path / "bad", "hang", "match", name="bad")
+    assert failure(crew).process == "bad"
+
+
+def test_a_program_that_is_none_is_a_failure_of_its_worker(crew, tmp_path):
+    path = tmp_path / "nonsense"
+    path.write_bytes(b"\x7fELF but not really")
+    path.chmod(0o755)
+    crew.files.append(records.make([], 7))
+    crew.spawn("p", path, crew.files[-1])
+    assert failure(crew).kind == "spawn"
+
+
+def test_a_crash_while_we_sleep_wakes_us(crew, tmp_path):
+    add(crew, tmp_path)
+    crew.wait_hello(2.0)
+    worker = crew.workers["p"]
+    crew.host.signal(worker.inner_pid, 6)
+    begun = time.monotonic()
+    found = failure(crew, lambda c: c.watch_until(time.monotonic_ns() + 5_000_000_000))
+    assert found.signal_name == "SIGABRT" and time.monotonic() - begun < 4
+
+
+def test_the_users_variables_do_not_reach_a_worker(crew, tmp_path, monkeypatch):
+    monkeypatch.setenv("CYCLONEDDS_URI", "file:///home/user/mine.xml")
+    worker = add(crew, tmp_path)
+    crew.wait_hello(2.0)
+    environment = Path(f"/proc/{worker.pid}/environ").read_text()
+    assert "CYCLONEDDS_URI" not in environment and "HOME=/tmp" in environment
