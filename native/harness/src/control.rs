@@ -55,6 +55,19 @@ impl Control {
         Ok(Control { socket, pending: Vec::new(), lines: VecDeque::new(), events, reporter: Reporter { events: sender, wake } })
     }
 
+    /// Ends the process when the other end closes, whatever the control thread is doing then: a middleware may hold it in a match,
+    /// a close or a publish call that never returns. The watching thread sleeps all the time.
+    pub fn exit_at_end_of_file(&self) -> std::io::Result<()> {
+        let socket = self.socket.try_clone()?;
+        let watch = move || loop {
+            let mut fds = [PollFd::new(&socket, PollFlags::RDHUP)];
+            if poll(&mut fds, None).is_ok() && !fds[0].revents().is_empty() {
+                crate::worker::exit_now();
+            }
+        };
+        std::thread::Builder::new().name("end of file".into()).stack_size(64 << 10).spawn(watch).map(drop)
+    }
+
     pub fn reporter(&self) -> Reporter {
         self.reporter.clone()
     }
@@ -110,6 +123,9 @@ impl Control {
                 Ok(line) => self.lines.push_back(line),
                 Err(_) => return false,
             }
+        }
+        if self.pending.len() > MAX_LINE_BYTES {
+            eprintln!("protocol: a line of more than {MAX_LINE_BYTES} bytes");
         }
         self.pending.len() <= MAX_LINE_BYTES
     }

@@ -177,6 +177,28 @@ pub enum Arrival {
     },
 }
 
+impl Arrival {
+    /// Refuses what would never advance: such a schedule neither sleeps nor ends.
+    pub fn check(&self) -> Result<(), String> {
+        // A year: beyond it, times in ns come near the end of an i64.
+        let sensible = |what: &str, ns: i64, least: i64| {
+            let most = 365 * 86_400 * 1_000_000_000;
+            (least..=most).contains(&ns).then_some(()).ok_or_else(|| format!("{what}: expected {least} to {most}, found {ns}"))
+        };
+        match self {
+            Arrival::Periodic { period_ns, phase_ns } => sensible("period_ns", *period_ns, 1).and(sensible("phase_ns", *phase_ns, 0)),
+            Arrival::Burst { count: 0, .. } => Err("count: expected 1 or more, found 0".into()),
+            Arrival::Burst { period_ns, phase_ns, .. } => sensible("period_ns", *period_ns, 1).and(sensible("phase_ns", *phase_ns, 0)),
+            Arrival::Poisson { rate_hz, .. } if !(rate_hz.is_finite() && *rate_hz > 0.0) => Err(format!("rate_hz: expected more than 0, found {rate_hz}")),
+            Arrival::Trace { offsets_ns } => match offsets_ns.windows(2).position(|w| w[0] > w[1]) {
+                Some(place) => Err(format!("offsets_ns: expected ascending, found {} after {}", offsets_ns[place + 1], offsets_ns[place])),
+                None => offsets_ns.first().map_or(Ok(()), |first| sensible("offsets_ns", *first, 0)),
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Start {
     pub at_ns: i64,

@@ -106,6 +106,8 @@ impl Running<'_> {
     fn finish(self, never_sent: u64, report: &dyn Fn(Event)) {
         let (attempted, failed, last_seq) =
             self.publisher.as_ref().map_or((0, 0, None), |p| (p.attempted(), p.failed(), p.last_sent_seq()));
+        // Before the report: who hears of the end may ask for the account at once.
+        drop(self.publisher);
         report(Event::Finished {
             endpoint: self.slot.endpoint,
             scheduled: self.scheduled + never_sent,
@@ -146,15 +148,25 @@ pub fn run(publishers: Vec<Scheduled>, start: &Start, interrupt: &Interrupt, rep
         }
         running.push(Some(r));
     }
-    while let Some(Reverse((due_ns, index))) = heap.pop() {
+    let mut seen = interrupt.count();
+    loop {
+        let raised = interrupt.count();
+        if raised != seen {
+            seen = raised;
+            // Whoever was stopped ends now, not when its next message would have been due.
+            heap.retain(|Reverse((due_ns, index)): &Reverse<(i64, usize)>| {
+                let stopped = running[*index].take_if(|r| *due_ns >= r.slot.stop_ns());
+                stopped.map(|r| r.finish(0, report)).is_none()
+            });
+        }
+        let Some(Reverse((due_ns, index))) = heap.pop() else { break };
         let r = running[index].as_mut().expect("a finished publisher is not in the heap");
-        let interrupts = interrupt.count();
         let end_ns = start.end_ns.min(r.slot.stop_ns());
         if due_ns >= end_ns {
             running[index].take().expect("checked above").finish(0, report);
             continue;
         }
-        if now_ns() < due_ns && !interrupt.sleep_until(due_ns, interrupts) {
+        if now_ns() < due_ns && !interrupt.sleep_until(due_ns, seen) {
             heap.push(Reverse((due_ns, index)));
             continue;
         }
@@ -181,9 +193,11 @@ pub fn run(publishers: Vec<Scheduled>, start: &Start, interrupt: &Interrupt, rep
 
 /// Back to back, closed loop: the intended time is the moment of taking up, so response time equals service time.
 fn saturate(r: &mut Running, limit: u64, start: &Start, interrupt: &Interrupt) {
-    let interrupts = interrupt.count();
-    if r.slot.stop_ns() == i64::MAX {
-        interrupt.sleep_until(start.at_ns, interrupts);
+    loop {
+        let seen = interrupt.count();
+        if r.slot.stop_ns() <= start.at_ns || interrupt.sleep_until(start.at_ns, seen) {
+            break;
+        }
     }
     let Some(publisher) = r.publisher.as_mut() else { return };
     while r.scheduled < limit {

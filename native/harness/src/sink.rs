@@ -3,7 +3,7 @@
 //! Called by the middleware's threads, maybe by several at once; nothing here allocates, locks or enters the kernel, except that a
 //! relay takes its publisher's lock, which is free unless two callbacks of one relay run at the same time.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::clock::now_ns;
@@ -17,7 +17,8 @@ pub struct RecordingSink {
     nonce: u64,
     touch: Touch,
     writers: Vec<Writer>,
-    late: AtomicBool,
+    /// What is taken at or after this time is late.
+    late_ns: AtomicI64,
     relays: OnceLock<Vec<Arc<PublisherSlot>>>,
 }
 
@@ -40,19 +41,21 @@ impl RecordingSink {
             nonce,
             touch,
             writers: (0..places).map(|_| Writer::default()).collect(),
-            late: AtomicBool::new(false),
+            late_ns: AtomicI64::new(i64::MAX),
             relays: OnceLock::new(),
         }
     }
 
-    /// Names the publishers that forward each message; once, before traffic.
-    pub fn relay_to(&self, publishers: Vec<Arc<PublisherSlot>>) {
-        let _ = self.relays.set(publishers);
+    /// Names the publishers that forward each message; once, before traffic. False when it was done already.
+    #[must_use]
+    pub fn relay_to(&self, publishers: Vec<Arc<PublisherSlot>>) -> bool {
+        self.relays.set(publishers).is_ok()
     }
 
-    /// Marks what arrives from now on as late.
-    pub fn set_late(&self) {
-        self.late.store(true, Ordering::Relaxed);
+    /// Marks what is taken from `at_ns` on as late; by the time of taking, because a message of 8 MiB that came in time may still be
+    /// being read when the drain ends.
+    pub fn set_late(&self, at_ns: i64) {
+        self.late_ns.store(at_ns, Ordering::Relaxed);
     }
 
     /// First message per writer heard so far: (writer, time_ns).
@@ -65,7 +68,7 @@ impl RecordingSink {
 
     /// Whether message `seq` of `writer`, or a later one, has arrived.
     pub fn has_seen(&self, writer: u32, seq: u64) -> bool {
-        self.writers.iter().any(|w| w.endpoint.load(Ordering::Relaxed) == writer && w.seen.load(Ordering::Relaxed) > seq)
+        self.writers.iter().any(|w| w.endpoint.load(Ordering::Relaxed) == writer && w.seen.load(Ordering::Acquire) > seq)
     }
 
     #[inline]
@@ -86,7 +89,8 @@ impl RecordingSink {
                     let _ = w.first_ns.compare_exchange(0, callback_ns, Ordering::Release, Ordering::Relaxed);
                 }
                 if header.phase != Phase::Probe && w.seen.load(Ordering::Relaxed) <= header.seq {
-                    w.seen.fetch_max(header.seq + 1, Ordering::Relaxed);
+                    // Release: whoever sees the number sees the record stored before it.
+                    w.seen.fetch_max(header.seq + 1, Ordering::Release);
                 }
                 return;
             }
@@ -133,7 +137,7 @@ impl Sink for RecordingSink {
             if delivery.zero_copy {
                 flags |= received_flag::ZERO_COPY;
             }
-            if self.late.load(Ordering::Relaxed) {
+            if delivery.taken_ns >= self.late_ns.load(Ordering::Relaxed) {
                 flags |= received_flag::LATE;
             }
             if let Some(section) = &self.section {
@@ -202,7 +206,7 @@ mod tests {
         deliver(&sink, &message(78, 1, 3, Phase::Steady));
         deliver(&sink, b"hello");
         deliver(&sink, &message(77, 1, 4, Phase::Steady)[..190]);
-        sink.set_late();
+        sink.set_late(3); // `deliver` stamps taken_ns = 3
         deliver(&sink, &message(77, 1, 5, Phase::Steady));
         use received_flag::*;
         assert_eq!(flags_of(&fd), [WARMUP, 0, CORRUPT, CORRUPT | FOREIGN, FOREIGN, FOREIGN, CORRUPT, LATE]);

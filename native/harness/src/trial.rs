@@ -12,7 +12,7 @@ use serde_json::{json, Value};
 
 use crate::clock::now_ns;
 use crate::control::Reporter;
-use crate::middleware::{Account, EndpointConfig, Error, Middleware, Node, Session, SessionConfig, Sink, Subscription};
+use crate::middleware::{EndpointConfig, Error, Middleware, Node, Session, SessionConfig, Sink, Subscription};
 use crate::payload::{touched_bytes, Phase, HEADER_BYTES};
 use crate::protocol::{
     Arrival, Collected, Command, Created, Drained, EndpointAccount, EndpointKind, EndpointSpec, Event, FromWorker, Matched,
@@ -26,6 +26,8 @@ use crate::usage::{self, Usage};
 
 /// How often readers are looked at while somebody waits for them.
 const LOOK_NS: i64 = 500_000;
+/// The same inside the window, where looking is CPU time of ours: a first message carries its own time, so its report can wait.
+const WINDOW_LOOK_NS: i64 = 100_000_000;
 
 pub struct Trial<'m> {
     middleware: &'m dyn Middleware,
@@ -43,6 +45,8 @@ pub struct Trial<'m> {
     waiting: Vec<Waiting>,
     started: bool,
     outgoing: Vec<FromWorker>,
+    /// What destroyed endpoints counted.
+    gone: BTreeMap<u32, EndpointAccount>,
 }
 
 struct CreatedNode {
@@ -69,6 +73,7 @@ struct Subscribed {
 /// A command whose answer comes later.
 enum Waiting {
     Match { id: u64, deadline_ns: i64, matched: BTreeMap<u32, MatchedEndpoint> },
+    Destroy { id: u64, nodes: Vec<String>, doomed: Vec<u32> },
     Drain { id: u64, deadline_ns: i64, expect: BTreeMap<u32, BTreeMap<u32, u64>> },
 }
 
@@ -89,14 +94,16 @@ impl<'m> Trial<'m> {
             waiting: Vec::new(),
             started: false,
             outgoing: Vec::new(),
+            gone: BTreeMap::new(),
         }
     }
 
     /// When [`Trial::advance`] must be called even if nothing happens; None: only then.
     pub fn next_wake_ns(&self) -> Option<i64> {
         let timed = self.snapshots.iter().map(|s| s.0).chain(self.later.iter().map(|l| l.0));
-        let relays = self.publishers.values().filter_map(|p| p.relay_ends_ns);
-        let looking = self.is_looking().then(|| now_ns() + if self.started && self.waiting.is_empty() { 10 * LOOK_NS } else { LOOK_NS });
+        let soon = now_ns() + LOOK_NS;
+        let relays = self.publishers.values().filter_map(|p| p.relay_ends_ns.map(|end_ns| if end_ns + LOOK_NS < soon { soon } else { end_ns }));
+        let looking = self.is_looking().then(|| now_ns() + if self.started && self.waiting.is_empty() { WINDOW_LOOK_NS } else { LOOK_NS });
         timed.chain(relays).chain(looking).min()
     }
 
@@ -120,11 +127,8 @@ impl<'m> Trial<'m> {
 
     /// Does what is due and returns the lines to send.
     pub fn advance(&mut self) -> Vec<FromWorker> {
+        self.take_due_snapshots();
         let now = now_ns();
-        while let Some(due) = self.snapshots.iter().position(|(at_ns, _)| *at_ns <= now) {
-            let (_, name) = self.snapshots.remove(due);
-            self.usage.push(usage::snapshot(name));
-        }
         while let Some(due) = self.later.iter().position(|(at_ns, _)| *at_ns <= now) {
             let (_, request) = self.later.remove(due);
             self.perform(request);
@@ -133,6 +137,14 @@ impl<'m> Trial<'m> {
         self.report_ended_relays(now);
         self.answer_waiting(now);
         std::mem::take(&mut self.outgoing)
+    }
+
+    fn take_due_snapshots(&mut self) {
+        let now = now_ns();
+        while let Some(due) = self.snapshots.iter().position(|(at_ns, _)| *at_ns <= now) {
+            let (_, name) = self.snapshots.remove(due);
+            self.usage.push(usage::snapshot(name));
+        }
     }
 
     /// Closes everything in order.
@@ -159,7 +171,8 @@ impl<'m> Trial<'m> {
             Command::Probe {} => self.probe(),
             Command::Start(start) => self.start(start),
             Command::Stop { endpoints, at_ns } => self.known(&endpoints).map(|()| {
-                self.stop(&endpoints, at_ns.unwrap_or(0));
+                // Now, not 0: what was due before and is late is still sent, or is never_sent.
+                self.stop(&endpoints, at_ns.unwrap_or_else(now_ns));
                 json!({})
             }),
             Command::Drain { expect, timeout_ns } => {
@@ -169,7 +182,10 @@ impl<'m> Trial<'m> {
                 }
                 return;
             }
-            Command::Destroy { nodes, endpoints, .. } => self.destroy(&nodes, &endpoints),
+            Command::Destroy { nodes, endpoints, .. } => match self.doom(&nodes, &endpoints) {
+                Ok(doomed) => return self.waiting.push(Waiting::Destroy { id, nodes, doomed }),
+                Err(error) => Err(error),
+            },
             Command::Collect {} => Ok(self.collect()),
             Command::Exit {} => unreachable!("the control loop takes exit"),
         };
@@ -199,7 +215,26 @@ impl<'m> Trial<'m> {
         Ok(json!({}))
     }
 
+    /// All or nothing: an endpoint that outlives its node, or a number that stays taken, would fail the next command instead.
     fn create(&mut self, nodes: Vec<NodeSpec>) -> Result<Value, Error> {
+        let known: BTreeSet<u32> = self.publishers.keys().chain(self.subscriptions.keys()).copied().collect();
+        let names: BTreeSet<String> = self.nodes.keys().cloned().collect();
+        let mut unfinished = None;
+        let result = self.create_all(nodes, &mut unfinished);
+        if result.is_err() {
+            self.subscriptions.retain(|e, _| known.contains(e));
+            // A relay's place may live on in a sink: it is emptied, not only dropped.
+            for (_, new) in self.publishers.iter().filter(|(e, _)| !known.contains(e)) {
+                new.slot.publisher.lock().expect("a publisher panicked").take();
+            }
+            self.publishers.retain(|e, _| known.contains(e));
+            self.nodes.retain(|name, _| names.contains(name));
+            drop(unfinished);
+        }
+        result
+    }
+
+    fn create_all(&mut self, nodes: Vec<NodeSpec>, unfinished: &mut Option<Box<dyn Node>>) -> Result<Value, Error> {
         let mut created = Created { endpoints: BTreeMap::new() };
         let mut relays: BTreeMap<u32, Vec<Arc<PublisherSlot>>> = BTreeMap::new();
         for spec in nodes {
@@ -207,29 +242,38 @@ impl<'m> Trial<'m> {
                 return Err(Error::invalid(format!("node {}", spec.name), "a node of this name exists already"));
             }
             let session = self.session.as_mut().ok_or_else(|| Error::invalid("cmd create", "open comes first"))?;
-            let mut node = session.node(&spec.name)?;
+            let node = unfinished.insert(session.node(&spec.name)?);
             let mut endpoints = Vec::new();
             for endpoint in spec.endpoints {
-                if self.publishers.contains_key(&endpoint.endpoint) || self.subscriptions.contains_key(&endpoint.endpoint) {
-                    return Err(Error::invalid(format!("endpoint {}", endpoint.endpoint), "this number is taken"));
+                let number = endpoint.endpoint;
+                if number == 0 {
+                    return Err(Error::invalid("endpoint 0", "0 stands for the schedule: expected 1 or more"));
+                }
+                // Also when it is gone: its sequence numbers would begin again at 0.
+                if self.publishers.contains_key(&number) || self.subscriptions.contains_key(&number) || self.gone.contains_key(&number) {
+                    return Err(Error::invalid(format!("endpoint {number}"), "this number is taken"));
                 }
                 endpoints.push(endpoint.endpoint);
                 let granted = match endpoint.kind {
-                    EndpointKind::Publisher => self.create_publisher(&mut *node, endpoint.clone(), &mut relays),
-                    EndpointKind::Subscription => self.create_subscription(&mut *node, &endpoint),
+                    EndpointKind::Publisher => self.create_publisher(&mut **node, endpoint.clone(), &mut relays),
+                    EndpointKind::Subscription => self.create_subscription(&mut **node, &endpoint),
                     EndpointKind::Client | EndpointKind::Service => {
                         Err(Error::unsupported(format!("endpoint {}", endpoint.endpoint), "services are not implemented in this worker"))
                     }
                 }?;
                 created.endpoints.insert(endpoint.endpoint, granted);
             }
+            let node = unfinished.take().expect("made above");
             self.nodes.insert(spec.name, CreatedNode { node, endpoints });
         }
         for (from, publishers) in relays {
             let subscribed = self.subscriptions.get(&from).ok_or_else(|| {
                 Error::invalid(format!("endpoint {}", publishers[0].endpoint), format!("relays from {from}, which is no subscription of this process"))
             })?;
-            subscribed.sink.relay_to(publishers);
+            let object = format!("endpoint {}", publishers[0].endpoint);
+            if !subscribed.sink.relay_to(publishers) {
+                return Err(Error::invalid(object, format!("{from} has its relays: all relays of a subscription come in one create")));
+            }
         }
         Ok(serde_json::to_value(created).expect("granted always serialises"))
     }
@@ -242,6 +286,7 @@ impl<'m> Trial<'m> {
     ) -> Result<crate::middleware::Granted, Error> {
         let object = format!("endpoint {}", spec.endpoint);
         let arrival = spec.arrival.clone().ok_or_else(|| Error::invalid(&object, "a publisher needs an arrival"))?;
+        arrival.check().map_err(|why| Error::invalid(&object, format!("arrival: {why}")))?;
         if (spec.message_type.payload_bytes as usize) < HEADER_BYTES {
             let found = spec.message_type.payload_bytes;
             return Err(Error::invalid(&object, format!("expected a payload of at least {HEADER_BYTES} bytes, found {found}")));
@@ -292,6 +337,9 @@ impl<'m> Trial<'m> {
         }
         if let Some(endpoints) = &start.endpoints {
             self.known(endpoints)?;
+            if let Some(endpoint) = endpoints.iter().find(|e| self.publishers.get(e).is_some_and(|p| p.started)) {
+                return Err(Error::invalid(format!("endpoint {endpoint}"), "it has started already; a publisher has one schedule"));
+            }
         }
         let chosen = |endpoint: &u32| start.endpoints.as_ref().is_none_or(|list| list.contains(endpoint));
         let mut together = Vec::new();
@@ -328,7 +376,7 @@ impl<'m> Trial<'m> {
         }
     }
 
-    fn destroy(&mut self, nodes: &[String], endpoints: &[u32]) -> Result<Value, Error> {
+    fn doom(&mut self, nodes: &[String], endpoints: &[u32]) -> Result<Vec<u32>, Error> {
         self.known(endpoints)?;
         let mut doomed = endpoints.to_vec();
         for name in nodes {
@@ -336,11 +384,24 @@ impl<'m> Trial<'m> {
             doomed.extend(&node.endpoints);
         }
         self.stop(&doomed, 0);
-        for endpoint in &doomed {
-            self.subscriptions.remove(endpoint);
-            if let Some(publishing) = self.publishers.remove(endpoint) {
-                // Waits for the message that is being sent, if there is one.
-                publishing.slot.publisher.lock().expect("a publisher panicked").take();
+        Ok(doomed)
+    }
+
+    /// Removes what was doomed once none of it is publishing: the control thread must not wait for a publish call that blocks.
+    fn destroyed(&mut self, nodes: &[String], doomed: &[u32]) -> Option<Result<Value, Error>> {
+        for endpoint in doomed {
+            let Some(publishing) = self.publishers.get(endpoint) else { continue };
+            if publishing.relay_ends_ns.is_some() {
+                return None; // its `finished` comes first
+            }
+            if let Some(publisher) = publishing.slot.publisher.try_lock().ok()?.take() {
+                self.gone.insert(*endpoint, publisher_account(&publisher));
+            }
+            self.publishers.remove(endpoint);
+        }
+        for endpoint in doomed {
+            if let Some(subscribed) = self.subscriptions.remove(endpoint) {
+                self.gone.insert(*endpoint, subscription_account(&*subscribed.subscription));
             }
         }
         for name in nodes {
@@ -348,24 +409,21 @@ impl<'m> Trial<'m> {
                 drop(node.node);
             }
         }
-        Ok(json!({}))
+        Some(Ok(json!({})))
     }
 
     fn collect(&mut self) -> Value {
+        self.take_due_snapshots(); // the command may have been read before the timer was
+        self.usage.retain(|u| u.at != "now");
         self.usage.push(usage::snapshot("now"));
-        let mut endpoints = BTreeMap::new();
+        let mut endpoints = self.gone.clone();
         for (endpoint, publishing) in &self.publishers {
             // A publisher whose schedule still runs is its own thread's: it has no account to give yet.
             let Ok(guard) = publishing.slot.publisher.try_lock() else { continue };
-            let Some(publisher) = guard.as_ref() else { continue };
-            let (matched, account) = (publisher.publisher().matched(), publisher.publisher().account());
-            endpoints.insert(*endpoint, EndpointAccount { matched, publish_failures: Some(publisher.failed()), account });
+            endpoints.extend(guard.as_ref().map(|publisher| (*endpoint, publisher_account(publisher))));
         }
-        for (endpoint, subscribed) in &self.subscriptions {
-            let account: Account = subscribed.subscription.account();
-            endpoints.insert(*endpoint, EndpointAccount { matched: subscribed.subscription.matched(), publish_failures: None, account });
-        }
-        let collected = Collected { usage: std::mem::take(&mut self.usage), memory: usage::memory(), endpoints };
+        endpoints.extend(self.subscriptions.iter().map(|(endpoint, s)| (*endpoint, subscription_account(&*s.subscription))));
+        let collected = Collected { usage: self.usage.clone(), memory: usage::memory(), endpoints };
         serde_json::to_value(collected).expect("counters always serialise")
     }
 
@@ -391,8 +449,11 @@ impl<'m> Trial<'m> {
             if publishing.relay_ends_ns.is_none_or(|end_ns| end_ns > now) {
                 continue;
             }
+            // Nothing may follow `finished`. A relay that is publishing is asked again at the next look.
+            publishing.slot.stop_ns.store(0, Ordering::Release);
+            let Ok(guard) = publishing.slot.publisher.try_lock() else { continue };
             publishing.relay_ends_ns = None;
-            if let Some(p) = publishing.slot.publisher.lock().expect("a relay panicked").as_ref() {
+            if let Some(p) = guard.as_ref() {
                 self.outgoing.push(FromWorker::Event(Event::Finished {
                     endpoint: *endpoint,
                     scheduled: p.attempted(),
@@ -410,6 +471,7 @@ impl<'m> Trial<'m> {
         for mut waiting in std::mem::take(&mut self.waiting) {
             let (id, answer) = match &mut waiting {
                 Waiting::Match { id, deadline_ns, matched } => (*id, self.match_answer(now, *deadline_ns, matched)),
+                Waiting::Destroy { id, nodes, doomed } => (*id, self.destroyed(nodes, doomed)),
                 Waiting::Drain { id, deadline_ns, expect } => (*id, self.drain_answer(now, *deadline_ns, expect)),
             };
             match answer {
@@ -422,16 +484,21 @@ impl<'m> Trial<'m> {
     fn match_answer(&self, now: i64, deadline_ns: i64, matched: &mut BTreeMap<u32, MatchedEndpoint>) -> Option<Result<Value, Error>> {
         let mut missing = None;
         let publishers = self.publishers.iter().filter_map(|(endpoint, p)| {
-            let guard = p.slot.publisher.try_lock().ok()?;
-            Some((*endpoint, p.matches, guard.as_ref()?.publisher().matched()))
+            match p.slot.publisher.try_lock() {
+                Ok(guard) => Some((*endpoint, p.matches, Some(guard.as_ref()?.publisher().matched()))),
+                Err(_) => Some((*endpoint, p.matches, None)),
+            }
         });
-        let subscriptions = self.subscriptions.iter().map(|(endpoint, s)| (*endpoint, s.matches, s.subscription.matched()));
+        let subscriptions = self.subscriptions.iter().map(|(endpoint, s)| (*endpoint, s.matches, Some(s.subscription.matched())));
         for (endpoint, expected, actual) in publishers.chain(subscriptions) {
-            if actual >= expected {
-                matched.entry(endpoint).or_insert(MatchedEndpoint { matched: actual, time_ns: now }).matched = actual;
-            } else {
-                matched.remove(&endpoint);
-                missing.get_or_insert((endpoint, expected, actual));
+            match actual {
+                Some(actual) if actual >= expected => {
+                    matched.entry(endpoint).or_insert(MatchedEndpoint { matched: actual, time_ns: now }).matched = actual;
+                }
+                _ => {
+                    matched.remove(&endpoint);
+                    missing.get_or_insert((endpoint, expected, actual));
+                }
             }
         }
         match missing {
@@ -440,6 +507,8 @@ impl<'m> Trial<'m> {
                 Some(Ok(serde_json::to_value(matched).expect("matches always serialise")))
             }
             Some((endpoint, expected, actual)) if now >= deadline_ns => {
+                // A running schedule owns its publisher, which then cannot be asked.
+                let actual = actual.map_or("a publisher that is sending".into(), |n| n.to_string());
                 Some(Err(Error::failed(format!("endpoint {endpoint}"), format!("expected {expected} matched peers, found {actual} at the time-out"))))
             }
             Some(_) => None,
@@ -456,7 +525,7 @@ impl<'m> Trial<'m> {
         }
         for reader in expect.keys() {
             if let Some(subscribed) = self.subscriptions.get(reader) {
-                subscribed.sink.set_late();
+                subscribed.sink.set_late(now);
             }
         }
         Some(Ok(serde_json::to_value(Drained { complete, time_ns: now }).expect("always serialises")))
@@ -467,6 +536,15 @@ impl Drop for Trial<'_> {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+fn publisher_account(publisher: &RecordedPublisher) -> EndpointAccount {
+    let (matched, account) = (publisher.publisher().matched(), publisher.publisher().account());
+    EndpointAccount { matched, publish_failures: Some(publisher.failed()), account }
+}
+
+fn subscription_account(subscription: &dyn Subscription) -> EndpointAccount {
+    EndpointAccount { matched: subscription.matched(), publish_failures: None, account: subscription.account() }
 }
 
 fn config(spec: &EndpointSpec) -> EndpointConfig {

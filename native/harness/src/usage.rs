@@ -94,7 +94,7 @@ pub struct Segment {
 pub struct Memory {
     pub rss_bytes: u64,
     pub pss_bytes: u64,
-    /// VmHWM: the kernel's own high-water mark, records and segments included.
+    /// VmHWM less the records, which are resident from the start; segments included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rss_bytes: Option<u64>,
     pub records_rss_bytes: u64,
@@ -110,7 +110,7 @@ pub fn memory() -> Memory {
         let line = status.lines().find(|l| l.starts_with(name))?;
         line.split_whitespace().nth(1)?.parse().ok()
     };
-    memory.peak_rss_bytes = field("VmHWM:").map(|kib| kib * 1024);
+    memory.peak_rss_bytes = field("VmHWM:").map(|kib| (kib * 1024).saturating_sub(memory.records_rss_bytes));
     memory.threads = field("Threads:").unwrap_or(0);
     memory
 }

@@ -51,7 +51,7 @@ fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd) -> ExitC
         Ok(records) => records,
         Err(error) => return complain(&error.to_string()),
     };
-    let mut control = match Control::new(control) {
+    let mut control = match Control::new(control).and_then(|control| control.exit_at_end_of_file().map(|()| control)) {
         Ok(control) => control,
         Err(error) => return complain(&format!("control socket: {error}")),
     };
@@ -107,7 +107,7 @@ fn die_whole_on_panic() {
 }
 
 /// The orchestrator is gone: no clean-up of the middleware, which could hang; the namespace takes everything with it.
-fn exit_now() -> ! {
+pub(crate) fn exit_now() -> ! {
     // SAFETY: ends the process without running exit handlers of the middleware's libraries.
     unsafe { libc::_exit(0) }
 }

@@ -323,10 +323,12 @@ fn a_create_that_fails_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_second_create_may_add_a_relay_to_the_same_subscription() {
+fn a_relay_that_a_second_create_adds_forwards_or_is_refused() {
     let mut play = play();
     play.ok(create("n", vec![endpoint(2, "subscription", "t"), publisher(3, json!({"kind": "relay", "from": 2}))]));
-    play.ok(create("m", vec![publisher(4, json!({"kind": "relay", "from": 2}))]));
+    if play.ask(create("m", vec![publisher(4, json!({"kind": "relay", "from": 2}))]))["error"]["kind"] == "invalid" {
+        return;
+    }
     play.ok(start(0, 100, 0));
     play.stage.deliver(2, 1, 0);
     let end = play.finished(4, Duration::from_secs(2)).unwrap();
@@ -439,4 +441,38 @@ fn finished_means_that_collect_has_the_account() {
         missing += usize::from(collected["endpoints"].get("1").is_none());
     }
     assert_eq!(missing, 0, "collect right after `finished` lacks the publisher");
+}
+
+#[test]
+fn a_collect_that_is_read_before_the_timer_has_the_snapshots() {
+    let middleware = Scripted(Arc::new(Stage::default()));
+    let (ours, _theirs) = UnixStream::pair().unwrap();
+    let control = Control::new(OwnedFd::from(ours)).unwrap();
+    let records = Records::map(memfd(&layout(NONCE, &[])).unwrap()).unwrap();
+    let mut trial = Trial::new(&middleware, records, control.reporter());
+    let mut line = start(0, 1, 0);
+    line["id"] = json!(1);
+    trial.accept(parse_request(&line.to_string()).ok().unwrap());
+    thread::sleep(Duration::from_millis(5));
+    trial.accept(parse_request(r#"{"id": 2, "cmd": "collect"}"#).ok().unwrap());
+    let lines = serde_json::to_string(&trial.advance()).unwrap();
+    assert!(lines.contains("steady_begin") && lines.contains("steady_end"), "{lines}");
+}
+
+#[test]
+fn a_message_taken_before_the_drain_ended_is_not_late() {
+    let mut play = play();
+    play.ok(create("n", vec![endpoint(2, "subscription", "t")]));
+    let taken_ns = now_ns();
+    play.ok(json!({"cmd": "drain", "expect": {"2": {"1": 0}}, "timeout_ns": 0}));
+    let sink = play.stage.sinks.lock().unwrap()[&2].clone();
+    let mut payload = vec![0; 64];
+    Header { writer: 1, nonce: NONCE, seq: 0, intended_ns: 1, cause_seq: 0, cause_endpoint: 0, size: 64, phase: Phase::Steady, touched: 0 }
+        .write(&mut payload);
+    sink.deliver(&Delivery { notified_ns: taken_ns, taken_ns, payload: &payload, zero_copy: false });
+    let mut entry = [0; 64];
+    rustix::io::pread(&play.records, &mut entry, 64 + 64 * 3).unwrap();
+    let mut slot = [0; 64];
+    rustix::io::pread(&play.records, &mut slot, u64::from_le_bytes(entry[8..16].try_into().unwrap())).unwrap();
+    assert_eq!(u32::from_le_bytes(slot[60..].try_into().unwrap()), 2, "flags of a message whose reading outlasted the drain");
 }
