@@ -2,9 +2,9 @@
 
     python bench/metrics.py [--messages 10000000] [--pairs 3]
 
-The scan reads every column of every row (a sum per column), which is the least that any analysis of all records could do. Ours reads what
-the metrics need and computes all of them, for one trial that holds every message. Prints a ratio per pair, their median, and peak memory;
-exits 1 when the median ratio is above 5 or the peak above 2 GB.
+The scan reads every column of every row (a sum per column), which is the least that any analysis of all records could
+do. Ours reads what the metrics need and computes all of them, for one trial that holds every message. Prints a ratio
+per pair, their median, and peak memory; exits 1 when the median ratio is above 5 or the peak above 2 GB.
 """
 
 import argparse
@@ -23,7 +23,9 @@ LIMIT_RATIO, LIMIT_BYTES = 5.0, 2_000_000_000
 
 
 def generate(directory: Path, messages: int) -> None:
-    """One trial of `messages` messages at 1 MHz: log-normal latency, 0.1 % lost, some reordered and duplicated, a few failed publishes."""
+    """One trial of `messages` messages at 1 MHz: log-normal latency, 0.1 % lost, some reordered and duplicated, a few
+    failed publishes.
+    """
     from rmwbench.bundle import BundleWriter
     from rmwbench.bundle.schema import table_from_columns, table_from_rows
 
@@ -35,23 +37,72 @@ def generate(directory: Path, messages: int) -> None:
     flags = np.where(intended < begin + WARMUP_NS, 4, 0).astype(np.uint32)
     failed = rng.random(messages) < 1e-5
     got = np.flatnonzero((rng.random(messages) > 1e-3) & ~failed)
-    got = np.concatenate([got, got[:: 100_003]])
+    got = np.concatenate([got, got[::100_003]])
     got = got[np.argsort(taken[got], kind="stable")]
     end = int(intended[-1]) + PERIOD_NS
-    sent = table_from_columns("sent", {
-        "trial": 0, "endpoint": 1, "seq": np.arange(messages, dtype=np.uint64), "intended_ns": intended, "begun_ns": intended + rng.integers(20, 90, messages), "call_ns": call,
-        "return_ns": call + rng.integers(200, 900, messages), "bytes": 64, "flags": flags | failed.astype(np.uint32),
-    })  # fmt: skip
-    received = table_from_columns("received", {
-        "trial": 0, "endpoint": 2, "writer": 1, "seq": got.astype(np.uint64), "notified_ns": taken[got] - rng.integers(100, 500, len(got)), "taken_ns": taken[got],
-        "callback_ns": taken[got] + rng.integers(20, 60, len(got)), "consumed_ns": taken[got] + rng.integers(70, 200, len(got)), "intended_ns": intended[got], "bytes": 64, "flags": flags[got],
-    })  # fmt: skip
-    trial = {"trial": 0, "cell": 0, "block": 0, "position": 0, "status": "done", "steady_begin_ns": begin + WARMUP_NS, "steady_end_ns": end, "duration_ns": end - begin}
-    endpoints = [{"trial": 0, "endpoint": e, "kind": k, "topic": "t", "process": k, "host": "local"} for e, k in ((1, "publisher"), (2, "subscription"))]
-    cell = {"cell": 0, "workload": "bench", "arm": "bench", "middleware": "bench", "layer": "native", "version": "0", "profile": "-", "factors": "{}", "definition": "{}"}
+    sent = table_from_columns(
+        "sent",
+        {
+            "trial": 0,
+            "endpoint": 1,
+            "seq": np.arange(messages, dtype=np.uint64),
+            "intended_ns": intended,
+            "begun_ns": intended + rng.integers(20, 90, messages),
+            "call_ns": call,
+            "return_ns": call + rng.integers(200, 900, messages),
+            "bytes": 64,
+            "flags": flags | failed.astype(np.uint32),
+        },
+    )
+    received = table_from_columns(
+        "received",
+        {
+            "trial": 0,
+            "endpoint": 2,
+            "writer": 1,
+            "seq": got.astype(np.uint64),
+            "notified_ns": taken[got] - rng.integers(100, 500, len(got)),
+            "taken_ns": taken[got],
+            "callback_ns": taken[got] + rng.integers(20, 60, len(got)),
+            "consumed_ns": taken[got] + rng.integers(70, 200, len(got)),
+            "intended_ns": intended[got],
+            "bytes": 64,
+            "flags": flags[got],
+        },
+    )
+    trial = {
+        "trial": 0,
+        "cell": 0,
+        "block": 0,
+        "position": 0,
+        "status": "done",
+        "steady_begin_ns": begin + WARMUP_NS,
+        "steady_end_ns": end,
+        "duration_ns": end - begin,
+    }
+    endpoints = [
+        {"trial": 0, "endpoint": e, "kind": k, "topic": "t", "process": k, "host": "local"}
+        for e, k in ((1, "publisher"), (2, "subscription"))
+    ]
+    cell = {
+        "cell": 0,
+        "workload": "bench",
+        "arm": "bench",
+        "middleware": "bench",
+        "layer": "native",
+        "version": "0",
+        "profile": "-",
+        "factors": "{}",
+        "definition": "{}",
+    }
     with BundleWriter.create(directory, {"campaign": "bench"}) as writer:
         writer.write_whole_campaign({"cells": table_from_rows("cells", [cell])})
-        tables = {"trials": table_from_rows("trials", [trial]), "endpoints": table_from_rows("endpoints", endpoints), "sent": sent, "received": received}
+        tables = {
+            "trials": table_from_rows("trials", [trial]),
+            "endpoints": table_from_rows("endpoints", endpoints),
+            "sent": sent,
+            "received": received,
+        }
         writer.finish_trial(trial=0, cell=0, block=0, status="done", reason=None, finished_utc="", tables=tables)
 
 
@@ -85,7 +136,9 @@ print(json.dumps({"seconds": elapsed, "peak_bytes": peak}))
 
 def timed(code: str, directory: Path) -> dict[str, float]:
     """Runs the code in a fresh process: seconds of its work without imports, and the process's peak resident memory."""
-    done = subprocess.run([sys.executable, "-c", code + REPORT, str(directory)], check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code + REPORT, str(directory)], check=True, stdout=subprocess.PIPE, text=True
+    )
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -100,8 +153,16 @@ def main() -> int:
     try:
         if not (directory / "campaign.json").exists():
             # in a process of its own, so that its memory is not the measured one's
-            subprocess.run([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import metrics; from pathlib import Path; "
-                            f"metrics.generate(Path({str(directory)!r}), {arguments.messages})"], check=True)  # fmt: skip
+            subprocess.run(
+                [
+                    sys.executable,
+                    "-c",
+                    f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import metrics; from "
+                    "pathlib import Path; "
+                    f"metrics.generate(Path({str(directory)!r}), {arguments.messages})",
+                ],
+                check=True,
+            )
         size = sum(p.stat().st_size for p in directory.rglob("*.parquet"))
         print(f"{arguments.messages} messages, {size / 1e6:.0f} MB of Parquet")
         ratios, peaks = [], []
@@ -111,10 +172,16 @@ def main() -> int:
             scan, ours = results[SCAN], results[METRICS]
             ratios.append(ours["seconds"] / scan["seconds"])
             peaks.append(ours["peak_bytes"])
-            print(f"pair {pair + 1}: scan {scan['seconds']:.2f} s, metrics {ours['seconds']:.2f} s, ratio {ratios[-1]:.2f}, peak {peaks[-1] / 1e9:.2f} GB")
+            print(
+                f"pair {pair + 1}: scan {scan['seconds']:.2f} s, metrics {ours['seconds']:.2f} s, ratio "
+                f"{ratios[-1]:.2f}, peak {peaks[-1] / 1e9:.2f} GB"
+            )
         ratio, peak = statistics.median(ratios), max(peaks)
         good = ratio <= LIMIT_RATIO and peak <= LIMIT_BYTES
-        print(f"median ratio {ratio:.2f} (limit {LIMIT_RATIO:g}), peak {peak / 1e9:.2f} GB (limit {LIMIT_BYTES / 1e9:g}): {'met' if good else 'missed'}")
+        print(
+            f"median ratio {ratio:.2f} (limit {LIMIT_RATIO:g}), peak {peak / 1e9:.2f} GB (limit "
+            f"{LIMIT_BYTES / 1e9:g}): {'met' if good else 'missed'}"
+        )
         return 0 if good else 1
     finally:
         if temporary:

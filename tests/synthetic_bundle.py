@@ -43,20 +43,61 @@ ARMS = (
     Arm("iceoryx2 event", "iceoryx2", "native", "0.10.0-fixture", "2026-07-01", "event", 25_000, 7.0),
     Arm("zenoh untouched", "zenoh", "native", "1.10.2-fixture", "2026-08-03", "untouched", 60_000, 1.0, path="lo"),
     Arm("zenoh tuned", "zenoh", "native", "1.10.2-fixture", "2026-08-03", "tuned", 40_000, 4.0),
-    Arm("cyclonedds untouched", "cyclonedds", "native", "11.0.1-fixture", "2026-02-02", "untouched", 55_000, 0.8, 0.08, path="lo"),
+    Arm(
+        "cyclonedds untouched",
+        "cyclonedds",
+        "native",
+        "11.0.1-fixture",
+        "2026-02-02",
+        "untouched",
+        55_000,
+        0.8,
+        0.08,
+        path="lo",
+    ),
     Arm("cyclonedds tuned", "cyclonedds", "native", "11.0.1-fixture", "2026-02-02", "tuned", 52_000, 0.9, path="lo"),
-    Arm("fastdds untouched", "fastdds", "native", "2.9.1-fixture", "2022-12-20", "untouched", 90_000, 1.5, 0.0, "async", fails=(2,)),
+    Arm(
+        "fastdds untouched",
+        "fastdds",
+        "native",
+        "2.9.1-fixture",
+        "2022-12-20",
+        "untouched",
+        90_000,
+        1.5,
+        0.0,
+        "async",
+        fails=(2,),
+    ),
     Arm("fastdds tuned", "fastdds", "native", "2.9.1-fixture", "2022-12-20", "tuned", 80_000, 2.0),
-)  # fmt: skip
+)
 
 WORKLOADS = {
-    "imu": {"title": "IMU, 320 B at 1 kHz", "description": "small and frequent: an inertial unit", "type": "Array320",
-            "payload_bytes": 320, "rate_hz": 1000.0, "steady_s": 1.1},
-    "camera": {"title": "1080p camera, 6.2 MB at 30 Hz", "description": "large and steady: an uncompressed camera", "type": "Image1080p",
-               "payload_bytes": 6_220_800, "rate_hz": 30.0, "steady_s": 1.0},
-    "pointcloud": {"title": "point cloud, 512 KiB at 10 Hz", "description": "large and slow: a lidar", "type": "PointCloud512k",
-                   "payload_bytes": 524_288, "rate_hz": 10.0, "steady_s": 2.1},
-}  # fmt: skip
+    "imu": {
+        "title": "IMU, 320 B at 1 kHz",
+        "description": "small and frequent: an inertial unit",
+        "type": "Array320",
+        "payload_bytes": 320,
+        "rate_hz": 1000.0,
+        "steady_s": 1.1,
+    },
+    "camera": {
+        "title": "1080p camera, 6.2 MB at 30 Hz",
+        "description": "large and steady: an uncompressed camera",
+        "type": "Image1080p",
+        "payload_bytes": 6_220_800,
+        "rate_hz": 30.0,
+        "steady_s": 1.0,
+    },
+    "pointcloud": {
+        "title": "point cloud, 512 KiB at 10 Hz",
+        "description": "large and slow: a lidar",
+        "type": "PointCloud512k",
+        "payload_bytes": 524_288,
+        "rate_hz": 10.0,
+        "steady_s": 2.1,
+    },
+}
 
 QOS = {"reliability": "reliable", "durability": "volatile", "history": "keep_last", "depth": 10}
 
@@ -71,22 +112,38 @@ def write(
     sd: float = 0.12,
     finished: bool = True,
 ) -> Path:
-    """Writes the bundle and returns its directory. `sd` is the log-scale spread of a trial's median from block to block."""
+    """Writes the bundle and returns its directory. `sd` is the log-scale spread of a trial's median from block to
+    block.
+    """
     rng = np.random.default_rng(seed)
     cells = [{"cell": i, "workload": w, "arm": a} for i, (w, a) in enumerate((w, a) for w in workloads for a in arms)]
     with BundleWriter.create(directory, _campaign(blocks, cells, arms, workloads, seed)) as writer:
         configuration = writer.add_file(b"{mode: 'peer'}")
-        writer.write_whole_campaign({"cells": table_from_rows("cells", [_cell_row(c) for c in cells]), "machine": table_from_rows("machine", [_machine_row()])})
+        writer.write_whole_campaign(
+            {
+                "cells": table_from_rows("cells", [_cell_row(c) for c in cells]),
+                "machine": table_from_rows("machine", [_machine_row()]),
+            }
+        )
         trial = 0
         for block in range(blocks):
             for position, index in enumerate(rng.permutation(len(cells))):
                 cell = cells[index]
-                arm, failed = cell["arm"], block in cell["arm"].fails and cell["workload"] == "camera"
-                tables = _failed(trial, cell, block, position, seed) if failed else _trial(trial, cell, block, position, seed, sd, rng, configuration)
+                failed = block in cell["arm"].fails and cell["workload"] == "camera"
+                tables = (
+                    _failed(trial, cell, block, position, seed)
+                    if failed
+                    else _trial(trial, cell, block, position, seed, sd, rng, configuration)
+                )
                 writer.finish_trial(
-                    trial=trial, cell=cell["cell"], block=block, status="failed" if failed else "done",
-                    reason=_REASON if failed else None, finished_utc=f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z", tables=tables,
-                )  # fmt: skip
+                    trial=trial,
+                    cell=cell["cell"],
+                    block=block,
+                    status="failed" if failed else "done",
+                    reason=_REASON if failed else None,
+                    finished_utc=f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
+                    tables=tables,
+                )
                 trial += 1
         if finished:
             writer.append({"type": "finished"})
@@ -98,45 +155,97 @@ _REASON = "worker fixture-fastdds died of signal 11 (SIGSEGV); last line of its 
 
 def _campaign(blocks: int, cells: list, arms: tuple[Arm, ...], workloads: tuple[str, ...], seed: int) -> dict:
     return {
-        "campaign": "fixture-20261121-101500", "tool_version": "0.1.0", "created_utc": "2026-11-21T10:15:00Z", "seed": seed,
+        "campaign": "fixture-20261121-101500",
+        "tool_version": "0.1.0",
+        "created_utc": "2026-11-21T10:15:00Z",
+        "seed": seed,
         "suite": {"name": "fixture", "text": "# a test fixture\n", "sha256": "0" * 64},
         "plan": {
-            "schema": "rmwbench/plan", "version": 1, "suite": {"name": "fixture", "title": "Test fixture: invented numbers", "description": "Nothing here was measured."},
-            "seed": seed, "blocks": {"count": blocks, "planned": blocks, "minimum": 5}, "budget_s": None, "block_s": 50.0, "estimated_s": 50.0 * blocks,
+            "schema": "rmwbench/plan",
+            "version": 1,
+            "suite": {
+                "name": "fixture",
+                "title": "Test fixture: invented numbers",
+                "description": "Nothing here was measured.",
+            },
+            "seed": seed,
+            "blocks": {"count": blocks, "planned": blocks, "minimum": 5},
+            "budget_s": None,
+            "block_s": 50.0,
+            "estimated_s": 50.0 * blocks,
             "comparisons": [
-                {"comparison": w, "workload": w, "title": WORKLOADS[w]["title"], "description": WORKLOADS[w]["description"], "factors": {},
-                 "primary_metric": "response_latency_p50", "cells": [c["cell"] for c in cells if c["workload"] == w]}
+                {
+                    "comparison": w,
+                    "workload": w,
+                    "title": WORKLOADS[w]["title"],
+                    "description": WORKLOADS[w]["description"],
+                    "factors": {},
+                    "primary_metric": "response_latency_p50",
+                    "cells": [c["cell"] for c in cells if c["workload"] == w],
+                }
                 for w in workloads
             ],
-            "trials": [{"trial": n, "cell": cells[n % len(cells)]["cell"], "block": n // len(cells)} for n in range(blocks * len(cells))],
+            "trials": [
+                {"trial": n, "cell": cells[n % len(cells)]["cell"], "block": n // len(cells)}
+                for n in range(blocks * len(cells))
+            ],
         },
         "machine": {
             "summary": "2 × Fixture CPU, Linux 6.18, 24 GB",
-            "facts": [{"name": "cores", "value": "2", "note": None}, {"name": "governor", "value": "unknown", "note": "a virtual machine hides it"}],
+            "facts": [
+                {"name": "cores", "value": "2", "note": None},
+                {"name": "governor", "value": "unknown", "note": "a virtual machine hides it"},
+            ],
             "warnings": ["fixture: not a machine"],
         },
         "middlewares": [
-            {"protocol": 1, "middleware": m, "layer": next(a.layer for a in arms if a.middleware == m), "version": next(a.version for a in arms if a.middleware == m),
-             "release_date": next(a.release_date for a in arms if a.middleware == m), "build": {}, "capabilities": {},
-             "profiles": [{"name": a.profile, "format": "json5", "text": f"{{fixture: '{a.profile}'}}", "summary": "invented"} for a in arms if a.middleware == m]}
+            {
+                "protocol": 1,
+                "middleware": m,
+                "layer": next(a.layer for a in arms if a.middleware == m),
+                "version": next(a.version for a in arms if a.middleware == m),
+                "release_date": next(a.release_date for a in arms if a.middleware == m),
+                "build": {},
+                "capabilities": {},
+                "profiles": [
+                    {"name": a.profile, "format": "json5", "text": f"{{fixture: '{a.profile}'}}", "summary": "invented"}
+                    for a in arms
+                    if a.middleware == m
+                ],
+            }
             for m in dict.fromkeys(a.middleware for a in arms)
         ],
-    }  # fmt: skip
+    }
 
 
 def _cell_row(cell: dict) -> dict:
     arm: Arm = cell["arm"]
     spec = WORKLOADS[cell["workload"]]
     definition = {
-        "arm": {"name": arm.arm, "middleware": arm.middleware, "role": "floor" if arm.layer == "floor" else "contender",
-                "profile": {"name": arm.profile}, "options": {"transport": "shm_ring"} if arm.layer == "floor" else {}},
-        "flags": ["untouched*: isolation forces a route for multicast (fixture)"] if arm.profile == "untouched" and arm.middleware == "zenoh" else [],
+        "arm": {
+            "name": arm.arm,
+            "middleware": arm.middleware,
+            "role": "floor" if arm.layer == "floor" else "contender",
+            "profile": {"name": arm.profile},
+            "options": {"transport": "shm_ring"} if arm.layer == "floor" else {},
+        },
+        "flags": ["untouched*: isolation forces a route for multicast (fixture)"]
+        if arm.profile == "untouched" and arm.middleware == "zenoh"
+        else [],
         "workload": spec,
-    }  # fmt: skip
+    }
     return {
-        "cell": cell["cell"], "workload": cell["workload"], "arm": arm.arm, "middleware": arm.middleware, "layer": arm.layer, "version": arm.version,
-        "release_date": arm.release_date, "profile": arm.profile, "factors": "{}", "definition": json.dumps(definition),
-    }  # fmt: skip
+        "cell": cell["cell"],
+        "workload": cell["workload"],
+        "arm": arm.arm,
+        "middleware": arm.middleware,
+        "layer": arm.layer,
+        "version": arm.version,
+        "release_date": arm.release_date,
+        "profile": arm.profile,
+        "factors": "{}",
+        "definition": json.dumps(definition),
+    }
 
 
 def _machine_row() -> dict:
@@ -147,18 +256,43 @@ def _trial_row(trial: int, cell: dict, block: int, position: int, seed: int, sta
     steady = int(WORKLOADS[cell["workload"]]["steady_s"] * 1e9)
     begin = START_NS + WARMUP_NS
     return {
-        "trial": trial, "cell": cell["cell"], "block": block, "position": position, "status": status, "reason": reason,
-        "started_utc": f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z", "seed": seed * 1000 + trial, "start_ns": START_NS, "steady_begin_ns": begin,
-        "steady_end_ns": begin + steady, "drain_end_ns": begin + steady + DRAIN_NS, "setup_ns": 180_000_000, "duration_ns": steady + 600_000_000, "nonce": NONCE,
-    }  # fmt: skip
+        "trial": trial,
+        "cell": cell["cell"],
+        "block": block,
+        "position": position,
+        "status": status,
+        "reason": reason,
+        "started_utc": f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
+        "seed": seed * 1000 + trial,
+        "start_ns": START_NS,
+        "steady_begin_ns": begin,
+        "steady_end_ns": begin + steady,
+        "drain_end_ns": begin + steady + DRAIN_NS,
+        "setup_ns": 180_000_000,
+        "duration_ns": steady + 600_000_000,
+        "nonce": NONCE,
+    }
 
 
 def _failed(trial: int, cell: dict, block: int, position: int, seed: int) -> dict:
-    row = _trial_row(trial, cell, block, position, seed, "failed", _REASON) | {"steady_begin_ns": None, "steady_end_ns": None, "drain_end_ns": None}
+    row = _trial_row(trial, cell, block, position, seed, "failed", _REASON) | {
+        "steady_begin_ns": None,
+        "steady_end_ns": None,
+        "drain_end_ns": None,
+    }
     return {"trials": table_from_rows("trials", [row])}
 
 
-def _trial(trial: int, cell: dict, block: int, position: int, seed: int, sd: float, rng: np.random.Generator, configuration: str) -> dict:
+def _trial(
+    trial: int,
+    cell: dict,
+    block: int,
+    position: int,
+    seed: int,
+    sd: float,
+    rng: np.random.Generator,
+    configuration: str,
+) -> dict:
     arm, spec = cell["arm"], WORKLOADS[cell["workload"]]
     row = _trial_row(trial, cell, block, position, seed, "done", None)
     period = int(1e9 / spec["rate_hz"])
@@ -177,24 +311,47 @@ def _trial(trial: int, cell: dict, block: int, position: int, seed: int, sd: flo
     got = ~lost
     order = np.argsort(taken[got], kind="stable")
     sent = {
-        "trial": trial, "endpoint": 1, "seq": np.arange(n, dtype=np.uint64), "intended_ns": intended, "begun_ns": begun, "call_ns": call,
-        "return_ns": back, "bytes": spec["payload_bytes"], "flags": warm, "cause_endpoint": None, "cause_seq": None,
-    }  # fmt: skip
+        "trial": trial,
+        "endpoint": 1,
+        "seq": np.arange(n, dtype=np.uint64),
+        "intended_ns": intended,
+        "begun_ns": begun,
+        "call_ns": call,
+        "return_ns": back,
+        "bytes": spec["payload_bytes"],
+        "flags": warm,
+        "cause_endpoint": None,
+        "cause_seq": None,
+    }
     received = {
-        "trial": trial, "endpoint": 2, "writer": 1, "seq": np.flatnonzero(got).astype(np.uint64)[order], "notified_ns": (taken[got] - 800)[order],
-        "taken_ns": taken[got][order], "callback_ns": (taken[got] + 50)[order], "consumed_ns": consumed[got][order],
-        "intended_ns": intended[got][order], "bytes": spec["payload_bytes"], "flags": warm[got][order],
-    }  # fmt: skip
+        "trial": trial,
+        "endpoint": 2,
+        "writer": 1,
+        "seq": np.flatnonzero(got).astype(np.uint64)[order],
+        "notified_ns": (taken[got] - 800)[order],
+        "taken_ns": taken[got][order],
+        "callback_ns": (taken[got] + 50)[order],
+        "consumed_ns": consumed[got][order],
+        "intended_ns": intended[got][order],
+        "bytes": spec["payload_bytes"],
+        "flags": warm[got][order],
+    }
     return {
         "trials": table_from_rows("trials", [row]),
-        "endpoints": table_from_rows("endpoints", [_endpoint(trial, 1, "publisher", cell), _endpoint(trial, 2, "subscription", cell)]),
+        "endpoints": table_from_rows(
+            "endpoints", [_endpoint(trial, 1, "publisher", cell), _endpoint(trial, 2, "subscription", cell)]
+        ),
         "sent": sent,
         "received": received,
         "events": table_from_rows("events", _events(trial, taken)),
         "counters": table_from_rows("counters", list(_counters(trial, cell, n, rng))),
         "attestations": table_from_rows("attestations", _attestations(trial, arm, spec, n)),
-        "probes": table_from_rows("probes", [{"trial": trial, "probe": "steal", "unit": "fraction", "at": "trial", "value": 0.001}]),
-        "files": table_from_rows("files", [{"trial": trial, "name": "publisher.config", "sha256": configuration, "bytes": 14}]),
+        "probes": table_from_rows(
+            "probes", [{"trial": trial, "probe": "steal", "unit": "fraction", "at": "trial", "value": 0.001}]
+        ),
+        "files": table_from_rows(
+            "files", [{"trial": trial, "name": "publisher.config", "sha256": configuration, "bytes": 14}]
+        ),
     }
 
 
@@ -202,12 +359,26 @@ def _endpoint(trial: int, endpoint: int, kind: str, cell: dict) -> dict:
     arm, spec = cell["arm"], WORKLOADS[cell["workload"]]
     publisher = kind == "publisher"
     mode = {"publish_mode": arm.publish_mode} if publisher else {"wait": "block"}
-    asked = {"qos": QOS, "touch": "all", "loan": False, **({"publish_mode": "default"} if publisher else {"wait": "block"})}
+    asked = {
+        "qos": QOS,
+        "touch": "all",
+        "loan": False,
+        **({"publish_mode": "default"} if publisher else {"wait": "block"}),
+    }
     return {
-        "trial": trial, "endpoint": endpoint, "kind": kind, "node": "talker" if publisher else "listener", "process": "publisher" if publisher else "subscription",
-        "host": "local", "topic": cell["workload"], "type": spec["type"], "payload_bytes": spec["payload_bytes"],
-        "asked": json.dumps(asked), "granted": json.dumps({"qos": QOS, "notes": [], **mode}), "matches": 1,
-    }  # fmt: skip
+        "trial": trial,
+        "endpoint": endpoint,
+        "kind": kind,
+        "node": "talker" if publisher else "listener",
+        "process": "publisher" if publisher else "subscription",
+        "host": "local",
+        "topic": cell["workload"],
+        "type": spec["type"],
+        "payload_bytes": spec["payload_bytes"],
+        "asked": json.dumps(asked),
+        "granted": json.dumps({"qos": QOS, "notes": [], **mode}),
+        "matches": 1,
+    }
 
 
 def _events(trial: int, taken: np.ndarray) -> list[dict]:
@@ -215,9 +386,30 @@ def _events(trial: int, taken: np.ndarray) -> list[dict]:
     return [
         {"trial": trial, "time_ns": t, "process": "publisher", "event": "created", "endpoint": 1},
         {"trial": trial, "time_ns": t + 1_000_000, "process": "subscription", "event": "created", "endpoint": 2},
-        {"trial": trial, "time_ns": t + 21_000_000, "process": "publisher", "event": "matched", "endpoint": 1, "value": 1},
-        {"trial": trial, "time_ns": t + 22_000_000, "process": "subscription", "event": "matched", "endpoint": 2, "value": 1},
-        {"trial": trial, "time_ns": t + 30_000_000, "process": "subscription", "event": "first_message", "endpoint": 2, "writer": 1},
+        {
+            "trial": trial,
+            "time_ns": t + 21_000_000,
+            "process": "publisher",
+            "event": "matched",
+            "endpoint": 1,
+            "value": 1,
+        },
+        {
+            "trial": trial,
+            "time_ns": t + 22_000_000,
+            "process": "subscription",
+            "event": "matched",
+            "endpoint": 2,
+            "value": 1,
+        },
+        {
+            "trial": trial,
+            "time_ns": t + 30_000_000,
+            "process": "subscription",
+            "event": "first_message",
+            "endpoint": 2,
+            "writer": 1,
+        },
     ]
 
 
@@ -228,15 +420,23 @@ def _counters(trial: int, cell: dict, n: int, rng: np.random.Generator):
         cpu = per_message * spec["rate_hz"] * spec["steady_s"] * np.exp(0.05 * rng.standard_normal())
         base = {"trial": trial, "process": role, "role": role}
         for counter, unit, begin, end in (
-            ("cpu", "ns", 30e6, 30e6 + cpu), ("voluntary_switches", "count", 100, 100 + 2.0 * n), ("involuntary_switches", "count", 3, 9),
-            ("minor_faults", "count", 2000, 2001), ("major_faults", "count", 0, 0),
-        ):  # fmt: skip
+            ("cpu", "ns", 30e6, 30e6 + cpu),
+            ("voluntary_switches", "count", 100, 100 + 2.0 * n),
+            ("involuntary_switches", "count", 3, 9),
+            ("minor_faults", "count", 2000, 2001),
+            ("major_faults", "count", 0, 0),
+        ):
             yield base | {"counter": counter, "unit": unit, "at": "steady_begin", "value": float(begin)}
             yield base | {"counter": counter, "unit": unit, "at": "steady_end", "value": float(end)}
         rss = 6e6 if arm.middleware == "floor" else 22e6
         for counter, value in (
-            ("rss", rss), ("pss", rss * 0.8), ("peak_rss", rss * 1.1), ("records_rss", 4e5), ("shared_rss", float(spec["payload_bytes"])), ("shared_pss", spec["payload_bytes"] / 2),
-        ):  # fmt: skip
+            ("rss", rss),
+            ("pss", rss * 0.8),
+            ("peak_rss", rss * 1.1),
+            ("records_rss", 4e5),
+            ("shared_rss", float(spec["payload_bytes"])),
+            ("shared_pss", spec["payload_bytes"] / 2),
+        ):
             yield base | {"counter": counter, "unit": "bytes", "at": "end", "value": value}
         yield base | {"counter": "threads", "unit": "count", "at": "end", "value": 9.0}
 
@@ -244,11 +444,37 @@ def _counters(trial: int, cell: dict, n: int, rng: np.random.Generator):
 def _attestations(trial: int, arm: Arm, spec: dict, n: int) -> list[dict]:
     total = spec["payload_bytes"] * n
     if arm.path == "lo":
-        return [{"trial": trial, "path": "lo", "label": "counted", "bytes": int(total * 1.01), "fraction": 1.0, "segments": "[]", "note": None}]
+        return [
+            {
+                "trial": trial,
+                "path": "lo",
+                "label": "counted",
+                "bytes": int(total * 1.01),
+                "fraction": 1.0,
+                "segments": "[]",
+                "note": None,
+            }
+        ]
     return [
-        {"trial": trial, "path": "shm", "label": "inferred", "bytes": int(total * 0.97), "fraction": 0.97, "segments": '["/dev/shm/fixture"]', "note": None},
-        {"trial": trial, "path": "lo", "label": "counted", "bytes": int(total * 0.03), "fraction": 0.03, "segments": "[]", "note": None},
-    ]  # fmt: skip
+        {
+            "trial": trial,
+            "path": "shm",
+            "label": "inferred",
+            "bytes": int(total * 0.97),
+            "fraction": 0.97,
+            "segments": '["/dev/shm/fixture"]',
+            "note": None,
+        },
+        {
+            "trial": trial,
+            "path": "lo",
+            "label": "counted",
+            "bytes": int(total * 0.03),
+            "fraction": 0.03,
+            "segments": "[]",
+            "note": None,
+        },
+    ]
 
 
 if __name__ == "__main__":

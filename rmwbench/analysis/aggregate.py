@@ -1,4 +1,6 @@
-"""Trials of one arm -> its metrics. Inference is over trials; percentiles that a single trial is too short for are pooled, with trials as clusters."""
+"""Trials of one arm -> its metrics. Inference is over trials; percentiles that a single trial is too short for are
+pooled, with trials as clusters.
+"""
 
 import math
 from collections.abc import Sequence
@@ -8,14 +10,17 @@ import numpy as np
 
 from rmwbench.analysis import intervals
 from rmwbench.analysis.glossary import Entry
-from rmwbench.analysis.latency import Messages, Sample
+from rmwbench.analysis.latency import Messages
 from rmwbench.analysis.metric import AtLeast, Measured, Metric, NoData
 from rmwbench.analysis.quantile import BEYOND, allowed, needed
+from rmwbench.analysis.sample import Sample
 
 
 @dataclass
 class Trial:
-    """One done trial, measured. `values` holds the metrics that are one number per trial, `reasons` why others are absent."""
+    """One done trial, measured. `values` holds the metrics that are one number per trial, `reasons` why others are
+    absent.
+    """
 
     trial: int
     block: int
@@ -28,8 +33,10 @@ class Trial:
         m, seconds = self.messages, (self.window_ns or 0) / 1e9
         no_window = "the trial recorded no steady window"
         for name, amount in (
-            ("offered_rate", m.scheduled), ("achieved_rate", m.arrived_in_window), ("achieved_throughput", m.bytes_in_window),
-        ):  # fmt: skip
+            ("offered_rate", m.scheduled),
+            ("achieved_rate", m.arrived_in_window),
+            ("achieved_throughput", m.bytes_in_window),
+        ):
             if seconds > 0:
                 self.values[name] = amount / seconds
             else:
@@ -40,10 +47,17 @@ class Trial:
             self.reasons["longest_stall"] = no_window if seconds <= 0 else "the trial has no reader"
         ledger = m.ledger
         for name, count in (
-            ("lost_start", ledger.lost_start), ("lost_middle", ledger.lost_middle), ("lost_end", ledger.lost_end), ("late", ledger.late),
-            ("corrupt", ledger.corrupt_copies), ("duplicates", ledger.duplicates), ("reordered", ledger.reordered), ("foreign", ledger.foreign),
-            ("never_sent", ledger.never_sent), ("publish_failures", ledger.failed),
-        ):  # fmt: skip
+            ("lost_start", ledger.lost_start),
+            ("lost_middle", ledger.lost_middle),
+            ("lost_end", ledger.lost_end),
+            ("late", ledger.late),
+            ("corrupt", ledger.corrupt_copies),
+            ("duplicates", ledger.duplicates),
+            ("reordered", ledger.reordered),
+            ("foreign", ledger.foreign),
+            ("never_sent", ledger.never_sent),
+            ("publish_failures", ledger.failed),
+        ):
             self.values[name] = float(count)
 
 
@@ -54,7 +68,9 @@ def fraction_of(name: str, trial: Trial) -> tuple[int, int]:
 
 
 def trial_value(entry: Entry, trial: Trial) -> float | None:
-    """The metric's value in one trial, +inf allowed; None where the trial has none (for percentiles also where rule 5 forbids it)."""
+    """The metric's value in one trial, +inf allowed; None where the trial has none (for percentiles also where rule 5
+    forbids it).
+    """
     if entry.kind == "quantile":
         sample = trial.messages.samples.get(entry.source)
         return None if sample is None else sample.exact.get(entry.q)
@@ -73,7 +89,10 @@ def aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
     if entry.kind == "fraction":
         counts, totals = (np.array(x) for x in zip(*(fraction_of(entry.name, t) for t in trials), strict=True))
         if not totals.sum():
-            return NoData(entry.unit, "no message was wanted from any reader" if entry.name != "loss" else "no publish call succeeded")
+            return NoData(
+                entry.unit,
+                "no message was wanted from any reader" if entry.name != "loss" else "no publish call succeeded",
+            )
         kept = totals > 0
         (value, low, high), method = intervals.clustered_fraction(counts[kept], totals[kept])
         return Measured(entry.unit, value, low, high, int(totals.sum()), int(kept.sum()), method)
@@ -94,18 +113,41 @@ def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
     samples = [s for t in trials if (s := t.messages.samples.get(entry.source)) is not None and s.count]
     total = sum(s.count for s in samples)
     if not samples:
-        why = "the consumer's reading was not stamped" if entry.source == "consumed_latency" else "no message to measure"
+        why = (
+            "the consumer's reading was not stamped" if entry.source == "consumed_latency" else "no message to measure"
+        )
         return NoData(entry.unit, why)
     if all(entry.q in s.exact for s in samples):
         if len(samples) == 1:
             exact = samples[0].exact[entry.q]
             low, high = intervals.order_statistic(samples[0].at, total, entry.q)
-            return Measured(entry.unit, exact, min(low, exact), max(high, exact), total, 1, "95 % binomial interval of one trial, as if messages were independent")
-        return _over_trials(entry, np.array([s.exact[entry.q] for s in samples]), total, "medians" if entry.q == 0.5 else f"p{entry.q * 100:g}")
+            return Measured(
+                entry.unit,
+                exact,
+                min(low, exact),
+                max(high, exact),
+                total,
+                1,
+                "95 % binomial interval of one trial, as if messages were independent",
+            )
+        return _over_trials(
+            entry,
+            np.array([s.exact[entry.q] for s in samples]),
+            total,
+            "medians" if entry.q == 0.5 else f"p{entry.q * 100:g}",
+        )
     wholes = [_whole(s) for s in samples]
     if allowed(total, entry.q) and len(samples) > 1:
         value, low, high = intervals.pooled_quantile(wholes, entry.q)
-        return Measured(entry.unit, value, low, high, total, len(samples), f"95 % interval of the messages pooled, clustered by {len(samples)} trials (Woodruff)")
+        return Measured(
+            entry.unit,
+            value,
+            low,
+            high,
+            total,
+            len(samples),
+            f"95 % interval of the messages pooled, clustered by {len(samples)} trials (Woodruff)",
+        )
     short = f"p{entry.q * 100:g} needs {needed(entry.q)} messages, there are {total}"
     deepest = 1 - BEYOND / total
     if deepest < 0.5:
@@ -124,13 +166,37 @@ def _over_trials(entry: Entry, values: np.ndarray, count: int, what: str) -> Met
         return Measured(entry.unit, value, min(value, 0.0), math.inf, count, 1, "one trial: no interval")
     if infinite:
         (value, low, high), coverage = intervals.median_range(values)
-        return Measured(entry.unit, value, low, high, count, n, f"median and range of {n} trial {what} ({coverage * 100:.3g} %), {infinite} of them infinite")
+        return Measured(
+            entry.unit,
+            value,
+            low,
+            high,
+            count,
+            n,
+            f"median and range of {n} trial {what} ({coverage * 100:.3g} %), {infinite} of them infinite",
+        )
     if entry.unit == "messages" and not values.any():
         # e^(−mean·n) = 5 %: the rule of three for counts
-        return Measured(entry.unit, 0.0, 0.0, -math.log(0.05) / n, count, n, "95 % one-sided bound (rule of three), as if they came singly")
+        return Measured(
+            entry.unit,
+            0.0,
+            0.0,
+            -math.log(0.05) / n,
+            count,
+            n,
+            "95 % one-sided bound (rule of three), as if they came singly",
+        )
     if entry.kind != "amount" and (values > 0).all():
-        return Measured(entry.unit, *intervals.log_t(values), count, n, f"95 % t interval on the log of {n} trial {what}")
-    return Measured(entry.unit, *intervals.plain_t(values, least=0.0 if (values >= 0).all() else -math.inf), count, n, f"95 % t interval of {n} trial {what}")
+        return Measured(
+            entry.unit, *intervals.log_t(values), count, n, f"95 % t interval on the log of {n} trial {what}"
+        )
+    return Measured(
+        entry.unit,
+        *intervals.plain_t(values, least=0.0 if (values >= 0).all() else -math.inf),
+        count,
+        n,
+        f"95 % t interval of {n} trial {what}",
+    )
 
 
 def _whole(sample: Sample) -> np.ndarray:

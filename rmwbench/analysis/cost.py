@@ -1,7 +1,7 @@
 """What a trial cost: CPU, context switches and memory from counters; times to match from events.
 
-A counter that was not read is absent with its reason; it is never taken as zero. Publisher and subscription processes stand apart, because
-a middleware can move work from one to the other.
+A counter that was not read is absent with its reason; it is never taken as zero. Publisher and subscription processes
+stand apart, because a middleware can move work from one to the other.
 """
 
 from collections.abc import Iterable, Mapping
@@ -46,12 +46,19 @@ def cost(
     for metric, counter in (("pss", "pss"), ("rss", "rss"), ("peak_rss", "peak_rss"), ("shared_memory", "shared_pss")):
         put(metric, _at_end(table, None, counter), 1, f"the counter {counter} was not read")
     for role in ("publisher", "subscription"):
-        put(f"pss_{role}", _at_end(table, role, "pss") if apart else None, 1, "the counter pss was not read" if apart else shared)
+        put(
+            f"pss_{role}",
+            _at_end(table, role, "pss") if apart else None,
+            1,
+            "the counter pss was not read" if apart else shared,
+        )
     return values, reasons
 
 
 def setup(events: Iterable[Mapping[str, Any]]) -> tuple[Values, Reasons]:
-    """`match_time` and `first_message_time` in ns from the rows of the bundle's `events`, counted from the last `created`."""
+    """`match_time` and `first_message_time` in ns from the rows of the bundle's `events`, counted from the last
+    `created`.
+    """
     last: dict[str, int] = {}
     for row in events:
         if row["time_ns"] is not None:

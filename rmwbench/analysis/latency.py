@@ -1,21 +1,30 @@
-"""One trial's records -> its latencies, arrivals and ledger. Columns are asked for one by one, so that memory stays at a few columns.
+"""One trial's records -> its latencies, arrivals and ledger. Columns are asked for one by one, so that memory stays at
+a few columns.
 
-Every message that the schedule wanted is in every latency sample, once per reader: what did not arrive sound and in time is +inf (rule 4).
-Latencies of several readers are pooled within the trial.
+Every message that the schedule wanted is in every latency sample, once per reader: what did not arrive sound and in
+time is +inf (rule 4). Latencies of several readers are pooled within the trial.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
-from rmwbench.analysis.ledger import ABSENT, FAILED, FOREIGN, Arrivals, Ledger, Writer, is_steady, place_order, reconcile
-from rmwbench.analysis.quantile import allowed, rank
+from rmwbench.analysis.ledger import (
+    ABSENT,
+    FAILED,
+    FOREIGN,
+    Arrivals,
+    Ledger,
+    Writer,
+    is_steady,
+    place_order,
+    reconcile,
+)
+from rmwbench.analysis.sample import Sample, blocks, make_sample
 
 SERIES_POINTS = 2_000
-KEEP = 100_000
-"""Samples up to this size are kept whole for pooling over trials; larger ones as bins of 0.4 % and the exact upper tail."""
 
 
 class Columns(Protocol):
@@ -47,26 +56,11 @@ class Window:
         return None if self.begin_ns is None or self.end_ns is None else self.end_ns - self.begin_ns
 
 
-@dataclass(frozen=True)
-class Sample:
-    """Latencies in ns, sorted, +inf for never arrived. `weight` is how many messages each value stands for, shape of `values`, or None for 1."""
-
-    values: np.ndarray
-    weight: np.ndarray | None
-    count: int
-    exact: dict[float, float]
-    """Quantile -> value, from all `count` messages, for the quantiles that rule 5 allows."""
-
-    def at(self, place: int) -> float:
-        """The value at a 0-based place of the sorted messages, within 0.4 % for large samples."""
-        if self.weight is None:
-            return float(self.values[place])
-        return float(self.values[np.searchsorted(np.cumsum(self.weight), place, side="right")])
-
-
 @dataclass
 class Messages:
-    """What one trial's messages say. `samples` by metric stem: response_latency, consumed_latency, service_latency, publish_call, arrival_jitter."""
+    """What one trial's messages say. `samples` by metric stem: response_latency, consumed_latency, service_latency,
+    publish_call, arrival_jitter.
+    """
 
     ledger: Ledger = field(default_factory=Ledger)
     samples: dict[str, Sample] = field(default_factory=dict)
@@ -80,14 +74,15 @@ class Messages:
     pairs: int = 0
     readers: int = 0
     series: tuple[np.ndarray, np.ndarray] | None = None
-    """(seconds since the steady window began, latency in ns with +inf where lost), at most SERIES_POINTS, of the first pair."""
-
-
-QUANTILES = (0.5, 0.9, 0.99, 0.999)
+    """(seconds since the steady window began, latency in ns with +inf where lost), at most SERIES_POINTS, of the first
+    pair.
+    """
 
 
 def measure(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> Messages:
-    """Everything that follows from SENT and RECEIVED records. Raises ValueError where the records contradict their own format."""
+    """Everything that follows from SENT and RECEIVED records. Raises ValueError where the records contradict their own
+    format.
+    """
     publishers = [e for e in endpoints if e.kind in ("publisher", "client", "service")]
     subscriptions = [e for e in endpoints if e.kind in ("subscription", "client", "service")]
     out = Messages()
@@ -95,14 +90,19 @@ def measure(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> 
     received_rows = _pair_selector(columns, out)
     writers = [_writer(columns, p, sent_rows(p.endpoint), window) for p in publishers]
     pairs = [
-        _Pair(w, s.endpoint, received_rows(s.endpoint, w.endpoint)) for w in writers for s in subscriptions if s.topic == w.topic and s.endpoint != w.endpoint
+        _Pair(w, s.endpoint, received_rows(s.endpoint, w.endpoint))
+        for w in writers
+        for s in subscriptions
+        if s.topic == w.topic and s.endpoint != w.endpoint
     ]
     out.publishes = sum(int(np.count_nonzero(w.places.steady & w.places.attempted)) for w in writers)
     out.scheduled = sum(int(np.count_nonzero(w.places.steady)) for w in writers)
     out.pairs, out.readers = len(pairs), len({p.reader for p in pairs})
 
     _reconcile(columns, pairs, window, out)
-    out.samples["response_latency"] = make_sample(responses := [_wanted(p.taken_ns, p.writer.intended_ns, p.writer.places.steady) for p in pairs])
+    out.samples["response_latency"] = make_sample(
+        responses := [_wanted(p.taken_ns, p.writer.intended_ns, p.writer.places.steady) for p in pairs]
+    )
     if pairs and window.begin_ns is not None:
         first = pairs[0].writer
         out.series = thin_series((first.intended_ns[first.places.steady] - window.begin_ns) / 1e9, responses[0])
@@ -112,10 +112,13 @@ def measure(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> 
     _consumed(columns, pairs, out)
     for w in writers:
         w.intended_ns = None
-        w.call_ns = w.placed(columns.sent("call_ns"))
-    out.samples["service_latency"] = make_sample([_wanted(p.taken_ns, p.writer.call_ns, p.writer.places.steady & p.writer.places.attempted) for p in pairs])
+    out.samples["service_latency"] = make_sample(
+        [_wanted(p.taken_ns, p.writer.call_ns, p.writer.places.steady & p.writer.places.attempted) for p in pairs]
+    )
     pairs.clear()
-    out.samples["publish_call"] = make_sample([_wanted(w.placed(columns.sent("return_ns")), w.call_ns, w.places.steady & w.places.attempted) for w in writers])
+    out.samples["publish_call"] = make_sample(
+        [_wanted(w.placed(columns.sent("return_ns")), w.call_ns, w.places.steady & w.places.attempted) for w in writers]
+    )
     return out
 
 
@@ -144,6 +147,7 @@ class _Pair:
     reader: int
     rows: "Rows"
     first: np.ndarray | None = None
+    missing: np.ndarray | None = None
     taken_ns: np.ndarray | None = None
 
     def placed(self, column: np.ndarray) -> np.ndarray:
@@ -152,7 +156,9 @@ class _Pair:
         if not len(values):
             return np.full(len(self.first), ABSENT)
         out = values[self.first]
-        out[self.first < 0] = ABSENT
+        if self.missing is None:
+            self.missing = np.flatnonzero(self.first < 0)
+        out[self.missing] = ABSENT
         return out
 
 
@@ -162,7 +168,7 @@ def _reconcile(columns: Columns, pairs: list[_Pair], window: Window, out: Messag
     stalls = []
     for p in pairs:
         arrivals = Arrivals(seq[p.rows], taken[p.rows], flags[p.rows])
-        ledger, p.first = reconcile(p.writer.places, arrivals)
+        ledger, p.first, order = reconcile(p.writer.places, arrivals)
         out.ledger += ledger
         p.taken_ns = p.placed(taken)
         if window.length_ns is None:
@@ -175,28 +181,24 @@ def _reconcile(columns: Columns, pairs: list[_Pair], window: Window, out: Messag
             out.bytes_in_window += count * int(sizes[0])
         elif count:
             out.bytes_in_window += int(sizes[p.first[inside]].sum(dtype=np.int64))
-        stalls.append(longest_gap(_in_order(p, arrivals, inside), window))
+        ordered = arrivals.taken_ns if order is None else arrivals.taken_ns[order]
+        begin, end = np.searchsorted(ordered, [window.begin_ns, window.end_ns])
+        stalls.append(longest_gap(ordered[begin:end], window))
     out.longest_stall_ns = max(stalls, default=None)
-
-
-def _in_order(p: _Pair, arrivals: Arrivals, inside: np.ndarray) -> np.ndarray:
-    """First arrivals within the window by time. The records are in that order already, unless callbacks came from a pool."""
-    if len(arrivals.taken_ns) < 2 or (arrivals.taken_ns[1:] >= arrivals.taken_ns[:-1]).all():
-        chosen = np.zeros(len(arrivals.taken_ns), bool)
-        chosen[p.first[inside]] = True
-        return arrivals.taken_ns[chosen]
-    return np.sort(p.taken_ns[inside])
 
 
 def _consumed(columns: Columns, pairs: list[_Pair], out: Messages) -> None:
     consumed = columns.received("consumed_ns")
     # A reader that never stamps it gives no data; one that got nothing gives infinity.
     if not len(consumed) or consumed.max() != ABSENT:
-        out.samples["consumed_latency"] = make_sample([_wanted(p.placed(consumed), p.writer.intended_ns, p.writer.places.steady) for p in pairs])
+        out.samples["consumed_latency"] = make_sample(
+            [_wanted(p.placed(consumed), p.writer.intended_ns, p.writer.places.steady) for p in pairs]
+        )
 
 
 def longest_gap(arrivals_ns: np.ndarray, window: Window) -> float:
-    """The longest time without an arrival in the steady window, in ns, its two edges included; the whole window where nothing arrived.
+    """The longest time without an arrival in the steady window, in ns, its two edges included; the whole window where
+    nothing arrived.
 
     `arrivals_ns`: sorted, within the window.
     """
@@ -207,7 +209,8 @@ def longest_gap(arrivals_ns: np.ndarray, window: Window) -> float:
 
 
 def jitter(response_ns: np.ndarray) -> np.ndarray:
-    """|D(i−1, i)| of RFC 3550 §6.4.1 in ns: how far the distance of two consecutive arrivals is from the distance intended.
+    """|D(i−1, i)| of RFC 3550 §6.4.1 in ns: how far the distance of two consecutive arrivals is from the distance
+    intended.
 
     Of consecutive messages that both arrived: it equals the difference of their latencies. Shape (≤ n−1,).
     """
@@ -228,51 +231,6 @@ def thin_series(time_s: np.ndarray, latency_ns: np.ndarray) -> tuple[np.ndarray,
     return time_s[edges], worst
 
 
-def make_sample(parts: Iterable[np.ndarray]) -> Sample:
-    """A sample from the latencies of all pairs, each float64 of shape (n,)."""
-    parts = [p for p in parts if len(p)]
-    values = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0)
-    n = len(values)
-    qs = [q for q in QUANTILES if allowed(n, q)]
-    if n <= KEEP:
-        ordered = np.sort(values)
-        return Sample(ordered, None, n, {q: float(ordered[rank(n, q)]) for q in qs})
-    return _condensed(values, qs)
-
-
-_SHIFT = 44
-"""Bits of a float64 dropped from its bin's key: 8 bits of mantissa stay, so a bin is at most 0.4 % wide."""
-_INFINITE_KEY = int(np.array(np.inf).view(np.int64)) >> _SHIFT
-
-
-def _condensed(values: np.ndarray, qs: list[float]) -> Sample:
-    """A large sample by counting into bins, an order faster than sorting: exact quantiles by sorting the one bin that holds each, an exact
-    upper tail, and below it the bins themselves with their counts. Shape of `values`: (n,), n > KEEP."""
-    n = len(values)
-    if values.min() < 0:  # the bits of negative numbers run backwards; such clocks are wrong, but are shown as they are
-        ordered = np.sort(values)
-        exact = {q: float(ordered[rank(n, q)]) for q in qs}
-        return Sample(ordered[:: n // KEEP], np.full(len(ordered[:: n // KEEP]), n // KEEP, float), n, exact)
-    key = (values.view(np.int64) >> _SHIFT).astype(np.int32)
-    counts = np.bincount(key)
-    ends = np.cumsum(counts)
-    exact = {}
-    for q in qs:
-        r = rank(n, q)
-        b = int(np.searchsorted(ends, r, side="right"))
-        within = values[key == b]
-        place = r - (int(ends[b]) - int(counts[b]))
-        exact[q] = float(np.partition(within, place)[place])
-    finite = int(ends[_INFINITE_KEY - 1]) if len(counts) > _INFINITE_KEY else n
-    first_tail = int(np.searchsorted(ends, max(finite - KEEP // 10, 0), side="right"))
-    tail = np.sort(values[(key >= first_tail) & (key < _INFINITE_KEY)])
-    bins = np.flatnonzero(counts[:first_tail])
-    centres = ((bins.astype(np.int64) << _SHIFT) + (1 << (_SHIFT - 1))).view(np.float64)
-    never = [] if finite == n else [np.inf]
-    weight = np.concatenate([counts[bins].astype(np.float64), np.ones(len(tail)), [n - finite] * len(never)])
-    return Sample(np.concatenate([centres, tail, never]), weight, n, exact)
-
-
 def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window) -> _Writer:
     seq = columns.sent("seq")[rows]
     order = place_order(seq)
@@ -282,7 +240,8 @@ def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window)
     out.intended_ns = out.placed(columns.sent("intended_ns"))
     flags = out.placed(columns.sent("flags"))
     steady = is_steady(flags, out.intended_ns, window.begin_ns)
-    out.places = Writer(first, steady, out.placed(columns.sent("call_ns")) != ABSENT, (flags & FAILED) != 0)
+    out.call_ns = out.placed(columns.sent("call_ns"))
+    out.places = Writer(first, steady, out.call_ns != ABSENT, (flags & FAILED) != 0)
     return out
 
 
@@ -315,12 +274,18 @@ def _pair_selector(columns: Columns, out: Messages):
     order = np.argsort(key, kind="stable")
     found, begins = np.unique(key[order], return_index=True)
     ends = np.append(begins[1:], len(order))
-    rows = {(int(k) >> 32 & 0xFFFFFFFF, int(k) & 0xFFFFFFFF): order[b:e] for k, b, e in zip(found, begins, ends, strict=True)}
+    rows = {
+        (int(k) >> 32 & 0xFFFFFFFF, int(k) & 0xFFFFFFFF): order[b:e]
+        for k, b, e in zip(found, begins, ends, strict=True)
+    }
     return lambda *wanted: rows.get(wanted, slice(0, 0))
 
 
 def _wanted(stamp_ns: np.ndarray, since_ns: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """stamp − since of the wanted messages, float64 of shape (wanted.sum(),), +inf where there is no stamp."""
-    elapsed = (stamp_ns - since_ns).astype(np.float64)
-    elapsed[stamp_ns == ABSENT] = np.inf
+    # subtracted as integers: a monotonic clock passes 2^53 ns, where float64 starts to round, after 104 days
+    elapsed = np.empty(len(stamp_ns))
+    for part in blocks(len(stamp_ns)):
+        elapsed[part] = stamp_ns[part] - since_ns[part]
+        elapsed[part][stamp_ns[part] == ABSENT] = np.inf
     return elapsed if wanted.all() else elapsed[wanted]

@@ -1,7 +1,7 @@
 """The loss ledger: what became of every message that a schedule wanted, per writer and reader.
 
-Sequence numbers are dense per writer, so a message's sequence number *is* its place in an array: the ledger is an index, not a join.
-Every wanted message ends in exactly one of: delivered, lost, late, corrupt, failed, never sent.
+Sequence numbers are dense per writer, so a message's sequence number *is* its place in an array: the ledger is an
+index, not a join. Every wanted message ends in exactly one of: delivered, lost, late, corrupt, failed, never sent.
 """
 
 from dataclasses import dataclass, fields
@@ -19,10 +19,11 @@ CORRUPT, LATE, FOREIGN = 1, 8, 16  # RECEIVED flags
 class Ledger:
     """Counts over the steady window, added over pairs of writer and reader. All are messages.
 
-    wanted = delivered + lost + late + corrupt + failed + never_sent, once per reader. `lost` = lost_start + lost_middle + lost_end.
-    `corrupt`, of which only corrupt copies came. Beside that partition: `corrupt_copies`, `duplicates` (further copies that were sound and
-    in time), `reordered` (first arrivals with a smaller sequence number than one that the reader already had from that writer),
-    `foreign` (not from this trial), `unrecorded` (arrivals whose sending left no record).
+    wanted = delivered + lost + late + corrupt + failed + never_sent, once per reader. `lost` = lost_start + lost_middle
+    + lost_end. `corrupt`, of which only corrupt copies came. Beside that partition: `corrupt_copies`, `duplicates`
+    (further copies that were sound and in time), `reordered` (first arrivals with a smaller sequence number than one
+    that the reader already had from that writer), `foreign` (not from this trial), `unrecorded` (arrivals whose sending
+    left no record).
     """
 
     wanted: int = 0
@@ -111,17 +112,21 @@ def is_steady(flags: np.ndarray, intended_ns: np.ndarray, steady_begin_ns: int |
     return steady
 
 
-def reconcile(writer: Writer, arrivals: Arrivals) -> tuple[Ledger, np.ndarray]:
-    """The ledger of one pair, and per place the row of the first sound arrival in time, −1 where there is none (shape (n,))."""
-    n = len(writer.steady)
-    index = np.int32 if max(n, len(arrivals.seq)) < 2**31 else np.int64  # half the memory traffic where it suffices
-    place = arrivals.seq.astype(np.int64, copy=False) - writer.first_seq
+def reconcile(writer: Writer, arrivals: Arrivals) -> tuple[Ledger, np.ndarray, np.ndarray | None]:
+    """The ledger of one pair; per place the row of the first sound arrival in time, −1 where there is none, shape (n,);
+    and the rows of all sound arrivals in order of time, None where that is all rows as they stand.
+    """
+    n, m = len(writer.steady), len(arrivals.seq)
+    index = np.int32 if max(n, m) < 2**31 else np.int64  # half the memory traffic where it suffices
+    place = arrivals.seq.view(np.int64) if arrivals.seq.dtype == np.uint64 else arrivals.seq.astype(np.int64)
+    place = place - writer.first_seq
     odd = arrivals.flags & (CORRUPT | LATE | FOREIGN)
     any_odd = bool(odd.any())
-    foreign = (odd & FOREIGN) != 0 if any_odd else np.zeros(len(place), bool)
-    known = (place >= 0) & (place < n) & ~foreign
     # Almost always every row is known and sound: then no selection, and no copy, is made.
-    sound = known & (odd == 0) if any_odd else None if known.all() else known
+    known = sound = None
+    if m and (any_odd or int(place.min()) < 0 or int(place.max()) >= n):
+        known = (place >= 0) & (place < n) & ((odd & FOREIGN) == 0)
+        sound = known & (odd == 0)
     rows = _arrival_order(arrivals.taken_ns, sound)
     places = (place if rows is None else place[rows]).astype(index)
     first = _first_rows(n, places, rows, index)
@@ -133,10 +138,14 @@ def reconcile(writer: Writer, arrivals: Arrivals) -> tuple[Ledger, np.ndarray]:
     late = np.zeros(n, bool)
     corrupt = np.zeros(n, bool)
     corrupt_copies = 0
-    if any_odd:
-        corrupt[place[known & ((odd & CORRUPT) != 0)]] = True
-        corrupt_copies = int(np.count_nonzero(writer.steady[place[known & ((odd & CORRUPT) != 0)]]))
+    foreign = unrecorded = 0
+    if known is not None:
+        bad = place[known & ((odd & CORRUPT) != 0)]
+        corrupt[bad] = True
+        corrupt_copies = int(np.count_nonzero(writer.steady[bad]))
         late[place[known & (odd == LATE)]] = True
+        foreign = int(np.count_nonzero(odd & FOREIGN))
+        unrecorded = int(np.count_nonzero(~known)) - foreign
     missing = writer.steady & ~delivered
     never_sent = missing & ~writer.attempted
     failed = missing & writer.failed & ~never_sent
@@ -159,15 +168,18 @@ def reconcile(writer: Writer, arrivals: Arrivals) -> tuple[Ledger, np.ndarray]:
             corrupt_copies=corrupt_copies,
             duplicates=in_time - delivered_steady,
             reordered=_reordered(places, rows, first, writer.steady, unique=arrived == len(places)),
-            foreign=int(np.count_nonzero(foreign)),
-            unrecorded=int(np.count_nonzero(~known & ~foreign)),
+            foreign=foreign,
+            unrecorded=unrecorded,
         ),
         first,
+        rows,
     )
 
 
 def _arrival_order(taken_ns: np.ndarray, sound: np.ndarray | None) -> np.ndarray | None:
-    """Rows in order of arrival, restricted to `sound`; None means all rows as they stand (a pool of callbacks may record out of order)."""
+    """Rows in order of arrival, restricted to `sound`; None means all rows as they stand (a pool of callbacks may
+    record out of order).
+    """
     rows = None if sound is None else np.flatnonzero(sound)
     taken = taken_ns if rows is None else taken_ns[rows]
     if len(taken) > 1 and (taken[1:] < taken[:-1]).any():
@@ -187,18 +199,22 @@ def _first_rows(n: int, places: np.ndarray, rows: np.ndarray | None, index: type
     return first
 
 
-def _reordered(places: np.ndarray, rows: np.ndarray | None, first: np.ndarray, steady: np.ndarray, *, unique: bool) -> int:
+def _reordered(
+    places: np.ndarray, rows: np.ndarray | None, first: np.ndarray, steady: np.ndarray, *, unique: bool
+) -> int:
     if len(places) < 2 or not (places[1:] < places[:-1]).any():
         return 0
     seen = places
     if not unique:
-        seen = places[first[places] == (np.arange(len(places)) if rows is None else rows)]
+        seen = places[first[places] == (np.arange(len(places), dtype=first.dtype) if rows is None else rows)]
     overtaken = seen < np.maximum.accumulate(seen)
     return int(np.count_nonzero(overtaken & steady[seen]))
 
 
 def _thirds(missing: np.ndarray, delivered: np.ndarray) -> tuple[int, int, int]:
-    """Losses before the first delivery, between, and after the last. Where nothing was delivered all count as `start`: it never began."""
+    """Losses before the first delivery, between, and after the last. Where nothing was delivered all count as `start`:
+    it never began.
+    """
     total = int(np.count_nonzero(missing))
     if not total:
         return 0, 0, 0

@@ -44,9 +44,14 @@ class Measured:
     def document(self) -> dict[str, Any]:
         """The METRIC of docs/formats/show.md."""
         return {
-            "unit": self.unit, "value": finite(self.value), "low": finite(self.low), "high": finite(self.high),
-            "count": self.count, "trials": self.trials, "interval": self.interval,
-        }  # fmt: skip
+            "unit": self.unit,
+            "value": finite(self.value),
+            "low": finite(self.low),
+            "high": finite(self.high),
+            "count": self.count,
+            "trials": self.trials,
+            "interval": self.interval,
+        }
 
 
 @dataclass(frozen=True)
@@ -66,8 +71,12 @@ class AtLeast:
 
     def document(self) -> dict[str, Any]:
         return {
-            "unit": self.unit, "at_least": finite(self.bound), "count": self.count, "trials": self.trials, "interval": self.interval,
-        }  # fmt: skip
+            "unit": self.unit,
+            "at_least": finite(self.bound),
+            "count": self.count,
+            "trials": self.trials,
+            "interval": self.interval,
+        }
 
 
 @dataclass(frozen=True)
@@ -90,7 +99,9 @@ Metric = Measured | AtLeast | NoData
 
 
 def finite(value: float) -> float | int | str:
-    """JSON has no infinity: it is written as the word, and floats keep 6 significant digits, more than any clock here gives."""
+    """JSON has no infinity: it is written as the word, and floats keep 6 significant digits, more than any clock here
+    gives.
+    """
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
     rounded = float(f"{value:.6g}")

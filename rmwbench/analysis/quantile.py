@@ -1,4 +1,5 @@
-"""One definition of a percentile for the whole tool: the order statistic x(⌈n·q⌉), the inverse of the empirical distribution.
+"""One definition of a percentile for the whole tool: the order statistic x(⌈n·q⌉), the inverse of the empirical
+distribution.
 
 No interpolation: lost messages are +inf, and between a number and infinity there is nothing to interpolate.
 """

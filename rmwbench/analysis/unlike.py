@@ -1,6 +1,8 @@
-"""What must not be compared silently (rule 8): arms that differ in layer, granted QoS, path, publish mode, touch or age carry a flag.
+"""What must not be compared silently (rule 8): arms that differ in layer, granted QoS, path, publish mode, touch or age
+carry a flag.
 
-A flag names the difference to what most contenders of the workload have; where no value has a majority every arm says its own.
+A flag names the difference to what most contenders of the workload have; where no value has a majority every arm says
+its own.
 """
 
 from collections import Counter
@@ -28,7 +30,10 @@ class Facts:
 _TEXTS = {
     "layer": ("measured at the {mine} layer, most others at {most}", "measured at the {mine} layer, others at {rest}"),
     "qos": ("QoS granted here: {mine}; most others: {most}", "QoS granted here: {mine}; others: {rest}"),
-    "path": ("its bytes went through {mine}, those of most others through {most}", "its bytes went through {mine}, those of others through {rest}"),
+    "path": (
+        "its bytes went through {mine}, those of most others through {most}",
+        "its bytes went through {mine}, those of others through {rest}",
+    ),
     "publish_mode": ("publishes in mode {mine}, most others {most}", "publishes in mode {mine}, others {rest}"),
     "touch": ("payload touched: {mine}, most others: {most}", "payload touched: {mine}, others: {rest}"),
 }

@@ -37,7 +37,9 @@ class Journal:
 
     def left_behind(self) -> list[dict[str, Any]]:
         """The `created` lines without a `removed` line for the same resource."""
-        removed = {json.dumps(line.get("resource"), sort_keys=True) for line in self.lines if line.get("type") == "removed"}
+        removed = {
+            json.dumps(line.get("resource"), sort_keys=True) for line in self.lines if line.get("type") == "removed"
+        }
         return [
             line
             for line in self.lines
@@ -51,7 +53,9 @@ def load(directory: Path) -> Journal:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        raise UserError("the campaign has no journal", where=str(path), fix="is this a campaign directory of rmwbench?") from None
+        raise UserError(
+            "the campaign has no journal", where=str(path), fix="is this a campaign directory of rmwbench?"
+        ) from None
     journal = Journal()
     complete, _, _ = raw.rpartition(b"\n")
     for number, text in enumerate(complete.split(b"\n") if complete else [], start=1):
@@ -66,7 +70,8 @@ def load(directory: Path) -> Journal:
                 where=f"{path}:{number}",
                 expected="one JSON object with a type",
                 actual=f"{text[:80].decode(errors='replace')!r} ({error})",
-                fix="only a cut last line is harmless; restore the file from a copy, or delete this line to lose that step",
+                fix="only a cut last line is harmless; restore the file from a copy, or delete this line to lose "
+                "that step",
             ) from None
     return journal
 

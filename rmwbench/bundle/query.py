@@ -3,6 +3,7 @@
 DuckDB reads Parquet in place, so nothing is copied; the connection is in memory and cannot write to the bundle.
 """
 
+import re
 from pathlib import Path
 
 import duckdb
@@ -13,9 +14,11 @@ from rmwbench.errors import UserError, nearest
 
 
 def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
-    """A connection with a view for every table, empty ones included; the views' columns are those of docs/formats/bundle.md.
+    """A connection with a view for every table, empty ones included; the views' columns are those of
+    docs/formats/bundle.md.
 
-    Once the views exist, files can no longer be reached by name and settings are locked: a query from a script cannot read or write elsewhere.
+    Once the views exist, files can no longer be reached by name and settings are locked: a query from a script cannot
+    read or write elsewhere.
     """
     connection = duckdb.connect(":memory:")
     allowed: list[str] = []
@@ -37,7 +40,9 @@ def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
 
 
 def run(bundle: Bundle, sql: str) -> tuple[list[str], list[tuple]]:
-    """(column names, rows) of one SQL statement. UserError for a wrong statement, with the nearest table where that helps."""
+    """(column names, rows) of one SQL statement. UserError for a wrong statement, with the nearest table where that
+    helps.
+    """
     if not sql.strip().strip(";"):
         raise UserError("an empty query", where="SQL", fix=_EXAMPLE)
     connection = connect(bundle)
@@ -47,8 +52,11 @@ def run(bundle: Bundle, sql: str) -> tuple[list[str], list[tuple]]:
     except duckdb.Error as error:
         text = str(error).strip()
         raise UserError(
-            "the query failed: " + text.splitlines()[0], where=str(bundle.directory), expected=f"SQL over {', '.join(TABLES)}", fix=_suggestion(text)
-        ) from None  # fmt: skip
+            "the query failed: " + text.splitlines()[0],
+            where=str(bundle.directory),
+            expected=f"SQL over {', '.join(TABLES)}",
+            fix=_suggestion(text, sql),
+        ) from None
 
 
 def newest_campaign(under: Path) -> Path:
@@ -63,11 +71,15 @@ def newest_campaign(under: Path) -> Path:
             continue
         found.append((created, path.parent.name, path.parent))
     if not found:
-        raise UserError("no campaign yet", where=str(under), fix="run one (`rmwbench run quick`), or name a campaign's directory")
+        raise UserError(
+            "no campaign yet", where=str(under), fix="run one (`rmwbench run quick`), or name a campaign's directory"
+        )
     return max(found)[2]
 
 
-def _suggestion(text: str) -> str | None:
+def _suggestion(text: str, sql: str) -> str | None:
+    if "Parser Error" in text and re.search(r"(?<![\"\w])at(?![\"\w])", sql, re.IGNORECASE):
+        return '`at` is a word of SQL: write the column as "at"'
     if "with name" in text and "does not exist" in text and "Table" in text:
         name = text.split("with name", 1)[1].split()[0].strip('"')
         near = nearest(name, TABLES)
@@ -75,7 +87,7 @@ def _suggestion(text: str) -> str | None:
     return _EXAMPLE
 
 
-_EXAMPLE = "`rmwbench query \"describe sent\"` lists a table's columns"
+_EXAMPLE = '`rmwbench query "describe sent"` lists a table\'s columns'
 
 
 def _literal(text: str) -> str:

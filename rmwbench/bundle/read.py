@@ -43,7 +43,9 @@ class Bundle:
     def trials(self, status: str | None = None) -> list[TrialLine]:
         """The finished trials by number, all or those of one status."""
         lines = [
-            TrialLine(n, line["cell"], line["block"], line["status"], line.get("reason"), tuple(line.get("tables") or ()))
+            TrialLine(
+                n, line["cell"], line["block"], line["status"], line.get("reason"), tuple(line.get("tables") or ())
+            )
             for n, line in sorted(self.journal.trials.items())
         ]
         return [t for t in lines if status is None or t.status == status]
@@ -53,7 +55,9 @@ class Bundle:
         if name not in TABLES:
             near = nearest(name, TABLES)
             raise UserError(
-                f"no table {name!r}", where=str(self.directory), fix=f"did you mean {near}?" if near else ", ".join(TABLES)
+                f"no table {name!r}",
+                where=str(self.directory),
+                fix=f"did you mean {near}?" if near else ", ".join(TABLES),
             )
         if name in WHOLE_CAMPAIGN:
             return [self._path(name, 0)] if name in self.journal.whole_campaign else []
@@ -79,10 +83,12 @@ class Bundle:
         return sum(self._open(path).metadata.num_rows for path in self._selected(name, trial))
 
     def columns(self, name: str, trial: int, columns: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-        """Columns of one trial as numpy, shape (rows,), numbers only, filled row group by row group to keep memory at one copy.
+        """Columns of one trial as numpy, shape (rows,), numbers only, filled row group by row group to keep memory at
+        one copy.
 
-        Null becomes `ABSENT` in integer columns (unsigned ones with nulls are widened to i64) and NaN in floating ones. A column that is constant
-        by the file's statistics is one value repeated by stride 0, read-only: it costs nothing.
+        Null becomes `ABSENT` in integer columns (unsigned ones with nulls are widened to i64) and NaN in floating ones.
+        A column that is constant by the file's statistics is one value repeated by stride 0, read-only: it costs
+        nothing.
         """
         wanted = [f for f in TABLES[name] if f.type != pa.string() and (columns is None or f.name in columns)]
         paths = self._selected(name, trial)
@@ -118,7 +124,9 @@ class Bundle:
         try:
             content = path.read_bytes()
         except OSError:
-            raise UserError("a stored file is missing", where=str(path), fix="restore the campaign from a copy") from None
+            raise UserError(
+                "a stored file is missing", where=str(path), fix="restore the campaign from a copy"
+            ) from None
         actual = hashlib.sha256(content).hexdigest()
         if actual != sha256:
             raise UserError("a stored file was changed", where=str(path), expected=sha256, actual=actual)
@@ -149,7 +157,9 @@ class Bundle:
                 file = pq.ParquetFile(path)
             except FileNotFoundError:
                 raise UserError(
-                    "the journal names a table that is not there", where=str(path), fix="restore the campaign from a copy"
+                    "the journal names a table that is not there",
+                    where=str(path),
+                    fix="restore the campaign from a copy",
                 ) from None
             except (OSError, pa.ArrowException) as error:
                 raise _corrupt(path, error) from None
@@ -157,7 +167,10 @@ class Bundle:
             missing = [f.name for f in expected if f.name not in actual.names]
             if missing:
                 raise UserError(
-                    "a table lacks columns", where=str(path), expected=", ".join(missing), actual=", ".join(actual.names)
+                    "a table lacks columns",
+                    where=str(path),
+                    expected=", ".join(missing),
+                    actual=", ".join(actual.names),
                 )
             if len(self._files) > 64:
                 self._files.clear()
@@ -173,7 +186,9 @@ class Bundle:
 
 
 def _constant(file: pq.ParquetFile, field: pa.Field) -> Any:
-    """The column's only value by its row groups' statistics, as a numpy scalar, or None where it has several, nulls or no statistics."""
+    """The column's only value by its row groups' statistics, as a numpy scalar, or None where it has several, nulls or
+    no statistics.
+    """
     if file.metadata.num_rows < 1000 or not pa.types.is_integer(field.type):
         return None
     index = file.schema_arrow.get_field_index(field.name)
@@ -218,7 +233,7 @@ def _campaign(directory: Path) -> dict[str, Any]:
             where=str(path),
             expected=f"version {VERSION}",
             actual=f"version {document.get('version')!r}",
-            fix="use the rmwbench release that wrote it, or a newer one" ,
+            fix="use the rmwbench release that wrote it, or a newer one",
         )
     return document
 

@@ -70,32 +70,72 @@ TABLES: dict[str, pa.Schema] = {
         + [_field("bytes", U32, unit="bytes"), _field("flags", U32, unit="bits")]
     ),
     "spans": pa.schema(
-        [_field("trial", U32), _field("endpoint", U32), _field("writer", U32), _field("seq", U64)]
-        + [_field("layer", U32), _field("time_ns", I64)]
+        [
+            _field("trial", U32),
+            _field("endpoint", U32),
+            _field("writer", U32),
+            _field("seq", U64),
+            _field("layer", U32),
+            _field("time_ns", I64),
+        ]
     ),
     "windows": pa.schema(
-        [_field("trial", U32), _field("endpoint", U32), _field("begin_ns", I64), _field("end_ns", I64)]
-        + [_field("metric", TEXT), _field("unit", TEXT), _field("value", F64, unit="see column unit")]
+        [
+            _field("trial", U32),
+            _field("endpoint", U32),
+            _field("begin_ns", I64),
+            _field("end_ns", I64),
+            _field("metric", TEXT),
+            _field("unit", TEXT),
+            _field("value", F64, unit="see column unit"),
+        ]
     ),
     "events": pa.schema(
-        [_field("trial", U32), _field("time_ns", I64), _field("process", TEXT), _field("event", TEXT)]
-        + [_field("endpoint", U32), _field("writer", U32), _field("value", I64), _field("text", TEXT)]
+        [
+            _field("trial", U32),
+            _field("time_ns", I64),
+            _field("process", TEXT),
+            _field("event", TEXT),
+            _field("endpoint", U32),
+            _field("writer", U32),
+            _field("value", I64),
+            _field("text", TEXT),
+        ]
     ),
     "counters": pa.schema(
-        [_field("trial", U32), _field("process", TEXT), _field("role", TEXT), _field("endpoint", U32)]
-        + [_field("counter", TEXT), _field("unit", TEXT), _field("at", TEXT)]
-        + [_field("value", F64, unit="see column unit")]
+        [
+            _field("trial", U32),
+            _field("process", TEXT),
+            _field("role", TEXT),
+            _field("endpoint", U32),
+            _field("counter", TEXT),
+            _field("unit", TEXT),
+            _field("at", TEXT),
+            _field("value", F64, unit="see column unit"),
+        ]
     ),
     "probes": pa.schema(
-        [_field("trial", U32), _field("probe", TEXT), _field("unit", TEXT), _field("at", TEXT)]
-        + [_field("value", F64, unit="see column unit")]
+        [
+            _field("trial", U32),
+            _field("probe", TEXT),
+            _field("unit", TEXT),
+            _field("at", TEXT),
+            _field("value", F64, unit="see column unit"),
+        ]
     ),
     "clock_map": pa.schema(
         [_field("trial", U32), _field("host", TEXT)] + [_field(n, I64) for n in ("t_ns", "offset_ns", "bound_ns")]
     ),
     "attestations": pa.schema(
-        [_field("trial", U32), _field("path", TEXT), _field("label", TEXT), _field("bytes", I64, unit="bytes")]
-        + [_field("fraction", F64, unit="1"), _field("segments", TEXT, unit="JSON"), _field("note", TEXT)]
+        [
+            _field("trial", U32),
+            _field("path", TEXT),
+            _field("label", TEXT),
+            _field("bytes", I64, unit="bytes"),
+            _field("fraction", F64, unit="1"),
+            _field("segments", TEXT, unit="JSON"),
+            _field("note", TEXT),
+        ]
     ),
     "files": pa.schema(
         [_field("trial", U32), _field("name", TEXT), _field("sha256", TEXT), _field("bytes", U64, unit="bytes")]
@@ -128,7 +168,9 @@ def table_from_columns(name: str, columns: Mapping[str, Any], rows: int | None =
 
 def table_from_rows(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """The same from a list of dictionaries, for the small tables."""
-    return table_from_columns(name, {key: [row.get(key) for row in rows] for row in rows[:1] for key in _keys(rows)}, len(rows))
+    return table_from_columns(
+        name, {key: [row.get(key) for row in rows] for row in rows[:1] for key in _keys(rows)}, len(rows)
+    )
 
 
 def _keys(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -106,9 +106,14 @@ class BundleWriter:
             partial = path.with_name(path.name + ".partial")
             try:
                 pq.write_table(
-                    table, partial, compression="zstd", compression_level=1, row_group_size=ROWS_PER_GROUP,
-                    use_dictionary=_repetitive(table), column_encoding=_deltas(table),
-                )  # fmt: skip
+                    table,
+                    partial,
+                    compression="zstd",
+                    compression_level=1,
+                    row_group_size=ROWS_PER_GROUP,
+                    use_dictionary=_repetitive(table),
+                    column_encoding=_deltas(table),
+                )
                 _publish(partial, path)
             except OSError as error:
                 partial.unlink(missing_ok=True)
@@ -135,9 +140,17 @@ class BundleWriter:
             raise ValueError(f"a {status} trial needs its reason")
         names = self.write_tables(trial, tables)
         self.append(
-            {"type": "trial", "trial": trial, "cell": cell, "block": block, "status": status, "reason": reason,
-             "tables": names, "finished_utc": finished_utc}
-        )  # fmt: skip
+            {
+                "type": "trial",
+                "trial": trial,
+                "cell": cell,
+                "block": block,
+                "status": status,
+                "reason": reason,
+                "tables": names,
+                "finished_utc": finished_utc,
+            }
+        )
 
     def write_whole_campaign(self, tables: Mapping[str, pa.Table | Mapping[str, Any]]) -> None:
         """Writes `cells` or `machine` and the journal line that names them."""
@@ -166,7 +179,18 @@ class BundleWriter:
 
 
 # Times and sequence numbers grow by small steps: as deltas they take a third of the space and read as fast.
-_DELTA_COLUMNS = {"seq", "intended_ns", "begun_ns", "call_ns", "return_ns", "notified_ns", "taken_ns", "callback_ns", "consumed_ns", "time_ns"}
+_DELTA_COLUMNS = {
+    "seq",
+    "intended_ns",
+    "begun_ns",
+    "call_ns",
+    "return_ns",
+    "notified_ns",
+    "taken_ns",
+    "callback_ns",
+    "consumed_ns",
+    "time_ns",
+}
 
 
 def _deltas(table: pa.Table) -> dict[str, str] | None:

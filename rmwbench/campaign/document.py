@@ -13,7 +13,6 @@ from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import resolved_profile
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker
-from rmwbench.suite.cells import Cell
 
 
 def campaign_document(
@@ -27,49 +26,25 @@ def campaign_document(
         "seed": plan.seed,
         "suite": {"name": plan.suite.suite, "text": suite_text, "sha256": suite_sha256},
         "request": dict(request),
-        "plan": {
-            "title": plan.suite.title,
-            "description": plan.suite.description,
-            "blocks": plan.blocks,
-            "minimum_blocks": plan.suite.blocks.minimum,
-            "trials": len(plan.trials),
-            "seconds_per_block": plan.block_s,
-            "workloads": [
-                {
-                    "workload": comparison.key,
-                    "title": _title(comparison.cells[0]),
-                    "description": comparison.cells[0].workload.description,
-                    "primary_metric": comparison.cells[0].workload.primary_metric,
-                }
-                for comparison in plan.comparisons
-            ],
-        },
+        "plan": plan.document(),
         "machine": machine.describe(),
         "middlewares": [worker.description for worker in workers.values()],
     }
 
 
-def _title(cell: Cell) -> str:
-    levels = ", ".join(f"{name} {level}" for name, level in cell.factors.items())
-    return f"{cell.workload.display_title}, {levels}" if levels else cell.workload.display_title
-
-
 def cells_table(plan: Plan, workers: Mapping[str, Worker]) -> pa.Table:
-    """The table `cells`; `definition` is the cell's, with profile and options resolved at its top.
-
-    `workload` is the comparison's key, the workload's name and the levels of the factors: cells are compared within it
-    only.
-    """
+    """The table `cells`; in `definition` the arm's profile is written out."""
     rows = []
     for cell in plan.cells:
         worker = workers[cell.arm.middleware]
         described = worker.description or {}
         profile = resolved_profile(cell, worker)
-        definition = {**cell.definition(), "profile": profile, "options": dict(cell.arm.options)}
+        definition = cell.definition()
+        definition["arm"]["profile"] = profile
         rows.append(
             {
                 "cell": cell.number,
-                "workload": cell.comparison,
+                "workload": cell.workload.name,
                 "arm": cell.arm.name,
                 "middleware": cell.arm.middleware,
                 "layer": described["layer"],

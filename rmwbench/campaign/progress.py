@@ -22,6 +22,7 @@ class Progress:
         self._took_s: dict[int, list[float]] = {}
         self._surplus_s: list[float] = []
         self._failed = self._void = 0
+        self._told: set[tuple[int, str]] = set()
 
     def begin(self, trial: Trial) -> None:
         cell = self._plan.cell(trial.cell)
@@ -34,7 +35,8 @@ class Progress:
         self._rest.remove(trial)
         self._failed += status == "failed"
         self._void += status == "void"
-        if reason:
+        if reason and (trial.cell, reason) not in self._told:  # the same failure in every block is told once
+            self._told.add((trial.cell, reason))
             cell = self._plan.cell(trial.cell)
             self._clear()
             self._console.print(

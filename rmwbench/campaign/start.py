@@ -47,11 +47,11 @@ def new_campaign(
     preflight.check_room(plan, directory)
     preflight.check_lab().close()
     sha256 = hashlib.sha256(text.encode()).hexdigest()
-    document = campaign_document(directory.name, plan, text, sha256, asdict(request), workers)
+    document = campaign_document(directory.resolve().name, plan, text, sha256, asdict(request), workers)
     writer = BundleWriter.create(directory, document)
     whole = {"cells": cells_table(plan, workers), "machine": machine_table(document["machine"], None)}
     writer.write_whole_campaign(whole)
-    return Campaign(directory.name, plan, list(plan.trials), workers, writer)
+    return Campaign(directory.resolve().name, plan, list(plan.trials), workers, writer)
 
 
 def resumed_campaign(directory: Path) -> Campaign:

@@ -13,8 +13,13 @@ def register(app: typer.Typer) -> None:
 
 
 def query(
-    sql: Annotated[str, typer.Argument(metavar="SQL", help='For example "select arm, count(*) from cells group by arm".')],
-    directory: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent.")] = None,
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help='For example "select arm, count(*) from cells group by arm".')
+    ],
+    directory: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list with one object per row.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header line.")] = False,
 ) -> None:
@@ -40,7 +45,11 @@ def _json(columns: list[str], rows: list[tuple]) -> None:
     def plain(value):
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
-    typer.echo(json.dumps([{c: plain(v) for c, v in zip(columns, row, strict=True)} for row in rows], ensure_ascii=False, default=str))
+    typer.echo(
+        json.dumps(
+            [{c: plain(v) for c, v in zip(columns, row, strict=True)} for row in rows], ensure_ascii=False, default=str
+        )
+    )
 
 
 def _csv(columns: list[str], rows: list[tuple]) -> None:
@@ -59,7 +68,10 @@ def _table(columns: list[str], rows: list[tuple]) -> None:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    numeric = [bool(rows) and all(isinstance(row[i], (int, float)) or row[i] is None for row in rows) for i in range(len(columns))]
+    numeric = [
+        bool(rows) and all(isinstance(row[i], (int, float)) or row[i] is None for row in rows)
+        for i in range(len(columns))
+    ]
     for column, right in zip(columns, numeric, strict=True):
         table.add_column(escape(column), justify="right" if right else "left", overflow="fold")
     for row in rows:

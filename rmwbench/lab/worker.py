@@ -264,7 +264,8 @@ class Crew:
             reply = worker.replies.pop(number)
             if error := reply.get("error"):
                 cmd = requests[worker.process][0]
-                text = f"refused {cmd} ({error.get('kind')}): {error.get('object')}: {error.get('message')}"
+                verb = f"failed at {cmd}" if error.get("kind") == "failed" else f"refused {cmd} ({error.get('kind')})"
+                text = f"{verb}: {error.get('object')}: {error.get('message')}"
                 raise worker.failure("refused", text)
             answers[worker.process] = reply["ok"]
         return answers

@@ -1,6 +1,7 @@
 """The points behind a workload's charts, thinned so that a report stays small: shapes survive, single messages do not.
 
-Quantiles come from done trials pooled; lost messages keep their weight, so a distribution function ends below 1 where messages never arrived.
+Quantiles come from done trials pooled; lost messages keep their weight, so a distribution function ends below 1 where
+messages never arrived.
 """
 
 import math
@@ -16,7 +17,9 @@ ECDF_POINTS, SPECTRUM_POINTS = 200, 120
 
 
 def ecdf(arm: str, trials: list[Trial]) -> dict[str, Any] | None:
-    """Points (latency, fraction of the wanted messages at or below), denser towards both ends; ends at the delivered fraction."""
+    """Points (latency, fraction of the wanted messages at or below), denser towards both ends; ends at the delivered
+    fraction.
+    """
     values, cumulative, total = _pooled(trials)
     if not total:
         return None
@@ -36,7 +39,9 @@ def ecdf(arm: str, trials: list[Trial]) -> dict[str, Any] | None:
 
 
 def spectrum(arm: str, trials: list[Trial]) -> dict[str, Any] | None:
-    """Quantiles 0 … 1 − 10/n, spaced evenly in log(1−q): as deep as rule 5 allows for the pooled messages; null where lost messages reach."""
+    """Quantiles 0 … 1 − 10/n, spaced evenly in log(1−q): as deep as rule 5 allows for the pooled messages; null where
+    lost messages reach.
+    """
     values, cumulative, total = _pooled(trials)
     if total < 2 * BEYOND:
         return None

@@ -1,6 +1,8 @@
-"""What to conclude and what not, in plain words, read off the show document and nothing else: it cannot say more than the tables do.
+"""What to conclude and what not, in plain words, read off the show document and nothing else: it cannot say more than
+the tables do.
 
-A `conclude` line states what the verdicts decided; a `caution` names what somebody would wrongly conclude from the same tables.
+A `conclude` line states what the verdicts decided; a `caution` names what somebody would wrongly conclude from the same
+tables.
 """
 
 from typing import Any
@@ -20,38 +22,76 @@ def conclusions(document: dict[str, Any], *, calibrated: bool, margin: float, on
 
 def _workload(w: dict[str, Any], margin: float) -> list[Line]:
     arms = {a["arm"]: a for a in w["arms"] if a["role"] != "floor"}
-    by = {v: [a for a in arms.values() if a["verdict"]["verdict"] == v] for v in ("best", "equivalent", "worse", "undecided", "no data")}
+    by = {
+        v: [a for a in arms.values() if a["verdict"]["verdict"] == v]
+        for v in ("best", "equivalent", "worse", "undecided", "no data")
+    }
     lines: list[tuple[str, str]] = []
     for best in by["best"]:
         if len(arms) > 1:
             others = len(by["worse"])
             behind = f", and {_list([a['arm'] for a in by['no data']])} had no usable trial" if by["no data"] else ""
-            lines.append(("conclude", f"{best['arm']} is the fastest of those compared: {_primary(best, w)}; {others} others are decided to be worse{behind}."))
+            lines.append(
+                (
+                    "conclude",
+                    f"{best['arm']} is the fastest of those compared: {_primary(best, w)}; {others} others "
+                    f"are decided to be worse{behind}.",
+                )
+            )
     if by["equivalent"]:
         names = _list([a["arm"] for a in by["equivalent"]])
         few = len(by["equivalent"]) == 1
-        lines.append(("conclude", f"{names} {'is' if few else 'are'} as fast as any other arm within {margin * 100:.2g} %: choose by other things."))
+        lines.append(
+            (
+                "conclude",
+                f"{names} {'is' if few else 'are'} as fast as any other arm within {margin * 100:.2g} %: "
+                "choose by other things.",
+            )
+        )
     slower = [a for a in by["worse"] if not _by_loss(a)]
     if slower:
-        ratios = [f"{a['arm']} {fmt.ratio(a['verdict']['ratio']).text} {a['verdict']['against']}" if "value" in (a["verdict"]["ratio"] or {}) else f"{a['arm']} (by sign)" for a in slower]
+        ratios = [
+            f"{a['arm']} {fmt.ratio(a['verdict']['ratio']).text} {a['verdict']['against']}"
+            if "value" in (a["verdict"]["ratio"] or {})
+            else f"{a['arm']} (by sign)"
+            for a in slower
+        ]
         lines.append(("conclude", f"Slower, decided: {'; '.join(ratios)}."))
     for a in by["worse"]:
         if _by_loss(a):
-            lines.append(("conclude", f"As configured, do not use {a['arm']} for this traffic: it {a['verdict']['reason']}."))
+            lines.append(
+                ("conclude", f"As configured, do not use {a['arm']} for this traffic: it {a['verdict']['reason']}.")
+            )
     for a in arms.values():
         undelivered = fmt.finite(a["metrics"].get("undelivered", {}).get("value"))
         if undelivered and not _by_loss(a):
             asked = " although it was asked to be reliable" if str(a.get("qos")).startswith("reliable") else ""
-            lines.append(("caution", f"{a['arm']} did not deliver {undelivered * 100:.2g} % of its messages{asked}. Its verdict rests on latency alone: {_rests(a)}"))
+            lines.append(
+                (
+                    "caution",
+                    f"{a['arm']} did not deliver {undelivered * 100:.2g} % of its messages{asked}. Its "
+                    f"verdict rests on latency alone: {_rests(a)}",
+                )
+            )
     lines += [("conclude" if clear else "caution", text) for clear, text in _tuning(w, arms)]
     if by["undecided"]:
         names = [a["arm"] for a in by["undecided"]]
         waits = [a["verdict"]["minutes_to_decide"] for a in by["undecided"]]
         if None in waits:
-            wait = "no realistic campaign would decide all of it" if len(waits) > 1 else "no realistic campaign would decide it"
+            wait = (
+                "no realistic campaign would decide all of it"
+                if len(waits) > 1
+                else "no realistic campaign would decide it"
+            )
         else:
             wait = f"a campaign of about {fmt.minutes(max(waits))} would decide it"
-        lines.append(("caution", f"Not decided: {_list(names)}. Do not choose {'between them' if len(names) > 1 else 'it or reject it'} by latency; {wait}."))
+        lines.append(
+            (
+                "caution",
+                f"Not decided: {_list(names)}. Do not choose "
+                f"{'between them' if len(names) > 1 else 'it or reject it'} by latency; {wait}.",
+            )
+        )
     for a in w["arms"]:
         t = a["trials"]
         bad = t["failed"] + t["void"]
@@ -60,7 +100,13 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
             first = str(t["failures"][0]["reason"] or "no reason recorded").splitlines()[0]
             lines.append(("caution", f"{a['arm']}: {kinds} of {t['done'] + bad} trials; the first: {first}"))
     if any(a.get("unlike") for a in arms.values()):
-        lines.append(("caution", f"{_list([a['arm'] for a in arms.values() if a.get('unlike')])}: compared, but unlike the others in more than the middleware; see the notes marked *."))
+        lines.append(
+            (
+                "caution",
+                f"{_list([a['arm'] for a in arms.values() if a.get('unlike')])}: compared, but unlike the "
+                "others in more than the middleware; see the notes marked *.",
+            )
+        )
     return [{"kind": kind, "workload": w["workload"], "text": text} for kind, text in lines]
 
 
@@ -73,11 +119,29 @@ def _tuning(w: dict[str, Any], arms: dict[str, dict[str, Any]]) -> list[tuple[bo
             continue
         text = f"[{fmt.significant(r['low'])}, {fmt.significant(r['high'])}]" if r["low"] != "-inf" else ""
         if r["high"] < 1:
-            out.append((True, f"Tuning {pair['middleware']} makes it {fmt.significant(1 / r['value'])}× as fast here as untouched (ratio {fmt.significant(r['value'])} {text}, this pair alone)."))
+            out.append(
+                (
+                    True,
+                    f"Tuning {pair['middleware']} makes it {fmt.significant(1 / r['value'])}× as fast here as "
+                    f"untouched (ratio {fmt.significant(r['value'])} {text}, this pair alone).",
+                )
+            )
         elif r["low"] > 1:
-            out.append((True, f"The tuned {pair['middleware']} is slower here than untouched: {fmt.significant(r['value'])}× {text}, this pair alone. The profile does not suit this workload."))
+            out.append(
+                (
+                    True,
+                    f"The tuned {pair['middleware']} is slower here than untouched: "
+                    f"{fmt.significant(r['value'])}× {text}, this pair alone. The profile does not suit this "
+                    "workload.",
+                )
+            )
         else:
-            out.append((False, f"No effect of tuning {pair['middleware']} is shown here: {fmt.significant(r['value'])}× {text}."))
+            out.append(
+                (
+                    False,
+                    f"No effect of tuning {pair['middleware']} is shown here: {fmt.significant(r['value'])}× {text}.",
+                )
+            )
     return out
 
 
@@ -85,19 +149,37 @@ def _campaign(d: dict[str, Any], *, calibrated: bool, margin: float, one_host: b
     c = d["campaign"]
     texts = []
     if not c["finished"]:
-        texts.append(f"The campaign is not finished: {c['trials']['done']} of {c['trials']['planned']} trials are done. `rmwbench run --resume` continues it.")
+        texts.append(
+            f"The campaign is not finished: {c['trials']['done']} of {c['trials']['planned']} trials are "
+            "done. `rmwbench run --resume` continues it."
+        )
     if c["blocks_complete"] < 5:
         texts.append(f"Only {c['blocks_complete']} blocks are complete: below 5 nothing is decided.")
     elif c["blocks_complete"] < 10:
-        texts.append(f"{c['blocks_complete']} blocks are few: a difference that is not decided may well be there; each workload says what could have been seen.")
-    texts.append("This holds for this machine, on this day, with these versions and configurations; another machine may order them differently.")
+        texts.append(
+            f"{c['blocks_complete']} blocks are few: a difference that is not decided may well be there; each "
+            "workload says what could have been seen."
+        )
+    texts.append(
+        "This holds for this machine, on this day, with these versions and configurations; another machine "
+        "may order them differently."
+    )
     if one_host:
         texts.append("All processes ran on one host: nothing here is about a network.")
     if not calibrated:
-        texts.append(f"This machine's own noise (the same arm against itself, A/A) was not measured: no difference below {margin * 100:.2g} % is claimed, but a biased machine could still show one.")
-    texts.append("Percentiles from p99 on contain the machine's own pauses (scheduler, hypervisor): compare them between arms with care, and not at all with numbers from elsewhere.")
+        texts.append(
+            "This machine's own noise (the same arm against itself, A/A) was not measured: no difference "
+            f"below {margin * 100:.2g} % is claimed, but a biased machine could still show one."
+        )
+    texts.append(
+        "Percentiles from p99 on contain the machine's own pauses (scheduler, hypervisor): compare them "
+        "between arms with care, and not at all with numbers from elsewhere."
+    )
     if c["trials"]["void"]:
-        texts.append(f"{c['trials']['void']} trials are void (rules that look at the machine or the path only, never at the result) and are not in any number.")
+        texts.append(
+            f"{fmt.counted(c['trials']['void'], 'trial')} void, by rules that look at the machine or the path only, "
+            "never at the result; no number contains them."
+        )
     return [{"kind": "caution", "workload": None, "text": t} for t in texts]
 
 
@@ -106,11 +188,19 @@ def _by_loss(arm: dict[str, Any]) -> bool:
 
 
 def _rests(arm: dict[str, Any]) -> str:
-    return "these blocks do not decide that it loses more than others." if arm["verdict"]["verdict"] != "best" else "look at the loss before choosing it."
+    return (
+        "these blocks do not decide that it loses more than others."
+        if arm["verdict"]["verdict"] != "best"
+        else "look at the loss before choosing it."
+    )
 
 
 def _primary(arm: dict[str, Any], w: dict[str, Any]) -> str:
-    title = "median response latency" if w["primary_metric"] == "response_latency_p50" else w["primary_metric"].replace("_", " ")
+    title = (
+        "median response latency"
+        if w["primary_metric"] == "response_latency_p50"
+        else w["primary_metric"].replace("_", " ")
+    )
     return f"{title} {fmt.metric(arm['metrics'].get(w['primary_metric'])).full}"
 
 

@@ -87,7 +87,9 @@ def significant(value: float) -> str:
     if value == 0:
         return "0"
     decimals = max(0, 2 - floor(log10(abs(value))))
-    decimals = max(0, 2 - floor(log10(abs(round(value, decimals)) or abs(value))))  # 9.996 rounds up into the next decade
+    decimals = max(
+        0, 2 - floor(log10(abs(round(value, decimals)) or abs(value)))
+    )  # 9.996 rounds up into the next decade
     return f"{value:,.{min(decimals, 9)}f}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", "−")
 
 

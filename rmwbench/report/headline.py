@@ -42,12 +42,14 @@ def headline(workload: dict[str, Any]) -> Headline:
         names = _names([arm["arm"] for arm in undecided])
         answer = f"Not decided: {lead['arm']} leads, but {names} could be as fast."
         wait = [w for arm in undecided if (w := fmt.finite(arm["verdict"].get("minutes_to_decide"))) is not None]
-        more = f"About {fmt.minutes(max(wait))} more measuring would decide it." if wait else ""
+        more = f"A campaign of about {fmt.minutes(max(wait))} would decide it." if wait else ""
         return Headline(answer, _join(_numbers(lead, metric), more), "open")
     if equal:
         answer = f"{_names([arm['arm'] for arm in [lead, *equal]])} are equally fast, within the margin."
         return Headline(answer, _join(_numbers(lead, metric), _behind(by_verdict.get("worse", []))), "shared")
-    return Headline(f"Not decided: {lead['arm']} leads, but nothing is decided against it.", _numbers(lead, metric), "open")
+    return Headline(
+        f"Not decided: {lead['arm']} leads, but nothing is decided against it.", _numbers(lead, metric), "open"
+    )
 
 
 def leader(workload: dict[str, Any]) -> dict[str, Any] | None:
@@ -56,7 +58,11 @@ def leader(workload: dict[str, Any]) -> dict[str, Any] | None:
     for arm in contenders:
         if arm.get("verdict", {}).get("verdict") == "best":
             return arm
-    named = [arm["verdict"].get("against") for arm in contenders if arm.get("verdict", {}).get("verdict") in ("worse", "equivalent", "undecided")]
+    named = [
+        arm["verdict"].get("against")
+        for arm in contenders
+        if arm.get("verdict", {}).get("verdict") in ("worse", "equivalent", "undecided")
+    ]
     for arm in sorted(contenders, key=lambda arm: -named.count(arm["arm"])):
         if arm["arm"] in named:
             return arm
@@ -81,7 +87,9 @@ def _numbers(arm: dict[str, Any], metric: str) -> str:
 def _behind(worse: list[dict[str, Any]]) -> str:
     """How far the decided ones are behind, nearest to farthest."""
     ratios = sorted(
-        (value, arm["arm"]) for arm in worse if (value := fmt.finite((arm["verdict"].get("ratio") or {}).get("value"))) is not None
+        (value, arm["arm"])
+        for arm in worse
+        if (value := fmt.finite((arm["verdict"].get("ratio") or {}).get("value"))) is not None
     )
     if not ratios:
         return ""

@@ -13,7 +13,6 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.errors import UserError
 
-
 SMALL_ROWS = 200_000
 """Up to this many rows a trial's records are read at once: opening a file five times costs more than reading it."""
 
@@ -39,19 +38,29 @@ class _Columns:
         return self._bundle.columns(table, self._trial, [column])[column] if small is None else small[column]
 
 
-def measure_trial(bundle: Bundle, line: TrialLine, row: dict[str, Any], endpoints: list[dict[str, Any]], small: "Small") -> Trial:
-    """All metrics of one done trial. `row` is its row of `trials`. UserError where its records contradict the format."""
+def measure_trial(
+    bundle: Bundle, line: TrialLine, row: dict[str, Any], endpoints: list[dict[str, Any]], small: "Small"
+) -> Trial:
+    """All metrics of one done trial. `row`: its row of `trials`. UserError where its records contradict the format."""
     window = Window(row.get("steady_begin_ns"), row.get("steady_end_ns"))
     try:
-        messages = measure(_Columns(bundle, line.trial), [Endpoint(e["endpoint"], e["kind"], e["topic"]) for e in endpoints], window)
+        messages = measure(
+            _Columns(bundle, line.trial), [Endpoint(e["endpoint"], e["kind"], e["topic"]) for e in endpoints], window
+        )
     except ValueError as error:
         raise UserError(
-            f"the records of trial {line.trial} contradict the record format: {error}", where=str(bundle.directory),
+            f"the records of trial {line.trial} contradict the record format: {error}",
+            where=str(bundle.directory),
             fix="the worker that wrote them has a bug; exclude its arm, or run again",
-        ) from None  # fmt: skip
+        ) from None
     trial = Trial(line.trial, line.block, messages, window.length_ns)
     for values, reasons in (
-        cost.cost(small.counters[line.trial], published=messages.publishes, delivered=messages.ledger.delivered, window_ns=window.length_ns),
+        cost.cost(
+            small.counters[line.trial],
+            published=messages.publishes,
+            delivered=messages.ledger.delivered,
+            window_ns=window.length_ns,
+        ),
         cost.setup(small.events[line.trial]),
     ):
         trial.values |= values

@@ -1,19 +1,21 @@
-"""A bundle -> the show document (docs/formats/show.md), from which terminal, HTML and Markdown are rendered. Same bundle, same document."""
+"""A bundle -> the show document (docs/formats/show.md), from which terminal, HTML and Markdown are rendered. Same
+bundle, same document.
+"""
 
 import math
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 from rmwbench.analysis import compare
-from rmwbench.analysis.aggregate import Trial, aggregate, fraction_of, trial_value
+from rmwbench.analysis.aggregate import Trial
 from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.analysis.metric import finite
 from rmwbench.analysis.resolution import resolvable_ratio
-from rmwbench.analysis.unlike import Facts, flags
+from rmwbench.analysis.unlike import flags
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.report import charts
+from rmwbench.report.arm import ArmReport
 from rmwbench.report.conclusions import conclusions
 from rmwbench.report.measure import Small, loads, measure_trial
 
@@ -23,7 +25,7 @@ MARGIN = 0.05
 
 
 def summarise(bundle: Bundle) -> dict[str, Any]:
-    """The show document. Reads every record once; memory is one trial's columns. UserError where the bundle is broken."""
+    """The show document. Reads every record once; memory is one trial's columns. UserError for a broken bundle."""
     small = Small(bundle)
     plan = bundle.campaign.get("plan") or {}
     lines = bundle.trials()
@@ -31,91 +33,47 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
     measured: dict[int, list[Trial]] = {c["cell"]: [] for c in cells}
     for line in lines:
         if line.status == "done" and line.cell in measured:
-            measured[line.cell].append(measure_trial(bundle, line, small.trials.get(line.trial, {}), small.endpoints[line.trial], small))
+            measured[line.cell].append(
+                measure_trial(bundle, line, small.trials.get(line.trial, {}), small.endpoints[line.trial], small)
+            )
     campaign = _campaign(bundle, plan, lines, cells, small)
     aa_floor = (bundle.campaign.get("machine") or {}).get("aa_floor")
-    rules = compare.Rules(margin=max(MARGIN, aa_floor or 0.0), minutes_per_block=_minutes_per_block(plan, lines, campaign))
+    rules = compare.Rules(
+        margin=max(MARGIN, aa_floor or 0.0), minutes_per_block=_minutes_per_block(plan, lines, campaign)
+    )
 
     workloads = _workloads(plan, cells)
-    arms = {w["workload"]: [_Arm(c, measured[c["cell"]], [x for x in lines if x.cell == c["cell"]], small, bundle, w["primary_metric"]) for c in w["cells"]] for w in workloads}
+    arms = {
+        w["workload"]: [
+            ArmReport(
+                c, measured[c["cell"]], [x for x in lines if x.cell == c["cell"]], small, bundle, w["primary_metric"]
+            )
+            for c in w["cells"]
+        ]
+        for w in workloads
+    }
     verdicts = compare.judge({w: [a.compared for a in found] for w, found in arms.items()}, rules)
     document = {
-        "schema": "rmwbench/show", "version": 1, "campaign": campaign, "machine": _machine(bundle),
-        "workloads": [_workload(w, arms[w["workload"]], verdicts[w["workload"]], campaign["blocks_complete"], len(workloads)) for w in workloads],
-    }  # fmt: skip
+        "schema": "rmwbench/show",
+        "version": 1,
+        "campaign": campaign,
+        "machine": _machine(bundle),
+        "workloads": [
+            _workload(w, arms[w["workload"]], verdicts[w["workload"]], campaign["blocks_complete"], len(workloads))
+            for w in workloads
+        ],
+    }
     hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}
-    document["conclusions"] = conclusions(document, calibrated=aa_floor is not None, margin=rules.margin, one_host=len(hosts) == 1)
+    document["conclusions"] = conclusions(
+        document, calibrated=aa_floor is not None, margin=rules.margin, one_host=len(hosts) == 1
+    )
     document["glossary"] = {name: entry.document() for name, entry in GLOSSARY.items()}
     return document
 
 
-class _Arm:
-    """One cell's trials with everything the document says about them."""
-
-    def __init__(self, cell: dict[str, Any], trials: list[Trial], lines: list[TrialLine], small: Small, bundle: Bundle, primary: str):
-        self.cell, self.trials, self.lines, self.primary = cell, trials, lines, primary
-        self.name: str = cell["label"]
-        self.definition = loads(cell["definition"])
-        self.arm: dict[str, Any] = self.definition.get("arm") or {}
-        self.floor = self.arm.get("role", "floor" if cell["layer"] == "floor" else "contender") == "floor"
-        endpoints = [e for t in trials for e in small.endpoints[t.trial]]
-        granted = [(e["kind"], loads(e["asked"]), loads(e["granted"])) for e in endpoints]
-        self.publish_mode = _one(g.get("publish_mode") for kind, _, g in granted if kind == "publisher")
-        self.touch = _one(a.get("touch") for _, a, _ in granted)
-        self.qos = _one(_qos(g["qos"]) for _, _, g in granted if g.get("qos"))
-        self.reliable = any((g.get("qos") or a.get("qos") or {}).get("reliability") == "reliable" for _, a, g in granted)
-        self.regrant = sorted({t for _, a, g in granted for t in _regranted(a.get("qos") or {}, g.get("qos") or {})})
-        self.notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
-        self.path, self.main_path = _path([r for t in trials for r in small.attestations[t.trial]], sum(1 for t in trials if small.attestations[t.trial]))
-        self.values = {name: [(t, v) for t in trials if (v := trial_value(e, t)) is not None] for name, e in GLOSSARY.items()}
-        self.configuration = self._configuration(bundle)
-
-    @property
-    def facts(self) -> Facts:
-        return Facts(self.name, self.cell["layer"], self.qos, self.main_path, self.publish_mode, self.touch, self.cell["release_date"], self.floor)
-
-    @property
-    def compared(self) -> compare.Arm:
-        primary = {t.block: v for t, v in self.values[self.primary] if v > 0}
-        return compare.Arm(self.name, primary, {t.block: f for t in self.trials if (f := fraction_of("undelivered", t))[1]}, self.floor, self.reliable)
-
-    def _configuration(self, bundle: Bundle) -> dict[str, Any] | None:
-        own = self.arm.get("profile") or {}
-        if own.get("text") is not None:
-            return {"format": own.get("format"), "text": own["text"]}
-        for described in bundle.campaign.get("middlewares") or []:
-            if described.get("middleware") == self.cell["middleware"] and described.get("layer") == self.cell["layer"]:
-                for profile in described.get("profiles") or []:
-                    if profile.get("name") == self.cell["profile"]:
-                        return {"format": profile.get("format"), "text": profile.get("text")}
-        return None
-
-    def document(self, verdict: compare.Verdict, unlike: list[str], floor: "_Arm | None") -> dict[str, Any]:
-        counts = Counter(line.status for line in self.lines)
-        return {
-            "arm": self.name, **{k: self.cell[k] for k in ("middleware", "layer", "version", "profile", "release_date")},
-            "role": "floor" if self.floor else "contender", "cell": self.cell["cell"],
-            "flags": [*(str(f) for f in self.definition.get("flags") or []), *self.regrant, *unlike], "unlike": unlike, "notes": self.notes,
-            "path": self.path, "publish_mode": self.publish_mode, "qos": self.qos, "touch": self.touch,
-            "configuration": self.configuration, "options": self.arm.get("options") or {},
-            "trials": {
-                **{s: counts[s] for s in ("done", "failed", "void")}, "numbers": [t.trial for t in self.trials],
-                "failures": [{"trial": x.trial, "block": x.block, "status": x.status, "reason": x.reason} for x in self.lines if x.status != "done"],
-            },
-            "metrics": {name: aggregate(entry, self.trials).document() for name, entry in GLOSSARY.items()},
-            "per_trial": {name: [{"trial": t.trial, "block": t.block, "value": finite(v)} for t, v in values] for name, values in self.values.items() if values},
-            "times_floor": self._times_floor(floor), "verdict": verdict.document(),
-        }  # fmt: skip
-
-    def _times_floor(self, floor: "_Arm | None") -> dict[str, Any]:
-        if floor is None:
-            return {"no_data": "the workload has no floor arm"}
-        if floor is self:
-            return {"no_data": "this is the floor"}
-        return compare.ratio(self.compared.primary, floor.compared.primary).document()
-
-
-def _workload(w: dict[str, Any], arms: list[_Arm], verdicts: dict[str, compare.Verdict], blocks: int, workloads: int) -> dict[str, Any]:
+def _workload(
+    w: dict[str, Any], arms: list[ArmReport], verdicts: dict[str, compare.Verdict], blocks: int, workloads: int
+) -> dict[str, Any]:
     unlike = flags([a.facts for a in arms])
     floor = next((a for a in arms if a.floor), None)
     made = {
@@ -124,16 +82,21 @@ def _workload(w: dict[str, Any], arms: list[_Arm], verdicts: dict[str, compare.V
         "series": [charts.series(a.name, a.trials, {t.trial: v for t, v in a.values[a.primary]}) for a in arms],
     }
     return {
-        "workload": w["workload"], "title": w["title"], "description": w["description"], "primary_metric": w["primary_metric"],
+        "workload": w["workload"],
+        "title": w["title"],
+        "description": w["description"],
+        "primary_metric": w["primary_metric"],
         "arms": [a.document(verdicts[a.name], unlike[a.name], floor) for a in arms],
         "resolution": _resolution([a.compared for a in arms], blocks, workloads),
         "tuning": _tuning(arms),
         "charts": {kind: [c for c in found if c is not None] for kind, found in made.items()},
-    }  # fmt: skip
+    }
 
 
 def _resolution(arms: list[compare.Arm], blocks: int, workloads: int) -> dict[str, Any]:
-    """What this design could have told apart, from the spread that was seen. Comparisons as for the last arm that Holm's procedure reaches."""
+    """What this design could have told apart, from the spread that was seen. Comparisons as for the last arm that
+    Holm's procedure reaches.
+    """
     contenders = [a for a in arms if not a.floor and a.primary]
     sd = compare.spread(arms)
     # One-sided level alpha/((workloads + 1)·(k − 1)): the others decided, the best of each workload left.
@@ -145,35 +108,60 @@ def _resolution(arms: list[compare.Arm], blocks: int, workloads: int) -> dict[st
         return out | {"text": "Too few blocks to say what could have been told apart."}
     ratio = resolvable_ratio(blocks, comparisons, sd)
     text = (
-        f"With {blocks} blocks and block ratios that scatter by {sd:.2g} (standard deviation of their logarithm), differences from about {ratio:.2g}× on can be "
+        f"With {blocks} blocks and block ratios that scatter by {sd:.2g} (standard deviation of their "
+        f"logarithm), differences from about {ratio:.2g}× on can be "
         f"decided ({comparisons} comparisons); smaller ones stay undecided, or count as equivalent."
     )
     return out | {"log_ratio_sd": finite(sd), "resolvable_ratio": finite(ratio), "text": text}
 
 
-def _tuning(arms: list[_Arm]) -> list[dict[str, Any]]:
+def _tuning(arms: list[ArmReport]) -> list[dict[str, Any]]:
     out = []
     for tuned in arms:
         for untouched in arms:
-            same = (tuned.cell["middleware"], tuned.cell["layer"]) == (untouched.cell["middleware"], untouched.cell["layer"])
-            if same and tuned.cell["profile"] == "tuned" and untouched.cell["profile"].rstrip("*") == "untouched" and tuned.cell["factors"] == untouched.cell["factors"]:
+            same = (tuned.cell["middleware"], tuned.cell["layer"]) == (
+                untouched.cell["middleware"],
+                untouched.cell["layer"],
+            )
+            if (
+                same
+                and tuned.cell["profile"] == "tuned"
+                and untouched.cell["profile"].rstrip("*") == "untouched"
+                and tuned.cell["factors"] == untouched.cell["factors"]
+            ):
                 found = compare.ratio(tuned.compared.primary, untouched.compared.primary, min_blocks=5)
-                out.append({"middleware": tuned.cell["middleware"], "tuned": tuned.name, "untouched": untouched.name, "ratio": found.document()})
+                out.append(
+                    {
+                        "middleware": tuned.cell["middleware"],
+                        "tuned": tuned.name,
+                        "untouched": untouched.name,
+                        "ratio": found.document(),
+                    }
+                )
     return out
 
 
-def _campaign(bundle: Bundle, plan: dict[str, Any], lines: list[TrialLine], cells: list[dict[str, Any]], small: Small) -> dict[str, Any]:
+def _campaign(
+    bundle: Bundle, plan: dict[str, Any], lines: list[TrialLine], cells: list[dict[str, Any]], small: Small
+) -> dict[str, Any]:
     c = bundle.campaign
     suite = c.get("suite") or {}
     counts = Counter(line.status for line in lines)
     per_block = Counter(line.block for line in lines)
     return {
-        "name": c.get("campaign"), "directory": str(bundle.directory), "suite": suite.get("name"), "title": (plan.get("suite") or {}).get("title") or suite.get("name"),
-        "created_utc": c.get("created_utc"), "finished": bundle.journal.finished, "seed": c.get("seed"), "tool_version": c.get("tool_version"),
-        "blocks_planned": (plan.get("blocks") or {}).get("count", len(per_block)), "blocks_complete": sum(1 for n in per_block.values() if n >= len(cells)),
+        "name": c.get("campaign"),
+        "directory": str(bundle.directory),
+        "suite": suite.get("name"),
+        "title": (plan.get("suite") or {}).get("title") or suite.get("name"),
+        "created_utc": c.get("created_utc"),
+        "finished": bundle.journal.finished,
+        "seed": c.get("seed"),
+        "tool_version": c.get("tool_version"),
+        "blocks_planned": (plan.get("blocks") or {}).get("count", len(per_block)),
+        "blocks_complete": sum(1 for n in per_block.values() if n >= len(cells)),
         "trials": {"planned": len(plan.get("trials") or lines), **{s: counts[s] for s in ("done", "failed", "void")}},
         "wall_s": round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
-    }  # fmt: skip
+    }
 
 
 def _minutes_per_block(plan: dict[str, Any], lines: list[TrialLine], campaign: dict[str, Any]) -> float | None:
@@ -186,7 +174,11 @@ def _minutes_per_block(plan: dict[str, Any], lines: list[TrialLine], campaign: d
 
 def _machine(bundle: Bundle) -> dict[str, Any]:
     m = bundle.campaign.get("machine") or {}
-    return {"summary": m.get("summary") or "machine not described", "facts": m.get("facts") or [], "warnings": m.get("warnings") or []}
+    return {
+        "summary": m.get("summary") or "machine not described",
+        "facts": m.get("facts") or [],
+        "warnings": m.get("warnings") or [],
+    }
 
 
 def _workloads(plan: dict[str, Any], cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -199,44 +191,22 @@ def _workloads(plan: dict[str, Any], cells: list[dict[str, Any]]) -> list[dict[s
             groups[planned["comparison"]] = {**planned, "cells": found}
     for c in by_number.values():
         factors = ", ".join(f"{k}={v}" for k, v in loads(c["factors"]).items())
-        groups.setdefault(f"{c['workload']} [{factors}]" if factors else c["workload"], {"cells": []})["cells"].append(c)
+        groups.setdefault(f"{c['workload']} [{factors}]" if factors else c["workload"], {"cells": []})["cells"].append(
+            c
+        )
     out = []
     for name, group in groups.items():
         again = Counter(c["arm"] for c in group["cells"])
         for c in group["cells"]:
             c["label"] = c["arm"] if again[c["arm"]] == 1 else f"{c['arm']} (cell {c['cell']})"
         primary = group.get("primary_metric") or PRIMARY
-        out.append({"workload": name, "title": group.get("title") or name, "description": group.get("description") or "",
-                    "primary_metric": primary if primary in GLOSSARY else PRIMARY, "cells": group["cells"]})  # fmt: skip
+        out.append(
+            {
+                "workload": name,
+                "title": group.get("title") or name,
+                "description": group.get("description") or "",
+                "primary_metric": primary if primary in GLOSSARY else PRIMARY,
+                "cells": group["cells"],
+            }
+        )
     return out
-
-
-def _path(rows: list[dict[str, Any]], trials: int) -> tuple[str | None, str | None]:
-    """("shm 97 % (inferred), lo 3 %", "shm"): fractions averaged over trials; bytes where an importer has no fractions."""
-    use = "fraction" if all(r["fraction"] is not None for r in rows) else "bytes"
-    weight: Counter[str] = Counter()
-    labels: dict[str, set[str]] = {}
-    for r in rows:
-        if r[use]:
-            weight[r["path"]] += r[use]
-            labels.setdefault(r["path"], set()).add(r["label"])
-    total = trials if use == "fraction" else sum(weight.values())
-    if not weight or not total:
-        return None, None
-    ordered = sorted(weight.items(), key=lambda x: (-x[1], x[0]))
-    texts = [f"{p} {100 * n / total:.0f} %{' (inferred)' if labels[p] == {'inferred'} else ''}" for p, n in ordered if n / total >= 0.005]
-    return ", ".join(texts), ordered[0][0]
-
-
-def _qos(qos: dict[str, Any]) -> str:
-    depth = f" {qos['depth']}" if qos.get("history") == "keep_last" and "depth" in qos else ""
-    return f"{qos.get('reliability')}, {qos.get('history')}{depth}, {qos.get('durability')}"
-
-
-def _regranted(asked: dict[str, Any], granted: dict[str, Any]) -> list[str]:
-    return [f"asked for {k} {asked[k]}, granted {granted[k]}" for k in asked if k in granted and granted[k] != asked[k]]
-
-
-def _one(values: Iterable[str | None]) -> str | None:
-    """The value, several joined where endpoints differ, None where none is known."""
-    return " / ".join(dict.fromkeys(v for v in values if v)) or None

@@ -17,7 +17,14 @@ from rmwbench.report import format as fmt
 from rmwbench.report.columns import Column
 from rmwbench.report.headline import headline
 
-_VERDICT_STYLE = {"best": "bold green", "equivalent": "green", "worse": "red", "undecided": "yellow", "reference": "dim", "no data": "magenta"}
+_VERDICT_STYLE = {
+    "best": "bold green",
+    "equivalent": "green",
+    "worse": "red",
+    "undecided": "yellow",
+    "reference": "dim",
+    "no data": "magenta",
+}
 _TONE_STYLE = {"decided": "bold green", "shared": "bold green", "open": "bold yellow", "none": "bold magenta"}
 
 
@@ -44,7 +51,9 @@ def _print_campaign(doc: dict[str, Any], console: Console) -> None:
     console.print(Text(str(campaign.get("title") or campaign.get("suite", "campaign")), style="bold"))
     counts = [f"{trials.get('done', 0)} of {fmt.counted(int(trials.get('planned', 0)), 'trial')} done"]
     counts += [f"{trials[kind]} {kind}" for kind in ("failed", "void") if trials.get(kind)]
-    counts.append(f"{campaign.get('blocks_complete', 0)} of {fmt.counted(int(campaign.get('blocks_planned', 0)), 'block')} complete")
+    counts.append(
+        f"{campaign.get('blocks_complete', 0)} of {fmt.counted(int(campaign.get('blocks_planned', 0)), 'block')} complete"
+    )
     if not campaign.get("finished"):
         counts.append("not finished")
     _line(console, f"{campaign.get('name', '')} · {'; '.join(counts)}")
@@ -56,7 +65,9 @@ def _print_campaign(doc: dict[str, Any], console: Console) -> None:
 def _print_workload(workload: dict[str, Any], console: Console) -> None:
     answer = headline(workload)
     console.print()
-    console.print(Text.assemble((str(workload["workload"]), "bold underline"), "  ", (str(workload.get("title", "")), "dim")))
+    console.print(
+        Text.assemble((str(workload["workload"]), "bold underline"), "  ", (str(workload.get("title", "")), "dim"))
+    )
     console.print(Text(answer.answer, style=_TONE_STYLE[answer.tone]))
     if answer.detail:
         console.print(Text(answer.detail))
@@ -65,9 +76,13 @@ def _print_workload(workload: dict[str, Any], console: Console) -> None:
     if Measurement.get(console, console.options.update(max_width=10_000), whole).maximum <= console.width:
         console.print(whole)
     else:
-        console.print(_table(workload, tuple(c for c in columns.COLUMNS if c.group == "latency"), released=False, judged=True))
+        console.print(
+            _table(workload, tuple(c for c in columns.COLUMNS if c.group == "latency"), released=False, judged=True)
+        )
         console.print()
-        console.print(_table(workload, tuple(c for c in columns.COLUMNS if c.group == "cost"), released=True, judged=False))
+        console.print(
+            _table(workload, tuple(c for c in columns.COLUMNS if c.group == "cost"), released=True, judged=False)
+        )
     for note in _notes(workload):
         _line(console, note)
     for arm in workload.get("arms", []):
@@ -75,7 +90,9 @@ def _print_workload(workload: dict[str, Any], console: Console) -> None:
             # the first line tells what happened; the whole reason is in --json and in the report
             lines = str(failure.get("reason", "")).splitlines()
             reason = lines[0] if lines else "no reason recorded"
-            _bullet(console, "!", f"{arm['arm']}: trial {failure.get('trial')} {failure.get('status')}: {reason}", "magenta")
+            _bullet(
+                console, "!", f"{arm['arm']}: trial {failure.get('trial')} {failure.get('status')}: {reason}", "magenta"
+            )
 
 
 def _table(workload: dict[str, Any], shown: tuple[Column, ...], *, released: bool, judged: bool) -> Table:
@@ -90,7 +107,9 @@ def _table(workload: dict[str, Any], shown: tuple[Column, ...], *, released: boo
         table.add_column("× floor", justify="right", no_wrap=True)
         table.add_column("verdict", no_wrap=True)
     for arm in workload.get("arms", []):
-        cells: list[Text] = [Text(f"{arm['arm']}{'*' if arm.get('flags') else ''}", style="dim" if arm.get("role") == "floor" else "")]
+        cells: list[Text] = [
+            Text(f"{arm['arm']}{'*' if arm.get('flags') else ''}", style="dim" if arm.get("role") == "floor" else "")
+        ]
         for column in shown:
             value = fmt.metric(arm.get("metrics", {}).get(metrics[column.key] or ""))
             text = value.full if column is columns.MEDIAN else "never" if value.state == "never" else value.text
@@ -100,17 +119,25 @@ def _table(workload: dict[str, Any], shown: tuple[Column, ...], *, released: boo
         if judged:
             floor = fmt.ratio(arm.get("times_floor"))
             cells.append(Text(floor.text if floor.state == "measured" else "–"))
-            cells.append(Text(verdict_text(arm), style=_VERDICT_STYLE.get(str(arm.get("verdict", {}).get("verdict")), "")))
+            cells.append(
+                Text(verdict_text(arm), style=_VERDICT_STYLE.get(str(arm.get("verdict", {}).get("verdict")), ""))
+            )
         table.add_row(*cells)
     return table
 
 
 def _notes(workload: dict[str, Any]) -> list[str]:
     notes = []
-    measured = [m for arm in workload.get("arms", []) if (m := arm.get("metrics", {}).get(workload.get("primary_metric", ""))) and "value" in m]
+    measured = [
+        m
+        for arm in workload.get("arms", [])
+        if (m := arm.get("metrics", {}).get(workload.get("primary_metric", ""))) and "value" in m
+    ]
     if measured:
         basis = measured[0]
-        notes.append(f"[low–high]: {basis.get('interval', 'interval')}; n = {_range([m.get('count') for m in measured])} messages per arm")
+        notes.append(
+            f"[low–high]: {basis.get('interval', 'interval')}; n = {_range([m.get('count') for m in measured])} messages per arm"
+        )
     if workload.get("resolution", {}).get("text"):
         notes.append(str(workload["resolution"]["text"]))
     flagged: dict[str, list[str]] = {}
@@ -130,7 +157,10 @@ def _range(counts: list[int | None]) -> str:
 
 
 def _print_conclusions(conclusions: list[dict[str, Any]], console: Console) -> None:
-    for kind, heading, mark, style in (("conclude", "What you may conclude", "✓", "green"), ("caution", "What you may not", "✗", "yellow")):
+    for kind, heading, mark, style in (
+        ("conclude", "What you may conclude", "✓", "green"),
+        ("caution", "What you may not", "✗", "yellow"),
+    ):
         chosen = [item for item in conclusions if item.get("kind") == kind]
         if not chosen:
             continue

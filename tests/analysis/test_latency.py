@@ -1,12 +1,15 @@
-"""One trial's records to numbers: what is lost is infinite, what was never stamped is no data, and large samples agree with small ones."""
+"""One trial's records to numbers: what is lost is infinite, what was never stamped is no data, and large samples agree
+with small ones.
+"""
 
 import numpy as np
 import pytest
 
 from rmwbench.analysis import latency
-from rmwbench.analysis.latency import Endpoint, Window, longest_gap, make_sample, measure, thin_series
+from rmwbench.analysis.latency import Endpoint, Window, longest_gap, measure, thin_series
 from rmwbench.analysis.ledger import ABSENT
 from rmwbench.analysis.quantile import rank
+from rmwbench.analysis.sample import KEEP, make_sample
 
 PAIR = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
 MS = 1_000_000
@@ -17,7 +20,9 @@ class Records:
 
     def __init__(self, sent, received):
         self._sent = [{"endpoint": 1, "flags": 0, "bytes": 100} | r for r in sent]
-        self._received = [{"endpoint": 2, "writer": 1, "flags": 0, "bytes": 100, "consumed_ns": ABSENT} | r for r in received]
+        self._received = [
+            {"endpoint": 2, "writer": 1, "flags": 0, "bytes": 100, "consumed_ns": ABSENT} | r for r in received
+        ]
 
     def sent(self, column):
         return np.array([r[column] for r in self._sent], np.uint64 if column == "seq" else np.int64)
@@ -28,7 +33,12 @@ class Records:
 
 def message(seq, intended, call=None, back=None, **more):
     call = intended + 10 if call is None else call
-    return {"seq": seq, "intended_ns": intended, "call_ns": call, "return_ns": (call if call == ABSENT else call + 20) if back is None else back} | more
+    return {
+        "seq": seq,
+        "intended_ns": intended,
+        "call_ns": call,
+        "return_ns": (call if call == ABSENT else call + 20) if back is None else back,
+    } | more
 
 
 def test_latencies_are_from_the_intended_time_and_loss_is_infinite():
@@ -50,6 +60,12 @@ def test_a_publish_call_that_failed_or_never_returned_keeps_its_duration():
     assert (m.ledger.failed, m.ledger.lost_start) == (1, 1)
 
 
+def test_latencies_stay_exact_on_a_machine_that_has_been_up_for_years():
+    up = 2**57 + 1
+    m = measure(Records([message(0, up)], [{"seq": 0, "taken_ns": up + 51}]), PAIR, Window(up, up + 100))
+    assert m.samples["response_latency"].values.tolist() == [51]
+
+
 def test_unstamped_consumption_is_no_data():
     m = measure(Records([message(0, 0)], [{"seq": 0, "taken_ns": 50}]), PAIR, Window(0, 100))
     assert "consumed_latency" not in m.samples
@@ -67,7 +83,11 @@ def test_two_readers_double_the_deliveries_that_are_wanted():
 def test_two_writers_on_one_topic_are_told_apart_by_the_payloads_writer():
     endpoints = [*PAIR, Endpoint(7, "publisher", "t")]
     sent = [message(0, 0), message(0, 5, endpoint=7), message(1, 100, endpoint=7)]
-    received = [{"seq": 0, "taken_ns": 20, "writer": 7}, {"seq": 0, "taken_ns": 50}, {"seq": 0, "writer": 0, "taken_ns": 60, "flags": 16}]
+    received = [
+        {"seq": 0, "taken_ns": 20, "writer": 7},
+        {"seq": 0, "taken_ns": 50},
+        {"seq": 0, "writer": 0, "taken_ns": 60, "flags": 16},
+    ]
     m = measure(Records(sent, received), endpoints, Window(0, 200))
     assert (m.ledger.delivered, m.ledger.lost, m.ledger.foreign) == (2, 1, 1)
     assert m.samples["response_latency"].values.tolist() == [15, 50, np.inf]
@@ -76,10 +96,18 @@ def test_two_writers_on_one_topic_are_told_apart_by_the_payloads_writer():
 def test_records_in_any_order_give_the_same():
     rng = np.random.default_rng(3)
     sent = [message(i, i * 10) for i in range(40)]
-    received = [{"seq": i, "taken_ns": i * 10 + int(rng.integers(5, 60)), "consumed_ns": i * 10 + 70} for i in range(0, 40, 1) if i % 7]
+    received = [
+        {"seq": i, "taken_ns": i * 10 + int(rng.integers(5, 60)), "consumed_ns": i * 10 + 70}
+        for i in range(0, 40, 1)
+        if i % 7
+    ]
     window = Window(50, 400)
     reference = measure(Records(sent, sorted(received, key=lambda r: r["taken_ns"])), PAIR, window)
-    shuffled = measure(Records([sent[i] for i in rng.permutation(40)], [received[i] for i in rng.permutation(len(received))]), PAIR, window)
+    shuffled = measure(
+        Records([sent[i] for i in rng.permutation(40)], [received[i] for i in rng.permutation(len(received))]),
+        PAIR,
+        window,
+    )
     assert shuffled.ledger == reference.ledger
     assert shuffled.longest_stall_ns == reference.longest_stall_ns
     for name, sample in reference.samples.items():
@@ -103,7 +131,7 @@ def test_a_trial_without_window_has_no_rates_and_no_stall():
 @pytest.mark.parametrize("losses", [0, 500, 150_000])
 def test_a_large_sample_has_exact_percentiles_and_a_close_shape(losses):
     rng = np.random.default_rng(5)
-    n = 2 * latency.KEEP
+    n = 2 * KEEP
     values = np.rint(np.exp(11 + rng.standard_normal(n)))
     values[rng.permutation(n)[:losses]] = np.inf
     ordered = np.sort(values)
@@ -119,7 +147,7 @@ def test_a_large_sample_has_exact_percentiles_and_a_close_shape(losses):
 
 
 def test_negative_latencies_of_wrong_clocks_survive():
-    values = np.arange(-1000.0, 2 * latency.KEEP)
+    values = np.arange(-1000.0, 2 * KEEP)
     sample = make_sample([values])
     assert sample.exact[0.5] == values[rank(len(values), 0.5)]
 

@@ -75,7 +75,13 @@ def naive(writer: Writer, arrivals: Arrivals) -> tuple[dict, list[int]]:
     delivered = [p for p, fate in fates.items() if fate == "delivered"]
     for place, fate in fates.items():
         if fate == "lost":
-            fate = "lost_start" if not delivered or place < delivered[0] else "lost_end" if place > delivered[-1] else "lost_middle"
+            fate = (
+                "lost_start"
+                if not delivered or place < delivered[0]
+                else "lost_end"
+                if place > delivered[-1]
+                else "lost_middle"
+            )
         count[fate] += 1
     return count, [first.get(p, -1) for p in range(n)]
 
@@ -85,22 +91,31 @@ def naive(writer: Writer, arrivals: Arrivals) -> tuple[dict, list[int]]:
 def test_same_as_a_dictionary(case):
     writer, arrivals = case
     expected, first = naive(writer, arrivals)
-    ledger, got = reconcile(writer, arrivals)
+    ledger, got, rows = reconcile(writer, arrivals)
     assert ledger == Ledger(**expected)
     assert got.tolist() == first
+    sound = [i for i in range(len(arrivals.seq)) if not arrivals.flags[i] & (CORRUPT | LATE | FOREIGN)]
+    sound = [i for i in sound if 0 <= int(arrivals.seq[i]) - FIRST_SEQ < len(writer.steady)]
+    in_order = list(range(len(arrivals.seq))) if rows is None else rows.tolist()
+    assert in_order == sorted(sound, key=lambda i: (arrivals.taken_ns[i], i))
 
 
 @settings(max_examples=200, deadline=None)
 @given(cases())
 def test_every_wanted_message_has_exactly_one_fate(case):
-    ledger, _ = reconcile(*case)
-    assert ledger.wanted == ledger.delivered + ledger.lost + ledger.late + ledger.corrupt + ledger.failed + ledger.never_sent
+    ledger, *_ = reconcile(*case)
+    assert (
+        ledger.wanted
+        == ledger.delivered + ledger.lost + ledger.late + ledger.corrupt + ledger.failed + ledger.never_sent
+    )
     assert ledger.undelivered == ledger.not_delivered + ledger.failed + ledger.never_sent
 
 
 def test_total_loss_counts_at_the_start_and_is_not_zero():
     yes = np.ones(5, bool)
-    ledger, first = reconcile(Writer(0, yes, yes, ~yes), Arrivals(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.uint32)))
+    ledger, first, _ = reconcile(
+        Writer(0, yes, yes, ~yes), Arrivals(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.uint32))
+    )
     assert (ledger.lost_start, ledger.delivered, ledger.undelivered) == (5, 0, 5)
     assert (first == -1).all()
 
@@ -108,7 +123,7 @@ def test_total_loss_counts_at_the_start_and_is_not_zero():
 def test_a_corrupt_copy_does_not_stand_for_the_sound_one():
     yes = np.ones(2, bool)
     arrivals = Arrivals(np.array([0, 0, 1], np.uint64), np.array([1, 2, 3]), np.array([CORRUPT, 0, CORRUPT], np.uint32))
-    ledger, first = reconcile(Writer(0, yes, yes, ~yes), arrivals)
+    ledger, first, _ = reconcile(Writer(0, yes, yes, ~yes), arrivals)
     assert first.tolist() == [1, -1]
     assert (ledger.delivered, ledger.corrupt, ledger.corrupt_copies, ledger.duplicates) == (1, 1, 2, 0)
 

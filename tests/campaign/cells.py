@@ -14,7 +14,12 @@ timeline: {{warmup_s: 0.05, drain_s: 0.1, grace_s: 0.1, match_s: {match_s}}}
 arms:
   - {{name: a, middleware: fake, options: {{{options}}}}}
 workloads:
-  - {{name: w, message: Bytes(100), {schedule}, subscribers: {subscribers}, processes: {processes}, timeline: {{steady_s: {steady_s}}}}}
+  - name: w
+    message: Bytes(100)
+    {schedule}
+    subscribers: {subscribers}
+    processes: {processes}
+    timeline: {{steady_s: {steady_s}}}
 """
 
 

@@ -100,9 +100,9 @@ def test_an_unmatched_reader_is_named(tmp_path):
 
 
 def test_silence_after_matching_names_the_pair(tmp_path):
-    # Endpoint 70 would need a port that the fake does not reach: here it is enough that probes are not sent.
-    result = run(tmp_path, "hang", "probe", cell(match_s=0.3))
+    result = run(tmp_path, "mute", "probe", cell(match_s=0.3))
     assert result.status == "failed"
+    assert "endpoint 2 heard nothing from endpoint 1 within 0.3 s" in result.reason and "listener" in result.reason
 
 
 def test_overflow_voids_the_trial(tmp_path):

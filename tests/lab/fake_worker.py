@@ -30,7 +30,8 @@ FAULTS = {
     "damage": "records[0:8] = b'not ours'",
     "downgrade": "granted['qos'] = {**granted['qos'], 'reliability': 'best_effort'}",
     "forever": "finishing = False",
-    "block": "late_by_s = 10",
+    "block": "late_by_s = 10 if late_by_s == 0 else -1",
+    "mute": "writers.clear()",
 }
 
 SOURCE = r"""#!{python}
@@ -84,7 +85,7 @@ def schedule(writer, start):
         time.sleep(max(0, (due - now()) / 1e9))
         if STAGE == "window" and due >= start["steady_ns"]:
             fault({{"id": 0}})
-            if late_by_s: time.sleep((start["end_ns"] - now()) / 1e9 + 0.2); late_by_s = 0
+            if late_by_s > 0: time.sleep((start["end_ns"] - now()) / 1e9 + 0.2); late_by_s = -1
         if now() > start["end_ns"] + start["grace_ns"]: never += 1
         else:
             send(writer, seq, due, 1 if due < start["steady_ns"] else 2)
@@ -113,8 +114,8 @@ def at(time_ns, *names):
 
 granted = {{}}
 def fault(request):
-    global granted, finishing, late_by_s
-    exec(FAULT, globals(), {{"request": request}}) if "return" not in FAULT else exec(FAULT.replace("; return", ""), globals(), {{"request": request}})
+    globals()["request"] = request
+    exec(FAULT.replace("; return", ""), globals())
 
 def handle(request):
     global granted

@@ -84,12 +84,17 @@ def example_document() -> dict[str, Any]:
 
 
 def quantile(median: float, sigma: float, fraction: float) -> float:
-    return median * exp(sigma * NormalDist().inv_cdf(fraction)) * (1 + 0.2 * sigma * max(0.0, log(1 / (1 - fraction)) - 3))
+    return (
+        median * exp(sigma * NormalDist().inv_cdf(fraction)) * (1 + 0.2 * sigma * max(0.0, log(1 / (1 - fraction)) - 3))
+    )
 
 
 def _workload(index, name, title, description, messages, rate, medians, sigmas, verdicts) -> dict[str, Any]:
     rows = zip(ARMS, medians, sigmas, verdicts, strict=True)
-    arms = [_arm(index, place, name, messages, row, median, sigma, medians, verdict) for place, (row, median, sigma, verdict) in enumerate(rows)]
+    arms = [
+        _arm(index, place, name, messages, row, median, sigma, medians, verdict)
+        for place, (row, median, sigma, verdict) in enumerate(rows)
+    ]
     return {
         "workload": name, "title": title, "description": description, "primary_metric": "response_latency_p50", "arms": arms,
         "resolution": {
@@ -104,8 +109,16 @@ def _arm(index, place, workload, messages, row, median, sigma, medians, verdict)
     arm, middleware, profile, version, released, role, options = row
     numbers = [block * 24 + index * 8 + (place * 3 + block) % 8 for block in range(TRIALS)]
     dead = verdict == "no data"
-    failed = [{"trial": numbers[4], "status": "failed", "reason": HOSTILE}] if arm == "fastdds untouched" and workload == "camera" else []
-    void = [{"trial": numbers[5], "status": "void", "reason": "steal 7.1 % during the window, at most 2 % allowed"}] if place == 3 and index == 2 else []
+    failed = (
+        [{"trial": numbers[4], "status": "failed", "reason": HOSTILE}]
+        if arm == "fastdds untouched" and workload == "camera"
+        else []
+    )
+    void = (
+        [{"trial": numbers[5], "status": "void", "reason": "steal 7.1 % during the window, at most 2 % allowed"}]
+        if place == 3 and index == 2
+        else []
+    )
     done = [number for number in numbers if number not in {item["trial"] for item in failed + void}]
     spread = 1.06 if index == 0 else 1.1
     per_trial = [
@@ -131,17 +144,42 @@ def _arm(index, place, workload, messages, row, median, sigma, medians, verdict)
         metrics["response_latency_p99"] = estimate(quantile(median, sigma, 0.99), "ns")
     else:
         metrics["response_latency_p90"] = estimate(quantile(median, sigma, 0.9), "ns")
-        metrics["response_latency_p99"] = {"unit": "ns", "no_data": f"the percentile needs n·(1−q) ≥ 10, n is {messages}"}
+        metrics["response_latency_p99"] = {
+            "unit": "ns",
+            "no_data": f"the percentile needs n·(1−q) ≥ 10, n is {messages}",
+        }
     if workload == "camera" and arm == "cyclonedds tuned":
-        metrics["response_latency_p90"] = {"unit": "ns", "value": "inf", "low": 4.1e7, "high": "inf", "count": 180, "trials": 6, "interval": "trial-clustered interval"}
+        metrics["response_latency_p90"] = {
+            "unit": "ns",
+            "value": "inf",
+            "low": 4.1e7,
+            "high": "inf",
+            "count": 180,
+            "trials": 6,
+            "interval": "trial-clustered interval",
+        }
         metrics["loss"] |= {"value": 0.122, "low": 0.061, "high": 0.214}
     if workload == "pointcloud" and arm == "fastdds untouched":
-        metrics["response_latency_p90"] = {"unit": "ns", "at_least": 1.31e6, "count": 126, "trials": 6, "interval": "one-sided bound"}
+        metrics["response_latency_p90"] = {
+            "unit": "ns",
+            "at_least": 1.31e6,
+            "count": 126,
+            "trials": 6,
+            "interval": "one-sided bound",
+        }
         metrics["loss"] |= {"value": 0.0079, "low": 0.002, "high": 0.021}
     if dead:
         reason = "no trial delivered a message: 6 of 6 lost everything"
         metrics = {key: {"unit": value.get("unit"), "no_data": reason} for key, value in metrics.items()}
-        metrics["loss"] = {"unit": "fraction", "value": 1.0, "low": 0.98, "high": 1.0, "count": 180, "trials": 6, "interval": "95 % Wilson interval"}
+        metrics["loss"] = {
+            "unit": "fraction",
+            "value": 1.0,
+            "low": 0.98,
+            "high": 1.0,
+            "count": 180,
+            "trials": 6,
+            "interval": "95 % Wilson interval",
+        }
         per_trial = []
 
     best = min(value for value in medians[1:])
@@ -175,10 +213,30 @@ def _charts(workload, messages, rate, medians, sigmas) -> dict[str, Any]:
             continue
         lost = 0.122 if workload == "camera" and row[0] == "cyclonedds tuned" else 0.0
         fractions = [(step + 0.5) / 120 for step in range(120)]
-        ecdf.append({"arm": row[0], "latency_ns": [round(quantile(median, sigma, f)) for f in fractions], "fraction": [round(f * (1 - lost), 5) for f in fractions]})
-        grid = [q for q in (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.93, 0.95, 0.99, 0.995, 0.999) if q <= top and q < 1 - lost]
-        spectrum.append({"arm": row[0], "quantile": grid, "latency_ns": [round(quantile(median, sigma, q)) for q in grid]})
+        ecdf.append(
+            {
+                "arm": row[0],
+                "latency_ns": [round(quantile(median, sigma, f)) for f in fractions],
+                "fraction": [round(f * (1 - lost), 5) for f in fractions],
+            }
+        )
+        grid = [
+            q for q in (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.93, 0.95, 0.99, 0.995, 0.999) if q <= top and q < 1 - lost
+        ]
+        spectrum.append(
+            {"arm": row[0], "quantile": grid, "latency_ns": [round(quantile(median, sigma, q)) for q in grid]}
+        )
         random = Random(f"{workload} {place}")
-        values = [None if random.random() < lost else round(quantile(median, sigma, random.uniform(0.001, 0.999))) for _ in range(messages)]
-        series.append({"arm": row[0], "trial": place, "time_s": [round(k / rate, 4) for k in range(messages)], "latency_ns": values})
+        values = [
+            None if random.random() < lost else round(quantile(median, sigma, random.uniform(0.001, 0.999)))
+            for _ in range(messages)
+        ]
+        series.append(
+            {
+                "arm": row[0],
+                "trial": place,
+                "time_s": [round(k / rate, 4) for k in range(messages)],
+                "latency_ns": values,
+            }
+        )
     return {"ecdf": ecdf, "spectrum": spectrum, "series": series}

@@ -2,8 +2,8 @@
 
 So a new middleware is one new directory: nothing on this side lists names, packages or headers. The keys:
 `middleware` (name), `summary` (one line), `apt` (Debian packages it needs), `probe_headers` (headers whose presence
-makes the packages unnecessary), `prefix_env` (variable that names another installation), `optional` (not in the first
-set), `build_minutes` (on 2 cores).
+makes the packages unnecessary), `prefix_env` (variable that names another installation), `first_set` (built when no
+name is given), `build_minutes` (on 2 cores).
 """
 
 import os

@@ -22,12 +22,8 @@ rmwbench_subscription::rmwbench_subscription(rmwbench_session &session, const rm
   apply(config, qos);
   topic_ = session.topic(config.dds_topic, config.type.dds_type, config.endpoint);
   const bool callback = wait_ == RMWBENCH_WAIT_CALLBACK;
-  {
-    // A callback may come before create_datareader returned, and needs what it returns.
-    std::lock_guard<std::mutex> lock(callback_);
-    reader_ = session.subscriber->create_datareader(topic_, qos, callback ? this : nullptr,
-                                                    callback ? fd::StatusMask::data_available() : fd::StatusMask::none());
-  }
+  reader_ = session.subscriber->create_datareader(topic_, qos, callback ? this : nullptr,
+                                                  callback ? fd::StatusMask::data_available() : fd::StatusMask::none());
   if (reader_ == nullptr) {
     session.release_topic(topic_);
     throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(config.endpoint), "Fast DDS refused the reader; its words are on stderr"};
@@ -53,23 +49,24 @@ rmwbench_subscription::~rmwbench_subscription() {
   session_.release_topic(topic_);
 }
 
-void rmwbench_subscription::on_data_available(fd::DataReader *) {
+void rmwbench_subscription::on_data_available(fd::DataReader *reader) {
+  // `reader` and not `reader_`: the first call may come before create_datareader returned.
   const int64_t notified_ns = rmwbench_now_ns();
   std::lock_guard<std::mutex> lock(callback_);
-  if (!closed_) drain(notified_ns);
+  if (!closed_) drain(*reader, notified_ns);
 }
 
-void rmwbench_subscription::drain(int64_t notified_ns) {
+void rmwbench_subscription::drain(fd::DataReader &reader, int64_t notified_ns) {
   // What came while the last message was being consumed was not announced by the wake-up that we answer.
-  while (take(notified_ns)) notified_ns = rmwbench_now_ns();
+  while (take(reader, notified_ns)) notified_ns = rmwbench_now_ns();
 }
 
-bool rmwbench_subscription::take(int64_t notified_ns) {
+bool rmwbench_subscription::take(fd::DataReader &reader, int64_t notified_ns) {
   sample_.length(0);
   info_.length(0);
-  // take() and not take_next_sample(): in 2.9.1 the latter leaves the status condition raised when another take was faster than
-  // the notification, and a wait set would then spin until the next message.
-  if (reader_->take(sample_, info_, 1) != ok) return false;
+  // The call of rmw_fastrtps, one message at a time into memory of ours. (take_next_sample() of 2.9.1 would return early from an
+  // empty history without lowering the status condition.)
+  if (reader.take(sample_, info_, 1) != ok) return false;
   if (info_[0].valid_data) {
     const Incoming &message = sample_[0];
     const rmwbench_delivery delivery{notified_ns, rmwbench_now_ns(), message.buffer.get(), message.bytes, 0};

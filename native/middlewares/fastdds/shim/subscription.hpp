@@ -17,9 +17,9 @@ struct rmwbench_subscription : private rmwbench::fd::DataReaderListener {
   ~rmwbench_subscription() override;
 
   // Takes and delivers whatever has arrived. `notified_ns` is when the caller learnt that something had.
-  void drain(int64_t notified_ns);
+  void drain(int64_t notified_ns) { drain(*reader_, notified_ns); }
   // Takes and delivers one message, if there is one.
-  bool take(int64_t notified_ns);
+  bool take(int64_t notified_ns) { return take(*reader_, notified_ns); }
 
   uint32_t matched() const;
   void granted(rmwbench_granted &granted) const;
@@ -28,6 +28,8 @@ struct rmwbench_subscription : private rmwbench::fd::DataReaderListener {
 
  private:
   void on_data_available(rmwbench::fd::DataReader *reader) override;
+  void drain(rmwbench::fd::DataReader &reader, int64_t notified_ns);
+  bool take(rmwbench::fd::DataReader &reader, int64_t notified_ns);
 
   rmwbench_session &session_;
   const rmwbench_sink sink_;
@@ -37,7 +39,8 @@ struct rmwbench_subscription : private rmwbench::fd::DataReaderListener {
   // One place each, owned by us: Fast DDS deserialises into it, and its buffer is kept from message to message.
   rmwbench::fd::LoanableSequence<rmwbench::Incoming> sample_;
   rmwbench::fd::SampleInfoSeq info_;
-  // Callbacks only: each transport has its own receiving thread, and they share the sample.
+  // Callbacks only: each transport has its own receiving thread, and they share the sample. Fast DDS calls with the reader's own lock
+  // held, so nothing that takes that lock may be done while this one is held outside a callback.
   std::mutex callback_;
   bool closed_ = false;
   rmwbench::fd::Topic *topic_ = nullptr;

@@ -343,10 +343,10 @@ impl SubscriptionEntry {
         let channel = match self.transport {
             Transport::ShmRing => {
                 let pool = Pool::open(&fd, offer.slots, offer.payload_bytes).map_err(text)?;
-                acceptance.queue_depth = self.queue_depth.min(offer.slots);
-                let (queue, fd) = Queue::create(acceptance.queue_depth).map_err(text)?;
+                acceptance.queue_depth = self.queue_depth.min(offer.max_queue_depth);
+                let (queue, fd) = Queue::create(acceptance.queue_depth, offer.inline_bytes).map_err(text)?;
                 queue_fd = Some(fd);
-                Channel::Ring(RingReader::new(pool, queue, self.zero_copy))
+                Channel::Ring(RingReader::new(pool, queue, offer.inline_bytes, self.zero_copy))
             }
             Transport::Udp => Channel::Datagram(DatagramReader::new(fd, offer.payload_bytes)),
             Transport::Tcp | Transport::Unix => Channel::Stream(StreamReader::new(fd, offer.payload_bytes)),

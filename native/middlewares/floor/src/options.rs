@@ -5,7 +5,7 @@ use serde::Deserialize;
 use rmwbench_harness::middleware::{Error, SessionConfig};
 use rmwbench_harness::qos::{History, Qos};
 
-pub const OPTION_NAMES: [&str; 5] = ["transport", "slots", "zero_copy", "socket_buffer_bytes", "publish_timeout_ns"];
+pub const OPTION_NAMES: [&str; 6] = ["transport", "slots", "zero_copy", "inline_bytes", "socket_buffer_bytes", "publish_timeout_ns"];
 
 /// What `keep_all` may hold of one publisher: more would let one stalled reader fill the machine.
 const KEEP_ALL_BYTES: u64 = 256 << 20;
@@ -50,7 +50,10 @@ pub struct Options {
     pub transport: Transport,
     /// Slots of each publisher's pool; None: enough for its depth and one in the hand of each reader.
     pub slots: Option<u32>,
-    /// Readers of `shm_ring` read in place; otherwise they copy the message out and give the slot back first.
+    /// Types up to this size travel in the readers' queues and not in slots: copied in and out, which for small messages is faster
+    /// than passing a slot back and forth. 0: every message lies in a slot.
+    pub inline_bytes: u32,
+    /// Readers of `shm_ring` read what lies in slots in place; otherwise they copy the message out and give the slot back first.
     pub zero_copy: bool,
     /// Asked of the kernel; None: 8 MiB on UDP, the system's default on streams.
     pub socket_buffer_bytes: Option<u32>,
@@ -60,7 +63,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { transport: Transport::ShmRing, slots: None, zero_copy: true, socket_buffer_bytes: None, publish_timeout_ns: 1_000_000_000 }
+        Options { transport: Transport::ShmRing, slots: None, inline_bytes: 512, zero_copy: true, socket_buffer_bytes: None, publish_timeout_ns: 1_000_000_000 }
     }
 }
 
@@ -71,6 +74,7 @@ impl Options {
         let options = Options {
             transport: config.option("transport", default.transport)?,
             slots: config.option("slots", default.slots)?,
+            inline_bytes: config.option("inline_bytes", default.inline_bytes)?,
             zero_copy: config.option("zero_copy", default.zero_copy)?,
             socket_buffer_bytes: config.option("socket_buffer_bytes", default.socket_buffer_bytes)?,
             publish_timeout_ns: config.option("publish_timeout_ns", default.publish_timeout_ns)?,
@@ -79,6 +83,9 @@ impl Options {
         if let Some(slots) = options.slots.filter(|s| !(1..=65_536).contains(s)) {
             return out_of_range("slots", "1 to 65536", slots.to_string());
         }
+        if options.inline_bytes > 4096 {
+            return out_of_range("inline_bytes", "0 to 4096", options.inline_bytes.to_string());
+        }
         if options.publish_timeout_ns <= 0 {
             return out_of_range("publish_timeout_ns", "a positive number of nanoseconds", options.publish_timeout_ns.to_string());
         }
@@ -86,7 +93,7 @@ impl Options {
             return out_of_range("socket_buffer_bytes", "4096 to 1073741824", bytes.to_string());
         }
         let sockets_only = options.transport == Transport::ShmRing && config.options.contains_key("socket_buffer_bytes");
-        let ring_only = ["slots", "zero_copy"].into_iter().find(|k| config.options.contains_key(*k));
+        let ring_only = ["slots", "zero_copy", "inline_bytes"].into_iter().find(|k| config.options.contains_key(*k));
         match ring_only {
             _ if sockets_only => Err(Error::invalid("option socket_buffer_bytes", "transport shm_ring has no sockets; use udp, tcp or unix")),
             Some(key) if options.transport != Transport::ShmRing => {
@@ -103,6 +110,11 @@ impl Options {
             History::KeepAll => (KEEP_ALL_BYTES / u64::from(payload_bytes.max(1))).clamp(8, KEEP_ALL_MESSAGES) as u32,
         };
         depth.min(self.slots.unwrap_or(u32::MAX))
+    }
+
+    /// Room that the queues have for messages of this type: 0 when they lie in slots.
+    pub fn inline_bytes(&self, payload_bytes: u32) -> u32 {
+        if payload_bytes <= self.inline_bytes { payload_bytes.max(u32::from(self.inline_bytes > 0)) } else { 0 }
     }
 
     pub fn pool_slots(&self, qos: &Qos, payload_bytes: u32) -> u32 {

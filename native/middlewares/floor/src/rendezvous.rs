@@ -36,6 +36,10 @@ pub struct Offer {
     pub reliable: bool,
     /// Slots of the pool; 0 without one.
     pub slots: u32,
+    /// Messages that a reader's queue may hold at most; 0: no bound.
+    pub max_queue_depth: u32,
+    /// Room for a message in each entry of the queue; 0: messages lie in slots.
+    pub inline_bytes: u32,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -2,7 +2,11 @@
 //!
 //! Reliable: the publish call blocks while a reader's queue is full or every slot is in use; it sends to all readers or to none.
 //! Best effort: a full queue forgets its oldest message, and when every slot is in a reader's hand the newest is not sent; both
-//! are counted per reader, exactly. Slots are reused lowest first, so that small rings stay in the cache.
+//! are counted per reader, exactly. Slots are reused lowest first, so that small rings stay in the cache. Small messages need no
+//! slot: they lie in the queues (option `inline_bytes`).
+//!
+//! A relay publishes in the waiting thread: if its own reader is served by that thread too and lags (several relays feeding one
+//! topic within one process), the call blocks until its time-out. Plain chains do not: the thread takes one message of each in turn.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::slice;
@@ -19,6 +23,9 @@ use crate::pool::{Pool, MAX_READERS};
 use crate::queue::{Queue, QueueWriter};
 use crate::rendezvous::{Acceptance, Outgoing, PeerId};
 use crate::waiter::Outlet;
+
+/// Bytes that `loan` may need for a message that is then copied into each queue.
+type Staging = Vec<u8>;
 
 /// From this size on a slot that is still in the cache is worth looking at every slot's holders again for each message.
 const LARGE_BYTES: usize = 16 << 10;
@@ -49,6 +56,8 @@ pub struct RingWriter {
     pool: Pool,
     pool_fd: OwnedFd,
     state: Mutex<State>,
+    /// Room for messages in the queues themselves; 0: they lie in slots.
+    inline_bytes: u32,
     timeout_ns: i64,
     /// Times that a publish call had to wait for a reader.
     pub blocked: AtomicU64,
@@ -58,6 +67,7 @@ struct State {
     readers: Vec<Reader>,
     /// Slots known to be free, the best one last.
     free: Vec<u32>,
+    staging: Staging,
 }
 
 struct Reader {
@@ -78,16 +88,63 @@ enum Step {
 }
 
 impl RingWriter {
-    pub fn new(slots: u32, payload_bytes: u32, timeout_ns: i64) -> Result<RingWriter, Error> {
+    pub fn new(slots: u32, payload_bytes: u32, inline_bytes: u32, timeout_ns: i64) -> Result<RingWriter, Error> {
+        let pooled = if inline_bytes > 0 { 1 } else { slots };
         let (pool, pool_fd) =
-            Pool::create(slots, payload_bytes).map_err(|e| Error::failed(format!("pool of {slots} slots of {payload_bytes} bytes"), e))?;
-        let state = State { readers: Vec::with_capacity(MAX_READERS), free: Vec::with_capacity(LOOK_AHEAD) };
-        Ok(RingWriter { pool, pool_fd, state: Mutex::new(state), timeout_ns, blocked: AtomicU64::new(0) })
+            Pool::create(pooled, payload_bytes).map_err(|e| Error::failed(format!("pool of {slots} slots of {payload_bytes} bytes"), e))?;
+        let state = State { readers: Vec::with_capacity(MAX_READERS), free: Vec::with_capacity(LOOK_AHEAD), staging: vec![0; inline_bytes as usize] };
+        Ok(RingWriter { pool, pool_fd, state: Mutex::new(state), inline_bytes, timeout_ns, blocked: AtomicU64::new(0) })
     }
 
-    /// Writes one message of `bytes` in place and hands it to every reader. One publishing thread at a time.
+    pub fn slots(&self) -> u32 {
+        self.pool.slots()
+    }
+
+    /// Copies one message to every reader. One publishing thread at a time.
     #[inline]
-    pub fn publish(&self, bytes: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), PublishError> {
+    pub fn publish(&self, payload: &[u8]) -> Result<(), PublishError> {
+        if self.inline_bytes == 0 {
+            return self.publish_in_place(payload.len(), |slot| slot.copy_from_slice(payload));
+        }
+        if payload.len() > self.pool.slot_bytes() {
+            return Err(PublishError::Failed);
+        }
+        let mut state = self.state.lock().unwrap();
+        if !state.readers_have_room() {
+            state = self.wait(state)?.0;
+        }
+        state.commit_inline(payload);
+        Ok(())
+    }
+
+    /// Has `fill` write one message of `bytes` and hands it to every reader: in place, unless messages go inline.
+    #[inline]
+    pub fn publish_loaned(&self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+        if self.inline_bytes == 0 {
+            return self.publish_in_place(bytes, fill);
+        }
+        if bytes > self.pool.slot_bytes() {
+            return Err(PublishError::Failed);
+        }
+        let mut state = self.state.lock().unwrap();
+        let mut staging = std::mem::take(&mut state.staging);
+        fill(&mut staging[..bytes]);
+        if !state.readers_have_room() {
+            match self.wait(state) {
+                Ok((guard, _)) => state = guard,
+                Err(error) => {
+                    self.state.lock().unwrap().staging = staging;
+                    return Err(error);
+                }
+            }
+        }
+        state.commit_inline(&staging[..bytes]);
+        state.staging = staging;
+        Ok(())
+    }
+
+    #[inline]
+    fn publish_in_place(&self, bytes: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), PublishError> {
         if bytes > self.pool.slot_bytes() {
             return Err(PublishError::Failed);
         }
@@ -117,7 +174,12 @@ impl RingWriter {
         let deadline = now_ns() + self.timeout_ns;
         loop {
             let armed = eventcount::arm(self.pool.space());
-            let slot = match state.prepare(&self.pool) {
+            let step = match self.inline_bytes {
+                0 => state.prepare(&self.pool),
+                _ if state.readers_have_room() => Step::Skip, // it needs no slot
+                _ => Step::Wait,
+            };
+            let slot = match step {
                 Step::Ready(slot) => Some(slot),
                 Step::Skip => None,
                 Step::Wait => {
@@ -141,13 +203,19 @@ impl RingWriter {
 impl State {
     #[inline]
     fn prepare(&mut self, pool: &Pool) -> Step {
-        if self.readers.iter_mut().any(|r| r.reliable && !r.queue.has_room()) {
+        if !self.readers_have_room() {
             return Step::Wait;
         }
         match self.free_slot(pool) {
             Some(slot) => Step::Ready(slot),
             None => self.reclaim(pool),
         }
+    }
+
+    /// Those that must not lose anything.
+    #[inline]
+    fn readers_have_room(&mut self) -> bool {
+        self.readers.iter_mut().all(|r| !r.reliable || r.queue.has_room())
     }
 
     #[inline]
@@ -203,13 +271,34 @@ impl State {
                     pool.holders(oldest).fetch_and(!reader.bit, Ordering::SeqCst);
                 }
             }
-            match &reader.bell {
-                None => reader.queue.push(slot, length, Ordering::Release),
-                Some(bell) => {
-                    reader.queue.push(slot, length, Ordering::SeqCst);
-                    eventcount::ring(bell.word());
-                }
+            reader.queue.push(slot, length, reader.order());
+            reader.wake();
+        }
+    }
+
+    #[inline]
+    fn commit_inline(&mut self, payload: &[u8]) {
+        for reader in &mut self.readers {
+            if !reader.queue.has_room() {
+                reader.queue.evict();
             }
+            reader.queue.push_inline(payload, reader.order());
+            reader.wake();
+        }
+    }
+}
+
+impl Reader {
+    /// Sequential consistency is what lets the writer see a reader that is about to sleep.
+    #[inline]
+    fn order(&self) -> Ordering {
+        if self.bell.is_some() { Ordering::SeqCst } else { Ordering::Release }
+    }
+
+    #[inline]
+    fn wake(&self) {
+        if let Some(bell) = &self.bell {
+            eventcount::ring(bell.word());
         }
     }
 }
@@ -221,7 +310,7 @@ impl Outgoing for RingWriter {
 
     fn accept(&self, peer: PeerId, acceptance: &Acceptance, fds: Vec<OwnedFd>) -> Result<(), Errno> {
         let mut fds = fds.into_iter();
-        let queue = Queue::open(fds.next().ok_or(Errno::PROTO)?, acceptance.queue_depth)?;
+        let queue = Queue::open(fds.next().ok_or(Errno::PROTO)?, acceptance.queue_depth, self.inline_bytes)?;
         let bell = fds.next().map(Bell::open).transpose()?;
         let mut state = self.state.lock().unwrap();
         let taken = state.readers.iter().fold(0, |all, r| all | r.bit);
@@ -252,15 +341,28 @@ impl Outgoing for RingWriter {
 pub struct RingReader {
     pool: Pool,
     queue: Queue,
-    /// The copy that the message is taken into; None reads in place.
-    copy: Option<Vec<u8>>,
+    hand: Hand,
     drops_seen: u64,
 }
 
+/// Where a message is while its reader looks at it.
+enum Hand {
+    /// In its slot.
+    InPlace,
+    /// Copied out of its slot.
+    Copy(Vec<u8>),
+    /// Copied out of the queue.
+    Inline(Vec<u64>),
+}
+
 impl RingReader {
-    pub fn new(pool: Pool, queue: Queue, zero_copy: bool) -> RingReader {
-        let copy = (!zero_copy).then(|| vec![0; pool.slot_bytes()]);
-        RingReader { pool, queue, copy, drops_seen: 0 }
+    pub fn new(pool: Pool, queue: Queue, inline_bytes: u32, zero_copy: bool) -> RingReader {
+        let hand = match (inline_bytes, zero_copy) {
+            (0, true) => Hand::InPlace,
+            (0, false) => Hand::Copy(vec![0; pool.slot_bytes()]),
+            (bytes, _) => Hand::Inline(vec![0; (bytes as usize).div_ceil(8)]),
+        };
+        RingReader { pool, queue, hand, drops_seen: 0 }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -270,22 +372,30 @@ impl RingReader {
     /// Delivers the oldest message, if there is one.
     #[inline]
     pub fn receive(&mut self, outlet: &Outlet) -> bool {
-        let Some((slot, length)) = self.queue.pop() else { return false };
+        let inline = if let Hand::Inline(words) = &mut self.hand { Some(&mut words[..]) } else { None };
+        let Some((slot, length)) = self.queue.pop(inline) else { return false };
         let notified_ns = now_ns();
-        if slot >= self.pool.slots() || length as usize > self.pool.slot_bytes() {
+        eventcount::ring(self.pool.space());
+        let length = length as usize;
+        if slot >= self.pool.slots() || length > self.pool.slot_bytes() {
             return true; // a publisher that does not keep the protocol must not crash its reader
         }
-        eventcount::ring(self.pool.space());
-        // SAFETY: our bit is set in this slot's holders, so the publisher does not touch it until `release`.
-        let payload = unsafe { slice::from_raw_parts(self.pool.payload(slot), length as usize) };
-        match &mut self.copy {
-            None => {
+        match &mut self.hand {
+            Hand::Inline(words) => {
+                // SAFETY: `pop` copied `length` bytes there, at most the slot size that `words` was made for.
+                let payload = unsafe { slice::from_raw_parts(words.as_ptr().cast(), length) };
+                outlet.deliver(&Delivery { notified_ns, taken_ns: notified_ns, payload, zero_copy: false });
+            }
+            Hand::InPlace => {
+                // SAFETY: our bit is set in this slot's holders, so the publisher does not touch it until `release`.
+                let payload = unsafe { slice::from_raw_parts(self.pool.payload(slot), length) };
                 outlet.deliver(&Delivery { notified_ns, taken_ns: notified_ns, payload, zero_copy: true });
                 release(&self.pool, &self.queue, slot);
             }
-            Some(copy) => {
-                let copy = &mut copy[..length as usize];
-                copy.copy_from_slice(payload);
+            Hand::Copy(copy) => {
+                let copy = &mut copy[..length];
+                // SAFETY: as above.
+                copy.copy_from_slice(unsafe { slice::from_raw_parts(self.pool.payload(slot), length) });
                 release(&self.pool, &self.queue, slot);
                 outlet.deliver(&Delivery { notified_ns, taken_ns: now_ns(), payload: copy, zero_copy: false });
             }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use rmwbench_harness::middleware::{
     Account, Endpoint, EndpointConfig, Error, Evidence, Granted, Node, PublishError, PublishMode, Publisher, Session, Sink, Subscription, Wait,
 };
-use rmwbench_harness::qos::{Durability, Qos, Reliability};
+use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 
 use crate::control::{Control, Peers, PublisherEntry, SubscriptionEntry};
@@ -88,7 +88,7 @@ impl Open {
         if config.wait == Wait::Callback {
             return unsupported("wait callback: a raw channel has no threads of its own".into());
         }
-        if config.qos.depth == 0 && config.qos.history == rmwbench_harness::qos::History::KeepLast {
+        if config.qos.depth == 0 && config.qos.history == History::KeepLast {
             return Err(Error::invalid(format!("endpoint {}", config.endpoint), "depth: expected at least 1, found 0"));
         }
         Ok(())
@@ -99,16 +99,22 @@ impl Open {
         let mut qos: Qos = config.qos.clone();
         let mut notes = Vec::new();
         if self.options.transport == Transport::ShmRing {
-            qos.depth = self.options.queue_depth(&qos, config.message_type.payload_bytes);
+            let held = self.options.queue_depth(&qos, config.message_type.payload_bytes);
             notes.push(match qos.reliability {
                 Reliability::Reliable => format!(
-                    "a publish call blocks while a reader's queue of {} messages is full, at most {} ms",
-                    qos.depth,
+                    "a publish call blocks while a reader's queue of {held} messages is full, at most {} ms",
                     self.options.publish_timeout_ns / 1_000_000
                 ),
-                Reliability::BestEffort => format!("a full queue of {} messages forgets its oldest", qos.depth),
+                Reliability::BestEffort => format!("a full queue of {held} messages forgets its oldest"),
             });
-            notes.extend(slots.map(|slots| format!("pool of {slots} slots")));
+            // With fewer slots than its depth a reliable channel blocks sooner and still loses nothing; a best-effort one forgets sooner.
+            if qos.reliability == Reliability::BestEffort || qos.history == History::KeepAll {
+                qos.depth = held;
+            }
+            match self.options.inline_bytes(config.message_type.payload_bytes) > 0 {
+                true => notes.push("messages of this size travel in the readers' queues, copied in and out".into()),
+                false => notes.extend(slots.map(|slots| format!("pool of {slots} slots"))),
+            }
         } else {
             let (send, receive) = granted_buffers(&self.options).map_err(|e| Error::failed("socket buffers", e))?;
             notes.push(format!(
@@ -125,18 +131,19 @@ impl Node for FloorNode {
         let open = &self.0;
         open.check(config)?;
         let payload_bytes = config.message_type.payload_bytes;
-        let (outlet, outgoing, slots): (Outlet, Arc<dyn Outgoing>, Option<u32>) = match open.options.transport {
+        let slots = open.options.pool_slots(&config.qos, payload_bytes);
+        let inline_bytes = open.options.inline_bytes(payload_bytes);
+        let (outlet, outgoing, pool_slots): (Outlet, Arc<dyn Outgoing>, u32) = match open.options.transport {
             Transport::ShmRing => {
-                let slots = open.options.pool_slots(&config.qos, payload_bytes);
-                let ring = Arc::new(RingWriter::new(slots, payload_bytes, open.options.publish_timeout_ns)?);
-                (Outlet::Ring(ring.clone()), ring, Some(slots))
+                let ring = Arc::new(RingWriter::new(slots, payload_bytes, inline_bytes, open.options.publish_timeout_ns)?);
+                (Outlet::Ring(ring.clone()), ring.clone(), ring.slots())
             }
             _ => {
                 let writer = Arc::new(SocketWriter::new(&open.options));
-                (Outlet::Sockets(writer.clone(), SocketOutlet::default()), writer, None)
+                (Outlet::Sockets(writer.clone(), SocketOutlet::default()), writer, 0)
             }
         };
-        let granted = open.granted(config, slots)?;
+        let granted = open.granted(config, Some(slots))?;
         let peers = Arc::new(Peers::default());
         let offer = Offer {
             topic: config.topic.clone(),
@@ -144,7 +151,9 @@ impl Node for FloorNode {
             payload_bytes,
             transport: open.options.transport.name().into(),
             reliable: config.qos.reliability == Reliability::Reliable,
-            slots: slots.unwrap_or(0),
+            slots: pool_slots,
+            max_queue_depth: slots,
+            inline_bytes,
         };
         let id = open.control.add_publisher(PublisherEntry { offer, outgoing, peers: peers.clone() })?;
         Ok(Box::new(FloorPublisher { open: open.clone(), id, outlet, peers, granted, published: 0 }))
@@ -161,7 +170,7 @@ impl Node for FloorNode {
             payload_bytes: config.message_type.payload_bytes,
             transport: open.options.transport,
             reliable: config.qos.reliability == Reliability::Reliable,
-            queue_depth: granted.qos.depth,
+            queue_depth: open.options.queue_depth(&config.qos, config.message_type.payload_bytes),
             zero_copy: open.options.zero_copy,
             waiter: open.waiter(config.wait)?,
             sink,
@@ -190,7 +199,7 @@ impl Publisher for FloorPublisher {
     #[inline]
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
         match &mut self.outlet {
-            Outlet::Ring(ring) => ring.publish(payload.len(), |slot| slot.copy_from_slice(payload))?,
+            Outlet::Ring(ring) => ring.publish(payload)?,
             Outlet::Sockets(writer, outlet) => writer.publish(outlet, payload)?,
         }
         self.published += 1;
@@ -200,7 +209,7 @@ impl Publisher for FloorPublisher {
     #[inline]
     fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
         let Outlet::Ring(ring) = &self.outlet else { return Err(PublishError::Unsupported) };
-        ring.publish(bytes, fill)?;
+        ring.publish_loaned(bytes, fill)?;
         self.published += 1;
         Ok(())
     }

@@ -213,26 +213,33 @@ fn a_loan_equals_a_copy_and_reads_in_place_only_when_asked() {
             self.0.lock().unwrap().push((d.zero_copy, d.payload.to_vec()));
         }
     }
-    for zero_copy in [true, false] {
+    for (zero_copy, inline_bytes) in [(true, 0), (false, 0), (false, 300)] {
         let domain = Domain::new();
-        let mut session = domain.session(json!({"zero_copy": zero_copy}));
-        let spec = Spec::new("loan", 5000);
+        let mut session = domain.session(json!({"zero_copy": zero_copy || inline_bytes > 0, "inline_bytes": inline_bytes}));
+        let spec = Spec::new("loan", 299);
         let paths = Arc::new(Paths(Mutex::default()));
         let subscription = spec.subscription(&mut *session, paths.clone());
         let mut publisher = spec.publisher(&mut *session);
         until("match", || publisher.matched() == 1 && subscription.matched() == 1);
-        publisher.publish(&numbered(7, 5000)).unwrap();
-        publisher.publish_loaned(5000, &mut |slot| slot.copy_from_slice(&numbered(7, 5000))).unwrap();
+        publisher.publish(&numbered(7, 299)).unwrap();
+        publisher.publish_loaned(299, &mut |slot| slot.copy_from_slice(&numbered(7, 299))).unwrap();
         until("delivery", || paths.0.lock().unwrap().len() == 2);
         let paths = paths.0.lock().unwrap();
         assert_eq!(paths[0], paths[1]);
-        assert_eq!(paths[0], (zero_copy, numbered(7, 5000)));
+        assert_eq!(paths[0], (zero_copy, numbered(7, 299)));
     }
 }
 
 #[test]
 fn best_effort_forgets_the_oldest_and_counts_every_drop() {
-    for slots in [json!({}), json!({"slots": 1}), json!({"slots": 2}), json!({"slots": 2, "zero_copy": false})] {
+    for slots in [
+        json!({}),
+        json!({"slots": 1}),
+        json!({"inline_bytes": 0}),
+        json!({"inline_bytes": 0, "slots": 1}),
+        json!({"inline_bytes": 0, "slots": 2}),
+        json!({"inline_bytes": 0, "slots": 2, "zero_copy": false}),
+    ] {
         let domain = Domain::new();
         let mut session = domain.session(slots.clone());
         let spec = Spec::new("overrun", 64).best_effort().depth(5);
@@ -263,6 +270,8 @@ fn reliable_blocks_the_publisher_and_loses_nothing() {
     for (transport, options) in [
         ("shm_ring", json!({})),
         ("shm_ring", json!({"slots": 1})),
+        ("shm_ring", json!({"inline_bytes": 1000, "slots": 1})),
+        ("shm_ring", json!({"inline_bytes": 1000})),
         ("shm_ring", json!({"slots": 2, "zero_copy": false})),
         ("tcp", json!({"transport": "tcp", "socket_buffer_bytes": 8192})),
         ("unix", json!({"transport": "unix", "socket_buffer_bytes": 8192})),

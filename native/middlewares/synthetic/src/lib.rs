@@ -1,1 +1,79 @@
+//! The synthetic middleware: known truth for the instrument's proof of itself.
+//!
+//! It carries messages over the floor and does to them exactly what its settings say: delays them by a law, loses, doubles, reorders
+//! and damages them, blocks in the publish call, burns CPU and memory. What happens to a message is a pure function of the seed, the
+//! writer and the sequence number ([`truth`]), so a test can say beforehand what the pipeline must report. Probes of the match
+//! barrier pass untouched.
 
+mod cost;
+mod delivery;
+pub mod law;
+mod session;
+pub mod settings;
+pub mod truth;
+
+use std::collections::BTreeMap;
+
+use rmwbench_floor::Floor;
+use rmwbench_harness::middleware::{capabilities, Description, Error, Middleware, Profile, Session, SessionConfig};
+
+pub use law::Law;
+pub use settings::Settings;
+pub use truth::{truth, Truth, TruthStream};
+
+const RELEASE_DATE: &str = "2026-11-21";
+
+pub struct Synthetic;
+
+impl Middleware for Synthetic {
+    fn describe(&self) -> Description {
+        let build = BTreeMap::from([("source".to_string(), format!("crate rmwbench-synthetic {}", env!("CARGO_PKG_VERSION")).into())]);
+        let profile = |name: &str, text: &str, summary: &str| Profile {
+            name: name.into(),
+            format: "json".into(),
+            text: text.into(),
+            summary: summary.into(),
+        };
+        Description {
+            middleware: "synthetic".into(),
+            layer: "native".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            release_date: RELEASE_DATE.into(),
+            build,
+            capabilities: capabilities(&[
+                ("reliable", "yes"),
+                ("best_effort", "yes"),
+                ("keep_last", "partly: the channel below holds 1024 messages or 256 MiB whatever the depth, then publishing blocks"),
+                ("keep_all", "partly: 1024 messages or 256 MiB, then publishing blocks"),
+                ("transient_local", "no: nothing is kept for late joiners"),
+                ("loan", "partly: over shm_ring only"),
+                ("zero_copy", "partly: over shm_ring without latency; what is held back is copied"),
+                ("block", "yes"),
+                ("poll", "yes"),
+                ("callback", "yes"),
+                ("publish_sync", "yes"),
+                ("publish_async", "no: the publish call hands the message over itself"),
+                ("intra_process", "yes"),
+                ("inter_process", "yes"),
+                ("inter_host", "no: it rides on channels of one machine"),
+                ("evidence", "yes"),
+            ]),
+            profiles: vec![
+                profile("untouched", include_str!("../profiles/untouched.json"), "nothing is done to any message"),
+                profile("demo", include_str!("../profiles/demo.json"), "lognormal latency with a median of 300 µs, and one loss in a hundred in bursts"),
+            ],
+        }
+    }
+
+    fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
+        let settings = Settings::read(config)?;
+        let floor = SessionConfig {
+            profile: Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() },
+            options: BTreeMap::from([("transport".to_string(), settings.transport.clone().into())]),
+            // A domain of its own: floor and synthetic must not meet on one topic.
+            domain_id: config.domain_id ^ 0x5353_0000,
+            trial_nonce: config.trial_nonce,
+        };
+        Ok(Box::new(session::SyntheticSession::new(Floor.open(&floor)?, settings)))
+    }
+}

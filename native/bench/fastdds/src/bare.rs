@@ -1,0 +1,89 @@
+//! The bare program (`bare/bare.cpp`), and the work that both programs have their user do.
+
+use std::ffi::{c_char, c_int, CString};
+use std::ptr::NonNull;
+
+use rmwbench_harness::message_type::{dds_topic_name, MessageType};
+use rmwbench_harness::payload;
+
+use crate::profile::NAME;
+
+enum Raw {}
+
+extern "C" {
+    fn bare_open(
+        domain: u32,
+        profile: *const c_char,
+        topic: *const c_char,
+        prefix: *const u8,
+        prefix_bytes: usize,
+        payload_bytes: usize,
+        capacity: usize,
+    ) -> *mut Raw;
+    fn bare_close(bare: *mut Raw);
+    fn bare_matched(bare: *mut Raw) -> c_int;
+    fn bare_send(bare: *mut Raw);
+    fn bare_all_received(bare: *const Raw) -> c_int;
+    fn bare_latencies_ns(bare: *const Raw, latencies_ns: *mut i64) -> usize;
+    fn bare_corrupt(bare: *const Raw) -> c_int;
+}
+
+#[no_mangle]
+unsafe extern "C" fn bench_fill(body: *mut u8, bytes: usize, seq: u64) {
+    payload::fill(std::slice::from_raw_parts_mut(body, bytes), 1, seq);
+}
+
+#[no_mangle]
+unsafe extern "C" fn bench_verify(body: *const u8, bytes: usize, seq: u64) -> c_int {
+    c_int::from(payload::verify(std::slice::from_raw_parts(body, bytes), 1, seq))
+}
+
+pub struct Bare {
+    raw: NonNull<Raw>,
+    capacity: usize,
+}
+
+impl Bare {
+    /// After the profile was loaded by a session of ours.
+    pub fn new(domain: u32, topic: &str, payload_bytes: u32, capacity: usize) -> Result<Self, String> {
+        let message_type = MessageType::bytes(payload_bytes);
+        let (profile, topic) = (CString::new(NAME).unwrap(), CString::new(dds_topic_name(topic)).unwrap());
+        let prefix = &message_type.cdr_prefix;
+        // SAFETY: everything passed is copied by the callee.
+        let raw = unsafe {
+            bare_open(domain, profile.as_ptr(), topic.as_ptr(), prefix.as_ptr(), prefix.len(), payload_bytes as usize, capacity)
+        };
+        let raw = NonNull::new(raw).ok_or("Fast DDS refused the bare program's entities")?;
+        Ok(Bare { raw, capacity })
+    }
+
+    pub fn matched(&self) -> bool {
+        // SAFETY: open until drop, here and below.
+        unsafe { bare_matched(self.raw.as_ptr()) != 0 }
+    }
+
+    pub fn send(&mut self) {
+        unsafe { bare_send(self.raw.as_ptr()) }
+    }
+
+    pub fn all_received(&self) -> bool {
+        unsafe { bare_all_received(self.raw.as_ptr()) != 0 }
+    }
+
+    /// By sequence number; infinite for what never arrived.
+    pub fn latencies_ns(&self) -> Vec<f64> {
+        let mut latencies = vec![0; self.capacity];
+        let sent = unsafe { bare_latencies_ns(self.raw.as_ptr(), latencies.as_mut_ptr()) };
+        latencies[..sent].iter().map(|&l| if l < 0 { f64::INFINITY } else { l as f64 }).collect()
+    }
+
+    pub fn corrupt(&self) -> bool {
+        unsafe { bare_corrupt(self.raw.as_ptr()) != 0 }
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        unsafe { bare_close(self.raw.as_ptr()) }
+    }
+}

@@ -1,0 +1,89 @@
+//! The bare program: a flag and 64 bytes in shared memory, one such box in each direction, and nothing else.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::fs::{ftruncate, memfd_create, MemfdFlags};
+use rustix::mm::{mmap, MapFlags, ProtFlags};
+use rustix::thread::futex;
+
+pub const PAYLOAD_BYTES: usize = 64;
+
+#[repr(C, align(128))]
+struct Mailbox {
+    /// Number of the message that lies in it, modulo 2^32.
+    number: AtomicU32,
+    _line: [u8; 60],
+    payload: [u8; PAYLOAD_BYTES],
+}
+
+/// One side of the pair; mapped for the life of the process.
+pub struct Bare {
+    outgoing: *mut Mailbox,
+    incoming: *mut Mailbox,
+    number: u32,
+    sleeps: bool,
+}
+
+// SAFETY: used by one thread at a time.
+unsafe impl Send for Bare {}
+
+pub fn create() -> rustix::io::Result<OwnedFd> {
+    // Without CLOEXEC: the other side inherits it.
+    let fd = memfd_create("rmwbench-bare", MemfdFlags::empty())?;
+    ftruncate(&fd, 4096)?;
+    Ok(fd)
+}
+
+impl Bare {
+    /// `side` 0 or 1; `sleeps`: wait on a futex instead of spinning.
+    pub fn open(fd: impl AsFd, side: usize, sleeps: bool) -> rustix::io::Result<Bare> {
+        // SAFETY: a fresh mapping of a file of that size, never unmapped; it holds two boxes.
+        let base = unsafe { mmap(std::ptr::null_mut(), 4096, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, fd, 0) }?.cast::<Mailbox>();
+        // SAFETY: within the page.
+        let (outgoing, incoming) = unsafe { (base.add(side), base.add(1 - side)) };
+        Ok(Bare { outgoing, incoming, number: 0, sleeps })
+    }
+
+    #[inline]
+    pub fn send(&mut self, payload: &[u8; PAYLOAD_BYTES]) {
+        self.number = self.number.wrapping_add(1);
+        // SAFETY: the box is ours until its number is stored; the other side reads it only after that, and answers before we write again.
+        unsafe {
+            (&raw mut (*self.outgoing).payload).write(*payload);
+            (*self.outgoing).number.store(self.number, Ordering::Release);
+            if self.sleeps {
+                let _ = futex::wake(&(*self.outgoing).number, futex::Flags::empty(), 1);
+            }
+        }
+    }
+
+    /// Waits for the message after the last one received or, on the echoing side, for the next to answer.
+    #[inline]
+    pub fn receive(&mut self, number: u32) -> [u8; PAYLOAD_BYTES] {
+        // SAFETY: as above, with the roles exchanged.
+        unsafe {
+            loop {
+                let found = (*self.incoming).number.load(Ordering::Acquire);
+                if found == number {
+                    return (&raw const (*self.incoming).payload).read();
+                }
+                if self.sleeps {
+                    let _ = futex::wait(&(*self.incoming).number, futex::Flags::empty(), found, None);
+                } else {
+                    std::hint::spin_loop();
+                }
+            }
+        }
+    }
+
+    pub fn ping(&mut self, payload: &[u8; PAYLOAD_BYTES]) -> [u8; PAYLOAD_BYTES] {
+        self.send(payload);
+        self.receive(self.number)
+    }
+
+    pub fn pong(&mut self) {
+        let payload = self.receive(self.number.wrapping_add(1));
+        self.send(&payload);
+    }
+}

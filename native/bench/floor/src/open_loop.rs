@@ -1,0 +1,93 @@
+//! How many 64-byte messages a second one schedule sends while each is recorded by its writer and by its reader.
+//!
+//! The real schedule, recorder, floor and sink, in one process: two threads, as two workers would have. At each rate the line says
+//! how many were sent on the way, and whether every one was recorded twice.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use rmwbench_floor::Floor;
+use rmwbench_harness::clock::{now_ns, sleep_until};
+use rmwbench_harness::message_type::MessageType;
+use rmwbench_harness::middleware::{EndpointConfig, Middleware, Profile, PublishMode, SessionConfig, Wait};
+use rmwbench_harness::payload::Touch;
+use rmwbench_harness::protocol::{Arrival, Event, Start};
+use rmwbench_harness::publisher::{PublisherParts, PublisherSlot, RecordedPublisher};
+use rmwbench_harness::qos::Qos;
+use rmwbench_harness::records::{layout, memfd, Kind, Records};
+use rmwbench_harness::schedule::{self, Interrupt, Scheduled};
+use rmwbench_harness::sink::RecordingSink;
+use serde_json::json;
+
+const NONCE: u64 = 1;
+const WINDOW_NS: i64 = 500_000_000;
+const PERIODS_NS: [i64; 5] = [4000, 2000, 1000, 500, 250];
+
+pub fn run() -> Result<(), String> {
+    for wait in [Wait::Block, Wait::Poll] {
+        PERIODS_NS.iter().try_for_each(|&period_ns| at_rate(period_ns, wait))?;
+    }
+    Ok(())
+}
+
+fn at_rate(period_ns: i64, wait: Wait) -> Result<(), String> {
+    let capacity = (WINDOW_NS / period_ns) as u64 + 1;
+    let file = memfd(&layout(NONCE, &[(Kind::Sent, 1, capacity), (Kind::Received, 2, capacity)])).map_err(|e| e.to_string())?;
+    let records = Records::map(file.try_clone().map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
+    let profile = Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() };
+    let domain_id = std::process::id();
+    let text = |e: rmwbench_harness::middleware::Error| e.to_string();
+    let mut session = Floor.open(&SessionConfig { profile, options: BTreeMap::new(), domain_id, trial_nonce: NONCE }).map_err(text)?;
+    let config = EndpointConfig {
+        endpoint: 1,
+        topic: "open_loop".into(),
+        message_type: MessageType::bytes(64),
+        qos: Qos { depth: 1000, ..Qos::default() },
+        loan: false,
+        publish_mode: PublishMode::Default,
+        wait,
+    };
+    let mut node = session.node("node").map_err(text)?;
+    let sink = Arc::new(RecordingSink::new(records.section(Kind::Received, 2), NONCE, Touch::All, 1));
+    let subscription = node.subscription(&config, sink.clone()).map_err(text)?;
+    let publisher = node.publisher(&config).map_err(text)?;
+    let give_up_ns = now_ns() + 10_000_000_000;
+    while (publisher.matched() == 0 || subscription.matched() == 0) && now_ns() < give_up_ns {
+        sleep_until(now_ns() + 1_000_000);
+    }
+    let parts = PublisherParts { section: records.section(Kind::Sent, 1), endpoint: 1, nonce: NONCE, payload_bytes: 64, touched_bytes: 0, loan: false };
+    let slot = PublisherSlot::new(1, RecordedPublisher::new(publisher, parts));
+    let at_ns = now_ns() + 20_000_000;
+    let start = Start { at_ns, steady_ns: at_ns, end_ns: at_ns + WINDOW_NS, grace_ns: 0, endpoints: None };
+    let scheduled = Scheduled { slot: slot.clone(), arrival: Arrival::Periodic { period_ns, phase_ns: 0 } };
+    let (report, reported) = std::sync::mpsc::channel();
+    // In a thread of its own: it changes its thread's timer slack.
+    let schedule = std::thread::spawn(move || {
+        schedule::run(vec![scheduled], &start, &Interrupt::default(), &|event| report.send(event).expect("somebody listens"));
+    });
+    schedule.join().map_err(|_| "the schedule panicked")?;
+    let Ok(Event::Finished { sent, failed, never_sent, time_ns, .. }) = reported.recv() else { return Err("the schedule did not report".into()) };
+    while sent > 0 && !sink.has_seen(1, sent - 1) && now_ns() < give_up_ns {
+        sleep_until(now_ns() + 1_000_000);
+    }
+    drop(subscription);
+    slot.publisher.lock().expect("the schedule ran").take();
+    drop(node);
+    drop(session);
+    let _ = std::fs::remove_dir(format!("/tmp/rmwbench-floor.{domain_id}"));
+    let line = json!({
+        "bench": "floor", "what": "open-loop publishing with every message recorded", "message_bytes": 64, "wait": wait,
+        "asked_per_second": 1e9 / period_ns as f64, "sent_per_second": (sent as f64 * 1e9 / (time_ns - at_ns) as f64).round(),
+        "sent": sent, "failed": failed, "never_sent": never_sent, "sent_records": claimed(&file, 0), "received_records": claimed(&file, 1),
+        "limit": "at least 500 000 per second",
+    });
+    println!("{line}");
+    Ok(())
+}
+
+/// Records in a section, as the orchestrator would read it.
+fn claimed(file: impl AsFd, section: u64) -> u64 {
+    let mut bytes = [0; 8];
+    rustix::io::pread(file, &mut bytes, 64 * (1 + section) + 24).map(|_| u64::from_le_bytes(bytes)).unwrap_or(0)
+}

@@ -1,0 +1,203 @@
+//! The floor against the bare program: round trips of 64 bytes between two processes, taking turns every 100 messages.
+//!
+//! Both run in the floor's own waiting threads: after 100 round trips over the floor the sink goes through 100 over the bare mailbox
+//! before it returns. So the same two threads on the same two cores do both, and nothing spins beside them.
+
+use std::cell::UnsafeCell;
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{channel, Sender};
+use std::sync::Arc;
+
+use rmwbench_floor::Floor;
+use rmwbench_harness::clock::{now_ns, sleep_until};
+use rmwbench_harness::message_type::MessageType;
+use rmwbench_harness::middleware::{Delivery, EndpointConfig, Middleware, Profile, PublishMode, Publisher, Session, SessionConfig, Sink, Wait};
+use rmwbench_harness::qos::Qos;
+use serde_json::json;
+
+use crate::bare::{self, Bare, PAYLOAD_BYTES};
+use crate::{affinity, ratio};
+
+const PER_TURN: usize = 100;
+const WARM_UP: usize = 20;
+
+/// State of a sink that only the floor's one waiting thread enters.
+struct OneThread<T>(UnsafeCell<T>);
+
+// SAFETY: a session has one waiting thread, and `main` touches the state only before the first message.
+unsafe impl<T: Send> Sync for OneThread<T> {}
+unsafe impl<T: Send> Send for OneThread<T> {}
+
+struct Pinging {
+    publisher: Box<dyn Publisher>,
+    bare: Bare,
+    floor_ns: Vec<f64>,
+    bare_ns: Vec<f64>,
+    begin_ns: i64,
+    answered: usize,
+    turns: usize,
+    done: Sender<(Vec<f64>, Vec<f64>)>,
+}
+
+impl Sink for OneThread<Pinging> {
+    fn deliver(&self, delivery: &Delivery<'_>) {
+        // SAFETY: see `OneThread`.
+        let state = unsafe { &mut *self.0.get() };
+        let payload: [u8; PAYLOAD_BYTES] = delivery.payload.try_into().expect("64 bytes come back");
+        state.answered += 1;
+        if state.answered % PER_TURN == 0 {
+            if state.answered == PER_TURN {
+                affinity::pin(0);
+            }
+            state.floor_ns.push((now_ns() - state.begin_ns) as f64 / PER_TURN as f64);
+            let begin_ns = now_ns();
+            for _ in 0..PER_TURN {
+                black_box(state.bare.ping(&payload));
+            }
+            state.bare_ns.push((now_ns() - begin_ns) as f64 / PER_TURN as f64);
+            if state.floor_ns.len() == state.turns {
+                let _ = state.done.send((std::mem::take(&mut state.floor_ns), std::mem::take(&mut state.bare_ns)));
+                return;
+            }
+            state.begin_ns = now_ns();
+        }
+        let _ = state.publisher.publish(&payload);
+    }
+}
+
+struct Echoing {
+    publisher: Box<dyn Publisher>,
+    bare: Bare,
+    answered: usize,
+}
+
+impl Sink for OneThread<Echoing> {
+    fn deliver(&self, delivery: &Delivery<'_>) {
+        // SAFETY: see `OneThread`.
+        let state = unsafe { &mut *self.0.get() };
+        let payload: [u8; PAYLOAD_BYTES] = delivery.payload.try_into().expect("64 bytes come");
+        let _ = state.publisher.publish(&payload);
+        state.answered += 1;
+        if state.answered % PER_TURN == 0 {
+            if state.answered == PER_TURN {
+                affinity::pin(1);
+            }
+            (0..PER_TURN).for_each(|_| state.bare.pong());
+        }
+    }
+}
+
+pub fn run(kind: &str) -> Result<(), String> {
+    let sleeps = kind == "futex";
+    let what = format!("floor {kind} / bare {kind} ping-pong");
+    if affinity::cores().len() < 2 {
+        println!("{}", json!({"bench": "floor", "what": what, "no_data": "not testable here: needs two cores"}));
+        return Ok(());
+    }
+    let text = |e: rustix::io::Errno| e.to_string();
+    let mailbox = bare::create().map_err(text)?;
+    let domain_id = std::process::id();
+    let mut peer = Peer(
+        Command::new(std::env::current_exe().map_err(|e| e.to_string())?)
+            .args(["--echo", kind, &domain_id.to_string(), &mailbox.as_raw_fd().to_string()])
+            .stdin(Stdio::piped()) // its end of file tells the peer to leave
+            .spawn()
+            .map_err(|e| e.to_string())?,
+    );
+    let mut session = open(domain_id)?;
+    let mut node = session.node("ping").map_err(|e| e.to_string())?;
+    let publisher = node.publisher(&endpoint("ping", sleeps)).map_err(|e| e.to_string())?;
+    let (done, finished) = channel();
+    let turns = WARM_UP + if sleeps { 150 } else { 1000 };
+    let bare = Bare::open(&mailbox, 0, sleeps).map_err(text)?;
+    let state = Pinging { publisher, bare, floor_ns: Vec::new(), bare_ns: Vec::new(), begin_ns: now_ns(), answered: 0, turns, done };
+    let sink = Arc::new(OneThread(UnsafeCell::new(state)));
+    let subscription = node.subscription(&endpoint("pong", sleeps), sink.clone()).map_err(|e| e.to_string())?;
+    {
+        // SAFETY: no message has been sent, so the waiting thread is not in the sink.
+        let state = unsafe { &mut *sink.0.get() };
+        let give_up_ns = now_ns() + 10_000_000_000;
+        while state.publisher.matched() == 0 || subscription.matched() == 0 {
+            if now_ns() > give_up_ns {
+                return Err("the other process did not match within 10 s".into());
+            }
+            sleep_until(now_ns() + 1_000_000);
+        }
+        state.publisher.publish(&[7; PAYLOAD_BYTES]).map_err(|e| format!("{e:?}"))?;
+    }
+    let (floor_ns, bare_ns) = finished.recv_timeout(std::time::Duration::from_secs(60)).map_err(|e| format!("{what}: {e}"))?;
+    drop(subscription);
+    peer.leave();
+    let _ = std::fs::remove_dir(format!("/tmp/rmwbench-floor.{domain_id}"));
+    let (floor_ns, bare_ns) = (&floor_ns[WARM_UP..], &bare_ns[WARM_UP..]);
+    let limit = if sleeps { "0.9 to 1.25" } else { "excess of at most 4 clock reads" };
+    let mut line = ratio::line(&what, "round_trip_ns", floor_ns, bare_ns, limit);
+    let clock_ns = clock_read_ns();
+    let excess: Vec<f64> = floor_ns.iter().zip(bare_ns).map(|(floor, bare)| (floor - bare) / clock_ns).collect();
+    line["clock_read_ns"] = json!(clock_ns);
+    line["excess_in_clock_reads"] = json!(ratio::median(&excess));
+    println!("{line}");
+    Ok(())
+}
+
+/// The other process: answers until its stdin ends.
+pub fn echo(kind: &str, domain_id: &str, mailbox: &str) -> Result<(), String> {
+    let sleeps = kind == "futex";
+    let number: i32 = mailbox.parse().map_err(|e| format!("{mailbox}: {e}"))?;
+    // SAFETY: the parent passed this descriptor for us alone.
+    let mailbox = unsafe { OwnedFd::from_raw_fd(number) };
+    let mut session = open(domain_id.parse().map_err(|e| format!("{domain_id}: {e}"))?)?;
+    let mut node = session.node("pong").map_err(|e| e.to_string())?;
+    let publisher = node.publisher(&endpoint("pong", sleeps)).map_err(|e| e.to_string())?;
+    let bare = Bare::open(&mailbox, 1, sleeps).map_err(|e| e.to_string())?;
+    let sink = Arc::new(OneThread(UnsafeCell::new(Echoing { publisher, bare, answered: 0 })));
+    let _subscription = node.subscription(&endpoint("ping", sleeps), sink).map_err(|e| e.to_string())?;
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).map_err(|e| e.to_string())?;
+    // The waiting thread may be in the bare mailbox for ever: leave without asking it.
+    std::process::exit(0)
+}
+
+struct Peer(Child);
+
+impl Peer {
+    fn leave(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn open(domain_id: u32) -> Result<Box<dyn Session>, String> {
+    let profile = Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() };
+    Floor.open(&SessionConfig { profile, options: BTreeMap::new(), domain_id, trial_nonce: 1 }).map_err(|e| e.to_string())
+}
+
+fn endpoint(topic: &str, sleeps: bool) -> EndpointConfig {
+    EndpointConfig {
+        endpoint: 1,
+        topic: topic.into(),
+        message_type: MessageType::bytes(PAYLOAD_BYTES as u32),
+        qos: Qos::default(),
+        loan: false,
+        publish_mode: PublishMode::Default,
+        wait: if sleeps { Wait::Block } else { Wait::Poll },
+    }
+}
+
+fn clock_read_ns() -> f64 {
+    let reads = |n: u32| {
+        let begin_ns = now_ns();
+        (0..n).for_each(|_| { black_box(now_ns()); });
+        (now_ns() - begin_ns) as f64 / f64::from(n)
+    };
+    ratio::median(&(0..50).map(|_| reads(2000)).collect::<Vec<_>>())
+}

@@ -1,0 +1,128 @@
+//! What a record costs, in clock reads: both are timed in turns of the same length.
+//!
+//! The promise counts the stamps of a record and one clock read more for everything else. The harness's whole path over a middleware
+//! that does nothing is shown beside it: payload header, pattern, checks and bookkeeping included.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::middleware::{Account, Delivery, Endpoint, Granted, PublishError, PublishMode, Publisher, Sink, Wait};
+use rmwbench_harness::payload::{Header, Phase, Touch};
+use rmwbench_harness::publisher::{Cause, PublisherParts, RecordedPublisher};
+use rmwbench_harness::qos::Qos;
+use rmwbench_harness::records::{layout, memfd, Kind, Received, Records, Sent};
+use rmwbench_harness::sink::RecordingSink;
+use serde_json::json;
+
+use crate::ratio;
+
+const TURNS: usize = 60;
+const PER_TURN: u64 = 20_000;
+const NONCE: u64 = 1;
+
+struct Null;
+
+impl Endpoint for Null {
+    fn matched(&self) -> u32 {
+        1
+    }
+
+    fn granted(&self) -> Granted {
+        Granted { qos: Qos::default(), publish_mode: PublishMode::Sync, wait: Wait::Block, notes: Vec::new() }
+    }
+
+    fn account(&self) -> Account {
+        Account::default()
+    }
+}
+
+impl Publisher for Null {
+    fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
+        black_box(payload);
+        Ok(())
+    }
+}
+
+type Turn = Box<dyn FnMut(u64)>;
+
+pub fn run() -> Result<(), String> {
+    let capacity = TURNS as u64 * PER_TURN;
+    let sections: Vec<(Kind, u32, u64)> =
+        [(Kind::Sent, 1), (Kind::Received, 2), (Kind::Sent, 3), (Kind::Received, 4), (Kind::Sent, 5)].map(|(kind, e)| (kind, e, capacity)).to_vec();
+    let file = memfd(&layout(NONCE, &sections)).map_err(|e| e.to_string())?;
+    let records = Records::map(file).map_err(|e| e.to_string())?;
+    // What is timed, and the stamps that it takes.
+    let mut paths: Vec<(&str, u32, Turn)> = vec![
+        ("SENT record with its stamps", 3, sent(&records)),
+        ("RECEIVED record with its stamps", 4, received(&records)),
+        ("whole sending path over a null middleware", 3, sending(&records)),
+        ("whole receiving path", 2, receiving(&records)),
+        ("SENT record without stamps", 0, stored(&records)),
+    ];
+    let mut ours = vec![Vec::new(); paths.len()];
+    let mut clock = Vec::new();
+    for turn in 0..TURNS as u64 {
+        let first = turn * PER_TURN;
+        clock.push(timed(|| (0..PER_TURN).for_each(|_| { black_box(now_ns()); })));
+        for ((_, _, path), ours) in paths.iter_mut().zip(&mut ours) {
+            ours.push(timed(|| (first..first + PER_TURN).for_each(&mut *path)));
+        }
+    }
+    for ((what, stamps, _), ours) in paths.iter().zip(&ours) {
+        let mut line = ratio::line(what, "ns against a clock read", ours, &clock, &format!("at most {} clock reads", stamps + 1));
+        line["per_second_and_thread"] = json!((1e9 / ratio::median(ours)).round());
+        if *stamps == 0 {
+            line["limit"] = json!("at least 10 000 000 per second and thread");
+        }
+        println!("{line}");
+    }
+    Ok(())
+}
+
+/// Nanoseconds per iteration of one turn.
+fn timed(turn: impl FnOnce()) -> f64 {
+    let begin_ns = now_ns();
+    turn();
+    (now_ns() - begin_ns) as f64 / PER_TURN as f64
+}
+
+fn sent(records: &Arc<Records>) -> Turn {
+    let section = records.section(Kind::Sent, 1).expect("laid out above");
+    Box::new(move |seq| {
+        let (begun_ns, call_ns, return_ns) = (now_ns(), now_ns(), now_ns());
+        section.sent(black_box(&Sent { seq, intended_ns: begun_ns, begun_ns, call_ns, return_ns, bytes: 64, ..Sent::default() }));
+    })
+}
+
+fn received(records: &Arc<Records>) -> Turn {
+    let section = records.section(Kind::Received, 2).expect("laid out above");
+    Box::new(move |seq| {
+        let (notified_ns, taken_ns, callback_ns, consumed_ns) = (now_ns(), now_ns(), now_ns(), now_ns());
+        section.received(black_box(&Received { seq, notified_ns, taken_ns, callback_ns, consumed_ns, bytes: 64, ..Received::default() }));
+    })
+}
+
+fn stored(records: &Arc<Records>) -> Turn {
+    let section = records.section(Kind::Sent, 5).expect("laid out above");
+    Box::new(move |seq| section.sent(black_box(&Sent { seq, intended_ns: 1, begun_ns: 2, call_ns: 3, return_ns: 4, bytes: 64, ..Sent::default() })))
+}
+
+fn sending(records: &Arc<Records>) -> Turn {
+    let section = records.section(Kind::Sent, 3);
+    let parts = PublisherParts { section, endpoint: 3, nonce: NONCE, payload_bytes: 64, touched_bytes: 0, loan: false };
+    let mut publisher = RecordedPublisher::new(Box::new(Null), parts);
+    Box::new(move |seq| {
+        let _ = black_box(publisher.send(seq as i64, Phase::Steady, Cause::default()));
+    })
+}
+
+fn receiving(records: &Arc<Records>) -> Turn {
+    let sink = RecordingSink::new(records.section(Kind::Received, 4), NONCE, Touch::All, 1);
+    let mut payload = [0; 64];
+    Box::new(move |seq| {
+        let (size, phase) = (64, Phase::Steady);
+        Header { writer: 3, nonce: NONCE, seq, intended_ns: 1, cause_seq: 0, cause_endpoint: 0, size, phase, touched: 0 }.write(&mut payload);
+        sink.deliver(black_box(&Delivery { notified_ns: 1, taken_ns: 2, payload: &payload, zero_copy: true }));
+    })
+}

@@ -1,0 +1,394 @@
+//! Sessions, nodes and endpoints: the floor's, with a hand in between.
+//!
+//! Behind each payload travel 24 bytes of our own: when the publish call began, the publisher's count and its endpoint. The identity
+//! that decides a message's fate is the harness's header; a payload without one (below 64 bytes) goes by our own count.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::message_type::MessageType;
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Node, PublishError, Publisher, Session, Sink, Subscription, Wait,
+};
+use rmwbench_harness::payload::{Header, Phase, HEADER_BYTES};
+use rmwbench_harness::qos::{History, Qos, Reliability};
+
+use crate::cost::{burn, wait_until, Hoard};
+use crate::delivery::{DeliveryThread, Held};
+use crate::settings::Settings;
+use crate::truth::{Chain, Truth, TruthStream};
+
+const TRAILER_BYTES: usize = 24;
+
+pub struct SyntheticSession {
+    floor: Box<dyn Session>,
+    settings: Arc<Settings>,
+    delivery: Option<Arc<DeliveryThread>>,
+}
+
+impl SyntheticSession {
+    pub fn new(floor: Box<dyn Session>, settings: Settings) -> Self {
+        SyntheticSession { floor, settings: Arc::new(settings), delivery: None }
+    }
+}
+
+impl Session for SyntheticSession {
+    fn node(&mut self, name: &str) -> Result<Box<dyn Node>, Error> {
+        if self.settings.holds_messages() && self.delivery.is_none() {
+            self.delivery = Some(Arc::new(DeliveryThread::start(self.settings.spin_ns)?));
+        }
+        Ok(Box::new(SyntheticNode { floor: self.floor.node(name)?, settings: self.settings.clone(), delivery: self.delivery.clone() }))
+    }
+}
+
+struct SyntheticNode {
+    floor: Box<dyn Node>,
+    settings: Arc<Settings>,
+    delivery: Option<Arc<DeliveryThread>>,
+}
+
+impl Node for SyntheticNode {
+    fn publisher(&mut self, config: &EndpointConfig) -> Result<Box<dyn Publisher>, Error> {
+        let floor = self.floor.publisher(&below(config))?;
+        let settings = self.settings.clone();
+        Ok(Box::new(SyntheticPublisher { floor, settings, asked: config.clone(), count: 0, message: Vec::new(), hoard: Hoard::default() }))
+    }
+
+    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+        let reader = Arc::new(Reader {
+            settings: self.settings.clone(),
+            sink: Mutex::new(Some(sink)),
+            writers: Mutex::default(),
+            hoard: Mutex::default(),
+            injected: Injected::default(),
+        });
+        let shaper = Shaper { reader: reader.clone(), delivery: self.delivery.clone() };
+        let floor = self.floor.subscription(&below(config), Arc::new(shaper))?;
+        Ok(Box::new(SyntheticSubscription { floor: Some(floor), reader, settings: self.settings.clone(), asked: config.clone() }))
+    }
+}
+
+/// The floor's endpoint: always reliable and deep, so that no message is lost but by our hand.
+fn below(config: &EndpointConfig) -> EndpointConfig {
+    let mut below = config.clone();
+    below.qos = Qos {
+        reliability: Reliability::Reliable,
+        history: History::KeepAll,
+        durability: config.qos.durability,
+        content_filter: config.qos.content_filter.clone(),
+        instance_key: config.qos.instance_key.clone(),
+        depth: config.qos.depth,
+    };
+    if below.wait == Wait::Callback {
+        below.wait = Wait::Block;
+    }
+    below.message_type =
+        MessageType { payload_bytes: config.message_type.payload_bytes + TRAILER_BYTES as u32, ..config.message_type.clone() };
+    below
+}
+
+fn granted(asked: &EndpointConfig, floor: &dyn Endpoint) -> Granted {
+    let mut notes = vec!["the channel below is reliable whatever was asked: only injected losses occur".to_string()];
+    notes.extend(floor.granted().notes);
+    Granted { qos: asked.qos.clone(), publish_mode: floor.granted().publish_mode, wait: asked.wait, notes }
+}
+
+fn account(settings: &Settings, floor: &dyn Endpoint) -> Account {
+    let mut account = floor.account();
+    if let Some(path) = &settings.lying_path {
+        account.evidence.iter_mut().for_each(|e| e.path.clone_from(path));
+    }
+    account
+}
+
+struct SyntheticPublisher {
+    floor: Box<dyn Publisher>,
+    settings: Arc<Settings>,
+    asked: EndpointConfig,
+    count: u64,
+    /// Payload and trailer, where the channel below has no loans.
+    message: Vec<u8>,
+    hoard: Hoard,
+}
+
+impl SyntheticPublisher {
+    fn trailer(&self, call_ns: i64) -> [u8; TRAILER_BYTES] {
+        let mut bytes = [0; TRAILER_BYTES];
+        bytes[..8].copy_from_slice(&call_ns.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.count.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.asked.endpoint.to_le_bytes());
+        bytes
+    }
+
+    /// What the rest of the publish call costs.
+    fn finish(&mut self, call_ns: i64, result: Result<(), PublishError>) -> Result<(), PublishError> {
+        self.count += 1;
+        burn(self.settings.cpu_burn_ns.publisher);
+        self.hoard.grow(self.settings.memory_growth_bytes.publisher);
+        if self.settings.publish_block_ns > 0 {
+            wait_until(call_ns + self.settings.publish_block_ns, self.settings.spin_ns);
+        }
+        result
+    }
+}
+
+impl Publisher for SyntheticPublisher {
+    fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
+        let call_ns = now_ns();
+        let trailer = self.trailer(call_ns);
+        let bytes = payload.len() + TRAILER_BYTES;
+        let result = match self.settings.transport.as_str() {
+            "shm_ring" => self.floor.publish_loaned(bytes, &mut |slot| {
+                slot[..payload.len()].copy_from_slice(payload);
+                slot[payload.len()..].copy_from_slice(&trailer);
+            }),
+            _ => {
+                self.message.clear();
+                self.message.extend_from_slice(payload);
+                self.message.extend_from_slice(&trailer);
+                self.floor.publish(&self.message)
+            }
+        };
+        self.finish(call_ns, result)
+    }
+
+    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+        let mut call_ns = now_ns();
+        let mut trailer = self.trailer(0);
+        let result = self.floor.publish_loaned(bytes + TRAILER_BYTES, &mut |slot| {
+            fill(&mut slot[..bytes]);
+            call_ns = now_ns(); // the commit: what came before was the writing
+            trailer[..8].copy_from_slice(&call_ns.to_le_bytes());
+            slot[bytes..].copy_from_slice(&trailer);
+        });
+        self.finish(call_ns, result)
+    }
+}
+
+impl Endpoint for SyntheticPublisher {
+    fn matched(&self) -> u32 {
+        self.floor.matched()
+    }
+
+    fn granted(&self) -> Granted {
+        granted(&self.asked, &*self.floor)
+    }
+
+    fn account(&self) -> Account {
+        account(&self.settings, &*self.floor)
+    }
+}
+
+struct SyntheticSubscription {
+    /// Taken first when the subscription ends.
+    floor: Option<Box<dyn Subscription>>,
+    reader: Arc<Reader>,
+    settings: Arc<Settings>,
+    asked: EndpointConfig,
+}
+
+impl SyntheticSubscription {
+    fn floor(&self) -> &dyn Subscription {
+        &**self.floor.as_ref().expect("it is there until drop")
+    }
+}
+
+impl Subscription for SyntheticSubscription {}
+
+impl Endpoint for SyntheticSubscription {
+    fn matched(&self) -> u32 {
+        self.floor().matched()
+    }
+
+    fn granted(&self) -> Granted {
+        granted(&self.asked, self.floor())
+    }
+
+    fn account(&self) -> Account {
+        let mut account = account(&self.settings, self.floor());
+        account.counters.extend(self.reader.injected.counters());
+        account
+    }
+}
+
+impl Drop for SyntheticSubscription {
+    fn drop(&mut self) {
+        self.floor.take();
+        *self.reader.sink.lock().unwrap() = None; // waits for a delivery that is going on
+    }
+}
+
+/// A subscription's end, shared with the delivery thread.
+pub struct Reader {
+    settings: Arc<Settings>,
+    /// None once the subscription ended. Held during a delivery.
+    sink: Mutex<Option<Arc<dyn Sink>>>,
+    writers: Mutex<HashMap<u32, Writer>>,
+    hoard: Mutex<Hoard>,
+    injected: Injected,
+}
+
+#[derive(Default)]
+struct Writer {
+    chain: Chain,
+    /// When its last message in order is due.
+    last_due_ns: i64,
+}
+
+/// What was done to this reader's messages, by part of the trial.
+#[derive(Default)]
+struct Injected {
+    parts: [Part; 2],
+    lateness_max_ns: AtomicI64,
+    lateness_sum_ns: AtomicI64,
+}
+
+#[derive(Default)]
+struct Part {
+    /// Distinct messages that were delivered.
+    delivered: AtomicU64,
+    lost: AtomicU64,
+    duplicated: AtomicU64,
+    reordered: AtomicU64,
+    corrupted: AtomicU64,
+    /// Sum of the latencies that `fifo` and `reorder` left: of what was held back.
+    latency_sum_ns: AtomicU64,
+}
+
+const WARMUP: usize = 0;
+const STEADY: usize = 1;
+
+impl Injected {
+    fn counters(&self) -> impl Iterator<Item = (String, i64)> + '_ {
+        let parts = [("warmup", &self.parts[WARMUP]), ("steady", &self.parts[STEADY])].into_iter().flat_map(|(name, part)| {
+            [
+                ("delivered", &part.delivered),
+                ("injected_lost", &part.lost),
+                ("injected_duplicated", &part.duplicated),
+                ("injected_reordered", &part.reordered),
+                ("injected_corrupted", &part.corrupted),
+                ("injected_latency_sum_ns", &part.latency_sum_ns),
+            ]
+            .map(|(what, count)| (format!("{name}_{what}"), count.load(Ordering::Relaxed) as i64))
+        });
+        let lateness = [("lateness_max_ns", &self.lateness_max_ns), ("lateness_sum_ns", &self.lateness_sum_ns)];
+        parts.chain(lateness.map(|(what, ns)| (what.to_string(), ns.load(Ordering::Relaxed))))
+    }
+}
+
+/// The floor's sink: decides what happens to each message.
+struct Shaper {
+    reader: Arc<Reader>,
+    delivery: Option<Arc<DeliveryThread>>,
+}
+
+impl Sink for Shaper {
+    fn deliver(&self, delivery: &Delivery<'_>) {
+        let Some(bytes) = delivery.payload.len().checked_sub(TRAILER_BYTES) else { return };
+        let (payload, trailer) = delivery.payload.split_at(bytes);
+        let header = Header::read(payload).ok();
+        let reader = &*self.reader;
+        if header.is_some_and(|h| h.phase == Phase::Probe) {
+            return reader.hand_over(&Delivery { payload, ..*delivery });
+        }
+        let call_ns = i64::from_le_bytes(trailer[..8].try_into().unwrap());
+        let (writer, seq) = match header {
+            Some(h) => (h.writer, h.seq),
+            None => (u32::from_le_bytes(trailer[16..20].try_into().unwrap()), u64::from_le_bytes(trailer[8..16].try_into().unwrap())),
+        };
+        // Without a header nobody says when warm-up ends.
+        let is_steady = header.is_none_or(|h| h.phase == Phase::Steady);
+        let part = &reader.injected.parts[if is_steady { STEADY } else { WARMUP }];
+        let count = |counter: &AtomicU64, is: bool| counter.fetch_add(u64::from(is), Ordering::Relaxed);
+        let (truth, due_ns) = reader.fate(writer, seq, call_ns);
+        count(&part.lost, truth.lost);
+        if truth.lost {
+            return;
+        }
+        count(&part.delivered, true);
+        count(&part.duplicated, truth.duplicated);
+        count(&part.reordered, truth.reordered);
+        count(&part.corrupted, truth.corrupt.is_some());
+        let times = if truth.duplicated { 2 } else { 1 };
+        match &self.delivery {
+            Some(delivery) => {
+                part.latency_sum_ns.fetch_add((due_ns - call_ns) as u64, Ordering::Relaxed);
+                let mut message = payload.to_vec();
+                damage(&mut message, header, truth.corrupt);
+                delivery.hold(Held { due_ns, reader: self.reader.clone(), message, times, is_steady });
+            }
+            None if truth.corrupt.is_some() => {
+                let mut message = payload.to_vec();
+                damage(&mut message, header, truth.corrupt);
+                (0..times).for_each(|_| reader.hand_over(&Delivery { payload: &message, zero_copy: false, ..*delivery }));
+                reader.pay();
+            }
+            None => {
+                (0..times).for_each(|_| reader.hand_over(&Delivery { payload, ..*delivery }));
+                reader.pay();
+            }
+        }
+    }
+}
+
+impl Reader {
+    /// What happens to this message, and when it is due.
+    fn fate(&self, writer: u32, seq: u64, call_ns: i64) -> (Truth, i64) {
+        let mut writers = self.writers.lock().unwrap();
+        let state = writers.entry(writer).or_default();
+        let mut stream = TruthStream::resume(&self.settings, writer, state.chain);
+        let truth = stream.at(seq);
+        state.chain = stream.chain();
+        let mut due_ns = call_ns + truth.latency_ns.unwrap_or(0);
+        if truth.reordered {
+            due_ns += self.settings.reorder.map_or(0, |r| r.by_ns);
+        } else if self.settings.fifo && !truth.lost {
+            due_ns = due_ns.max(state.last_due_ns);
+            state.last_due_ns = due_ns;
+        }
+        (truth, due_ns)
+    }
+
+    /// The delivery thread's part: the message's time has come.
+    pub fn release(&self, held: &Held) {
+        for time in 0..held.times {
+            let now = now_ns();
+            if time == 0 {
+                let lateness_ns = now - held.due_ns;
+                self.injected.lateness_max_ns.fetch_max(lateness_ns, Ordering::Relaxed);
+                if held.is_steady {
+                    self.injected.lateness_sum_ns.fetch_add(lateness_ns, Ordering::Relaxed);
+                }
+            }
+            self.hand_over(&Delivery { notified_ns: now, taken_ns: now, payload: &held.message, zero_copy: false });
+        }
+        self.pay();
+    }
+
+    fn hand_over(&self, delivery: &Delivery<'_>) {
+        if let Some(sink) = &*self.sink.lock().unwrap() {
+            sink.deliver(delivery);
+        }
+    }
+
+    /// CPU and memory per message, after its delivery: they do not change its latency.
+    fn pay(&self) {
+        burn(self.settings.cpu_burn_ns.reader);
+        if self.settings.memory_growth_bytes.reader > 0 {
+            self.hoard.lock().unwrap().grow(self.settings.memory_growth_bytes.reader);
+        }
+    }
+}
+
+/// Changes one byte: of what the reader checks behind the header, or else of the header's own check.
+fn damage(message: &mut [u8], header: Option<Header>, corrupt: Option<u64>) {
+    let Some(draw) = corrupt.filter(|_| !message.is_empty()) else { return };
+    let (start, length) = match header {
+        None => (0, message.len()),
+        Some(h) if h.touched > 0 => (HEADER_BYTES, h.touched as usize),
+        Some(_) => (HEADER_BYTES - 8, 8),
+    };
+    message[start + (draw >> 8) as usize % length] ^= (draw as u8).max(1);
+}

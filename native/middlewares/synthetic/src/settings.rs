@@ -1,0 +1,227 @@
+//! What is done to messages: the profile is a JSON object, options of the same names override it.
+//!
+//! A suite's options are scalars, so an option that is an object here may be written as words: `latency: "lognormal median_ns=300000
+//! sigma=0.5"`, `loss: "burst p=0.01 r=0.25"`, `cpu_burn_ns: "publisher=20000 reader=5000"`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Number, Value};
+
+use rmwbench_harness::middleware::{Error, SessionConfig};
+
+use crate::law::Law;
+
+pub const SETTING_NAMES: [&str; 13] = [
+    "transport", "seed", "latency", "fifo", "loss", "duplicate", "reorder", "corrupt", "publish_block_ns", "cpu_burn_ns", "memory_growth_bytes", "spin_ns",
+    "lying_path",
+];
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// The floor's transport below: `shm_ring`, `tcp` or `unix`; all reliable, so that every loss is an injected one.
+    pub transport: String,
+    pub seed: u64,
+    /// From the publish call to the delivery; absent: as fast as the channel.
+    pub latency: Option<Law>,
+    /// A message is not delivered before the previous one of its writer. The law then holds only while it stays below the spacing of
+    /// messages; `false` lets slow messages be overtaken, and the law holds at any rate.
+    pub fifo: bool,
+    pub loss: Option<Loss>,
+    /// Probability that a message is delivered twice.
+    pub duplicate: f64,
+    pub reorder: Option<Reorder>,
+    /// Probability that one byte is changed: of the part that the reader checks, or of the header where there is none.
+    pub corrupt: f64,
+    /// How long each publish call takes at least.
+    pub publish_block_ns: i64,
+    /// CPU time burnt for each message.
+    pub cpu_burn_ns: PerSide,
+    /// Memory taken for each message and never given back.
+    pub memory_growth_bytes: PerSide,
+    /// How long before its time a sleep ends, to spin for the rest: exact times cost this much CPU per message.
+    pub spin_ns: i64,
+    /// The path that the account claims, whatever the truth: for the test of attestations.
+    pub lying_path: Option<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            transport: "shm_ring".into(),
+            seed: 1,
+            latency: None,
+            fifo: true,
+            loss: None,
+            duplicate: 0.0,
+            reorder: None,
+            corrupt: 0.0,
+            publish_block_ns: 0,
+            cpu_burn_ns: PerSide::default(),
+            memory_growth_bytes: PerSide::default(),
+            spin_ns: 100_000,
+            lying_path: None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Loss {
+    /// Each message for itself: the rate is p.
+    Bernoulli { p: f64 },
+    /// Gilbert–Elliott: a good message is followed by a lost one with p, a lost one by a good one with r; before the first message
+    /// all is good. The rate tends to p / (p + r), the mean length of a burst is 1 / r.
+    Burst { p: f64, r: f64 },
+}
+
+/// With probability `p` a message is held back for `by_ns` more, and does not hold back those behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reorder {
+    pub p: f64,
+    pub by_ns: i64,
+}
+
+/// A value for each side; one number stands for both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "OneOrBoth")]
+pub struct PerSide {
+    pub publisher: u64,
+    pub reader: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrBoth {
+    Both(u64),
+    #[serde(rename_all = "snake_case")]
+    Each {
+        #[serde(default)]
+        publisher: u64,
+        #[serde(default)]
+        reader: u64,
+    },
+}
+
+impl From<OneOrBoth> for PerSide {
+    fn from(value: OneOrBoth) -> Self {
+        match value {
+            OneOrBoth::Both(n) => PerSide { publisher: n, reader: n },
+            OneOrBoth::Each { publisher, reader } => PerSide { publisher, reader },
+        }
+    }
+}
+
+impl Settings {
+    pub fn read(config: &SessionConfig) -> Result<Settings, Error> {
+        config.only_options(&SETTING_NAMES)?;
+        let object = format!("profile {}", config.profile.name);
+        let text = config.profile.text.trim();
+        let mut merged: Map<String, Value> = serde_json::from_str(if text.is_empty() { "{}" } else { text })
+            .map_err(|e| Error::invalid(&object, format!("expected a JSON object: {e}")))?;
+        Settings::from_map(merged.clone()).map_err(|e| Error::invalid(&object, e))?;
+        for (key, value) in &config.options {
+            merged.insert(key.clone(), structured(key, value));
+            Settings::from_map(merged.clone()).map_err(|e| Error::invalid(format!("option {key}"), format!("{value}: {e}")))?;
+        }
+        Settings::from_map(merged).map_err(|e| Error::invalid(&object, e))
+    }
+
+    /// Settings from a JSON object; the error says what was expected.
+    pub fn from_map(map: Map<String, Value>) -> Result<Settings, String> {
+        // One by one, so that the error can name the setting.
+        for (key, value) in &map {
+            let alone = Map::from_iter([(key.clone(), value.clone())]);
+            serde_json::from_value::<Settings>(Value::Object(alone)).map_err(|e| format!("{key}: {e}"))?;
+        }
+        let settings: Settings = serde_json::from_value(Value::Object(map)).map_err(|e| e.to_string())?;
+        settings.fault().map_or(Ok(settings), Err)
+    }
+
+    fn fault(&self) -> Option<String> {
+        let probability = |what: &str, p: f64| (!(0.0..=1.0).contains(&p)).then(|| format!("{what}: expected a probability from 0 to 1, found {p}"));
+        let losses = match self.loss {
+            None => None,
+            Some(Loss::Bernoulli { p }) => probability("loss p", p),
+            Some(Loss::Burst { p, r }) => probability("loss p", p).or_else(|| probability("loss r", r)),
+        };
+        losses
+            .or_else(|| probability("duplicate", self.duplicate))
+            .or_else(|| probability("corrupt", self.corrupt))
+            .or_else(|| self.reorder.and_then(|r| probability("reorder p", r.p)))
+            .or_else(|| self.latency.and_then(|law| law.fault()).map(|f| format!("latency: {f}")))
+            .or_else(|| {
+                let times = [("publish_block_ns", self.publish_block_ns), ("spin_ns", self.spin_ns), ("reorder by_ns", self.reorder.map_or(0, |r| r.by_ns))];
+                times.into_iter().find(|(_, ns)| !(0..=3_600_000_000_000).contains(ns)).map(|(what, ns)| format!("{what}: expected 0 to one hour, found {ns}"))
+            })
+            .or_else(|| {
+                (!["shm_ring", "tcp", "unix"].contains(&self.transport.as_str()))
+                    .then(|| format!("transport: expected shm_ring, tcp or unix, which lose nothing; found {}", self.transport))
+            })
+    }
+
+    /// Whether messages wait for their time, which takes a thread that holds them.
+    pub fn holds_messages(&self) -> bool {
+        self.latency.is_some() || self.reorder.is_some()
+    }
+}
+
+/// An option's value; words `KIND key=value …` become the object they stand for.
+fn structured(key: &str, value: &Value) -> Value {
+    const OBJECTS: [&str; 5] = ["latency", "loss", "reorder", "cpu_burn_ns", "memory_growth_bytes"];
+    let Some(text) = value.as_str().filter(|_| OBJECTS.contains(&key)) else { return value.clone() };
+    if let Ok(object) = serde_json::from_str::<Value>(text) {
+        return object;
+    }
+    let mut object = Map::new();
+    for word in text.split_whitespace() {
+        match word.split_once('=') {
+            None => object.insert("kind".into(), word.into()),
+            Some((name, number)) => {
+                let whole = number.parse::<i64>().map(Number::from).ok();
+                let number = whole.or_else(|| number.parse().ok().and_then(Number::from_f64)).map_or(Value::String(number.into()), Value::Number);
+                object.insert(name.into(), number)
+            }
+        };
+    }
+    Value::Object(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rmwbench_harness::middleware::Profile;
+    use serde_json::json;
+
+    fn read(text: &str, options: Value) -> Result<Settings, Error> {
+        let profile = Profile { name: "p".into(), format: "json".into(), text: text.into(), summary: String::new() };
+        Settings::read(&SessionConfig { profile, options: serde_json::from_value(options).unwrap(), domain_id: 0, trial_nonce: 0 })
+    }
+
+    #[test]
+    fn options_override_the_profile_and_words_stand_for_objects() {
+        let settings = read(
+            r#"{"seed": 7, "latency": {"kind": "constant", "ns": 5}}"#,
+            json!({"latency": "lognormal median_ns=300000 sigma=0.5", "loss": "burst p=0.01 r=0.25", "cpu_burn_ns": "publisher=9", "memory_growth_bytes": 64}),
+        )
+        .unwrap();
+        assert_eq!(settings.seed, 7);
+        assert_eq!(settings.latency, Some(Law::Lognormal { median_ns: 3e5, sigma: 0.5 }));
+        assert_eq!(settings.loss, Some(Loss::Burst { p: 0.01, r: 0.25 }));
+        assert_eq!(settings.cpu_burn_ns, PerSide { publisher: 9, reader: 0 });
+        assert_eq!(settings.memory_growth_bytes, PerSide { publisher: 64, reader: 64 });
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_where_it_stands() {
+        let object = |text: &str, options| read(text, options).err().map(|e| e.object);
+        assert_eq!(object("{", json!({})), Some("profile p".into()));
+        assert_eq!(object(r#"{"losss": 1}"#, json!({})), Some("profile p".into()));
+        assert_eq!(object("{}", json!({"duplicate": 1.5})), Some("option duplicate".into()));
+        assert_eq!(object("{}", json!({"latency": "lognormal sigma=0.5"})), Some("option latency".into()));
+        assert_eq!(object("{}", json!({"latency": "pareto min_ns=5 alpha=0"})), Some("option latency".into()));
+        assert_eq!(object("{}", json!({"transport": "udp"})), Some("option transport".into()));
+        assert_eq!(object("{}", json!({"delay": 1})), Some("option delay".into()));
+        assert_eq!(object("", json!({})), None);
+    }
+}

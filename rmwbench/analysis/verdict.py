@@ -1,0 +1,79 @@
+"""What a comparison takes and gives: arms, the rules, ratios and verdicts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rmwbench.analysis.metric import finite
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One arm in one workload. `primary`: block -> the trial's primary metric (> 0, +inf allowed; smaller is better).
+
+    `undelivered`: block -> (messages that did not arrive sound and in time, messages wanted). Only done trials are
+    listed.
+    """
+
+    name: str
+    primary: Mapping[int, float]
+    undelivered: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    floor: bool = False
+    reliable: bool = True
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Geometric mean of block ratios with its interval."""
+
+    value: float
+    low: float
+    high: float
+    blocks: int
+
+    def document(self) -> dict[str, Any]:
+        return {"value": finite(self.value), "low": finite(self.low), "high": finite(self.high), "blocks": self.blocks}
+
+
+@dataclass(frozen=True)
+class NoRatio:
+    reason: str
+
+    def document(self) -> dict[str, Any]:
+        return {"no_data": self.reason}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`verdict`: best | equivalent | worse | undecided | reference | no data. `minutes_to_decide`: length of a campaign
+    that would decide it.
+    """
+
+    verdict: str
+    against: str | None
+    ratio: Ratio | NoRatio | None
+    reason: str
+    minutes_to_decide: float | None = None
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "verdict": self.verdict,
+            "against": self.against,
+            "ratio": None if self.ratio is None else self.ratio.document(),
+            "reason": self.reason,
+            "minutes_to_decide": None if self.minutes_to_decide is None else finite(self.minutes_to_decide),
+        }
+
+
+@dataclass(frozen=True)
+class Rules:
+    """`margin`: the ratio minus 1 within which arms count as equal (max of 5 % and the machine's A/A floor).
+    `loss_margin`: the fraction of messages that a best-effort arm may lose more than another without being judged by
+    it; reliable arms have none.
+    """
+
+    alpha: float = 0.05
+    margin: float = 0.05
+    min_blocks: int = 5
+    minutes_per_block: float | None = None
+    loss_margin: float = 0.01

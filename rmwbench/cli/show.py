@@ -1,0 +1,36 @@
+"""`rmwbench show [DIR]`: the answer of a campaign in the terminal, or as the show document for scripts and gates."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+CAMPAIGNS = Path("campaigns")
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="show", help="Show a campaign's answer: a table per workload, and what to conclude.")(show)
+
+
+def show(
+    directory: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the show document (docs/formats/show.md).")] = False,
+) -> None:
+    from rmwbench.bundle import Bundle
+    from rmwbench.bundle.query import newest_campaign
+    from rmwbench.report.summary import summarise
+
+    document = summarise(Bundle(directory or newest_campaign(CAMPAIGNS)))
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+        return
+    from rich.console import Console
+
+    from rmwbench.report.terminal import print_show
+
+    print_show(document, Console(highlight=False))

@@ -1,0 +1,165 @@
+"""What the show document says of one arm in one workload: how it was configured, what was granted and attested, its
+metrics.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from rmwbench.analysis import compare
+from rmwbench.analysis.aggregate import Trial, aggregate, fraction_of, trial_value
+from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.metric import finite
+from rmwbench.analysis.unlike import Facts
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.read import TrialLine
+from rmwbench.report.measure import Small, loads
+
+
+class ArmReport:
+    """One cell's trials with everything the document says about them."""
+
+    def __init__(
+        self,
+        cell: dict[str, Any],
+        trials: list[Trial],
+        lines: list[TrialLine],
+        small: Small,
+        bundle: Bundle,
+        primary: str,
+    ):
+        self.cell, self.trials, self.lines, self.primary = cell, trials, lines, primary
+        self.name: str = cell["label"]
+        self.definition = loads(cell["definition"])
+        self.arm: dict[str, Any] = self.definition.get("arm") or {}
+        self.floor = self.arm.get("role", "floor" if cell["layer"] == "floor" else "contender") == "floor"
+        endpoints = [e for t in trials for e in small.endpoints[t.trial]]
+        granted = [(e["kind"], loads(e["asked"]), loads(e["granted"])) for e in endpoints]
+        self.publish_mode = _one(g.get("publish_mode") for kind, _, g in granted if kind == "publisher")
+        self.touch = _one(a.get("touch") for _, a, _ in granted)
+        self.qos = _one(_qos(g["qos"]) for _, _, g in granted if g.get("qos"))
+        self.reliable = any(
+            (g.get("qos") or a.get("qos") or {}).get("reliability") == "reliable" for _, a, g in granted
+        )
+        self.regrant = sorted({t for _, a, g in granted for t in _regranted(a.get("qos") or {}, g.get("qos") or {})})
+        self.notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
+        self.path, self.main_path = _path(
+            [r for t in trials for r in small.attestations[t.trial]],
+            sum(1 for t in trials if small.attestations[t.trial]),
+        )
+        self.values = {
+            name: [(t, v) for t in trials if (v := trial_value(e, t)) is not None] for name, e in GLOSSARY.items()
+        }
+        self.configuration = self._configuration(bundle)
+
+    @property
+    def facts(self) -> Facts:
+        return Facts(
+            self.name,
+            self.cell["layer"],
+            self.qos,
+            self.main_path,
+            self.publish_mode,
+            self.touch,
+            self.cell["release_date"],
+            self.floor,
+        )
+
+    @property
+    def compared(self) -> compare.Arm:
+        primary = {t.block: v for t, v in self.values[self.primary] if v > 0}
+        return compare.Arm(
+            self.name,
+            primary,
+            {t.block: f for t in self.trials if (f := fraction_of("undelivered", t))[1]},
+            self.floor,
+            self.reliable,
+        )
+
+    def _configuration(self, bundle: Bundle) -> dict[str, Any] | None:
+        own = self.arm.get("profile") or {}
+        if own.get("text") is not None:
+            return {"format": own.get("format"), "text": own["text"]}
+        for described in bundle.campaign.get("middlewares") or []:
+            if described.get("middleware") == self.cell["middleware"] and described.get("layer") == self.cell["layer"]:
+                for profile in described.get("profiles") or []:
+                    if profile.get("name") == self.cell["profile"]:
+                        return {"format": profile.get("format"), "text": profile.get("text")}
+        return None
+
+    def document(self, verdict: compare.Verdict, unlike: list[str], floor: "ArmReport | None") -> dict[str, Any]:
+        counts = Counter(line.status for line in self.lines)
+        return {
+            "arm": self.name,
+            **{k: self.cell[k] for k in ("middleware", "layer", "version", "profile", "release_date")},
+            "role": "floor" if self.floor else "contender",
+            "cell": self.cell["cell"],
+            "flags": [*(str(f) for f in self.definition.get("flags") or []), *self.regrant, *unlike],
+            "unlike": unlike,
+            "notes": self.notes,
+            "path": self.path,
+            "publish_mode": self.publish_mode,
+            "qos": self.qos,
+            "touch": self.touch,
+            "configuration": self.configuration,
+            "options": self.arm.get("options") or {},
+            "trials": {
+                **{s: counts[s] for s in ("done", "failed", "void")},
+                "numbers": [t.trial for t in self.trials],
+                "failures": [
+                    {"trial": x.trial, "block": x.block, "status": x.status, "reason": x.reason}
+                    for x in self.lines
+                    if x.status != "done"
+                ],
+            },
+            "metrics": {name: aggregate(entry, self.trials).document() for name, entry in GLOSSARY.items()},
+            "per_trial": {
+                name: [{"trial": t.trial, "block": t.block, "value": finite(v)} for t, v in values]
+                for name, values in self.values.items()
+                if values
+            },
+            "times_floor": self._times_floor(floor),
+            "verdict": verdict.document(),
+        }
+
+    def _times_floor(self, floor: "ArmReport | None") -> dict[str, Any]:
+        if floor is None:
+            return {"no_data": "the workload has no floor arm"}
+        if floor is self:
+            return {"no_data": "this is the floor"}
+        return compare.ratio(self.compared.primary, floor.compared.primary).document()
+
+
+def _path(rows: list[dict[str, Any]], trials: int) -> tuple[str | None, str | None]:
+    """("shm 97 % (inferred), lo 3 %", "shm"): fractions averaged over trials; bytes where there are no fractions."""
+    use = "fraction" if all(r["fraction"] is not None for r in rows) else "bytes"
+    weight: Counter[str] = Counter()
+    labels: dict[str, set[str]] = {}
+    for r in rows:
+        if r[use]:
+            weight[r["path"]] += r[use]
+            labels.setdefault(r["path"], set()).add(r["label"])
+    total = trials if use == "fraction" else sum(weight.values())
+    if not weight or not total:
+        return None, None
+    ordered = sorted(weight.items(), key=lambda x: (-x[1], x[0]))
+    texts = [
+        f"{p} {100 * n / total:.0f} %{' (inferred)' if labels[p] == {'inferred'} else ''}"
+        for p, n in ordered
+        if n / total >= 0.005
+    ]
+    return ", ".join(texts), ordered[0][0]
+
+
+def _qos(qos: dict[str, Any]) -> str:
+    depth = f" {qos['depth']}" if qos.get("history") == "keep_last" and "depth" in qos else ""
+    return f"{qos.get('reliability')}, {qos.get('history')}{depth}, {qos.get('durability')}"
+
+
+def _regranted(asked: dict[str, Any], granted: dict[str, Any]) -> list[str]:
+    return [f"asked for {k} {asked[k]}, granted {granted[k]}" for k in asked if k in granted and granted[k] != asked[k]]
+
+
+def _one(values: Iterable[str | None]) -> str | None:
+    """The value, several joined where endpoints differ, None where none is known."""
+    return " / ".join(dict.fromkeys(v for v in values if v)) or None

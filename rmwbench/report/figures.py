@@ -1,0 +1,112 @@
+"""Which charts a workload has, with the words that stand beside them: one list for the page and for Markdown.
+
+Each figure says in one sentence how to read it, for somebody who has never seen such a chart.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.report import columns, pictures
+from rmwbench.report import format as fmt
+from rmwbench.report.pictures import Spec
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart with its texts; `spec` is None where a sentence says it better. `wide` figures take a row of their own."""
+
+    key: str
+    title: str
+    reading: str
+    spec: Spec | None
+    wide: bool = False
+
+
+def figures(workload: dict[str, Any]) -> Iterator[Figure]:
+    """The figures of a workload in reading order; a chart without any data is left out."""
+    title = "Response latency, median"
+    yield Figure(
+        "comparison",
+        title,
+        "Dot: median. Line: its interval; where two lines overlap widely, the order is open. Hollow dots are untouched "
+        "configurations. The dotted line is the floor, what the machine can do without any middleware.",
+        pictures.comparison(workload),
+        wide=True,
+    )
+    yield Figure(
+        "spectrum",
+        "Latency at every percentile",
+        "Further right is rarer: at 90 %, nine of ten messages were at least this fast. A flat line is a steady "
+        "middleware; a step up is a tail.",
+        pictures.spectrum(workload),
+    )
+    yield Figure(
+        "ecdf",
+        "How many arrived within a time",
+        "Further left is faster, steeper is steadier. A curve that ends below 100 % lost the rest.",
+        pictures.ecdf(workload),
+    )
+    yield Figure(
+        "series",
+        "One trial, message by message",
+        "Each dot is a message; a red mark at the top edge is a message that never arrived. One typical trial per arm, "
+        "all panels on the same axes.",
+        pictures.series(workload),
+        wide=True,
+    )
+    yield _loss(workload)
+    yield Figure(
+        "cpu",
+        "Processor time per message",
+        "Dark: publisher. Light: subscription. The number is both together, with helper processes where there are any.",
+        pictures.parts(
+            workload,
+            {"publisher": "cpu_per_message_publisher", "subscription": "cpu_per_message_subscription"},
+            "cpu_per_message",
+            "CPU time per message",
+        ),
+    )
+    yield Figure(
+        "memory",
+        "Memory",
+        "Dark: publisher. Light: subscription. Proportional set size, without shared segments and the recorder.",
+        pictures.parts(
+            workload,
+            {"publisher": "pss_publisher", "subscription": "pss_subscription"},
+            "pss",
+            "proportional set size",
+        ),
+    )
+
+
+def card(document: dict[str, Any], workload: dict[str, Any]) -> list[str]:
+    """The experiment card that travels with every exported chart: suite, trials, date, machine."""
+    campaign = document["campaign"]
+    blocks = workload.get("resolution", {}).get("blocks") or campaign["blocks_complete"]
+    return [
+        f"suite {campaign['suite']} · {fmt.counted(int(blocks), 'block')} · {str(campaign['created_utc'])[:10]} · "
+        f"rmwbench {campaign.get('tool_version', '')} · {campaign['name']}",
+        str(document["machine"]["summary"]),
+    ]
+
+
+def _loss(workload: dict[str, Any]) -> Figure:
+    metric = columns.chosen(workload, columns.LOSS) or "loss"
+    spec = pictures.loss(workload, metric)
+    if spec is not None:
+        return Figure("loss", "Lost messages", "Bar: share of messages lost. Line: its interval.", spec)
+    counts = [
+        int(entry["count"])
+        for arm in workload["arms"]
+        if (entry := arm["metrics"].get(metric, {})).get("value") == 0 and entry.get("count") is not None
+    ]
+    if not counts:
+        return Figure("loss", "Lost messages", "No data.", None)
+    return Figure(
+        "loss",
+        "Lost messages",
+        f"None: every one of the {fmt.significant_count(sum(counts))} messages of {fmt.counted(len(counts), 'arm')} "
+        "with data arrived.",
+        None,
+    )

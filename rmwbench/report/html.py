@@ -1,0 +1,172 @@
+"""The report as one HTML file that needs nothing else: styles, scripts, Vega and all data are inside.
+
+A content security policy in the page forbids every request and every script but the ones written here (by their hash), so the
+file is as harmless as a picture even when a middleware's log tries to be markup. All texts go through Jinja's
+escaping; JSON for scripts has its `<` written as an escape, because `</script>` ends a script wherever it stands.
+"""
+
+import base64
+import hashlib
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from rmwbench.report import columns, look
+from rmwbench.report import format as fmt
+from rmwbench.report.figures import card, figures
+from rmwbench.report.headline import headline
+
+VERDICTS = {
+    "best": "decided: every other contender is worse",
+    "equivalent": "as good as the best, within the margin",
+    "worse": "decided: slower than, or losing more than, the arm it is compared with",
+    "undecided": "these trials do not tell",
+    "reference": "the floor: a bound, not a contender",
+    "no data": "nothing to compare",
+}
+
+
+def write_html(doc: dict[str, Any], path: Path | str) -> None:
+    """Write the report of a show document (docs/formats/show.md) to `path`, one file of about 3 MB."""
+    partial = Path(f"{path}.partial")
+    partial.write_text(render_html(doc), encoding="utf-8")
+    partial.replace(path)
+
+
+def render_html(doc: dict[str, Any]) -> str:
+    import vl_convert
+
+    environment = Environment(
+        loader=PackageLoader("rmwbench.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    specs: list[dict[str, Any]] = []
+    workloads = [_workload(doc, number, workload, specs) for number, workload in enumerate(doc["workloads"])]
+    vega = vl_convert.javascript_bundle().replace("</script", r"<\/script")
+    script = _asset("page.js")
+    return environment.get_template("page.html.j2").render(
+        doc=doc,
+        campaign=doc["campaign"],
+        machine=doc["machine"],
+        workloads=workloads,
+        concluded=[item for item in doc["conclusions"] if item["kind"] == "conclude"],
+        cautions=[item for item in doc["conclusions"] if item["kind"] == "caution"],
+        titles={workload["workload"]: workload["title"] for workload in doc["workloads"]},
+        glossary=doc["glossary"],
+        verdicts=VERDICTS,
+        style=Markup(_asset("page.css") + _colours()),
+        vega=Markup(vega),
+        script=Markup(script),
+        specs=_json(specs),
+        inks=_json({light: f"var(--ink-{number})" for number, light in enumerate(look.to_dark())}),
+        script_hashes=" ".join(f"'{_csp_hash(text)}'" for text in (vega, script)),
+        fmt=fmt,
+    )
+
+
+def _workload(
+    doc: dict[str, Any], number: int, workload: dict[str, Any], specs: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """What the template shows of a workload; its charts are added to `specs` and referred to by their place."""
+    looks = look.looks(workload["arms"])
+    shown = {column: columns.chosen(workload, column) for column in columns.COLUMNS}
+    drawn = []
+    for figure in figures(workload):
+        if figure.spec is not None:
+            specs.append(figure.spec)
+        if figure.spec is not None or figure.key == "loss":
+            place = None if figure.spec is None else len(specs) - 1
+            drawn.append({"figure": figure, "place": place})
+    notes: dict[str, list[str]] = {}
+    for arm in workload["arms"]:
+        for flag in arm.get("flags", []):
+            notes.setdefault(str(flag), []).append(arm["arm"])
+    return {
+        "number": number,
+        "of": workload,
+        "headline": headline(workload),
+        "columns": [(column, metric, columns.title(column, metric)) for column, metric in shown.items()],
+        "arms": [_arm(f"{number}-{place}", arm, looks[arm["arm"]]) for place, arm in enumerate(workload["arms"])],
+        "figures": [drawing for drawing in drawn if drawing["figure"].key != "comparison"],
+        "comparison": next((drawing for drawing in drawn if drawing["figure"].key == "comparison"), None),
+        "notes": notes,
+        "groups": _groups(workload),
+        "card": " · ".join(card(doc, workload)),
+    }
+
+
+def _arm(key: str, arm: dict[str, Any], style: look.Look) -> dict[str, Any]:
+    metrics = []
+    for name, entry in arm["metrics"].items():
+        values = arm.get("per_trial", {}).get(name, [])
+        largest = max((v for item in values if (v := fmt.finite(item["value"])) is not None), default=0) or 1
+        trials = [
+            {
+                "trial": item["trial"],
+                "block": item["block"],
+                "text": _trial_text(item["value"], entry.get("unit")),
+                "share": round(100 * (fmt.finite(item["value"]) or 0) / largest),
+            }
+            for item in values
+        ]
+        metrics.append({"name": name, "shown": fmt.metric(entry), "trials": trials})
+    return {
+        "key": key,
+        "of": arm,
+        "look": style,
+        "metrics": metrics,
+        "shown": {metric["name"]: metric["shown"] for metric in metrics},
+        "floor": fmt.ratio(arm.get("times_floor")),
+        "ratio": fmt.ratio(arm["verdict"].get("ratio")),
+    }
+
+
+def _trial_text(value: Any, unit: str | None) -> str:
+    return "never arrived" if value == "inf" else fmt.quantity(fmt.finite(value), unit)
+
+
+def _groups(workload: dict[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The contenders by verdict, each with its ratio where one is decided: (verdict, [(arm, ratio text)])."""
+    groups = []
+    for verdict in VERDICTS:
+        members = [
+            (arm["arm"], fmt.ratio(arm["verdict"].get("ratio")))
+            for arm in workload["arms"]
+            if arm["verdict"]["verdict"] == verdict and arm.get("role") != "floor"
+        ]
+        if members:
+            told = verdict == "worse"
+            groups.append((verdict, [(a, r.text if told and r.state == "measured" else "") for a, r in members]))
+    return groups
+
+
+def _colours() -> str:
+    """The colours of charts and swatches as variables `--ink-N`, light and dark."""
+    pairs = list(look.to_dark().items())
+    light = "".join(f"--ink-{n}:{pair[0]};" for n, pair in enumerate(pairs))
+    dark = "".join(f"--ink-{n}:{pair[1]};" for n, pair in enumerate(pairs))
+    return (
+        f":root{{{light}}}\n"
+        f"@media screen and (prefers-color-scheme: dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
+        f"@media screen{{:root[data-theme=dark]{{{dark}}}}}\n"
+    )
+
+
+def _json(value: Any) -> Markup:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+
+
+def _asset(name: str) -> str:
+    return files("rmwbench.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _csp_hash(script: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"

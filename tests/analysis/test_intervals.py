@@ -1,0 +1,136 @@
+"""Intervals hold the truth as often as they say, also with 5 or 6 trials, skewed latencies and restless machines. Fixed
+seeds.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis import intervals
+
+CAMPAIGNS = 2000
+
+SHAPES = {
+    "lognormal": lambda rng, size: np.exp(0.3 * rng.standard_normal(size)),
+    "tight": lambda rng, size: np.exp(0.05 * rng.standard_normal(size)),
+    "heavy": lambda rng, size: 1 + rng.pareto(1.5, size),
+}
+
+
+def messages(rng, shape, sd, campaigns, trials, n):
+    """Latencies of shape (campaigns, trials, n): trials' levels are log-normal with `sd`, messages scatter around."""
+    return np.exp(sd * rng.standard_normal((campaigns, trials, 1))) * SHAPES[shape](rng, (campaigns, trials, n))
+
+
+@pytest.mark.parametrize("trials", [5, 6])
+@pytest.mark.parametrize("sd", [0.1, 0.6])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_t_interval_of_trial_medians_covers(shape, sd, trials):
+    rng = np.random.default_rng(11)
+    medians = lambda x: np.sort(x, axis=-1)[..., 14]  # noqa: E731 (the p50 of 30)
+    truth = math.exp(np.log(medians(messages(rng, shape, sd, 20_000, 5, 30))).mean())
+    covered = 0
+    for campaign in medians(messages(rng, shape, sd, CAMPAIGNS, trials, 30)):
+        _, low, high = intervals.log_t(campaign)
+        covered += low <= truth <= high
+    assert 0.93 <= covered / CAMPAIGNS <= 0.975
+
+
+@pytest.mark.parametrize("trials", [5, 6])
+def test_t_interval_covers_when_trials_have_heavy_tails(trials):
+    rng = np.random.default_rng(12)
+    covered = sum(
+        low <= 1.0 <= high
+        for _, low, high in (intervals.log_t(np.exp(0.3 * rng.standard_t(3, trials))) for _ in range(CAMPAIGNS))
+    )
+    assert covered / CAMPAIGNS >= 0.93
+
+
+@pytest.mark.parametrize(("trials", "n"), [(6, 30), (5, 21)])
+@pytest.mark.parametrize("sd", [0.0, 0.1, 0.3, 0.6])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_clustered_p90_covers(shape, sd, trials, n):
+    rng = np.random.default_rng(13)
+    campaigns = 500
+    truth = np.quantile(messages(rng, shape, sd, 20_000, 1, 50), 0.9)
+    covered = finite = 0
+    for campaign in messages(rng, shape, sd, campaigns, trials, n):
+        value, low, high = intervals.pooled_quantile(list(campaign), 0.9)
+        assert low <= value <= high
+        covered += low <= truth <= high
+        finite += math.isfinite(high)
+    assert covered / campaigns >= 0.94
+    assert finite == campaigns
+
+
+def test_ignoring_the_clusters_would_not_cover():
+    """Why the interval is clustered: the textbook one, as if 180 messages were independent, is far too short."""
+    rng = np.random.default_rng(14)
+    truth = np.quantile(messages(rng, "lognormal", 0.3, 20_000, 1, 50), 0.9)
+    covered = 0
+    for campaign in messages(rng, "lognormal", 0.3, 300, 6, 30):
+        ordered = np.sort(campaign.ravel())
+        low, high = intervals.order_statistic(lambda k, o=ordered: o[k], 180, 0.9)
+        covered += low <= truth <= high
+    assert covered / 300 < 0.8
+
+
+def test_lost_messages_reach_the_upper_end_of_a_pooled_percentile():
+    samples = [np.append(np.arange(1.0, 27.0), [np.inf] * 4) for _ in range(6)]
+    value, low, high = intervals.pooled_quantile(samples, 0.9)
+    assert value == math.inf
+    assert high == math.inf
+    assert math.isfinite(low)
+
+
+def test_order_statistics_cover_within_one_trial():
+    rng = np.random.default_rng(15)
+    covered = 0
+    for _ in range(CAMPAIGNS):
+        ordered = np.sort(rng.exponential(size=100))
+        low, high = intervals.order_statistic(lambda k, o=ordered: o[k], 100, 0.9)
+        covered += low <= -math.log(0.1) <= high
+    assert 0.945 <= covered / CAMPAIGNS <= 0.985
+
+
+def test_clopper_pearson_against_published_values():
+    # Brownlee, Statistical Theory and Methodology, 1965: 2 of 10 gives (0.0252, 0.5561)
+    assert intervals.clopper_pearson(2, 10) == pytest.approx((0.0252, 0.5561), abs=5e-5)
+    assert intervals.clopper_pearson(0, 300)[1] == pytest.approx(3 / 300, rel=0.01)
+
+
+@pytest.mark.parametrize("bursty", [False, True])
+def test_loss_fraction_covers_bursts(bursty):
+    """Losses that come in bursts differ from trial to trial: the interval must be wider, not wrong."""
+    rng = np.random.default_rng(16)
+    truth, covered, widths = 0.05, 0, []
+    for _ in range(CAMPAIGNS):
+        rate = rng.beta(2, 38, 6) if bursty else np.full(6, truth)
+        (p, low, high), _ = intervals.clustered_fraction(rng.binomial(200, rate), np.full(6, 200))
+        assert low <= p <= high
+        covered += low <= truth <= high
+        widths.append(high - low)
+    assert covered / CAMPAIGNS >= 0.94
+    assert (np.mean(widths) > 0.05) == bursty
+
+
+def test_no_loss_is_a_bound_and_total_loss_too():
+    (p, low, high), method = intervals.clustered_fraction(np.zeros(6), np.full(6, 50))
+    assert (p, low) == (0, 0)
+    assert high == pytest.approx(1 - 0.05 ** (1 / 300))
+    assert "rule of three" in method
+    (p, low, high), _ = intervals.clustered_fraction(np.full(6, 50), np.full(6, 50))
+    assert (p, high) == (1, 1)
+    assert 0.98 < low < 1
+
+
+def test_the_range_of_trials_covers_the_median_as_it_says():
+    (value, low, high), coverage = intervals.median_range(np.array([3.0, 1.0, np.inf, 2.0, 5.0, 4.0]))
+    assert (value, low, high) == (3, 1, math.inf)
+    assert coverage == 1 - 2 / 64
+
+
+def test_an_interval_needs_two_trials():
+    with pytest.raises(ValueError, match="at least two"):
+        intervals.log_t(np.array([1.0]))

@@ -1,0 +1,116 @@
+"""`rmwbench query`: SQL over what the journal names, and nothing else on the machine."""
+
+import csv
+import io
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.query import newest_campaign, run
+from rmwbench.bundle.schema import TABLES
+from rmwbench.cli import query as verb
+from rmwbench.errors import UserError
+from tests import synthetic_bundle
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    # a quote in the path: file names go into SQL
+    return Bundle(synthetic_bundle.write(tmp_path_factory.mktemp("o'query") / "c", blocks=1, workloads=("pointcloud",)))
+
+
+def test_a_join_over_trials_and_cells(bundle):
+    columns, rows = run(
+        bundle,
+        "select arm, count(*) as n from received join trials using (trial) join cells using (cell) "
+        "group by arm order by arm",
+    )
+    assert columns == ["arm", "n"]
+    assert len(rows) == 8
+    assert all(n == 23 for _, n in rows)
+
+
+def test_every_table_has_a_view_with_the_documented_columns(bundle):
+    for name, schema in TABLES.items():
+        columns, _ = run(bundle, f"select * from {name} limit 0")
+        assert columns == schema.names
+
+
+def test_files_that_the_journal_does_not_name_are_not_there(bundle, tmp_path):
+    with BundleWriter.create(tmp_path / "c", {}) as writer:
+        writer.write_tables(0, {"trials": {"trial": [0]}})
+    assert run(Bundle(tmp_path / "c"), "select count(*) from trials")[1] == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "says"),
+    [
+        ("select * from recieved", "did you mean the table received"),
+        ("selct 1", "Parser Error"),
+        ("select counter, at, value from counters", 'write the column as "at"'),
+        ("select latency from sent", "latency"),
+        (" ; ", "empty query"),
+        ("select * from read_csv('/etc/passwd')", "Permission Error"),
+        ("copy cells to 'out.csv'", "Permission Error"),
+        ("set enable_external_access = true", "the query failed"),
+    ],
+)
+def test_a_wrong_or_reaching_query_is_one_clear_error(bundle, sql, says):
+    with pytest.raises(UserError) as error:
+        run(bundle, sql)
+    assert says in str(error.value)
+
+
+def test_a_truncated_table_is_named(bundle, tmp_path):
+    import shutil
+
+    shutil.copytree(bundle.directory, tmp_path / "c")
+    (tmp_path / "c/tables/sent/000002.parquet").write_bytes(b"PAR1")
+    with pytest.raises(UserError, match=r"sent/000002\.parquet"):
+        run(Bundle(tmp_path / "c"), "select 1")
+
+
+def test_newest_campaign_is_by_creation_and_ignores_rubbish(tmp_path):
+    for name, created in (("z-old", "2026-01-01T00:00:00Z"), ("a-new", "2026-02-01T00:00:00Z")):
+        BundleWriter.create(tmp_path / name, {"created_utc": created}).close()
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken/campaign.json").write_text("{")
+    assert newest_campaign(tmp_path).name == "a-new"
+    with pytest.raises(UserError, match="no campaign yet"):
+        newest_campaign(tmp_path / "none")
+
+
+def invoke(*arguments):
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    verb.register(app)
+    return CliRunner().invoke(app, ["query", *map(str, arguments)], catch_exceptions=False)
+
+
+def test_output_as_table_json_and_csv(bundle):
+    sql = "select cell, arm, null as nothing, 'a [b], c' as text from cells order by cell limit 2"
+    text = invoke(sql, bundle.directory).output
+    assert "floor futex" in text
+    assert "a [b], c" in text
+    assert "–" in text
+    rows = json.loads(invoke(sql, bundle.directory, "--json").output)
+    assert rows[0] == {"cell": 0, "arm": "floor futex", "nothing": None, "text": "a [b], c"}
+    table = list(csv.reader(io.StringIO(invoke(sql, bundle.directory, "--csv").output)))
+    assert table[0] == ["cell", "arm", "nothing", "text"]
+    assert table[1] == ["0", "floor futex", "", "a [b], c"]
+
+
+def test_json_has_no_infinity(bundle):
+    assert json.loads(invoke("select 'inf'::double as x, 'nan'::double as y", bundle.directory, "--json").output) == [
+        {"x": None, "y": None}
+    ]
+
+
+def test_default_is_the_newest_campaign_below_campaigns(bundle, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "campaigns").mkdir()
+    (tmp_path / "campaigns/one").symlink_to(bundle.directory)
+    assert "8" in invoke("select count(*) from trials", "--csv").output

@@ -1,0 +1,262 @@
+"""A bundle is valid at every instant, and what is broken says so once, clearly."""
+
+import json
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.read import ABSENT
+from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
+from rmwbench.errors import UserError
+from tests import synthetic_bundle
+
+
+def sent(n=5, **more):
+    return {
+        "trial": 0,
+        "endpoint": 1,
+        "seq": np.arange(n),
+        "intended_ns": np.arange(n) * 10,
+        "call_ns": np.arange(n) * 10,
+        "flags": 0,
+    } | more
+
+
+def finish(writer, trial=0, status="done", reason=None, **tables):
+    writer.finish_trial(
+        trial=trial, cell=0, block=0, status=status, reason=reason, finished_utc="2026-01-01T00:00:00Z", tables=tables
+    )
+
+
+@pytest.fixture
+def directory(tmp_path):
+    with BundleWriter.create(tmp_path / "c", {"campaign": "c"}) as writer:
+        finish(writer, sent=sent())
+    return tmp_path / "c"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return synthetic_bundle.write(tmp_path_factory.mktemp("bundle") / "c", blocks=1, workloads=("pointcloud",))
+
+
+def test_the_fixture_reads_back(whole):
+    bundle = Bundle(whole)
+    bundle.check()
+    assert len(bundle.trials()) == 8
+    assert bundle.trials("failed") == []
+    assert bundle.table("sent").schema.equals(TABLES["sent"])
+    assert bundle.table("sent", trial=0, columns=["seq", "endpoint"]).column_names == ["seq", "endpoint"]
+    assert bundle.table("spans").num_rows == 0
+    assert bundle.count("sent", 0) == len(bundle.columns("sent", 0, ["seq"])["seq"])
+    assert bundle.file(bundle.rows("files")[0]["sha256"]) == b"{mode: 'peer'}"
+
+
+def test_units_are_in_the_files(whole):
+    schema = pq.read_schema(whole / "tables/sent/000000.parquet")
+    assert schema.field("intended_ns").metadata[b"unit"] == b"ns"
+    assert schema.field("bytes").metadata[b"unit"] == b"bytes"
+
+
+def test_zero_stamps_become_absent_and_stay_so(directory):
+    table = Bundle(directory).table("sent")
+    assert table.column("call_ns").to_pylist() == [None, 10, 20, 30, 40]
+    assert table.column("intended_ns").to_pylist() == [0, 10, 20, 30, 40]  # 0 is a time like any other here
+    columns = Bundle(directory).columns("sent", 0)
+    assert columns["call_ns"].tolist() == [ABSENT, 10, 20, 30, 40]
+    assert columns["cause_seq"].tolist() == [ABSENT] * 5
+
+
+def test_a_masked_array_is_null_where_masked():
+    table = table_from_columns("sent", sent(3, begun_ns=np.ma.masked_array([1, 2, 3], mask=[0, 1, 0])))
+    assert table.column("begun_ns").to_pylist() == [1, None, 3]
+
+
+@pytest.mark.parametrize("values", [[-1, 2, 3], [2**32, 0, 0]])
+def test_a_value_that_does_not_fit_is_refused(values):
+    with pytest.raises(pa.ArrowInvalid):
+        table_from_columns("sent", sent(3, flags=np.array(values)))
+
+
+def test_unknown_columns_and_unequal_lengths_are_refused():
+    with pytest.raises(ValueError, match="no column latency"):
+        table_from_columns("sent", {"latency": [1]})
+    with pytest.raises(ValueError, match="unequal length"):
+        table_from_columns("sent", {"seq": [1, 2], "flags": [0]})
+    assert (
+        table_from_rows("events", [{"event": "a", "time_ns": 1}, {"event": "b", "writer": 3}]).to_pylist()[1]["writer"]
+        == 3
+    )
+
+
+def test_large_tables_span_row_groups(tmp_path, monkeypatch):
+    monkeypatch.setattr("rmwbench.bundle.write.ROWS_PER_GROUP", 1000)
+    call = np.arange(1, 3501)
+    call[2500] = 0
+    with BundleWriter.create(tmp_path / "c", {}) as writer:
+        finish(writer, sent=sent(3500, call_ns=call, bytes=64))
+    assert pq.ParquetFile(tmp_path / "c/tables/sent/000000.parquet").num_row_groups == 4
+    columns = Bundle(tmp_path / "c").columns("sent", 0)
+    assert columns["seq"].tolist() == list(range(3500))
+    assert columns["call_ns"][[2499, 2500, 2501]].tolist() == [2500, ABSENT, 2502]
+    assert columns["bytes"].strides == (0,)  # constant: not materialised
+    assert columns["bytes"].tolist() == [64] * 3500
+
+
+def test_only_what_the_journal_names_exists(directory):
+    with BundleWriter.reopen(directory) as writer:
+        writer.write_tables(1, {"sent": sent()})  # the power fails before the journal line
+        assert [t.trial for t in Bundle(directory).trials()] == [0]
+        assert Bundle(directory).table("sent").num_rows == 5
+    with BundleWriter.reopen(directory):
+        assert not (directory / "tables/sent/000001.parquet").exists()
+
+
+def test_a_partial_file_is_never_seen_and_is_removed_on_resume(directory):
+    partial = directory / "tables/sent/000007.parquet.partial"
+    partial.write_bytes(b"half")
+    assert Bundle(directory).table("sent").num_rows == 5
+    with BundleWriter.reopen(directory):
+        assert not partial.exists()
+
+
+def test_a_cut_last_line_is_ignored_and_then_overwritten(directory):
+    journal = directory / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes() + b'{"type": "trial", "tri')
+    assert [t.trial for t in Bundle(directory).trials()] == [0]
+    with BundleWriter.reopen(directory) as writer:
+        writer.append({"type": "finished"})
+    assert Bundle(directory).journal.finished
+    assert [json.loads(line)["type"] for line in journal.read_text().splitlines()] == ["trial", "finished"]
+
+
+def test_a_journal_that_is_nothing_but_a_cut_line_can_be_continued(tmp_path):
+    BundleWriter.create(tmp_path / "c", {}).close()
+    (tmp_path / "c/journal.jsonl").write_text('{"type"')
+    with BundleWriter.reopen(tmp_path / "c") as writer:
+        finish(writer, sent=sent())
+    assert len(Bundle(tmp_path / "c").trials()) == 1
+
+
+def test_resources_left_behind_are_found(directory):
+    with BundleWriter.reopen(directory) as writer:
+        for kind, name in (("created", "a"), ("created", "b"), ("removed", "a")):
+            writer.append({"type": kind, "resource": {"namespace": name}})
+    assert [line["resource"] for line in Bundle(directory).journal.left_behind()] == [{"namespace": "b"}]
+
+
+def test_a_second_campaign_in_the_same_directory_is_refused(directory):
+    before = (directory / "campaign.json").read_bytes()
+    with pytest.raises(UserError, match="holds a campaign already") as error:
+        BundleWriter.create(directory, {"campaign": "other"})
+    assert "--resume" in str(error.value)
+    assert (directory / "campaign.json").read_bytes() == before
+
+
+def test_somebody_elses_directory_and_a_file_are_refused(tmp_path):
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(UserError, match="not empty"):
+        BundleWriter.create(tmp_path, {})
+    with pytest.raises(UserError, match="not a directory"):
+        BundleWriter.create(tmp_path / "thesis.tex", {})
+
+
+def test_two_writers_at_once_are_refused(directory):
+    with BundleWriter.reopen(directory), pytest.raises(UserError, match="another rmwbench is writing"):
+        BundleWriter.reopen(directory)
+    BundleWriter.reopen(directory).close()
+
+
+def test_a_failed_trial_needs_its_reason(directory):
+    with BundleWriter.reopen(directory) as writer, pytest.raises(ValueError, match="reason"):
+        finish(writer, trial=1, status="failed")
+
+
+def test_tables_of_the_campaign_and_of_trials_are_not_mixed_up(directory):
+    with BundleWriter.reopen(directory) as writer:
+        with pytest.raises(ValueError, match="whole campaign"):
+            writer.write_tables(1, {"cells": {"cell": [0]}})
+        with pytest.raises(ValueError, match="not of the whole campaign"):
+            writer.write_tables(None, {"sent": sent()})
+
+
+def broken(whole, tmp_path, damage):
+    copy = tmp_path / "copy"
+    shutil.copytree(whole, copy)
+    damage(copy)
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda c: (c / "campaign.json").unlink(), "no campaign here"),
+        (lambda c: (c / "campaign.json").write_text("{"), "cannot be read"),
+        (lambda c: (c / "campaign.json").write_text("[]"), "not a campaign of rmwbench"),
+        (
+            lambda c: (c / "campaign.json").write_text('{"schema": "rosbag", "version": 1}'),
+            "not a campaign of rmwbench",
+        ),
+        (
+            lambda c: (c / "campaign.json").write_text('{"schema": "rmwbench/campaign", "version": 2}'),
+            "another version",
+        ),
+        (lambda c: (c / "journal.jsonl").unlink(), "no journal"),
+        (
+            lambda c: (c / "journal.jsonl").write_text(
+                '{"type": "trial", "trial": 0}\nrubbish\n{"type": "finished"}\n'
+            ),
+            "journal.jsonl:2",
+        ),
+        (lambda c: (c / "tables/sent/000003.parquet").unlink(), "not there"),
+        (lambda c: (c / "tables/sent/000003.parquet").write_bytes(b"PAR1"), "truncated or corrupt"),
+        (
+            lambda c: (c / "tables/sent/000003.parquet").write_bytes(
+                (c / "tables/sent/000003.parquet").read_bytes()[:-100]
+            ),
+            "truncated or corrupt",
+        ),
+        (
+            lambda c: shutil.copy(c / "tables/received/000003.parquet", c / "tables/sent/000003.parquet"),
+            "lacks columns",
+        ),
+    ],
+)
+def test_a_broken_bundle_says_what_where_and_how_to_go_on(whole, tmp_path, damage, says):
+    with pytest.raises(UserError) as error:
+        Bundle(broken(whole, tmp_path, damage)).check()
+    assert says in str(error.value)
+    assert str(tmp_path) in str(error.value)
+
+
+def test_damage_in_the_middle_of_a_file_is_found_on_reading(whole, tmp_path):
+    def damage(copy):
+        path = copy / "tables/sent/000003.parquet"
+        content = bytearray(path.read_bytes())
+        content[8:800] = bytes(792)
+        path.write_bytes(content)
+
+    bundle = Bundle(broken(whole, tmp_path, damage))
+    for read in (lambda: bundle.table("sent"), lambda: bundle.columns("sent", 3)):
+        with pytest.raises(UserError, match="truncated or corrupt"):
+            read()
+
+
+def test_a_changed_file_is_found(whole, tmp_path):
+    bundle = Bundle(broken(whole, tmp_path, lambda c: [p.write_bytes(b"x") for p in (c / "files").iterdir()]))
+    with pytest.raises(UserError, match="was changed"):
+        bundle.file(bundle.rows("files")[0]["sha256"])
+
+
+def test_a_wrong_table_name_suggests_the_nearest(whole):
+    with pytest.raises(UserError, match="did you mean received"):
+        Bundle(whole).table("recieved")
+
+
+def test_a_missing_directory_is_one_clear_error(tmp_path):
+    with pytest.raises(UserError, match="no such directory"):
+        Bundle(tmp_path / "nowhere")

@@ -1,0 +1,258 @@
+"""Whole campaigns as a user runs them, on the fake worker: finish, stop, resume, and every refusal before anything is
+written."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rmwbench.bundle import Bundle
+from rmwbench.campaign.plan import make_plan
+from rmwbench.cli.main import main
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import parse
+from tests.lab import fake_worker
+
+SUITE = """
+suite: mini
+title: a test
+blocks: {planned: 2, minimum: 2}
+timeline: {warmup_s: 0.05, drain_s: 0.1, grace_s: 0.05, match_s: 2}
+arms:
+  - {name: one, middleware: fake}
+  - {name: two, middleware: fake, wait: poll}
+workloads:
+  - {name: small, message: Bytes(100), rate_hz: 400, timeline: {steady_s: 0.1}}
+  - {name: fan, message: Bytes(200), rate_hz: 400, subscribers: 2, timeline: {steady_s: 0.1}}
+"""
+
+
+class Bench:
+    """A directory with a suite and a fake worker, and the command line on it."""
+
+    def __init__(self, path: Path, capsys: pytest.CaptureFixture[str]):
+        self.path, self.suite, self.workers, self.out = path, path / "mini.yaml", path / "workers", path / "out"
+        self._capsys = capsys
+        self.suite.write_text(SUITE)
+        self.workers.mkdir()
+        fake_worker.install(self.workers)
+
+    def start(self, *arguments: object) -> subprocess.Popen:
+        """In a process of its own, to be killed."""
+        command = [sys.executable, "-c", "from rmwbench.cli.main import main; main()", *map(str, arguments)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def command(self, *arguments: object) -> tuple[int, str]:
+        """In this process, which spares a second of imports. Exit status, and both outputs together."""
+        self._capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        captured = self._capsys.readouterr()
+        return ended.value.code or 0, captured.out + captured.err
+
+    def run(self, *arguments: object) -> tuple[int, str]:
+        return self.command("run", self.suite, "--out", self.out, "--no-report", *arguments)
+
+    def lines(self) -> list[dict]:
+        return [json.loads(line) for line in (self.out / "journal.jsonl").read_text().splitlines()]
+
+    def finished(self) -> list[int]:
+        return [line["trial"] for line in self.lines() if line["type"] == "trial"]
+
+    def until_trials(self, count: int) -> None:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if (self.out / "journal.jsonl").exists() and len(self.finished()) >= count:
+                return
+            time.sleep(0.02)
+        raise AssertionError("the campaign does not get on")
+
+
+@pytest.fixture
+def bench(tmp_path, capsys, monkeypatch):
+    made = Bench(tmp_path, capsys)
+    monkeypatch.setenv("RMWBENCH_WORKERS", str(made.workers))
+    monkeypatch.setenv("RMWBENCH_TARGET_DIR", str(tmp_path / "none"))
+    return made
+
+
+def test_a_campaign_runs_in_plan_order_and_is_finished(bench):
+    code, output = bench.run("--seed", 5)
+    assert (code, "2 of 2" in output) == (0, True), output
+    assert bench.finished() == list(range(1, 9)) and bench.lines()[-1]["type"] == "finished"
+    bundle = Bundle(bench.out)
+    bundle.check()
+    assert {line.status for line in bundle.trials()} == {"done"}
+    loaded = parse(SUITE, where="mini.yaml", middlewares=["fake"])
+    planned = make_plan(loaded, cells(loaded), seed=5).trials
+    assert [(t.trial, t.cell, t.block) for t in planned] == [(t.trial, t.cell, t.block) for t in bundle.trials()]
+    assert len({row["nonce"] for row in bundle.rows("trials")}) == 8
+    document = bundle.campaign
+    assert document["plan"]["blocks"]["count"] == 2 and document["middlewares"][0]["middleware"] == "fake"
+    assert document["machine"]["facts"] and json.loads(bundle.rows("machine")[0]["end"])["time_utc"]
+    assert bundle.journal.left_behind() == []
+    rows = bundle.rows("cells")
+    assert {(row["workload"], row["arm"]) for row in rows} == {(w, a) for w in ("small", "fan") for a in ("one", "two")}
+    assert json.loads(rows[0]["definition"])["arm"]["profile"] == {"name": "untouched", "format": "none", "text": ""}
+    logs = [row for row in bundle.rows("files") if row["name"].endswith(".stderr")]
+    assert bundle.file(logs[0]["sha256"]) == b"the last words\n"
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_stopped_campaign_is_valid_and_resumes_without_repeating(bench, how):
+    process = bench.start("run", bench.suite, "--out", bench.out, "--no-report")
+    bench.until_trials(2)
+    process.send_signal(how)
+    output = "".join(process.communicate(timeout=30))
+    before = bench.finished()
+    assert 2 <= len(before) < 8
+    Bundle(bench.out).check()
+    if how != signal.SIGKILL:
+        assert process.returncode == 130 and "--resume" in output
+        assert any(line["type"] == "note" and "discarded" in line["text"] for line in bench.lines())
+        assert Bundle(bench.out).journal.left_behind() == []
+    code, output = bench.command("run", "--resume", bench.out, "--no-report")
+    assert code == 0, output
+    assert bench.finished() == list(range(1, 9)) and bench.finished()[: len(before)] == before
+    Bundle(bench.out).check()
+    code, output = bench.command("run", "--resume", bench.out, "--no-report")
+    assert code == 0 and "finished" in output and bench.finished() == list(range(1, 9))
+
+
+def test_a_failing_worker_costs_its_trials_and_not_the_campaign(bench):
+    fake_worker.install(bench.workers, "segfault", "drain")
+    code, output = bench.run()
+    assert code == 2  # nothing good in it
+    assert output.count("SIGSEGV") == 4  # once for each cell
+    assert [line["status"] for line in bench.lines() if line["type"] == "trial"] == ["failed"] * 8
+    assert bench.lines()[-1]["type"] == "finished"
+
+
+def test_a_selection_runs_what_was_named(bench):
+    assert bench.run("--workload", "fan", "--arm", "two")[0] == 0
+    rows = Bundle(bench.out).rows("cells")
+    assert [(row["workload"], row["arm"]) for row in rows] == [("fan", "two")]
+
+
+def untouched(bench: Bench) -> bool:
+    return not bench.out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--arm", "tow"), "did you mean `two`"),
+        (("--workload", "smal"), "did you mean `small`"),
+        (("--budget", "1s"), "budget is too small"),
+        (("--budget", "5"), "is no time"),
+    ],
+)
+def test_a_wrong_wish_is_refused_before_anything_is_written(bench, arguments, complaint):
+    code, output = bench.run(*arguments)
+    assert code == 2 and complaint in output and untouched(bench) and "Traceback" not in output
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("middleware: fake}", "middleware: zenoh}", "rmwbench middlewares build zenoh"),
+        ("middleware: fake}", "middleware: fakee}", "did you mean `fake`"),
+        ("middleware: fake}", "middleware: fake, loan: true}", "loan, because the arm publishes by loan"),
+        ("middleware: fake}", "middleware: fake, profile: untuched}", "did you mean 'untouched'"),
+        ("middleware: fake}", "middleware: fake, options: {path: teleport}}", "unknown path"),
+        ("Bytes(100)", "Bytes(8000000000)", "actual"),
+    ],
+)
+def test_a_suite_that_cannot_run_here_is_refused_before_anything_is_written(bench, old, new, complaint):
+    bench.suite.write_text(SUITE.replace(old, new, 1))
+    code, output = bench.run()
+    assert code == 2 and complaint in output and untouched(bench) and "Traceback" not in output, output
+
+
+def test_a_worker_of_another_protocol_is_not_ready(bench):
+    fake_worker.install(bench.workers, describe={"protocol": 99})
+    code, output = bench.run()
+    assert code == 2 and "speaks protocol 99" in output and untouched(bench)
+
+
+def test_a_directory_that_holds_something_is_refused(bench):
+    assert bench.run("--workload", "small", "--arm", "one")[0] == 0
+    code, output = bench.run()
+    assert code == 2 and "holds a campaign already" in output and "--resume" in output
+
+
+def stopped(bench: Bench) -> None:
+    process = bench.start("run", bench.suite, "--out", bench.out, "--no-report")
+    bench.until_trials(1)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+
+
+def test_a_resume_with_another_version_is_refused(bench):
+    stopped(bench)
+    fake_worker.install(bench.workers, describe={"version": "2.0"})
+    code, output = bench.command("run", "--resume", bench.out)
+    assert code == 2 and "another version" in output and "1.0" in output and "2.0" in output
+
+
+def test_a_resume_with_another_profile_is_refused(bench):
+    stopped(bench)
+    fake_worker.install(
+        bench.workers, describe={"profiles": [{"name": "untouched", "format": "none", "text": "new", "summary": ""}]}
+    )
+    code, output = bench.command("run", "--resume", bench.out)
+    assert code == 2 and "cells are not what they were" in output and "profile" in output
+
+
+def test_a_resume_on_another_machine_is_refused(bench):
+    stopped(bench)
+    document = json.loads((bench.out / "campaign.json").read_text())
+    document["machine"]["hardware"]["cpu_model"] = "Another Processor"
+    (bench.out / "campaign.json").write_text(json.dumps(document))
+    code, output = bench.command("run", "--resume", bench.out)
+    assert code == 2 and "another machine" in output and "Another Processor" in output
+
+
+def test_two_cannot_write_one_campaign(bench):
+    process = bench.start("run", bench.suite, "--out", bench.out, "--no-report")
+    bench.until_trials(1)
+    code, output = bench.command("run", "--resume", bench.out)
+    assert code == 2 and "another rmwbench is writing" in output
+    code, output = bench.command("clean", bench.out)
+    assert code == 2 and "still runs" in output
+    assert process.wait(timeout=60) == 0
+    process.communicate()
+
+
+def test_clean_settles_what_a_killed_campaign_left(bench):
+    process = bench.start("run", bench.suite, "--out", bench.out, "--no-report")
+    bench.until_trials(1)
+    process.kill()
+    process.communicate(timeout=30)
+    leftover = bench.out / "tables" / "sent" / "000099.parquet.partial"
+    leftover.write_bytes(b"half")
+    assert Bundle(bench.out).journal.left_behind()
+    code, output = bench.command("clean", "--dry-run", bench.out)
+    assert code == 0 and "would remove" in output and leftover.exists()
+    before = bench.finished()
+    assert bench.command("clean", bench.out)[0] == 0
+    assert not leftover.exists() and not Bundle(bench.out).journal.left_behind() and bench.finished() == before
+    assert "nothing was left behind" in bench.command("clean", bench.out)[1]
+
+
+def test_middlewares_lists_the_worker_for_people_and_for_scripts(bench):
+    document = json.loads(bench.command("middlewares", "--json")[1])
+    assert (document["schema"], document["version"]) == ("rmwbench/middlewares", 1)
+    entries = {entry["middleware"]: entry for entry in document["middlewares"]}
+    assert entries["fake"]["built"] and entries["fake"]["reason"] is None and entries["fake"]["version"] == "1.0"
+    floor = entries["floor"]
+    assert not floor["built"] and floor["version"] is None and floor["reason"]
+    assert "build floor" in floor["command"] or "rustup" in floor["command"]
+    text = bench.command("middlewares")[1]
+    assert "fake 1.0, released 2026-01-01" in text and "loan (it always copies)" in text
+    code, text = bench.command("middlewares", "build", "zenho")
+    assert code == 2 and "did you mean 'zenoh'" in text

@@ -1,0 +1,177 @@
+"""Finding workers, reading what crates say of themselves, and building: what is missing is named, once, with its
+command."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.lab.middleware import build, catalogue, find, recipes, workspace
+from rmwbench.lab.middleware.catalogue import Recipe
+from rmwbench.lab.middleware.status import status
+from tests.lab import fake_worker
+
+
+@pytest.fixture
+def workers(tmp_path, monkeypatch):
+    directory = tmp_path / "workers"
+    directory.mkdir()
+    monkeypatch.setenv("RMWBENCH_WORKERS", str(directory))
+    monkeypatch.setenv("RMWBENCH_TARGET_DIR", str(tmp_path / "target"))
+    return directory
+
+
+def script(path: Path, text: str) -> Path:
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return path
+
+
+def test_a_worker_is_found_by_its_name_and_answers(workers):
+    fake_worker.install(workers)
+    script(workers / "rmwbench-not.a.name", "exit 0")
+    (workers / "rmwbench-data").write_text("not executable")
+    found = find.find_workers()
+    assert list(found) == ["fake"] and found["fake"].description["version"] == "1.0" and found["fake"].problem is None
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("echo no library >&2; exit 127", "status 127: no library"),
+        ("echo hello", "does not print"),
+        ("echo '{\"protocol\": 1}'", "KeyError"),
+        ("kill -SEGV $$", "status -11"),
+        ("sleep 60", "did not end"),
+    ],
+)
+def test_a_worker_that_does_not_answer_is_shown_with_its_reason(workers, text, complaint, monkeypatch):
+    monkeypatch.setattr(find, "DESCRIBE_TIMEOUT_S", 0.5)
+    script(workers / "rmwbench-bad", text)
+    worker = find.find_workers()["bad"]
+    assert worker.description is None and complaint in worker.problem
+    with pytest.raises(UserError, match=r"(?s)not ready.*bad: .*build bad"):
+        find.require_workers(["bad"])
+
+
+def test_a_rebuilt_worker_is_asked_again(workers):
+    path = fake_worker.install(workers)
+    assert find.find_workers()["fake"].description["version"] == "1.0"
+    fake_worker.install(workers, describe={"version": "1.1"})
+    os.utime(path, ns=(1, 1))
+    assert find.find_workers()["fake"].description["version"] == "1.1"
+
+
+def test_a_worker_under_another_name_is_refused(workers):
+    fake_worker.install(workers).rename(workers / "rmwbench-zenoh")
+    assert "says that it is 'fake'" in find.find_workers()["zenoh"].problem
+
+
+def test_the_users_directory_comes_before_cargos(workers, tmp_path):
+    release = tmp_path / "target" / "release"
+    release.mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    fake_worker.install(tmp_path / "other", describe={"middleware": "floor", "version": "cargo"}).rename(
+        release / "rmwbench-floor"
+    )
+    fake_worker.install(tmp_path / "other", describe={"middleware": "bench", "version": "x"}).rename(
+        release / "rmwbench-bench"
+    )
+    assert find.find_workers()["floor"].description["version"] == "cargo"
+    assert "bench" not in find.find_workers()  # cargo's directory also holds programs that are no workers
+    fake_worker.install(tmp_path / "other", describe={"middleware": "floor", "version": "mine"}).rename(
+        workers / "rmwbench-floor"
+    )
+    assert find.find_workers()["floor"].description["version"] == "mine"
+
+
+def test_a_missing_directory_and_an_unknown_name_are_the_users_to_correct(workers, monkeypatch):
+    with pytest.raises(UserError, match="did you mean 'zenoh'"):
+        find.require_workers(["zenho"])
+    with pytest.raises(UserError, match=r"floor: not built; zenoh: not built(?s:.*)build floor zenoh"):
+        find.require_workers(["floor", "zenoh"])
+    monkeypatch.setenv("RMWBENCH_WORKERS", "/nonexistent")
+    with pytest.raises(UserError, match="is no directory"):
+        find.find_workers()
+
+
+def test_an_unknown_profile_suggests_the_nearest(workers):
+    fake_worker.install(workers)
+    with pytest.raises(UserError, match="did you mean 'untouched'"):
+        find.find_workers()["fake"].profile("untuched")
+
+
+def test_every_crate_says_what_a_list_needs():
+    found = recipes()
+    assert {"floor", "synthetic"} <= set(found)
+    for name, recipe in found.items():
+        assert recipe.crate == f"rmwbench-{name}" and recipe.summary, name
+
+
+def recipe(**changes) -> Recipe:
+    fields = {
+        "middleware": "m", "crate": "rmwbench-m", "summary": "", "apt": (), "probe_headers": (), "prefix_env": None, 
+        "first_set": True, "build_minutes": None,
+    }  # fmt: skip
+    return Recipe(**(fields | changes))
+
+
+def test_packages_are_missing_unless_installed_or_their_headers_are_there(monkeypatch, tmp_path):
+    monkeypatch.setattr(catalogue, "_installed", lambda package: package == "here")
+    assert recipe(apt=("here", "absent")).missing_packages() == ("absent",)
+    (tmp_path / "include" / "lib").mkdir(parents=True)
+    (tmp_path / "include" / "lib" / "a.h").touch()
+    own = recipe(apt=("absent",), probe_headers=("lib/a.h",), prefix_env="M_PREFIX")
+    assert own.missing_packages() == ("absent",)
+    monkeypatch.setenv("M_PREFIX", str(tmp_path))
+    assert own.missing_packages() == ()
+
+
+def test_all_that_is_missing_is_one_command(monkeypatch):
+    monkeypatch.setattr(catalogue, "_installed", lambda package: False)
+    with pytest.raises(UserError) as error:
+        build.check([recipe(apt=("a", "b")), recipe(middleware="n", apt=("b", "c"))])
+    assert error.value.fix.endswith("apt-get install -y --no-install-recommends a b c")
+    assert "m needs a, b; n needs b, c" in error.value.actual
+
+
+def test_without_rust_the_reason_is_rust(monkeypatch):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(UserError, match="Rust toolchain"):
+        build.check([recipe()])
+    entry = status("m", recipe(), None)
+    assert entry["reason"] == "there is no Rust toolchain" and "rustup" in entry["command"]
+
+
+def test_a_build_that_fails_does_not_stop_the_others(monkeypatch, tmp_path):
+    cargo = script(
+        tmp_path / "cargo",
+        'echo "$@" "$CARGO_TARGET_DIR" >> ' + str(tmp_path / "log") + '\ncase "$*" in *-bad*) exit 101;; esac\n',
+    )
+    monkeypatch.setenv("PATH", f"{cargo.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("RMWBENCH_TARGET_DIR", "/elsewhere")
+    said = []
+    results = build.build(
+        [recipe(crate="rmwbench-bad", middleware="bad"), recipe(crate="rmwbench-good", middleware="good")], said.append
+    )
+    assert [(r.middleware, r.problem is None) for r in results] == [("bad", False), ("good", True)]
+    assert "status 101" in results[0].problem
+    log = (tmp_path / "log").read_text().splitlines()
+    assert log == [f"build --release --locked -p rmwbench-{name} /elsewhere" for name in ("bad", "good")]
+
+
+def target_dir(**environment: str) -> subprocess.CompletedProcess:
+    clean = {k: v for k, v in os.environ.items() if k not in ("RMWBENCH_TARGET_DIR", "XDG_CACHE_HOME")}
+    return subprocess.run([workspace.root() / "target-dir"], env=clean | environment, capture_output=True, text=True)
+
+
+def test_the_target_directory_lies_outside_the_clone_and_can_be_chosen(tmp_path):
+    assert target_dir(RMWBENCH_TARGET_DIR="/else where").stdout == "/else where\n"
+    assert "rustup" in target_dir(PATH="/usr/bin:/bin", HOME=str(tmp_path)).stderr or target_dir().returncode == 0
+    found = target_dir(XDG_CACHE_HOME=str(tmp_path))
+    if found.returncode:
+        pytest.skip("no Rust toolchain here")
+    path = Path(found.stdout.strip())
+    assert path.parent == tmp_path / "rmwbench" and len(path.name) == len("target-") + 12
