@@ -79,12 +79,15 @@ class Messages:
     """
 
 
+_READ_BY = {"publisher": "subscription", "client": "service", "service": "client"}
+"""Which kind of endpoint reads what a kind writes on the same topic."""
+
+
 def measure(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> Messages:
     """Everything that follows from SENT and RECEIVED records. Raises ValueError where the records contradict their own
     format.
     """
-    publishers = [e for e in endpoints if e.kind in ("publisher", "client", "service")]
-    subscriptions = [e for e in endpoints if e.kind in ("subscription", "client", "service")]
+    publishers = [e for e in endpoints if e.kind in _READ_BY]
     out = Messages()
     sent_rows = _selector(columns.sent("endpoint"))
     received_rows = _pair_selector(columns, out)
@@ -92,8 +95,8 @@ def measure(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> 
     pairs = [
         _Pair(w, s.endpoint, received_rows(s.endpoint, w.endpoint))
         for w in writers
-        for s in subscriptions
-        if s.topic == w.topic and s.endpoint != w.endpoint
+        for s in endpoints
+        if s.topic == w.topic and s.kind == _READ_BY[w.kind]
     ]
     out.publishes = sum(int(np.count_nonzero(w.places.steady & w.places.attempted)) for w in writers)
     out.scheduled = sum(int(np.count_nonzero(w.places.steady)) for w in writers)
@@ -127,6 +130,7 @@ class _Writer:
     """A publisher's rows, and columns of them in order of place."""
 
     endpoint: int
+    kind: str
     topic: str
     rows: "Rows"
     order: np.ndarray | None
@@ -236,7 +240,7 @@ def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window)
     order = place_order(seq)
     first = int(seq.min()) if len(seq) else 0
     del seq
-    out = _Writer(publisher.endpoint, publisher.topic, rows, order, None, None)
+    out = _Writer(publisher.endpoint, publisher.kind, publisher.topic, rows, order, None, None)
     out.intended_ns = out.placed(columns.sent("intended_ns"))
     flags = out.placed(columns.sent("flags"))
     steady = is_steady(flags, out.intended_ns, window.begin_ns)

@@ -94,6 +94,7 @@ class ArmReport:
             **{k: self.cell[k] for k in ("middleware", "layer", "version", "profile", "release_date")},
             "role": "floor" if self.floor else "contender",
             "cell": self.cell["cell"],
+            "factors": loads(self.cell["factors"]),
             "flags": [*(str(f) for f in self.definition.get("flags") or []), *self.regrant, *unlike],
             "unlike": unlike,
             "notes": self.notes,

@@ -14,13 +14,15 @@ from rmwbench.report.pictures import Spec
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart with its texts; `spec` is None where a sentence says it better. `wide` figures take a row of their own."""
+    """A chart with its texts; `spec` is None where a sentence says it better; a `wide` one takes a row of its own;
+    `narrow` is the variant for a phone, None where the chart adapts by itself."""
 
     key: str
     title: str
     reading: str
     spec: Spec | None
     wide: bool = False
+    narrow: Spec | None = None
 
 
 def figures(workload: dict[str, Any]) -> Iterator[Figure]:
@@ -33,6 +35,7 @@ def figures(workload: dict[str, Any]) -> Iterator[Figure]:
         "configurations. The dotted line is the floor, what the machine can do without any middleware.",
         pictures.comparison(workload),
         wide=True,
+        narrow=pictures.comparison(workload, narrow=True),
     )
     yield Figure(
         "spectrum",
@@ -40,12 +43,14 @@ def figures(workload: dict[str, Any]) -> Iterator[Figure]:
         "Further right is rarer: at 90 %, nine of ten messages were at least this fast. A flat line is a steady "
         "middleware; a step up is a tail.",
         pictures.spectrum(workload),
+        narrow=pictures.spectrum(workload, narrow=True),
     )
     yield Figure(
         "ecdf",
         "How many arrived within a time",
         "Further left is faster, steeper is steadier. A curve that ends below 100 % lost the rest.",
         pictures.ecdf(workload),
+        narrow=pictures.ecdf(workload, narrow=True),
     )
     yield Figure(
         "series",
@@ -56,27 +61,21 @@ def figures(workload: dict[str, Any]) -> Iterator[Figure]:
         wide=True,
     )
     yield _loss(workload)
+    cpu = {"publisher": "cpu_per_message_publisher", "subscription": "cpu_per_message_subscription"}
     yield Figure(
         "cpu",
         "Processor time per message",
         "Dark: publisher. Light: subscription. The number is both together, with helper processes where there are any.",
-        pictures.parts(
-            workload,
-            {"publisher": "cpu_per_message_publisher", "subscription": "cpu_per_message_subscription"},
-            "cpu_per_message",
-            "CPU time per message",
-        ),
+        pictures.parts(workload, cpu, "cpu_per_message", "CPU time per message"),
+        narrow=pictures.parts(workload, cpu, "cpu_per_message", "CPU time per message", narrow=True),
     )
+    memory = {"publisher": "pss_publisher", "subscription": "pss_subscription"}
     yield Figure(
         "memory",
         "Memory",
         "Dark: publisher. Light: subscription. Proportional set size, without shared segments and the recorder.",
-        pictures.parts(
-            workload,
-            {"publisher": "pss_publisher", "subscription": "pss_subscription"},
-            "pss",
-            "proportional set size",
-        ),
+        pictures.parts(workload, memory, "pss", "proportional set size"),
+        narrow=pictures.parts(workload, memory, "pss", "proportional set size", narrow=True),
     )
 
 
@@ -95,18 +94,26 @@ def _loss(workload: dict[str, Any]) -> Figure:
     metric = columns.chosen(workload, columns.LOSS) or "loss"
     spec = pictures.loss(workload, metric)
     if spec is not None:
-        return Figure("loss", "Lost messages", "Bar: share of messages lost. Line: its interval.", spec)
+        return Figure(
+            "loss",
+            "Lost messages",
+            "Bar: share of messages lost. Line: its interval.",
+            spec,
+            wide=True,
+            narrow=pictures.loss(workload, metric, narrow=True),
+        )
     counts = [
         int(entry["count"])
         for arm in workload["arms"]
         if (entry := arm["metrics"].get(metric, {})).get("value") == 0 and entry.get("count") is not None
     ]
     if not counts:
-        return Figure("loss", "Lost messages", "No data.", None)
+        return Figure("loss", "Lost messages", "No data.", None, wide=True)
     return Figure(
         "loss",
         "Lost messages",
         f"None: every one of the {fmt.significant_count(sum(counts))} messages of {fmt.counted(len(counts), 'arm')} "
         "with data arrived.",
         None,
+        wide=True,
     )

@@ -1,7 +1,7 @@
 """The report as one HTML file that needs nothing else: styles, scripts, Vega and all data are inside.
 
-A content security policy in the page forbids every request and every script but the ones written here (by their hash), so the
-file is as harmless as a picture even when a middleware's log tries to be markup. All texts go through Jinja's
+A content security policy in the page forbids every request and every script but the ones written here (by their hash),
+so the file is as harmless as a picture even when a middleware's log tries to be markup. All texts go through Jinja's
 escaping; JSON for scripts has its `<` written as an escape, because `</script>` ends a script wherever it stands.
 """
 
@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 from importlib.resources import files
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,9 @@ def render_html(doc: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    inks = {light: f"var(--ink-{number})" for number, light in enumerate(look.to_dark())}
+    environment.filters["ink"] = inks.__getitem__
+    environment.filters["letter"] = lambda keys, key: "abcdefghijklmnopqrstuvwxyz"[keys.index(key) % 26]
     specs: list[dict[str, Any]] = []
     workloads = [_workload(doc, number, workload, specs) for number, workload in enumerate(doc["workloads"])]
     vega = vl_convert.javascript_bundle().replace("</script", r"<\/script")
@@ -56,16 +60,15 @@ def render_html(doc: dict[str, Any]) -> str:
         campaign=doc["campaign"],
         machine=doc["machine"],
         workloads=workloads,
-        concluded=[item for item in doc["conclusions"] if item["kind"] == "conclude"],
-        cautions=[item for item in doc["conclusions"] if item["kind"] == "caution"],
-        titles={workload["workload"]: workload["title"] for workload in doc["workloads"]},
+        concluded=_by_workload(doc, "conclude"),
+        cautions=_by_workload(doc, "caution"),
         glossary=doc["glossary"],
         verdicts=VERDICTS,
         style=Markup(_asset("page.css") + _colours()),
         vega=Markup(vega),
         script=Markup(script),
         specs=_json(specs),
-        inks=_json({light: f"var(--ink-{number})" for number, light in enumerate(look.to_dark())}),
+        inks=_json(inks),
         script_hashes=" ".join(f"'{_csp_hash(text)}'" for text in (vega, script)),
         fmt=fmt,
     )
@@ -80,7 +83,13 @@ def _workload(
     drawn = []
     for figure in figures(workload):
         if figure.spec is not None:
-            specs.append(figure.spec)
+            specs.append(
+                {
+                    "datasets": figure.spec["datasets"],
+                    "wide": _without_data(figure.spec),
+                    "narrow": figure.narrow and _without_data(figure.narrow),
+                }
+            )
         if figure.spec is not None or figure.key == "loss":
             place = None if figure.spec is None else len(specs) - 1
             drawn.append({"figure": figure, "place": place})
@@ -137,14 +146,38 @@ def _groups(workload: dict[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]
     groups = []
     for verdict in VERDICTS:
         members = [
-            (arm["arm"], fmt.ratio(arm["verdict"].get("ratio")))
+            (
+                arm["arm"],
+                fmt.ratio(arm["verdict"].get("ratio")),
+                fmt.finite((arm["verdict"]["ratio"] or {}).get("value")),
+            )
             for arm in workload["arms"]
             if arm["verdict"]["verdict"] == verdict and arm.get("role") != "floor"
         ]
-        if members:
-            told = verdict == "worse"
-            groups.append((verdict, [(a, r.text if told and r.state == "measured" else "") for a, r in members]))
-    return groups
+        if verdict == "worse":
+            members.sort(key=lambda member: inf if member[2] is None else member[2])
+            groups.append(
+                (verdict, [(name, ratio.text if ratio.state == "measured" else "") for name, ratio, _ in members])
+            )
+        else:
+            groups.append((verdict, [(name, "") for name, *_ in members]))
+    return [group for group in groups if group[1]]
+
+
+def _without_data(spec: dict[str, Any]) -> dict[str, Any]:
+    """Both variants of a chart draw the same rows: they are in the page once."""
+    return {key: value for key, value in spec.items() if key != "datasets"}
+
+
+def _by_workload(doc: dict[str, Any], kind: str) -> list[tuple[str, list[str]]]:
+    """Conclusions under the titles of their workloads, in the document's order; the general ones last."""
+    found = []
+    titles = {workload["workload"]: workload["title"] for workload in doc["workloads"]}
+    for name in [*titles, None]:
+        texts = [item["text"] for item in doc["conclusions"] if item["kind"] == kind and item["workload"] == name]
+        if texts:
+            found.append((titles.get(name, "In general"), texts))
+    return found
 
 
 def _colours() -> str:

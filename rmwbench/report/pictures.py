@@ -2,7 +2,7 @@
 
 A specification is built for the light page; the dark one is the same with its colours replaced (`look.to_dark`), so the
 two cannot drift apart. `usermeta.rmwbench.facet` says how a page fits a chart to its box: charts with panels get a
-width per panel, the others a width for the whole picture. Lines are labelled where they run instead of in a legend;
+width per panel, the others a width for the whole picture. `narrow` is the variant for a phone. Lines are labelled where they run instead of in a legend;
 label positions are computed here, because Vega-Lite has no layout for them.
 """
 
@@ -22,7 +22,7 @@ Spec = dict[str, Any]
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', sans-serif"
 TEXT, MUTED, GRID, SURFACE, LOST = (NEUTRAL[name][0] for name in ("text", "muted", "grid", "surface", "lost"))
 
-_ROW = 26  # height of a row of a horizontal chart, px
+_ROW, _NARROW_ROW = 26, 40  # height of a row of a horizontal chart, px; a narrow one has the name above the mark
 _LINE_HEIGHT = 300
 _PANEL_HEIGHT = 54
 _LABEL_GAP = 15  # px between the centres of two labels
@@ -42,7 +42,9 @@ _TIME_LABEL = _unit_label((("1e9", "s"), ("1e6", "ms"), ("1e3", "µs"), ("1", "n
 _BYTES_LABEL = _unit_label((("1e9", "GB"), ("1e6", "MB"), ("1e3", "kB"), ("1", "B")))
 
 
-def comparison(workload: dict[str, Any], title: str = "response latency, median") -> Spec | None:
+def comparison(
+    workload: dict[str, Any], title: str = "response latency, median", *, narrow: bool = False
+) -> Spec | None:
     """Primary metric with its interval per arm on a log axis, fastest first; multiples of the floor along the top."""
     rows = _rows(workload, workload["primary_metric"])
     rows.sort(key=lambda row: (not row["floor"], inf if row["value"] is None else row["value"]))
@@ -53,8 +55,8 @@ def comparison(workload: dict[str, Any], title: str = "response latency, median"
         if row["endless"]:
             row["high"] = domain[1]
     scale = alt.Scale(type="log", domain=domain, nice=False)
-    y = _by_arm(rows)
-    base = alt.Chart(alt.Data(values=rows))
+    y = _by_arm(rows, narrow)
+    base = alt.Chart(_ROWS)
     interval = (
         base.mark_rule(strokeWidth=2.5, opacity=0.55, clip=True)
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
@@ -77,14 +79,14 @@ def comparison(workload: dict[str, Any], title: str = "response latency, median"
             tooltip=_TOOLTIP,
         )
     )
-    layers = [interval, estimate, _values_beside(base, y)]
+    layers = [interval, estimate, *_values_beside(base, y, narrow)]
     bound = min((row["value"] for row in rows if row["floor"] and row["value"]), default=None)
     if bound is not None:
         layers.insert(0, _floor_line(bound, domain, scale))
-    return _finish(alt.layer(*layers).resolve_axis(x="independent"), height=_ROW * len(rows))
+    return _finish(alt.layer(*layers).resolve_axis(x="independent"), height=_rows_height(rows, narrow), rows=rows)
 
 
-def ecdf(workload: dict[str, Any]) -> Spec | None:
+def ecdf(workload: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     """Share of messages that arrived within a time; a curve that stays below 100 % lost the rest."""
     curves = _curves(workload, "ecdf", "fraction")
     if not curves:
@@ -114,14 +116,17 @@ def ecdf(workload: dict[str, Any]) -> Spec | None:
     y = alt.Y(
         "share:Q", scale=alt.Scale(domain=[0, 1]), axis=_axis(title="share of messages", format=".0%", tickCount=5)
     )
-    layers = [_lines(curves, x, y, order="share:Q")]
+    lines = _lines(curves, x, y, "share:Q", narrow)
+    if narrow:
+        return _finish(lines, height=_LINE_HEIGHT, points=points)
+    layers = [lines]
     for left in (True, False):
         chosen = alt.Chart(alt.Data(values=[label for label in labels if label["left"] is left]))
         layers += _halo(chosen, x, alt.Y("share:Q"), align="right" if left else "left", dx=-7 if left else 7)
     return _finish(alt.layer(*layers), height=_LINE_HEIGHT, points=points)
 
 
-def spectrum(workload: dict[str, Any]) -> Spec | None:
+def spectrum(workload: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     """Latency at every percentile with the tail spread out: each step to the right is ten times rarer."""
     curves = _curves(workload, "spectrum", "quantile")
     for curve in curves:
@@ -150,9 +155,12 @@ def spectrum(workload: dict[str, Any]) -> Spec | None:
         scale=alt.Scale(type="log", domain=domain, nice=False),
         axis=_log_axis(domain, "response latency (log axis)"),
     )
+    lines = _lines(curves, x, y, "rarity:Q", narrow)
+    if narrow:
+        return _finish(lines, height=_LINE_HEIGHT, points=points)
     ending = alt.Chart(alt.Data(values=ends))
     layers = [
-        _lines(curves, x, y, order="rarity:Q"),
+        lines,
         ending.mark_rule(opacity=0.45, strokeWidth=1).encode(
             x=x, x2=alt.X2Value(alt.ExprRef("width + 14")), y=y, y2="place:Q", color=_literal("colour")
         ),
@@ -206,27 +214,28 @@ def series(workload: dict[str, Any]) -> Spec | None:
         labelColor=TEXT,
         labelPadding=3,
     )
+    layers = [arrived, lost] if any(value["y"] is None for value in values) else [arrived]
     chart = (
-        alt.layer(arrived, lost)
+        alt.layer(*layers)
         .properties(height=_PANEL_HEIGHT)
         .facet(
             facet=alt.Facet("n:N", title=None, header=header),
             columns=2,
-            data=alt.NamedData(name="points"),
+            data=_POINTS,
             spacing={"row": 14, "column": 20},
         )
     )
     return _finish(chart, height=None, points=values)
 
 
-def loss(workload: dict[str, Any], metric: str) -> Spec | None:
+def loss(workload: dict[str, Any], metric: str, *, narrow: bool = False) -> Spec | None:
     """Share of messages lost, with its interval; None where nothing was lost (a sentence says that better)."""
     rows = _rows(workload, metric)
     if not any(row["value"] for row in rows):
         return None
     top = min(1.0, 1.08 * max(max(row["high"] or 0, row["value"] or 0) for row in rows))
-    y = _by_arm(rows)
-    base = alt.Chart(alt.Data(values=rows))
+    y = _by_arm(rows, narrow)
+    base = alt.Chart(_ROWS)
     layers = [
         base.mark_bar(height=11, strokeWidth=1.5, clip=True)
         .transform_filter("isValid(datum.value) && datum.value > 0")
@@ -243,12 +252,14 @@ def loss(workload: dict[str, Any], metric: str) -> Spec | None:
         base.mark_rule(strokeWidth=1.5, color=MUTED, clip=True)
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
         .encode(x="low:Q", x2="high:Q", y=y),
-        _values_beside(base, y),
+        *_values_beside(base, y, narrow),
     ]
-    return _finish(alt.layer(*layers), height=_ROW * len(rows))
+    return _finish(alt.layer(*layers), height=_rows_height(rows, narrow), rows=rows)
 
 
-def parts(workload: dict[str, Any], metrics: dict[str, str], total: str, title: str) -> Spec | None:
+def parts(
+    workload: dict[str, Any], metrics: dict[str, str], total: str, title: str, *, narrow: bool = False
+) -> Spec | None:
     """Stacked bars per arm: `metrics` maps what a part is called to its metric, `total` is printed beside the bar."""
     rows = _rows(workload, total)
     arms = looks(workload["arms"])
@@ -266,10 +277,10 @@ def parts(workload: dict[str, Any], metrics: dict[str, str], total: str, title: 
                 values[-1] |= {"colour": colour, "opacity": opacity}
     if not values:
         return None
-    y = _by_arm(rows)
+    y = _by_arm(rows, narrow)
     label = _BYTES_LABEL if unit == "bytes" else _TIME_LABEL
     bars = (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart(_PARTS)
         .mark_bar(height=12)
         .encode(
             x=alt.X("value:Q", stack="zero", axis=_axis(title=title, labelExpr=label, tickCount=4)),
@@ -284,7 +295,12 @@ def parts(workload: dict[str, Any], metrics: dict[str, str], total: str, title: 
             ],
         )
     )
-    return _finish(alt.layer(bars, _values_beside(alt.Chart(alt.Data(values=rows)), y)), height=_ROW * len(rows))
+    return _finish(
+        alt.layer(bars, *_values_beside(alt.Chart(_ROWS), y, narrow)),
+        height=_rows_height(rows, narrow),
+        rows=rows,
+        parts=values,
+    )
 
 
 def with_card(spec: Spec, title: str, card: list[str], width: int = 720) -> Spec:
@@ -301,6 +317,7 @@ def with_card(spec: Spec, title: str, card: list[str], width: int = 720) -> Spec
 
 # --- pieces ---------------------------------------------------------------------------------------------------------
 
+_ROWS, _POINTS, _PARTS = (alt.NamedData(name=name) for name in ("rows", "points", "parts"))
 _TOOLTIP = [
     alt.Tooltip("arm:N", title="arm"),
     alt.Tooltip("shown:N", title="value"),
@@ -352,20 +369,25 @@ def _long(curves: list[dict[str, Any]], row: Callable[[dict[str, Any]], dict[str
     return [{"arm": curve["arm"]} | row(point) for curve in curves for point in curve["points"]]
 
 
-def _lines(curves: list[dict[str, Any]], x: alt.X, y: alt.Y, order: str) -> alt.Chart:
+def _lines(curves: list[dict[str, Any]], x: alt.X, y: alt.Y, order: str, legend: bool) -> alt.Chart:
     names = [curve["arm"] for curve in curves]
     style: list[Look] = [curve["look"] for curve in curves]
     colours = alt.Scale(domain=names, range=[look.colour for look in style])
+    key = (
+        alt.Legend(orient="bottom", columns=2, title=None, symbolType="stroke", symbolSize=300, labelColor=TEXT)
+        if legend
+        else None
+    )
     dashes = alt.Scale(domain=names, range=[list(look.dash) or [1, 0] for look in style])
     return (
-        alt.Chart(alt.NamedData(name="points"))
+        alt.Chart(_POINTS)
         .mark_line(strokeWidth=1.8)
         .encode(
             x=x,
             y=y,
             order=order,
-            color=alt.Color("arm:N", scale=colours, legend=None),
-            strokeDash=alt.StrokeDash("arm:N", scale=dashes, legend=None),
+            color=alt.Color("arm:N", scale=colours, legend=key),
+            strokeDash=alt.StrokeDash("arm:N", scale=dashes, legend=key),
             tooltip=[alt.Tooltip("arm:N", title="arm")],
         )
     )
@@ -381,11 +403,13 @@ def _halo(chart: alt.Chart, x: alt.X, y: alt.Y, **mark: Any) -> list[alt.Chart]:
     ]
 
 
-def _values_beside(base: alt.Chart, y: alt.Y) -> alt.Chart:
-    """The numbers in a column of their own right of the picture, where they align."""
-    return base.mark_text(align="left", fontSize=12, fontWeight=600).encode(
+def _values_beside(base: alt.Chart, y: alt.Y, narrow: bool) -> list[alt.Chart]:
+    """The numbers in a column of their own right of the picture, where they align; and the names, if narrow."""
+    numbers = base.mark_text(align="left", fontSize=12, fontWeight=600).encode(
         x=_at_px("width + 12"), y=y, text="label:N", color=_literal("label_colour"), tooltip=_TOOLTIP
     )
+    names = base.mark_text(align="left", fontSize=12, dy=-15, color=TEXT).encode(x=alt.value(0), y=y, text="arm:N")
+    return [numbers, names] if narrow else [numbers]
 
 
 def _floor_line(bound: float, domain: list[float], scale: alt.Scale) -> alt.Chart:
@@ -411,12 +435,23 @@ def _floor_line(bound: float, domain: list[float], scale: alt.Scale) -> alt.Char
     )
 
 
-def _by_arm(rows: list[dict[str, Any]]) -> alt.Y:
+def _by_arm(rows: list[dict[str, Any]], narrow: bool) -> alt.Y:
     order = [row["arm"] for row in rows]
     axis = alt.Axis(
-        ticks=False, domain=False, grid=False, labelPadding=10, labelFontSize=12.5, labelColor=TEXT, labelLimit=220
+        labels=not narrow,
+        ticks=False,
+        domain=False,
+        grid=False,
+        labelPadding=10,
+        labelFontSize=12.5,
+        labelColor=TEXT,
+        labelLimit=220,
     )
     return alt.Y("arm:N", sort=order, scale=alt.Scale(domain=order), axis=axis, title=None)
+
+
+def _rows_height(rows: list[dict[str, Any]], narrow: bool) -> int:
+    return (_NARROW_ROW if narrow else _ROW) * len(rows)
 
 
 def _literal(field: str) -> alt.Color:
@@ -470,7 +505,7 @@ def _at(points: list[dict[str, float]], share: float) -> float:
 
 
 def _spread(values: list[float], domain: list[float], height: float) -> list[float]:
-    """Label places for ascending values of a log axis: `_LABEL_GAP` px apart, else as near to the values as possible."""
+    """Label places for ascending values of a log axis: `_LABEL_GAP` px apart, else as near to them as possible."""
     scale = height / log(domain[1] / domain[0])
     groups: list[tuple[float, int]] = []  # (centre of the wanted places, labels); touching groups merge
     for value in values:
@@ -496,12 +531,11 @@ def _thinned(points: list[tuple[float, float | None]]) -> list[tuple[float, floa
     return kept
 
 
-def _finish(chart: alt.TopLevelMixin, *, height: int | None, points: list[dict[str, Any]] | None = None) -> Spec:
-    """The specification with the house's style. `points` are the rows of the data set of that name: many, hence put in
-    here instead of handed to Altair, which takes a second to walk through ten thousand."""
+def _finish(chart: alt.TopLevelMixin, *, height: int | None, **datasets: list[dict[str, Any]]) -> Spec:
+    """The specification with the house's style and its data sets, which are put in here instead of handed to Altair:
+    it takes a second to walk through ten thousand rows."""
     spec = chart.to_dict(validate=False)
-    if points is not None:
-        spec["datasets"] = {"points": points}
+    spec["datasets"] = datasets
     facet = "facet" in spec
     spec["config"] = {
         "font": FONT,

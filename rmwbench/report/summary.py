@@ -14,6 +14,7 @@ from rmwbench.analysis.resolution import resolvable_ratio
 from rmwbench.analysis.unlike import flags
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
+from rmwbench.errors import UserError, nearest
 from rmwbench.report import charts
 from rmwbench.report.arm import ArmReport
 from rmwbench.report.conclusions import conclusions
@@ -200,12 +201,20 @@ def _workloads(plan: dict[str, Any], cells: list[dict[str, Any]]) -> list[dict[s
         for c in group["cells"]:
             c["label"] = c["arm"] if again[c["arm"]] == 1 else f"{c['arm']} (cell {c['cell']})"
         primary = group.get("primary_metric") or PRIMARY
+        if primary not in GLOSSARY:
+            near = nearest(primary, GLOSSARY)
+            raise UserError(
+                f"workload {name} is to be judged by a metric that does not exist",
+                where="campaign.json",
+                actual=primary,
+                fix=f"was it {near}? a newer rmwbench may know it" if near else "a newer rmwbench may know it",
+            )
         out.append(
             {
                 "workload": name,
                 "title": group.get("title") or name,
                 "description": group.get("description") or "",
-                "primary_metric": primary if primary in GLOSSARY else PRIMARY,
+                "primary_metric": primary,
                 "cells": group["cells"],
             }
         )

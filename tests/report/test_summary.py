@@ -301,3 +301,20 @@ def test_minutes_are_those_of_this_campaign(bundle, document):
     wall = sum(r["duration_ns"] for r in bundle.rows("trials")) / 1e9
     assert document["campaign"]["wall_s"] == pytest.approx(wall, abs=0.1)
     assert math.isfinite(wall)
+
+
+def test_every_primary_metric_of_a_suite_is_known():
+    from typing import get_args
+
+    from rmwbench.suite.workload import PrimaryMetric
+
+    assert set(get_args(PrimaryMetric)) <= set(GLOSSARY)
+
+
+def test_an_unknown_primary_metric_is_not_replaced_silently(tmp_path):
+    directory = synthetic_bundle.write(tmp_path / "c", blocks=0)
+    campaign = json.loads((directory / "campaign.json").read_text())
+    campaign["plan"]["comparisons"][0]["primary_metric"] = "response_latency_p5"
+    (directory / "campaign.json").write_text(json.dumps(campaign))
+    with pytest.raises(UserError, match="was it response_latency_p50"):
+        summarise(Bundle(directory))

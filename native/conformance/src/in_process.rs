@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{Delivery, EndpointConfig, PublishMode, SessionConfig, Sink, Wait};
-use rmwbench_harness::qos::Qos;
+use rmwbench_harness::qos::{Qos, Reliability};
 
 use crate::{Context, Outcome, Verdict};
 
@@ -30,6 +30,7 @@ pub fn small_payloads(context: &Context<'_>) -> Outcome {
         };
         context.middleware.open(&config).map_err(|e| format!("open: {e}"))
     };
+    let reliability = if context.lacks("reliable").is_some() { Reliability::BestEffort } else { Reliability::Reliable };
     let (mut writing, mut reading) = (open()?, open()?);
     let (mut talker, mut listener) =
         (writing.node("talker").map_err(|e| e.to_string())?, reading.node("listener").map_err(|e| e.to_string())?);
@@ -38,7 +39,7 @@ pub fn small_payloads(context: &Context<'_>) -> Outcome {
             endpoint: bytes + 1,
             topic: format!("small{bytes}"),
             message_type: MessageType::bytes(bytes),
-            qos: Qos::default(),
+            qos: Qos { reliability, ..Qos::default() },
             loan: false,
             publish_mode: PublishMode::Default,
             wait: Wait::Block,

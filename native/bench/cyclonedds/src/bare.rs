@@ -55,8 +55,7 @@ impl Bare {
             dds_qset_writer_data_lifecycle(qos, false);
             let endpoints = [WRITING, READING].map(|domain| -> Result<[dds_entity_t; 2], String> {
                 let participant = good(dds_create_participant(domain, std::ptr::null(), std::ptr::null()))?;
-                let topic =
-                    good(cdds_create_blob_topic(participant, name.as_ptr().cast_mut(), type_name.as_ptr().cast_mut(), true))?;
+                let topic = good(cdds_create_blob_topic(participant, name.as_ptr().cast_mut(), type_name.as_ptr().cast_mut(), true))?;
                 let endpoint = if domain == WRITING {
                     dds_create_writer(participant, topic, qos, std::ptr::null())
                 } else {

@@ -146,10 +146,7 @@ fn trial(ddsperf: &Path, profile: &Profile, load: &Load) -> Result<Outcome, Stri
     }
     // A line per second: the first holds the discovery.
     let steady = if medians.len() > 1 { &medians[1..] } else { &medians };
-    Ok(Outcome {
-        latency_p50_ns: ratio::median(steady),
-        cpu_per_message_ns: cpu_ns / (load.rate_hz as f64 * STEADY.as_secs_f64()),
-    })
+    Ok(Outcome { latency_p50_ns: ratio::median(steady), cpu_per_message_ns: cpu_ns / (load.rate_hz as f64 * STEADY.as_secs_f64()) })
 }
 
 /// The median of a `sublat` line, `… 50% 58.678us 90% …`.
@@ -195,7 +192,8 @@ mod tests {
 
     #[test]
     fn a_median_is_read_from_ddsperfs_line() {
-        let line = "[9] 2.001  sublat vm:19 size 320 mean 64.069us min 35.364us 50% 59.238us 90% 85.999us 99% 136.793us max 160.168us cnt 1002";
+        let line =
+            "[9] 2.001  sublat vm:19 size 320 mean 64.069us min 35.364us 50% 59.238us 90% 85.999us 99% 136.793us max 160.168us cnt 1002";
         assert_eq!(second_median_ns(line), Some(59_238.0));
         assert_eq!(second_median_ns("[9] 2.001  rss:3.3MB vcsw:2375"), None);
     }

@@ -63,7 +63,10 @@ pub fn run(binary: &Path, profile: &Profile, load: &Load) -> Result<Outcome, Str
     for worker in [talker, listener] {
         worker.exit()?;
     }
-    Ok(Outcome { latency_p50_ns: crate::ratio::median(&latencies), cpu_per_message_ns: cpu_ns / (load.rate_hz as f64 * STEADY.as_secs_f64()) })
+    Ok(Outcome {
+        latency_p50_ns: crate::ratio::median(&latencies),
+        cpu_per_message_ns: cpu_ns / (load.rate_hz as f64 * STEADY.as_secs_f64()),
+    })
 }
 
 fn latencies_ns(sent: &[[i64; 6]], received: &[[i64; 6]], from_ns: i64) -> Vec<f64> {
@@ -145,7 +148,11 @@ impl Worker {
     fn exit(mut self) -> Result<(), String> {
         self.call(json!({"cmd": "exit"}))?;
         let status = self.child.wait().map_err(|e| format!("worker: {e}"))?;
-        if status.success() { Ok(()) } else { Err(format!("worker: {status}")) }
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("worker: {status}"))
+        }
     }
 }
 

@@ -20,11 +20,11 @@ struct Load {
 
 /// The sizes of the three workloads, at rates that leave time between messages.
 const LOADS: [Load; 3] = [
-    Load { payload_bytes: 320, period_ns: 400_000, batch: 100, pairs: 12 },
-    Load { payload_bytes: 524_288, period_ns: 3_000_000, batch: 100, pairs: 4 },
-    Load { payload_bytes: 6_220_800, period_ns: 20_000_000, batch: 20, pairs: 4 },
+    Load { payload_bytes: 320, period_ns: 400_000, batch: 100, pairs: 10 },
+    Load { payload_bytes: 524_288, period_ns: 3_000_000, batch: 100, pairs: 6 },
+    Load { payload_bytes: 6_220_800, period_ns: 20_000_000, batch: 20, pairs: 6 },
 ];
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 5;
 /// Pairs of a round before the first that counts: caches, pools that grow, the first retransmission.
 const WARM_UP_PAIRS: usize = 1;
 const DOMAINS: (u32, u32) = (1, 2);

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
     let root = std::env::temp_dir().join(format!("rmwbench-bench-iceoryx2-{}", std::process::id()));
     let result = run(&paths, &root);
     let _ = std::fs::remove_dir_all(&root);
+    remove_shared_memory();
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
@@ -37,11 +38,24 @@ fn main() -> ExitCode {
     }
 }
 
+fn prefix() -> String {
+    format!("rmwbench_{}_", std::process::id())
+}
+
+/// iceoryx2 keeps one small object per prefix for good.
+fn remove_shared_memory() {
+    for entry in std::fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&prefix()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 fn run(paths: &[&str], root: &std::path::Path) -> Result<(), String> {
     set_log_level(LogLevel::Warn);
     std::fs::create_dir_all(root).map_err(|e| e.to_string())?;
     let untouched = Iceoryx2.describe().profiles.remove(0);
-    let own = format!("[global]\nroot-path = \"{}\"\nprefix = \"rmwbench_{}_\"\n\n", root.display(), std::process::id());
+    let own = format!("[global]\nroot-path = \"{}\"\nprefix = \"{}\"\n\n", root.display(), prefix());
     let profile = Profile { text: own + &untouched.text, ..untouched };
     let file = root.join("iceoryx2.toml");
     std::fs::write(&file, &profile.text).map_err(|e| e.to_string())?;

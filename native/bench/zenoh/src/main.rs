@@ -1,1 +1,75 @@
-fn main() {}
+//! What the instrument adds to Zenoh: our worker's path against a program written by hand on the same API, in one process, taking
+//! turns. Prints one JSON line per ratio.
+//!
+//! `rmwbench-bench-zenoh [block|callback]` (both without arguments). Each path has two sessions of the `tuned` profile, which are
+//! connected by Unix sockets; nothing leaves the machine.
+
+mod bare;
+#[path = "../../iceoryx2/src/ours.rs"]
+mod ours;
+#[path = "../../iceoryx2/src/ratio.rs"]
+mod ratio;
+#[path = "../../iceoryx2/src/turns.rs"]
+mod turns;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rmwbench_harness::middleware::{Middleware, SessionConfig, Wait};
+use rmwbench_zenoh::Zenoh;
+use zenoh::Config;
+
+use turns::{Load, Path as Side, LOADS};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let waits: Vec<&str> = if arguments.is_empty() { vec!["block", "callback"] } else { arguments.iter().map(String::as_str).collect() };
+    if waits.iter().any(|p| !["block", "callback"].contains(p)) {
+        eprintln!("usage: rmwbench-bench-zenoh [block|callback]");
+        return ExitCode::from(2);
+    }
+    let root = std::env::temp_dir().join(format!("rmwbench-bench-zenoh-{}", std::process::id()));
+    let result = run(&waits, &root);
+    let _ = std::fs::remove_dir_all(&root);
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("rmwbench-bench-zenoh: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(waits: &[&str], root: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(root).map_err(|e| e.to_string())?;
+    let profile = Zenoh.describe().profiles.into_iter().find(|p| p.name == "tuned").ok_or("no tuned profile")?;
+    let nonce = u64::from(std::process::id());
+    let session = SessionConfig { profile: profile.clone(), options: BTreeMap::new(), domain_id: 0, trial_nonce: nonce };
+    for name in waits {
+        let wait = if *name == "callback" { Wait::Callback } else { Wait::Block };
+        let ours = |load: &Load, messages: usize| -> Result<Box<dyn Side>, String> {
+            Ok(Box::new(ours::Ours::open(&Zenoh, &session, load, messages, wait, false).map_err(|e| e.to_string())?))
+        };
+        let bare = |load: &Load, messages: usize| -> Result<Box<dyn Side>, String> {
+            let configs = pair(&profile.text, root).map_err(|e| e.to_string())?;
+            Ok(Box::new(bare::Bare::open(configs, load, messages, wait).map_err(|e| e.to_string())?))
+        };
+        for load in &LOADS {
+            for line in turns::run("zenoh", &format!("our worker's path / bare API, {name}"), load, &ours, &bare)? {
+                println!("{line}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The profile's text for two sessions, with sockets of their own: the words that the worker fills in, filled in by hand.
+fn pair(text: &str, root: &Path) -> zenoh::Result<[Config; 2]> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let socket = || format!("unixsock-stream/{}/{}.sock", root.display(), NUMBER.fetch_add(1, Ordering::Relaxed));
+    let (first, second) = (socket(), socket());
+    let fill = |own: &str, peers: &str| Config::from_json5(&text.replace("{unix}", own).replace("\"{peers}\"", peers));
+    Ok([fill(&first, "")?, fill(&second, &format!("\"{first}\""))?])
+}

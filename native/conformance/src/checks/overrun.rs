@@ -32,7 +32,7 @@ fn flood(context: &Context<'_>, reliability: Reliability, history: History) -> O
     let mut writer = publisher(1, "flood", BYTES, Arrival::Saturation { limit: MESSAGES }, 1);
     let mut reader = subscription(2, "flood", BYTES, 1);
     (writer.qos, reader.qos) = (qos.clone(), qos);
-    let rig = Rig::ready(context, vec![vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]]);
+    let rig = Rig::ready_exactly(context, vec![vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]]);
     let lacks = [
         context.lacks(if reliability == Reliability::Reliable { "reliable" } else { "best_effort" }),
         context.lacks(if history == History::KeepAll { "keep_all" } else { "keep_last" }),

@@ -1,5 +1,7 @@
 //! What was granted is what was asked, and a loan carries the same bytes as a copy.
 
+use std::collections::BTreeSet;
+
 use rmwbench_harness::middleware::Granted;
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
 
@@ -8,7 +10,7 @@ use crate::rig::{node, periodic, publisher, subscription, Rig};
 use crate::{Context, Outcome, Verdict};
 
 pub fn granted(context: &Context<'_>) -> Outcome {
-    let mut declared = Vec::new();
+    let mut declared = BTreeSet::new();
     let mut endpoint = 0;
     for (reliability, reliability_name) in [(Reliability::Reliable, "reliable"), (Reliability::BestEffort, "best_effort")] {
         for (history, history_name, depth) in [(History::KeepLast, "keep_last", 1), (History::KeepLast, "keep_last", 7), (History::KeepAll, "keep_all", 10)] {
@@ -23,10 +25,12 @@ pub fn granted(context: &Context<'_>) -> Outcome {
                 let nodes = vec![node("talker", vec![writer]), node("listener", vec![reader])];
                 let mut rig = Rig::empty(context);
                 rig.open(&[&nodes])?;
-                let reply = rig.create(0, nodes);
-                let lacks = [reliability_name, history_name, durability_name].iter().find_map(|name| context.lacks(name));
+                let reply = rig.create_exactly(0, nodes);
+                let lacks = [reliability_name, history_name, durability_name]
+                    .iter()
+                    .find_map(|name| Some(format!("{name}: {}", context.lacks(name)?)));
                 match (reply, lacks) {
-                    (Err(error), Some(reason)) if error.contains("Unsupported") => declared.push(format!("{what}: {reason}")),
+                    (Err(error), Some(reason)) if error.contains("Unsupported") => drop(declared.insert(reason)),
                     (Err(error), _) => return Err(format!("{what}: {error}")),
                     (Ok(_), Some(reason)) => return Err(format!("{what}: declared as lacking ({reason}), yet granted")),
                     (Ok(reply), None) => {
@@ -40,7 +44,7 @@ pub fn granted(context: &Context<'_>) -> Outcome {
             }
         }
     }
-    declared.dedup();
+    let declared: Vec<String> = declared.into_iter().collect();
     Ok(if declared.is_empty() { Verdict::Passed } else { Verdict::Declared(declared.join("; ")) })
 }
 

@@ -62,7 +62,8 @@ impl Domain {
         }
         let entity = Entity::owned(handle, String::new)?;
         let mut notes: Vec<String> = said.into_iter().map(|line| format!("Cyclone DDS: {line}")).collect();
-        notes.extend(sockets::describe(sockets::udp().into_iter().filter(|s| !before.contains(s))));
+        let new: Vec<_> = sockets::udp().into_iter().filter(|s| !before.contains(s)).collect();
+        notes.extend(sockets::describe(&new));
         Ok(Domain { notes, text: profile.text.clone(), _entity: entity })
     }
 }

@@ -12,7 +12,8 @@ pub fn check(text: &str, domain_id: u32) -> Result<(), (ErrorKind, String)> {
         let message = format!("its Domain elements are for other domains than {domain_id}: Cyclone DDS would ignore them");
         return Err((ErrorKind::Invalid, message));
     }
-    if contents(&text, "verbosity").any(|v| v == "finest") || contents(&text, "category").any(|c| c.split(',').any(|c| c.trim() == "trace")) {
+    if contents(&text, "verbosity").any(|v| v == "finest") || contents(&text, "category").any(|c| c.split(',').any(|c| c.trim() == "trace"))
+    {
         return Err((ErrorKind::Unsupported, CRASHES.into()));
     }
     Ok(())

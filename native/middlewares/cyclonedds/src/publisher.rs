@@ -42,8 +42,7 @@ impl CyclonePublisher {
         let qos = DdsQos::asked(config)?;
         let topic = parents.topic(config)?;
         // SAFETY: live parent, topic and QoS.
-        let handle =
-            unsafe { dds_create_writer(parents.publisher.handle(), topic.handle(), qos.as_ptr(), std::ptr::null()) };
+        let handle = unsafe { dds_create_writer(parents.publisher.handle(), topic.handle(), qos.as_ptr(), std::ptr::null()) };
         let writer = Entity::owned(handle, || format!("{}: writer", object()))?;
         let mut sertype = std::ptr::null();
         // SAFETY: writes one pointer.
@@ -79,8 +78,8 @@ impl Publisher for CyclonePublisher {
         if payload.len() != self.payload_bytes {
             return Err(PublishError::Failed); // the length stands in the CDR before it
         }
-        let parts = [&*self.prefix, payload, &*self.tail]
-            .map(|part| iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
+        let parts =
+            [&*self.prefix, payload, &*self.tail].map(|part| iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
         let bytes = self.prefix.len() + payload.len() + self.tail.len();
         // SAFETY: the parts outlive the call that copies them; the write takes over the reference to the sample.
         let code = unsafe {

@@ -1,12 +1,21 @@
-//! The socket buffers that the kernel granted: Cyclone asks, `net.core.rmem_max` decides, and nobody says so aloud.
+//! The sockets behind a domain: which address Cyclone picked and which buffers the kernel granted.
+//!
+//! Cyclone chooses an interface by its own rules and asks for buffers that `net.core.rmem_max` cuts; it tells neither in a form that
+//! a program can read, but the sockets are ours to ask.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::os::fd::RawFd;
+use std::mem::ManuallyDrop;
+use std::net::IpAddr;
+use std::os::fd::{FromRawFd, RawFd};
 
-/// A UDP socket of this process: descriptor, receive and send buffer as the kernel counts them (twice what was asked for).
+/// A UDP socket of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpSocket {
     fd: RawFd,
+    /// None where it listens on every address.
+    address: Option<IpAddr>,
+    /// As the kernel counts buffers: twice what was asked for.
     receive_bytes: i32,
     send_bytes: i32,
 }
@@ -19,20 +28,27 @@ pub fn udp() -> Vec<UdpSocket> {
         .filter(|&fd| option(fd, libc::SO_TYPE) == Some(libc::SOCK_DGRAM))
         .filter(|&fd| matches!(option(fd, libc::SO_DOMAIN), Some(libc::AF_INET | libc::AF_INET6)))
         .filter_map(|fd| {
-            Some(UdpSocket { fd, receive_bytes: option(fd, libc::SO_RCVBUF)?, send_bytes: option(fd, libc::SO_SNDBUF)? })
+            // SAFETY: borrowed, never closed here.
+            let socket = ManuallyDrop::new(unsafe { std::net::UdpSocket::from_raw_fd(fd) });
+            Some(UdpSocket {
+                fd,
+                address: socket.local_addr().ok().map(|a| a.ip()).filter(|ip| !ip.is_unspecified()),
+                receive_bytes: option(fd, libc::SO_RCVBUF)?,
+                send_bytes: option(fd, libc::SO_SNDBUF)?,
+            })
         })
         .collect()
 }
 
-/// A note on the largest buffers among `sockets`; nothing when there are none.
-pub fn describe(sockets: impl Iterator<Item = UdpSocket>) -> Option<String> {
-    let largest = sockets.fold(None, |max: Option<(i32, i32)>, s| {
-        let (receive, send) = max.unwrap_or_default();
-        Some((receive.max(s.receive_bytes), send.max(s.send_bytes)))
-    });
+/// A note on `sockets`: the addresses they are bound to and their largest buffers; nothing when there are none.
+pub fn describe(sockets: &[UdpSocket]) -> Option<String> {
+    let receive = sockets.iter().map(|s| s.receive_bytes).max()?;
+    let send = sockets.iter().map(|s| s.send_bytes).max()?;
+    let addresses: BTreeSet<String> = sockets.iter().filter_map(|s| s.address).map(|a| a.to_string()).collect();
+    let addresses = addresses.into_iter().collect::<Vec<_>>().join(", ");
     let limit = fs::read_to_string("/proc/sys/net/core/rmem_max").ok();
-    let limit = limit.map_or(String::new(), |text| format!(", net.core.rmem_max {} bytes", text.trim()));
-    largest.map(|(receive, send)| format!("UDP socket buffers in force: receive {receive} bytes, send {send} bytes{limit}"))
+    let limit = limit.map_or(String::new(), |text| format!(" (net.core.rmem_max {})", text.trim()));
+    Some(format!("UDP on {addresses}; socket buffers in force: receive {receive} bytes{limit}, send {send} bytes"))
 }
 
 fn option(fd: RawFd, name: libc::c_int) -> Option<libc::c_int> {

@@ -8,9 +8,7 @@ use std::sync::Arc;
 
 use cyclors::*;
 use rmwbench_harness::clock::now_ns;
-use rmwbench_harness::middleware::{
-    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, PublishMode, Sink, Subscription, Wait,
-};
+use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Granted, PublishMode, Sink, Subscription, Wait};
 
 use crate::entity::Entity;
 use crate::node::Parents;
@@ -18,6 +16,8 @@ use crate::qos::DdsQos;
 use crate::statistics;
 use crate::waiter::{Waiter, Watched};
 
+/// What a reader of callback numbers must know.
+const IN_WRITERS_THREAD: &str = "a writer of the same process calls the subscription's callback within its publish call";
 /// Samples per take: enough to empty ROS 2's default history of 10 at once.
 const BATCH: usize = 16;
 
@@ -58,6 +58,10 @@ impl CycloneSubscription {
         let handle = unsafe { dds_create_reader(parents.subscriber.handle(), topic.handle(), qos.as_ptr(), listener) };
         let reader = Entity::owned(handle, || format!("{}: reader", object()))?;
         let granted = DdsQos::granted(reader.handle()).ok_or_else(|| Error::failed(object(), "its QoS cannot be read back"))?;
+        let mut notes = parents.session.domain.notes.clone();
+        if config.wait == Wait::Callback {
+            notes.push(IN_WRITERS_THREAD.into());
+        }
         let watch = match parents.session.waiter(config.wait)? {
             None => None,
             Some(waiter) => {
@@ -71,12 +75,7 @@ impl CycloneSubscription {
             reader,
             _topic: topic,
             intake,
-            granted: Granted {
-                qos: granted,
-                publish_mode: PublishMode::Default,
-                wait: config.wait,
-                notes: parents.session.domain.notes.clone(),
-            },
+            granted: Granted { qos: granted, publish_mode: PublishMode::Default, wait: config.wait, notes },
             _parents: parents,
         })
     }
@@ -191,6 +190,7 @@ impl Endpoint for CycloneSubscription {
             dds_get_sample_rejected_status(self.reader.handle(), &mut rejected);
             (lost.total_count, rejected.total_count)
         };
+        // Cyclone counts what never reached the reader's cache, not what keep-last overwrote there: that only the ledger shows.
         counters.insert("sample_lost".into(), lost.into());
         counters.insert("sample_rejected".into(), rejected.into());
         counters.insert("malformed".into(), self.intake.malformed.load(Ordering::Relaxed) as i64);

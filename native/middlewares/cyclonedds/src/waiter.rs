@@ -61,12 +61,7 @@ impl Waiter {
     /// Starts the thread: blocking for [`Wait::Block`], spinning for [`Wait::Poll`].
     pub fn start(participant: dds_entity_t, wait: Wait) -> Result<Self, Error> {
         let wait_set = if wait == Wait::Block { Some(WaitSet::new(participant)?) } else { None };
-        let shared = Arc::new(Shared {
-            version: AtomicU64::new(0),
-            list: Mutex::default(),
-            seen: Condvar::new(),
-            wait_set,
-        });
+        let shared = Arc::new(Shared { version: AtomicU64::new(0), list: Mutex::default(), seen: Condvar::new(), wait_set });
         let theirs = shared.clone();
         let run = move || match &theirs.wait_set {
             Some(wait_set) => theirs.block(wait_set),
@@ -162,9 +157,7 @@ impl Shared {
                 triggered.resize(live.len() + 1, 0);
             }
             // SAFETY: `triggered` has a place for everything attached.
-            let count = unsafe {
-                dds_waitset_wait(wait_set.set.handle(), triggered.as_mut_ptr(), triggered.len(), i64::MAX)
-            };
+            let count = unsafe { dds_waitset_wait(wait_set.set.handle(), triggered.as_mut_ptr(), triggered.len(), i64::MAX) };
             let notified_ns = now_ns();
             for &attached in &triggered[..count.max(0) as usize] {
                 if attached != 0 {

@@ -21,8 +21,8 @@ use crate::datagram::DatagramReader;
 use crate::options::Transport;
 use crate::pool::Pool;
 use crate::queue::Queue;
-use crate::rendezvous::{self, topic_prefix, Acceptance, Answer, Offer, Outgoing};
-use crate::ring::RingReader;
+use crate::rendezvous::{self, topic_prefix, Acceptance, Answer, Offer, Outgoing, Started};
+use crate::ring_reader::RingReader;
 use crate::stream::StreamReader;
 use crate::waiter::{Change, Channel, Link, Outlet, Stats, Waiter};
 
@@ -101,6 +101,8 @@ enum Role {
     Writing { publisher: u64 },
     /// A subscription's, waiting for the offer.
     Greeted { subscription: u64 },
+    /// A subscription's, waiting for the publisher to start.
+    Accepted { subscription: u64 },
     Reading { subscription: u64 },
 }
 
@@ -172,7 +174,7 @@ impl Control {
         waiter.wait_for(waiter.post(Change::Remove(id)));
         // Only now may publishers take back the slots that this reader held.
         let mut state = self.shared.state.lock().unwrap();
-        state.connections.retain(|_, c| !matches!(c.role, Role::Greeted { subscription } | Role::Reading { subscription } if subscription == id));
+        state.connections.retain(|_, c| !matches!(c.role, Role::Greeted { subscription } | Role::Accepted { subscription } | Role::Reading { subscription } if subscription == id));
     }
 }
 
@@ -243,7 +245,7 @@ impl State {
         });
         match offered {
             Ok(()) => drop(self.connections.insert(id, Connection { socket, role: Role::Offered { publisher } })),
-            Err(_) => entry.outgoing.remove(id),
+            Err(_) => entry.outgoing.remove(id, false),
         }
     }
 
@@ -266,12 +268,12 @@ impl State {
                 if let Err(Errno::AGAIN) = answer {
                     return;
                 }
-                self.publishers.get(&publisher).filter(|(entry, _)| entry.take_answer(id, answer)).map(|_| Role::Writing { publisher })
+                self.publishers.get(&publisher).filter(|(entry, _)| entry.take_answer(id, answer, socket)).map(|_| Role::Writing { publisher })
             }
             Role::Greeted { subscription } => match (rendezvous::receive::<Offer>(&socket), self.subscriptions.get(&subscription)) {
                 (Err(Errno::AGAIN), _) => return,
                 (Ok(Some((offer, fds))), Some(listening)) => match listening.entry.take_up(id, subscription, &offer, fds, socket) {
-                    Ok(()) => Some(Role::Reading { subscription }),
+                    Ok(()) => Some(Role::Accepted { subscription }),
                     Err(reason) => {
                         listening.entry.peers.refused.fetch_add(1, Ordering::Relaxed);
                         let _ = rendezvous::send(socket, &Answer::Refused(reason), &[]);
@@ -280,10 +282,22 @@ impl State {
                 },
                 _ => None,
             },
+            Role::Accepted { subscription } => match (rendezvous::receive::<Started>(&socket), self.subscriptions.get(&subscription)) {
+                (Err(Errno::AGAIN), _) => return,
+                (Ok(Some(_)), Some(listening)) => {
+                    listening.entry.peers.matched.fetch_add(1, Ordering::Relaxed);
+                    Some(Role::Reading { subscription })
+                }
+                (_, Some(listening)) => {
+                    listening.entry.waiter.post(Change::Close(id));
+                    None
+                }
+                (_, None) => None,
+            },
             // Nothing is said any more: what comes is the end of file.
             Role::Writing { publisher } => {
                 if let Some((entry, _)) = self.publishers.get(&publisher) {
-                    entry.outgoing.remove(id);
+                    entry.outgoing.remove(id, true);
                     entry.peers.matched.fetch_sub(1, Ordering::Relaxed);
                 }
                 None
@@ -305,16 +319,18 @@ impl State {
 
 impl PublisherEntry {
     /// Whether the subscription accepted; then it gets every message from now on.
-    fn take_answer(&self, id: u64, answer: Result<Option<(Answer, Vec<OwnedFd>)>, Errno>) -> bool {
+    fn take_answer(&self, id: u64, answer: Result<Option<(Answer, Vec<OwnedFd>)>, Errno>, socket: &OwnedFd) -> bool {
         if let Ok(Some((Answer::Accepted(acceptance), fds))) = answer {
             if self.outgoing.accept(id, &acceptance, fds).is_ok() {
+                // A reader that is gone already is noticed at the end of file.
+                let _ = rendezvous::send(socket, &Started {}, &[]);
                 self.peers.matched.fetch_add(1, Ordering::Relaxed);
                 return true;
             }
         } else if let Ok(Some((Answer::Refused(_), _))) = answer {
             self.peers.refused.fetch_add(1, Ordering::Relaxed);
         }
-        self.outgoing.remove(id);
+        self.outgoing.remove(id, false);
         false
     }
 }
@@ -346,7 +362,7 @@ impl SubscriptionEntry {
                 acceptance.queue_depth = self.queue_depth.min(offer.max_queue_depth);
                 let (queue, fd) = Queue::create(acceptance.queue_depth, offer.inline_bytes).map_err(text)?;
                 queue_fd = Some(fd);
-                Channel::Ring(RingReader::new(pool, queue, offer.inline_bytes, self.zero_copy))
+                Channel::Ring(RingReader::new(pool, queue, self.reliable, offer.inline_bytes, self.zero_copy))
             }
             Transport::Udp => Channel::Datagram(DatagramReader::new(fd, offer.payload_bytes)),
             Transport::Tcp | Transport::Unix => Channel::Stream(StreamReader::new(fd, offer.payload_bytes)),
@@ -358,7 +374,6 @@ impl SubscriptionEntry {
         let fds: Vec<_> = queue_fd.iter().chain(bell).map(|fd| fd.as_fd()).collect();
         // A publisher that is gone already is noticed at the next end of file.
         let _ = rendezvous::send(socket, &Answer::Accepted(acceptance), &fds);
-        self.peers.matched.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 }

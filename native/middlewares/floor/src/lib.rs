@@ -6,6 +6,7 @@
 //! named after its topic, each publisher connects to it and hands over the channel as a descriptor. So there is no daemon, no
 //! named segment that a killed process could leave behind, and the death of a peer is the end of file of that connection.
 
+mod bell;
 mod control;
 mod datagram;
 mod eventcount;
@@ -14,7 +15,8 @@ mod options;
 mod pool;
 mod queue;
 mod rendezvous;
-mod ring;
+mod ring_reader;
+mod ring_writer;
 mod session;
 mod sockets;
 mod stream;

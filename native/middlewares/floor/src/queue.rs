@@ -105,8 +105,9 @@ impl Queue {
     }
 
     /// Takes the oldest message: slot and length. An inline message is copied to `inline`, which has room for the longest.
+    /// `alone`: the writer never takes an entry back, so the reader need not compete for it.
     #[inline]
-    pub fn pop(&self, inline: Option<&mut [u64]>) -> Option<(u32, u32)> {
+    pub fn pop(&self, inline: Option<&mut [u64]>, alone: bool) -> Option<(u32, u32)> {
         let mut inline = inline;
         loop {
             let head = self.head().load(Ordering::Relaxed);
@@ -123,6 +124,10 @@ impl Queue {
                 for (word, shared) in inline[..words].iter_mut().zip(self.words(head)) {
                     *word = shared.load(Ordering::Relaxed);
                 }
+            }
+            if alone {
+                self.head().store(head + 1, Ordering::Release);
+                return Some((message as u32, (message >> 32) as u32));
             }
             // Fails when the writer forgot this entry meanwhile; what was read may then be of a later lap.
             if self.head().compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
@@ -225,7 +230,7 @@ mod tests {
             let reader = scope.spawn(|| {
                 let mut taken = Vec::new();
                 while taken.last() != Some(&(N - 1)) {
-                    if let Some((slot, length)) = queue.pop(None) {
+                    if let Some((slot, length)) = queue.pop(None, false) {
                         assert_eq!(length, slot ^ 0xFFFF);
                         taken.push(slot);
                     }
@@ -242,7 +247,7 @@ mod tests {
         });
         assert!(taken.windows(2).all(|w| w[0] < w[1]), "order");
         assert_eq!(taken.len() as u64 + queue.dropped().load(Ordering::Relaxed), u64::from(N));
-        assert!(queue.is_empty() && queue.pop(None).is_none());
+        assert!(queue.is_empty() && queue.pop(None, false).is_none());
     }
 
     #[test]
@@ -255,7 +260,7 @@ mod tests {
             }
             writer.push(i, 0, Ordering::SeqCst);
         }
-        assert_eq!(std::iter::from_fn(|| queue.pop(None)).map(|m| m.0).collect::<Vec<_>>(), [7, 8, 9]);
+        assert_eq!(std::iter::from_fn(|| queue.pop(None, false)).map(|m| m.0).collect::<Vec<_>>(), [7, 8, 9]);
         assert_eq!(queue.dropped().load(Ordering::Relaxed), 7);
     }
 
@@ -270,7 +275,7 @@ mod tests {
                 let mut words = [0_u64; 13];
                 let (mut taken, mut last) = (0, None);
                 loop {
-                    let Some((_, length)) = queue.pop(Some(&mut words)) else { continue };
+                    let Some((_, length)) = queue.pop(Some(&mut words), false) else { continue };
                     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).take(length as usize).collect();
                     taken += 1;
                     if length == 0 {

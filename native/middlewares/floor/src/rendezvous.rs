@@ -1,8 +1,8 @@
 //! How a publisher finds a subscription and hands it a channel.
 //!
 //! A subscription listens on a socket file whose name begins with a hash of its topic, in one directory per domain. A publisher
-//! connects to each such file, old and new, and sends an [`Offer`] with the channel's descriptor; the subscription answers. The
-//! connection then stays open and silent: its end of file tells each side, at once, that the other left or was killed.
+//! connects to each such file, old and new, and sends an [`Offer`] with the channel's descriptor; the subscription answers, and the
+//! publisher says that it has [`Started`]. The connection then stays open and silent: its end of file tells each side, at once, that the other left or was killed.
 //! Sequenced packets keep message bounds, so nothing here needs framing.
 
 use std::io::{IoSlice, IoSliceMut};
@@ -42,6 +42,10 @@ pub struct Offer {
     pub inline_bytes: u32,
 }
 
+/// The publisher's last word: from now on it sends. Only then do both sides know that they are matched.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Started {}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
     Accepted(Acceptance),
@@ -61,8 +65,8 @@ pub trait Outgoing: Send + Sync {
     fn offer(&self, peer: PeerId) -> Result<OwnedFd, Errno>;
     /// The reader is there: from now on it gets every message.
     fn accept(&self, peer: PeerId, acceptance: &Acceptance, fds: Vec<OwnedFd>) -> Result<(), Errno>;
-    /// The reader refused, left or died.
-    fn remove(&self, peer: PeerId);
+    /// The reader refused, left or died; `accepted`: it had been accepted.
+    fn remove(&self, peer: PeerId, accepted: bool);
 }
 
 pub fn directory(domain_id: u32) -> PathBuf {

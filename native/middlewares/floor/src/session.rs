@@ -10,10 +10,11 @@ use rmwbench_harness::middleware::{
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 
+use crate::bell::Bell;
 use crate::control::{Control, Peers, PublisherEntry, SubscriptionEntry};
 use crate::options::{Options, Transport};
 use crate::rendezvous::{Offer, Outgoing};
-use crate::ring::{Bell, RingWriter};
+use crate::ring_writer::{Ring, RingWriter};
 use crate::sockets::{granted_buffers, SocketOutlet, SocketWriter};
 use crate::waiter::{Doorbell, Stats, Waiter};
 
@@ -135,8 +136,8 @@ impl Node for FloorNode {
         let inline_bytes = open.options.inline_bytes(payload_bytes);
         let (outlet, outgoing, pool_slots): (Outlet, Arc<dyn Outgoing>, u32) = match open.options.transport {
             Transport::ShmRing => {
-                let ring = Arc::new(RingWriter::new(slots, payload_bytes, inline_bytes, open.options.publish_timeout_ns)?);
-                (Outlet::Ring(ring.clone()), ring.clone(), ring.slots())
+                let ring = Ring::new(slots, payload_bytes, inline_bytes)?;
+                (Outlet::Ring(RingWriter::new(ring.clone(), open.options.publish_timeout_ns)), ring.clone(), ring.slots())
             }
             _ => {
                 let writer = Arc::new(SocketWriter::new(&open.options));
@@ -182,7 +183,7 @@ impl Node for FloorNode {
 }
 
 enum Outlet {
-    Ring(Arc<RingWriter>),
+    Ring(RingWriter),
     Sockets(Arc<SocketWriter>, SocketOutlet),
 }
 
@@ -208,7 +209,7 @@ impl Publisher for FloorPublisher {
 
     #[inline]
     fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
-        let Outlet::Ring(ring) = &self.outlet else { return Err(PublishError::Unsupported) };
+        let Outlet::Ring(ring) = &mut self.outlet else { return Err(PublishError::Unsupported) };
         ring.publish_loaned(bytes, fill)?;
         self.published += 1;
         Ok(())
@@ -227,7 +228,7 @@ impl Endpoint for FloorPublisher {
     fn account(&self) -> Account {
         let mut counters = BTreeMap::from([("refused_peers".to_string(), i64::from(self.peers.refused.load(Ordering::Relaxed)))]);
         match &self.outlet {
-            Outlet::Ring(ring) => drop(counters.insert("blocked".into(), ring.blocked.load(Ordering::Relaxed) as i64)),
+            Outlet::Ring(ring) => drop(counters.insert("blocked".into(), ring.blocked() as i64)),
             Outlet::Sockets(writer, _) => {
                 counters.insert("blocked".into(), writer.blocked.load(Ordering::Relaxed) as i64);
                 counters.insert("skipped".into(), writer.skipped.load(Ordering::Relaxed) as i64);

@@ -173,7 +173,7 @@ impl Outgoing for SocketWriter {
         Ok(())
     }
 
-    fn remove(&self, peer: PeerId) {
+    fn remove(&self, peer: PeerId, _accepted: bool) {
         self.offered.lock().unwrap().remove(&peer);
         self.channels.lock().unwrap().retain(|c| c.peer != peer);
         self.generation.fetch_add(1, Ordering::Release);

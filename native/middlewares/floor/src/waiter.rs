@@ -15,9 +15,10 @@ use rmwbench_harness::middleware::{Delivery, Error, Sink};
 use rustix::event::{epoll, eventfd, EventfdFlags};
 use rustix::time::Timespec;
 
+use crate::bell::Bell;
 use crate::datagram::DatagramReader;
 use crate::eventcount;
-use crate::ring::{Bell, RingReader};
+use crate::ring_reader::RingReader;
 use crate::stream::StreamReader;
 
 /// The epoll token of posted changes; links have others.

@@ -1,0 +1,103 @@
+//! A reader's end of the shared-memory ring, owned by the waiting thread.
+//!
+//! Between taking a message and handing it on there is no locked instruction for a reliable reader: one would hold up everything
+//! that the sink does next until all earlier stores have left the core. What the publisher must hear of comes after the delivery.
+
+use std::slice;
+use std::sync::atomic::{fence, Ordering};
+
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::middleware::Delivery;
+
+use crate::eventcount;
+use crate::pool::Pool;
+use crate::queue::Queue;
+use crate::waiter::Outlet;
+
+pub struct RingReader {
+    pool: Pool,
+    queue: Queue,
+    /// The writer never takes an entry back: taking one needs no agreement.
+    reliable: bool,
+    hand: Hand,
+    drops_seen: u64,
+}
+
+/// Where a message is while its reader looks at it.
+enum Hand {
+    /// In its slot.
+    InPlace,
+    /// Copied out of its slot.
+    Copy(Vec<u8>),
+    /// Copied out of the queue.
+    Inline(Vec<u64>),
+}
+
+impl RingReader {
+    pub fn new(pool: Pool, queue: Queue, reliable: bool, inline_bytes: u32, zero_copy: bool) -> RingReader {
+        let hand = match (inline_bytes, zero_copy) {
+            (0, true) => Hand::InPlace,
+            (0, false) => Hand::Copy(vec![0; pool.slot_bytes()]),
+            (bytes, _) => Hand::Inline(vec![0; (bytes as usize).div_ceil(8)]),
+        };
+        RingReader { pool, queue, reliable, hand, drops_seen: 0 }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Delivers the oldest message, if there is one.
+    #[inline]
+    pub fn receive(&mut self, outlet: &Outlet) -> bool {
+        let inline = if let Hand::Inline(words) = &mut self.hand { Some(&mut words[..]) } else { None };
+        let Some((slot, length)) = self.queue.pop(inline, self.reliable) else { return false };
+        let notified_ns = now_ns();
+        let length = length as usize;
+        if slot >= self.pool.slots() || length > self.pool.slot_bytes() {
+            return true; // a publisher that does not keep the protocol must not crash its reader
+        }
+        match &mut self.hand {
+            Hand::Inline(words) => {
+                // SAFETY: `pop` copied `length` bytes there, at most the slot size that `words` was made for.
+                let payload = unsafe { slice::from_raw_parts(words.as_ptr().cast(), length) };
+                outlet.deliver(&Delivery { notified_ns, taken_ns: notified_ns, payload, zero_copy: false });
+            }
+            Hand::InPlace => {
+                // SAFETY: our bit is set in this slot's holders, so the publisher does not touch it until `release`.
+                let payload = unsafe { slice::from_raw_parts(self.pool.payload(slot), length) };
+                outlet.deliver(&Delivery { notified_ns, taken_ns: notified_ns, payload, zero_copy: true });
+                release(&self.pool, &self.queue, slot);
+            }
+            Hand::Copy(copy) => {
+                let copy = &mut copy[..length];
+                // SAFETY: as above.
+                copy.copy_from_slice(unsafe { slice::from_raw_parts(self.pool.payload(slot), length) });
+                release(&self.pool, &self.queue, slot);
+                outlet.deliver(&Delivery { notified_ns, taken_ns: now_ns(), payload: copy, zero_copy: false });
+            }
+        }
+        if self.reliable {
+            fence(Ordering::SeqCst); // the publisher's counterpart is in its wait
+            eventcount::ring(self.pool.space());
+        }
+        true
+    }
+
+    /// Drops since the last call.
+    #[inline]
+    pub fn new_drops(&mut self) -> u64 {
+        let drops = self.queue.dropped().load(Ordering::Relaxed);
+        let new = drops - self.drops_seen;
+        self.drops_seen = drops;
+        new
+    }
+}
+
+/// Gives a slot back to its publisher. A best-effort reader may hold one that a publisher waits for on behalf of a reliable one.
+#[inline]
+fn release(pool: &Pool, queue: &Queue, slot: u32) {
+    let bit = 1_u64 << (queue.reader().load(Ordering::Relaxed) & 63);
+    pool.holders(slot).fetch_and(!bit, Ordering::SeqCst);
+    eventcount::ring(pool.space());
+}

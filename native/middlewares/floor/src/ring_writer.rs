@@ -1,0 +1,358 @@
+//! The publisher's end of the shared-memory ring: a pool of slots and, for each reader, a queue.
+//!
+//! Reliable: the publish call blocks while a reader's queue is full or every slot is in use; it sends to all readers or to none.
+//! Best effort: a full queue forgets its oldest message, and when every slot is in a reader's hand the newest is not sent; both
+//! are counted per reader, exactly. Slots are reused lowest first, so that small rings stay in the cache. Small messages need no
+//! slot: they lie in the queues (option `inline_bytes`).
+//!
+//! The publishing thread owns everything it writes. Readers that join or leave are posted by the control thread and taken up before
+//! the next message, so publishing takes no lock.
+//!
+//! A relay publishes in the waiting thread: if its own reader is served by that thread too and lags (several relays feeding one
+//! topic within one process), the call blocks until its time-out. Plain chains do not: the thread takes one message of each in turn.
+
+use std::os::fd::OwnedFd;
+use std::slice;
+use std::sync::atomic::{fence, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::middleware::{Error, PublishError};
+use rustix::io::Errno;
+
+use crate::bell::Bell;
+use crate::eventcount;
+use crate::pool::{Pool, MAX_READERS};
+use crate::queue::{Queue, QueueWriter};
+use crate::rendezvous::{Acceptance, Outgoing, PeerId};
+
+/// From this size on a slot that is still in the cache is worth looking at every slot's holders again for each message.
+const LARGE_BYTES: usize = 16 << 10;
+/// Free slots to collect in one look, for smaller messages: it costs a cache line for each.
+const LOOK_AHEAD: usize = 8;
+
+/// What the publisher shares with the control thread.
+pub struct Ring {
+    pool: Pool,
+    pool_fd: OwnedFd,
+    /// Room for messages in the queues themselves; 0: they lie in slots.
+    inline_bytes: u32,
+    posted: Mutex<Posted>,
+    /// Number of changes posted; read before each message, so it stands apart from the lock.
+    changes: AtomicU64,
+    /// Times that a publish call had to wait for a reader.
+    pub blocked: AtomicU64,
+}
+
+#[derive(Default)]
+struct Posted {
+    changes: Vec<Change>,
+    /// Readers once all changes are taken up.
+    readers: usize,
+}
+
+enum Change {
+    Join(Box<Reader>),
+    Leave(PeerId),
+}
+
+struct Reader {
+    peer: PeerId,
+    /// Its bit in the holders of a slot.
+    bit: u64,
+    queue: QueueWriter,
+    reliable: bool,
+    /// None: that reader spins.
+    bell: Option<Bell>,
+}
+
+/// What the publishing thread owns.
+pub struct RingWriter {
+    ring: Arc<Ring>,
+    readers: Vec<Reader>,
+    /// Changes taken up.
+    applied: u64,
+    /// Slots known to be free, the best one last.
+    free: Vec<u32>,
+    /// What a loan is written to when messages go inline.
+    staging: Vec<u8>,
+    timeout_ns: i64,
+}
+
+enum Step {
+    /// Go on; the slot, where the message needs one.
+    Ready(u32),
+    /// A reliable reader must make room first.
+    Wait,
+    /// Every slot is in the hand of a best-effort reader: this message is skipped.
+    Skip,
+}
+
+impl Ring {
+    pub fn new(slots: u32, payload_bytes: u32, inline_bytes: u32) -> Result<Arc<Ring>, Error> {
+        let slots = if inline_bytes > 0 { 1 } else { slots };
+        let (pool, pool_fd) =
+            Pool::create(slots, payload_bytes).map_err(|e| Error::failed(format!("pool of {slots} slots of {payload_bytes} bytes"), e))?;
+        let (posted, changes, blocked) = (Mutex::default(), AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Arc::new(Ring { pool, pool_fd, inline_bytes, posted, changes, blocked }))
+    }
+
+    pub fn slots(&self) -> u32 {
+        self.pool.slots()
+    }
+
+    fn post(&self, posted: &mut Posted, change: Change) {
+        posted.changes.push(change);
+        self.changes.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Outgoing for Ring {
+    fn offer(&self, _peer: PeerId) -> Result<OwnedFd, Errno> {
+        self.pool_fd.try_clone().map_err(|_| Errno::MFILE)
+    }
+
+    fn accept(&self, peer: PeerId, acceptance: &Acceptance, fds: Vec<OwnedFd>) -> Result<(), Errno> {
+        let mut fds = fds.into_iter();
+        let queue = Queue::open(fds.next().ok_or(Errno::PROTO)?, acceptance.queue_depth, self.inline_bytes)?;
+        let bell = fds.next().map(Bell::open).transpose()?;
+        let mut posted = self.posted.lock().unwrap();
+        if posted.readers == MAX_READERS {
+            return Err(Errno::USERS);
+        }
+        posted.readers += 1;
+        let reader = Reader { peer, bit: 0, queue: QueueWriter::new(queue), reliable: acceptance.reliable, bell };
+        self.post(&mut posted, Change::Join(Box::new(reader)));
+        Ok(())
+    }
+
+    fn remove(&self, peer: PeerId, accepted: bool) {
+        if !accepted {
+            return; // an offer alone leaves nothing behind
+        }
+        let mut posted = self.posted.lock().unwrap();
+        posted.readers -= 1;
+        self.post(&mut posted, Change::Leave(peer));
+        drop(posted);
+        // A publisher that waits for this reader must not.
+        eventcount::ring(self.pool.space());
+    }
+}
+
+impl RingWriter {
+    pub fn new(ring: Arc<Ring>, timeout_ns: i64) -> RingWriter {
+        let staging = vec![0; ring.inline_bytes as usize];
+        RingWriter { ring, readers: Vec::with_capacity(MAX_READERS), applied: 0, free: Vec::with_capacity(LOOK_AHEAD), staging, timeout_ns }
+    }
+
+    pub fn blocked(&self) -> u64 {
+        self.ring.blocked.load(Ordering::Relaxed)
+    }
+
+    /// Copies one message to every reader.
+    #[inline]
+    pub fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
+        if self.ring.inline_bytes == 0 {
+            return self.publish_in_place(payload.len(), |slot| slot.copy_from_slice(payload));
+        }
+        if let Step::Ready(_) = self.begin(payload.len())? {
+            self.commit_inline(payload);
+        }
+        Ok(())
+    }
+
+    /// Has `fill` write one message of `bytes` and hands it to every reader: in place, unless messages go inline.
+    #[inline]
+    pub fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+        if self.ring.inline_bytes == 0 {
+            return self.publish_in_place(bytes, fill);
+        }
+        if let Step::Ready(_) = self.begin(bytes)? {
+            let mut staging = std::mem::take(&mut self.staging);
+            fill(&mut staging[..bytes]);
+            self.commit_inline(&staging[..bytes]);
+            self.staging = staging;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn publish_in_place(&mut self, bytes: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), PublishError> {
+        if let Step::Ready(slot) = self.begin(bytes)? {
+            // SAFETY: no reader holds this slot, so it is ours until `commit`.
+            fill(unsafe { slice::from_raw_parts_mut(self.ring.pool.payload(slot), bytes) });
+            self.commit(slot, bytes as u32);
+        }
+        Ok(())
+    }
+
+    /// Gets everything for one message of `bytes`, waiting for it if need be.
+    #[inline]
+    fn begin(&mut self, bytes: usize) -> Result<Step, PublishError> {
+        if bytes > self.ring.pool.slot_bytes() {
+            return Err(PublishError::Failed);
+        }
+        self.take_up_changes();
+        match self.prepare() {
+            Step::Wait => self.wait(),
+            step => Ok(step),
+        }
+    }
+
+    /// Sleeps until the message can go.
+    #[cold]
+    fn wait(&mut self) -> Result<Step, PublishError> {
+        self.ring.blocked.fetch_add(1, Ordering::Relaxed);
+        let ring = self.ring.clone();
+        let deadline = now_ns() + self.timeout_ns;
+        loop {
+            let armed = eventcount::arm(ring.pool.space());
+            fence(Ordering::SeqCst); // against the reader's, between its progress and its look at the word
+            self.take_up_changes();
+            let step = self.prepare();
+            let left = deadline - now_ns();
+            if left > 0 && matches!(step, Step::Wait) {
+                eventcount::sleep(ring.pool.space(), armed, Some(left));
+                continue;
+            }
+            eventcount::disarm(ring.pool.space());
+            return if matches!(step, Step::Wait) { Err(PublishError::Timeout) } else { Ok(step) };
+        }
+    }
+
+    #[inline]
+    fn prepare(&mut self) -> Step {
+        if !self.readers.iter_mut().all(|r| !r.reliable || r.queue.has_room()) {
+            return Step::Wait;
+        }
+        if self.ring.inline_bytes > 0 {
+            return Step::Ready(0);
+        }
+        match self.free_slot() {
+            Some(slot) => Step::Ready(slot),
+            None => self.reclaim(),
+        }
+    }
+
+    #[inline]
+    fn free_slot(&mut self) -> Option<u32> {
+        let pool = &self.ring.pool;
+        let is_large = pool.slot_bytes() >= LARGE_BYTES;
+        if self.free.is_empty() || is_large {
+            self.free.clear();
+            let free = (0..pool.slots()).filter(|&s| pool.holders(s).load(Ordering::SeqCst) == 0);
+            self.free.extend(free.take(if is_large { 1 } else { LOOK_AHEAD }));
+            self.free.reverse();
+        }
+        self.free.pop()
+    }
+
+    /// No slot is free: lets best-effort readers forget their oldest messages until one is.
+    #[cold]
+    fn reclaim(&mut self) -> Step {
+        loop {
+            let mut evicted = false;
+            for reader in self.readers.iter_mut().filter(|r| !r.reliable) {
+                if let Some(slot) = reader.queue.evict() {
+                    evicted = true;
+                    if self.ring.pool.holders(slot).fetch_and(!reader.bit, Ordering::SeqCst) == reader.bit {
+                        return Step::Ready(slot);
+                    }
+                }
+            }
+            if let Some(slot) = self.free_slot() {
+                return Step::Ready(slot); // a reader gave one back meanwhile
+            }
+            if !evicted {
+                break;
+            }
+        }
+        if self.readers.iter().any(|r| r.reliable) {
+            return Step::Wait;
+        }
+        self.readers.iter().for_each(|r| r.queue.count_drop());
+        Step::Skip
+    }
+
+    #[inline]
+    fn commit(&mut self, slot: u32, length: u32) {
+        let pool = &self.ring.pool;
+        let holders = self.readers.iter().fold(0, |all, r| all | r.bit);
+        if holders == 0 {
+            self.free.push(slot);
+            return;
+        }
+        pool.holders(slot).store(holders, Ordering::Relaxed); // the queue's entry publishes it
+        for reader in &mut self.readers {
+            if !reader.queue.has_room() {
+                if let Some(oldest) = reader.queue.evict() {
+                    pool.holders(oldest).fetch_and(!reader.bit, Ordering::SeqCst);
+                }
+            }
+            reader.queue.push(slot, length, reader.order());
+            reader.wake();
+        }
+    }
+
+    #[inline]
+    fn commit_inline(&mut self, payload: &[u8]) {
+        for reader in &mut self.readers {
+            if !reader.queue.has_room() {
+                reader.queue.evict();
+            }
+            reader.queue.push_inline(payload, reader.order());
+            reader.wake();
+        }
+    }
+
+    #[inline]
+    fn take_up_changes(&mut self) {
+        if self.ring.changes.load(Ordering::SeqCst) != self.applied {
+            self.apply();
+        }
+    }
+
+    #[cold]
+    fn apply(&mut self) {
+        let ring = self.ring.clone();
+        let changes = {
+            let mut posted = ring.posted.lock().unwrap();
+            self.applied = ring.changes.load(Ordering::SeqCst);
+            std::mem::take(&mut posted.changes)
+        };
+        for change in changes {
+            match change {
+                Change::Join(mut reader) => {
+                    let taken = self.readers.iter().fold(0, |all, r| all | r.bit);
+                    // `accept` admitted it, so there is a place.
+                    let place = (!taken).trailing_zeros();
+                    reader.bit = 1 << place;
+                    reader.queue.queue.reader().store(place, Ordering::Relaxed); // its first entry publishes it
+                    self.readers.push(*reader);
+                }
+                Change::Leave(peer) => {
+                    let Some(place) = self.readers.iter().position(|r| r.peer == peer) else { continue };
+                    let gone = self.readers.remove(place);
+                    for slot in 0..ring.pool.slots() {
+                        ring.pool.holders(slot).fetch_and(!gone.bit, Ordering::SeqCst);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Reader {
+    /// Sequential consistency is what lets the writer see a reader that is about to sleep.
+    #[inline]
+    fn order(&self) -> Ordering {
+        if self.bell.is_some() { Ordering::SeqCst } else { Ordering::Release }
+    }
+
+    #[inline]
+    fn wake(&self) {
+        if let Some(bell) = &self.bell {
+            eventcount::ring(bell.word());
+        }
+    }
+}
