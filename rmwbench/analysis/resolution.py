@@ -17,7 +17,8 @@ def resolvable_ratio(blocks: int, comparisons: int, sd: float, *, confidence: fl
     if blocks < 2:
         return math.inf
     t = -float(special.stdtrit(blocks - 1, (1 - confidence) / (2 * max(comparisons, 1))))
-    return math.exp(t * sd / math.sqrt(blocks))
+    exponent = t * sd / math.sqrt(blocks)
+    return math.exp(exponent) if exponent < 700 else math.inf
 
 
 def blocks_needed(distance: float, sd: float, alpha: float) -> int | None:

@@ -23,8 +23,6 @@ DEFAULT_FIXED_COST_S = 0.3
 """Start, match, collect and clean up: what a trial costs besides its timeline, until the machine has been seen to
 need more."""
 
-CONFIDENCE = 0.95
-
 TYPICAL_LOG_RATIO_SDS = (0.1, 0.6)
 """Spread of block log-ratios on a quiet machine and on a small shared virtual one: what a plan can say before
 anything was measured."""
@@ -180,22 +178,6 @@ def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> 
     return blocks
 
 
-def resolvable_ratio(blocks: int, contenders: int, log_ratio_sd: float) -> float:
-    """The smallest ratio between two arms that a campaign can tell from 1: exp(t · sd / √blocks).
-
-    t is the two-sided Student quantile with blocks − 1 degrees of freedom at 95 %, divided over the contenders
-    (Bonferroni); sd is that of the logarithm of the ratio within a block. With 6 blocks and 7 contenders: 1.2 at an
-    sd of 0.1, and 2.9 at 0.6.
-    """
-    from scipy.special import stdtrit  # scipy takes half a second to import: not for `--help`
-
-    if blocks < 2:
-        return math.inf
-    t = float(stdtrit(blocks - 1, 1 - (1 - CONFIDENCE) / (2 * max(1, contenders))))
-    exponent = t * log_ratio_sd / math.sqrt(blocks)
-    return math.exp(exponent) if exponent < 700 else math.inf
-
-
 def duration_text(seconds: float) -> str:
     """`48 s`, `4.8 min`, `1.5 h`."""
     if seconds < 90:
@@ -240,6 +222,8 @@ def _comparison(key: str, group: Sequence[Cell], blocks: int) -> Comparison:
         )
         for quantile in QUANTILES
     )
+    from rmwbench.analysis.resolution import resolvable_ratio  # its scipy takes half a second: not for `--help`
+
     resolvable = tuple((sd, resolvable_ratio(blocks, contenders, sd)) for sd in TYPICAL_LOG_RATIO_SDS)
     return Comparison(key, tuple(group), messages, percentiles, contenders, resolvable)
 

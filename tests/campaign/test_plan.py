@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from rmwbench.campaign.plan import blocks_within, duration_text, make_plan, resolvable_ratio
+from rmwbench.analysis.resolution import resolvable_ratio
+from rmwbench.campaign.plan import blocks_within, duration_text, make_plan
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import load

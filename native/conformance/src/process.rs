@@ -14,7 +14,7 @@ use rmwbench_harness::records::{layout, memfd, Kind, SLOT_BYTES};
 use serde_json::Value;
 
 /// Nothing in the suite takes longer; a worker that needs more hangs.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Worker {
     child: Child,
