@@ -2,7 +2,7 @@
 .PHONY: help demo test test-all test-rust test-python bench setup setup-run setup-test workers clean
 
 UV = $$(setup/uv)
-RUN = $(UV) run --quiet --frozen
+RUN = $(UV) run --quiet --no-sync
 # Outside the clone, keyed by Cargo.lock and compiler: a fresh clone finds what the last one built.
 CARGO = cd native && CARGO_TARGET_DIR="$$(./target-dir)" cargo
 FIRST_SET = floor synthetic iceoryx2 zenoh cyclonedds fastdds
@@ -17,10 +17,11 @@ help:
 setup-run:
 	@setup/rust
 	@setup/apt run
-	@$(UV) sync --quiet --frozen
+	@$(UV) sync --quiet --frozen --no-dev --inexact
 
 setup-test: setup-run
 	@setup/apt test
+	@$(UV) sync --quiet --frozen
 
 workers: setup-run
 	@$(RUN) rmwbench middlewares build

@@ -4,7 +4,7 @@ Three kinds of knowledge, best first: the middleware's own evidence per message,
 the steady window, and, for the remainder that no interface saw, an inference from the segments of shared memory that
 writer and reader both map. Each row says which it is. Interface bytes include headers, acknowledgements and discovery;
 with small messages they can exceed the payload, so a fraction of a counted path is capped at 1 and the surplus shows in
-`bytes`.
+`bytes`. Evidence is a claim: where the counters leave no room for it, it is dropped and the note says so.
 """
 
 import json
@@ -26,6 +26,8 @@ ON_INTERFACES = ("udp", "tcp")
 """Evidence for these needs no row of its own: the interface counts their bytes."""
 
 MAJORITY = 0.5
+CONTROL_BYTES_PER_MESSAGE = 1024
+"""What a message that went through memory may still send over an interface: a descriptor, headers, acknowledgements."""
 
 
 def delivered_bytes(outcome: Outcome) -> int:
@@ -51,20 +53,24 @@ def attestations(outcome: Outcome) -> list[dict[str, Any]]:
     rest = 1.0
     segments = shared_segments(outcome)
     evidence = _evidence(outcome)
-    for path, size in evidence.items():
-        if path not in ON_INTERFACES:
-            fraction = min(rest, size / delivered)
-            rest -= fraction
-            note = f"the middleware's own word: {path}"
-            known = ("shm", segments) if path == "shm" else ("other", [])
-            rows.append(_row(known[0], "evidence", round(fraction * delivered), fraction, note, known[1]))
+    claimed = {path: size for path, size in evidence.items() if path not in ON_INTERFACES}
+    note = "sent over {} during the window, headers included"
+    if _is_disproved(outcome, sum(claimed.values()), delivered, usage):
+        note += f"; the middleware's own word was {', '.join(claimed)}, for which these leave no room"
+        claimed = {}
+    for path, size in claimed.items():
+        fraction = min(rest, size / delivered)
+        rest -= fraction
+        known = ("shm", segments) if path == "shm" else ("other", [])
+        said = f"the middleware's own word: {path}"
+        rows.append(_row(known[0], "evidence", round(fraction * delivered), fraction, said, known[1]))
     for name in INTERFACES:
         sent = _transmitted(usage, name)
         if sent is None or (sent == 0 and name != "lo"):
             continue
         fraction = min(rest, sent / delivered)
         rest -= fraction
-        rows.append(_row(name, "counted", sent, fraction, f"sent over {name} during the window, headers included"))
+        rows.append(_row(name, "counted", sent, fraction, note.format(name)))
     if rest * delivered >= 1:
         # A middleware that gives evidence and does not name shared memory for these did not use it, whatever is mapped.
         in_memory = bool(segments) and not evidence
@@ -104,6 +110,14 @@ def shared_segments(outcome: Outcome) -> list[str]:
         return sorted(maps[0])
     names = set().union(*maps)
     return sorted(name for name in names if sum(name in found for found in maps) >= 2)
+
+
+def _is_disproved(outcome: Outcome, claimed: int, delivered: int, usage: tuple[Mapping, Mapping]) -> bool:
+    """Whether the interfaces carried so much that at least half of what is claimed for other paths went there."""
+    messages = sum(len(section.rows) for section in outcome.sections if section.kind == RECEIVED)
+    sent = sum(_transmitted(usage, name) or 0 for name in INTERFACES)
+    room = max(0, delivered - claimed) + CONTROL_BYTES_PER_MESSAGE * messages
+    return claimed > 0 and sent - room > MAJORITY * claimed
 
 
 def _row(

@@ -5,6 +5,7 @@ trials took so far, per cell where the cell has run and by the plan's estimate, 
 has not.
 """
 
+import re
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -35,8 +36,9 @@ class Progress:
         self._rest.remove(trial)
         self._failed += status == "failed"
         self._void += status == "void"
-        if reason and (trial.cell, reason) not in self._told:  # the same failure in every block is told once
-            self._told.add((trial.cell, reason))
+        # The same failure in every block is told once, also where its numbers differ.
+        if reason and (alike := (trial.cell, re.sub(r"\d+", "", reason))) not in self._told:
+            self._told.add(alike)
             cell = self._plan.cell(trial.cell)
             self._clear()
             self._console.print(

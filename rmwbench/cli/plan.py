@@ -38,10 +38,11 @@ def plan(
     import json
 
     from rmwbench.campaign.plan import make_plan
+    from rmwbench.lab.middleware import find_workers
     from rmwbench.suite.cells import cells
     from rmwbench.suite.load import load
 
-    loaded = load(suite)
+    loaded = load(suite, middlewares=find_workers())  # as `run` does: a user's own worker is as good as a shipped one
     made = make_plan(loaded, cells(loaded), seed=seed, budget_s=None if budget is None else parse_duration_s(budget))
     if as_json:
         typer.echo(json.dumps(made.document(), ensure_ascii=False))

@@ -3,7 +3,7 @@
 Each figure says in one sentence how to read it, for somebody who has never seen such a chart.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,13 @@ class Figure:
     narrow: Spec | None = None
 
 
-def figures(workload: dict[str, Any]) -> Iterator[Figure]:
-    """The figures of a workload in reading order; a chart without any data is left out."""
+def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure]:
+    """The figures of a workload in reading order, with `narrow` variants if asked for; a chart without any data has no
+    specification."""
+
+    def narrow(draw: Callable[..., Spec | None], *arguments: Any) -> Spec | None:
+        return draw(workload, *arguments, narrow=True) if phone else None
+
     title = "Response latency, median"
     yield Figure(
         "comparison",
@@ -35,7 +40,7 @@ def figures(workload: dict[str, Any]) -> Iterator[Figure]:
         "configurations. The dotted line is the floor, what the machine can do without any middleware.",
         pictures.comparison(workload),
         wide=True,
-        narrow=pictures.comparison(workload, narrow=True),
+        narrow=narrow(pictures.comparison),
     )
     yield Figure(
         "spectrum",
@@ -43,14 +48,14 @@ def figures(workload: dict[str, Any]) -> Iterator[Figure]:
         "Further right is rarer: at 90 %, nine of ten messages were at least this fast. A flat line is a steady "
         "middleware; a step up is a tail.",
         pictures.spectrum(workload),
-        narrow=pictures.spectrum(workload, narrow=True),
+        narrow=narrow(pictures.spectrum),
     )
     yield Figure(
         "ecdf",
         "How many arrived within a time",
         "Further left is faster, steeper is steadier. A curve that ends below 100 % lost the rest.",
         pictures.ecdf(workload),
-        narrow=pictures.ecdf(workload, narrow=True),
+        narrow=narrow(pictures.ecdf),
     )
     yield Figure(
         "series",
@@ -60,14 +65,14 @@ def figures(workload: dict[str, Any]) -> Iterator[Figure]:
         pictures.series(workload),
         wide=True,
     )
-    yield _loss(workload)
+    yield _loss(workload, phone)
     cpu = {"publisher": "cpu_per_message_publisher", "subscription": "cpu_per_message_subscription"}
     yield Figure(
         "cpu",
         "Processor time per message",
         "Dark: publisher. Light: subscription. The number is both together, with helper processes where there are any.",
         pictures.parts(workload, cpu, "cpu_per_message", "CPU time per message"),
-        narrow=pictures.parts(workload, cpu, "cpu_per_message", "CPU time per message", narrow=True),
+        narrow=narrow(pictures.parts, cpu, "cpu_per_message", "CPU time per message"),
     )
     memory = {"publisher": "pss_publisher", "subscription": "pss_subscription"}
     yield Figure(
@@ -75,7 +80,7 @@ def figures(workload: dict[str, Any]) -> Iterator[Figure]:
         "Memory",
         "Dark: publisher. Light: subscription. Proportional set size, without shared segments and the recorder.",
         pictures.parts(workload, memory, "pss", "proportional set size"),
-        narrow=pictures.parts(workload, memory, "pss", "proportional set size", narrow=True),
+        narrow=narrow(pictures.parts, memory, "pss", "proportional set size"),
     )
 
 
@@ -90,7 +95,7 @@ def card(document: dict[str, Any], workload: dict[str, Any]) -> list[str]:
     ]
 
 
-def _loss(workload: dict[str, Any]) -> Figure:
+def _loss(workload: dict[str, Any], phone: bool) -> Figure:
     metric = columns.chosen(workload, columns.LOSS) or "loss"
     spec = pictures.loss(workload, metric)
     if spec is not None:
@@ -100,7 +105,7 @@ def _loss(workload: dict[str, Any]) -> Figure:
             "Bar: share of messages lost. Line: its interval.",
             spec,
             wide=True,
-            narrow=pictures.loss(workload, metric, narrow=True),
+            narrow=pictures.loss(workload, metric, narrow=True) if phone else None,
         )
     counts = [
         int(entry["count"])

@@ -1,8 +1,8 @@
-"""Numbers for people: three significant digits, the unit beside them, and never a number without its interval and count in reach.
+"""Numbers for people: three significant digits, the unit beside them, never without interval and count in reach.
 
-One function per kind of the show document's values (METRIC, RATIO) returns a `Shown`, which carries the number, its interval and
-where it comes from together; a renderer may put them in different places but cannot receive one without the others.
-Decimal prefixes throughout (1 MB = 10^6 bytes), because rates and payloads of robot traffic are quoted so.
+One function per kind of the show document's values (METRIC, RATIO) returns a `Shown`, which carries the number, its
+interval and where it comes from together; a renderer may put them in different places but cannot receive one without
+the others. Decimal prefixes throughout (1 MB = 10^6 bytes), because rates and payloads of robot traffic are quoted so.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _BARE = {"count", "messages", "1", "", None}
 
 @dataclass(frozen=True)
 class Shown:
-    """A value ready to be placed. `text` has the unit; `interval` is `[11.9–12.8]` or empty; `basis` says what it rests on."""
+    """A value ready to be placed: `text` with unit, `interval` as `[11.9–12.8]` or empty, `basis`: what it rests on."""
 
     text: str
     interval: str
@@ -115,7 +115,7 @@ def duration(seconds: float | None) -> str:
 
 
 def minutes(value: float | None) -> str:
-    """Minutes of measuring that would decide something, rounded up to what one would plan: `12 min`, `3 h`, `2 days`."""
+    """How long a campaign would have to be, as one would plan it: `12 min`, `3 h`, `2 days`."""
     if value is None or not isfinite(value):
         return "no realistic time"
     if value < 90:

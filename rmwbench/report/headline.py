@@ -1,7 +1,8 @@
 """The answer of one workload in one sentence, read off the verdicts and nothing else.
 
-The sentence never claims more than the verdicts do: `best` exists only where every other contender is decided to be worse, so every other outcome is worded as a
-group (equivalent) or as open (undecided), and an undecided arm is named even when its median is the smallest.
+The sentence never claims more than the verdicts do: `best` exists only where every other contender is decided to be
+worse, so every other outcome is worded as a group (equivalent) or as open (undecided), and an undecided arm is named
+even when its median is the smallest.
 """
 
 from dataclasses import dataclass
@@ -13,11 +14,13 @@ from rmwbench.report import format as fmt
 
 @dataclass(frozen=True)
 class Headline:
-    """`answer` is the sentence, `detail` the numbers behind it, `tone` one of `decided`, `shared`, `open`, `none`."""
+    """`answer` is the sentence, `detail` the numbers behind it, `behind` how far the decided others are from it;
+    `tone` is one of `decided`, `shared`, `open`, `none`."""
 
     answer: str
     detail: str
     tone: str
+    behind: str = ""
 
 
 def headline(workload: dict[str, Any]) -> Headline:
@@ -27,11 +30,19 @@ def headline(workload: dict[str, Any]) -> Headline:
         by_verdict.setdefault(arm.get("verdict", {}).get("verdict", "no data"), []).append(arm)
     metric = workload.get("primary_metric", "response_latency_p50")
 
+    behind = _behind(by_verdict.get("worse", []))
+
     if by_verdict.get("best"):
         best = by_verdict["best"][0]
-        rest = len(contenders) - 1
-        answer = f"{best['arm']} is the fastest." if rest else f"{best['arm']} was measured alone."
-        return Headline(answer, _join(_numbers(best, metric), _behind(by_verdict.get("worse", []))), "decided")
+        faster = [
+            arm["arm"] for arm in by_verdict.get("worse", []) if _primary(arm, workload) < _primary(best, workload)
+        ]
+        answer = f"{best['arm']} is the fastest."
+        if faster:  # loss is judged first
+            answer = f"{best['arm']} is the best: {_names(faster)} may be faster, but lose{'s' if len(faster) == 1 else ''} more."
+        elif len(contenders) == 1:
+            answer = f"{best['arm']} was measured alone."
+        return Headline(answer, _numbers(best, metric), "decided", behind)
 
     lead = leader(workload)
     if lead is None:
@@ -43,17 +54,18 @@ def headline(workload: dict[str, Any]) -> Headline:
         answer = f"Not decided: {lead['arm']} leads, but {names} could be as fast."
         wait = [w for arm in undecided if (w := fmt.finite(arm["verdict"].get("minutes_to_decide"))) is not None]
         more = f"A campaign of about {fmt.minutes(max(wait))} would decide it." if wait else ""
-        return Headline(answer, _join(_numbers(lead, metric), more), "open")
+        return Headline(answer, _join(_numbers(lead, metric), more), "open", behind)
     if equal:
         answer = f"{_names([arm['arm'] for arm in [lead, *equal]])} are equally fast, within the margin."
-        return Headline(answer, _join(_numbers(lead, metric), _behind(by_verdict.get("worse", []))), "shared")
+        return Headline(answer, _numbers(lead, metric), "shared", behind)
     return Headline(
         f"Not decided: {lead['arm']} leads, but nothing is decided against it.", _numbers(lead, metric), "open"
     )
 
 
 def leader(workload: dict[str, Any]) -> dict[str, Any] | None:
-    """The contender that the others are judged against: the named best, else the one most verdicts point to, else the smallest primary metric."""
+    """The contender that the others are judged against: the named best, else the one most verdicts point to, else the
+    one with the smallest primary metric."""
     contenders = [arm for arm in workload.get("arms", []) if arm.get("role") != "floor"]
     for arm in contenders:
         if arm.get("verdict", {}).get("verdict") == "best":
@@ -91,6 +103,7 @@ def _behind(worse: list[dict[str, Any]]) -> str:
         for arm in worse
         if (value := fmt.finite((arm["verdict"].get("ratio") or {}).get("value"))) is not None
     )
+    ratios = [ratio for ratio in ratios if ratio[0] > 1]
     if not ratios:
         return ""
     near = f"{ratios[0][1]} takes {fmt.significant(ratios[0][0])}× as long"
@@ -104,4 +117,6 @@ def _join(*sentences: str) -> str:
 
 
 def _names(names: list[str]) -> str:
+    if len(names) > 4:
+        names = [*names[:3], f"{len(names) - 3} others"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -81,7 +81,7 @@ def _workload(
     looks = look.looks(workload["arms"])
     shown = {column: columns.chosen(workload, column) for column in columns.COLUMNS}
     drawn = []
-    for figure in figures(workload):
+    for figure in figures(workload, phone=True):
         if figure.spec is not None:
             specs.append(
                 {

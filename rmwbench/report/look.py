@@ -1,8 +1,9 @@
 """How an arm looks everywhere: colour = middleware, line and marker = profile.
 
-Each colour is a pair for the light and the dark page, with a contrast of at least 4.5:1 so that it may also colour text. The pairs of the first set differ in
-lightness as well as hue and stay apart under simulated protanopia and deuteranopia; nothing rests on colour alone, because every mark is labelled.
-Tuned is solid and filled, untouched is dashed and hollow; the floor is grey because it is a bound, not a contender.
+Each colour is a pair for the light and the dark page, with a contrast of at least 4.5:1 so that it may also colour
+text. The pairs of the first set differ in lightness as well as hue and stay apart under simulated protanopia and
+deuteranopia; nothing rests on colour alone, because every mark is labelled. Tuned is solid and filled, untouched is
+dashed and hollow; the floor is grey because it is a bound, not a contender.
 """
 
 from collections.abc import Iterable
@@ -42,7 +43,7 @@ _UNTOUCHED_DASH = (5, 3)
 
 @dataclass(frozen=True)
 class Look:
-    """`colour` on the light page, `dark` on the dark one, whether markers are hollow, the dash pattern of lines (empty: solid)."""
+    """`colour` on the light page and on the dark one, `hollow` markers, the `dash` pattern of lines (empty: solid)."""
 
     colour: str
     dark: str

@@ -2,8 +2,8 @@
 
 A specification is built for the light page; the dark one is the same with its colours replaced (`look.to_dark`), so the
 two cannot drift apart. `usermeta.rmwbench.facet` says how a page fits a chart to its box: charts with panels get a
-width per panel, the others a width for the whole picture. `narrow` is the variant for a phone. Lines are labelled where they run instead of in a legend;
-label positions are computed here, because Vega-Lite has no layout for them.
+width per panel, the others a width for the whole picture; `narrow` draws the variant for a phone. Lines are labelled
+where they run instead of in a legend; label positions are computed here, because Vega-Lite has no layout for them.
 """
 
 import json
@@ -26,6 +26,7 @@ _ROW, _NARROW_ROW = 26, 40  # height of a row of a horizontal chart, px; a narro
 _LINE_HEIGHT = 300
 _PANEL_HEIGHT = 54
 _LABEL_GAP = 15  # px between the centres of two labels
+_LETTER, _LABELLED_WIDTH = 7.1, 380  # px: a letter of a label, the plot of the smallest page that labels its curves
 _POINTS_PER_ARM = 1500  # a longer series is thinned to its extremes; a panel is about 500 px wide
 
 
@@ -108,6 +109,8 @@ def ecdf(workload: dict[str, Any], *, narrow: bool = False) -> Spec | None:
                 "colour": curve["look"].colour,
             }
         )
+    if not narrow:
+        domain = _with_room(domain, labels)
     x = alt.X(
         "latency:Q",
         scale=alt.Scale(type="log", domain=domain, nice=False),
@@ -408,8 +411,12 @@ def _values_beside(base: alt.Chart, y: alt.Y, narrow: bool) -> list[alt.Chart]:
     numbers = base.mark_text(align="left", fontSize=12, fontWeight=600).encode(
         x=_at_px("width + 12"), y=y, text="label:N", color=_literal("label_colour"), tooltip=_TOOLTIP
     )
-    names = base.mark_text(align="left", fontSize=12, dy=-15, color=TEXT).encode(x=alt.value(0), y=y, text="arm:N")
-    return [numbers, names] if narrow else [numbers]
+    if not narrow:
+        return [numbers]
+    name = {"align": "left", "fontSize": 12, "dy": -15}
+    seam = base.mark_text(stroke=SURFACE, strokeWidth=4, strokeJoin="round", **name)
+    names = [mark.encode(x=alt.value(0), y=y, text="arm:N") for mark in (seam, base.mark_text(color=TEXT, **name))]
+    return [numbers, *names]
 
 
 def _floor_line(bound: float, domain: list[float], scale: alt.Scale) -> alt.Chart:
@@ -447,7 +454,9 @@ def _by_arm(rows: list[dict[str, Any]], narrow: bool) -> alt.Y:
         labelColor=TEXT,
         labelLimit=220,
     )
-    return alt.Y("arm:N", sort=order, scale=alt.Scale(domain=order), axis=axis, title=None)
+    return alt.Y(
+        "arm:N", sort=order, scale=alt.Scale(domain=order, paddingOuter=0.35 if narrow else 0.05), axis=axis, title=None
+    )
 
 
 def _rows_height(rows: list[dict[str, Any]], narrow: bool) -> int:
@@ -504,6 +513,19 @@ def _at(points: list[dict[str, float]], share: float) -> float:
     return points[-1]["latency"]
 
 
+def _with_room(domain: list[float], labels: list[dict[str, Any]]) -> list[float]:
+    """The domain widened until the labels stay inside a picture of the smallest width that has them."""
+    low, high = log(domain[0]), log(domain[1])
+    for label in labels:
+        share = min(0.6, (len(label["arm"]) * _LETTER + 12) / _LABELLED_WIDTH)
+        at = log(label["latency"])
+        if label["left"]:
+            low = min(low, (at - share * high) / (1 - share))
+        else:
+            high = max(high, (at - share * low) / (1 - share))
+    return [exp(low), exp(high)]
+
+
 def _spread(values: list[float], domain: list[float], height: float) -> list[float]:
     """Label places for ascending values of a log axis: `_LABEL_GAP` px apart, else as near to them as possible."""
     scale = height / log(domain[1] / domain[0])
@@ -553,7 +575,7 @@ def _finish(chart: alt.TopLevelMixin, *, height: int | None, **datasets: list[di
             "tickColor": GRID,
         },
     }
-    spec["padding"] = {"left": 2, "top": 4, "bottom": 4, "right": 6}
+    spec["padding"] = {"left": 6, "top": 4, "bottom": 4, "right": 6}
     if not facet:
         spec |= {"autosize": {"type": "fit-x", "contains": "padding"}, "height": height, "width": 720}
     spec["usermeta"] = {"rmwbench": {"facet": facet}}

@@ -1,7 +1,8 @@
 """The answer in a terminal: one table per workload, then what to conclude and what not.
 
-A workload is one table where that fits (about 120 columns), otherwise two (latency and verdict, then cost) rather than one with columns dropped,
-because a hidden column reads as `not measured`. Colour comes from rich, which is silent on pipes and under NO_COLOR; no statement rests on it alone.
+A workload is one table where that fits (about 120 columns), otherwise two (latency and verdict, then cost) rather than
+one with columns dropped, because a hidden column reads as `not measured`. Colour comes from rich, which is silent on
+pipes and under NO_COLOR; no statement rests on it alone.
 """
 
 import textwrap
@@ -17,6 +18,7 @@ from rmwbench.report import format as fmt
 from rmwbench.report.columns import Column
 from rmwbench.report.headline import headline
 
+_HARMLESS = "\n\t\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # not `printable` to Python
 _VERDICT_STYLE = {
     "best": "bold green",
     "equivalent": "green",
@@ -30,10 +32,20 @@ _TONE_STYLE = {"decided": "bold green", "shared": "bold green", "open": "bold ye
 
 def print_show(doc: dict[str, Any], console: Console) -> None:
     """Print a show document (docs/formats/show.md) to the console, at the console's width."""
+    doc = _printable(doc)
     _print_campaign(doc, console)
     for workload in doc.get("workloads", []):
         _print_workload(workload, console)
     _print_conclusions(doc.get("conclusions", []), console)
+
+
+def _printable(value: Any) -> Any:
+    """The document without control characters: a worker's log must not drive the reader's terminal."""
+    if isinstance(value, str):
+        return "".join(c if c.isprintable() or c in _HARMLESS else "\N{REPLACEMENT CHARACTER}" for c in value)
+    if isinstance(value, dict):
+        return {key: _printable(item) for key, item in value.items() if key not in ("charts", "per_trial")}
+    return [_printable(item) for item in value] if isinstance(value, list) else value
 
 
 def verdict_text(arm: dict[str, Any]) -> str:
@@ -51,9 +63,8 @@ def _print_campaign(doc: dict[str, Any], console: Console) -> None:
     console.print(Text(str(campaign.get("title") or campaign.get("suite", "campaign")), style="bold"))
     counts = [f"{trials.get('done', 0)} of {fmt.counted(int(trials.get('planned', 0)), 'trial')} done"]
     counts += [f"{trials[kind]} {kind}" for kind in ("failed", "void") if trials.get(kind)]
-    counts.append(
-        f"{campaign.get('blocks_complete', 0)} of {fmt.counted(int(campaign.get('blocks_planned', 0)), 'block')} complete"
-    )
+    blocks = fmt.counted(int(campaign.get("blocks_planned", 0)), "block")
+    counts.append(f"{campaign.get('blocks_complete', 0)} of {blocks} complete")
     if not campaign.get("finished"):
         counts.append("not finished")
     _line(console, f"{campaign.get('name', '')} · {'; '.join(counts)}")
@@ -69,8 +80,9 @@ def _print_workload(workload: dict[str, Any], console: Console) -> None:
         Text.assemble((str(workload["workload"]), "bold underline"), "  ", (str(workload.get("title", "")), "dim"))
     )
     console.print(Text(answer.answer, style=_TONE_STYLE[answer.tone]))
-    if answer.detail:
-        console.print(Text(answer.detail))
+    detail = f"{answer.detail} {answer.behind}".strip()
+    if detail:
+        console.print(Text(detail))
     console.print()
     whole = _table(workload, columns.COLUMNS, released=True, judged=True)
     if Measurement.get(console, console.options.update(max_width=10_000), whole).maximum <= console.width:
@@ -129,15 +141,13 @@ def _table(workload: dict[str, Any], shown: tuple[Column, ...], *, released: boo
 def _notes(workload: dict[str, Any]) -> list[str]:
     notes = []
     measured = [
-        m
+        entry
         for arm in workload.get("arms", [])
-        if (m := arm.get("metrics", {}).get(workload.get("primary_metric", ""))) and "value" in m
+        if (entry := arm.get("metrics", {}).get(workload.get("primary_metric", ""))) and "value" in entry
     ]
     if measured:
-        basis = measured[0]
-        notes.append(
-            f"[low–high]: {basis.get('interval', 'interval')}; n = {_range([m.get('count') for m in measured])} messages per arm"
-        )
+        counts = _range([entry.get("count") for entry in measured])
+        notes.append(f"[low–high]: {measured[0].get('interval', 'interval')}; n = {counts} messages per arm")
     if workload.get("resolution", {}).get("text"):
         notes.append(str(workload["resolution"]["text"]))
     flagged: dict[str, list[str]] = {}
@@ -178,7 +188,7 @@ def _line(console: Console, text: str) -> None:
 
 
 def _bullet(console: Console, mark: str, text: str, style: str) -> None:
-    """A marked paragraph with a hanging indent; wrapped here because a grid would pad every line with blanks up to the width."""
+    """A marked paragraph with a hanging indent; wrapped here because a grid pads every line with blanks."""
     lines = textwrap.wrap(text, max(20, console.width - 3), break_long_words=False, break_on_hyphens=False) or [""]
     console.print(Text.assemble(" ", (mark, style), " ", lines[0]), no_wrap=True, crop=False)
     for line in lines[1:]:

@@ -1,8 +1,13 @@
 //! The bare program: a flag and 64 bytes in shared memory, one such box in each direction, and nothing else.
+//!
+//! On demand each side also reads the clock after it received and before it sends: what those reads cost within the path, where
+//! each waits for the loads before it, is more than the same reads in a row.
 
+use std::hint::black_box;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rmwbench_harness::clock::now_ns;
 use rustix::fs::{ftruncate, memfd_create, MemfdFlags};
 use rustix::mm::{mmap, MapFlags, ProtFlags};
 use rustix::thread::futex;
@@ -77,13 +82,26 @@ impl Bare {
         }
     }
 
-    pub fn ping(&mut self, payload: &[u8; PAYLOAD_BYTES]) -> [u8; PAYLOAD_BYTES] {
+    /// Goes there and back; `stamped`: with two clock reads.
+    pub fn ping(&mut self, payload: &[u8; PAYLOAD_BYTES], stamped: bool) -> [u8; PAYLOAD_BYTES] {
+        stamp(stamped);
         self.send(payload);
-        self.receive(self.number)
+        let answer = black_box(self.receive(self.number));
+        stamp(stamped);
+        answer
     }
 
-    pub fn pong(&mut self) {
-        let payload = self.receive(self.number.wrapping_add(1));
+    pub fn pong(&mut self, stamped: bool) {
+        let payload = black_box(self.receive(self.number.wrapping_add(1)));
+        stamp(stamped);
+        stamp(stamped);
         self.send(&payload);
+    }
+}
+
+#[inline]
+fn stamp(stamped: bool) {
+    if stamped {
+        black_box(now_ns());
     }
 }

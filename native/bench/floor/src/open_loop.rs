@@ -72,14 +72,15 @@ fn at_rate(period_ns: i64, wait: Wait) -> Result<(), String> {
         sleep_until(now_ns() + 1_000_000);
     }
     drop(subscription);
-    slot.publisher.lock().expect("the schedule ran").take();
+    let publisher = slot.publisher.lock().expect("the schedule ran").take();
+    let blocked = publisher.map(|p| p.publisher().account().counters["blocked"]);
     drop(node);
     drop(session);
     let _ = std::fs::remove_dir(format!("/tmp/rmwbench-floor.{domain_id}"));
     let line = json!({
         "bench": "floor", "what": "open-loop publishing with every message recorded", "message_bytes": 64, "wait": wait,
         "asked_per_second": 1e9 / period_ns as f64, "sent_per_second": (sent as f64 * 1e9 / (time_ns - at_ns) as f64).round(),
-        "sent": sent, "failed": failed, "never_sent": never_sent, "sent_records": claimed(&file, 0), "received_records": claimed(&file, 1),
+        "sent": sent, "failed": failed, "never_sent": never_sent, "blocked_calls": blocked, "sent_records": claimed(&file, 0), "received_records": claimed(&file, 1),
         "limit": "at least 500 000 per second",
     });
     println!("{line}");

@@ -1,7 +1,8 @@
 //! The floor against the bare program: round trips of 64 bytes between two processes, taking turns every 100 messages.
 //!
-//! Both run in the floor's own waiting threads: after 100 round trips over the floor the sink goes through 100 over the bare mailbox
-//! before it returns. So the same two threads on the same two cores do both, and nothing spins beside them.
+//! All run in the floor's own waiting threads: after 100 round trips over the floor the sink goes through 100 over the bare mailbox,
+//! and 100 more with four clock reads each, before it returns. So the same two threads on the same two cores do all of it, and
+//! nothing spins beside them.
 
 use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
@@ -34,12 +35,19 @@ unsafe impl<T: Send> Send for OneThread<T> {}
 struct Pinging {
     publisher: Box<dyn Publisher>,
     bare: Bare,
-    floor_ns: Vec<f64>,
-    bare_ns: Vec<f64>,
+    times: Times,
     begin_ns: i64,
     answered: usize,
     turns: usize,
-    done: Sender<(Vec<f64>, Vec<f64>)>,
+    done: Sender<Times>,
+}
+
+/// Nanoseconds per round trip, one value for each turn.
+#[derive(Default)]
+struct Times {
+    floor: Vec<f64>,
+    bare: Vec<f64>,
+    stamped: Vec<f64>,
 }
 
 impl Sink for OneThread<Pinging> {
@@ -52,14 +60,17 @@ impl Sink for OneThread<Pinging> {
             if state.answered == PER_TURN {
                 affinity::pin(0);
             }
-            state.floor_ns.push((now_ns() - state.begin_ns) as f64 / PER_TURN as f64);
-            let begin_ns = now_ns();
-            for _ in 0..PER_TURN {
-                black_box(state.bare.ping(&payload));
+            state.times.floor.push((now_ns() - state.begin_ns) as f64 / PER_TURN as f64);
+            for stamped in [false, true] {
+                let begin_ns = now_ns();
+                for _ in 0..PER_TURN {
+                    black_box(state.bare.ping(&payload, stamped));
+                }
+                let times = if stamped { &mut state.times.stamped } else { &mut state.times.bare };
+                times.push((now_ns() - begin_ns) as f64 / PER_TURN as f64);
             }
-            state.bare_ns.push((now_ns() - begin_ns) as f64 / PER_TURN as f64);
-            if state.floor_ns.len() == state.turns {
-                let _ = state.done.send((std::mem::take(&mut state.floor_ns), std::mem::take(&mut state.bare_ns)));
+            if state.times.floor.len() == state.turns {
+                let _ = state.done.send(std::mem::take(&mut state.times));
                 return;
             }
             state.begin_ns = now_ns();
@@ -85,7 +96,7 @@ impl Sink for OneThread<Echoing> {
             if state.answered == PER_TURN {
                 affinity::pin(1);
             }
-            (0..PER_TURN).for_each(|_| state.bare.pong());
+            (0..2 * PER_TURN).for_each(|n| state.bare.pong(n >= PER_TURN));
         }
     }
 }
@@ -113,7 +124,7 @@ pub fn run(kind: &str) -> Result<(), String> {
     let (done, finished) = channel();
     let turns = WARM_UP + if sleeps { 150 } else { 1000 };
     let bare = Bare::open(&mailbox, 0, sleeps).map_err(text)?;
-    let state = Pinging { publisher, bare, floor_ns: Vec::new(), bare_ns: Vec::new(), begin_ns: now_ns(), answered: 0, turns, done };
+    let state = Pinging { publisher, bare, times: Times::default(), begin_ns: now_ns(), answered: 0, turns, done };
     let sink = Arc::new(OneThread(UnsafeCell::new(state)));
     let subscription = node.subscription(&endpoint("pong", sleeps), sink.clone()).map_err(|e| e.to_string())?;
     {
@@ -128,18 +139,19 @@ pub fn run(kind: &str) -> Result<(), String> {
         }
         state.publisher.publish(&[7; PAYLOAD_BYTES]).map_err(|e| format!("{e:?}"))?;
     }
-    let (floor_ns, bare_ns) = finished.recv_timeout(std::time::Duration::from_secs(60)).map_err(|e| format!("{what}: {e}"))?;
+    let times = finished.recv_timeout(std::time::Duration::from_secs(60)).map_err(|e| format!("{what}: {e}"))?;
     drop(subscription);
     peer.leave();
     let _ = std::fs::remove_dir(format!("/tmp/rmwbench-floor.{domain_id}"));
-    let (floor_ns, bare_ns) = (&floor_ns[WARM_UP..], &bare_ns[WARM_UP..]);
-    let limit = if sleeps { "0.9 to 1.25" } else { "excess of at most 4 clock reads" };
-    let mut line = ratio::line(&what, "round_trip_ns", floor_ns, bare_ns, limit);
+    let [floor, bare, stamped] = [&times.floor[WARM_UP..], &times.bare[WARM_UP..], &times.stamped[WARM_UP..]];
+    let mut line = ratio::line(&what, "round_trip_ns", floor, bare, if sleeps { "0.9 to 1.25" } else { "see the next line" });
     let clock_ns = clock_read_ns();
-    let excess: Vec<f64> = floor_ns.iter().zip(bare_ns).map(|(floor, bare)| (floor - bare) / clock_ns).collect();
+    let excess: Vec<f64> = floor.iter().zip(bare).map(|(floor, bare)| (floor - bare) / clock_ns).collect();
     line["clock_read_ns"] = json!(clock_ns);
     line["excess_in_clock_reads"] = json!(ratio::median(&excess));
     println!("{line}");
+    let limit = if sleeps { "for comparison" } else { "at most 1" };
+    println!("{}", ratio::line(&format!("{what} with four clock reads"), "round_trip_ns", floor, stamped, limit));
     Ok(())
 }
 

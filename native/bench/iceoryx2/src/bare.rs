@@ -1,15 +1,17 @@
 //! The same exchange written by hand on iceoryx2's API: what a user writes who wants each message's latency.
 //!
 //! It fills and reads the whole payload as the worker does, since that is the user's work and not the instrument's; it stamps a
-//! message twice, before the publish call and after the take.
+//! message twice, before the publish call and after the take. It waits on a wait set, as one does who has more than one subscription.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{mpsc, Arc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use iceoryx2::port::listener::Listener;
 use iceoryx2::port::notifier::Notifier;
 use iceoryx2::port::publisher::Publisher;
+use iceoryx2::port::subscriber::Subscriber;
 use iceoryx2::prelude::*;
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::payload::{fill, verify};
@@ -93,18 +95,36 @@ fn read(reader: &Reader, config: &Config, ready: &mpsc::Sender<()>) -> Result<()
     let listener = event.listener_builder().create()?;
     let subscriber = service.subscriber_builder().create()?;
     ready.send(())?;
+    let wait_set = WaitSetBuilder::new().signal_handling_mode(SignalHandlingMode::Disabled).create::<ipc::Service>()?;
+    let attached = wait_set.attach_notification(&listener)?;
     while !reader.stop.load(Ordering::Relaxed) {
-        listener.blocking_wait(|_| {})?;
-        while let Some(sample) = subscriber.receive()? {
-            let taken_ns = now_ns();
-            let payload = sample.payload();
-            let seq = u64::from_le_bytes(payload[..HEAD_BYTES].try_into()?);
-            if !verify(&payload[HEAD_BYTES..], 1, seq) {
-                reader.corrupt.store(true, Ordering::Relaxed);
+        let mut outcome = Ok(());
+        wait_set.wait_and_process_once(|id| {
+            if id.has_event_from(&attached) {
+                outcome = take_all(reader, &listener, &subscriber);
             }
-            reader.taken_ns[seq as usize].store(taken_ns, Ordering::Relaxed);
-            reader.next.store(seq + 1, Ordering::Release);
+            CallbackProgression::Continue
+        })?;
+        outcome?;
+    }
+    Ok(())
+}
+
+fn take_all(
+    reader: &Reader,
+    listener: &Listener<ipc::Service>,
+    subscriber: &Subscriber<ipc::Service, [u8], ()>,
+) -> Result<(), AnyError> {
+    listener.try_wait(|_| {})?;
+    while let Some(sample) = subscriber.receive()? {
+        let taken_ns = now_ns();
+        let payload = sample.payload();
+        let seq = u64::from_le_bytes(payload[..HEAD_BYTES].try_into()?);
+        if !verify(&payload[HEAD_BYTES..], 1, seq) {
+            reader.corrupt.store(true, Ordering::Relaxed);
         }
+        reader.taken_ns[seq as usize].store(taken_ns, Ordering::Relaxed);
+        reader.next.store(seq + 1, Ordering::Release);
     }
     Ok(())
 }

@@ -7,6 +7,11 @@
 //! - one participant per process, nodes are names: `shim/session.hpp`;
 //! - waiting in one WaitSet, in one spinning thread, or in Fast DDS's own: `shim/blocker.hpp`, `shim/poller.hpp`, `shim/subscription.cpp`;
 //! - profiles in Fast DDS's XML: `shim/profile.hpp` and `profiles/`.
+//!
+//! Time to match, two processes started together in fresh namespaces: 2 to 10 ms when both hear each other's first announcement, 70 ms
+//! more when an endpoint was announced before its peer knew the participant (Fast DDS repeats it at the first acknowledgement, after a
+//! fixed 70 ms), 100 ms more (`tuned`: 10 ms) when the first announcement came too early to be heard or answered. A participant that
+//! comes after the other's first half second can wait for 3 s (`tuned`: 0.2 s), see `profiles/tuned.xml`.
 
 use rmwbench_harness::c_api::{raw, CMiddleware};
 use rmwbench_harness::middleware::{Description, Error, Middleware, Profile, Session, SessionConfig};

@@ -20,6 +20,11 @@ pub fn disarm(word: &AtomicU32) {
     word.fetch_and(!ARMED, SeqCst);
 }
 
+#[inline]
+pub fn is_armed(word: &AtomicU32) -> bool {
+    word.load(SeqCst) & ARMED != 0
+}
+
 /// Sleeps unless the word has changed since it was armed; may wake early, always to be called in a loop. `timeout_ns`: None for ever.
 pub fn sleep(word: &AtomicU32, armed: u32, timeout_ns: Option<i64>) {
     let timeout = timeout_ns.map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });

@@ -17,6 +17,7 @@ use crate::memory::Map;
 const HEAD: usize = 0;
 const DROPPED: usize = 128;
 const READER: usize = 136;
+const WAKE_AT: usize = 192;
 const ENTRIES: usize = 256;
 /// The hardware fetches lines in pairs: entries that hold messages begin on one.
 const LINE_PAIR: usize = 128;
@@ -69,6 +70,16 @@ impl Queue {
     /// The reader's bit in the pool, given by the writer before the first entry.
     pub fn reader(&self) -> &AtomicU32 {
         self.map.atomic(READER)
+    }
+
+    /// Whether a sleeping writer wants to hear of this reader's progress.
+    pub fn may_wake_writer(&self) -> bool {
+        self.head().load(Ordering::Relaxed) >= self.wake_at().load(Ordering::Acquire)
+    }
+
+    /// The position of the head from which on a sleeping writer is to be woken.
+    fn wake_at(&self) -> &AtomicU64 {
+        self.map.atomic(WAKE_AT)
     }
 
     #[inline]
@@ -169,6 +180,24 @@ impl QueueWriter {
         self.tail - self.head_seen < self.queue.depth
     }
 
+    /// To be called before the writer sleeps because a queue is full: if it is this one, half of it must be free again before the
+    /// reader wakes us. One message at a time would cost both a system call for each, and the writer's core a sleep.
+    pub fn wake_when_half_empty(&mut self) {
+        let at = if self.has_room() { u64::MAX } else { self.tail - self.queue.depth / 2 };
+        self.queue.wake_at().store(at, Ordering::Release);
+    }
+
+    /// To be called before the writer sleeps because no slot is free.
+    pub fn wake_at_once(&self) {
+        self.queue.wake_at().store(0, Ordering::Release);
+    }
+
+    /// Looks where the reader is if the next message will need to know: after a message is out, this delays nobody.
+    #[inline]
+    pub fn look_ahead(&mut self) {
+        let _ = self.has_room();
+    }
+
     /// Appends; the caller made room. `order` is SeqCst where a sleeping reader must be noticed afterwards.
     #[inline]
     pub fn push(&mut self, slot: u32, length: u32, order: Ordering) {
@@ -189,7 +218,8 @@ impl QueueWriter {
             word[..rest.len()].copy_from_slice(rest);
             shared[message.len() / 8].store(u64::from_le_bytes(word), Ordering::Relaxed);
         }
-        for (word, shared) in whole.zip(shared) {
+        // Backwards: the line that the reader watches is written last and at once, or it would be fetched away half written.
+        for (word, shared) in whole.zip(shared).rev() {
             shared.store(u64::from_le_bytes(word.try_into().unwrap()), Ordering::Relaxed);
         }
         self.push(0, message.len() as u32, order);
@@ -269,25 +299,20 @@ mod tests {
         let (queue, fd) = Queue::create(2, 100).unwrap();
         let mut writer = QueueWriter::new(Queue::open(&fd, 2, 100).unwrap());
         const N: u64 = 200_000;
-        let content = |n: u64| -> Vec<u8> { (0..n % 101).map(|i| (n * 7 + i) as u8).collect() };
+        let content = |n: u64| -> Vec<u8> { n.to_le_bytes().into_iter().chain((0..n % 93).map(|i| (n * 7 + i) as u8)).collect() };
         let taken = std::thread::scope(|scope| {
             let reader = scope.spawn(|| {
                 let mut words = [0_u64; 13];
-                let (mut taken, mut last) = (0, None);
-                loop {
+                let (mut taken, mut n) = (0, 0);
+                while n < N - 1 {
                     let Some((_, length)) = queue.pop(Some(&mut words), false) else { continue };
                     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).take(length as usize).collect();
+                    assert!(taken == 0 || words[0] > n, "order");
+                    n = words[0];
+                    assert_eq!(bytes, content(n), "message {n} is torn");
                     taken += 1;
-                    if length == 0 {
-                        continue;
-                    }
-                    // Length and first byte give the number back, modulo 256 · 101.
-                    let n = (0..N).skip(last.unwrap_or(0) as usize).find(|&n| content(n) == bytes).expect("no message looks like this");
-                    last = Some(n);
-                    if n == N - 1 {
-                        return taken;
-                    }
                 }
+                taken
             });
             for n in 0..N {
                 if !writer.has_room() {
@@ -298,5 +323,19 @@ mod tests {
             reader.join().unwrap()
         });
         assert_eq!(taken + queue.dropped().load(Ordering::Relaxed), N);
+    }
+
+    #[test]
+    fn lengths_that_are_no_whole_words_come_back_whole() {
+        let (queue, fd) = Queue::create(1, 40).unwrap();
+        let mut writer = QueueWriter::new(Queue::open(&fd, 1, 40).unwrap());
+        for length in 0..=40 {
+            let message: Vec<u8> = (0..length).map(|i| 200 - i).collect();
+            assert!(writer.has_room());
+            writer.push_inline(&message, Ordering::SeqCst);
+            let mut words = [0_u64; 5];
+            assert_eq!(queue.pop(Some(&mut words), true), Some((0, u32::from(length))));
+            assert!(words.iter().flat_map(|w| w.to_le_bytes()).take(length as usize).eq(message));
+        }
     }
 }

@@ -79,7 +79,7 @@ impl RingReader {
         }
         if self.reliable {
             fence(Ordering::SeqCst); // the publisher's counterpart is in its wait
-            eventcount::ring(self.pool.space());
+            wake_publisher(&self.pool, &self.queue);
         }
         true
     }
@@ -99,5 +99,12 @@ impl RingReader {
 fn release(pool: &Pool, queue: &Queue, slot: u32) {
     let bit = 1_u64 << (queue.reader().load(Ordering::Relaxed) & 63);
     pool.holders(slot).fetch_and(!bit, Ordering::SeqCst);
-    eventcount::ring(pool.space());
+    wake_publisher(pool, queue);
+}
+
+#[inline]
+fn wake_publisher(pool: &Pool, queue: &Queue) {
+    if eventcount::is_armed(pool.space()) && queue.may_wake_writer() {
+        eventcount::ring(pool.space());
+    }
 }

@@ -31,6 +31,10 @@ const LARGE_BYTES: usize = 16 << 10;
 /// Free slots to collect in one look, for smaller messages: it costs a cache line for each.
 const LOOK_AHEAD: usize = 8;
 
+/// A blocked publisher looks by itself this often, since a fast reader wakes it only when its queue is half empty, and a slow one
+/// would make it miss the first room.
+const LONGEST_SLEEP_NS: i64 = 500_000;
+
 /// What the publisher shares with the control thread.
 pub struct Ring {
     pool: Pool,
@@ -206,13 +210,14 @@ impl RingWriter {
         let ring = self.ring.clone();
         let deadline = now_ns() + self.timeout_ns;
         loop {
+            self.say_when_to_wake();
             let armed = eventcount::arm(ring.pool.space());
             fence(Ordering::SeqCst); // against the reader's, between its progress and its look at the word
             self.take_up_changes();
             let step = self.prepare();
             let left = deadline - now_ns();
             if left > 0 && matches!(step, Step::Wait) {
-                eventcount::sleep(ring.pool.space(), armed, Some(left));
+                eventcount::sleep(ring.pool.space(), armed, Some(left.min(LONGEST_SLEEP_NS)));
                 continue;
             }
             eventcount::disarm(ring.pool.space());
@@ -220,9 +225,23 @@ impl RingWriter {
         }
     }
 
+    fn say_when_to_wake(&mut self) {
+        if self.readers_have_room() {
+            self.readers.iter().for_each(|r| r.queue.wake_at_once()); // then it is a slot that is missing, and anyone may hold it
+        } else {
+            self.readers.iter_mut().for_each(|r| r.queue.wake_when_half_empty());
+        }
+    }
+
+    /// Those that must not lose anything.
+    #[inline]
+    fn readers_have_room(&mut self) -> bool {
+        self.readers.iter_mut().all(|r| !r.reliable || r.queue.has_room())
+    }
+
     #[inline]
     fn prepare(&mut self) -> Step {
-        if !self.readers.iter_mut().all(|r| !r.reliable || r.queue.has_room()) {
+        if !self.readers_have_room() {
             return Step::Wait;
         }
         if self.ring.inline_bytes > 0 {
@@ -291,6 +310,7 @@ impl RingWriter {
             }
             reader.queue.push(slot, length, reader.order());
             reader.wake();
+            reader.queue.look_ahead();
         }
     }
 
@@ -302,6 +322,7 @@ impl RingWriter {
             }
             reader.queue.push_inline(payload, reader.order());
             reader.wake();
+            reader.queue.look_ahead();
         }
     }
 

@@ -24,6 +24,8 @@ use crate::stream::StreamReader;
 /// The epoll token of posted changes; links have others.
 const POSTED: u64 = 0;
 
+/// Looks of a spinning thread between two glances at posted changes.
+const SPINS: u32 = 64;
 const NO_TIME: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// A subscription's counters, written by the waiting thread.
@@ -80,6 +82,15 @@ impl Link {
     /// A message is there of which no descriptor will tell.
     fn has_more(&self) -> bool {
         matches!(&self.channel, Channel::Stream(reader) if reader.has_whole())
+    }
+
+    /// Worth a visit of a spinning thread; a socket always is, because only a call can tell.
+    #[inline]
+    fn has_news(&self) -> bool {
+        match &self.channel {
+            Channel::Ring(reader) => !reader.is_empty(),
+            Channel::Stream(_) | Channel::Datagram(_) => true,
+        }
     }
 
     fn ended(&self) -> bool {
@@ -207,8 +218,15 @@ struct Pass<'a> {
 impl Pass<'_> {
     fn spin(&mut self) {
         while self.go_on() {
-            if !self.receive_all() {
+            if self.receive_all() {
+                continue;
+            }
+            // Nothing but the look itself, most of the time: a spinning core takes its share from its sibling.
+            for _ in 0..SPINS {
                 std::hint::spin_loop();
+                if self.links.iter().any(Link::has_news) {
+                    break;
+                }
             }
         }
     }

@@ -302,7 +302,7 @@ fn reliable_blocks_the_publisher_and_loses_nothing() {
 fn a_stuck_reader_costs_a_timeout_and_not_a_message() {
     for transport in ["shm_ring", "tcp", "unix"] {
         let domain = Domain::new();
-        let mut session = domain.session(json!({"transport": transport, "publish_timeout_ns": 50_000_000}));
+        let mut session = domain.session(json!({"transport": transport, "publish_timeout_ns": 300_000_000}));
         let spec = Spec::new("stuck", 100_000).depth(4);
         let inboxes = [Arc::new(Inbox::default()), Arc::new(Inbox::default())];
         let subscriptions = inboxes.each_ref().map(|inbox| spec.subscription(&mut *session, inbox.clone()));
@@ -313,7 +313,7 @@ fn a_stuck_reader_costs_a_timeout_and_not_a_message() {
         // A stream's buffers hold an unknown number of messages; the ring holds exactly its depth and the one in hand.
         let unstick = inboxes[1].clone();
         let helper = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(700));
+            std::thread::sleep(Duration::from_millis(1500));
             unstick.stuck.store(false, Ordering::SeqCst);
         });
         let failure = loop {

@@ -71,8 +71,9 @@ impl Iceoryx2Subscription {
 }
 
 impl Reader {
-    /// Takes the pending notifications, so that the listener is silent until the next one. Called before messages are taken: a
-    /// message sent after this wakes us again.
+    /// Takes the pending notifications, so that the listener is silent until the next one. Called before messages are taken, as
+    /// iceoryx2's manual has it: a message sent after this wakes us again. (Taking messages first and looking twice would hide about
+    /// 2 of 15 µs from the latency; it is not what its users write.)
     pub fn acknowledge(&self) {
         if let Some(listener) = &self.listener {
             let _ = listener.try_wait(|_| {});

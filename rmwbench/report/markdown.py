@@ -1,0 +1,173 @@
+"""The report as Markdown with its charts beside it as SVG and PNG, for wikis, issues and pull requests.
+
+Every picture carries its experiment card (suite, blocks, date, machine): it will be copied out of the page it was made
+for. Texts are escaped so that a name or a log line stays text in the renderers that allow HTML.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rmwbench.report import columns
+from rmwbench.report import format as fmt
+from rmwbench.report.figures import Figure, card, figures
+from rmwbench.report.headline import headline
+
+
+def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
+    """Write the report to `path` and its charts to the directory `NAME-charts` beside it; every path written."""
+    import vl_convert
+
+    from rmwbench.report.pictures import with_card
+
+    path = Path(path)
+    directory = path.with_name(f"{path.stem}-charts")
+    directory.mkdir(exist_ok=True)
+    written = [path]
+    drawn = {workload["workload"]: list(figures(workload)) for workload in doc["workloads"]}
+    images: dict[tuple[str, str], str] = {}
+    for workload in doc["workloads"]:
+        for figure in drawn[workload["workload"]]:
+            if figure.spec is None:
+                continue
+            spec = with_card(figure.spec, f"{workload['title']}: {figure.title}", card(doc, workload))
+            name = f"{_file_name(workload['workload'])}-{figure.key}"
+            svg = vl_convert.vegalite_to_svg(spec)
+            (directory / f"{name}.svg").write_text(svg, encoding="utf-8")
+            (directory / f"{name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=1.5))
+            written += [directory / f"{name}.svg", directory / f"{name}.png"]
+            images[workload["workload"], figure.key] = f"{directory.name}/{name}.svg"
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(render_markdown(doc, drawn, images), encoding="utf-8")
+    partial.replace(path)
+    return written
+
+
+def render_markdown(doc: dict[str, Any], drawn: dict[str, list[Figure]], images: dict[tuple[str, str], str]) -> str:
+    """The text; `drawn` has the figures of each workload, `images` the relative path of each (workload, figure)."""
+    lines = [*_head(doc)]
+    for workload in doc["workloads"]:
+        lines += _workload(workload, drawn[workload["workload"]], images)
+    for kind, heading in (("conclude", "What you may conclude"), ("caution", "What you may not")):
+        items = [item for item in doc["conclusions"] if item["kind"] == kind]
+        if items:
+            lines += [f"## {heading}", ""]
+            lines += [f"- {_prefix(item)}{escape(item['text'])}" for item in items]
+            lines.append("")
+    lines += _machine(doc)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _head(doc: dict[str, Any]) -> Iterable[str]:
+    campaign, machine = doc["campaign"], doc["machine"]
+    trials = campaign["trials"]
+    yield f"# {escape(campaign.get('title') or campaign['suite'])}"
+    yield ""
+    counts = f"{trials['done']} of {fmt.counted(trials['planned'], 'trial')} done"
+    counts += "".join(f", {trials[kind]} {kind}" for kind in ("failed", "void") if trials[kind])
+    blocks = f"{campaign['blocks_complete']} of {fmt.counted(campaign['blocks_planned'], 'block')}"
+    yield (
+        f"{escape(machine['summary'])} · {str(campaign['created_utc'])[:10]} · {counts} · {blocks} · "
+        f"campaign `{campaign['name']}`"
+    )
+    yield ""
+    if not campaign["finished"]:
+        yield "> **Not finished.** The campaign stopped early."
+        yield ""
+    for warning in machine["warnings"]:
+        yield f"> **Warning:** {escape(warning)}"
+        yield ""
+
+
+def _workload(workload: dict[str, Any], drawn: list[Figure], images: dict[tuple[str, str], str]) -> Iterable[str]:
+    answer = headline(workload)
+    yield f"## {escape(workload['title'])}"
+    yield ""
+    yield f"**{escape(answer.answer)}** {escape(f'{answer.detail} {answer.behind}'.strip())}".rstrip()
+    yield ""
+    yield from _image(workload, "comparison", images)
+    yield from _table(workload)
+    yield ""
+    flagged: dict[str, list[str]] = {}
+    for arm in workload["arms"]:
+        for flag in arm.get("flags", []):
+            flagged.setdefault(flag, []).append(arm["arm"])
+    notes = [f"- \\* {escape(', '.join(arms))}: {escape(flag)}" for flag, arms in flagged.items()]
+    notes += [
+        f"- {escape(arm['arm'])}, trial {failure['trial']} {failure['status']}: "
+        f"{escape(_first_line(failure['reason']))}"
+        for arm in workload["arms"]
+        for failure in arm["trials"]["failures"]
+    ]
+    if notes:
+        yield from [*notes, ""]
+    if workload.get("resolution", {}).get("text"):
+        yield escape(workload["resolution"]["text"])
+        yield ""
+    for figure in drawn:
+        if figure.key == "comparison":
+            continue
+        if (workload["workload"], figure.key) in images:
+            yield f"**{figure.title}.** {figure.reading}"
+            yield ""
+            yield from _image(workload, figure.key, images)
+        elif figure.key == "loss":
+            yield f"**{figure.title}.** {figure.reading}"
+            yield ""
+
+
+def _image(workload: dict[str, Any], key: str, images: dict[tuple[str, str], str]) -> Iterable[str]:
+    image = images.get((workload["workload"], key))
+    if image:
+        yield f"![{escape(workload['title'])}: {key}]({image})"
+        yield ""
+
+
+def _table(workload: dict[str, Any]) -> Iterable[str]:
+    shown = [(column, columns.chosen(workload, column)) for column in columns.COLUMNS]
+    header = ["arm", *(columns.title(column, metric) for column, metric in shown), "released", "× floor", "verdict"]
+    yield _row(header)
+    yield _row(["---", *(["---:"] * len(shown)), "---", "---:", "---"])
+    for arm in workload["arms"]:
+        cells = [escape(arm["arm"]) + (" \\*" if arm.get("flags") else "")]
+        cells += [escape(fmt.metric(arm["metrics"].get(metric or "")).full) for _, metric in shown]
+        floor, ratio, verdict = fmt.ratio(arm["times_floor"]), fmt.ratio(arm["verdict"]["ratio"]), arm["verdict"]
+        cells.append(escape(arm["release_date"] or "–"))
+        cells.append(escape(floor.full) if floor.state == "measured" else "–")
+        decided = verdict["verdict"] in ("worse", "undecided", "equivalent") and ratio.state == "measured"
+        cells.append(f"**{verdict['verdict']}**" + (f" {escape(ratio.full)}" if decided else ""))
+        yield _row(cells)
+
+
+def _machine(doc: dict[str, Any]) -> Iterable[str]:
+    yield "## The machine"
+    yield ""
+    yield _row(["fact", "value", "note"])
+    yield _row(["---", "---", "---"])
+    for fact in doc["machine"]["facts"]:
+        yield _row([escape(fact["name"]), escape(str(fact["value"])), escape(fact["note"] or "")])
+    yield ""
+
+
+def _prefix(item: dict[str, Any]) -> str:
+    return f"**{escape(item['workload'])}:** " if item["workload"] else ""
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def escape(text: str) -> str:
+    """Text that stays text: Markdown's and HTML's special characters escaped, line breaks as spaces."""
+    flat = " ".join(str(text).split("\n")).strip()
+    flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|#])", r"\\\1", flat)
+
+
+def _first_line(reason: str | None) -> str:
+    return (str(reason or "").splitlines() or ["no reason recorded"])[0]
+
+
+def _file_name(workload: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", workload) or "workload"

@@ -1,0 +1,98 @@
+"""Numbers for people: digits, units, and the cases that are no numbers."""
+
+import math
+
+import pytest
+
+from rmwbench.report import format as fmt
+
+NARROW = "\N{NARROW NO-BREAK SPACE}"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0, "ns", "0 ns"),
+        (812, "ns", "812 ns"),
+        (12_345, "ns", "12.3 µs"),
+        (999_600, "ns", "1.00 ms"),
+        (1_084_000, "ns", "1.08 ms"),
+        (2.5e9, "ns", "2.50 s"),
+        (6_220_800, "bytes", "6.22 MB"),
+        (320, "bytes", "320 B"),
+        (15e6, "bytes", "15.0 MB"),
+        (320_000, "bytes/s", "320 kB/s"),
+        (0.031, "fraction", "3.1 %"),
+        (0.0, "fraction", "0 %"),
+        (0.000012, "fraction", "0.0012 %"),
+        (1.0, "fraction", "100 %"),
+        (1000.0, "hz", "1.00 kHz"),
+        (1100, "messages", f"1{NARROW}100"),
+        (4.55636, "count", "4.56"),
+        (0.02834, "cores", "0.0283 cores"),
+        (math.inf, "ns", "∞"),
+        (None, "ns", "no data"),
+    ],
+)
+def test_quantity(value, unit, text):
+    assert fmt.quantity(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.001234, "0.00123"), (9.996, "10.0"), (99.96, "100"), (999.6, f"1{NARROW}000"), (-1.5, "−1.50"), (0, "0")],
+)
+def test_significant_digits_survive_rounding_into_the_next_decade(value, text):
+    assert fmt.significant(value) == text
+
+
+def test_a_metric_carries_interval_and_basis():
+    shown = fmt.metric(
+        {"unit": "ns", "value": 12_300, "low": 11_600, "high": 13_000, "count": 6600, "trials": 6, "interval": "95 %"}
+    )
+    assert shown.full == "12.3 µs [11.6–13.0]"
+    assert shown.basis == f"n = 6{NARROW}600, 6 trials, 95 %"
+    assert shown.state == "measured"
+
+
+@pytest.mark.parametrize(
+    ("entry", "state", "text"),
+    [
+        (None, "absent", "no data"),
+        ({"unit": "ns", "no_data": "n is 31"}, "absent", "no data"),
+        ({"unit": "ns", "value": None}, "absent", "no data"),
+        ({"unit": "ns", "value": "inf", "low": 4.1e7, "high": "inf"}, "never", "never arrived"),
+        ({"unit": "ns", "at_least": 1.31e6}, "bound", "≥ 1.31 ms"),
+        ({"unit": "ns", "value": 60e6, "low": 10e6, "high": "inf"}, "measured", "60.0 ms"),
+    ],
+)
+def test_what_is_no_number_says_so(entry, state, text):
+    shown = fmt.metric(entry)
+    assert (shown.state, shown.text) == (state, text)
+
+
+def test_the_reason_of_missing_data_is_kept():
+    assert fmt.metric({"unit": "ns", "no_data": "n is 31"}).basis == "n is 31"
+    assert fmt.ratio({"no_data": "this is the floor"}).basis == "this is the floor"
+    assert fmt.ratio(None).state == "absent"
+
+
+def test_an_open_interval_reaches_infinity():
+    assert fmt.metric({"unit": "ns", "value": 60e6, "low": 10e6, "high": "inf"}).interval == "[10.0–∞]"
+
+
+def test_zero_is_not_absent():
+    assert fmt.metric({"unit": "fraction", "value": 0, "low": 0, "high": 0.0006}).full == "0 % [0–0.06]"
+
+
+def test_ratio():
+    assert fmt.ratio({"value": 4.1, "low": 3.2, "high": 5.3, "blocks": 6}).full == "4.10× [3.20–5.30]"
+    assert fmt.ratio({"value": "inf", "low": "inf", "high": "inf", "blocks": 6}).state == "never"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.2, "1 min"), (12.4, "12 min"), (300, "5 h"), (5000, "3 days"), (math.inf, "no realistic time")],
+)
+def test_minutes(value, text):
+    assert fmt.minutes(value) == text

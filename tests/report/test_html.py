@@ -1,0 +1,111 @@
+"""The page as a file: self-contained, small enough, closed against texts that try to be markup."""
+
+import base64
+import hashlib
+import json
+import re
+
+import pytest
+
+from rmwbench.report.html import render_html, write_html
+from tests.report.example_document import HOSTILE, example_document
+
+
+@pytest.fixture(scope="module")
+def page():
+    return render_html(example_document())
+
+
+def _scripts(page: str) -> list[str]:
+    return re.findall(r"<script>(.*?)</script>", page, re.S)
+
+
+def test_size(page):
+    assert len(page.encode()) < 4_000_000
+
+
+def test_same_document_same_page(page):
+    assert render_html(example_document()) == page
+
+
+def test_nothing_is_loaded_from_elsewhere(page):
+    outside = page
+    for script in _scripts(page):
+        outside = outside.replace(script, "")
+    outside = re.sub(r'<script type="application/json".*?</script>', "", outside, flags=re.S)
+    assert not re.search(r"<(?:link|img|iframe|object|embed|audio|video|source|base)\b", outside)
+    assert not re.search(r"url\(|@import", outside)
+    assert not re.search(r'\b(?:src|href)="(?!#)', outside)
+
+
+def test_the_policy_allows_the_two_scripts_and_no_request(page):
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1].replace("&#39;", "'")
+    assert "default-src 'none'" in policy and "connect-src" not in policy
+    hashes = re.findall(r"'sha256-([^']+)'", policy)
+    found = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in _scripts(page)]
+    assert hashes == found and len(found) == 2
+    assert "script-src" in policy and "'unsafe-inline'" not in policy.split("script-src")[1].split(";")[0]
+
+
+def test_hostile_text_is_escaped(page):
+    assert HOSTILE not in page
+    assert "&lt;/script&gt;&lt;script&gt;document.title" in page
+    assert page.count("<script") == page.count("</script>") == 4
+
+
+def test_a_hostile_name_does_not_end_the_data():
+    document = example_document()
+    document["workloads"][0]["arms"][1]["arm"] = "</script><script>alert(1)</script>\u2028'\"&"
+    for chart in document["workloads"][0]["charts"].values():
+        for item in chart:
+            if item["arm"] == "iceoryx2 event":
+                item["arm"] = document["workloads"][0]["arms"][1]["arm"]
+    page = render_html(document)
+    assert page.count("<script") == page.count("</script>") == 4
+    data = re.search(r'<script type="application/json" id="specs">(.*?)</script>', page, re.S)[1]
+    assert document["workloads"][0]["arms"][1]["arm"] in json.dumps(json.loads(data), ensure_ascii=False).replace(
+        '\\"', '"'
+    )
+
+
+def test_every_number_of_the_tables_has_its_evidence(page):
+    ids = set(re.findall(r'\bid="([^"]+)"', page))
+    links = re.findall(r'class="num" href="#([^"]+)"', page)
+    assert len(links) > 150
+    assert set(links) <= ids
+    listed = re.findall(r'\bid="([^"]+)"', page.split('<script type="application/json"')[0])
+    assert len(listed) == len(set(listed))
+
+
+def test_an_arm_without_a_metric_links_nowhere_instead_of_to_nothing():
+    document = example_document()
+    del document["workloads"][0]["arms"][2]["metrics"]["pss"]
+    page = render_html(document)
+    assert "#m-0-2-pss" not in page
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'\bid="([^"]+)"', page))
+
+
+def test_an_empty_campaign_still_makes_a_page(tmp_path):
+    document = example_document()
+    document["workloads"], document["conclusions"] = [], []
+    document["campaign"]["finished"] = False
+    write_html(document, tmp_path / "report.html")
+    assert "Not finished" in (tmp_path / "report.html").read_text()
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_arms_without_any_data():
+    document = example_document()
+    for workload in document["workloads"]:
+        workload["charts"] = {"ecdf": [], "spectrum": [], "series": []}
+        for arm in workload["arms"]:
+            arm["metrics"], arm["per_trial"] = {}, {}
+            arm["times_floor"] = {"no_data": "no trial is done"}
+            arm["verdict"] = {
+                "verdict": "no data",
+                "against": None,
+                "ratio": None,
+                "reason": "",
+                "minutes_to_decide": None,
+            }
+    assert "No arm delivered enough to compare." in render_html(document)

@@ -1,0 +1,35 @@
+"""Markdown: the text as a snapshot, charts beside it with their experiment on them, texts that stay texts."""
+
+from rmwbench.report.figures import figures
+from rmwbench.report.markdown import escape, render_markdown, write_markdown
+from tests.report.example_document import HOSTILE, example_document
+from tests.report.snapshot import check
+
+
+def test_snapshot():
+    document = example_document()
+    drawn = {workload["workload"]: list(figures(workload)) for workload in document["workloads"]}
+    images = {(name, f.key): f"report-charts/{name}-{f.key}.svg" for name, fs in drawn.items() for f in fs if f.spec}
+    check("report.md", render_markdown(document, drawn, images))
+
+
+def test_charts_stand_beside_the_text_and_carry_their_experiment(tmp_path):
+    document = example_document()
+    document["workloads"] = document["workloads"][2:]
+    written = write_markdown(document, tmp_path / "report.md")
+    text = (tmp_path / "report.md").read_text()
+    svgs = [path for path in written if path.suffix == ".svg"]
+    assert len(svgs) == len([path for path in written if path.suffix == ".png"]) == 7
+    for svg in svgs:
+        assert f"({svg.parent.name}/{svg.name})" in text
+        content = svg.read_text()
+        assert "suite quick" in content and "2026-11-21" in content and "AMD EPYC" in content
+    for png in (path for path in written if path.suffix == ".png"):
+        assert png.read_bytes().startswith(b"\x89PNG")
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_hostile_text_stays_text():
+    shown = escape(HOSTILE)
+    assert "<" not in shown and "\n" not in shown
+    assert escape("a|b *c* [d](e) `f`") == r"a\|b \*c\* \[d\](e) \`f\`"

@@ -1,0 +1,75 @@
+"""The terminal's text, compared with snapshots; its width, its colour, and what a hostile log cannot do."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from rmwbench.report.terminal import print_show
+from tests.report.example_document import example_document
+from tests.report.snapshot import check
+
+
+def printed(document, width, **console):
+    out = io.StringIO()
+    print_show(document, Console(file=out, width=width, highlight=False, **console))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [120, 80])
+def test_snapshot(width):
+    check(f"terminal-{width}.txt", printed(example_document(), width))
+
+
+@pytest.mark.parametrize("width", [200, 120, 100, 80])
+def test_no_line_is_wider_than_the_terminal_and_no_number_is_cut(width):
+    lines = printed(example_document(), width).splitlines()
+    assert max(len(line.rstrip()) for line in lines) <= width
+    assert "…" not in "".join(lines)
+
+
+def test_a_narrow_terminal_hides_no_column():
+    text = printed(example_document(), 80)
+    for title in ("response p50", "p99", "p90", "lost", "publish", "CPU/msg", "PSS", "released", "× floor", "verdict"):
+        assert title in text
+
+
+def test_colour_only_on_terminals(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[" not in printed(example_document(), 120)
+    coloured = printed(example_document(), 120, force_terminal=True, color_system="standard")
+    assert "\x1b[32m" in coloured or "\x1b[1;32m" in coloured
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = printed(example_document(), 120, force_terminal=True, color_system="standard")
+    assert "\x1b[32m" not in plain and "\x1b[1;32m" not in plain and "\x1b[31m" not in plain
+
+
+def test_a_log_cannot_drive_the_terminal():
+    document = example_document()
+    document["workloads"][0]["arms"][1]["trials"]["failures"] = [
+        {"trial": 1, "status": "failed", "reason": "\x1b]0;owned\x07 \x1b[2J[red]not markup[/red] \x9b31m"}
+    ]
+    text = printed(document, 120)
+    assert "\x1b" not in text and "\x07" not in text and "\x9b" not in text
+    assert "[red]not markup[/red]" in text
+
+
+def test_a_campaign_without_a_single_good_trial():
+    document = example_document()
+    document["conclusions"] = []
+    for workload in document["workloads"]:
+        for arm in workload["arms"]:
+            arm["metrics"] = {"response_latency_p50": {"unit": "ns", "no_data": "no trial is done"}}
+            arm["times_floor"] = {"no_data": "no trial is done"}
+            arm["verdict"] = {
+                "verdict": "no data",
+                "against": None,
+                "ratio": None,
+                "reason": "",
+                "minutes_to_decide": None,
+            }
+    assert "No arm delivered enough to compare." in printed(document, 120)
+
+
+def test_no_workloads_at_all():
+    assert printed(example_document() | {"workloads": [], "conclusions": []}, 80)

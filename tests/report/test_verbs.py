@@ -1,0 +1,73 @@
+"""`rmwbench show` and `rmwbench report` on a bundle, as a user types them."""
+
+import json
+
+import pytest
+
+from rmwbench.cli.main import main
+from tests import synthetic_bundle
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("campaigns") / "fixture"
+    synthetic_bundle.write(directory)
+    return directory
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return end.value.code, captured.out, captured.err
+
+
+def test_show(bundle, capsys):
+    code, out, _ = run(capsys, "show", bundle)
+    assert code == 0
+    assert "iceoryx2 event is the fastest." in out and "What you may conclude" in out
+
+
+def test_show_json(bundle, capsys):
+    code, out, _ = run(capsys, "show", bundle, "--json")
+    assert code == 0
+    assert json.loads(out)["schema"] == "rmwbench/show"
+
+
+def test_the_newest_campaign_is_shown(bundle, capsys, monkeypatch):
+    monkeypatch.chdir(bundle.parent.parent)
+    (bundle.parent.parent / "campaigns").exists() or bundle.parent.rename(bundle.parent.parent / "campaigns")
+    try:
+        code, out, _ = run(capsys, "show")
+        assert code == 0 and "imu" in out
+    finally:
+        (bundle.parent.parent / "campaigns").rename(bundle.parent)
+
+
+def test_report(bundle, capsys, tmp_path):
+    code, out, _ = run(capsys, "report", bundle, "--out", tmp_path / "r.html")
+    assert code == 0 and out.strip() == str(tmp_path / "r.html")
+    assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
+
+
+def test_report_markdown(bundle, capsys, tmp_path):
+    code, _, _ = run(capsys, "report", bundle, "--format", "markdown", "--out", tmp_path / "r.md")
+    assert code == 0
+    assert (tmp_path / "r.md").read_text().startswith("# ") and list((tmp_path / "r-charts").glob("*.svg"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("show", "nowhere"), "nowhere"),
+        (("report", "nowhere"), "nowhere"),
+        (("report", "{bundle}", "--out", "missing/r.html"), "mkdir"),
+        (("report", "{bundle}", "--out", "."), "directory"),
+        (("report", "{bundle}", "--format", "pdf"), "pdf"),
+    ],
+)
+def test_bad_input_is_one_clear_error(bundle, capsys, tmp_path, monkeypatch, arguments, told):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(capsys, *(a.format(bundle=bundle) for a in arguments))
+    assert code == 2
+    assert told in err and "Traceback" not in err

@@ -1,0 +1,40 @@
+"""A path is attested, not believed: what the arm asked for, what the middleware says and what the kernel counted must
+agree, or the trial is void with its reason."""
+
+import pytest
+
+from tests.selfproof import proof
+
+pytestmark = pytest.mark.timing
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    return proof.run("path", tmp_path_factory.mktemp("path"))
+
+
+@pytest.mark.parametrize(("arm", "path"), [("honest memory", "shm"), ("honest tcp", "lo"), ("honest unix", "other")])
+def test_an_honest_middleware_is_attested(campaign, arm, path):
+    campaign.trials(arm)
+    assert campaign.arm(arm)["path"].startswith(path + " ")
+
+
+@pytest.mark.parametrize(
+    ("arm", "asked"), [("wrong wish", "shm"), ("memory called udp", "udp"), ("tcp called memory", "shm")]
+)
+def test_another_path_than_asked_voids_the_trial_whatever_the_middleware_says(campaign, arm, asked):
+    found = campaign.arm(arm)
+    assert found["trials"]["done"] == 0 and found["trials"]["void"] == 2
+    for failure in found["trials"]["failures"]:
+        assert f"path: asked for {asked}, but only 0%" in failure["reason"]
+    assert found["verdict"]["verdict"] == "no data"
+    assert "no_data" in found["metrics"]["response_latency_p50"]
+
+
+def test_a_lie_that_nobody_asked_about_is_not_repeated(campaign):
+    arm = "tcp called memory unasked"
+    assert campaign.arm(arm)["path"].startswith("lo ")
+    for trial in campaign.trials(arm):
+        rows = campaign.bundle.rows("attestations", trial.trial)
+        assert all("own word was shm" in row["note"] for row in rows if row["label"] == "counted")
+        assert not [row for row in rows if row["label"] == "evidence"]
