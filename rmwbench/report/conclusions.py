@@ -39,13 +39,14 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
                 )
             )
     if by["equivalent"]:
-        names = _list([a["arm"] for a in by["equivalent"]])
-        few = len(by["equivalent"]) == 1
+        names = [a["arm"] for a in by["equivalent"]]
+        within = f"{margin * 100:.2g} %"
         lines.append(
             (
                 "conclude",
-                f"{names} {'is' if few else 'are'} as fast as any other arm within {margin * 100:.2g} %: "
-                "choose by other things.",
+                f"{names[0]} is not slower than any other arm by more than {within}."
+                if len(names) == 1
+                else f"{_list(names)} are equally fast within {within}: choose between them by other things.",
             )
         )
     slower = [a for a in by["worse"] if not _by_loss(a)]
@@ -62,18 +63,8 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
             lines.append(
                 ("conclude", f"As configured, do not use {a['arm']} for this traffic: it {a['verdict']['reason']}.")
             )
-    for a in arms.values():
-        undelivered = fmt.finite(a["metrics"].get("undelivered", {}).get("value"))
-        if undelivered and not _by_loss(a):
-            asked = " although it was asked to be reliable" if str(a.get("qos")).startswith("reliable") else ""
-            lines.append(
-                (
-                    "caution",
-                    f"{a['arm']} did not deliver {undelivered * 100:.2g} % of its messages{asked}. Its "
-                    f"verdict rests on latency alone: {_rests(a)}",
-                )
-            )
-    lines += [("conclude" if clear else "caution", text) for clear, text in _tuning(w, arms)]
+    lines += _losses([a for a in arms.values() if not _by_loss(a)])
+    lines += _tuning(w)
     if by["undecided"]:
         names = [a["arm"] for a in by["undecided"]]
         waits = [a["verdict"]["minutes_to_decide"] for a in by["undecided"]]
@@ -110,38 +101,48 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
     return [{"kind": kind, "workload": w["workload"], "text": text} for kind, text in lines]
 
 
-def _tuning(w: dict[str, Any], arms: dict[str, dict[str, Any]]) -> list[tuple[bool, str]]:
+def _losses(arms: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """What was lost without deciding a verdict, best effort apart from what was asked to be reliable."""
+    reliable, best_effort = [], []
+    for a in arms:
+        undelivered = fmt.finite(a["metrics"].get("undelivered", {}).get("value"))
+        if undelivered:
+            group = reliable if str(a.get("qos")).startswith("reliable") else best_effort
+            group.append(f"{a['arm']} {undelivered * 100:.2g} %")
+    lines = []
+    if reliable:
+        text = f"Asked to be reliable, and yet not everything was delivered: {'; '.join(reliable)}."
+        if any("keep_last" in str(a.get("qos")) for a in arms):
+            text += " With keep last, a reader that pauses for longer than its history may have messages overwritten."
+        lines.append(("caution", f"{text} Their verdicts rest on latency: look at the loss before choosing."))
+    if best_effort:
+        lines.append(("caution", f"Lost, as best effort may: {'; '.join(best_effort)}."))
+    return lines
+
+
+def _tuning(w: dict[str, Any]) -> list[tuple[str, str]]:
     """Tuned against untouched of the same middleware: a comparison of its own, planned, with its own 95 % interval."""
-    out = []
+    out: list[tuple[str, str]] = []
+    no_effect = []
     for pair in w.get("tuning", []):
         r = pair["ratio"]
         if "value" not in r:
             continue
         text = f"[{fmt.significant(r['low'])}, {fmt.significant(r['high'])}]" if r["low"] != "-inf" else ""
         if r["high"] < 1:
-            out.append(
-                (
-                    True,
-                    f"Tuning {pair['middleware']} makes it {fmt.significant(1 / r['value'])}× as fast here as "
-                    f"untouched (ratio {fmt.significant(r['value'])} {text}, this pair alone).",
-                )
+            effect = (
+                f"Tuning {pair['middleware']} makes it {fmt.significant(1 / r['value'])}× as fast here as untouched"
             )
+            out.append(("conclude", f"{effect} (ratio {fmt.significant(r['value'])} {text}, this pair alone)."))
         elif r["low"] > 1:
-            out.append(
-                (
-                    True,
-                    f"The tuned {pair['middleware']} is slower here than untouched: "
-                    f"{fmt.significant(r['value'])}× {text}, this pair alone. The profile does not suit this "
-                    "workload.",
-                )
+            effect = (
+                f"The tuned {pair['middleware']} is slower here than untouched: {fmt.significant(r['value'])}× {text}"
             )
+            out.append(("conclude", f"{effect}, this pair alone. The profile does not suit this workload."))
         else:
-            out.append(
-                (
-                    False,
-                    f"No effect of tuning {pair['middleware']} is shown here: {fmt.significant(r['value'])}× {text}.",
-                )
-            )
+            no_effect.append(f"{pair['middleware']} {fmt.significant(r['value'])}× {text}")
+    if no_effect:
+        out.append(("caution", f"No effect of tuning is shown here: {'; '.join(no_effect)}."))
     return out
 
 
@@ -185,14 +186,6 @@ def _campaign(d: dict[str, Any], *, calibrated: bool, margin: float, one_host: b
 
 def _by_loss(arm: dict[str, Any]) -> bool:
     return arm["verdict"]["verdict"] == "worse" and "loss is judged" in arm["verdict"]["reason"]
-
-
-def _rests(arm: dict[str, Any]) -> str:
-    return (
-        "these blocks do not decide that it loses more than others."
-        if arm["verdict"]["verdict"] != "best"
-        else "look at the loss before choosing it."
-    )
 
 
 def _primary(arm: dict[str, Any], w: dict[str, Any]) -> str:

@@ -37,7 +37,8 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
         "comparison",
         title,
         "Dot: median. Line: its interval; where two lines overlap widely, the order is open. Hollow dots are untouched "
-        "configurations. The dotted line is the floor, what the machine can do without any middleware.",
+        "configurations of middlewares that were also tuned. The dotted line is the floor, what the machine can do "
+        "without any middleware.",
         pictures.comparison(workload),
         wide=True,
         narrow=narrow(pictures.comparison),

@@ -45,9 +45,9 @@ def metric(value: dict[str, Any] | None) -> Shown:
     if "no_data" in value:
         return Shown("no data", "", str(value["no_data"]), "absent")
     unit = value.get("unit")
-    if "at_least" in value:
+    if "at_least" in value and _number(value["at_least"]) != inf:
         return Shown(f"≥ {quantity(_number(value['at_least']), unit)}", "", _basis(value), "bound")
-    number = _number(value.get("value"))
+    number = _number(value.get("value", value.get("at_least")))
     if number is None:
         return Shown("no data", "", "the document holds no value", "absent")
     if number == inf:

@@ -39,7 +39,8 @@ def headline(workload: dict[str, Any]) -> Headline:
         ]
         answer = f"{best['arm']} is the fastest."
         if faster:  # loss is judged first
-            answer = f"{best['arm']} is the best: {_names(faster)} may be faster, but lose{'s' if len(faster) == 1 else ''} more."
+            lose = "loses" if len(faster) == 1 else "lose"
+            answer = f"{best['arm']} is the best: {_names(faster)} may be faster, but {lose} more."
         elif len(contenders) == 1:
             answer = f"{best['arm']} was measured alone."
         return Headline(answer, _numbers(best, metric), "decided", behind)

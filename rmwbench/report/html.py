@@ -24,8 +24,8 @@ from rmwbench.report.headline import headline
 VERDICTS = {
     "best": "decided: every other contender is worse",
     "equivalent": "as good as the best, within the margin",
-    "worse": "decided: slower than, or losing more than, the arm it is compared with",
     "undecided": "these trials do not tell",
+    "worse": "decided: slower than, or losing more than, the arm it is compared with",
     "reference": "the floor: a bound, not a contender",
     "no data": "nothing to compare",
 }
@@ -121,7 +121,7 @@ def _arm(key: str, arm: dict[str, Any], style: look.Look) -> dict[str, Any]:
                 "trial": item["trial"],
                 "block": item["block"],
                 "text": _trial_text(item["value"], entry.get("unit")),
-                "share": round(100 * (fmt.finite(item["value"]) or 0) / largest),
+                "share": "" if item["value"] == "inf" else round(100 * (fmt.finite(item["value"]) or 0) / largest),
             }
             for item in values
         ]

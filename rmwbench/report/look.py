@@ -2,8 +2,9 @@
 
 Each colour is a pair for the light and the dark page, with a contrast of at least 4.5:1 so that it may also colour
 text. The pairs of the first set differ in lightness as well as hue and stay apart under simulated protanopia and
-deuteranopia; nothing rests on colour alone, because every mark is labelled. Tuned is solid and filled, untouched is
-dashed and hollow; the floor is grey because it is a bound, not a contender.
+deuteranopia; nothing rests on colour alone, because every mark is labelled. Where a middleware
+has several profiles, tuned is solid and filled and untouched is dashed and hollow; one that has a single profile is
+solid. The floor is grey because it is a bound, not a contender.
 """
 
 from collections.abc import Iterable
@@ -53,6 +54,10 @@ class Look:
 
 def looks(arms: Iterable[dict[str, Any]]) -> dict[str, Look]:
     """The look of each arm by name; depends on the order of the arms only where a middleware or profile is unknown."""
+    arms = list(arms)
+    several = {
+        a["middleware"] for a in arms for b in arms if _kind(a) != _kind(b) and a["middleware"] == b["middleware"]
+    }
     result: dict[str, Look] = {}
     unknown: dict[str, Pair] = {}
     profiles: dict[str, int] = {}
@@ -64,12 +69,16 @@ def looks(arms: Iterable[dict[str, Any]]) -> dict[str, Look]:
             pair = FLOOR
         else:
             pair = _KNOWN.get(middleware) or unknown.setdefault(middleware, _OTHERS[len(unknown) % len(_OTHERS)])
-        if str(arm.get("profile", "")).startswith("untouched"):
+        if _kind(arm) and middleware in several:
             result[arm["arm"]] = Look(*pair, True, _UNTOUCHED_DASH)
         else:
             order = profiles[middleware] = profiles.get(middleware, -1) + 1
             result[arm["arm"]] = Look(*pair, False, _DASHES[order % len(_DASHES)])
     return result
+
+
+def _kind(arm: dict[str, Any]) -> bool:
+    return str(arm.get("profile", "")).startswith("untouched")
 
 
 def to_dark() -> dict[str, str]:

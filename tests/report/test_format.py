@@ -63,6 +63,7 @@ def test_a_metric_carries_interval_and_basis():
         ({"unit": "ns", "value": None}, "absent", "no data"),
         ({"unit": "ns", "value": "inf", "low": 4.1e7, "high": "inf"}, "never", "never arrived"),
         ({"unit": "ns", "at_least": 1.31e6}, "bound", "≥ 1.31 ms"),
+        ({"unit": "ns", "at_least": "inf"}, "never", "never arrived"),
         ({"unit": "ns", "value": 60e6, "low": 10e6, "high": "inf"}, "measured", "60.0 ms"),
     ],
 )

@@ -73,11 +73,16 @@ impl CMiddleware {
         // Only the first two fields may be read before they have been found right: another version may be shorter.
         let (version, bytes) = ((*table).abi_version, (*table).struct_bytes as usize);
         if version != raw::ABI_VERSION {
-            return Err(bad(format!("ABI version: expected {}, found {version}; rebuild it with this rmwbench_worker.h", raw::ABI_VERSION)));
+            return Err(bad(format!(
+                "ABI version: expected {}, found {version}; rebuild it with this rmwbench_worker.h",
+                raw::ABI_VERSION
+            )));
         }
         let expected = size_of::<raw::Middleware>();
         if bytes != expected {
-            return Err(bad(format!("size of the table: expected {expected} bytes, found {bytes}; rebuild it with this rmwbench_worker.h")));
+            return Err(bad(format!(
+                "size of the table: expected {expected} bytes, found {bytes}; rebuild it with this rmwbench_worker.h"
+            )));
         }
         let t = *table;
         macro_rules! present {
@@ -118,7 +123,8 @@ impl Middleware for CMiddleware {
         // SAFETY: the header promises a description that lives as long as the process, with arrays of the lengths it tells.
         unsafe {
             let d = &*(self.table.describe)();
-            let listed: Vec<(String, String)> = slice(d.capabilities, d.capability_count).iter().map(|p| (text(p.name), text(p.value))).collect();
+            let listed: Vec<(String, String)> =
+                slice(d.capabilities, d.capability_count).iter().map(|p| (text(p.name), text(p.value))).collect();
             let listed: Vec<(&str, &str)> = listed.iter().map(|(name, answer)| (name.as_str(), answer.as_str())).collect();
             Description {
                 middleware: text(d.middleware),

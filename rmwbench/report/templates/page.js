@@ -106,6 +106,7 @@
           r.insertCell().textContent = t.dataset.t;
           r.insertCell().textContent = Number(t.dataset.b) + 1;
           r.insertCell().textContent = t.textContent;
+          if (t.dataset.w === "") { r.insertCell(); continue; }  // never arrived: no length tells that
           const bar = make("i", undefined, "bar");
           bar.style.width = `${t.dataset.w}%`;
           bar.style.setProperty("--c", arm.querySelector(".swatch").style.getPropertyValue("--c"));

@@ -54,7 +54,7 @@ fn round(load: &Load, number: usize, our_path: &mut Path, bare_path: &mut Path) 
     let make_ours = || Ours::new(DOMAINS.0, &topic, load.payload_bytes, capacity).map_err(|e| e.to_string());
     let make_bare = || Bare::new(DOMAINS.1, &topic, load.payload_bytes, capacity);
     // In the first round ours comes first also because its session loads the profile that the bare program uses.
-    let (mut ours, mut bare) = if number % 2 == 0 {
+    let (mut ours, mut bare) = if number.is_multiple_of(2) {
         let ours = make_ours()?;
         (ours, make_bare()?)
     } else {

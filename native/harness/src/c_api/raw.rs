@@ -147,8 +147,7 @@ pub struct Middleware {
     pub publisher_matched: Option<unsafe extern "C" fn(*mut Publisher) -> u32>,
     pub publisher_granted: Option<unsafe extern "C" fn(*mut Publisher, *mut Granted)>,
     pub publisher_account: Option<unsafe extern "C" fn(*mut Publisher, *const Account)>,
-    pub subscription_create:
-        Option<unsafe extern "C" fn(*mut Node, *const EndpointConfig, *const Sink, *mut Error) -> *mut Subscription>,
+    pub subscription_create: Option<unsafe extern "C" fn(*mut Node, *const EndpointConfig, *const Sink, *mut Error) -> *mut Subscription>,
     pub subscription_destroy: Option<unsafe extern "C" fn(*mut Subscription)>,
     pub subscription_matched: Option<unsafe extern "C" fn(*mut Subscription) -> u32>,
     pub subscription_granted: Option<unsafe extern "C" fn(*mut Subscription, *mut Granted)>,

@@ -56,7 +56,11 @@ pub fn profiles() -> Vec<Profile> {
     };
     vec![
         profile("untouched", "", "as installed: shared memory (512 KiB segment) beside UDP, heartbeat 3 s"),
-        profile("tuned", include_str!("../profiles/tuned.xml"), "large messages and low latency on one machine: larger segment, faster repair"),
+        profile(
+            "tuned",
+            include_str!("../profiles/tuned.xml"),
+            "large messages and low latency on one machine: larger segment, faster repair",
+        ),
     ]
 }
 

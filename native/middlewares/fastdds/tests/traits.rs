@@ -71,9 +71,8 @@ fn a_process_holds_one_profile_and_says_so() {
             let writer = format!("<publishMode><kind>{mode}</kind></publishMode>");
             format!("<profiles><data_writer profile_name=\"w\" is_default_profile=\"true\"><qos>{writer}</qos></data_writer></profiles>")
         };
-        let granted = |session: &mut Box<dyn Session>| {
-            session.node("n").unwrap().publisher(&endpoint(1, "t", 8)).unwrap().granted().publish_mode
-        };
+        let granted =
+            |session: &mut Box<dyn Session>| session.node("n").unwrap().publisher(&endpoint(1, "t", 8)).unwrap().granted().publish_mode;
         let mut first = open(&profile("ASYNCHRONOUS"));
         let mut again = open(&profile("ASYNCHRONOUS"));
         let mut without = open("");
