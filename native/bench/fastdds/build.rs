@@ -14,8 +14,11 @@ fn main() {
     let archive = Path::new(&out).join("libfastdds_bare.a");
     let mut compile = Command::new(env::var("CXX").unwrap_or_else(|_| "c++".into()));
     compile.args(FLAGS).args(["-I", "bare", "-I", "../../middlewares/fastdds/shim", "bare/bare.cpp", "-o"]).arg(&object);
-    for include in env::var("DEP_FASTDDS_INCLUDES").unwrap_or_default().split(':').filter(|i| !i.is_empty()) {
-        compile.args(["-isystem", include]);
+    for include in listed("DEP_FASTDDS_INCLUDES") {
+        compile.args(["-isystem", &include]);
+    }
+    for directory in listed("DEP_FASTDDS_LIBRARIES") {
+        println!("cargo:rustc-link-arg=-Wl,-rpath,{directory}");
     }
     run(compile);
     let mut pack = Command::new("ar");
@@ -24,6 +27,11 @@ fn main() {
     println!("cargo:rustc-link-search=native={out}");
     println!("cargo:rustc-link-lib=static=fastdds_bare");
     println!("cargo:rustc-link-lib=stdc++");
+}
+
+/// Directories that the worker's build script passed on.
+fn listed(variable: &str) -> Vec<String> {
+    env::var(variable).unwrap_or_default().split(':').filter(|d| !d.is_empty()).map(str::to_string).collect()
 }
 
 fn run(mut command: Command) {

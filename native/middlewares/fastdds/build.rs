@@ -35,32 +35,42 @@ fn main() {
         build.file(format!("shim/{name}.cpp"));
     }
     build.compile("rmwbench_fastdds_shim");
-    if let Some(prefix) = &prefix {
-        for lib in libraries(prefix) {
-            println!("cargo:rustc-link-search=native={}", lib.display());
-            println!("cargo:rustc-link-arg=-Wl,-rpath,{}", lib.display());
-        }
+    let libraries = prefix.as_deref().map(libraries).unwrap_or_default();
+    for directory in &libraries {
+        println!("cargo:rustc-link-search=native={}", directory.display());
+        println!("cargo:rustc-link-arg=-Wl,-rpath,{}", directory.display());
     }
     println!("cargo:rustc-link-lib={library}");
     println!("cargo:rustc-link-lib=fastcdr");
-    // For the bench, which compiles its bare program against the same headers (read as DEP_FASTDDS_INCLUDES).
-    println!("cargo:includes={}", includes.iter().map(|i| i.display().to_string()).collect::<Vec<_>>().join(":"));
+    // For the bench, whose bare program uses the same install (read as DEP_FASTDDS_INCLUDES and DEP_FASTDDS_LIBRARIES).
+    let joined = |paths: &[PathBuf]| paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(":");
+    println!("cargo:includes={}", joined(&includes));
+    println!("cargo:libraries={}", joined(&libraries));
 }
 
 /// Directories to search besides the compiler's own: PREFIX/include, and the nested ones that ROS 2 uses (include/fastcdr/fastcdr/…).
 fn includes(prefix: Option<&Path>) -> Vec<PathBuf> {
     let Some(prefix) = prefix else { return Vec::new() };
     let include = prefix.join("include");
-    ["", "fastrtps", "fastdds", "fastcdr", "foonathan_memory"].iter().map(|nested| include.join(nested)).filter(|d| d.is_dir()).collect()
+    let places = ["", "fastrtps", "fastdds", "fastcdr", "foonathan_memory"].iter().map(|nested| include.join(nested));
+    let found: Vec<PathBuf> = places.chain(multiarch(&include)).filter(|d| d.is_dir()).collect();
+    // Else the compiler would quietly take another install's headers from its own directories.
+    if !found.iter().any(|d| d.join("fastdds/config.hpp").is_file() || d.join("fastrtps/config.h").is_file()) {
+        fail(Some(prefix));
+    }
+    // The compiler's own directory must keep its place: libstdc++ looks for the C headers behind its own.
+    found.into_iter().filter(|d| d != Path::new("/usr/include")).collect()
 }
 
 fn libraries(prefix: &Path) -> Vec<PathBuf> {
-    let mut found = vec![prefix.join("lib")];
-    if let Ok(entries) = prefix.join("lib").read_dir() {
-        found.extend(entries.flatten().map(|e| e.path()).filter(|p| p.is_dir() && p.to_string_lossy().ends_with("-linux-gnu")));
-    }
-    found.retain(|d| d.is_dir());
-    found
+    let lib = prefix.join("lib");
+    std::iter::once(lib.clone()).chain(multiarch(&lib)).filter(|d| d.is_dir()).collect()
+}
+
+/// Debian's `x86_64-linux-gnu` and the like below `directory`.
+fn multiarch(directory: &Path) -> Vec<PathBuf> {
+    let entries = directory.read_dir().into_iter().flatten().flatten().map(|e| e.path());
+    entries.filter(|p| p.to_string_lossy().ends_with("-linux-gnu")).collect()
 }
 
 /// Version and library name, asked of the preprocessor, because where the configuration header lies differs between 2.x, 3.x and Debian.

@@ -53,7 +53,7 @@ impl Map {
     /// The atomic at `offset`, which must be aligned and within the map.
     #[inline]
     pub fn atomic<T>(&self, offset: usize) -> &T {
-        assert!(offset + size_of::<T>() <= self.bytes && offset % align_of::<T>() == 0);
+        assert!(offset + size_of::<T>() <= self.bytes && offset.is_multiple_of(align_of::<T>()));
         // SAFETY: checked above; T is an atomic at every call, so shared access is allowed.
         unsafe { &*self.pointer(offset).cast::<T>() }
     }

@@ -9,7 +9,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub struct Rendezvous {
-    entry: PathBuf,
+    directory: PathBuf,
+    number: u32,
 }
 
 impl Rendezvous {
@@ -27,24 +28,29 @@ impl Rendezvous {
         let [a, b, c] = tcp_host(&directory, number);
         let tcp = format!("tcp/127.{a}.{b}.{c}:7447");
         let own = if text.contains("{tcp}") { &tcp } else { &unix };
-        let entry = directory.join(format!("{number}.peer"));
         // Written aside and moved: nobody reads half an entry.
         let aside = directory.join(format!("{number}.new"));
         fs::write(&aside, format!("{} {own}", std::process::id()))?;
-        fs::rename(&aside, &entry)?;
+        fs::rename(&aside, directory.join(format!("{number}.peer")))?;
         let peers = earlier(&directory, number)?.iter().map(|p| format!("\"{p}\"")).collect::<Vec<_>>().join(", ");
         let text = text.replace("\"{peers}\"", &peers).replace("{unix}", &unix).replace("{tcp}", &tcp);
-        Ok((text, Rendezvous { entry }))
+        Ok((text, Rendezvous { directory, number }))
     }
 }
 
 impl Drop for Rendezvous {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.entry);
-        let _ = fs::remove_file(self.entry.with_extension("taken"));
-        if let Some(directory) = self.entry.parent() {
-            let _ = fs::remove_dir(directory); // the last one; fails while others are there
+        let is_dead = |number: &u32| {
+            let taken = fs::read_to_string(self.directory.join(format!("{number}.taken")));
+            taken.is_ok_and(|pid| !pid.is_empty() && !is_alive(&pid))
+        };
+        let others = numbers(&self.directory, "taken").unwrap_or_default();
+        for number in others.into_iter().filter(is_dead).chain([self.number]) {
+            for extension in ["peer", "sock", "sock.lock", "taken"] {
+                let _ = fs::remove_file(self.directory.join(format!("{number}.{extension}")));
+            }
         }
+        let _ = fs::remove_dir(&self.directory); // the last one; fails while others are there
     }
 }
 
