@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.plan import Plan
-from rmwbench.campaign.profile import resolved_profile
+from rmwbench.campaign.profile import forced, resolved_profile
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker
 
@@ -41,6 +41,7 @@ def cells_table(plan: Plan, workers: Mapping[str, Worker]) -> pa.Table:
         profile = resolved_profile(cell, worker)
         definition = cell.definition()
         definition["arm"]["profile"] = profile
+        definition["flags"] = [f"{profile['name']}*: {text}" for text in [forced(cell, worker)] if text]
         rows.append(
             {
                 "cell": cell.number,

@@ -13,3 +13,9 @@ def resolved_profile(cell: Cell, worker: Worker) -> dict[str, Any]:
         return {"name": profile.name, "format": profile.format or "", "text": profile.text}
     embedded = worker.profile(profile.name)
     return {key: embedded[key] for key in ("name", "format", "text")}
+
+
+def forced(cell: Cell, worker: Worker) -> str | None:
+    """What isolation or the worker forces on an embedded profile, in its words; None where nothing is."""
+    profile = cell.arm.profile
+    return None if profile.text is not None else worker.profile(profile.name).get("forced")

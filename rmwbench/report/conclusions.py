@@ -95,7 +95,7 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
             (
                 "caution",
                 f"{_list([a['arm'] for a in arms.values() if a.get('unlike')])}: compared, but unlike the "
-                "others in more than the middleware; see the notes marked *.",
+                "others in more than the middleware; see the notes below its table.",
             )
         )
     return [{"kind": kind, "workload": w["workload"], "text": text} for kind, text in lines]

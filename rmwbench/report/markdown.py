@@ -13,6 +13,8 @@ from rmwbench.report import columns
 from rmwbench.report import format as fmt
 from rmwbench.report.figures import Figure, card, figures
 from rmwbench.report.headline import headline
+from rmwbench.report.marks import marks
+from rmwbench.report.marks import notes as marked_notes
 
 
 def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
@@ -89,11 +91,7 @@ def _workload(workload: dict[str, Any], drawn: list[Figure], images: dict[tuple[
     yield from _image(workload, "comparison", images)
     yield from _table(workload)
     yield ""
-    flagged: dict[str, list[str]] = {}
-    for arm in workload["arms"]:
-        for flag in arm.get("flags", []):
-            flagged.setdefault(flag, []).append(arm["arm"])
-    notes = [f"- \\* {escape(', '.join(arms))}: {escape(flag)}" for flag, arms in flagged.items()]
+    notes = [f"- {escape(mark)} {escape(text)}" for mark, text in marked_notes(workload)]
     notes += [
         f"- {escape(arm['arm'])}, trial {failure['trial']} {failure['status']}: "
         f"{escape(_first_line(failure['reason']))}"
@@ -130,7 +128,7 @@ def _table(workload: dict[str, Any]) -> Iterable[str]:
     yield _row(header)
     yield _row(["---", *(["---:"] * len(shown)), "---", "---:", "---"])
     for arm in workload["arms"]:
-        cells = [escape(arm["arm"]) + (" \\*" if arm.get("flags") else "")]
+        cells = [f"{escape(arm['arm'])} {escape(marks(arm))}".rstrip()]
         cells += [escape(fmt.metric(arm["metrics"].get(metric or "")).full) for _, metric in shown]
         floor, ratio, verdict = fmt.ratio(arm["times_floor"]), fmt.ratio(arm["verdict"]["ratio"]), arm["verdict"]
         cells.append(escape(arm["release_date"] or "–"))

@@ -17,6 +17,8 @@ from rmwbench.report import columns
 from rmwbench.report import format as fmt
 from rmwbench.report.columns import Column
 from rmwbench.report.headline import headline
+from rmwbench.report.marks import marks
+from rmwbench.report.marks import notes as marked_notes
 
 _HARMLESS = "\n\t\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # not `printable` to Python
 _VERDICT_STYLE = {
@@ -119,9 +121,7 @@ def _table(workload: dict[str, Any], shown: tuple[Column, ...], *, released: boo
         table.add_column("× floor", justify="right", no_wrap=True)
         table.add_column("verdict", no_wrap=True)
     for arm in workload.get("arms", []):
-        cells: list[Text] = [
-            Text(f"{arm['arm']}{'*' if arm.get('flags') else ''}", style="dim" if arm.get("role") == "floor" else "")
-        ]
+        cells: list[Text] = [Text(f"{arm['arm']}{marks(arm)}", style="dim" if arm.get("role") == "floor" else "")]
         for column in shown:
             value = fmt.metric(arm.get("metrics", {}).get(metrics[column.key] or ""))
             text = value.full if column is columns.MEDIAN else "never" if value.state == "never" else value.text
@@ -150,11 +150,7 @@ def _notes(workload: dict[str, Any]) -> list[str]:
         notes.append(f"[low–high]: {measured[0].get('interval', 'interval')}; n = {counts} messages per arm")
     if workload.get("resolution", {}).get("text"):
         notes.append(str(workload["resolution"]["text"]))
-    flagged: dict[str, list[str]] = {}
-    for arm in workload.get("arms", []):
-        for flag in arm.get("flags", []):
-            flagged.setdefault(str(flag), []).append(arm["arm"])
-    notes += [f"* {', '.join(arms)}: {flag}" for flag, arms in flagged.items()]
+    notes += [f"{mark} {text}" for mark, text in marked_notes(workload)]
     return notes
 
 

@@ -18,7 +18,7 @@ fn main() {
         compile.args(["-isystem", &include]);
     }
     for directory in listed("DEP_FASTDDS_LIBRARIES") {
-        println!("cargo:rustc-link-arg=-Wl,-rpath,{directory}");
+        println!("cargo:rustc-link-arg=-Wl,--disable-new-dtags,-rpath,{directory}");
     }
     run(compile);
     let mut pack = Command::new("ar");

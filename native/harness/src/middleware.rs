@@ -19,6 +19,12 @@ pub trait Middleware: Sync {
     /// Version, capabilities and embedded profiles; must work where the middleware itself cannot run.
     fn describe(&self) -> Description;
 
+    /// What the isolation of trials, or this worker, forces on an embedded profile: it is then shown with an asterisk
+    /// (`untouched*`) and this text. None: the profile is just what it says.
+    fn forced(&self, _profile: &str) -> Option<&'static str> {
+        None
+    }
+
     /// Opens the process's session (a DDS participant, a Zenoh session, …) with a profile.
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error>;
 }

@@ -23,6 +23,11 @@ pub fn main(middleware: &dyn Middleware) -> ExitCode {
         ["--describe"] => {
             let mut document = serde_json::to_value(middleware.describe()).expect("a description always serialises");
             document["protocol"] = json!(PROTOCOL);
+            for profile in document["profiles"].as_array_mut().into_iter().flatten() {
+                if let Some(forced) = profile["name"].as_str().and_then(|name| middleware.forced(name)) {
+                    profile["forced"] = json!(forced);
+                }
+            }
             println!("{document}");
             ExitCode::SUCCESS
         }

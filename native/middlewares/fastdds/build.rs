@@ -38,7 +38,8 @@ fn main() {
     let libraries = prefix.as_deref().map(libraries).unwrap_or_default();
     for directory in &libraries {
         println!("cargo:rustc-link-search=native={}", directory.display());
-        println!("cargo:rustc-link-arg=-Wl,-rpath,{}", directory.display());
+        // RPATH and not RUNPATH: it also serves the libraries that Fast DDS needs itself.
+        println!("cargo:rustc-link-arg=-Wl,--disable-new-dtags,-rpath,{}", directory.display());
     }
     println!("cargo:rustc-link-lib={library}");
     println!("cargo:rustc-link-lib=fastcdr");

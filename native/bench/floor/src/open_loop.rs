@@ -76,7 +76,7 @@ fn at_rate(period_ns: i64, wait: Wait) -> Result<(), String> {
     let blocked = publisher.map(|p| p.publisher().account().counters["blocked"]);
     drop(node);
     drop(session);
-    let _ = std::fs::remove_dir(format!("/tmp/rmwbench-floor.{domain_id}"));
+    let _ = std::fs::remove_dir_all(format!("/tmp/rmwbench-floor.{domain_id}"));
     let line = json!({
         "bench": "floor", "what": "open-loop publishing with every message recorded", "message_bytes": 64, "wait": wait,
         "asked_per_second": 1e9 / period_ns as f64, "sent_per_second": (sent as f64 * 1e9 / (time_ns - at_ns) as f64).round(),

@@ -142,7 +142,7 @@ pub fn run(kind: &str) -> Result<(), String> {
     let times = finished.recv_timeout(std::time::Duration::from_secs(60)).map_err(|e| format!("{what}: {e}"))?;
     drop(subscription);
     peer.leave();
-    let _ = std::fs::remove_dir(format!("/tmp/rmwbench-floor.{domain_id}"));
+    let _ = std::fs::remove_dir_all(format!("/tmp/rmwbench-floor.{domain_id}"));
     let [floor, bare, stamped] = [&times.floor[WARM_UP..], &times.bare[WARM_UP..], &times.stamped[WARM_UP..]];
     let mut line = ratio::line(&what, "round_trip_ns", floor, bare, if sleeps { "0.9 to 1.25" } else { "see the next line" });
     let clock_ns = clock_read_ns();

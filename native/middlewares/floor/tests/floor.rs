@@ -310,7 +310,8 @@ fn a_stuck_reader_costs_a_timeout_and_not_a_message() {
         until("match", || publisher.matched() == 2 && subscriptions.iter().all(|s| s.matched() == 1));
         inboxes[1].stuck.store(true, Ordering::SeqCst);
         let mut sent = 0;
-        // A stream's buffers hold an unknown number of messages; the ring holds exactly its depth and the one in hand.
+        // A stream's buffers hold an unknown number of messages. The ring holds its depth, and one more if the waiting thread had taken
+        // the first message of both readers before it got stuck in one.
         let unstick = inboxes[1].clone();
         let helper = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(1500));
@@ -327,7 +328,8 @@ fn a_stuck_reader_costs_a_timeout_and_not_a_message() {
         };
         helper.join().unwrap();
         if transport == "shm_ring" {
-            assert_eq!((failure, sent), (Some(PublishError::Timeout), 5), "{transport}");
+            assert_eq!(failure, Some(PublishError::Timeout));
+            assert!((4..=5).contains(&sent), "sent {sent}");
         }
         until("delivery", || inboxes.iter().all(|i| i.len() as u64 >= sent));
         std::thread::sleep(Duration::from_millis(20));

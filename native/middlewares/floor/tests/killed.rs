@@ -120,7 +120,7 @@ fn a_killed_writer_unmatches_and_its_successor_is_found() {
             let before = count.messages.load(Ordering::Relaxed);
             let mut writer = peer("writer", domain_id, transport);
             until("messages", || count.messages.load(Ordering::Relaxed) > before + 5);
-            assert_eq!(subscription.matched(), 1);
+            until("match", || subscription.matched() == 1);
             writer.kill().unwrap();
             writer.wait().unwrap();
             until("unmatch", || subscription.matched() == 0);

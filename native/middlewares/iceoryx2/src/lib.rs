@@ -61,6 +61,10 @@ impl Middleware for Iceoryx2 {
         }
     }
 
+    fn forced(&self, profile: &str) -> Option<&'static str> {
+        (profile == "untouched").then_some("room for 32 publishers and subscribers per topic, more than as installed, for fan-outs and many nodes")
+    }
+
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
         Ok(Box::new(session::Iceoryx2Session::open(config)?))
     }
