@@ -164,7 +164,7 @@ def make_plan(
 
 
 def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> int:
-    """Whole blocks that fit into the budget; UserError where that is fewer than `minimum`."""
+    """Whole blocks that fit into the budget; UserError where they are fewer than `minimum` or too many."""
     # a budget typed from a printed estimate must not lose a block to the last binary digit
     blocks = math.floor(budget_s / block_s + 1e-9)
     if blocks < minimum:
@@ -175,7 +175,18 @@ def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> 
             actual=duration_text(budget_s),
             fix=f"give it --budget {math.ceil(needed_s)}s or more, or copy the suite and remove arms or workloads",
         )
+    if blocks > MAX_BLOCKS:
+        raise UserError(
+            f"the budget is too large for suite `{suite}`",
+            expected=f"at most {duration_text(MAX_BLOCKS * block_s)}: {MAX_BLOCKS} blocks of {duration_text(block_s)}",
+            actual=duration_text(budget_s),
+            fix="give it less: a few dozen blocks decide what can be decided",
+        )
     return blocks
+
+
+MAX_BLOCKS = 10_000
+"""As in a suite file. More are no campaign but a slip of the finger, and their plan alone would fill the memory."""
 
 
 def duration_text(seconds: float) -> str:

@@ -15,7 +15,8 @@ from rich.console import Console
 from rmwbench.bundle import BundleWriter
 from rmwbench.campaign.document import machine_table
 from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.plan import Plan, Trial
+from rmwbench.campaign.pace import has_time, limit_s
+from rmwbench.campaign.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial import TrialResult, run_trial
@@ -51,12 +52,18 @@ class Campaign:
         hosts = {"kind": "hosts", "marker": marker.of_this_process("").text()}
         self.writer.append({"type": "created", "resource": hosts})
         host, current = first_host, None
-        stopped_by = None
+        stopped_by = left_out = None
+        resumed = self.trials != list(self.plan.trials)
+        started_s = time.monotonic()
         gc.collect()
         gc.freeze()  # the imported modules: collecting before each window then takes a millisecond instead of thirty
         with StopSignals() as signals:
             try:
                 for current, following in zip(self.trials, [*self.trials[1:], None], strict=True):
+                    elapsed_s = time.monotonic() - started_s
+                    if current.position == 0 and not resumed and not has_time(self.plan, current.block, elapsed_s):
+                        left_out = self.plan.blocks - current.block
+                        break
                     progress.begin(current)
                     begun_s = time.monotonic()
                     with signals.interruptible():
@@ -75,6 +82,13 @@ class Campaign:
                 self.writer.append(
                     {"type": "note", "text": f"{stopped_by} in trial {current.trial}, which was discarded"}
                 )
+            if left_out:
+                text = (
+                    f"{left_out} of {self.plan.blocks} blocks left out: {duration_text(elapsed_s)} had passed, "
+                    f"of {duration_text(limit_s(self.plan))} allowed"
+                )
+                self.writer.append({"type": "note", "text": text})
+                console.print(f"{text}; `rmwbench run --resume` runs them")
             self.writer.append({"type": "removed", "resource": hosts})
             self.writer.write_whole_campaign({"machine": machine_table(self._described, machine.state())})
             if not stopped_by:

@@ -123,6 +123,17 @@ def test_a_stopped_campaign_is_valid_and_resumes_without_repeating(bench, how):
     assert code == 0 and "finished" in output and bench.finished() == list(range(1, 9))
 
 
+def test_blocks_for_which_there_is_no_time_are_left_out_and_can_be_resumed(bench, monkeypatch):
+    monkeypatch.setattr("rmwbench.campaign.run.has_time", lambda plan, blocks_done, elapsed_s: blocks_done < 1)
+    status, output = bench.run()
+    assert status == 0 and "1 of 2 blocks left out" in output, output
+    assert bench.finished() == [1, 2, 3, 4]
+    assert any(line["type"] == "note" and "left out" in line["text"] for line in bench.lines())
+    status, output = bench.command("run", "--resume", bench.out, "--no-report")
+    assert status == 0, output
+    assert bench.finished() == list(range(1, 9))
+
+
 def test_a_failing_worker_costs_its_trials_and_not_the_campaign(bench):
     fake_worker.install(bench.workers, "segfault", "drain")
     code, output = bench.run()

@@ -89,6 +89,12 @@ impl Open {
         if config.wait == Wait::Callback {
             return unsupported("wait callback: a raw channel has no threads of its own".into());
         }
+        if let (Reliability::BestEffort, History::KeepLast, Some(slots)) = (config.qos.reliability, config.qos.history, self.options.slots) {
+            if slots < config.qos.depth {
+                let message = format!("expected at least the depth of endpoint {}, {}, found {slots}", config.endpoint, config.qos.depth);
+                return Err(Error::invalid("option slots", message));
+            }
+        }
         if config.qos.depth == 0 && config.qos.history == History::KeepLast {
             return Err(Error::invalid(format!("endpoint {}", config.endpoint), "depth: expected at least 1, found 0"));
         }
@@ -108,8 +114,8 @@ impl Open {
                 ),
                 Reliability::BestEffort => format!("a full queue of {held} messages forgets its oldest"),
             });
-            // With fewer slots than its depth a reliable channel blocks sooner and still loses nothing; a best-effort one forgets sooner.
-            if qos.reliability == Reliability::BestEffort || qos.history == History::KeepAll {
+            // With fewer slots than its depth a reliable channel blocks sooner and still loses nothing.
+            if qos.history == History::KeepAll {
                 qos.depth = held;
             }
             match self.options.inline_bytes(config.message_type.payload_bytes) > 0 {

@@ -4,6 +4,8 @@ fn main() -> std::process::ExitCode {
     let socket = |transport: &str| Arm::profile("untouched").option("transport", transport);
     let arms = [
         Arm::profile("untouched"),
+        // Every message through slots, few of them, and copied out.
+        Arm::profile("untouched").option("inline_bytes", 0).option("slots", 16).option("zero_copy", false),
         socket("tcp").lacks("loan", "a socket copies"),
         socket("unix").lacks("loan", "a socket copies"),
         socket("udp").lacks("loan", "a socket copies").lacks("reliable", "no retransmission"),

@@ -242,7 +242,8 @@ fn best_effort_forgets_the_oldest_and_counts_every_drop() {
     ] {
         let domain = Domain::new();
         let mut session = domain.session(slots.clone());
-        let spec = Spec::new("overrun", 64).best_effort().depth(5);
+        let depth = slots.get("slots").map_or(5, |s| s.as_u64().unwrap() as u32);
+        let spec = Spec::new("overrun", 64).best_effort().depth(depth);
         let inbox = Arc::new(Inbox::default());
         inbox.delay_ns.store(200_000, Ordering::Relaxed);
         let subscription = spec.subscription(&mut *session, inbox.clone());
@@ -509,6 +510,9 @@ fn what_cannot_be_done_is_refused_with_a_reason() {
     assert_eq!(refused(&mut *ring, &|c| c.wait = Wait::Callback), Some(ErrorKind::Unsupported));
     assert_eq!(refused(&mut *ring, &|c| c.qos.content_filter = Some("x > 1".into())), Some(ErrorKind::Unsupported));
     assert_eq!(refused(&mut *ring, &|c| c.qos.depth = 0), Some(ErrorKind::Invalid));
+    let mut few = domain.session(json!({"slots": 2}));
+    assert_eq!(refused(&mut *few, &|c| c.qos.reliability = Reliability::BestEffort), Some(ErrorKind::Invalid), "depth 10 in 2 slots");
+    assert_eq!(refused(&mut *few, &|_| {}), None, "a reliable channel only blocks sooner");
     let mut unix = domain.session(json!({"transport": "unix"}));
     assert_eq!(refused(&mut *unix, &|c| c.loan = true), Some(ErrorKind::Unsupported));
 }

@@ -1,0 +1,23 @@
+"""Fewer blocks on a slower machine: a campaign keeps its promise of time by leaving out whole blocks, never below the
+suite's minimum.
+
+The rule looks at the clock alone and is fixed before the first trial, so what the trials found cannot decide how many
+there are. A resumed campaign has no promise left to keep: it finishes its plan.
+"""
+
+from rmwbench.campaign.plan import Plan
+
+TOLERANCE = 1.25
+"""How much longer than its plan a campaign without a budget may take before it leaves blocks out."""
+
+
+def limit_s(plan: Plan) -> float:
+    """The time that a campaign of this plan may take: its budget, or the plan's estimate with some tolerance."""
+    return plan.budget_s if plan.budget_s is not None else TOLERANCE * plan.estimated_s
+
+
+def has_time(plan: Plan, blocks_done: int, elapsed_s: float) -> bool:
+    """Whether another block may begin after `blocks_done` whole blocks, which took `elapsed_s` together."""
+    if blocks_done < plan.suite.blocks.minimum:
+        return True
+    return elapsed_s + elapsed_s / blocks_done <= limit_s(plan)
