@@ -114,11 +114,16 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Publishes `message` until the reader has heard it: both sides may know of their match, and the first message still be lost.
+/// Publishes `message` until the reader has heard it: both sides may know of their match, and the first message still be lost. Each
+/// attempt has its time: as installed, 32 MiB take a second of repairs, and new messages would push it out of the history.
 pub fn until_heard(writer: &mut dyn Publisher, memory: &Memory, message: &[u8]) {
+    let attempt = Duration::from_millis(20 + message.len() as u64 / 8192);
     wait_until("the first message", || {
         writer.publish(message).unwrap();
-        std::thread::sleep(Duration::from_millis(5));
+        let end = Instant::now() + attempt;
+        while memory.len() == 0 && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         memory.len() > 0
     });
 }

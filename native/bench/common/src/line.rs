@@ -1,0 +1,103 @@
+//! The one form of a result: a JSON line whose keys are documented in `docs/benchmarks.md` and always all there.
+
+use serde_json::{json, Value};
+
+use crate::ratio::{self, Ratio};
+
+/// What the project promises of a ratio, or of a value.
+#[derive(Clone, Copy)]
+pub enum Limit {
+    /// Shown for comparison.
+    None,
+    AtMost(f64),
+    AtLeast(f64),
+    Within(f64, f64),
+}
+
+impl Limit {
+    /// Equivalent within 5 %.
+    pub const EQUIVALENT: Limit = Limit::Within(0.95, 1.05);
+
+    /// [lower, upper]; null for a side that is open.
+    fn json(self) -> Value {
+        match self {
+            Limit::None => Value::Null,
+            Limit::AtMost(upper) => json!([null, upper]),
+            Limit::AtLeast(lower) => json!([lower, null]),
+            Limit::Within(lower, upper) => json!([lower, upper]),
+        }
+    }
+}
+
+/// What a line is about.
+pub struct Line<'a> {
+    pub bench: &'a str,
+    /// The two things compared, `OURS / THEIRS`.
+    pub name: &'a str,
+    pub message_bytes: u32,
+    pub metric: &'a str,
+    /// Of `ours` and `theirs`; the ratio has none.
+    pub unit: &'a str,
+    pub limit: Limit,
+}
+
+impl Line<'_> {
+    /// `ours` and `theirs` in `unit`, pair by pair.
+    pub fn of_pairs(&self, ours: &[f64], theirs: &[f64]) -> Value {
+        let Ratio { median, bounds, pairs, without } = ratio::of_pairs(ours, theirs);
+        let mut line = self.no_data("");
+        line["ours"] = json!(ratio::median(ours)); // JSON has neither infinity nor NaN: both become null
+        line["theirs"] = json!(ratio::median(theirs));
+        line["ratio"] = json!(median);
+        line["low"] = json!(bounds.map(|b| b.0));
+        line["high"] = json!(bounds.map(|b| b.1));
+        line["pairs"] = json!(pairs);
+        line["note"] = match (without, median.is_infinite()) {
+            (0, false) => Value::Null,
+            (0, true) => json!("in most pairs our messages did not arrive"),
+            _ => json!(format!("{without} pairs without a ratio: neither side's messages arrived")),
+        };
+        line
+    }
+
+    /// A line without a value, and why.
+    pub fn no_data(&self, reason: &str) -> Value {
+        json!({
+            "bench": self.bench, "name": self.name, "message_bytes": self.message_bytes, "metric": self.metric, "unit": self.unit,
+            "ours": null, "theirs": null, "ratio": null, "low": null, "high": null, "pairs": 0, "limit": self.limit.json(),
+            "note": reason, "details": {},
+        })
+    }
+}
+
+/// One line, at once: whoever reads along sees how far the bench is.
+pub fn print(line: &Value) {
+    println!("{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(limit: Limit) -> Line<'static> {
+        Line { bench: "b", name: "x / y", message_bytes: 1, metric: "m", unit: "ns", limit }
+    }
+
+    #[test]
+    fn every_key_is_there_with_and_without_data() {
+        let full = line(Limit::EQUIVALENT).of_pairs(&[2.0; 6], &[1.0; 6]);
+        assert_eq!((full["ratio"].as_f64(), full["low"].as_f64(), full["pairs"].as_u64()), (Some(2.0), Some(2.0), Some(6)));
+        assert_eq!((&full["limit"], &full["note"]), (&json!([0.95, 1.05]), &Value::Null));
+        let none = line(Limit::AtMost(1.0)).no_data("one core");
+        assert_eq!((&none["ratio"], &none["limit"], &none["note"]), (&Value::Null, &json!([null, 1.0]), &json!("one core")));
+        let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert_eq!(keys(&full), keys(&none));
+    }
+
+    #[test]
+    fn what_never_came_is_null_with_a_note() {
+        let late = line(Limit::None).of_pairs(&[f64::INFINITY; 6], &[1.0; 6]);
+        assert_eq!((&late["ratio"], &late["high"]), (&Value::Null, &Value::Null));
+        assert!(late["note"].as_str().unwrap().contains("did not arrive"));
+    }
+}

@@ -1,0 +1,222 @@
+//! Two paths in one process, taking turns: what disturbs the one disturbs the other.
+//!
+//! A turn sends a batch at a fixed rate and waits for its last message; CPU is the whole process's, latency from the publish call to
+//! the take. Which path goes first alternates within the pairs, and which is created first from round to round, because where its
+//! buffers happen to lie is worth some per cent to either.
+
+use rmwbench_harness::clock::{now_ns, process_cpu_ns, remove_timer_slack, sleep_until};
+use serde_json::json;
+
+use crate::line::{print, Limit, Line};
+use crate::ratio;
+
+/// One of the two programs that are compared.
+pub trait Path {
+    /// Whether both ends know each other.
+    fn matched(&mut self) -> bool;
+    fn send(&mut self, due_ns: i64);
+    /// Whether the last message sent has been taken.
+    fn all_received(&self) -> bool;
+    /// Per message sent, in order; None where it never arrived.
+    fn latencies_ns(&self) -> Vec<Option<f64>>;
+    /// Whether every payload read was the one written.
+    fn intact(&self) -> bool;
+}
+
+#[derive(Clone, Copy)]
+pub struct Load {
+    pub payload_bytes: u32,
+    pub period_ns: i64,
+    pub batch: usize,
+    /// Pairs of turns in one round.
+    pub pairs: usize,
+    pub rounds: usize,
+}
+
+/// The sizes of the three robot workloads, at rates that leave time between messages.
+pub const LOADS: [Load; 3] = [
+    Load { payload_bytes: 320, period_ns: 300_000, batch: 100, pairs: 15, rounds: 4 },
+    Load { payload_bytes: 524_288, period_ns: 2_000_000, batch: 100, pairs: 5, rounds: 4 },
+    Load { payload_bytes: 6_220_800, period_ns: 16_000_000, batch: 20, pairs: 5, rounds: 4 },
+];
+/// Turns that do not count: first touch of pools, caches, mappings, the first retransmission.
+const WARM_UP_PAIRS: usize = 1;
+const MATCH_NS: i64 = 20_000_000_000;
+
+/// Both paths are made anew for each round.
+#[derive(Clone, Copy)]
+pub struct Round {
+    pub load: Load,
+    pub number: usize,
+}
+
+impl Round {
+    /// The most that one path sends.
+    pub fn messages(&self) -> usize {
+        self.load.batch * (self.load.pairs + WARM_UP_PAIRS)
+    }
+
+    /// For topics: no round meets what another one left.
+    pub fn name(&self) -> String {
+        format!("{}_{}", self.load.payload_bytes, self.number)
+    }
+}
+
+type Make<'a> = dyn Fn(&Round) -> Result<Box<dyn Path>, String> + 'a;
+
+/// Two paths, and what the lines say of them.
+pub struct Compared<'a> {
+    pub bench: &'a str,
+    /// `OURS / THEIRS`.
+    pub name: &'a str,
+    pub ours: &'a Make<'a>,
+    pub bare: &'a Make<'a>,
+}
+
+/// CPU per message and median latency of each batch, in nanoseconds.
+#[derive(Default)]
+struct Measured {
+    cpu_ns: Vec<f64>,
+    p50_ns: Vec<f64>,
+    lost: usize,
+}
+
+/// Prints for each load a line for CPU per message and one for the median latency.
+pub fn run(compared: &Compared<'_>, loads: &[Load]) -> Result<(), String> {
+    for load in loads {
+        let mut measured = [Measured::default(), Measured::default()];
+        for number in 0..load.rounds {
+            round(&Round { load: *load, number }, [compared.ours, compared.bare], &mut measured)?;
+        }
+        let [ours, bare] = &measured;
+        for (metric, ours_ns, bare_ns) in [("cpu_per_message", &ours.cpu_ns, &bare.cpu_ns), ("latency_p50", &ours.p50_ns, &bare.p50_ns)] {
+            let (bench, name, message_bytes) = (compared.bench, compared.name, load.payload_bytes);
+            let line = Line { bench, name, message_bytes, metric, unit: "ns", limit: Limit::EQUIVALENT };
+            let mut line = line.of_pairs(ours_ns, bare_ns);
+            line["details"] = json!({"lost": {"ours": ours.lost, "theirs": bare.lost}});
+            print(&line);
+        }
+    }
+    Ok(())
+}
+
+fn round(round: &Round, make: [&Make<'_>; 2], measured: &mut [Measured; 2]) -> Result<(), String> {
+    let load = &round.load;
+    let order = if round.number.is_multiple_of(2) { [0, 1] } else { [1, 0] };
+    let mut made = [None, None];
+    for which in order {
+        made[which] = Some(make[which](round)?);
+    }
+    let mut paths = made.map(|path| path.expect("both were made"));
+    let give_up_ns = now_ns() + MATCH_NS;
+    while !paths.iter_mut().all(|path| path.matched()) {
+        if now_ns() > give_up_ns {
+            return Err("not matched within 20 s".into());
+        }
+        sleep_until(now_ns() + 1_000_000);
+    }
+    // As in the worker: only now, because slack is inherited by the threads that a middleware makes.
+    remove_timer_slack();
+    for pair in 0..load.pairs + WARM_UP_PAIRS {
+        for which in [pair % 2, 1 - pair % 2] {
+            let cpu_ns = turn(load, &mut *paths[which]);
+            if pair >= WARM_UP_PAIRS {
+                measured[which].cpu_ns.push(cpu_ns / load.batch as f64);
+            }
+        }
+    }
+    restore_timer_slack();
+    for (path, measured) in paths.iter().zip(measured) {
+        if !path.intact() {
+            return Err("a payload arrived that was not written".into());
+        }
+        let latencies = path.latencies_ns();
+        measured.lost += latencies.iter().filter(|l| l.is_none()).count();
+        for batch in latencies.chunks(load.batch).skip(WARM_UP_PAIRS) {
+            // A message that never arrived is later than all others.
+            measured.p50_ns.push(ratio::median(&batch.iter().map(|l| l.unwrap_or(f64::INFINITY)).collect::<Vec<_>>()));
+        }
+    }
+    Ok(())
+}
+
+/// For the threads of the next round.
+fn restore_timer_slack() {
+    // SAFETY: takes one integer; 0 stands for the default.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 0_u64, 0, 0, 0) };
+}
+
+/// CPU of the process over one batch, in nanoseconds.
+fn turn(load: &Load, path: &mut dyn Path) -> f64 {
+    let before_ns = process_cpu_ns();
+    let begin_ns = now_ns();
+    for k in 0..load.batch as i64 {
+        let due_ns = begin_ns + k * load.period_ns;
+        sleep_until(due_ns);
+        path.send(due_ns);
+    }
+    // Keep-last may drop messages on a busy machine, never the last one.
+    let give_up_ns = now_ns() + 2_000_000_000;
+    while !path.all_received() && now_ns() < give_up_ns {
+        sleep_until(now_ns() + 100_000);
+    }
+    (process_cpu_ns() - before_ns) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    /// Loses every message, or takes `latency_ns` for each.
+    struct Known {
+        latency_ns: Option<f64>,
+        sent: usize,
+    }
+
+    impl Path for Known {
+        fn matched(&mut self) -> bool {
+            true
+        }
+
+        fn send(&mut self, _due_ns: i64) {
+            self.sent += 1;
+        }
+
+        fn all_received(&self) -> bool {
+            true
+        }
+
+        fn latencies_ns(&self) -> Vec<Option<f64>> {
+            vec![self.latency_ns; self.sent]
+        }
+
+        fn intact(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn paths_are_made_in_turn_and_every_batch_but_the_warm_up_counts() {
+        let load = Load { payload_bytes: 8, period_ns: 1_000, batch: 4, pairs: 3, rounds: 2 };
+        let made = RefCell::new(Vec::new());
+        let make = |who: &'static str, latency_ns| {
+            let made = &made;
+            move |round: &Round| -> Result<Box<dyn Path>, String> {
+                assert_eq!(round.messages(), 16);
+                made.borrow_mut().push((round.name(), who));
+                Ok(Box::new(Known { latency_ns, sent: 0 }))
+            }
+        };
+        let (ours, bare) = (make("ours", Some(30.0)), make("bare", None));
+        let mut measured = [Measured::default(), Measured::default()];
+        for number in 0..load.rounds {
+            round(&Round { load, number }, [&ours, &bare], &mut measured).unwrap();
+        }
+        let names = made.borrow().iter().map(|(round, who)| format!("{round} {who}")).collect::<Vec<_>>();
+        assert_eq!(names, ["8_0 ours", "8_0 bare", "8_1 bare", "8_1 ours"]);
+        let [ours, bare] = &measured;
+        assert_eq!((ours.p50_ns.as_slice(), ours.lost, ours.cpu_ns.len()), ([30.0; 6].as_slice(), 0, 6));
+        assert_eq!((bare.p50_ns.as_slice(), bare.lost), ([f64::INFINITY; 6].as_slice(), 32));
+    }
+}
