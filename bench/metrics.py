@@ -1,16 +1,15 @@
 """Bundle -> metrics against a DuckDB full scan of the same Parquet, in interleaved pairs of fresh processes.
 
-    python bench/metrics.py [--messages 10000000] [--pairs 3]
+    python -m bench.metrics [--messages 10000000] [--pairs 6]
 
 The scan reads every column of every row (a sum per column), which is the least that any analysis of all records could
-do. Ours reads what the metrics need and computes all of them, for one trial that holds every message. Prints a ratio
-per pair, their median, and peak memory; exits 1 when the median ratio is above 5 or the peak above 2 GB.
+do. Ours reads what the metrics need and computes all of them, for one trial that holds every message. Prints two lines
+(docs/benchmarks.md): the ratio of the times, and peak memory against 2 GB.
 """
 
 import argparse
 import json
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,8 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.ratio import line
+
 PERIOD_NS, WARMUP_NS = 1_000, 1_000_000
 LIMIT_RATIO, LIMIT_BYTES = 5.0, 2_000_000_000
+MESSAGE_BYTES = 64
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def generate(directory: Path, messages: int) -> None:
@@ -50,7 +53,7 @@ def generate(directory: Path, messages: int) -> None:
             "begun_ns": intended + rng.integers(20, 90, messages),
             "call_ns": call,
             "return_ns": call + rng.integers(200, 900, messages),
-            "bytes": 64,
+            "bytes": MESSAGE_BYTES,
             "flags": flags | failed.astype(np.uint32),
         },
     )
@@ -66,7 +69,7 @@ def generate(directory: Path, messages: int) -> None:
             "callback_ns": taken[got] + rng.integers(20, 60, len(got)),
             "consumed_ns": taken[got] + rng.integers(70, 200, len(got)),
             "intended_ns": intended[got],
-            "bytes": 64,
+            "bytes": MESSAGE_BYTES,
             "flags": flags[got],
         },
     )
@@ -136,57 +139,71 @@ print(json.dumps({"seconds": elapsed, "peak_bytes": peak}))
 
 def timed(code: str, directory: Path) -> dict[str, float]:
     """Runs the code in a fresh process: seconds of its work without imports, and the process's peak resident memory."""
-    done = subprocess.run(
-        [sys.executable, "-c", code + REPORT, str(directory)], check=True, stdout=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-c", code + REPORT, str(directory)]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--messages", type=int, default=10_000_000)
-    parser.add_argument("--pairs", type=int, default=3)
+    parser.add_argument("--pairs", type=int, default=6, help="6 are the fewest with an interval")
     parser.add_argument("--keep", type=Path, help="use this bundle, made there on first use, and keep it")
+    parser.add_argument("--generate", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.generate:
+        generate(arguments.generate, arguments.messages)
+        return
+    # absolute: the processes below start in the root of the checkout
     temporary = None if arguments.keep else Path(tempfile.mkdtemp(prefix="rmwbench-bench-"))
-    directory = arguments.keep or temporary / "bundle"
+    directory = (arguments.keep or temporary / "bundle").resolve()
     try:
         if not (directory / "campaign.json").exists():
             # in a process of its own, so that its memory is not the measured one's
-            subprocess.run(
-                [
-                    sys.executable,
-                    "-c",
-                    f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import metrics; from "
-                    "pathlib import Path; "
-                    f"metrics.generate(Path({str(directory)!r}), {arguments.messages})",
-                ],
-                check=True,
-            )
-        size = sum(p.stat().st_size for p in directory.rglob("*.parquet"))
-        print(f"{arguments.messages} messages, {size / 1e6:.0f} MB of Parquet")
-        ratios, peaks = [], []
-        for pair in range(arguments.pairs):
-            order = (SCAN, METRICS) if pair % 2 == 0 else (METRICS, SCAN)
-            results = {code: timed(code, directory) for code in order}
-            scan, ours = results[SCAN], results[METRICS]
-            ratios.append(ours["seconds"] / scan["seconds"])
-            peaks.append(ours["peak_bytes"])
-            print(
-                f"pair {pair + 1}: scan {scan['seconds']:.2f} s, metrics {ours['seconds']:.2f} s, ratio "
-                f"{ratios[-1]:.2f}, peak {peaks[-1] / 1e9:.2f} GB"
-            )
-        ratio, peak = statistics.median(ratios), max(peaks)
-        good = ratio <= LIMIT_RATIO and peak <= LIMIT_BYTES
-        print(
-            f"median ratio {ratio:.2f} (limit {LIMIT_RATIO:g}), peak {peak / 1e9:.2f} GB (limit "
-            f"{LIMIT_BYTES / 1e9:g}): {'met' if good else 'missed'}"
-        )
-        return 0 if good else 1
+            command = [sys.executable, "-m", "bench.metrics", "--generate", str(directory)]
+            subprocess.run([*command, "--messages", str(arguments.messages)], cwd=ROOT, check=True)
+        for result in compare(directory, arguments.messages, arguments.pairs):
+            print(json.dumps(result), flush=True)
     finally:
         if temporary:
             shutil.rmtree(temporary)
 
 
+def compare(directory: Path, messages: int, pairs: int) -> list[dict]:
+    """Two lines: time and peak memory."""
+    scans, ours = [], []
+    for pair in range(pairs):
+        order = (SCAN, METRICS) if pair % 2 == 0 else (METRICS, SCAN)
+        results = {code: timed(code, directory) for code in order}
+        scans.append(results[SCAN])
+        ours.append(results[METRICS])
+        seconds = f"scan {scans[-1]['seconds']:.2f} s, metrics {ours[-1]['seconds']:.2f} s"
+        print(f"  pair {pair + 1} of {pairs}: {seconds}", file=sys.stderr, flush=True)
+    about = {"bench": "metrics", "message_bytes": MESSAGE_BYTES}
+    size = sum(path.stat().st_size for path in directory.rglob("*.parquet"))
+    return [
+        line(
+            **about,
+            name=f"metrics of {messages} messages / DuckDB scan",
+            metric="time",
+            unit="s",
+            limit=(None, LIMIT_RATIO),
+            ours=[run["seconds"] for run in ours],
+            theirs=[run["seconds"] for run in scans],
+            details={"messages": messages, "parquet_bytes": size},
+        ),
+        line(
+            **about,
+            name=f"metrics of {messages} messages / 2 GB",
+            metric="peak_memory",
+            unit="bytes",
+            limit=(None, 1.0),
+            ours=[run["peak_bytes"] for run in ours],
+            theirs=[float(LIMIT_BYTES)] * pairs,
+            details={"messages": messages, "scan_peak_bytes": max(run["peak_bytes"] for run in scans)},
+        ),
+    ]
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -32,11 +32,14 @@ _TEXTS = {
     "qos": ("QoS granted here: {mine}; most others: {most}", "QoS granted here: {mine}; others: {rest}"),
     "path": (
         "its bytes went through {mine}, those of most others through {most}",
-        "its bytes went through {mine}, those of others through {rest}",
+        "its bytes went through {mine}, those of others not",
     ),
     "publish_mode": ("publishes in mode {mine}, most others {most}", "publishes in mode {mine}, others {rest}"),
     "touch": ("payload touched: {mine}, most others: {most}", "payload touched: {mine}, others: {rest}"),
 }
+
+
+_PATHS = {"lo": "the loopback interface", "shm": "shared memory", "other": "a Unix socket or the process itself"}
 
 
 def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
@@ -54,7 +57,8 @@ def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
             if mine is None or (majority and mine == most):
                 continue
             rest = ", ".join(sorted(v for v in values if v != mine))
-            out[a.arm].append((against_most if majority else against_rest).format(mine=mine, most=most, rest=rest))
+            text = against_most if majority else against_rest
+            out[a.arm].append(text.format(mine=_PATHS.get(mine, mine), most=_PATHS.get(most, most), rest=rest))
     dated = {a.arm: d for a in contenders if (d := _date(a.release_date))}
     if dated:
         newest = max(dated.values())

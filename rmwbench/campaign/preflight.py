@@ -7,9 +7,10 @@ from pathlib import Path
 
 from rmwbench.campaign.attest import ASKED
 from rmwbench.campaign.judge import PATH_OPTION
+from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import resolved_profile
-from rmwbench.errors import UserError
+from rmwbench.errors import UserError, nearest
 from rmwbench.lab.host import Host, check
 from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.lab.middleware import Worker, require_workers
@@ -22,16 +23,16 @@ DISK_PER_SLOT_BYTE, DISK_PER_TRIAL_BYTES, DISK_RESERVE_BYTES = 0.5, 100_000, 100
 MEMORY_RESERVE_BYTES = 256 * MIB
 
 
-def find_and_check(plan: Plan) -> dict[str, Worker]:
+def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
     """The workers of the plan's arms, checked against what its cells ask for. Writes and runs nothing but
     `--describe`."""
     workers = require_workers(list(dict.fromkeys(cell.arm.middleware for cell in plan.cells)))
     for cell in plan.cells:
         worker = workers[cell.arm.middleware]
-        resolved_profile(cell, worker)
-        _check_hosts(cell)
-        _check_path(cell)
-        _check_capabilities(cell, worker)
+        _check_profile(cell, worker, places)
+        _check_hosts(cell, places)
+        _check_path(cell, places)
+        _check_capabilities(cell, worker, places)
     return workers
 
 
@@ -42,6 +43,14 @@ def check_room(plan: Plan, directory: Path) -> None:
     wanted = int(slots * DISK_PER_SLOT_BYTE) + len(plan.trials) * DISK_PER_TRIAL_BYTES + DISK_RESERVE_BYTES
     place = next(parent for parent in [directory.absolute(), *directory.absolute().parents] if parent.exists())
     status = os.statvfs(place)
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK) or not status.f_blocks:
+        raise UserError(
+            "a campaign cannot be written here",
+            where=str(place),
+            expected="a directory that may be written to",
+            actual="a file" if not place.is_dir() else "a directory that may not",
+            fix="choose another place with --out DIR",
+        )
     free = status.f_bavail * status.f_frsize
     if free < wanted:
         raise UserError(
@@ -88,36 +97,45 @@ def _queue_bytes(endpoint: Endpoint) -> int:
     return endpoint.type.payload_bytes * ((endpoint.qos.wire()["depth"] or 1) + 2)
 
 
-def _check_hosts(cell: Cell) -> None:
+def _check_profile(cell: Cell, worker: Worker, places: Places) -> None:
+    try:
+        resolved_profile(cell, worker)
+    except UserError as error:
+        error.where = places.arm(cell, "profile")
+        raise
+
+
+def _check_hosts(cell: Cell, places: Places) -> None:
     if len(cell.hosts) > 1:
         raise UserError(
-            "workloads over several hosts cannot be run yet",
-            where=f"workload {cell.workload.name}",
+            f"workload `{cell.workload.name}` is over several hosts, which cannot be run yet",
+            where=places.workload(cell),
             expected="one host",
             actual=", ".join(cell.hosts),
             fix="leave `host` out, or give all nodes the same",
         )
 
 
-def _check_path(cell: Cell) -> None:
+def _check_path(cell: Cell, places: Places) -> None:
     asked = cell.arm.options.get(PATH_OPTION)
     if asked is not None and asked not in ASKED:
         raise UserError(
-            f"unknown path {asked!r}",
-            where=f"arm {cell.arm.name}",
+            f"unknown path `{asked}`",
+            where=places.arm(cell, "options", PATH_OPTION),
             expected="one of " + ", ".join(ASKED),
             actual=str(asked),
+            fix=f"did you mean `{suggestion}`?" if (suggestion := nearest(str(asked), ASKED)) else None,
         )
 
 
-def _check_capabilities(cell: Cell, worker: Worker) -> None:
+def _check_capabilities(cell: Cell, worker: Worker, places: Places) -> None:
     stated = (worker.description or {}).get("capabilities", {})
     for capability, why in needed_capabilities(cell):
         answer = stated.get(capability, "yes")  # a name that an older worker does not know is found out by asking it
         if answer.startswith("no"):
             raise UserError(
-                f"{worker.middleware} cannot do what the suite asks",
-                where=f"workload {cell.workload.name}, arm {cell.arm.name}",
+                f"arm `{cell.arm.name}` cannot do what workload `{cell.workload.name}` asks of {worker.middleware}",
+                where=places.arm(cell),
                 expected=f"{capability}, because {why}",
                 actual=answer,
                 fix="exclude the combination under `exclude`, or choose another setting",

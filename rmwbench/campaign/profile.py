@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rmwbench.campaign.judge import PATH_OPTION
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 
@@ -19,3 +20,10 @@ def forced(cell: Cell, worker: Worker) -> str | None:
     """What isolation or the worker forces on an embedded profile, in its words; None where nothing is."""
     profile = cell.arm.profile
     return None if profile.text is not None else worker.profile(profile.name).get("forced")
+
+
+def open_fields(cell: Cell, worker: Worker, nonce: int) -> dict[str, Any]:
+    """The protocol's `open` for the cell's arm. The option `path` is not for the worker: it says what to attest."""
+    options = {name: value for name, value in cell.arm.options.items() if name != PATH_OPTION}
+    profile = resolved_profile(cell, worker)
+    return {"trial_nonce": f"{nonce:016x}", "domain_id": 0, "profile": profile, "options": options}

@@ -5,6 +5,7 @@ trials took so far, per cell where the cell has run and by the plan's estimate, 
 has not.
 """
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -46,9 +47,8 @@ class Progress:
             )
         last = not any(other.block == trial.block for other in self._rest)
         if last and not self._console.is_terminal:
-            self._console.print(
-                f"block {trial.block + 1} of {self._plan.blocks} done, {duration_text(self.left_s())} left"
-            )
+            left = f", about {_rounded(self.left_s())} left" if self._rest else ""
+            self._console.print(f"block {trial.block + 1} of {self._plan.blocks} done{left}")
 
     def left_s(self) -> float:
         surplus_s = sum(self._surplus_s) / len(self._surplus_s) if self._surplus_s else 0.0
@@ -66,7 +66,7 @@ class Progress:
         if not self._console.is_terminal:
             return
         bad = "".join(f", {count} {word}" for count, word in ((self._failed, "failed"), (self._void, "void")) if count)
-        left = duration_text(self.left_s())
+        left = f"about {_rounded(self.left_s())}"
         where = f"block {trial.block + 1}/{self._plan.blocks}, trial {trial.trial}/{len(self._plan.trials)}"
         text = f"{where}{bad}, {left} left  {what}"
         width = max(20, self._console.width - 1)
@@ -77,3 +77,8 @@ class Progress:
         if self._console.is_terminal:
             self._console.file.write("\r\x1b[2K")
             self._console.file.flush()
+
+
+def _rounded(seconds: float) -> str:
+    """An estimate is no measurement: whole seconds, whole minutes."""
+    return duration_text(math.ceil(seconds)) if seconds < 90 else duration_text(math.ceil(seconds / 60) * 60)

@@ -14,13 +14,15 @@ from typing import Any
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.campaign import preflight
 from rmwbench.campaign.document import campaign_document, cells_table, machine_table
+from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan, make_plan
+from rmwbench.campaign.rehearse import rehearse
 from rmwbench.campaign.run import Campaign
 from rmwbench.errors import UserError, nearest
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker, find_workers
 from rmwbench.suite.cells import Cell, cells
-from rmwbench.suite.load import find, parse
+from rmwbench.suite.load import find, parse, read, shown
 from rmwbench.suite.suite import Suite
 
 
@@ -40,12 +42,14 @@ def new_campaign(
 ) -> Campaign:
     """Checks everything, then makes the directory. Raises UserError before anything is written."""
     path = find(suite)
-    text = path.read_text(encoding="utf-8")
+    text = read(path)
     request = Request(str(path.absolute()), seed, budget_s, tuple(workloads), tuple(arms))
     plan = _plan(text, request)
-    workers = preflight.find_and_check(plan)
+    places = Places(shown(path), text, plan.suite)
+    workers = preflight.find_and_check(plan, places)
     preflight.check_room(plan, directory)
     preflight.check_lab().close()
+    rehearse(plan, workers, places)
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     document = campaign_document(directory.resolve().name, plan, text, sha256, asdict(request), workers)
     writer = BundleWriter.create(directory, document)
@@ -70,7 +74,7 @@ def resumed_campaign(directory: Path) -> Campaign:
     plan = _plan(text, request)
     finished = {line.trial for line in bundle.trials()}
     rest = [trial for trial in plan.trials if trial.trial not in finished]
-    workers = preflight.find_and_check(plan)
+    workers = preflight.find_and_check(plan, Places(shown(Path(request.suite_file)), text, plan.suite))
     _check_same(bundle, plan, workers)
     if rest:
         preflight.check_room(plan, directory)
@@ -78,12 +82,14 @@ def resumed_campaign(directory: Path) -> Campaign:
     writer = BundleWriter.reopen(directory)
     if rest:
         writer.append({"type": "resumed", "trials_left": len(rest), "kernel": machine.describe()["kernel"]["release"]})
+    elif not bundle.journal.finished:  # it was killed between its last trial and the line that says so
+        writer.append({"type": "finished"})
     return Campaign(stored["campaign"], plan, rest, workers, writer)
 
 
 def _plan(text: str, request: Request) -> Plan:
     path = Path(request.suite_file)
-    loaded = parse(text, where=_shown(path), directory=path.parent, middlewares=find_workers())
+    loaded = parse(text, where=shown(path), directory=path.parent, middlewares=find_workers())
     chosen = _chosen(loaded, request)
     return make_plan(loaded, chosen, seed=request.seed, budget_s=request.budget_s)
 
@@ -161,10 +167,3 @@ def _difference(before: Any, now: Any) -> str:
         return "the cell is new" if before is None else "the cell is gone"
     keys = [key for key in before.keys() | now.keys() if before.get(key) != now.get(key)]
     return "different: " + ", ".join(sorted(keys))
-
-
-def _shown(path: Path) -> str:
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)

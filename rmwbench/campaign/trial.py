@@ -16,9 +16,9 @@ from typing import Any
 import pyarrow as pa
 
 from rmwbench.campaign.attest import attestations
-from rmwbench.campaign.judge import PATH_OPTION, void_reasons
+from rmwbench.campaign.judge import void_reasons
 from rmwbench.campaign.outcome import Order, Outcome, Window
-from rmwbench.campaign.profile import resolved_profile
+from rmwbench.campaign.profile import open_fields
 from rmwbench.campaign.tables import trial_tables
 from rmwbench.errors import UserError
 from rmwbench.lab import machine, records
@@ -91,11 +91,7 @@ def _live(outcome: Outcome, crew: Crew, worker: Worker, files: Mapping[str, int]
         crew.wait_hello(HELLO_TIMEOUT_S)
     _note_hellos(outcome, crew)
     with _step(outcome, "open"):
-        options = {key: value for key, value in cell.arm.options.items() if key != PATH_OPTION}
-        profile = resolved_profile(cell, worker)
-        nonce = f"{outcome.order.nonce:016x}"
-        fields = {"trial_nonce": nonce, "domain_id": 0, "profile": profile, "options": options}
-        crew.ask_all("open", fields, COMMAND_TIMEOUT_S)
+        crew.ask_all("open", open_fields(cell, worker, outcome.order.nonce), COMMAND_TIMEOUT_S)
     with _step(outcome, "create"):
         requests = {p: ("create", {"nodes": cell.create_command(p, outcome.order.seed)}) for p in files}
         replies = crew.ask(requests, COMMAND_TIMEOUT_S)

@@ -43,9 +43,10 @@ def report(
         raise UserError(
             "the report is a file, and this is a directory", where=f"--out {path}", fix=f"--out {path / 'report.html'}"
         )
+    bundle = Bundle(directory)  # first: without a campaign there is nothing to complain about but that
     if not path.parent.is_dir():
         raise UserError("the directory of the report does not exist", where=f"--out {path}", fix=f"mkdir {path.parent}")
-    document = summarise(Bundle(directory))
+    document = summarise(bundle)
     try:
         _write(kind, document, path)
     except OSError as error:

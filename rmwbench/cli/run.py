@@ -1,13 +1,19 @@
 """`rmwbench run SUITE` and `rmwbench run --resume DIR`: run a campaign and show its answer."""
 
+import errno
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rmwbench.errors import UserError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rmwbench.campaign.run import Campaign, Ending
 
 
 def register(app: typer.Typer) -> None:
@@ -25,7 +31,9 @@ def run(
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="Fit whole blocks into this time, such as 5m.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the order of trials and their schedules.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(min=0, show_default="0", help="Draws the order of trials and their schedules.")
+    ] = None,
     workload: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
     ] = None,
@@ -45,9 +53,9 @@ def run(
     from rmwbench.campaign.start import new_campaign, resumed_campaign
 
     if resume is not None:
-        given = {"SUITE": suite, "--out": out, "--budget": budget, "--workload": workload, "--arm": arm}
+        given = {"SUITE": suite, "--out": out, "--budget": budget, "--seed": seed, "--workload": workload, "--arm": arm}
         for name, value in given.items():
-            if value:
+            if value not in (None, [], ()):
                 raise UserError(
                     f"{name} and --resume contradict each other",
                     where="--resume",
@@ -65,13 +73,13 @@ def run(
         directory = out or Path("campaigns") / f"{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
         budget_s = None if budget is None else parse_duration_s(budget)
         campaign = new_campaign(
-            suite, directory, seed=seed, budget_s=budget_s, workloads=workload or (), arms=arm or ()
+            suite, directory, seed=seed or 0, budget_s=budget_s, workloads=workload or (), arms=arm or ()
         )
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     with campaign.writer:
         if campaign.trials:
-            ending = campaign.run(console)
+            ending = _run(campaign, directory, console)
         else:
             console.print("every trial of this campaign is finished")
             ending = None
@@ -81,6 +89,25 @@ def run(
         raise typer.Exit(130)
     good = _answer(directory, no_report)
     raise typer.Exit(0 if good else 2)
+
+
+def _run(campaign: "Campaign", directory: Path, console: "Console") -> "Ending":
+    """What stops a campaign from being written, mostly a full disk, costs the trial under way and nothing else."""
+    try:
+        return campaign.run(console)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
+            raise
+        what, where, actual = "the campaign cannot be written", error.filename or str(directory), error.strerror
+    except UserError as error:
+        what, where, actual = error.what, error.where, error.actual
+    raise UserError(
+        what,
+        where=where,
+        actual=actual,
+        fix="what was finished is a valid campaign: make room (is the disk full?), then "
+        f"rmwbench run --resume {directory}",
+    )
 
 
 def _answer(directory: Path, no_report: bool) -> bool:

@@ -5,10 +5,11 @@ over the golden corpus. The file is a memfd: it survives a killed worker, never 
 last descriptor.
 """
 
+import contextlib
 import mmap
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -86,6 +87,16 @@ def make(sections: Sequence[SectionPlan], nonce: int, name: str = "rmwbench-reco
     )
     os.pwrite(fd, head + b"".join(entries), 0)
     return fd
+
+
+@contextlib.contextmanager
+def made(sections: Sequence[SectionPlan], nonce: int) -> Iterator[int]:
+    """The descriptor of `make` for as long as the context lasts."""
+    fd = make(sections, nonce)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def file_bytes(sections: Sequence[SectionPlan]) -> int:

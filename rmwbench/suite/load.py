@@ -63,19 +63,23 @@ def load(suite: str | Path, *, middlewares: Iterable[str] = ()) -> Suite:
     anything wrong with the file.
     """
     path = suite if isinstance(suite, Path) else find(suite)
+    return parse(read(path), where=shown(path), directory=path.parent, middlewares=middlewares)
+
+
+def read(path: Path) -> str:
+    """The text of a suite file. Raises UserError where it cannot be read or is none."""
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise UserError(
                 "this is no suite file", where=str(path), expected=f"at most {MAX_FILE_BYTES} bytes", actual="more"
             )
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise UserError(
             "the suite file is not text", where=str(path), expected="YAML in UTF-8", actual=str(error)
         ) from error
     except OSError as error:
         raise UserError("cannot read the suite file", where=str(path), actual=error.strerror) from error
-    return parse(text, where=_shown(path), directory=path.parent, middlewares=middlewares)
 
 
 def parse(text: str, *, where: str, directory: Path | None = None, middlewares: Iterable[str] = ()) -> Suite:
@@ -92,12 +96,17 @@ def parse(text: str, *, where: str, directory: Path | None = None, middlewares: 
     return suite
 
 
+def line_of(text: str, path: tuple[str | int, ...]) -> int:
+    """The line, from 1, of the deepest part of `path` (such as `("arms", 2, "options")`) that a suite's text has."""
+    return _find(_tree(text, "suite"), path)[0]
+
+
 def _suggest(name: str) -> str | None:
     suggestion = nearest(name, shipped_suites())
     return f"did you mean `{suggestion}`?" if suggestion else None
 
 
-def _shown(path: Path) -> str:
+def shown(path: Path) -> str:
     """The path as the user would type it: relative where the file is below the current directory."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))

@@ -1,23 +1,13 @@
 //! Below the recorder: payloads too small for its header, exchanged directly over the traits by two sessions of this process.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{Delivery, EndpointConfig, PublishMode, SessionConfig, Sink, Wait};
+use rmwbench_harness::middleware::{EndpointConfig, SessionConfig};
 use rmwbench_harness::qos::{Qos, Reliability};
 
+use crate::pair::{endpoint, Memory};
 use crate::{Context, Outcome, Verdict};
-
-#[derive(Default)]
-struct Heard(Mutex<Vec<Vec<u8>>>);
-
-impl Sink for Heard {
-    fn deliver(&self, delivery: &Delivery<'_>) {
-        self.0.lock().unwrap().push(delivery.payload.to_vec());
-    }
-}
 
 /// Payloads of 0 to 63 bytes arrive byte for byte.
 pub fn small_payloads(context: &Context<'_>) -> Outcome {
@@ -35,16 +25,9 @@ pub fn small_payloads(context: &Context<'_>) -> Outcome {
     let (mut talker, mut listener) =
         (writing.node("talker").map_err(|e| e.to_string())?, reading.node("listener").map_err(|e| e.to_string())?);
     for bytes in [0_u32, 1, 7, 8, 63] {
-        let config = EndpointConfig {
-            endpoint: bytes + 1,
-            topic: format!("small{bytes}"),
-            message_type: MessageType::bytes(bytes),
-            qos: Qos { reliability, ..Qos::default() },
-            loan: false,
-            publish_mode: PublishMode::Default,
-            wait: Wait::Block,
-        };
-        let heard = Arc::new(Heard::default());
+        let qos = Qos { reliability, ..Qos::default() };
+        let config = EndpointConfig { qos, ..endpoint(bytes + 1, &format!("small{bytes}"), bytes) };
+        let heard = Memory::new();
         let subscription = listener
             .subscription(&EndpointConfig { endpoint: bytes + 101, ..config.clone() }, heard.clone())
             .map_err(|e| format!("{bytes} bytes: {e}"))?;
@@ -63,7 +46,7 @@ pub fn small_payloads(context: &Context<'_>) -> Outcome {
                 publisher.publish(payload).map_err(|e| format!("{bytes} bytes: {e:?}"))?;
             }
             std::thread::sleep(Duration::from_millis(20));
-            let heard: BTreeSet<Vec<u8>> = heard.0.lock().unwrap().iter().cloned().collect();
+            let heard: BTreeSet<Vec<u8>> = heard.wait_for(0).into_iter().collect();
             let expected: BTreeSet<Vec<u8>> = sent.iter().cloned().collect();
             if let Some(wrong) = heard.difference(&expected).next() {
                 return Err(format!("{bytes} bytes: heard {wrong:?}, which was never sent"));

@@ -9,12 +9,16 @@
 //! }
 //! ```
 //!
+//! Tests of what is particular to one middleware sit beside it, on the traits; [`pair`] and [`isolated`] are theirs.
+//!
 //! What a middleware lacks it declares as a capability (`no: REASON`); the suite then checks that the worker *answers*
 //! `unsupported` and reports the check as declared, never as passed.
 
 mod checks;
 mod host;
 mod in_process;
+mod isolated;
+pub mod pair;
 mod process;
 mod rig;
 
@@ -22,6 +26,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Instant;
 
+pub use isolated::isolated;
 use rmwbench_harness::middleware::{Description, Middleware, Profile};
 use serde_json::Value;
 

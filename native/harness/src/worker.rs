@@ -1,5 +1,6 @@
 //! A worker's `main`: describe, or run one trial under the orchestrator's control.
 
+use std::io::Write;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::process::ExitCode;
 
@@ -28,7 +29,8 @@ pub fn main(middleware: &dyn Middleware) -> ExitCode {
                     profile["forced"] = json!(forced);
                 }
             }
-            println!("{document}");
+            // A reader that wants only the first lines is no failure of ours.
+            let _ = writeln!(std::io::stdout(), "{document}");
             ExitCode::SUCCESS
         }
         ["--control-fd", control, "--records-fd", records] => match (inherited(control), inherited(records)) {

@@ -187,6 +187,15 @@ def check() -> Host:
 
 
 def _explained(broken: HostBroken) -> UserError:
+    step, _, target = broken.step.partition(" ")
+    if step == "mount" and broken.errno in (errno.ENOENT, errno.ENOTDIR):
+        return UserError(
+            f"there is no directory {target} for a host to put its own over",
+            where=target,
+            expected="a directory",
+            actual=os.strerror(broken.errno),
+            fix=f"as root: mkdir -m 1777 {target}",
+        )
     switches = ["kernel.unprivileged_userns_clone=1", "user.max_user_namespaces=10000"]
     if _apparmor_restricts():
         switches = ["kernel.apparmor_restrict_unprivileged_userns=0"]

@@ -3,20 +3,16 @@
 //! It writes and reads the whole payload as the worker does, because that is the user's work, not the instrument's; it stamps a
 //! message twice, before the write and after the take.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use cyclors::*;
+use rmwbench_bench::{write_message, Arrivals, Path, Round};
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::payload::{fill, verify};
 
 use crate::network::{READING, WRITING};
-
-/// Sequence number, then the pattern.
-const HEAD_BYTES: usize = 8;
 
 pub struct Bare {
     participants: [dds_entity_t; 2],
@@ -24,7 +20,7 @@ pub struct Bare {
     sertype: *const ddsi_sertype,
     prefix: Vec<u8>,
     message: Vec<u8>,
-    sent_ns: Vec<i64>,
+    call_ns: Vec<i64>,
     reader: Arc<Reader>,
     thread: Option<JoinHandle<()>>,
 }
@@ -34,17 +30,15 @@ struct Reader {
     wait_set: dds_entity_t,
     stop_condition: dds_entity_t,
     prefix_bytes: usize,
-    taken_ns: Vec<AtomicI64>,
-    next: AtomicU64,
-    corrupt: AtomicBool,
+    arrivals: Arrivals,
     stop: AtomicBool,
 }
 
 impl Bare {
     /// In the domains that our path has opened already.
-    pub fn new(payload_bytes: u32, capacity: usize) -> Result<Self, String> {
-        let message_type = MessageType::bytes(payload_bytes);
-        let name = std::ffi::CString::new(format!("rt/bare{payload_bytes}")).unwrap();
+    pub fn open(round: &Round) -> Result<Bare, String> {
+        let message_type = MessageType::bytes(round.load.payload_bytes);
+        let name = std::ffi::CString::new(format!("rt/bare_{}", round.name())).unwrap();
         let type_name = std::ffi::CString::new(message_type.dds_type_name()).unwrap();
         let good = |handle: dds_entity_t| if handle > 0 { Ok(handle) } else { Err(format!("Cyclone DDS answers {handle}")) };
         // SAFETY: the C API as its manual has it; what is created goes with its participant.
@@ -77,9 +71,7 @@ impl Bare {
                 wait_set,
                 stop_condition,
                 prefix_bytes: message_type.cdr_prefix.len(),
-                taken_ns: (0..capacity).map(|_| AtomicI64::new(0)).collect(),
-                next: AtomicU64::new(0),
-                corrupt: AtomicBool::new(false),
+                arrivals: Arrivals::new(round.messages()),
                 stop: AtomicBool::new(false),
             });
             let theirs = reader.clone();
@@ -89,41 +81,31 @@ impl Bare {
                 writer,
                 sertype,
                 prefix: message_type.cdr_prefix,
-                message: vec![0xA5; payload_bytes as usize],
-                sent_ns: Vec::with_capacity(capacity),
+                message: vec![0xA5; round.load.payload_bytes as usize],
+                call_ns: Vec::with_capacity(round.messages()),
                 reader,
                 thread: Some(thread),
             })
         }
     }
+}
 
-    pub fn ready(&self) -> bool {
-        let deadline = Instant::now() + Duration::from_secs(10);
-        loop {
-            // SAFETY: fill plain structs.
-            let (publication, subscription) = unsafe {
-                let mut publication = std::mem::zeroed::<dds_publication_matched_status_t>();
-                let mut subscription = std::mem::zeroed::<dds_subscription_matched_status_t>();
-                dds_get_publication_matched_status(self.writer, &mut publication);
-                dds_get_subscription_matched_status(self.reader.reader, &mut subscription);
-                (publication.current_count, subscription.current_count)
-            };
-            if publication > 0 && subscription > 0 {
-                return true;
-            }
-            if Instant::now() > deadline {
-                return false;
-            }
-            std::thread::sleep(Duration::from_millis(1));
+impl Path for Bare {
+    fn matched(&mut self) -> bool {
+        // SAFETY: fill plain structs.
+        unsafe {
+            let mut publication = std::mem::zeroed::<dds_publication_matched_status_t>();
+            let mut subscription = std::mem::zeroed::<dds_subscription_matched_status_t>();
+            dds_get_publication_matched_status(self.writer, &mut publication);
+            dds_get_subscription_matched_status(self.reader.reader, &mut subscription);
+            publication.current_count > 0 && subscription.current_count > 0
         }
     }
 
-    pub fn send(&mut self) {
-        let seq = self.sent_ns.len() as u64;
-        self.message[..HEAD_BYTES].copy_from_slice(&seq.to_le_bytes());
-        fill(&mut self.message[HEAD_BYTES..], 1, seq);
+    fn send(&mut self, _due_ns: i64) {
+        write_message(&mut self.message, self.call_ns.len() as u64);
         let parts = [&self.prefix, &self.message].map(|p| iovec { iov_base: p.as_ptr().cast_mut().cast(), iov_len: p.len() });
-        self.sent_ns.push(now_ns());
+        self.call_ns.push(now_ns());
         // SAFETY: the parts outlive the call that copies them; the write takes over the sample. All sizes here are multiples of 4.
         unsafe {
             let bytes = self.prefix.len() + self.message.len();
@@ -132,17 +114,16 @@ impl Bare {
         }
     }
 
-    pub fn all_received(&self) -> bool {
-        self.reader.next.load(Ordering::Acquire) >= self.sent_ns.len() as u64
+    fn all_received(&self) -> bool {
+        self.reader.arrivals.all(self.call_ns.len())
     }
 
-    pub fn latencies_ns(&self) -> Vec<Option<f64>> {
-        let taken = self.reader.taken_ns.iter().map(|t| t.load(Ordering::Relaxed));
-        self.sent_ns.iter().zip(taken).map(|(sent, taken)| (taken != 0).then_some((taken - sent) as f64)).collect()
+    fn latencies_ns(&self) -> Vec<Option<f64>> {
+        self.reader.arrivals.latencies_ns(&self.call_ns)
     }
 
-    pub fn corrupt(&self) -> bool {
-        self.reader.corrupt.load(Ordering::Relaxed)
+    fn intact(&self) -> bool {
+        self.reader.arrivals.intact()
     }
 }
 
@@ -178,21 +159,12 @@ impl Reader {
                         let mut cdr = iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
                         let held = ddsi_serdata_to_ser_ref(sample, 0, ddsi_serdata_size(sample) as usize, &mut cdr);
                         let bytes = std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len);
-                        self.consume(&bytes[self.prefix_bytes..], taken_ns);
+                        self.arrivals.take(&bytes[self.prefix_bytes..], taken_ns);
                         ddsi_serdata_to_ser_unref(held, &cdr);
                     }
                     ddsi_serdata_unref(sample);
                 }
             }
         }
-    }
-
-    fn consume(&self, payload: &[u8], taken_ns: i64) {
-        let seq = u64::from_le_bytes(payload[..HEAD_BYTES].try_into().unwrap());
-        if !verify(&payload[HEAD_BYTES..], 1, seq) {
-            self.corrupt.store(true, Ordering::Relaxed);
-        }
-        self.taken_ns[seq as usize].store(taken_ns, Ordering::Relaxed);
-        self.next.store(seq + 1, Ordering::Release);
     }
 }

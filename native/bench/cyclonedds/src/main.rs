@@ -1,36 +1,43 @@
 //! What the instrument adds to Cyclone DDS, as ratios of things that run beside each other.
 //!
-//! `rmwbench-bench-cyclonedds [bare|ddsperf]` prints one JSON line per ratio. `bare` (the default): our worker's path against a
-//! program written by hand on the same C API, in one process, taking turns every 100 messages. `ddsperf`: our worker against
-//! Cyclone's own benchmark, built from the source that cyclors ships, two processes each, taking turns.
+//! `rmwbench-bench-cyclonedds [bare|ddsperf]...` (both without arguments) prints one JSON line per ratio. `bare`: our worker's path
+//! against a program written by hand on the same C API, in one process, taking turns every 100 messages. `ddsperf`: our worker
+//! against Cyclone's own benchmark, built from the source that cyclors ships, two processes each, taking turns.
 //!
 //! Messages stay on loopback, and a discovery tag keeps them apart from any other Cyclone on this machine.
 
 mod bare;
 mod ddsperf;
 mod network;
-mod ours;
-mod ratio;
-mod turns;
 mod worker;
 
 use std::process::ExitCode;
 
+use rmwbench_bench::{take_turns, Compared, Ours, LOADS};
+use rmwbench_cyclonedds::CycloneDds;
+use rmwbench_harness::middleware::{Middleware, Wait};
+
+use network::{session, READING, WRITING};
+
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] | ["bare"] => turns::run(),
-        ["ddsperf"] => ddsperf::run(),
-        _ => {
-            eprintln!("usage: rmwbench-bench-cyclonedds [bare|ddsperf]");
-            return ExitCode::from(2);
-        }
+    rmwbench_bench::main("cyclonedds", &["bare", "ddsperf"], |parts| {
+        parts.iter().try_for_each(|part| if *part == "bare" { against_bare() } else { ddsperf::run() })
+    })
+}
+
+fn against_bare() -> Result<(), String> {
+    let [writing, reading] = [session(WRITING, 7), session(READING, 7)];
+    // The bare program joins domains that exist; these sessions keep them.
+    let open = |session| CycloneDds.open(session).map_err(|e| e.to_string());
+    let _domains = (open(&writing)?, open(&reading)?);
+    let compared = Compared {
+        bench: "cyclonedds",
+        name: "our worker's path / bare C API",
+        ours: &|round| {
+            let ours = Ours::open(&CycloneDds, [&writing, &reading], round, Wait::Block, false);
+            Ok(Box::new(ours.map_err(|e| e.to_string())?))
+        },
+        bare: &|round| Ok(Box::new(bare::Bare::open(round)?)),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("rmwbench-bench-cyclonedds: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    take_turns(&compared, &LOADS)
 }

@@ -64,7 +64,7 @@ pub fn run(binary: &Path, profile: &Profile, load: &Load) -> Result<Outcome, Str
         worker.exit()?;
     }
     Ok(Outcome {
-        latency_p50_ns: crate::ratio::median(&latencies),
+        latency_p50_ns: rmwbench_bench::ratio::median(&latencies),
         cpu_per_message_ns: cpu_ns / (load.rate_hz as f64 * STEADY.as_secs_f64()),
     })
 }

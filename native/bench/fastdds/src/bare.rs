@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_int, CString};
 use std::ptr::NonNull;
 
+use rmwbench_bench::{Path, Round};
 use rmwbench_harness::message_type::{dds_topic_name, MessageType};
 use rmwbench_harness::payload;
 
@@ -45,9 +46,11 @@ pub struct Bare {
 
 impl Bare {
     /// After the profile was loaded by a session of ours.
-    pub fn new(domain: u32, topic: &str, payload_bytes: u32, capacity: usize) -> Result<Self, String> {
+    pub fn open(domain: u32, round: &Round) -> Result<Bare, String> {
+        let (payload_bytes, capacity) = (round.load.payload_bytes, round.messages());
         let message_type = MessageType::bytes(payload_bytes);
-        let (profile, topic) = (CString::new(NAME).unwrap(), CString::new(dds_topic_name(topic)).unwrap());
+        let topic = format!("bare_{}", round.name());
+        let (profile, topic) = (CString::new(NAME).unwrap(), CString::new(dds_topic_name(&topic)).unwrap());
         let prefix = &message_type.cdr_prefix;
         // SAFETY: everything passed is copied by the callee.
         let raw =
@@ -55,29 +58,30 @@ impl Bare {
         let raw = NonNull::new(raw).ok_or("Fast DDS refused the bare program's entities")?;
         Ok(Bare { raw, capacity })
     }
+}
 
-    pub fn matched(&self) -> bool {
+impl Path for Bare {
+    fn matched(&mut self) -> bool {
         // SAFETY: open until drop, here and below.
         unsafe { bare_matched(self.raw.as_ptr()) != 0 }
     }
 
-    pub fn send(&mut self) {
+    fn send(&mut self, _due_ns: i64) {
         unsafe { bare_send(self.raw.as_ptr()) }
     }
 
-    pub fn all_received(&self) -> bool {
+    fn all_received(&self) -> bool {
         unsafe { bare_all_received(self.raw.as_ptr()) != 0 }
     }
 
-    /// By sequence number; infinite for what never arrived.
-    pub fn latencies_ns(&self) -> Vec<f64> {
+    fn latencies_ns(&self) -> Vec<Option<f64>> {
         let mut latencies = vec![0; self.capacity];
         let sent = unsafe { bare_latencies_ns(self.raw.as_ptr(), latencies.as_mut_ptr()) };
-        latencies[..sent].iter().map(|&l| if l < 0 { f64::INFINITY } else { l as f64 }).collect()
+        latencies[..sent].iter().map(|&l| (l >= 0).then_some(l as f64)).collect()
     }
 
-    pub fn corrupt(&self) -> bool {
-        unsafe { bare_corrupt(self.raw.as_ptr()) != 0 }
+    fn intact(&self) -> bool {
+        unsafe { bare_corrupt(self.raw.as_ptr()) == 0 }
     }
 }
 

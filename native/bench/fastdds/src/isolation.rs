@@ -14,6 +14,7 @@ pub fn enter() -> Option<ExitCode> {
         .args(["--user", "--map-root-user", "--net", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"])
         .args(["sh", "-c", ENTER])
         .args(std::env::current_exe().ok())
+        .args(std::env::args_os().skip(1))
         .env(INSIDE, "1")
         .status();
     Some(match status {

@@ -5,22 +5,41 @@
 
 mod bare;
 mod isolation;
-mod ours;
 mod profile;
-mod ratio;
-mod turns;
 
 use std::process::ExitCode;
+
+use rmwbench_bench::{take_turns, Compared, Load, Ours};
+use rmwbench_fastdds::FastDds;
+use rmwbench_harness::middleware::Wait;
+
+/// Slower than for the others, and more of it: Fast DDS needs more time for a message, and varies more.
+const LOADS: [Load; 3] = [
+    Load { payload_bytes: 320, period_ns: 400_000, batch: 100, pairs: 10, rounds: 5 },
+    Load { payload_bytes: 524_288, period_ns: 3_000_000, batch: 100, pairs: 6, rounds: 5 },
+    Load { payload_bytes: 6_220_800, period_ns: 20_000_000, batch: 20, pairs: 6, rounds: 5 },
+];
+const OUR_DOMAIN: u32 = 1;
+const BARE_DOMAIN: u32 = 2;
 
 fn main() -> ExitCode {
     if let Some(code) = isolation::enter() {
         return code;
     }
-    match turns::run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("rmwbench-bench-fastdds: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    rmwbench_bench::main("fastdds", &["bare"], |_| {
+        let session = profile::session(OUR_DOMAIN, 7);
+        take_turns(
+            &Compared {
+                bench: "fastdds",
+                name: "our worker's path / bare C++ program",
+                // Comes first in the first round: its session loads the profile that the bare program uses.
+                ours: &|round| {
+                    let ours = Ours::open(&FastDds::new(), [&session, &session], round, Wait::Block, false);
+                    Ok(Box::new(ours.map_err(|e| e.to_string())?))
+                },
+                bare: &|round| Ok(Box::new(bare::Bare::open(BARE_DOMAIN, round)?)),
+            },
+            &LOADS,
+        )
+    })
 }

@@ -12,6 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{channel, Sender};
 use std::sync::Arc;
 
+use rmwbench_bench::{print, ratio, Limit, Line};
 use rmwbench_floor::Floor;
 use rmwbench_harness::clock::{now_ns, sleep_until};
 use rmwbench_harness::message_type::MessageType;
@@ -19,8 +20,8 @@ use rmwbench_harness::middleware::{Delivery, EndpointConfig, Middleware, Profile
 use rmwbench_harness::qos::Qos;
 use serde_json::json;
 
+use crate::affinity;
 use crate::bare::{self, Bare, PAYLOAD_BYTES};
-use crate::{affinity, ratio};
 
 const PER_TURN: usize = 100;
 const WARM_UP: usize = 20;
@@ -104,8 +105,10 @@ impl Sink for OneThread<Echoing> {
 pub fn run(kind: &str) -> Result<(), String> {
     let sleeps = kind == "futex";
     let what = format!("floor {kind} / bare {kind} ping-pong");
+    // For spin the promise is of the difference; the next line has it.
+    let against_bare = line(&what, if sleeps { Limit::Within(0.9, 1.25) } else { Limit::None });
     if affinity::cores().len() < 2 {
-        println!("{}", json!({"bench": "floor", "what": what, "no_data": "not testable here: needs two cores"}));
+        print(&against_bare.no_data("not testable here: needs two cores"));
         return Ok(());
     }
     let text = |e: rustix::io::Errno| e.to_string();
@@ -144,15 +147,22 @@ pub fn run(kind: &str) -> Result<(), String> {
     peer.leave();
     let _ = std::fs::remove_dir_all(format!("/tmp/rmwbench-floor.{domain_id}"));
     let [floor, bare, stamped] = [&times.floor[WARM_UP..], &times.bare[WARM_UP..], &times.stamped[WARM_UP..]];
-    let mut line = ratio::line(&what, "round_trip_ns", floor, bare, if sleeps { "0.9 to 1.25" } else { "excess of at most 4 clock reads" });
     let clock_ns = clock_read_ns();
     let excess: Vec<f64> = floor.iter().zip(bare).map(|(floor, bare)| (floor - bare) / clock_ns).collect();
-    line["clock_read_ns"] = json!(clock_ns);
-    line["excess_in_clock_reads"] = json!(ratio::median(&excess));
-    println!("{line}");
+    let mut result = against_bare.of_pairs(floor, bare);
+    result["details"] = json!({"clock_read_ns": clock_ns, "excess_in_clock_reads": ratio::median(&excess)});
+    print(&result);
+    if !sleeps {
+        let allowed: Vec<f64> = bare.iter().map(|bare| bare + 4.0 * clock_ns).collect();
+        print(&line(&format!("floor {kind} / bare {kind} ping-pong + 4 clock reads"), Limit::AtMost(1.0)).of_pairs(floor, &allowed));
+    }
     // No promise: it shows how much of the excess are clock reads where they hurt, each waiting for the message before it.
-    println!("{}", ratio::line(&format!("{what} with four clock reads in its path"), "round_trip_ns", floor, stamped, "none, for comparison"));
+    print(&line(&format!("{what} with four clock reads in its path"), Limit::None).of_pairs(floor, stamped));
     Ok(())
+}
+
+fn line(name: &str, limit: Limit) -> Line<'_> {
+    Line { bench: "floor", name, message_bytes: PAYLOAD_BYTES as u32, metric: "round_trip", unit: "ns", limit }
 }
 
 /// The other process: answers until its stdin ends.

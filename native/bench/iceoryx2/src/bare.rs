@@ -3,7 +3,7 @@
 //! It fills and reads the whole payload as the worker does, since that is the user's work and not the instrument's; it stamps a
 //! message twice, before the publish call and after the take. It waits on a wait set, as one does who has more than one subscription.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Arc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -13,13 +13,8 @@ use iceoryx2::port::notifier::Notifier;
 use iceoryx2::port::publisher::Publisher;
 use iceoryx2::port::subscriber::Subscriber;
 use iceoryx2::prelude::*;
+use rmwbench_bench::{write_message, Arrivals, Path, Round};
 use rmwbench_harness::clock::now_ns;
-use rmwbench_harness::payload::{fill, verify};
-
-use crate::turns::{Load, Path};
-
-/// The sequence number; the pattern follows.
-const HEAD_BYTES: usize = 8;
 
 pub struct Bare {
     publisher: Publisher<ipc::Service, [u8], ()>,
@@ -33,9 +28,7 @@ pub struct Bare {
 }
 
 struct Reader {
-    taken_ns: Vec<AtomicI64>,
-    next: AtomicU64,
-    corrupt: AtomicBool,
+    arrivals: Arrivals,
     stop: AtomicBool,
 }
 
@@ -43,7 +36,7 @@ type AnyError = Box<dyn std::error::Error>;
 
 impl Bare {
     /// `config` as the worker has it from its profile; the service as it derives it from reliable keep-last 10.
-    pub fn open(config: &Config, load: &Load, messages: usize, loan: bool) -> Result<Bare, AnyError> {
+    pub fn open(config: &Config, round: &Round, loan: bool) -> Result<Bare, AnyError> {
         let node = node(config)?;
         let service = node
             .service_builder(&"bare".try_into()?)
@@ -55,16 +48,11 @@ impl Bare {
         let event = node.service_builder(&"bare".try_into()?).event().open_or_create()?;
         let publisher = service
             .publisher_builder()
-            .initial_max_slice_len(load.payload_bytes as usize)
+            .initial_max_slice_len(round.load.payload_bytes as usize)
             .backpressure_strategy(BackpressureStrategy::RetryUntilDelivered)
             .create()?;
         let notifier = event.notifier_builder().create()?;
-        let reader = Arc::new(Reader {
-            taken_ns: (0..messages).map(|_| AtomicI64::new(0)).collect(),
-            next: AtomicU64::new(0),
-            corrupt: AtomicBool::new(false),
-            stop: AtomicBool::new(false),
-        });
+        let reader = Arc::new(Reader { arrivals: Arrivals::new(round.messages()), stop: AtomicBool::new(false) });
         let (ready, is_ready) = mpsc::channel();
         let (theirs, config) = (reader.clone(), config.clone());
         let thread = std::thread::spawn(move || {
@@ -73,8 +61,9 @@ impl Bare {
             }
         });
         is_ready.recv_timeout(Duration::from_secs(10))?;
-        let message = vec![0xA5; load.payload_bytes as usize];
-        Ok(Bare { publisher, notifier, message, loan, call_ns: Vec::with_capacity(messages), reader, thread: Some(thread), _node: node })
+        let message = vec![0xA5; round.load.payload_bytes as usize];
+        let call_ns = Vec::with_capacity(round.messages());
+        Ok(Bare { publisher, notifier, message, loan, call_ns, reader, thread: Some(thread), _node: node })
     }
 }
 
@@ -118,24 +107,13 @@ fn take_all(
     listener.try_wait(|_| {})?;
     while let Some(sample) = subscriber.receive()? {
         let taken_ns = now_ns();
-        let payload = sample.payload();
-        let seq = u64::from_le_bytes(payload[..HEAD_BYTES].try_into()?);
-        if !verify(&payload[HEAD_BYTES..], 1, seq) {
-            reader.corrupt.store(true, Ordering::Relaxed);
-        }
-        reader.taken_ns[seq as usize].store(taken_ns, Ordering::Relaxed);
-        reader.next.store(seq + 1, Ordering::Release);
+        reader.arrivals.take(sample.payload(), taken_ns);
     }
     Ok(())
 }
 
-fn write(payload: &mut [u8], seq: u64) {
-    payload[..HEAD_BYTES].copy_from_slice(&seq.to_le_bytes());
-    fill(&mut payload[HEAD_BYTES..], 1, seq);
-}
-
 impl Path for Bare {
-    fn ready(&mut self) -> bool {
+    fn matched(&mut self) -> bool {
         true // the constructor waited for the reader
     }
 
@@ -145,11 +123,11 @@ impl Path for Bare {
             let sample = self.publisher.loan_slice_uninit(self.message.len()).expect("a free chunk");
             // SAFETY: shared memory is initialised bytes.
             let mut sample = unsafe { sample.assume_init() };
-            write(sample.payload_mut(), seq);
+            write_message(sample.payload_mut(), seq);
             self.call_ns.push(now_ns());
             sample.send().expect("the reader is there");
         } else {
-            write(&mut self.message, seq);
+            write_message(&mut self.message, seq);
             self.call_ns.push(now_ns());
             let sample = self.publisher.loan_slice_uninit(self.message.len()).expect("a free chunk");
             sample.write_from_slice(&self.message).send().expect("the reader is there");
@@ -158,16 +136,15 @@ impl Path for Bare {
     }
 
     fn all_received(&self) -> bool {
-        self.reader.next.load(Ordering::Acquire) >= self.call_ns.len() as u64
+        self.reader.arrivals.all(self.call_ns.len())
     }
 
     fn latencies_ns(&self) -> Vec<Option<f64>> {
-        let taken = self.reader.taken_ns.iter().map(|t| t.load(Ordering::Relaxed));
-        self.call_ns.iter().zip(taken).map(|(call, taken)| (taken != 0).then_some((taken - call) as f64)).collect()
+        self.reader.arrivals.latencies_ns(&self.call_ns)
     }
 
     fn intact(&self) -> bool {
-        !self.reader.corrupt.load(Ordering::Relaxed)
+        self.reader.arrivals.intact()
     }
 }
 

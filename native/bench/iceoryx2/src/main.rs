@@ -1,41 +1,28 @@
 //! What the instrument adds to iceoryx2: our worker's path against a program written by hand on the same API, in one process, taking
 //! turns. Prints one JSON line per ratio.
 //!
-//! `rmwbench-bench-iceoryx2 [copy|loan]` (both without arguments). Everything stays in this machine's shared memory, under a prefix
-//! and a directory of this process's own, which it removes.
+//! `rmwbench-bench-iceoryx2 [copy|loan]...` (both without arguments). Everything stays in this machine's shared memory, under a
+//! prefix and a directory of this process's own, which it removes.
 
 mod bare;
-mod ours;
-mod ratio;
-mod turns;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::ExitCode;
 
 use iceoryx2::prelude::*;
+use rmwbench_bench::{take_turns, Compared, Ours, LOADS};
 use rmwbench_harness::middleware::{Middleware, Profile, SessionConfig, Wait};
 use rmwbench_iceoryx2::Iceoryx2;
 
-use turns::{Load, Path as Side, LOADS};
-
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let paths: Vec<&str> = if arguments.is_empty() { vec!["copy", "loan"] } else { arguments.iter().map(String::as_str).collect() };
-    if paths.iter().any(|p| !["copy", "loan"].contains(p)) {
-        eprintln!("usage: rmwbench-bench-iceoryx2 [copy|loan]");
-        return ExitCode::from(2);
-    }
-    let root = std::env::temp_dir().join(format!("rmwbench-bench-iceoryx2-{}", std::process::id()));
-    let result = run(&paths, &root);
-    let _ = std::fs::remove_dir_all(&root);
-    remove_shared_memory();
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("rmwbench-bench-iceoryx2: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    rmwbench_bench::main("iceoryx2", &["copy", "loan"], |paths| {
+        let root = std::env::temp_dir().join(format!("rmwbench-bench-iceoryx2-{}", std::process::id()));
+        let result = run(paths, &root);
+        let _ = std::fs::remove_dir_all(&root);
+        remove_shared_memory();
+        result
+    })
 }
 
 fn prefix() -> String {
@@ -51,7 +38,7 @@ fn remove_shared_memory() {
     }
 }
 
-fn run(paths: &[&str], root: &std::path::Path) -> Result<(), String> {
+fn run(paths: &[&str], root: &Path) -> Result<(), String> {
     set_log_level(LogLevel::Warn);
     std::fs::create_dir_all(root).map_err(|e| e.to_string())?;
     let untouched = Iceoryx2.describe().profiles.remove(0);
@@ -64,18 +51,16 @@ fn run(paths: &[&str], root: &std::path::Path) -> Result<(), String> {
     let session = SessionConfig { profile, options: BTreeMap::new(), domain_id: 0, trial_nonce: 7 };
     for path in paths {
         let loan = *path == "loan";
-        let ours = |load: &Load, messages: usize| -> Result<Box<dyn Side>, String> {
-            let ours = ours::Ours::open(&Iceoryx2, &session, load, messages, Wait::Block, loan);
-            Ok(Box::new(ours.map_err(|e| e.to_string())?))
+        let compared = Compared {
+            bench: "iceoryx2",
+            name: &format!("our worker's path / bare API, {path}"),
+            ours: &|round| {
+                let ours = Ours::open(&Iceoryx2, [&session, &session], round, Wait::Block, loan);
+                Ok(Box::new(ours.map_err(|e| e.to_string())?))
+            },
+            bare: &|round| Ok(Box::new(bare::Bare::open(&config, round, loan).map_err(|e| e.to_string())?)),
         };
-        let bare = |load: &Load, messages: usize| -> Result<Box<dyn Side>, String> {
-            Ok(Box::new(bare::Bare::open(&config, load, messages, loan).map_err(|e| e.to_string())?))
-        };
-        for load in &LOADS {
-            for line in turns::run("iceoryx2", &format!("our worker's path / bare API, {path}"), load, &ours, &bare)? {
-                println!("{line}");
-            }
-        }
+        take_turns(&compared, &LOADS)?;
     }
     Ok(())
 }

@@ -4,24 +4,19 @@
 //! message twice, before the put and when the sample is in hand. `block` receives from Zenoh's ring channel, `callback` in Zenoh's
 //! own thread.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
+use rmwbench_bench::{write_message, Arrivals, Path, Round};
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::Wait;
-use rmwbench_harness::payload::{fill, verify};
 use zenoh::handlers::{RingChannel, RingChannelHandler};
 use zenoh::pubsub::{Publisher, Subscriber};
 use zenoh::qos::{CongestionControl, Reliability};
 use zenoh::sample::Sample;
 use zenoh::{Config, Session, Wait as _};
 
-use crate::turns::{Load, Path};
-
-/// The sequence number; the pattern follows.
-const HEAD_BYTES: usize = 8;
 const KEY: &str = "rmwbench/0/bare";
 
 /// Fields in the order of closing.
@@ -41,22 +36,15 @@ enum Receiving {
 }
 
 struct Reader {
-    taken_ns: Vec<AtomicI64>,
-    next: AtomicU64,
-    corrupt: AtomicBool,
+    arrivals: Arrivals,
     stop: AtomicBool,
 }
 
 impl Bare {
-    pub fn open(configs: [Config; 2], load: &Load, messages: usize, wait: Wait) -> zenoh::Result<Bare> {
+    pub fn open(configs: [Config; 2], round: &Round, wait: Wait) -> zenoh::Result<Bare> {
         let [writing, reading] = configs;
         let sessions = [zenoh::open(writing).wait()?, zenoh::open(reading).wait()?];
-        let reader = Arc::new(Reader {
-            taken_ns: (0..messages).map(|_| AtomicI64::new(0)).collect(),
-            next: AtomicU64::new(0),
-            corrupt: AtomicBool::new(false),
-            stop: AtomicBool::new(false),
-        });
+        let reader = Arc::new(Reader { arrivals: Arrivals::new(round.messages()), stop: AtomicBool::new(false) });
         let theirs = reader.clone();
         let (subscriber, thread) = if wait == Wait::Callback {
             let subscriber = sessions[1].declare_subscriber(KEY).callback(move |sample| theirs.take(&sample)).wait()?;
@@ -78,8 +66,8 @@ impl Bare {
             .congestion_control(CongestionControl::Block)
             .reliability(Reliability::Reliable)
             .wait()?;
-        let message = vec![0xA5; load.payload_bytes as usize];
-        let call_ns = Vec::with_capacity(messages);
+        let message = vec![0xA5; round.load.payload_bytes as usize];
+        let call_ns = Vec::with_capacity(round.messages());
         Ok(Bare { publisher, message, call_ns, reader, subscriber: Some(subscriber), thread, _sessions: sessions })
     }
 }
@@ -87,50 +75,31 @@ impl Bare {
 impl Reader {
     fn take(&self, sample: &Sample) {
         let payload = sample.payload().to_bytes();
-        let taken_ns = now_ns();
-        let Some((head, body)) = payload.split_at_checked(HEAD_BYTES) else { return };
-        let seq = u64::from_le_bytes(head.try_into().unwrap());
-        if !verify(body, 1, seq) {
-            self.corrupt.store(true, Ordering::Relaxed);
-        }
-        if let Some(place) = self.taken_ns.get(seq as usize) {
-            place.store(taken_ns, Ordering::Relaxed);
-            self.next.store(seq + 1, Ordering::Release);
-        }
+        self.arrivals.take(&payload, now_ns());
     }
 }
 
 impl Path for Bare {
-    fn ready(&mut self) -> bool {
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while !self.publisher.matching_status().wait().is_ok_and(|status| status.matching()) {
-            if Instant::now() > deadline {
-                return false;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        true
+    fn matched(&mut self) -> bool {
+        self.publisher.matching_status().wait().is_ok_and(|status| status.matching())
     }
 
     fn send(&mut self, _due_ns: i64) {
-        let seq = self.call_ns.len() as u64;
-        self.message[..HEAD_BYTES].copy_from_slice(&seq.to_le_bytes());
-        fill(&mut self.message[HEAD_BYTES..], 1, seq);
+        write_message(&mut self.message, self.call_ns.len() as u64);
         self.call_ns.push(now_ns());
         self.publisher.put(&self.message).wait().expect("an open session");
     }
 
     fn all_received(&self) -> bool {
-        self.reader.next.load(Ordering::Acquire) >= self.call_ns.len() as u64
+        self.reader.arrivals.all(self.call_ns.len())
     }
 
     fn latencies_ns(&self) -> Vec<Option<f64>> {
-        let taken = self.reader.taken_ns.iter().map(|t| t.load(Ordering::Relaxed));
-        self.call_ns.iter().zip(taken).map(|(call, taken)| (taken != 0).then_some((taken - call) as f64)).collect()
+        self.reader.arrivals.latencies_ns(&self.call_ns)
     }
 
     fn intact(&self) -> bool {
-        !self.reader.corrupt.load(Ordering::Relaxed)
+        self.reader.arrivals.intact()
     }
 }
 

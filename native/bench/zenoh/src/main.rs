@@ -1,45 +1,28 @@
 //! What the instrument adds to Zenoh: our worker's path against a program written by hand on the same API, in one process, taking
 //! turns. Prints one JSON line per ratio.
 //!
-//! `rmwbench-bench-zenoh [block|callback]` (both without arguments). Each path has two sessions of the `tuned` profile, which are
+//! `rmwbench-bench-zenoh [block|callback]...` (both without arguments). Each path has two sessions of the `tuned` profile, which are
 //! connected by Unix sockets; nothing leaves the machine.
 
 mod bare;
-#[path = "../../iceoryx2/src/ours.rs"]
-mod ours;
-#[path = "../../iceoryx2/src/ratio.rs"]
-mod ratio;
-#[path = "../../iceoryx2/src/turns.rs"]
-mod turns;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rmwbench_bench::{take_turns, Compared, Ours, LOADS};
 use rmwbench_harness::middleware::{Middleware, SessionConfig, Wait};
 use rmwbench_zenoh::Zenoh;
 use zenoh::Config;
 
-use turns::{Load, Path as Side, LOADS};
-
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let waits: Vec<&str> = if arguments.is_empty() { vec!["block", "callback"] } else { arguments.iter().map(String::as_str).collect() };
-    if waits.iter().any(|p| !["block", "callback"].contains(p)) {
-        eprintln!("usage: rmwbench-bench-zenoh [block|callback]");
-        return ExitCode::from(2);
-    }
-    let root = std::env::temp_dir().join(format!("rmwbench-bench-zenoh-{}", std::process::id()));
-    let result = run(&waits, &root);
-    let _ = std::fs::remove_dir_all(&root);
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("rmwbench-bench-zenoh: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    rmwbench_bench::main("zenoh", &["block", "callback"], |waits| {
+        let root = std::env::temp_dir().join(format!("rmwbench-bench-zenoh-{}", std::process::id()));
+        let result = run(waits, &root);
+        let _ = std::fs::remove_dir_all(&root);
+        result
+    })
 }
 
 fn run(waits: &[&str], root: &Path) -> Result<(), String> {
@@ -49,18 +32,19 @@ fn run(waits: &[&str], root: &Path) -> Result<(), String> {
     let session = SessionConfig { profile: profile.clone(), options: BTreeMap::new(), domain_id: 0, trial_nonce: nonce };
     for name in waits {
         let wait = if *name == "callback" { Wait::Callback } else { Wait::Block };
-        let ours = |load: &Load, messages: usize| -> Result<Box<dyn Side>, String> {
-            Ok(Box::new(ours::Ours::open(&Zenoh, &session, load, messages, wait, false).map_err(|e| e.to_string())?))
+        let compared = Compared {
+            bench: "zenoh",
+            name: &format!("our worker's path / bare API, {name}"),
+            ours: &|round| {
+                let ours = Ours::open(&Zenoh, [&session, &session], round, wait, false);
+                Ok(Box::new(ours.map_err(|e| e.to_string())?))
+            },
+            bare: &|round| {
+                let configs = pair(&profile.text, root).map_err(|e| e.to_string())?;
+                Ok(Box::new(bare::Bare::open(configs, round, wait).map_err(|e| e.to_string())?))
+            },
         };
-        let bare = |load: &Load, messages: usize| -> Result<Box<dyn Side>, String> {
-            let configs = pair(&profile.text, root).map_err(|e| e.to_string())?;
-            Ok(Box::new(bare::Bare::open(configs, load, messages, wait).map_err(|e| e.to_string())?))
-        };
-        for load in &LOADS {
-            for line in turns::run("zenoh", &format!("our worker's path / bare API, {name}"), load, &ours, &bare)? {
-                println!("{line}");
-            }
-        }
+        take_turns(&compared, &LOADS)?;
     }
     Ok(())
 }

@@ -4,14 +4,13 @@
 //! Two Cyclone domains of this process pose as one on the network (`ExternalDomainId`), so messages really cross UDP, on loopback
 //! only; a tag per test keeps other processes on the same machine out.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
 
 use cyclors::*;
+use rmwbench_conformance::pair::{self, wait_until, Memory};
 use rmwbench_cyclonedds::CycloneDds;
-use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::*;
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
 use serde_json::json;
@@ -43,47 +42,11 @@ impl Network {
 }
 
 fn session(domain_id: u32, text: &str) -> SessionConfig {
-    let profile = Profile { name: "test".into(), format: "xml".into(), text: text.into(), summary: String::new() };
-    SessionConfig { profile, options: BTreeMap::new(), domain_id, trial_nonce: 1 }
+    pair::session(&pair::profile("xml", text), domain_id)
 }
 
 fn endpoint(topic: &str, bytes: u32) -> EndpointConfig {
-    EndpointConfig {
-        endpoint: 1,
-        topic: topic.into(),
-        message_type: MessageType::bytes(bytes),
-        qos: Qos::default(),
-        loan: false,
-        publish_mode: PublishMode::Default,
-        wait: Wait::Block,
-    }
-}
-
-#[derive(Default)]
-struct Heard {
-    count: AtomicU64,
-    last: Mutex<Vec<u8>>,
-    closed: AtomicBool,
-    after_close: AtomicU64,
-}
-
-impl Sink for Heard {
-    fn deliver(&self, delivery: &Delivery<'_>) {
-        assert!(0 < delivery.notified_ns && delivery.notified_ns <= delivery.taken_ns);
-        if self.closed.load(Ordering::SeqCst) {
-            self.after_close.fetch_add(1, Ordering::SeqCst);
-        }
-        *self.last.lock().unwrap() = delivery.payload.to_vec();
-        self.count.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-fn until(what: &str, mut reached: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !reached() {
-        assert!(Instant::now() < deadline, "not reached within 20 s: {what}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    pair::endpoint(1, topic, bytes)
 }
 
 fn error_of<T>(result: Result<T, Error>) -> Error {
@@ -174,7 +137,7 @@ fn what_cyclone_lacks_is_unsupported_and_what_makes_no_sense_invalid() {
     }
     let no_depth = with(&|c| c.qos.depth = 0);
     assert_eq!(error_of(node.publisher(&no_depth)).kind, ErrorKind::Invalid);
-    assert_eq!(error_of(node.subscription(&no_depth, Arc::new(Heard::default()))).kind, ErrorKind::Invalid);
+    assert_eq!(error_of(node.subscription(&no_depth, Memory::new())).kind, ErrorKind::Invalid);
     assert_eq!(error_of(session.node("a\0b")).kind, ErrorKind::Invalid);
 
     let mut publisher = node.publisher(&plain).unwrap();
@@ -193,7 +156,7 @@ fn granted_qos_is_read_back_from_cyclone() {
                 let mut config = endpoint("granted", 64);
                 config.qos = Qos { reliability, durability, history, depth, content_filter: None, instance_key: None };
                 let publisher = node.publisher(&config).unwrap().granted();
-                let subscription = node.subscription(&config, Arc::new(Heard::default())).unwrap().granted();
+                let subscription = node.subscription(&config, Memory::new()).unwrap().granted();
                 for granted in [&publisher, &subscription] {
                     let mut expected = config.qos.clone();
                     if history == History::KeepAll {
@@ -235,10 +198,10 @@ fn names_and_bytes_on_the_wire_are_those_of_ros() {
         let reader = dds_create_reader(participant, topic, qos, std::ptr::null());
         dds_delete_qos(qos);
         assert!(reader > 0);
-        until("match", || publisher.matched() == 1);
+        wait_until("a match", || publisher.matched() == 1);
         let mut sample = std::ptr::null_mut();
         let mut info = std::mem::zeroed();
-        until("a sample", || {
+        wait_until("a sample", || {
             publisher.publish(&[1, 2, 3, 4, 5]).unwrap();
             dds_takecdr(reader, &mut sample, 1, &mut info, DDS_ANY_STATE) == 1
         });
@@ -272,21 +235,21 @@ fn every_wait_delivers_across_the_network_and_nothing_after_the_drop() {
                 }
             });
             for _ in 0..8 {
-                let heard = Arc::new(Heard::default());
+                let heard = Memory::new();
                 let subscription = listener.subscription(&config, heard.clone()).unwrap();
                 assert_eq!(subscription.granted().wait, wait);
-                until("messages", || heard.count.load(Ordering::SeqCst) > 20);
-                assert_eq!(heard.last.lock().unwrap().len(), 2_000);
+                wait_until("messages", || heard.len() > 20);
+                assert_eq!(heard.last().unwrap().len(), 2_000);
                 assert_eq!(subscription.matched(), 1);
                 drop(subscription);
-                heard.closed.store(true, Ordering::SeqCst);
+                let before = heard.len();
                 std::thread::sleep(Duration::from_millis(5));
-                assert_eq!(heard.after_close.load(Ordering::SeqCst), 0, "{wait:?}");
+                assert_eq!(heard.len(), before, "{wait:?}");
                 assert_eq!(Arc::strong_count(&heard), 1, "{wait:?}: someone still holds the sink");
             }
             stop.store(true, Ordering::Relaxed);
         });
-        until("the writer to see its reader go", || publisher.matched() == 0);
+        wait_until("the writer to see its reader go", || publisher.matched() == 0);
     }
 }
 
@@ -302,10 +265,10 @@ fn a_transient_local_reader_that_joins_late_gets_the_history() {
     for k in 0..7_u8 {
         publisher.publish(&vec![k; 300_000]).unwrap();
     }
-    let heard = Arc::new(Heard::default());
+    let heard = Memory::new();
     let _subscription = listener.subscription(&config, heard.clone()).unwrap();
-    until("the last three", || heard.count.load(Ordering::SeqCst) == 3);
-    assert!(heard.last.lock().unwrap().iter().all(|&byte| byte == 6));
+    wait_until("the last three", || heard.len() == 3);
+    assert!(heard.last().unwrap().iter().all(|&byte| byte == 6));
 }
 
 #[test]
@@ -315,15 +278,15 @@ fn two_hundred_subscriptions_share_one_waiting_thread() {
     let mut talker = writing.node("talker").unwrap();
     let mut publisher = talker.publisher(&endpoint("many", 100)).unwrap();
     let mut nodes: Vec<_> = (0..200).map(|k| reading.node(&format!("listener{k}")).unwrap()).collect();
-    let heard: Vec<_> = (0..200).map(|_| Arc::new(Heard::default())).collect();
+    let heard: Vec<_> = (0..200).map(|_| Memory::new()).collect();
     let _subscriptions: Vec<_> =
         nodes.iter_mut().zip(&heard).map(|(node, heard)| node.subscription(&endpoint("many", 100), heard.clone()).unwrap()).collect();
-    until("matches", || publisher.matched() == 200);
+    wait_until("all matches", || publisher.matched() == 200);
     let threads = std::fs::read_dir("/proc/self/task").unwrap().count();
     assert!(threads < 150, "{threads} threads, those of the other tests included");
-    until("every reader", || {
+    wait_until("every reader", || {
         publisher.publish(&[9; 100]).unwrap();
-        heard.iter().all(|h| h.count.load(Ordering::SeqCst) > 0)
+        heard.iter().all(|h| h.len() > 0)
     });
 }
 
@@ -336,15 +299,15 @@ fn a_foreign_message_is_counted_as_malformed_or_cut_to_the_type() {
     let mut publisher = talker.publisher(&endpoint("foreign", 4)).unwrap();
     let mut long_prefix = endpoint("foreign", 4);
     long_prefix.message_type.cdr_prefix = vec![0; 100];
-    let heard = [Arc::new(Heard::default()), Arc::new(Heard::default())];
+    let heard = [Memory::new(), Memory::new()];
     let malformed = listener.subscription(&long_prefix, heard[0].clone()).unwrap();
     let _shorter = listener.subscription(&endpoint("foreign", 2), heard[1].clone()).unwrap();
-    until("both readers", || {
+    wait_until("both readers", || {
         publisher.publish(&[7; 4]).unwrap();
-        malformed.account().counters["malformed"] > 0 && heard[1].count.load(Ordering::SeqCst) > 0
+        malformed.account().counters["malformed"] > 0 && heard[1].len() > 0
     });
-    assert_eq!(heard[0].count.load(Ordering::SeqCst), 0);
-    assert_eq!(*heard[1].last.lock().unwrap(), [7, 7]);
+    assert_eq!(heard[0].len(), 0);
+    assert_eq!(heard[1].last().unwrap(), [7, 7]);
 }
 
 #[test]
@@ -357,7 +320,7 @@ fn counters_are_cyclones_own() {
         assert_eq!(publisher.counters.get(counter), Some(&0), "{counter}");
     }
     assert_eq!(publisher.reader_drops, None);
-    let subscription = node.subscription(&endpoint("counters", 64), Arc::new(Heard::default())).unwrap().account();
+    let subscription = node.subscription(&endpoint("counters", 64), Memory::new()).unwrap().account();
     assert_eq!(subscription.reader_drops, Some(0));
     assert_eq!(subscription.counters.get("discarded_bytes"), Some(&0));
 }

@@ -1,18 +1,34 @@
 //! What is particular to Fast DDS, on the traits; what every middleware must do is the conformance suite's.
 
-mod rig;
-
 use std::fs;
 use std::mem::size_of;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rig::*;
+use rmwbench_conformance::isolated;
+use rmwbench_conformance::pair::{self, endpoint, until_heard, wait_until, Memory};
 use rmwbench_fastdds::{struct_bytes_in_cpp, FastDds};
 use rmwbench_harness::c_api::raw;
 use rmwbench_harness::clock;
 use rmwbench_harness::middleware::*;
 use rmwbench_harness::qos::{Durability, History, Reliability};
+
+/// Makes Fast DDS use its transports between two sessions of one process, as between processes.
+const NO_INTRAPROCESS: &str = "<library_settings><intraprocess_delivery>OFF</intraprocess_delivery></library_settings>";
+
+fn try_open(format: &str, text: &str) -> Result<Box<dyn Session>, Error> {
+    FastDds::new().open(&pair::session(&pair::profile(format, text), 7))
+}
+
+/// A session with the profile whose body is `xml`, or without one.
+fn open(xml: &str) -> Box<dyn Session> {
+    let text = if xml.is_empty() { String::new() } else { wrapped(xml) };
+    try_open("xml", &text).unwrap()
+}
+
+fn wrapped(xml: &str) -> String {
+    format!("<?xml version=\"1.0\"?>\n<dds xmlns=\"http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles\">{xml}</dds>")
+}
 
 #[test]
 fn both_compilers_see_the_same_structs() {

@@ -1,22 +1,20 @@
 //! What is particular to iceoryx2, on the traits; what every middleware must do is the conformance suite's.
 
-mod rig;
-
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rig::*;
+use rmwbench_conformance::pair::*;
 use rmwbench_harness::middleware::*;
 use rmwbench_harness::qos::{Durability, History, Reliability};
 use rmwbench_iceoryx2::Iceoryx2;
 
-fn open(domain_id: u32) -> Box<dyn Session> {
-    Iceoryx2.open(&config(&Iceoryx2.describe().profiles[0], domain_id)).unwrap()
+fn untouched(domain_id: u32) -> SessionConfig {
+    session(&Iceoryx2.describe().profiles[0], domain_id)
 }
 
-fn byte(number: usize) -> Vec<u8> {
-    vec![number as u8]
+fn open(domain_id: u32) -> Box<dyn Session> {
+    Iceoryx2.open(&untouched(domain_id)).unwrap()
 }
 
 #[test]
@@ -44,14 +42,9 @@ fn best_effort_keep_last_drops_the_oldest() {
     let mut node = session.node("oldest").unwrap();
     let qos = |c| with_qos(c, Reliability::BestEffort, History::KeepLast, 3);
     let memory = Memory::new();
-    memory.close_gate();
     let reader = node.subscription(&qos(endpoint(1, "t", 8)), memory.clone()).unwrap();
     let mut writer = node.publisher(&qos(endpoint(2, "t", 8))).unwrap();
-    writer.publish(&byte(0)).unwrap();
-    memory.wait_until_held();
-    for number in 1..=10 {
-        writer.publish(&byte(number)).unwrap();
-    }
+    overrun(&mut *writer, &memory, 10);
     memory.open_gate();
     assert_eq!(memory.wait_for(4), [byte(0), byte(8), byte(9), byte(10)]);
     assert_eq!((reader.granted().qos.depth, reader.granted().qos.history), (3, History::KeepLast));
@@ -59,20 +52,15 @@ fn best_effort_keep_last_drops_the_oldest() {
 
 #[test]
 fn best_effort_keep_all_drops_the_newest_and_counts_it() {
-    let mut config = config(&Iceoryx2.describe().profiles[0], domain(3));
+    let mut config = untouched(domain(3));
     config.options.insert("keep_all_depth".into(), 4.into());
     let mut session = Iceoryx2.open(&config).unwrap();
     let mut node = session.node("newest").unwrap();
     let qos = |c| with_qos(c, Reliability::BestEffort, History::KeepAll, 0);
     let memory = Memory::new();
-    memory.close_gate();
     let reader = node.subscription(&qos(endpoint(1, "t", 8)), memory.clone()).unwrap();
     let mut writer = node.publisher(&qos(endpoint(2, "t", 8))).unwrap();
-    writer.publish(&byte(0)).unwrap();
-    memory.wait_until_held();
-    for number in 1..=10 {
-        writer.publish(&byte(number)).unwrap();
-    }
+    overrun(&mut *writer, &memory, 10);
     memory.open_gate();
     assert_eq!(memory.wait_for(5), [byte(0), byte(1), byte(2), byte(3), byte(4)]);
     assert_eq!(writer.account().counters["not_delivered"], 6);
@@ -99,19 +87,15 @@ fn reliable_loses_nothing_that_it_accepted() {
 
 #[test]
 fn reliable_gives_up_on_a_reader_that_never_takes() {
-    let mut config = config(&Iceoryx2.describe().profiles[0], domain(6));
+    let mut config = untouched(domain(6));
     config.options.insert("max_blocking_ms".into(), 50.into());
     let mut session = Iceoryx2.open(&config).unwrap();
     let mut node = session.node("stuck").unwrap();
     let qos = |c| with_qos(c, Reliability::Reliable, History::KeepLast, 2);
     let memory = Memory::new();
-    memory.close_gate();
     let reader = node.subscription(&qos(endpoint(1, "t", 8)), memory.clone()).unwrap();
     let mut writer = node.publisher(&qos(endpoint(2, "t", 8))).unwrap();
-    writer.publish(&byte(0)).unwrap();
-    memory.wait_until_held();
-    writer.publish(&byte(1)).unwrap();
-    writer.publish(&byte(2)).unwrap();
+    overrun(&mut *writer, &memory, 2);
     let begin = Instant::now();
     assert_eq!(writer.publish(&byte(3)), Err(PublishError::Timeout));
     assert!(begin.elapsed() >= Duration::from_millis(50) && begin.elapsed() < PATIENCE);
@@ -241,16 +225,16 @@ fn what_cannot_be_granted_is_refused_in_words() {
 
 #[test]
 fn profiles_and_options_are_checked() {
-    let mut bad = config(&Iceoryx2.describe().profiles[0], 0);
+    let mut bad = untouched(0);
     bad.profile.text = "[defaults\nmax = 3".into();
     let error = Iceoryx2.open(&bad).map(drop).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Invalid);
-    let mut unknown = config(&Iceoryx2.describe().profiles[0], 0);
+    let mut unknown = untouched(0);
     unknown.options.insert("dept".into(), 3.into());
     assert!(Iceoryx2.open(&unknown).map(drop).unwrap_err().message.contains("keep_all_depth"));
 
     // A user's own profile is in force: a service for one reader refuses the second.
-    let mut own = config(&Iceoryx2.describe().profiles[0], domain(12));
+    let mut own = untouched(domain(12));
     own.profile.text = "[defaults.publish-subscribe]\nmax-subscribers = 1\n".into();
     let mut session = Iceoryx2.open(&own).unwrap();
     let mut node = session.node("one").unwrap();
@@ -286,7 +270,7 @@ fn a_killed_reader_is_forgotten_and_blocks_nobody_for_long() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    wait_until("the child's reader was not matched", || writer.matched() == 1);
+    wait_until("a match with the child's reader", || writer.matched() == 1);
     for n in 0..3 {
         let _ = writer.publish(&byte(n)); // one is held at the gate, two fill the queue
     }
@@ -298,5 +282,5 @@ fn a_killed_reader_is_forgotten_and_blocks_nobody_for_long() {
         assert!(Instant::now() < end, "the publisher still waits for the dead");
         in_a_row = if writer.publish(&byte(9)).is_ok() { in_a_row + 1 } else { 0 };
     }
-    wait_until("the dead reader still counts", || writer.matched() == 0);
+    wait_until("the dead reader to be forgotten", || writer.matched() == 0);
 }

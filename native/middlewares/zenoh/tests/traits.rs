@@ -2,31 +2,25 @@
 //!
 //! Only profiles without multicast: a test must not be heard on a network.
 
-mod rig;
-
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rig::*;
+use rmwbench_conformance::pair::*;
 use rmwbench_harness::middleware::*;
 use rmwbench_harness::qos::{Durability, History, Reliability};
 use rmwbench_zenoh::Zenoh;
 
 fn session_config(profile: &str, domain_id: u32) -> SessionConfig {
     let profile = Zenoh.describe().profiles.into_iter().find(|p| p.name == profile).unwrap();
-    SessionConfig { trial_nonce: u64::from(std::process::id()), ..config(&profile, domain_id) }
+    SessionConfig { trial_nonce: u64::from(std::process::id()), ..session(&profile, domain_id) }
 }
 
 fn open(profile: &str, domain_id: u32) -> Box<dyn Session> {
     Zenoh.open(&session_config(profile, domain_id)).unwrap()
 }
 
-fn byte(number: usize) -> Vec<u8> {
-    vec![number as u8]
-}
-
 fn matched(writer: &dyn Publisher, reader: &dyn Subscription) {
-    wait_until("no match", || writer.matched() == 1 && reader.matched() == 1);
+    wait_until("a match", || writer.matched() == 1 && reader.matched() == 1);
 }
 
 #[test]
@@ -47,7 +41,7 @@ fn every_size_arrives_whole_over_every_profile_and_the_path_is_told() {
             let expected = if (3072..24 << 20).contains(&bytes) { large } else { small };
             // Zenoh makes its pool in the background, and sends what comes before through the link.
             let mut sent = 0;
-            wait_until("no message took the expected path", || {
+            wait_until("a message on the expected path", || {
                 sent += 1;
                 writer.publish(&message).unwrap();
                 let got = memory.wait_for(sent);
@@ -95,16 +89,11 @@ fn keep_last_drops_the_oldest_and_counts_it() {
         let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
         let qos = |c| with_qos(c, reliability, History::KeepLast, 3);
         let memory = Memory::new();
-        memory.close_gate();
         let reader = far.subscription(&qos(endpoint(1, "t", 8)), memory.clone()).unwrap();
         let mut writer = near.publisher(&qos(endpoint(2, "t", 8))).unwrap();
         matched(&*writer, &*reader);
-        writer.publish(&byte(0)).unwrap();
-        memory.wait_until_held();
-        for number in 1..=10 {
-            writer.publish(&byte(number)).unwrap();
-        }
-        wait_until("the queue never overflowed", || reader.account().reader_drops == Some(7));
+        overrun(&mut *writer, &memory, 10);
+        wait_until("the queue to overflow", || reader.account().reader_drops == Some(7));
         memory.open_gate();
         assert_eq!(memory.wait_for(4), [byte(0), byte(8), byte(9), byte(10)]);
         assert_eq!(reader.granted().qos.depth, 3);
@@ -143,15 +132,10 @@ fn best_effort_keep_all_drops_the_newest_and_counts_it() {
     let mut node = session.node("own").unwrap();
     let qos = |c| with_qos(c, Reliability::BestEffort, History::KeepAll, 0);
     let memory = Memory::new();
-    memory.close_gate();
     let reader = node.subscription(&qos(endpoint(1, "t", 8)), memory.clone()).unwrap();
     let mut writer = node.publisher(&qos(endpoint(2, "t", 8))).unwrap();
     matched(&*writer, &*reader);
-    writer.publish(&byte(0)).unwrap();
-    memory.wait_until_held();
-    for number in 1..=10 {
-        writer.publish(&byte(number)).unwrap();
-    }
+    overrun(&mut *writer, &memory, 10);
     memory.open_gate();
     assert_eq!(memory.wait_for(5), [byte(0), byte(1), byte(2), byte(3), byte(4)]);
     assert_eq!(reader.account().reader_drops, Some(6));
@@ -180,7 +164,7 @@ fn every_way_to_wait_delivers_in_order_and_nothing_after_the_reader_left() {
         drop(reader);
         let seen = memory.len();
         let writer = publishing.join().unwrap();
-        wait_until("the reader still counts", || writer.matched() == 0);
+        wait_until("the reader to be forgotten", || writer.matched() == 0);
         assert_eq!(memory.len(), seen, "{wait:?}");
     }
 }
@@ -196,7 +180,7 @@ fn a_mesh_of_five_counts_everyone_and_late_joiners_and_leavers() {
         ends.push((node.publisher(&endpoint(i as u32 + 1, "a/b", 8)).unwrap(), reader, memory, node));
     }
     for (writer, reader, ..) in &ends {
-        wait_until("not all five see five", || writer.matched() == 5 && reader.matched() == 5);
+        wait_until("all five to see five", || writer.matched() == 5 && reader.matched() == 5);
     }
     for (i, (writer, ..)) in ends.iter_mut().enumerate() {
         writer.publish(&byte(i)).unwrap();
@@ -213,8 +197,8 @@ fn a_mesh_of_five_counts_everyone_and_late_joiners_and_leavers() {
     let mut node = late.node("late").unwrap();
     let memory = Memory::new();
     let reader = node.subscription(&endpoint(200, "a/b", 8), memory.clone()).unwrap();
-    wait_until("the late joiner does not see four publishers", || reader.matched() == 4);
-    wait_until("the others do not see it", || ends.iter().all(|(writer, ..)| writer.matched() == 5));
+    wait_until("the late joiner to see four publishers", || reader.matched() == 4);
+    wait_until("the others to see it", || ends.iter().all(|(writer, ..)| writer.matched() == 5));
     ends[3].0.publish(&byte(9)).unwrap();
     assert_eq!(memory.wait_for(1), [byte(9)]);
 }
@@ -311,7 +295,7 @@ fn a_killed_process_is_forgotten_and_its_memory_goes() {
     memory.wait_for(5);
     child.kill().unwrap();
     child.wait().unwrap();
-    wait_until("the dead still count", || writer.matched() == 0 && reader.matched() == 0);
+    wait_until("the dead to be forgotten", || writer.matched() == 0 && reader.matched() == 0);
     writer.publish(&byte(1)).unwrap();
     let left = pools();
     drop((reader, writer, node, session));

@@ -1,5 +1,5 @@
-//! A process and namespaces of its own for each test: Fast DDS announces itself by multicast on every interface, and keeps profiles
-//! for a whole process. The test starts itself again inside, so that libtest's threads do not stand in the way.
+//! A process and namespaces of its own for one test of libtest, for middlewares that announce themselves on every interface or keep
+//! state for a whole process. The test starts itself again inside, so that libtest's threads do not stand in the way.
 
 use std::env;
 use std::process::Command;

@@ -1,0 +1,32 @@
+"""Where in the suite's file a cell's settings stand, for errors that are found only after the file was read."""
+
+from dataclasses import dataclass
+
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.factors import OPTION_PREFIX
+from rmwbench.suite.load import line_of
+from rmwbench.suite.suite import Suite
+
+
+@dataclass(frozen=True)
+class Places:
+    """`file` is how the suite's file is shown, `text` what stands in it."""
+
+    file: str
+    text: str
+    suite: Suite
+
+    def arm(self, cell: Cell, *keys: str) -> str:
+        """`quick.yaml:17`: the arm of the cell, or a key of it, or the factor that sets that key."""
+        number = next(i for i, arm in enumerate(self.suite.arms) if arm.name == cell.arm.name)
+        for factor in (keys[-1], OPTION_PREFIX + keys[-1]) if keys else ():
+            if factor in cell.factors:
+                return self._line("factors", factor)
+        return self._line("arms", number, *keys)
+
+    def workload(self, cell: Cell, *keys: str) -> str:
+        number = next(i for i, workload in enumerate(self.suite.workloads) if workload.name == cell.workload.name)
+        return self._line("workloads", number, *keys)
+
+    def _line(self, *path: str | int) -> str:
+        return f"{self.file}:{line_of(self.text, path)}"

@@ -1,0 +1,143 @@
+"""The bench driver: verdicts, lines, and what happens to programs that misbehave. The programs themselves are timed by
+`make bench` and by nothing here."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import metrics, table
+from bench.programs import Crashed, run
+from bench.ratio import line, lowest_rank
+from bench.verdict import KEYS, verdict
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def a_line(**changes):
+    about = {"bench": "b", "name": "x / y", "message_bytes": 64, "metric": "time", "unit": "s", "details": {}}
+    return {**line(**about, limit=(0.95, 1.05), ours=[1.0] * 6, theirs=[1.0] * 6), **changes}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "limit", "expected"),
+    [
+        (0.96, 1.04, [0.95, 1.05], "met"),
+        (0.95, 1.05, [0.95, 1.05], "met"),
+        (0.96, 1.06, [0.95, 1.05], "undecided"),
+        (0.90, 1.10, [0.95, 1.05], "undecided"),
+        (1.06, 1.10, [0.95, 1.05], "not met"),
+        (0.80, 0.90, [0.95, 1.05], "not met"),
+        (0.10, 0.90, [None, 1.0], "met"),
+        (1.01, 9.00, [None, 1.0], "not met"),
+        (1.01, 9.00, [1.0, None], "met"),
+        (0.99, 9.00, [1.0, None], "undecided"),
+        (None, None, [None, 5.0], "undecided"),
+        (0.50, 0.60, None, "no promise"),
+        (1.00, None, [None, 5.0], "undecided"),  # the upper end never came
+        (6.00, None, [None, 5.0], "not met"),
+    ],
+)
+def test_the_interval_decides(low, high, limit, expected):
+    assert verdict(a_line(low=low, high=high, limit=limit)) == expected
+
+
+def test_without_pairs_there_is_no_data():
+    assert verdict(a_line(pairs=0, ratio=None, low=None, high=None, note="one core")) == "no data"
+
+
+def test_ranks_are_those_of_the_sign_test():
+    assert [lowest_rank(n) for n in (1, 5, 6, 8, 9, 20, 60)] == [None, None, 0, 0, 1, 5, 21]
+
+
+def test_a_known_ratio_comes_back_with_its_interval():
+    theirs = [float(n) for n in range(1, 22)]
+    found = a_line(**{})
+    found.update(line(**_about(), ours=[t * (1 + i / 100) for i, t in enumerate(theirs)], theirs=theirs))
+    assert (found["ratio"], found["low"], found["high"]) == pytest.approx((1.10, 1.05, 1.15))
+    assert tuple(found) == KEYS
+    five = line(**_about(), ours=[2.0] * 5, theirs=[1.0] * 5)
+    assert (five["ratio"], five["low"], five["high"]) == (2.0, None, None)
+
+
+def _about():
+    return {
+        k: v for k, v in a_line().items() if k in ("bench", "name", "message_bytes", "metric", "unit", "details")
+    } | {"limit": None}
+
+
+def test_every_key_is_documented():
+    text = (ROOT / "docs/benchmarks.md").read_text()
+    assert [key for key in KEYS if f"`{key}`" not in text] == []
+
+
+def python(code):
+    return [sys.executable, "-c", code]
+
+
+def test_lines_are_handed_over_as_they_come_and_those_before_a_crash_are_kept():
+    seen = []
+    good = json.dumps(a_line())
+    run(python(f"print({good!r}); print({good!r})"), seen.append)
+    assert seen == [a_line(), a_line()]
+    with pytest.raises(Crashed, match="status 3"):
+        run(python(f"print({good!r}, flush=True); raise SystemExit(3)"), seen.append)
+    assert len(seen) == 3
+    with pytest.raises(Crashed, match="signal 9"):
+        run(python("import os; os.kill(os.getpid(), 9)"), seen.append)
+
+
+@pytest.mark.parametrize("text", ["not json", "[]", "3", '{"bench": "b"}'])
+def test_what_is_no_line_is_a_crash(text):
+    with pytest.raises(Crashed, match="printed"):
+        run(python(f"print({text!r})"), lambda _: None)
+
+
+def test_a_program_that_hangs_is_ended():
+    with pytest.raises(Crashed, match=r"within 0\.5 s"):
+        run(python("import time; time.sleep(60)"), lambda _: None, deadline_s=0.5)
+
+
+def test_an_unknown_name_is_answered_with_the_nearest():
+    command = [sys.executable, "-m", "bench", "cyclone"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "did you mean 'cyclonedds'?" in done.stderr
+    assert done.stdout == ""
+
+
+def test_metrics_are_timed_on_a_real_bundle(tmp_path):
+    metrics.generate(tmp_path / "bundle", 5_000)
+    time, memory = metrics.compare(tmp_path / "bundle", 5_000, pairs=1)
+    assert tuple(time) == tuple(memory) == KEYS
+    assert time["ours"] > 0 and time["theirs"] > 0 and time["limit"] == [None, 5.0]
+    assert 10e6 < memory["ours"] < 2e9 and verdict(memory) == "undecided"  # one pair has no interval
+
+
+def test_the_table_shows_every_line_and_every_crash():
+    from rich.console import Console
+
+    late = a_line(low=1.0, high=None, ratio=None, note="nothing came")
+    results = [{**found, "verdict": verdict(found)} for found in (a_line(message_bytes=6_220_800), late)]
+    card = {"summary": "2 × a processor", "warnings": ["something else runs"]}
+    document = {
+        "machine": card,
+        "load_average": {"begin": 1.0, "end": 2.0},
+        "results": results,
+        "crashed": [{"bench": "zenoh", "problem": "killed by signal 9"}],
+    }
+    console = Console(width=180, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    table.render(document, console)
+    text = console.export_text()
+    for expected in (
+        "something else runs",
+        "6.22 MB",
+        "1.00 [1.00–1.00]",
+        "∞ [1.00–∞]",
+        "nothing came",
+        "signal 9",
+        "0.95–1.05",
+    ):
+        assert expected in text, text
