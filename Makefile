@@ -33,6 +33,7 @@ test: setup-test workers test-rust test-python
 
 # Workers one by one, so that feature unification never rebuilds one for another. One thread: real traffic, two cores.
 test-rust:
+	@if cargo fmt --version >/dev/null 2>&1; then cd native && cargo fmt --all -- --check; else echo "SKIPPED: formatting, rustfmt is not installed (rustup component add rustfmt)"; fi
 	@$(CARGO) test --release --quiet
 	@for name in $(filter-out floor synthetic,$(FIRST_SET)); do ($(CARGO) test --release --quiet -p rmwbench-$$name) || exit 1; done
 

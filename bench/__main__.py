@@ -1,4 +1,4 @@
-"""`python -m bench [NAME…] [--json]`: a machine card and one table of ratios with their promised limits.
+"""`python -m bench [NAME…] [--times N] [--json]`: a machine card and one table of ratios with their promised limits.
 
 Benchmarks measure, they do not gate: exit code 0 whatever the verdicts say; 1 when a program crashed, 2 for a wrong
 name, 130 after Ctrl-C. Progress goes to stderr, the result to stdout.
@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from bench import table
-from bench.programs import PROGRAMS, Crashed, build, run
+from bench.programs import DEADLINE_S, PROGRAMS, Crashed, build, run
 from bench.verdict import verdict
 from rmwbench.errors import UserError, nearest
 
@@ -26,10 +26,15 @@ def main(arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs to run (all without one)")
+    parser.add_argument(
+        "--times", type=int, default=1, metavar="N", help="N times as many pairs: longer, with narrower intervals"
+    )
     parser.add_argument("--json", action="store_true", help="the whole result as one JSON document")
     options = parser.parse_args(arguments)
+    if options.times < 1:
+        parser.error(f"--times: expected a number from 1, found {options.times}")
     try:
-        document, code = measure(_chosen(options.names))
+        document, code = measure(_chosen(options.names), options.times)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
@@ -43,7 +48,7 @@ def main(arguments: list[str]) -> int:
     return code
 
 
-def measure(names: list[str]) -> tuple[dict[str, Any], int]:
+def measure(names: list[str], times: int) -> tuple[dict[str, Any], int]:
     """The document of `--json` and the exit code."""
     from rmwbench.lab import machine
 
@@ -72,7 +77,7 @@ def measure(names: list[str]) -> tuple[dict[str, Any], int]:
             begun = time.monotonic()
             progress(f"{name}: {PROGRAMS[name].about}")
             try:
-                run(command, on_line)
+                run([*command, "--times", str(times)], on_line, DEADLINE_S * times)
             except Crashed as crash:
                 crashed.append({"bench": name, "problem": str(crash)})
                 progress(f"  {crash}")
@@ -89,6 +94,7 @@ def measure(names: list[str]) -> tuple[dict[str, Any], int]:
         "results": results,
         "crashed": crashed,
         "interrupted": interrupted,
+        "times": times,
     }
     return document, 130 if interrupted else 1 if crashed else 0
 

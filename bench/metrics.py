@@ -1,6 +1,6 @@
 """Bundle -> metrics against a DuckDB full scan of the same Parquet, in interleaved pairs of fresh processes.
 
-    python -m bench.metrics [--messages 10000000] [--pairs 6]
+    python -m bench.metrics [--messages 10000000] [--pairs 6] [--times 1]
 
 The scan reads every column of every row (a sum per column), which is the least that any analysis of all records could
 do. Ours reads what the metrics need and computes all of them, for one trial that holds every message. Prints two lines
@@ -148,6 +148,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--messages", type=int, default=10_000_000)
     parser.add_argument("--pairs", type=int, default=6, help="6 are the fewest with an interval")
+    parser.add_argument("--times", type=int, default=1, help="a factor for the pairs")
     parser.add_argument("--keep", type=Path, help="use this bundle, made there on first use, and keep it")
     parser.add_argument("--generate", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -162,7 +163,7 @@ def main() -> None:
             # in a process of its own, so that its memory is not the measured one's
             command = [sys.executable, "-m", "bench.metrics", "--generate", str(directory)]
             subprocess.run([*command, "--messages", str(arguments.messages)], cwd=ROOT, check=True)
-        for result in compare(directory, arguments.messages, arguments.pairs):
+        for result in compare(directory, arguments.messages, arguments.pairs * arguments.times):
             print(json.dumps(result), flush=True)
     finally:
         if temporary:

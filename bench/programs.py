@@ -19,7 +19,8 @@ DEADLINE_S = 900.0
 
 @dataclass(frozen=True)
 class Program:
-    """`crates` are built in this order, the last is the program; none: `arguments` are for this Python."""
+    """`crates` are built in this order, the last is the program; none: `arguments` are for this Python. Each takes
+    `--times N` besides."""
 
     name: str
     crates: tuple[str, ...]
@@ -67,7 +68,7 @@ def build(program: Program) -> list[str]:
     return [str(executable), *program.arguments]
 
 
-def run(command: list[str], on_line: Callable[[dict[str, Any]], None], deadline_s: float = DEADLINE_S) -> None:
+def run(command: list[str], on_line: Callable[[dict[str, Any]], None], deadline_s: float) -> None:
     """Hands every line over as it comes. Raises Crashed, after the lines that came before."""
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     late = threading.Event()

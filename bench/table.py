@@ -32,6 +32,8 @@ def render(document: Mapping[str, Any], console: Any) -> None:
     console.print(table)
     counts = [f"{n} {name}" for name in STYLES if (n := sum(r["verdict"] == name for r in document["results"]))]
     console.print(Text(", ".join(counts) or "nothing was measured"))
+    if document["interrupted"]:
+        console.print(Text("interrupted: the rest was not measured", "red"))
 
 
 def what(line: Mapping[str, Any]) -> str:

@@ -1,4 +1,7 @@
-"""The one error that a user sees for bad input: what failed, where, expected against actual, what to do. The command line exits 2 on it."""
+"""The one error that a user sees for bad input: what failed, where, expected against actual, what to do.
+
+The command line prints it and exits 2.
+"""
 
 import difflib
 from collections.abc import Iterable
@@ -11,7 +14,13 @@ class UserError(Exception):
     """
 
     def __init__(
-        self, what: str, *, where: str | None = None, expected: str | None = None, actual: str | None = None, fix: str | None = None
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        expected: str | None = None,
+        actual: str | None = None,
+        fix: str | None = None,
     ):
         self.what, self.where, self.expected, self.actual, self.fix = what, where, expected, actual, fix
         super().__init__(self.render())
@@ -19,7 +28,8 @@ class UserError(Exception):
     def render(self) -> str:
         """The message as plain text, a line per part; absent parts are left out."""
         lines = [f"{self.where}: {self.what}" if self.where else self.what]
-        lines += [f"  {label}: {value}" for label, value in (("expected", self.expected), ("actual", self.actual), ("do", self.fix)) if value]
+        parts = (("expected", self.expected), ("actual", self.actual), ("do", self.fix))
+        lines += [f"  {label}: {value}" for label, value in parts if value]
         return "\n".join(lines)
 
 

@@ -37,8 +37,7 @@ pub fn isolate() -> Result<(), String> {
 
 fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), String> {
     let failed = |e: std::io::Error| format!("{program}: {e}");
-    let mut child =
-        Command::new(program).args(arguments).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+    let mut child = Command::new(program).args(arguments).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
     child.stdin.take().expect("piped").write_all(input.as_bytes()).map_err(failed)?;
     let output = child.wait_with_output().map_err(failed)?;
     if output.status.success() {

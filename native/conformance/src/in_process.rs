@@ -12,12 +12,7 @@ use crate::{Context, Outcome, Verdict};
 /// Payloads of 0 to 63 bytes arrive byte for byte.
 pub fn small_payloads(context: &Context<'_>) -> Outcome {
     let open = || {
-        let config = SessionConfig {
-            profile: context.profile.clone(),
-            options: context.arm.options.clone(),
-            domain_id: 1,
-            trial_nonce: 1,
-        };
+        let config = SessionConfig { profile: context.profile.clone(), options: context.arm.options.clone(), domain_id: 1, trial_nonce: 1 };
         context.middleware.open(&config).map_err(|e| format!("open: {e}"))
     };
     let reliability = if context.lacks("reliable").is_some() { Reliability::BestEffort } else { Reliability::Reliable };

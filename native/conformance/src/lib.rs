@@ -3,7 +3,7 @@
 //!
 //! A middleware's crate runs it from `tests/conformance.rs` (without libtest, because namespaces are made before any thread):
 //!
-//! ```ignore
+//! ```text
 //! fn main() -> std::process::ExitCode {
 //!     rmwbench_conformance::main(env!("CARGO_BIN_EXE_rmwbench-floor"), &rmwbench_floor::Floor, &[Arm::profile("untouched")])
 //! }

@@ -135,8 +135,11 @@ impl<'a> Rig<'a> {
 
     /// Match on all sides, then probes until every reader heard each of its writers.
     pub fn barrier(&mut self) -> Result<(), String> {
-        let ids: Vec<u64> =
-            self.workers.iter_mut().map(|w| w.post(Command::Match { timeout_ns: PATIENCE.as_nanos() as i64 / 2 })).collect::<Result<_, _>>()?;
+        let ids: Vec<u64> = self
+            .workers
+            .iter_mut()
+            .map(|w| w.post(Command::Match { timeout_ns: PATIENCE.as_nanos() as i64 / 2 }))
+            .collect::<Result<_, _>>()?;
         for (worker, id) in self.workers.iter_mut().zip(ids) {
             worker.expect_ok(id).map_err(|e| format!("match: {e}"))?;
         }
@@ -198,13 +201,8 @@ impl<'a> Rig<'a> {
 
     /// Drains every reader of every writer on its topic; true when complete.
     pub fn drain(&mut self, finished: &BTreeMap<u32, Finished>, timeout: Duration) -> Result<bool, String> {
-        let publishers: Vec<(String, u32)> = self
-            .specs
-            .iter()
-            .flatten()
-            .filter(|e| e.kind == EndpointKind::Publisher)
-            .map(|e| (e.topic.clone(), e.endpoint))
-            .collect();
+        let publishers: Vec<(String, u32)> =
+            self.specs.iter().flatten().filter(|e| e.kind == EndpointKind::Publisher).map(|e| (e.topic.clone(), e.endpoint)).collect();
         let mut posted = Vec::new();
         for (worker, specs) in self.workers.iter_mut().zip(&self.specs) {
             let expect: BTreeMap<u32, BTreeMap<u32, u64>> = specs

@@ -93,8 +93,7 @@ impl Control {
                 return Woken::TimedOut;
             }
             let timeout = left_ns.map(|left| Timespec { tv_sec: left / 1_000_000_000, tv_nsec: left % 1_000_000_000 });
-            let mut fds =
-                [PollFd::new(&self.socket, PollFlags::IN), PollFd::from_borrowed_fd(self.reporter.wake.as_fd(), PollFlags::IN)];
+            let mut fds = [PollFd::new(&self.socket, PollFlags::IN), PollFd::from_borrowed_fd(self.reporter.wake.as_fd(), PollFlags::IN)];
             if poll(&mut fds, timeout.as_ref()).is_err() {
                 continue; // a signal
             }

@@ -65,10 +65,7 @@ mod hex {
         if text.len() % 2 != 0 || !text.is_ascii() {
             return Err(D::Error::custom("expected pairs of hexadecimal digits"));
         }
-        (0..text.len())
-            .step_by(2)
-            .map(|i| u8::from_str_radix(&text[i..i + 2], 16).map_err(D::Error::custom))
-            .collect()
+        (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).map_err(D::Error::custom)).collect()
     }
 }
 

@@ -216,8 +216,25 @@ pub struct Description {
 
 /// The names that every description answers (`worker-protocol.md`, last section).
 pub const CAPABILITIES: [&str; 19] = [
-    "reliable", "best_effort", "keep_last", "keep_all", "transient_local", "loan", "zero_copy", "block", "poll", "callback",
-    "publish_sync", "publish_async", "intra_process", "inter_process", "inter_host", "content_filter", "instance_key", "services", "evidence",
+    "reliable",
+    "best_effort",
+    "keep_last",
+    "keep_all",
+    "transient_local",
+    "loan",
+    "zero_copy",
+    "block",
+    "poll",
+    "callback",
+    "publish_sync",
+    "publish_async",
+    "intra_process",
+    "inter_process",
+    "inter_host",
+    "content_filter",
+    "instance_key",
+    "services",
+    "evidence",
 ];
 
 /// Builds the capability map: everything is `no: REASON` by `default_no` unless listed.

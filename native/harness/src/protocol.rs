@@ -189,7 +189,9 @@ impl Arrival {
             Arrival::Periodic { period_ns, phase_ns } => sensible("period_ns", *period_ns, 1).and(sensible("phase_ns", *phase_ns, 0)),
             Arrival::Burst { count: 0, .. } => Err("count: expected 1 or more, found 0".into()),
             Arrival::Burst { period_ns, phase_ns, .. } => sensible("period_ns", *period_ns, 1).and(sensible("phase_ns", *phase_ns, 0)),
-            Arrival::Poisson { rate_hz, .. } if !(rate_hz.is_finite() && *rate_hz > 0.0) => Err(format!("rate_hz: expected more than 0, found {rate_hz}")),
+            Arrival::Poisson { rate_hz, .. } if !(rate_hz.is_finite() && *rate_hz > 0.0) => {
+                Err(format!("rate_hz: expected more than 0, found {rate_hz}"))
+            }
             Arrival::Trace { offsets_ns } => match offsets_ns.windows(2).position(|w| w[0] > w[1]) {
                 Some(place) => Err(format!("offsets_ns: expected ascending, found {} after {}", offsets_ns[place + 1], offsets_ns[place])),
                 None => offsets_ns.first().map_or(Ok(()), |first| sensible("offsets_ns", *first, 0)),
@@ -303,8 +305,8 @@ pub struct BadLine {
 
 /// Parses a command line; an unknown command is `unsupported`, anything else that does not fit is `invalid`.
 pub fn parse_request(line: &str) -> Result<Request, BadLine> {
-    let value: Value = serde_json::from_str(line)
-        .map_err(|e| BadLine { id: None, error: Error::invalid("line", format!("not JSON: {e}")) })?;
+    let value: Value =
+        serde_json::from_str(line).map_err(|e| BadLine { id: None, error: Error::invalid("line", format!("not JSON: {e}")) })?;
     let id = value.get("id").and_then(Value::as_u64);
     let Some(name) = value.get("cmd").and_then(Value::as_str).map(str::to_owned) else {
         return Err(BadLine { id, error: Error::invalid("line", "expected a command with `id` and `cmd`") });

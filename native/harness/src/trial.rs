@@ -102,7 +102,8 @@ impl<'m> Trial<'m> {
     pub fn next_wake_ns(&self) -> Option<i64> {
         let timed = self.snapshots.iter().map(|s| s.0).chain(self.later.iter().map(|l| l.0));
         let soon = now_ns() + LOOK_NS;
-        let relays = self.publishers.values().filter_map(|p| p.relay_ends_ns.map(|end_ns| if end_ns + LOOK_NS < soon { soon } else { end_ns }));
+        let relays =
+            self.publishers.values().filter_map(|p| p.relay_ends_ns.map(|end_ns| if end_ns + LOOK_NS < soon { soon } else { end_ns }));
         let looking = self.is_looking().then(|| now_ns() + if self.started && self.waiting.is_empty() { WINDOW_LOOK_NS } else { LOOK_NS });
         timed.chain(relays).chain(looking).min()
     }
@@ -268,7 +269,10 @@ impl<'m> Trial<'m> {
         }
         for (from, publishers) in relays {
             let subscribed = self.subscriptions.get(&from).ok_or_else(|| {
-                Error::invalid(format!("endpoint {}", publishers[0].endpoint), format!("relays from {from}, which is no subscription of this process"))
+                Error::invalid(
+                    format!("endpoint {}", publishers[0].endpoint),
+                    format!("relays from {from}, which is no subscription of this process"),
+                )
             })?;
             let object = format!("endpoint {}", publishers[0].endpoint);
             if !subscribed.sink.relay_to(publishers) {
@@ -323,9 +327,9 @@ impl<'m> Trial<'m> {
     fn probe(&mut self) -> Result<Value, Error> {
         for publishing in self.publishers.values().filter(|p| !matches!(p.arrival, Arrival::Relay { .. }) && !p.started) {
             if let Some(publisher) = publishing.slot.publisher.lock().expect("a publisher panicked").as_mut() {
-                publisher
-                    .send(now_ns(), Phase::Probe, Cause::default())
-                    .map_err(|e| Error::failed(format!("endpoint {}", publishing.slot.endpoint), format!("the probe was not sent: {e:?}")))?;
+                publisher.send(now_ns(), Phase::Probe, Cause::default()).map_err(|e| {
+                    Error::failed(format!("endpoint {}", publishing.slot.endpoint), format!("the probe was not sent: {e:?}"))
+                })?;
             }
         }
         Ok(json!({}))
@@ -483,11 +487,9 @@ impl<'m> Trial<'m> {
 
     fn match_answer(&self, now: i64, deadline_ns: i64, matched: &mut BTreeMap<u32, MatchedEndpoint>) -> Option<Result<Value, Error>> {
         let mut missing = None;
-        let publishers = self.publishers.iter().filter_map(|(endpoint, p)| {
-            match p.slot.publisher.try_lock() {
-                Ok(guard) => Some((*endpoint, p.matches, Some(guard.as_ref()?.publisher().matched()))),
-                Err(_) => Some((*endpoint, p.matches, None)),
-            }
+        let publishers = self.publishers.iter().filter_map(|(endpoint, p)| match p.slot.publisher.try_lock() {
+            Ok(guard) => Some((*endpoint, p.matches, Some(guard.as_ref()?.publisher().matched()))),
+            Err(_) => Some((*endpoint, p.matches, None)),
         });
         let subscriptions = self.subscriptions.iter().map(|(endpoint, s)| (*endpoint, s.matches, Some(s.subscription.matched())));
         for (endpoint, expected, actual) in publishers.chain(subscriptions) {
@@ -509,7 +511,10 @@ impl<'m> Trial<'m> {
             Some((endpoint, expected, actual)) if now >= deadline_ns => {
                 // A running schedule owns its publisher, which then cannot be asked.
                 let actual = actual.map_or("a publisher that is sending".into(), |n| n.to_string());
-                Some(Err(Error::failed(format!("endpoint {endpoint}"), format!("expected {expected} matched peers, found {actual} at the time-out"))))
+                Some(Err(Error::failed(
+                    format!("endpoint {endpoint}"),
+                    format!("expected {expected} matched peers, found {actual} at the time-out"),
+                )))
             }
             Some(_) => None,
         }

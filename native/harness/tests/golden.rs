@@ -69,8 +69,7 @@ fn the_recorder_writes_the_golden_records() {
         "SPAN" => Kind::Span,
         other => panic!("unknown kind {other}"),
     };
-    let plan: Vec<(Kind, u32, u64)> =
-        sections.iter().map(|s| (kind(s), u64_of(s, "endpoint") as u32, u64_of(s, "capacity"))).collect();
+    let plan: Vec<(Kind, u32, u64)> = sections.iter().map(|s| (kind(s), u64_of(s, "endpoint") as u32, u64_of(s, "capacity"))).collect();
     let empty = layout(nonce, &plan);
     let fd = memfd(&empty).unwrap();
     let records = Records::map(fd.try_clone().unwrap()).unwrap();

@@ -201,15 +201,24 @@ impl Play {
     fn finished(&mut self, endpoint: u32, patience: Duration) -> Option<Value> {
         self.find(|line| line["event"] == "finished" && line["endpoint"] == endpoint, patience)
     }
-
 }
 
 impl Stage {
     fn deliver(&self, reader: u32, writer: u32, seq: u64) {
         let sink = self.sinks.lock().unwrap()[&reader].clone();
         let mut payload = vec![0; 64];
-        Header { writer, nonce: NONCE, seq, intended_ns: now_ns(), cause_seq: 0, cause_endpoint: 0, size: 64, phase: Phase::Steady, touched: 0 }
-            .write(&mut payload);
+        Header {
+            writer,
+            nonce: NONCE,
+            seq,
+            intended_ns: now_ns(),
+            cause_seq: 0,
+            cause_endpoint: 0,
+            size: 64,
+            phase: Phase::Steady,
+            touched: 0,
+        }
+        .write(&mut payload);
         fill(&mut payload[64..], writer, seq);
         sink.deliver(&Delivery { notified_ns: now_ns(), taken_ns: now_ns(), payload: &payload, zero_copy: false });
     }

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use rmwbench_harness::payload::{fill, verify};
 
+use crate::turns::Path;
+
 /// The sequence number; the pattern follows.
 const HEAD_BYTES: usize = 8;
 const WRITER: u32 = 1;
@@ -57,6 +59,37 @@ impl Arrivals {
 
     pub fn intact(&self) -> bool {
         !self.corrupt.load(Ordering::Relaxed)
+    }
+}
+
+/// A program written by hand in Rust: it keeps the times of its publish calls, and its reader's arrivals.
+pub trait ByHand {
+    /// Whether both ends know each other.
+    fn matched(&mut self) -> bool;
+    fn send(&mut self);
+    fn calls_ns(&self) -> &[i64];
+    fn arrivals(&self) -> &Arrivals;
+}
+
+impl<P: ByHand> Path for P {
+    fn matched(&mut self) -> bool {
+        ByHand::matched(self)
+    }
+
+    fn send(&mut self, _due_ns: i64) {
+        ByHand::send(self);
+    }
+
+    fn all_received(&self) -> bool {
+        self.arrivals().all(self.calls_ns().len())
+    }
+
+    fn latencies_ns(&self) -> Vec<Option<f64>> {
+        self.arrivals().latencies_ns(self.calls_ns())
+    }
+
+    fn intact(&self) -> bool {
+        self.arrivals().intact()
     }
 }
 

@@ -4,6 +4,7 @@
 //! (`docs/benchmarks.md`). It measures and does not judge: `python -m bench` holds the ratios against their limits.
 
 mod arrivals;
+mod isolation;
 mod line;
 mod ours;
 pub mod ratio;
@@ -11,24 +12,74 @@ mod turns;
 
 use std::process::ExitCode;
 
-pub use arrivals::{write_message, Arrivals};
+pub use arrivals::{write_message, Arrivals, ByHand};
 pub use line::{print, Limit, Line};
 pub use ours::Ours;
 pub use turns::{run as take_turns, Compared, Load, Path, Round, LOADS};
 
-/// Runs the parts that the arguments name, or all of `parts`. Exit code 2 for an unknown name, 1 when a part fails.
-pub fn main(bench: &str, parts: &[&'static str], run: impl FnOnce(&[&str]) -> Result<(), String>) -> ExitCode {
+/// What the command line asks for.
+pub struct Asked<'a> {
+    pub parts: Vec<&'a str>,
+    /// Rounds for each round that a bench has by itself: longer, and with a narrower interval.
+    pub times: usize,
+}
+
+/// Runs what the arguments ask for, in namespaces of its own: `[PART]... [--times N]`, all of `parts` without one. Exit code 2 for
+/// arguments that make no sense, 1 when a part fails.
+pub fn main(bench: &str, parts: &[&str], run: impl FnOnce(&Asked<'_>) -> Result<(), String>) -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let chosen: Vec<&str> = if arguments.is_empty() { parts.to_vec() } else { arguments.iter().map(String::as_str).collect() };
-    if let Some(unknown) = chosen.iter().find(|name| !parts.contains(name)) {
-        eprintln!("rmwbench-bench-{bench}: no part {unknown}\nusage: rmwbench-bench-{bench} [{}]...", parts.join("|"));
-        return ExitCode::from(2);
+    let asked = match asked(&arguments, parts) {
+        Ok(asked) => asked,
+        Err(message) => {
+            eprintln!("rmwbench-bench-{bench}: {message}\nusage: rmwbench-bench-{bench} [{}]... [--times N]", parts.join("|"));
+            return ExitCode::from(2);
+        }
+    };
+    if let Some(code) = isolation::enter(bench) {
+        return code;
     }
-    match run(&chosen) {
+    match run(&asked) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("rmwbench-bench-{bench}: {message}");
             ExitCode::FAILURE
+        }
+    }
+}
+
+fn asked<'a>(arguments: &'a [String], parts: &[&'a str]) -> Result<Asked<'a>, String> {
+    let mut asked = Asked { parts: Vec::new(), times: 1 };
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        if argument == "--times" {
+            let times = arguments.next().ok_or("--times: expected a number")?;
+            asked.times = times.parse().ok().filter(|n| *n > 0).ok_or(format!("--times: expected a number from 1, found {times}"))?;
+        } else if parts.contains(&argument.as_str()) {
+            asked.parts.push(argument);
+        } else {
+            return Err(format!("no part {argument}"));
+        }
+    }
+    if asked.parts.is_empty() {
+        asked.parts = parts.to_vec();
+    }
+    Ok(asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_parts_and_a_factor_and_nothing_else() {
+        let of = |text: &str| {
+            let arguments: Vec<String> = text.split_whitespace().map(str::to_string).collect();
+            asked(&arguments, &["copy", "loan"]).map(|asked| (asked.parts.join(" "), asked.times))
+        };
+        assert_eq!(of(""), Ok(("copy loan".into(), 1)));
+        assert_eq!(of("loan --times 4"), Ok(("loan".into(), 4)));
+        for wrong in ["lone", "--times", "--times 0", "--times many", "copy --help"] {
+            assert!(of(wrong).is_err(), "{wrong}");
         }
     }
 }

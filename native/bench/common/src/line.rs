@@ -1,5 +1,7 @@
 //! The one form of a result: a JSON line whose keys are documented in `docs/benchmarks.md` and always all there.
 
+use std::io::Write;
+
 use serde_json::{json, Value};
 
 use crate::ratio::{self, Ratio};
@@ -72,7 +74,9 @@ impl Line<'_> {
 
 /// One line, at once: whoever reads along sees how far the bench is.
 pub fn print(line: &Value) {
-    println!("{line}");
+    if writeln!(std::io::stdout(), "{line}").is_err() {
+        std::process::exit(1); // nobody reads any more
+    }
 }
 
 #[cfg(test)]

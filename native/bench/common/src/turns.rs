@@ -81,11 +81,11 @@ struct Measured {
     lost: usize,
 }
 
-/// Prints for each load a line for CPU per message and one for the median latency.
-pub fn run(compared: &Compared<'_>, loads: &[Load]) -> Result<(), String> {
+/// Prints for each load a line for CPU per message and one for the median latency, of `times` as many rounds as the load has.
+pub fn run(compared: &Compared<'_>, loads: &[Load], times: usize) -> Result<(), String> {
     for load in loads {
         let mut measured = [Measured::default(), Measured::default()];
-        for number in 0..load.rounds {
+        for number in 0..load.rounds * times {
             round(&Round { load: *load, number }, [compared.ours, compared.bare], &mut measured)?;
         }
         let [ours, bare] = &measured;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use cyclors::*;
-use rmwbench_bench::{write_message, Arrivals, Path, Round};
+use rmwbench_bench::{write_message, Arrivals, ByHand, Round};
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::message_type::MessageType;
 
@@ -90,7 +90,7 @@ impl Bare {
     }
 }
 
-impl Path for Bare {
+impl ByHand for Bare {
     fn matched(&mut self) -> bool {
         // SAFETY: fill plain structs.
         unsafe {
@@ -102,7 +102,7 @@ impl Path for Bare {
         }
     }
 
-    fn send(&mut self, _due_ns: i64) {
+    fn send(&mut self) {
         write_message(&mut self.message, self.call_ns.len() as u64);
         let parts = [&self.prefix, &self.message].map(|p| iovec { iov_base: p.as_ptr().cast_mut().cast(), iov_len: p.len() });
         self.call_ns.push(now_ns());
@@ -114,16 +114,12 @@ impl Path for Bare {
         }
     }
 
-    fn all_received(&self) -> bool {
-        self.reader.arrivals.all(self.call_ns.len())
+    fn calls_ns(&self) -> &[i64] {
+        &self.call_ns
     }
 
-    fn latencies_ns(&self) -> Vec<Option<f64>> {
-        self.reader.arrivals.latencies_ns(&self.call_ns)
-    }
-
-    fn intact(&self) -> bool {
-        self.reader.arrivals.intact()
+    fn arrivals(&self) -> &Arrivals {
+        &self.reader.arrivals
     }
 }
 

@@ -40,7 +40,7 @@ pub struct Outcome {
     pub cpu_per_message_ns: f64,
 }
 
-pub fn run() -> Result<(), String> {
+pub fn run(times: usize) -> Result<(), String> {
     let here = std::env::current_exe().map_err(|e| e.to_string())?;
     let directory = here.parent().ok_or("no directory of our own")?;
     let ours = directory.join("rmwbench-cyclonedds");
@@ -51,7 +51,7 @@ pub fn run() -> Result<(), String> {
     let profile = network::profile(None);
     for load in &LOADS {
         let (mut our_outcomes, mut their_outcomes) = (Vec::new(), Vec::new());
-        for round in 0..ROUNDS {
+        for round in 0..ROUNDS * times {
             for ours_now in [round % 2 == 0, round % 2 == 1] {
                 if ours_now {
                     our_outcomes.push(worker::run(&ours, &profile, load)?);

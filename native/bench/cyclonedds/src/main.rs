@@ -1,6 +1,6 @@
 //! What the instrument adds to Cyclone DDS, as ratios of things that run beside each other.
 //!
-//! `rmwbench-bench-cyclonedds [bare|ddsperf]...` (both without arguments) prints one JSON line per ratio. `bare`: our worker's path
+//! `rmwbench-bench-cyclonedds [bare|ddsperf]... [--times N]` (both parts without arguments) prints one JSON line per ratio. `bare`: our worker's path
 //! against a program written by hand on the same C API, in one process, taking turns every 100 messages. `ddsperf`: our worker
 //! against Cyclone's own benchmark, built from the source that cyclors ships, two processes each, taking turns.
 //!
@@ -20,12 +20,12 @@ use rmwbench_harness::middleware::{Middleware, Wait};
 use network::{session, READING, WRITING};
 
 fn main() -> ExitCode {
-    rmwbench_bench::main("cyclonedds", &["bare", "ddsperf"], |parts| {
-        parts.iter().try_for_each(|part| if *part == "bare" { against_bare() } else { ddsperf::run() })
+    rmwbench_bench::main("cyclonedds", &["bare", "ddsperf"], |asked| {
+        asked.parts.iter().try_for_each(|part| if *part == "bare" { against_bare(asked.times) } else { ddsperf::run(asked.times) })
     })
 }
 
-fn against_bare() -> Result<(), String> {
+fn against_bare(times: usize) -> Result<(), String> {
     let [writing, reading] = [session(WRITING, 7), session(READING, 7)];
     // The bare program joins domains that exist; these sessions keep them.
     let open = |session| CycloneDds.open(session).map_err(|e| e.to_string());
@@ -39,5 +39,5 @@ fn against_bare() -> Result<(), String> {
         },
         bare: &|round| Ok(Box::new(bare::Bare::open(round)?)),
     };
-    take_turns(&compared, &LOADS)
+    take_turns(&compared, &LOADS, times)
 }

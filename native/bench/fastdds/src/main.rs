@@ -1,10 +1,7 @@
 //! What the instrument adds to Fast DDS: our worker's path against a program written by hand on the same API, in one process, taking
-//! turns every 100 messages. One JSON line per ratio.
-//!
-//! Runs in namespaces of its own, because Fast DDS announces itself by multicast on every interface.
+//! turns every 100 messages. One JSON line per ratio; `rmwbench-bench-fastdds [--times N]`.
 
 mod bare;
-mod isolation;
 mod profile;
 
 use std::process::ExitCode;
@@ -23,10 +20,7 @@ const OUR_DOMAIN: u32 = 1;
 const BARE_DOMAIN: u32 = 2;
 
 fn main() -> ExitCode {
-    if let Some(code) = isolation::enter() {
-        return code;
-    }
-    rmwbench_bench::main("fastdds", &["bare"], |_| {
+    rmwbench_bench::main("fastdds", &["bare"], |asked| {
         let session = profile::session(OUR_DOMAIN, 7);
         take_turns(
             &Compared {
@@ -40,6 +34,7 @@ fn main() -> ExitCode {
                 bare: &|round| Ok(Box::new(bare::Bare::open(BARE_DOMAIN, round)?)),
             },
             &LOADS,
+            asked.times,
         )
     })
 }

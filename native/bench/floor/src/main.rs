@@ -1,6 +1,6 @@
 //! How much the instrument itself costs, as ratios of things that run beside each other.
 //!
-//! `rmwbench-bench-floor [record|spin|futex|open_loop]...` prints one JSON line per result (all four without arguments): the record
+//! `rmwbench-bench-floor [record|spin|futex|open_loop]... [--times N]` prints one JSON line per result (all four parts without arguments): the record
 //! path against clock reads, the floor against bare ping-pong programs, and how many recorded messages one schedule sends.
 
 mod affinity;
@@ -25,11 +25,11 @@ fn main() -> ExitCode {
             };
         }
     }
-    rmwbench_bench::main("floor", &["record", "spin", "futex", "open_loop"], |parts| {
-        parts.iter().try_for_each(|part| match *part {
+    rmwbench_bench::main("floor", &["record", "spin", "futex", "open_loop"], |asked| {
+        asked.parts.iter().try_for_each(|part| match *part {
             "record" => record::run(),
-            "open_loop" => open_loop::run(),
-            kind => pingpong::run(kind),
+            "open_loop" => open_loop::run(asked.times),
+            kind => pingpong::run(kind, asked.times),
         })
     })
 }

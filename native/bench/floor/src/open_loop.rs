@@ -28,19 +28,19 @@ const PROMISED_PER_SECOND: f64 = 500_000.0;
 /// The fewest runs that have an interval.
 const RUNS: usize = 6;
 
-pub fn run() -> Result<(), String> {
+pub fn run(times: usize) -> Result<(), String> {
     for wait in [Wait::Block, Wait::Poll] {
-        PERIODS_NS.iter().try_for_each(|&period_ns| at_rate(period_ns, wait))?;
+        PERIODS_NS.iter().try_for_each(|&period_ns| at_rate(period_ns, wait, times))?;
     }
     Ok(())
 }
 
-fn at_rate(period_ns: i64, wait: Wait) -> Result<(), String> {
+fn at_rate(period_ns: i64, wait: Wait, times: usize) -> Result<(), String> {
     let asked = 1e9 / period_ns as f64;
     // Where no more is asked than promised, nothing can exceed the promise: one run, to see that it keeps pace.
     let exceeds = asked > PROMISED_PER_SECOND;
     let (mut rates, mut runs) = (Vec::new(), Vec::new());
-    for _ in 0..if exceeds { RUNS } else { 1 } {
+    for _ in 0..if exceeds { RUNS * times } else { 1 } {
         let (rate, details) = once(period_ns, wait)?;
         rates.push(rate);
         runs.push(details);

@@ -102,7 +102,7 @@ impl Sink for OneThread<Echoing> {
     }
 }
 
-pub fn run(kind: &str) -> Result<(), String> {
+pub fn run(kind: &str, times: usize) -> Result<(), String> {
     let sleeps = kind == "futex";
     let what = format!("floor {kind} / bare {kind} ping-pong");
     // For spin the promise is of the difference; the next line has it.
@@ -125,7 +125,7 @@ pub fn run(kind: &str) -> Result<(), String> {
     let mut node = session.node("ping").map_err(|e| e.to_string())?;
     let publisher = node.publisher(&endpoint("ping", sleeps)).map_err(|e| e.to_string())?;
     let (done, finished) = channel();
-    let turns = WARM_UP + if sleeps { 150 } else { 1000 };
+    let turns = WARM_UP + times * if sleeps { 150 } else { 1000 };
     let bare = Bare::open(&mailbox, 0, sleeps).map_err(text)?;
     let state = Pinging { publisher, bare, times: Times::default(), begin_ns: now_ns(), answered: 0, turns, done };
     let sink = Arc::new(OneThread(UnsafeCell::new(state)));
@@ -142,7 +142,7 @@ pub fn run(kind: &str) -> Result<(), String> {
         }
         state.publisher.publish(&[7; PAYLOAD_BYTES]).map_err(|e| format!("{e:?}"))?;
     }
-    let times = finished.recv_timeout(std::time::Duration::from_secs(60)).map_err(|e| format!("{what}: {e}"))?;
+    let times = finished.recv_timeout(std::time::Duration::from_secs(60 * times as u64)).map_err(|e| format!("{what}: {e}"))?;
     drop(subscription);
     peer.leave();
     let _ = std::fs::remove_dir_all(format!("/tmp/rmwbench-floor.{domain_id}"));

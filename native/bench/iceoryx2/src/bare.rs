@@ -13,7 +13,8 @@ use iceoryx2::port::notifier::Notifier;
 use iceoryx2::port::publisher::Publisher;
 use iceoryx2::port::subscriber::Subscriber;
 use iceoryx2::prelude::*;
-use rmwbench_bench::{write_message, Arrivals, Path, Round};
+use iceoryx2::service::port_factory::{event, publish_subscribe};
+use rmwbench_bench::{write_message, Arrivals, ByHand, Round};
 use rmwbench_harness::clock::now_ns;
 
 pub struct Bare {
@@ -38,14 +39,7 @@ impl Bare {
     /// `config` as the worker has it from its profile; the service as it derives it from reliable keep-last 10.
     pub fn open(config: &Config, round: &Round, loan: bool) -> Result<Bare, AnyError> {
         let node = node(config)?;
-        let service = node
-            .service_builder(&"bare".try_into()?)
-            .publish_subscribe::<[u8]>()
-            .enable_safe_overflow(false)
-            .subscriber_max_buffer_size(10)
-            .history_size(0)
-            .open_or_create()?;
-        let event = node.service_builder(&"bare".try_into()?).event().open_or_create()?;
+        let (service, event) = services(&node)?;
         let publisher = service
             .publisher_builder()
             .initial_max_slice_len(round.load.payload_bytes as usize)
@@ -71,8 +65,9 @@ fn node(config: &Config) -> Result<Node<ipc::Service>, AnyError> {
     Ok(NodeBuilder::new().config(config).signal_handling_mode(SignalHandlingMode::Disabled).create::<ipc::Service>()?)
 }
 
-fn read(reader: &Reader, config: &Config, ready: &mpsc::Sender<()>) -> Result<(), AnyError> {
-    let node = node(config)?;
+type Services = (publish_subscribe::PortFactory<ipc::Service, [u8], ()>, event::PortFactory<ipc::Service>);
+
+fn services(node: &Node<ipc::Service>) -> Result<Services, AnyError> {
     let service = node
         .service_builder(&"bare".try_into()?)
         .publish_subscribe::<[u8]>()
@@ -80,7 +75,12 @@ fn read(reader: &Reader, config: &Config, ready: &mpsc::Sender<()>) -> Result<()
         .subscriber_max_buffer_size(10)
         .history_size(0)
         .open_or_create()?;
-    let event = node.service_builder(&"bare".try_into()?).event().open_or_create()?;
+    Ok((service, node.service_builder(&"bare".try_into()?).event().open_or_create()?))
+}
+
+fn read(reader: &Reader, config: &Config, ready: &mpsc::Sender<()>) -> Result<(), AnyError> {
+    let node = node(config)?;
+    let (service, event) = services(&node)?;
     let listener = event.listener_builder().create()?;
     let subscriber = service.subscriber_builder().create()?;
     ready.send(())?;
@@ -112,12 +112,12 @@ fn take_all(
     Ok(())
 }
 
-impl Path for Bare {
+impl ByHand for Bare {
     fn matched(&mut self) -> bool {
         true // the constructor waited for the reader
     }
 
-    fn send(&mut self, _due_ns: i64) {
+    fn send(&mut self) {
         let seq = self.call_ns.len() as u64;
         if self.loan {
             let sample = self.publisher.loan_slice_uninit(self.message.len()).expect("a free chunk");
@@ -135,16 +135,12 @@ impl Path for Bare {
         self.notifier.notify().expect("the reader is there");
     }
 
-    fn all_received(&self) -> bool {
-        self.reader.arrivals.all(self.call_ns.len())
+    fn calls_ns(&self) -> &[i64] {
+        &self.call_ns
     }
 
-    fn latencies_ns(&self) -> Vec<Option<f64>> {
-        self.reader.arrivals.latencies_ns(&self.call_ns)
-    }
-
-    fn intact(&self) -> bool {
-        self.reader.arrivals.intact()
+    fn arrivals(&self) -> &Arrivals {
+        &self.reader.arrivals
     }
 }
 

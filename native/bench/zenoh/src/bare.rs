@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use rmwbench_bench::{write_message, Arrivals, Path, Round};
+use rmwbench_bench::{write_message, Arrivals, ByHand, Round};
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::Wait;
 use zenoh::handlers::{RingChannel, RingChannelHandler};
@@ -79,27 +79,23 @@ impl Reader {
     }
 }
 
-impl Path for Bare {
+impl ByHand for Bare {
     fn matched(&mut self) -> bool {
         self.publisher.matching_status().wait().is_ok_and(|status| status.matching())
     }
 
-    fn send(&mut self, _due_ns: i64) {
+    fn send(&mut self) {
         write_message(&mut self.message, self.call_ns.len() as u64);
         self.call_ns.push(now_ns());
         self.publisher.put(&self.message).wait().expect("an open session");
     }
 
-    fn all_received(&self) -> bool {
-        self.reader.arrivals.all(self.call_ns.len())
+    fn calls_ns(&self) -> &[i64] {
+        &self.call_ns
     }
 
-    fn latencies_ns(&self) -> Vec<Option<f64>> {
-        self.reader.arrivals.latencies_ns(&self.call_ns)
-    }
-
-    fn intact(&self) -> bool {
-        self.reader.arrivals.intact()
+    fn arrivals(&self) -> &Arrivals {
+        &self.reader.arrivals
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the instrument adds to Zenoh: our worker's path against a program written by hand on the same API, in one process, taking
 //! turns. Prints one JSON line per ratio.
 //!
-//! `rmwbench-bench-zenoh [block|callback]...` (both without arguments). Each path has two sessions of the `tuned` profile, which are
+//! `rmwbench-bench-zenoh [block|callback]... [--times N]` (both parts without arguments). Each path has two sessions of the `tuned` profile, which are
 //! connected by Unix sockets; nothing leaves the machine.
 
 mod bare;
@@ -11,26 +11,26 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rmwbench_bench::{take_turns, Compared, Ours, LOADS};
+use rmwbench_bench::{take_turns, Asked, Compared, Ours, LOADS};
 use rmwbench_harness::middleware::{Middleware, SessionConfig, Wait};
 use rmwbench_zenoh::Zenoh;
 use zenoh::Config;
 
 fn main() -> ExitCode {
-    rmwbench_bench::main("zenoh", &["block", "callback"], |waits| {
+    rmwbench_bench::main("zenoh", &["block", "callback"], |asked| {
         let root = std::env::temp_dir().join(format!("rmwbench-bench-zenoh-{}", std::process::id()));
-        let result = run(waits, &root);
+        let result = run(asked, &root);
         let _ = std::fs::remove_dir_all(&root);
         result
     })
 }
 
-fn run(waits: &[&str], root: &Path) -> Result<(), String> {
+fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
     std::fs::create_dir_all(root).map_err(|e| e.to_string())?;
     let profile = Zenoh.describe().profiles.into_iter().find(|p| p.name == "tuned").ok_or("no tuned profile")?;
     let nonce = u64::from(std::process::id());
     let session = SessionConfig { profile: profile.clone(), options: BTreeMap::new(), domain_id: 0, trial_nonce: nonce };
-    for name in waits {
+    for name in &asked.parts {
         let wait = if *name == "callback" { Wait::Callback } else { Wait::Block };
         let compared = Compared {
             bench: "zenoh",
@@ -44,7 +44,7 @@ fn run(waits: &[&str], root: &Path) -> Result<(), String> {
                 Ok(Box::new(bare::Bare::open(configs, round, wait).map_err(|e| e.to_string())?))
             },
         };
-        take_turns(&compared, &LOADS)?;
+        take_turns(&compared, &LOADS, asked.times)?;
     }
     Ok(())
 }

@@ -112,7 +112,13 @@ pub fn writer_dies(context: &Context<'_>) -> Outcome {
 
 fn start_now() -> Command {
     let at_ns = now_ns() + 10 * MS;
-    Command::Start(rmwbench_harness::protocol::Start { at_ns, steady_ns: at_ns, end_ns: at_ns + 200 * MS, grace_ns: 5_000 * MS, endpoints: None })
+    Command::Start(rmwbench_harness::protocol::Start {
+        at_ns,
+        steady_ns: at_ns,
+        end_ns: at_ns + 200 * MS,
+        grace_ns: 5_000 * MS,
+        endpoints: None,
+    })
 }
 
 /// What killed processes leave behind does not keep a fresh pair from working on the same topic.

@@ -13,7 +13,9 @@ pub fn granted(context: &Context<'_>) -> Outcome {
     let mut declared = BTreeSet::new();
     let mut endpoint = 0;
     for (reliability, reliability_name) in [(Reliability::Reliable, "reliable"), (Reliability::BestEffort, "best_effort")] {
-        for (history, history_name, depth) in [(History::KeepLast, "keep_last", 1), (History::KeepLast, "keep_last", 7), (History::KeepAll, "keep_all", 10)] {
+        for (history, history_name, depth) in
+            [(History::KeepLast, "keep_last", 1), (History::KeepLast, "keep_last", 7), (History::KeepAll, "keep_all", 10)]
+        {
             for (durability, durability_name) in [(Durability::Volatile, ""), (Durability::TransientLocal, "transient_local")] {
                 endpoint += 2;
                 let asked = Qos { reliability, durability, history, depth, ..Qos::default() };

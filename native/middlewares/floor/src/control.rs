@@ -97,13 +97,23 @@ struct Connection {
 #[derive(Clone, Copy)]
 enum Role {
     /// A publisher's, waiting for the answer.
-    Offered { publisher: u64 },
-    Writing { publisher: u64 },
+    Offered {
+        publisher: u64,
+    },
+    Writing {
+        publisher: u64,
+    },
     /// A subscription's, waiting for the offer.
-    Greeted { subscription: u64 },
+    Greeted {
+        subscription: u64,
+    },
     /// A subscription's, waiting for the publisher to start.
-    Accepted { subscription: u64 },
-    Reading { subscription: u64 },
+    Accepted {
+        subscription: u64,
+    },
+    Reading {
+        subscription: u64,
+    },
 }
 
 impl Control {
@@ -124,7 +134,10 @@ impl Control {
         shared.watch(&shared.wake, WAKE).map_err(failed("epoll"))?;
         let thread = {
             let shared = shared.clone();
-            std::thread::Builder::new().name("floor-control".into()).spawn(move || shared.run()).map_err(|e| Error::failed("control thread", e))?
+            std::thread::Builder::new()
+                .name("floor-control".into())
+                .spawn(move || shared.run())
+                .map_err(|e| Error::failed("control thread", e))?
         };
         Ok(Control { shared, thread: Some(thread) })
     }
@@ -212,8 +225,12 @@ impl Shared {
         let mut reader = inotify::Reader::new(&self.inotify, &mut space);
         while let Ok(event) = reader.next() {
             let Some(name) = event.file_name().and_then(|n| n.to_str().ok()) else { continue };
-            let interested: Vec<u64> =
-                state.publishers.iter().filter(|(_, (entry, _))| name.starts_with(&topic_prefix(&entry.offer.topic))).map(|(id, _)| *id).collect();
+            let interested: Vec<u64> = state
+                .publishers
+                .iter()
+                .filter(|(_, (entry, _))| name.starts_with(&topic_prefix(&entry.offer.topic)))
+                .map(|(id, _)| *id)
+                .collect();
             for publisher in interested {
                 state.connect(self, publisher, name);
             }
@@ -268,7 +285,10 @@ impl State {
                 if let Err(Errno::AGAIN) = answer {
                     return;
                 }
-                self.publishers.get(&publisher).filter(|(entry, _)| entry.take_answer(id, answer, socket)).map(|_| Role::Writing { publisher })
+                self.publishers
+                    .get(&publisher)
+                    .filter(|(entry, _)| entry.take_answer(id, answer, socket))
+                    .map(|_| Role::Writing { publisher })
             }
             Role::Greeted { subscription } => match (rendezvous::receive::<Offer>(&socket), self.subscriptions.get(&subscription)) {
                 (Err(Errno::AGAIN), _) => return,

@@ -63,7 +63,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { transport: Transport::ShmRing, slots: None, inline_bytes: 512, zero_copy: true, socket_buffer_bytes: None, publish_timeout_ns: 1_000_000_000 }
+        Options {
+            transport: Transport::ShmRing,
+            slots: None,
+            inline_bytes: 512,
+            zero_copy: true,
+            socket_buffer_bytes: None,
+            publish_timeout_ns: 1_000_000_000,
+        }
     }
 }
 
@@ -79,7 +86,9 @@ impl Options {
             socket_buffer_bytes: config.option("socket_buffer_bytes", default.socket_buffer_bytes)?,
             publish_timeout_ns: config.option("publish_timeout_ns", default.publish_timeout_ns)?,
         };
-        let out_of_range = |key: &str, expected: &str, found: String| Err(Error::invalid(format!("option {key}"), format!("expected {expected}, found {found}")));
+        let out_of_range = |key: &str, expected: &str, found: String| {
+            Err(Error::invalid(format!("option {key}"), format!("expected {expected}, found {found}")))
+        };
         if let Some(slots) = options.slots.filter(|s| !(1..=65_536).contains(s)) {
             return out_of_range("slots", "1 to 65536", slots.to_string());
         }
@@ -95,7 +104,9 @@ impl Options {
         let sockets_only = options.transport == Transport::ShmRing && config.options.contains_key("socket_buffer_bytes");
         let ring_only = ["slots", "zero_copy", "inline_bytes"].into_iter().find(|k| config.options.contains_key(*k));
         match ring_only {
-            _ if sockets_only => Err(Error::invalid("option socket_buffer_bytes", "transport shm_ring has no sockets; use udp, tcp or unix")),
+            _ if sockets_only => {
+                Err(Error::invalid("option socket_buffer_bytes", "transport shm_ring has no sockets; use udp, tcp or unix"))
+            }
             Some(key) if options.transport != Transport::ShmRing => {
                 Err(Error::invalid(format!("option {key}"), format!("transport {} has no ring; use shm_ring", options.transport.name())))
             }
@@ -114,7 +125,11 @@ impl Options {
 
     /// Room that the queues have for messages of this type: 0 when they lie in slots.
     pub fn inline_bytes(&self, payload_bytes: u32) -> u32 {
-        if payload_bytes <= self.inline_bytes { payload_bytes.max(u32::from(self.inline_bytes > 0)) } else { 0 }
+        if payload_bytes <= self.inline_bytes {
+            payload_bytes.max(u32::from(self.inline_bytes > 0))
+        } else {
+            0
+        }
     }
 
     pub fn pool_slots(&self, qos: &Qos, payload_bytes: u32) -> u32 {

@@ -367,7 +367,11 @@ impl Reader {
     /// Sequential consistency is what lets the writer see a reader that is about to sleep.
     #[inline]
     fn order(&self) -> Ordering {
-        if self.bell.is_some() { Ordering::SeqCst } else { Ordering::Release }
+        if self.bell.is_some() {
+            Ordering::SeqCst
+        } else {
+            Ordering::Release
+        }
     }
 
     #[inline]

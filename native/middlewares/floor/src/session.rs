@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use rmwbench_harness::middleware::{
-    Account, Endpoint, EndpointConfig, Error, Evidence, Granted, Node, PublishError, PublishMode, Publisher, Session, Sink, Subscription, Wait,
+    Account, Endpoint, EndpointConfig, Error, Evidence, Granted, Node, PublishError, PublishMode, Publisher, Session, Sink, Subscription,
+    Wait,
 };
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
@@ -72,7 +73,9 @@ impl Open {
         let unsupported = |message: String| Err(Error::unsupported(format!("endpoint {}", config.endpoint), message));
         let transport = self.options.transport;
         if transport == Transport::Udp && config.qos.reliability == Reliability::Reliable {
-            return unsupported("reliable over udp: datagrams are not sent again; use best_effort, or transport tcp, unix or shm_ring".into());
+            return unsupported(
+                "reliable over udp: datagrams are not sent again; use best_effort, or transport tcp, unix or shm_ring".into(),
+            );
         }
         if config.qos.durability != Durability::Volatile {
             return unsupported("transient_local: a raw channel keeps nothing for late joiners".into());
@@ -89,7 +92,8 @@ impl Open {
         if config.wait == Wait::Callback {
             return unsupported("wait callback: a raw channel has no threads of its own".into());
         }
-        if let (Reliability::BestEffort, History::KeepLast, Some(slots)) = (config.qos.reliability, config.qos.history, self.options.slots) {
+        if let (Reliability::BestEffort, History::KeepLast, Some(slots)) = (config.qos.reliability, config.qos.history, self.options.slots)
+        {
             if slots < config.qos.depth {
                 let message = format!("expected at least the depth of endpoint {}, {}, found {slots}", config.endpoint, config.qos.depth);
                 return Err(Error::invalid("option slots", message));

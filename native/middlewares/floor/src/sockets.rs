@@ -13,7 +13,8 @@ use rmwbench_harness::middleware::PublishError;
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{
-    acceptfrom_with, bind, connect, getsockname, listen, socket_with, socketpair, sockopt, AddressFamily, SocketAddrAny, SocketFlags, SocketType,
+    acceptfrom_with, bind, connect, getsockname, listen, socket_with, socketpair, sockopt, AddressFamily, SocketAddrAny, SocketFlags,
+    SocketType,
 };
 use rustix::time::Timespec;
 
@@ -246,9 +247,19 @@ fn force_send_buffer(socket: impl AsFd, bytes: usize) -> Result<(), Errno> {
     // SAFETY: one int is read from a live pointer; rustix has no call for SO_SNDBUFFORCE.
     let result = unsafe {
         let pointer = std::ptr::from_ref(&value).cast();
-        libc::setsockopt(socket.as_fd().as_raw_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, pointer, size_of_val(&value) as libc::socklen_t)
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_SNDBUFFORCE,
+            pointer,
+            size_of_val(&value) as libc::socklen_t,
+        )
     };
-    if result == 0 { Ok(()) } else { Err(Errno::PERM) }
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(Errno::PERM)
+    }
 }
 
 /// What the kernel grants a fresh channel: send and receive buffer as it counts them, twice what may be asked.

@@ -119,4 +119,3 @@ impl StreamReader {
         std::mem::take(&mut self.drops)
     }
 }
-

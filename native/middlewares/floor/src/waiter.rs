@@ -152,8 +152,13 @@ struct Shared {
 
 impl Waiter {
     pub fn start(doorbell: Doorbell, bell_fd: Option<OwnedFd>) -> Result<Waiter, Error> {
-        let shared =
-            Arc::new(Shared { doorbell, changes: Mutex::default(), posted: AtomicU64::new(0), applied: Mutex::default(), on_applied: Condvar::new() });
+        let shared = Arc::new(Shared {
+            doorbell,
+            changes: Mutex::default(),
+            posted: AtomicU64::new(0),
+            applied: Mutex::default(),
+            on_applied: Condvar::new(),
+        });
         let thread = {
             let shared = shared.clone();
             let name = if matches!(shared.doorbell, Doorbell::Spin) { "floor-spin" } else { "floor-wait" };

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use rmwbench_floor::Floor;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{
-    Delivery, EndpointConfig, Error, ErrorKind, Middleware, Node, Profile, PublishError, PublishMode, Publisher, Session, SessionConfig, Sink, Subscription,
-    Wait,
+    Delivery, EndpointConfig, Error, ErrorKind, Middleware, Node, Profile, PublishError, PublishMode, Publisher, Session, SessionConfig,
+    Sink, Subscription, Wait,
 };
 use rmwbench_harness::qos::{History, Qos, Reliability};
 use serde_json::{json, Value};
@@ -144,7 +144,11 @@ fn number(payload: &[u8]) -> u64 {
 }
 
 fn reliable_where_possible(spec: Spec, transport: &str) -> Spec {
-    if transport == "udp" { spec.best_effort().depth(1000) } else { spec }
+    if transport == "udp" {
+        spec.best_effort().depth(1000)
+    } else {
+        spec
+    }
 }
 
 #[test]
@@ -505,7 +509,10 @@ fn what_cannot_be_done_is_refused_with_a_reason() {
     assert_eq!(refused(&mut *udp, &|_| {}), Some(ErrorKind::Unsupported), "reliable udp");
     let mut ring = domain.session(json!({}));
     assert_eq!(refused(&mut *ring, &|_| {}), None);
-    assert_eq!(refused(&mut *ring, &|c| c.qos.durability = rmwbench_harness::qos::Durability::TransientLocal), Some(ErrorKind::Unsupported));
+    assert_eq!(
+        refused(&mut *ring, &|c| c.qos.durability = rmwbench_harness::qos::Durability::TransientLocal),
+        Some(ErrorKind::Unsupported)
+    );
     assert_eq!(refused(&mut *ring, &|c| c.publish_mode = PublishMode::Async), Some(ErrorKind::Unsupported));
     assert_eq!(refused(&mut *ring, &|c| c.wait = Wait::Callback), Some(ErrorKind::Unsupported));
     assert_eq!(refused(&mut *ring, &|c| c.qos.content_filter = Some("x > 1".into())), Some(ErrorKind::Unsupported));

@@ -30,7 +30,8 @@ impl Sink for Count {
 
 fn session(domain_id: u32, transport: &str) -> Box<dyn Session> {
     let profile = Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() };
-    let options = BTreeMap::from([("transport".to_string(), transport.into()), ("publish_timeout_ns".to_string(), 30_000_000_000_i64.into())]);
+    let options =
+        BTreeMap::from([("transport".to_string(), transport.into()), ("publish_timeout_ns".to_string(), 30_000_000_000_i64.into())]);
     Floor.open(&SessionConfig { profile, options, domain_id, trial_nonce: 1 }).unwrap()
 }
 

@@ -40,7 +40,10 @@ impl Middleware for Iceoryx2 {
                 ("reliable", "yes"),
                 ("best_effort", "yes"),
                 ("keep_last", "partly: reliable keep_last waits for room instead of dropping the oldest"),
-                ("keep_all", "partly: a queue of fixed depth (option keep_all_depth); reliable waits for room, best_effort drops the newest"),
+                (
+                    "keep_all",
+                    "partly: a queue of fixed depth (option keep_all_depth); reliable waits for room, best_effort drops the newest",
+                ),
                 ("transient_local", "no: history reaches a late joiner only when the publisher's own thread publishes again"),
                 ("loan", "yes"),
                 ("zero_copy", "yes"),
@@ -62,7 +65,8 @@ impl Middleware for Iceoryx2 {
     }
 
     fn forced(&self, profile: &str) -> Option<&'static str> {
-        (profile == "untouched").then_some("room for 32 publishers and subscribers per topic, more than as installed, for fan-outs and many nodes")
+        (profile == "untouched")
+            .then_some("room for 32 publishers and subscribers per topic, more than as installed, for fan-outs and many nodes")
     }
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {

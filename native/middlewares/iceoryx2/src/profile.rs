@@ -33,7 +33,9 @@ pub fn parse(profile: &Profile) -> Result<Config, Error> {
     parsed.map_err(|e| match e {
         ConfigCreationError::UnableToDeserializeContents => Error::invalid(
             object(),
-            format!("iceoryx2 could not parse it ({e}): expected its configuration file, e.g. [defaults.publish-subscribe] max-subscribers = 8"),
+            format!(
+                "iceoryx2 could not parse it ({e}): expected its configuration file, e.g. [defaults.publish-subscribe] max-subscribers = 8"
+            ),
         ),
         e => Error::failed(object(), e),
     })

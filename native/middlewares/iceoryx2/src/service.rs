@@ -37,7 +37,10 @@ impl Settings {
         let object = || format!("endpoint {}", config.endpoint);
         let qos = &config.qos;
         if qos.durability == Durability::TransientLocal {
-            return Err(Error::unsupported(object(), "durability transient_local: iceoryx2 delivers history only when the publisher publishes again"));
+            return Err(Error::unsupported(
+                object(),
+                "durability transient_local: iceoryx2 delivers history only when the publisher publishes again",
+            ));
         }
         if qos.content_filter.is_some() || qos.instance_key.is_some() {
             return Err(Error::unsupported(object(), "content filters and instance keys: iceoryx2 has neither"));
@@ -87,7 +90,9 @@ pub fn pub_sub(node: &Node<ipc::Service>, name: &ServiceName, settings: Settings
             .map_err(|e| match e {
                 E::SystemInFlux
                 | E::PublishSubscribeOpenError(O::DoesNotExist | O::HangsInCreation | O::IsMarkedForDestruction)
-                | E::PublishSubscribeCreateError(C::AlreadyExists | C::IsBeingCreatedByAnotherInstance | C::HangsInCreation) => Refusal::InFlux(e.to_string()),
+                | E::PublishSubscribeCreateError(C::AlreadyExists | C::IsBeingCreatedByAnotherInstance | C::HangsInCreation) => {
+                    Refusal::InFlux(e.to_string())
+                }
                 E::PublishSubscribeOpenError(O::IncompatibleOverflowBehavior | O::DoesNotSupportRequestedMinBufferSize) => {
                     Refusal::Mismatch(format!("another endpoint of this topic has another reliability, history or depth ({e})"))
                 }

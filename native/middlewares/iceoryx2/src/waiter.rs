@@ -164,10 +164,8 @@ fn block(room: &mut Room, ear: Ear) {
 }
 
 fn wait_until_changed(room: &Room, ear: &Ear) -> Result<(), String> {
-    let set = WaitSetBuilder::new()
-        .signal_handling_mode(SignalHandlingMode::Disabled)
-        .create::<ipc::Service>()
-        .map_err(|e| e.to_string())?;
+    let set =
+        WaitSetBuilder::new().signal_handling_mode(SignalHandlingMode::Disabled).create::<ipc::Service>().map_err(|e| e.to_string())?;
     let _bell = set.attach_notification(ear).map_err(|e| e.to_string())?;
     let mut guards = Vec::new();
     let mut readers = HashMap::new();

@@ -76,10 +76,8 @@ fn reliable_loses_nothing_that_it_accepted() {
         let memory = Memory::new();
         let _reader = node.subscription(&qos(endpoint(1, "t", 8)), memory.clone()).unwrap();
         let mut writer = node.publisher(&qos(endpoint(2, "t", 8))).unwrap();
-        let accepted: Vec<Vec<u8>> = (0..2000_usize)
-            .map(|n| n.to_le_bytes().to_vec())
-            .filter(|message| writer.publish(message).is_ok())
-            .collect();
+        let accepted: Vec<Vec<u8>> =
+            (0..2000_usize).map(|n| n.to_le_bytes().to_vec()).filter(|message| writer.publish(message).is_ok()).collect();
         assert!(!accepted.is_empty());
         assert!(memory.wait_for(accepted.len()) == accepted, "{history:?}");
     }
@@ -144,10 +142,15 @@ fn a_late_joiner_hears_only_what_comes_after() {
 
 #[test]
 fn twenty_nodes_on_one_topic_need_one_waiting_thread() {
-    let threads = || std::fs::read_dir("/proc/self/task").unwrap().filter(|t| {
-        let comm = std::fs::read_to_string(t.as_ref().unwrap().path().join("comm")).unwrap_or_default();
-        comm.starts_with("iceoryx2-wait")
-    }).count();
+    let threads = || {
+        std::fs::read_dir("/proc/self/task")
+            .unwrap()
+            .filter(|t| {
+                let comm = std::fs::read_to_string(t.as_ref().unwrap().path().join("comm")).unwrap_or_default();
+                comm.starts_with("iceoryx2-wait")
+            })
+            .count()
+    };
     let mut session = open(domain(9));
     let before = threads();
     let mut nodes = Vec::new();

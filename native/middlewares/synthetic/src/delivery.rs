@@ -52,7 +52,10 @@ impl DeliveryThread {
         let shared = Arc::new(Shared { spin_ns, ..Shared::default() });
         let thread = {
             let shared = shared.clone();
-            std::thread::Builder::new().name("synthetic".into()).spawn(move || run(&shared)).map_err(|e| Error::failed("delivery thread", e))?
+            std::thread::Builder::new()
+                .name("synthetic".into())
+                .spawn(move || run(&shared))
+                .map_err(|e| Error::failed("delivery thread", e))?
         };
         Ok(DeliveryThread { shared, thread: Some(thread) })
     }

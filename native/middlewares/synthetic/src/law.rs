@@ -21,16 +21,30 @@ const CAP_NS: f64 = 3.6e12;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Law {
-    Constant { ns: f64 },
-    Uniform { min_ns: f64, max_ns: f64 },
-    Normal { mean_ns: f64, sd_ns: f64 },
-    Lognormal { median_ns: f64, sigma: f64 },
+    Constant {
+        ns: f64,
+    },
+    Uniform {
+        min_ns: f64,
+        max_ns: f64,
+    },
+    Normal {
+        mean_ns: f64,
+        sd_ns: f64,
+    },
+    Lognormal {
+        median_ns: f64,
+        sigma: f64,
+    },
     Exponential {
         #[serde(default)]
         offset_ns: f64,
         mean_ns: f64,
     },
-    Pareto { min_ns: f64, alpha: f64 },
+    Pareto {
+        min_ns: f64,
+        alpha: f64,
+    },
 }
 
 impl Law {

@@ -60,7 +60,11 @@ impl Middleware for Synthetic {
             ]),
             profiles: vec![
                 profile("untouched", include_str!("../profiles/untouched.json"), "nothing is done to any message"),
-                profile("demo", include_str!("../profiles/demo.json"), "lognormal latency with a median of 300 µs, and one loss in a hundred in bursts"),
+                profile(
+                    "demo",
+                    include_str!("../profiles/demo.json"),
+                    "lognormal latency with a median of 300 µs, and one loss in a hundred in bursts",
+                ),
             ],
         }
     }

@@ -11,7 +11,18 @@ use rmwbench_harness::middleware::{Error, SessionConfig};
 use crate::law::Law;
 
 pub const SETTING_NAMES: [&str; 13] = [
-    "transport", "seed", "latency", "fifo", "loss", "duplicate", "reorder", "corrupt", "publish_block_ns", "cpu_burn_ns", "memory_growth_bytes", "spin_ns",
+    "transport",
+    "seed",
+    "latency",
+    "fifo",
+    "loss",
+    "duplicate",
+    "reorder",
+    "corrupt",
+    "publish_block_ns",
+    "cpu_burn_ns",
+    "memory_growth_bytes",
+    "spin_ns",
     "lying_path",
 ];
 
@@ -139,7 +150,8 @@ impl Settings {
     }
 
     fn fault(&self) -> Option<String> {
-        let probability = |what: &str, p: f64| (!(0.0..=1.0).contains(&p)).then(|| format!("{what}: expected a probability from 0 to 1, found {p}"));
+        let probability =
+            |what: &str, p: f64| (!(0.0..=1.0).contains(&p)).then(|| format!("{what}: expected a probability from 0 to 1, found {p}"));
         let losses = match self.loss {
             None => None,
             Some(Loss::Bernoulli { p }) => probability("loss p", p),
@@ -151,8 +163,15 @@ impl Settings {
             .or_else(|| self.reorder.and_then(|r| probability("reorder p", r.p)))
             .or_else(|| self.latency.and_then(|law| law.fault()).map(|f| format!("latency: {f}")))
             .or_else(|| {
-                let times = [("publish_block_ns", self.publish_block_ns), ("spin_ns", self.spin_ns), ("reorder by_ns", self.reorder.map_or(0, |r| r.by_ns))];
-                times.into_iter().find(|(_, ns)| !(0..=3_600_000_000_000).contains(ns)).map(|(what, ns)| format!("{what}: expected 0 to one hour, found {ns}"))
+                let times = [
+                    ("publish_block_ns", self.publish_block_ns),
+                    ("spin_ns", self.spin_ns),
+                    ("reorder by_ns", self.reorder.map_or(0, |r| r.by_ns)),
+                ];
+                times
+                    .into_iter()
+                    .find(|(_, ns)| !(0..=3_600_000_000_000).contains(ns))
+                    .map(|(what, ns)| format!("{what}: expected 0 to one hour, found {ns}"))
             })
             .or_else(|| {
                 (!["shm_ring", "tcp", "unix"].contains(&self.transport.as_str()))
@@ -179,7 +198,8 @@ fn structured(key: &str, value: &Value) -> Value {
             None => object.insert("kind".into(), word.into()),
             Some((name, number)) => {
                 let whole = number.parse::<i64>().map(Number::from).ok();
-                let number = whole.or_else(|| number.parse().ok().and_then(Number::from_f64)).map_or(Value::String(number.into()), Value::Number);
+                let number =
+                    whole.or_else(|| number.parse().ok().and_then(Number::from_f64)).map_or(Value::String(number.into()), Value::Number);
                 object.insert(name.into(), number)
             }
         };

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use rmwbench_harness::clock::{now_ns, process_cpu_ns};
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{Delivery, EndpointConfig, Middleware, Profile, PublishMode, Publisher, Session, SessionConfig, Sink, Subscription, Wait};
+use rmwbench_harness::middleware::{
+    Delivery, EndpointConfig, Middleware, Profile, PublishMode, Publisher, Session, SessionConfig, Sink, Subscription, Wait,
+};
 use rmwbench_harness::payload::{fill, verify, Header, Phase, HEADER_BYTES};
 use rmwbench_harness::qos::Qos;
 use rmwbench_synthetic::{Settings, Synthetic, Truth, TruthStream};
@@ -93,7 +95,8 @@ impl Bench {
         let seq = self.calls.len() as u64;
         let touched = (self.bytes - HEADER_BYTES) as u32;
         let size = self.bytes as u32;
-        Header { writer: WRITER, nonce: NONCE, seq, intended_ns: 0, cause_seq: 0, cause_endpoint: 0, size, phase, touched }.write(&mut payload);
+        Header { writer: WRITER, nonce: NONCE, seq, intended_ns: 0, cause_seq: 0, cause_endpoint: 0, size, phase, touched }
+            .write(&mut payload);
         fill(&mut payload[HEADER_BYTES..], WRITER, seq);
         self.calls.push(now_ns());
         self.publisher.publish(&payload).unwrap();
@@ -233,7 +236,8 @@ fn a_damaged_header_is_what_a_small_message_suffers() {
 
 #[test]
 fn publish_blocks_and_cpu_burns_as_told() {
-    let mut bench = Bench::new(json!({"publish_block_ns": 2_000_000, "cpu_burn_ns": {"publisher": 300_000, "reader": 500_000}, "spin_ns": 0}), 64);
+    let mut bench =
+        Bench::new(json!({"publish_block_ns": 2_000_000, "cpu_burn_ns": {"publisher": 300_000, "reader": 500_000}, "spin_ns": 0}), 64);
     let before = process_cpu_ns();
     let start = now_ns();
     bench.send_many(50, Duration::ZERO);

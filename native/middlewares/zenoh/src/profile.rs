@@ -15,7 +15,11 @@ pub fn embedded() -> Vec<Profile> {
         summary: summary.into(),
     };
     vec![
-        profile("untouched", include_str!("../profiles/untouched.json5"), "as installed: multicast discovery, TCP, implicit shared memory of 16 MiB"),
+        profile(
+            "untouched",
+            include_str!("../profiles/untouched.json5"),
+            "as installed: multicast discovery, TCP, implicit shared memory of 16 MiB",
+        ),
         profile("tuned", include_str!("../profiles/tuned.json5"), "Unix sockets, express, implicit shared memory of 24 MiB, no discovery"),
         profile("tcp", include_str!("../profiles/tcp.json5"), "TCP over loopback alone, no shared memory"),
         profile("unixsock", include_str!("../profiles/unixsock.json5"), "Unix sockets alone, no shared memory"),

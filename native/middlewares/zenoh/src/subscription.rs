@@ -50,8 +50,7 @@ impl ZenohSubscription {
         let mut post = None;
         let mut mailroom = None;
         let subscriber = if config.wait == Wait::Callback {
-            declare.callback(move |sample| hand_over(&sample, now_ns(), &counted, &*sink))
-                .wait()
+            declare.callback(move |sample| hand_over(&sample, now_ns(), &counted, &*sink)).wait()
         } else {
             let room = shared.mailroom(config.wait).map_err(|e| Error::failed(object(), e))?;
             let (depth, when_full) = queue(&config.qos, shared.keep_all_depth);
@@ -99,7 +98,9 @@ fn granted(config: &EndpointConfig, keep_all_depth: usize) -> Granted {
         match when_full {
             WhenFull::DropOldest => format!("a queue of {depth} behind Zenoh's callback, over all publishers; full, it drops its oldest"),
             WhenFull::DropNewest => format!("a queue of {depth} behind Zenoh's callback, over all publishers; full, it drops the newest"),
-            WhenFull::Block => format!("a queue of {depth} behind Zenoh's callback; full, it holds up Zenoh's receiving thread and so its link"),
+            WhenFull::Block => {
+                format!("a queue of {depth} behind Zenoh's callback; full, it holds up Zenoh's receiving thread and so its link")
+            }
         }
     };
     Granted { qos, publish_mode: PublishMode::Async, wait: config.wait, notes: vec![note] }

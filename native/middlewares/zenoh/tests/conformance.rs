@@ -1,7 +1,8 @@
 use rmwbench_conformance::Arm;
 
 fn main() -> std::process::ExitCode {
-    let no_shm = |arm: Arm| arm.lacks("loan", "the profile has shared memory disabled").lacks("zero_copy", "the profile has shared memory disabled");
+    let no_shm =
+        |arm: Arm| arm.lacks("loan", "the profile has shared memory disabled").lacks("zero_copy", "the profile has shared memory disabled");
     rmwbench_conformance::main(
         env!("CARGO_BIN_EXE_rmwbench-zenoh"),
         &rmwbench_zenoh::Zenoh,

@@ -25,9 +25,7 @@ fn matched(writer: &dyn Publisher, reader: &dyn Subscription) {
 
 #[test]
 fn every_size_arrives_whole_over_every_profile_and_the_path_is_told() {
-    for (domain_id, profile, small, large) in
-        [(1, "tcp", "tcp", "tcp"), (2, "unixsock", "unix", "unix"), (3, "tuned", "unix", "shm")]
-    {
+    for (domain_id, profile, small, large) in [(1, "tcp", "tcp", "tcp"), (2, "unixsock", "unix", "unix"), (3, "tuned", "unix", "shm")] {
         let (mut there, mut here) = (open(profile, domain_id), open(profile, domain_id));
         let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
         for (i, bytes) in [0_usize, 1, 63, 64, 1000, 1 << 20, 32 << 20].into_iter().enumerate() {
@@ -279,7 +277,8 @@ fn child_ends() {
 
 #[test]
 fn a_killed_process_is_forgotten_and_its_memory_goes() {
-    let pools = || std::fs::read_dir("/dev/shm").unwrap().filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().ends_with(".zenoh")).count();
+    let pools =
+        || std::fs::read_dir("/dev/shm").unwrap().filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().ends_with(".zenoh")).count();
     let mut session = open("tuned", 17);
     let mut node = session.node("survivor").unwrap();
     let memory = Memory::new();

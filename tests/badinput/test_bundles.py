@@ -1,0 +1,176 @@
+"""Bundles that are damaged, and directories that are none: the error names the file, and nothing is changed."""
+
+import json
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from rmwbench.bundle import Bundle
+from tests.badinput.conftest import COMMAND, SUITE
+
+SHOW, REPORT = ("show", "campaign"), ("report", "campaign")
+QUERY = ("query", "select count(*) from received", "campaign")
+
+
+def first(campaign, table):
+    return min((campaign / "tables" / table).iterdir())
+
+
+@pytest.mark.parametrize(
+    ("damage", "arguments"),
+    [
+        *((damage, SHOW) for damage in ("truncated", "empty", "overwritten", "gone")),
+        ("truncated", REPORT),
+        ("truncated", QUERY),
+        ("gone", QUERY),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
+def test_a_damaged_table_is_named(user, campaign, damage, arguments):
+    path = first(campaign, "received")
+    if damage == "gone":
+        path.unlink()
+    elif damage == "overwritten":
+        path.write_bytes(b"\0" * path.stat().st_size)
+    else:
+        path.write_bytes(path.read_bytes()[: 0 if damage == "empty" else 700])
+    error = user.is_refused(*arguments)
+    assert f"campaign/tables/received/{path.name}: " in error.splitlines()[0]
+    assert "restore the campaign from a copy" in error
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        (lambda path: path.unlink(), "no campaign here"),
+        (lambda path: path.write_text("{"), "campaign.json cannot be read"),
+        (lambda path: path.write_text("[]"), "not a campaign of rmwbench"),
+        (lambda path: path.write_text('{"schema": "other", "version": 1}'), "not a campaign of rmwbench"),
+        (lambda path: path.write_text(path.read_text().replace('"version": 1,', '"version": 7,', 1)), "version 7"),
+    ],
+    ids=["gone", "cut", "list", "other", "newer"],
+)
+def test_a_campaign_json_that_is_none_or_of_another_version_is_refused(user, campaign, damage, complaint):
+    damage(campaign / "campaign.json")
+    assert complaint in user.is_refused("show", "campaign")
+    if complaint == "version 7":
+        assert complaint in user.is_refused("run", "--resume", "campaign")
+
+
+def test_a_journal_that_lacks_the_end_of_its_last_line_loses_that_step_only(user, campaign):
+    """As a power cut leaves it. The trial whose line is cut is run again."""
+    journal = campaign / "journal.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    last = max(n for n, line in enumerate(lines) if '"type": "trial"' in line)
+    journal.write_text("".join(lines[:last]) + lines[last][:50])
+    shown = user.types("show", "campaign", "--json")
+    assert shown.returncode == 0 and json.loads(shown.stdout)["campaign"]["trials"]["done"] == 1
+    assert user.types("run", "--resume", "campaign", "--no-report").returncode == 0
+    bundle = Bundle(campaign)
+    bundle.check()
+    assert len(bundle.trials("done")) == 2 and bundle.journal.finished
+
+
+def test_a_campaign_that_lacks_only_its_last_word_is_finished_by_resuming(user, campaign):
+    journal = campaign / "journal.jsonl"
+    journal.write_text(journal.read_text().replace('{"type": "finished"}\n', '{"type": "fin'))
+    assert not Bundle(campaign).journal.finished
+    done = user.types("run", "--resume", "campaign", "--no-report")
+    assert done.returncode == 0 and "every trial of this campaign is finished" in done.stderr
+    assert Bundle(campaign).journal.finished
+
+
+def test_a_journal_damaged_in_the_middle_is_named_with_its_line(user, campaign):
+    journal = campaign / "journal.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text(lines[0] + lines[1][:20] + "\n" + "".join(lines[2:]))
+    assert "campaign/journal.jsonl:2: unreadable journal line" in user.is_refused("show", "campaign")
+    journal.unlink()
+    assert "has no journal" in user.is_refused("show", "campaign")
+
+
+def test_a_second_campaign_in_the_same_directory_is_refused(user, campaign):
+    error = user.is_refused("run", "mini.yaml", "--out", "campaign")
+    assert "holds a campaign already" in error and "rmwbench run --resume campaign" in error
+    (user.path / "mine").mkdir()
+    (user.path / "mine" / "thesis.txt").write_text("precious")
+    error = user.is_refused("run", "mini.yaml", "--out", "mine")
+    assert "not empty" in error and "thesis.txt" in error
+    assert "cannot be written here" in user.is_refused("run", "mini.yaml", "--out", "mini.yaml")
+
+
+def test_resuming_what_is_no_campaign_is_refused(user):
+    (user.path / "empty").mkdir()
+    assert "no campaign here" in user.is_refused("run", "--resume", "empty")
+    assert "no such directory" in user.is_refused("run", "--resume", "gone")
+    user.is_refused("run", "--resume", "mini.yaml")
+
+
+@pytest.mark.parametrize(
+    "wish", [("mini.yaml",), ("--seed", "0"), ("--budget", "5m"), ("--arm", "one")], ids=lambda wish: wish[0]
+)
+def test_resuming_with_another_wish_is_refused(user, campaign, wish):
+    assert "contradict each other" in user.is_refused("run", "--resume", "campaign", *wish)
+
+
+def test_resuming_a_finished_campaign_changes_nothing(user, campaign):
+    there = user.tree()
+    done = user.types("run", "--resume", "campaign", "--no-report")
+    assert done.returncode == 0 and "every trial of this campaign is finished" in done.stderr
+    assert {path: size for path, (size, _) in user.tree().items()} == {path: size for path, (size, _) in there.items()}
+
+
+def test_resuming_with_an_edited_profile_is_refused_and_the_suite_may_change(user):
+    """The suite's text is in the bundle; a profile file is not copied until the campaign begins, and then must stay."""
+    user.suite.write_text(SUITE.replace("middleware: fake}", "middleware: fake, profile: ./mine.xml}"))
+    (user.path / "mine.xml").write_text("<a/>")
+    process = subprocess.Popen(
+        [*COMMAND, "run", "mini.yaml", "--out", "out", "--no-report"],
+        cwd=user.path,
+        env=user._environ(),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr.readline().startswith("block 1 of 2 done")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    if process.returncode == 0:
+        pytest.skip("the campaign ended before it was stopped")
+    user.suite.write_text("nonsense")
+    (user.path / "mine.xml").write_text("<b/>")
+    error = user.is_refused("run", "--resume", "out")
+    assert "cells are not what they were" in error and "restore the profile files" in error
+    (user.path / "mine.xml").write_text("<a/>")
+    assert user.types("run", "--resume", "out", "--no-report").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("sql", "complaint"),
+    [
+        ("selec 1", "syntax error"),
+        ("select * from sennt", "did you mean the table sent?"),
+        ("select nothing from sent", "nothing"),
+        ("", "an empty query"),
+        ("select * from read_csv('/etc/passwd')", "disabled"),
+        ("copy (select 1) to 'stolen.csv'", "disabled"),
+        ("attach 'mine.db'", "disabled"),
+    ],
+)
+def test_sql_that_is_wrong_or_reaches_elsewhere_is_refused(user, campaign, sql, complaint):
+    assert complaint in user.is_refused("query", sql, "campaign")
+
+
+def test_two_output_formats_at_once_are_refused(user, campaign):
+    assert "two output formats" in user.is_refused("query", "select 1", "campaign", "--json", "--csv")
+
+
+@pytest.mark.parametrize("arguments", [("show",), ("report",), ("query", "select 1")])
+def test_asking_without_any_campaign_says_how_to_make_one(user, arguments):
+    assert "rmwbench run" in user.is_refused(*arguments)
+
+
+def test_a_stored_file_that_is_gone_does_not_hide_the_answer(user, campaign):
+    shutil.rmtree(campaign / "files")
+    assert user.types("show", "campaign").returncode == 0

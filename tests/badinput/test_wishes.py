@@ -1,0 +1,127 @@
+"""Wishes that make no sense or that nothing here can grant: refused before anything is written."""
+
+import pytest
+
+from tests.badinput.conftest import SUITE
+from tests.lab import fake_worker
+
+ARM, RATE = "middleware: fake}", "rate_hz: 400}"
+
+EDITS = {
+    "middleware": (ARM, "middleware: fak}", 6, "unknown middleware `fak`", "did you mean `fake`?"),
+    "profile": (ARM, "middleware: fake, profile: untuched}", 6, "no profile", "did you mean 'untouched'?"),
+    "profile file": (ARM, "middleware: fake, profile: ./mine.xml}", 6, "cannot be read", "relative to the suite"),
+    "path": (ARM, "middleware: fake, options: {path: smh}}", 6, "unknown path `smh`", "did you mean `shm`?"),
+    "key of an arm": (ARM, "middleware: fake, optons: {}}", 6, "unknown key `optons`", "did you mean `options`?"),
+    "key of a workload": (RATE, "rate_hzz: 400}", 8, "unknown key `rate_hzz`", "did you mean `rate_hz`?"),
+    "key of the suite": ("blocks:", "bloks:", 3, "unknown key `bloks`", "did you mean `blocks`?"),
+    "factor": ("workloads:", "factors: {depht: [1, 2]}\nworkloads:", 7, "unknown factor `depht`", "mean `depth`?"),
+    "message": ("Bytes(100)", "Aray1k", 8, "unknown message type", "did you mean `Array1k`?"),
+    "quality of service": (
+        RATE,
+        "rate_hz: 400, qos: {history: keep_all, depth: 3}}",
+        8,
+        "`depth` contradicts `history: keep_all`",
+        "remove `depth`",
+    ),
+    "qualities that never match": (
+        "{name: small, message: Bytes(100), rate_hz: 400}",
+        "{name: small, message: Bytes(100), rate_hz: 400, nodes: [{name: a, publishers: "
+        "[{topic: t, qos: {reliability: best_effort}}]}, {name: b, subscriptions: [{topic: t}]}]}",
+        8,
+        "never matches",
+        "best_effort",
+    ),
+    "payload below the header": ("Bytes(100)", "Bytes(63)", 8, "cannot carry", "use Bytes(64) or more"),
+    "rate beyond the clock": (RATE, "rate_hz: 3e6}", 8, "the clock cannot hold", "saturation"),
+    "rate of nothing": (RATE, "rate_hz: 0}", 8, "positive", "more than 0 Hz"),
+    "capability": (ARM, "middleware: fake, loan: true}", 6, "cannot do what workload `small` asks", "exclude"),
+    "several hosts": (
+        "{name: small, message: Bytes(100), rate_hz: 400}",
+        "{name: small, message: Bytes(100), rate_hz: 400, nodes: [{name: a, host: left, publishers: [{topic: t}]}, "
+        "{name: b, host: right, subscriptions: [{topic: t}]}]}",
+        8,
+        "several hosts",
+        "leave `host` out",
+    ),
+    "too much memory": (
+        "Bytes(100), rate_hz: 400}",
+        "Bytes(1000000000), rate_hz: 400, qos: {depth: 100000}}",
+        None,
+        "not enough memory",
+        "--workload NAME",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_what_a_suite_file_cannot_ask_is_refused_with_its_line(user, what):
+    old, new, line, complaint, advice = EDITS[what]
+    user.edit(old, new)
+    error = user.is_refused("run", "mini.yaml", "--out", "out")
+    assert complaint in error and advice in error
+    if line:
+        assert f"mini.yaml:{line}: " in error.splitlines()[0]
+
+
+@pytest.mark.parametrize("verb", ["run", "plan"])
+def test_an_unknown_suite_is_refused_with_the_nearest(user, verb):
+    error = user.is_refused(verb, "quikc")
+    assert "no suite is called `quikc`" in error and "did you mean `quick`?" in error
+    assert "no such file" in user.is_refused(verb, "gone.yaml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint", "advice"),
+    [
+        (("--arm", "onee"), "has no arm `onee`", "did you mean `one`?"),
+        (("--workload", "smal"), "has no workload `smal`", "did you mean `small`?"),
+        (("--budget", "5"), "`5` is no time", "did you mean `5m`?"),
+        (("--budget", "soon"), "`soon` is no time", "90s, 5m, 1h30m"),
+        (("--budget", "-5m"), "is no time", "90s, 5m, 1h30m"),
+        (("--budget", "0s"), "a budget of no time", "more than 0 s"),
+        (("--budget", ""), "is no time", "90s, 5m, 1h30m"),
+        (("--budget", "0.3s"), "budget is too small", "give it --budget 2s or more"),
+        (("--budget", "99999999999h"), "budget is too large", "10000 blocks"),
+    ],
+)
+def test_an_option_without_sense_is_refused(user, arguments, complaint, advice):
+    error = user.is_refused("run", "mini.yaml", "--out", "out", *arguments)
+    assert complaint in error and advice in error
+
+
+def test_which_suite_is_asked_back(user):
+    assert "rmwbench run quick" in user.is_refused("run")
+
+
+def test_a_worker_that_is_not_built_is_named_with_the_command_that_builds_it(user):
+    (user.workers / "rmwbench-fake").unlink()
+    user.edit(ARM, "middleware: zenoh}")
+    error = user.is_refused("run", "mini.yaml", "--out", "out")
+    assert "zenoh: not built" in error and "do: rmwbench middlewares build zenoh" in error
+
+
+def test_a_directory_of_workers_that_is_none_is_named(user):
+    user.environment["RMWBENCH_WORKERS"] = str(user.path / "gone")
+    assert "RMWBENCH_WORKERS is no directory" in user.is_refused("run", "mini.yaml", "--out", "out")
+
+
+def test_what_a_worker_refuses_to_open_is_learnt_before_the_campaign(user):
+    """Only the worker knows its options and the text of its profiles."""
+    fake_worker.install(user.workers, "refuse", "open")
+    error = user.is_refused("run", "mini.yaml", "--out", "out")
+    assert "mini.yaml:6: arm `one`: fake refuses this: not here" in error
+
+
+def test_the_plan_knows_the_workers_that_run_knows(user):
+    done = user.types("plan", "mini.yaml")
+    assert done.returncode == 0 and "middleware" not in done.stderr
+    user.edit(ARM, "middleware: fak}")
+    assert "did you mean `fake`?" in user.is_refused("plan", "mini.yaml")
+
+
+def test_a_suite_that_is_no_text_is_refused(user):
+    user.suite.write_bytes(bytes(range(256)))
+    assert "not text" in user.is_refused("run", "mini.yaml", "--out", "out")
+    user.suite.write_text(SUITE + "arms: [")
+    assert "not YAML" in user.is_refused("run", "mini.yaml", "--out", "out")

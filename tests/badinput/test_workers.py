@@ -1,0 +1,48 @@
+"""Options and profiles that only a worker can judge, with the real floor and synthetic workers: the line in the suite,
+the worker's own words, and the nearest name."""
+
+import os
+
+import pytest
+
+from rmwbench.lab.middleware import find_workers
+
+pytestmark = pytest.mark.timing
+
+
+@pytest.fixture
+def with_real_workers(user):
+    found = find_workers()
+    for name in ("floor", "synthetic"):
+        if name not in found or found[name].problem:
+            pytest.fail(f"the {name} worker is not built: rmwbench middlewares build {name}")
+        (user.workers / f"rmwbench-{name}").symlink_to(os.path.realpath(found[name].executable))
+    return user
+
+
+@pytest.mark.parametrize(
+    ("arm", "complaint", "advice"),
+    [
+        ("floor, options: {transprt: tcp}", "refuses option transprt", "did you mean `transport`?"),
+        ("floor, options: {transport: tpc}", "refuses option transport", "did you mean `tcp`?"),
+        ("synthetic, options: {latencyy: constant ns=5}", "refuses option latencyy", "did you mean `latency`?"),
+        ("synthetic, options: {latency: lognormal sigma=1}", "missing field `median_ns`", "latency: lognormal sigma=1"),
+        ("synthetic, options: {duplicate: 1.5}", "expected a probability", "duplicate: 1.5"),
+        ("synthetic, profile: ./mine.json", "refuses profile mine", "correct the profile"),
+        ("synthetic, profile: dmeo", "has no profile", "did you mean 'demo'?"),
+        ("floor, publish_mode: async", "cannot do what workload `small` asks of floor", "exclude"),
+    ],
+)
+def test_what_a_worker_refuses_is_learnt_before_the_campaign(with_real_workers, arm, complaint, advice):
+    user = with_real_workers
+    (user.path / "mine.json").write_text('{"latency": ')
+    user.edit("middleware: fake", f"middleware: {arm}")
+    error = user.is_refused("run", "mini.yaml", "--out", "out")
+    assert "mini.yaml:6: " in error.splitlines()[0] and complaint in error and advice in error
+
+
+def test_a_factor_that_a_worker_refuses_is_named_with_its_line(with_real_workers):
+    user = with_real_workers
+    user.edit("middleware: fake}", "middleware: floor}\nfactors: {options.transprt: [tcp, unix]}")
+    error = user.is_refused("run", "mini.yaml", "--out", "out")
+    assert "mini.yaml:7: " in error.splitlines()[0] and "did you mean `transport`?" in error
