@@ -7,8 +7,12 @@ nothing.
 
 # ruff: noqa: E501 (the program in the string is compact on purpose)
 
+import os
 import sys
 from pathlib import Path
+
+INTERPRETER = os.path.realpath(sys.executable)
+"""Past the links of the environment: a checkout may lie below /tmp, which a host has of its own."""
 
 FAULTS = {
     # stage: what happens when that command (or moment) comes
@@ -188,7 +192,7 @@ def install(
     path = directory / "rmwbench-fake"
     body = FAULTS[fault] if fault else "pass"
     text = SOURCE.format(
-        python=sys.executable, fault=body, stage=stage, hello=hello or {}, describe=DESCRIBE | (describe or {})
+        python=INTERPRETER, fault=body, stage=stage, hello=hello or {}, describe=DESCRIBE | (describe or {})
     )
     path.write_text(text)
     path.chmod(0o755)

@@ -15,6 +15,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, SpawnFailed, host, marker
+from tests.lab.fake_worker import INTERPRETER
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -109,7 +110,7 @@ print(probe.getsockname()[0])
 
 
 def test_multicast_reaches_a_member_once_and_there_is_a_default_route(a_host):
-    code, output = run(MULTICAST, a_host, sys.executable)
+    code, output = run(MULTICAST, a_host, INTERPRETER)
     assert (code, output.strip()) == (0, "10.77.0.1"), output
 
 
@@ -117,7 +118,7 @@ def test_the_machines_own_network_is_out_of_reach(a_host):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         script = f"import socket; socket.create_connection(('127.0.0.1', {port}), 1)"
-        code, output = run(script, a_host, sys.executable)
+        code, output = run(script, a_host, INTERPRETER)
     assert code != 0 and "ConnectionRefusedError" in output
 
 
@@ -235,7 +236,7 @@ with Host("nobody") as host:
     host.wait_ready()
     assert host.user_namespace is True
     out = os.memfd_create("out")
-    host.spawn("t", Path(sys.executable), ["-c", sys.stdin.read()], {1: out, 2: out}, {})
+    host.spawn("t", Path(os.path.realpath(sys.executable)), ["-c", sys.stdin.read()], {1: out, 2: out}, {})
     host.receive(5)
     status = host.receive(10).status
     print(os.waitstatus_to_exitcode(status), os.pread(out, 100000, 0).decode())

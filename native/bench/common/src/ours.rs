@@ -4,9 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{
-    EndpointConfig, Error, Middleware, Node, PublishMode, Session, SessionConfig, Subscription, Wait,
-};
+use rmwbench_harness::middleware::{EndpointConfig, Error, Middleware, Node, PublishMode, Session, SessionConfig, Subscription, Wait};
 use rmwbench_harness::payload::{touched_bytes, Phase, Touch};
 use rmwbench_harness::publisher::{Cause, PublisherParts, RecordedPublisher};
 use rmwbench_harness::qos::Qos;

@@ -44,7 +44,8 @@ impl Bare {
     /// `side` 0 or 1; `sleeps`: wait on a futex instead of spinning.
     pub fn open(fd: impl AsFd, side: usize, sleeps: bool) -> rustix::io::Result<Bare> {
         // SAFETY: a fresh mapping of a file of that size, never unmapped; it holds two boxes.
-        let base = unsafe { mmap(std::ptr::null_mut(), 4096, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, fd, 0) }?.cast::<Mailbox>();
+        let base =
+            unsafe { mmap(std::ptr::null_mut(), 4096, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, fd, 0) }?.cast::<Mailbox>();
         // SAFETY: within the page.
         let (outgoing, incoming) = unsafe { (base.add(side), base.add(1 - side)) };
         Ok(Bare { outgoing, incoming, number: 0, sleeps })

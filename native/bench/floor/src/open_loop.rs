@@ -86,7 +86,14 @@ fn once(period_ns: i64, wait: Wait) -> Result<(f64, Value), String> {
     while (publisher.matched() == 0 || subscription.matched() == 0) && now_ns() < give_up_ns {
         sleep_until(now_ns() + 1_000_000);
     }
-    let parts = PublisherParts { section: records.section(Kind::Sent, 1), endpoint: 1, nonce: NONCE, payload_bytes: 64, touched_bytes: 0, loan: false };
+    let parts = PublisherParts {
+        section: records.section(Kind::Sent, 1),
+        endpoint: 1,
+        nonce: NONCE,
+        payload_bytes: 64,
+        touched_bytes: 0,
+        loan: false,
+    };
     let slot = PublisherSlot::new(1, RecordedPublisher::new(publisher, parts));
     let at_ns = now_ns() + 20_000_000;
     let start = Start { at_ns, steady_ns: at_ns, end_ns: at_ns + WINDOW_NS, grace_ns: 0, endpoints: None };
@@ -97,7 +104,9 @@ fn once(period_ns: i64, wait: Wait) -> Result<(f64, Value), String> {
         schedule::run(vec![scheduled], &start, &Interrupt::default(), &|event| report.send(event).expect("somebody listens"));
     });
     schedule.join().map_err(|_| "the schedule panicked")?;
-    let Ok(Event::Finished { sent, failed, never_sent, time_ns, .. }) = reported.recv() else { return Err("the schedule did not report".into()) };
+    let Ok(Event::Finished { sent, failed, never_sent, time_ns, .. }) = reported.recv() else {
+        return Err("the schedule did not report".into());
+    };
     while sent > 0 && !sink.has_seen(1, sent - 1) && now_ns() < give_up_ns {
         sleep_until(now_ns() + 1_000_000);
     }

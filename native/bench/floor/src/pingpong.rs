@@ -16,7 +16,9 @@ use rmwbench_bench::{print, ratio, Limit, Line};
 use rmwbench_floor::Floor;
 use rmwbench_harness::clock::{now_ns, sleep_until};
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{Delivery, EndpointConfig, Middleware, Profile, PublishMode, Publisher, Session, SessionConfig, Sink, Wait};
+use rmwbench_harness::middleware::{
+    Delivery, EndpointConfig, Middleware, Profile, PublishMode, Publisher, Session, SessionConfig, Sink, Wait,
+};
 use rmwbench_harness::qos::Qos;
 use serde_json::json;
 
@@ -218,7 +220,9 @@ fn endpoint(topic: &str, sleeps: bool) -> EndpointConfig {
 fn clock_read_ns() -> f64 {
     let reads = |n: u32| {
         let begin_ns = now_ns();
-        (0..n).for_each(|_| { black_box(now_ns()); });
+        (0..n).for_each(|_| {
+            black_box(now_ns());
+        });
         (now_ns() - begin_ns) as f64 / f64::from(n)
     };
     ratio::median(&(0..50).map(|_| reads(2000)).collect::<Vec<_>>())

@@ -49,8 +49,9 @@ type Turn = Box<dyn FnMut(u64)>;
 
 pub fn run() -> Result<(), String> {
     let capacity = TURNS as u64 * PER_TURN;
-    let sections: Vec<(Kind, u32, u64)> =
-        [(Kind::Sent, 1), (Kind::Received, 2), (Kind::Sent, 3), (Kind::Received, 4), (Kind::Sent, 5)].map(|(kind, e)| (kind, e, capacity)).to_vec();
+    let sections: Vec<(Kind, u32, u64)> = [(Kind::Sent, 1), (Kind::Received, 2), (Kind::Sent, 3), (Kind::Received, 4), (Kind::Sent, 5)]
+        .map(|(kind, e)| (kind, e, capacity))
+        .to_vec();
     let file = memfd(&layout(NONCE, &sections)).map_err(|e| e.to_string())?;
     let records = Records::map(file).map_err(|e| e.to_string())?;
     // What is timed, and the stamps that it takes.
@@ -65,7 +66,11 @@ pub fn run() -> Result<(), String> {
     let mut clock = Vec::new();
     for turn in 0..TURNS as u64 {
         let first = turn * PER_TURN;
-        clock.push(timed(|| (0..PER_TURN).for_each(|_| { black_box(now_ns()); })));
+        clock.push(timed(|| {
+            (0..PER_TURN).for_each(|_| {
+                black_box(now_ns());
+            })
+        }));
         for ((_, _, path), ours) in paths.iter_mut().zip(&mut ours) {
             ours.push(timed(|| (first..first + PER_TURN).for_each(&mut *path)));
         }
@@ -109,7 +114,9 @@ fn received(records: &Arc<Records>) -> Turn {
 
 fn stored(records: &Arc<Records>) -> Turn {
     let section = records.section(Kind::Sent, 5).expect("laid out above");
-    Box::new(move |seq| section.sent(black_box(&Sent { seq, intended_ns: 1, begun_ns: 2, call_ns: 3, return_ns: 4, bytes: 64, ..Sent::default() })))
+    Box::new(move |seq| {
+        section.sent(black_box(&Sent { seq, intended_ns: 1, begun_ns: 2, call_ns: 3, return_ns: 4, bytes: 64, ..Sent::default() }))
+    })
 }
 
 fn sending(records: &Arc<Records>) -> Turn {
@@ -126,7 +133,8 @@ fn receiving(records: &Arc<Records>) -> Turn {
     let mut payload = [0; 64];
     Box::new(move |seq| {
         let (size, phase) = (64, Phase::Steady);
-        Header { writer: 3, nonce: NONCE, seq, intended_ns: 1, cause_seq: 0, cause_endpoint: 0, size, phase, touched: 0 }.write(&mut payload);
+        Header { writer: 3, nonce: NONCE, seq, intended_ns: 1, cause_seq: 0, cause_endpoint: 0, size, phase, touched: 0 }
+            .write(&mut payload);
         sink.deliver(black_box(&Delivery { notified_ns: 1, taken_ns: 2, payload: &payload, zero_copy: true }));
     })
 }

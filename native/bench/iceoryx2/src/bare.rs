@@ -99,11 +99,7 @@ fn read(reader: &Reader, config: &Config, ready: &mpsc::Sender<()>) -> Result<()
     Ok(())
 }
 
-fn take_all(
-    reader: &Reader,
-    listener: &Listener<ipc::Service>,
-    subscriber: &Subscriber<ipc::Service, [u8], ()>,
-) -> Result<(), AnyError> {
+fn take_all(reader: &Reader, listener: &Listener<ipc::Service>, subscriber: &Subscriber<ipc::Service, [u8], ()>) -> Result<(), AnyError> {
     listener.try_wait(|_| {})?;
     while let Some(sample) = subscriber.receive()? {
         let taken_ns = now_ns();

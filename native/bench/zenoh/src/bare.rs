@@ -61,11 +61,8 @@ impl Bare {
             });
             (Receiving::Ring(subscriber), Some(thread))
         };
-        let publisher = sessions[0]
-            .declare_publisher(KEY)
-            .congestion_control(CongestionControl::Block)
-            .reliability(Reliability::Reliable)
-            .wait()?;
+        let publisher =
+            sessions[0].declare_publisher(KEY).congestion_control(CongestionControl::Block).reliability(Reliability::Reliable).wait()?;
         let message = vec![0xA5; round.load.payload_bytes as usize];
         let call_ns = Vec::with_capacity(round.messages());
         Ok(Bare { publisher, message, call_ns, reader, subscriber: Some(subscriber), thread, _sessions: sessions })
