@@ -34,12 +34,13 @@ test: setup-test workers test-rust test-python
 # Workers one by one, so that feature unification never rebuilds one for another. One thread: real traffic, two cores.
 test-rust:
 	@if cargo fmt --version >/dev/null 2>&1; then cd native && cargo fmt --all -- --check; else echo "SKIPPED: formatting, rustfmt is not installed (rustup component add rustfmt)"; fi
-	@$(CARGO) test --release --quiet
-	@for name in $(filter-out floor synthetic,$(FIRST_SET)); do ($(CARGO) test --release --quiet -p rmwbench-$$name) || exit 1; done
+	@$(CARGO) test --release --quiet --locked
+	@$(CARGO) test --release --quiet --locked -p rmwbench-bench
+	@for name in $(filter-out floor synthetic,$(FIRST_SET)); do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name) || exit 1; done
 
 test-python:
-	@$(RUN) ruff check rmwbench tests
-	@$(RUN) ruff format --check rmwbench tests
+	@$(RUN) ruff check rmwbench tests bench
+	@$(RUN) ruff format --check rmwbench tests bench
 	@$(RUN) lint-imports
 	@$(RUN) pytest -n 2 -m "not timing"
 	@$(RUN) pytest -m timing

@@ -14,9 +14,12 @@ pub fn enter(bench: &str) -> Option<ExitCode> {
     if std::env::var_os(INSIDE).is_some() {
         return None;
     }
+    // Root needs no user namespace, and would lose there the right to lock memory, without which Zenoh has no shared memory.
+    let user: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["--user", "--map-root-user"] };
     // Replaces this process: whoever kills it kills what is inside.
     let error = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--net", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"])
+        .args(user)
+        .args(["--net", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"])
         .args(["sh", "-c", ENTER])
         .args(std::env::current_exe().ok())
         .args(std::env::args_os().skip(1))

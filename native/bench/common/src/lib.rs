@@ -38,6 +38,7 @@ pub fn main(bench: &str, parts: &[&str], run: impl FnOnce(&Asked<'_>) -> Result<
     if let Some(code) = isolation::enter(bench) {
         return code;
     }
+    line::keep_stdout();
     match run(&asked) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {

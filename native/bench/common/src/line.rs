@@ -1,6 +1,9 @@
 //! The one form of a result: a JSON line whose keys are documented in `docs/benchmarks.md` and always all there.
 
+use std::fs::File;
 use std::io::Write;
+use std::os::fd::FromRawFd;
+use std::sync::OnceLock;
 
 use serde_json::{json, Value};
 
@@ -72,9 +75,27 @@ impl Line<'_> {
     }
 }
 
+static RESULTS: OnceLock<File> = OnceLock::new();
+
+/// Keeps standard output for results alone: middlewares log there, and what they write goes to standard error from now on.
+pub(crate) fn keep_stdout() {
+    // SAFETY: the duplicate is ours alone; children do not get it.
+    unsafe {
+        let kept = libc::fcntl(1, libc::F_DUPFD_CLOEXEC, 3);
+        if kept >= 0 && libc::dup2(2, 1) >= 0 {
+            let _ = RESULTS.set(File::from_raw_fd(kept));
+        }
+    }
+}
+
 /// One line, at once: whoever reads along sees how far the bench is.
 pub fn print(line: &Value) {
-    if writeln!(std::io::stdout(), "{line}").is_err() {
+    let text = format!("{line}\n");
+    let written = match RESULTS.get() {
+        Some(mut file) => file.write_all(text.as_bytes()),
+        None => std::io::stdout().write_all(text.as_bytes()),
+    };
+    if written.is_err() {
         std::process::exit(1); // nobody reads any more
     }
 }
