@@ -154,7 +154,7 @@ class Bundle:
     def _open(self, path: Path) -> pq.ParquetFile:
         if path not in self._files:
             try:
-                file = pq.ParquetFile(path)
+                file = pq.ParquetFile(path, page_checksum_verification=True)
             except FileNotFoundError:
                 raise UserError(
                     "the journal names a table that is not there",

@@ -113,6 +113,7 @@ class BundleWriter:
                     row_group_size=ROWS_PER_GROUP,
                     use_dictionary=_repetitive(table),
                     column_encoding=_deltas(table),
+                    write_page_checksum=True,  # a flipped bit on a disk must not become a latency
                 )
                 _publish(partial, path)
             except OSError as error:

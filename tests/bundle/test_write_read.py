@@ -246,6 +246,28 @@ def test_damage_in_the_middle_of_a_file_is_found_on_reading(whole, tmp_path):
             read()
 
 
+def test_no_flipped_bit_changes_a_number_silently(tmp_path):
+    """Damage is either refused or harmless: never another value."""
+    rng = np.random.default_rng(3)
+    taken = np.cumsum(rng.integers(1, 1000, 4000))
+    with BundleWriter.create(tmp_path / "c", {"campaign": "c"}) as writer:
+        finish(writer, sent=sent(4000, intended_ns=taken))
+    path = tmp_path / "c/tables/sent/000000.parquet"
+    sound = path.read_bytes()
+    refused = 0
+    for place in rng.integers(4, len(sound) - 8, 60):
+        flipped = bytearray(sound)
+        flipped[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bytes(flipped))
+        try:
+            found = Bundle(tmp_path / "c").columns("sent", 0, ["intended_ns"])["intended_ns"]
+        except UserError:
+            refused += 1
+        else:
+            assert np.array_equal(found, taken), f"byte {place}"
+    assert refused > 10
+
+
 def test_a_changed_file_is_found(whole, tmp_path):
     bundle = Bundle(broken(whole, tmp_path, lambda c: [p.write_bytes(b"x") for p in (c / "files").iterdir()]))
     with pytest.raises(UserError, match="was changed"):

@@ -30,6 +30,8 @@ struct Writer {
     first_ns: AtomicI64,
     /// Highest sequence number seen, plus one; probes apart.
     seen: AtomicU64,
+    /// Messages heard, probes apart: fewer than `seen` while some are missing or overtaken.
+    count: AtomicU64,
 }
 
 impl RecordingSink {
@@ -71,6 +73,13 @@ impl RecordingSink {
         self.writers.iter().any(|w| w.endpoint.load(Ordering::Relaxed) == writer && w.seen.load(Ordering::Acquire) > seq)
     }
 
+    /// Whether message `seq` of `writer` and as many before it have arrived. The number alone would not do: a last message that
+    /// overtook others would end the drain, and count them as lost.
+    pub fn has_heard_all(&self, writer: u32, seq: u64) -> bool {
+        let heard = |w: &Writer| w.endpoint.load(Ordering::Relaxed) == writer && w.count.load(Ordering::Acquire) > seq;
+        self.has_seen(writer, seq) && self.writers.iter().any(heard)
+    }
+
     #[inline]
     fn note(&self, header: &Header, callback_ns: i64) {
         let mask = self.writers.len() - 1;
@@ -88,9 +97,12 @@ impl RecordingSink {
                 if w.first_ns.load(Ordering::Relaxed) == 0 {
                     let _ = w.first_ns.compare_exchange(0, callback_ns, Ordering::Release, Ordering::Relaxed);
                 }
-                if header.phase != Phase::Probe && w.seen.load(Ordering::Relaxed) <= header.seq {
-                    // Release: whoever sees the number sees the record stored before it.
-                    w.seen.fetch_max(header.seq + 1, Ordering::Release);
+                if header.phase != Phase::Probe {
+                    // Release: whoever sees the numbers sees the records stored before them.
+                    w.count.fetch_add(1, Ordering::Release);
+                    if w.seen.load(Ordering::Relaxed) <= header.seq {
+                        w.seen.fetch_max(header.seq + 1, Ordering::Release);
+                    }
                 }
                 return;
             }
@@ -221,6 +233,16 @@ mod tests {
         let mut heard: Vec<u32> = sink.first_messages().map(|(w, _)| w).collect();
         heard.sort_unstable();
         assert_eq!(heard, [1, 65, 129]);
-        assert!(sink.has_seen(65, 65) && sink.has_seen(65, 3) && !sink.has_seen(65, 66) && !sink.has_seen(2, 0));
+    }
+
+    #[test]
+    fn a_drain_waits_for_what_the_last_message_overtook() {
+        let sink = RecordingSink::new(None, 1, Touch::Header, 1);
+        for seq in [0, 3, 1] {
+            deliver(&sink, &message(1, 9, seq, Phase::Steady));
+        }
+        assert!(!sink.has_heard_all(9, 3));
+        deliver(&sink, &message(1, 9, 2, Phase::Steady));
+        assert!(sink.has_heard_all(9, 3) && !sink.has_heard_all(9, 4) && !sink.has_heard_all(8, 0));
     }
 }

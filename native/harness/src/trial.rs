@@ -523,7 +523,7 @@ impl<'m> Trial<'m> {
     fn drain_answer(&self, now: i64, deadline_ns: i64, expect: &BTreeMap<u32, BTreeMap<u32, u64>>) -> Option<Result<Value, Error>> {
         let complete = expect.iter().all(|(reader, writers)| {
             let subscribed = self.subscriptions.get(reader);
-            subscribed.is_none_or(|s| writers.iter().all(|(writer, seq)| s.sink.has_seen(*writer, *seq)))
+            subscribed.is_none_or(|s| writers.iter().all(|(writer, seq)| s.sink.has_heard_all(*writer, *seq)))
         });
         if !complete && now < deadline_ns {
             return None;

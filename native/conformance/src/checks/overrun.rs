@@ -47,8 +47,8 @@ fn flood(context: &Context<'_>, reliability: Reliability, history: History) -> O
     let mut rig = rig?;
     rig.start(15_000, 0)?;
     let finished = rig.finished()?;
-    // A best-effort flood may lose its last message, so that the drain cannot complete.
-    let patience = if reliability == Reliability::Reliable { 5_000 } else { 300 };
+    // Where something may be lost the drain cannot complete.
+    let patience = if (reliability, history) == (Reliability::Reliable, History::KeepAll) { 5_000 } else { 500 };
     rig.drain(&finished, Duration::from_millis(patience))?;
     let end = &finished[&1];
     let ledger = rig.ledger(1, 2)?;
