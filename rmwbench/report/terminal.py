@@ -77,10 +77,9 @@ def _print_campaign(doc: dict[str, Any], console: Console) -> None:
 
 def _print_workload(workload: dict[str, Any], console: Console) -> None:
     answer = headline(workload)
+    name, title = str(workload["workload"]), str(workload.get("title", ""))
     console.print()
-    console.print(
-        Text.assemble((str(workload["workload"]), "bold underline"), "  ", (str(workload.get("title", "")), "dim"))
-    )
+    console.print(Text.assemble((name, "bold underline"), (f"  {title}" if title != name else "", "dim")))
     console.print(Text(answer.answer, style=_TONE_STYLE[answer.tone]))
     detail = f"{answer.detail} {answer.behind}".strip()
     if detail:

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::clock;
-use crate::control::{Control, Woken};
+use crate::control::{exit_now, Control, Woken};
 use crate::middleware::Middleware;
 use crate::protocol::{parse_request, Command, FromWorker, Hello, Reply, PROTOCOL};
 use crate::records::Records;
@@ -111,10 +111,4 @@ fn die_whole_on_panic() {
         print(panic);
         std::process::abort();
     }));
-}
-
-/// The orchestrator is gone: no clean-up of the middleware, which could hang; the namespace takes everything with it.
-pub(crate) fn exit_now() -> ! {
-    // SAFETY: ends the process without running exit handlers of the middleware's libraries.
-    unsafe { libc::_exit(0) }
 }
