@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use rmwbench_conformance::isolated;
 use rmwbench_harness::clock::{now_ns, process_cpu_ns};
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{
@@ -136,156 +137,181 @@ impl Drop for Bench {
 
 #[test]
 fn losses_duplicates_and_corruptions_are_exactly_the_predicted_ones() {
-    for (settings, gap) in [
-        (json!({"loss": {"kind": "burst", "p": 0.02, "r": 0.25}, "duplicate": 0.05, "corrupt": 0.03}), Duration::ZERO),
-        (json!({"loss": {"kind": "bernoulli", "p": 0.1}, "duplicate": 0.1, "corrupt": 0.1, "transport": "tcp", "seed": 5}), Duration::ZERO),
-        (
-            json!({"loss": {"kind": "bernoulli", "p": 0.1}, "duplicate": 0.05, "corrupt": 0.05, "latency": {"kind": "exponential", "mean_ns": 200_000}}),
-            Duration::from_micros(20),
-        ),
-    ] {
-        let mut bench = Bench::new(settings.clone(), 300);
-        bench.send_many(3000, gap);
-        bench.wait_for_all();
-        let truths = bench.truths();
-        let mut expected: Vec<(u64, bool)> = Vec::new();
-        for t in truths.iter().filter(|t| !t.lost) {
-            (0..if t.duplicated { 2 } else { 1 }).for_each(|_| expected.push((t.seq, t.corrupt.is_none())));
-        }
-        let seen: Vec<(u64, bool)> = bench.inbox.seen().iter().map(|s| (s.seq.unwrap(), s.whole)).collect();
-        assert_eq!(seen, expected, "{settings}: in order, as predicted");
-        for (name, hit) in [
-            ("steady_injected_lost", truths.iter().filter(|t| t.lost).count()),
-            ("steady_injected_duplicated", truths.iter().filter(|t| t.duplicated).count()),
-            ("steady_injected_corrupted", truths.iter().filter(|t| t.corrupt.is_some()).count()),
+    isolated("losses_duplicates_and_corruptions_are_exactly_the_predicted_ones", || {
+        for (settings, gap) in [
+            (json!({"loss": {"kind": "burst", "p": 0.02, "r": 0.25}, "duplicate": 0.05, "corrupt": 0.03}), Duration::ZERO),
+            (
+                json!({"loss": {"kind": "bernoulli", "p": 0.1}, "duplicate": 0.1, "corrupt": 0.1, "transport": "tcp", "seed": 5}),
+                Duration::ZERO,
+            ),
+            (
+                json!({"loss": {"kind": "bernoulli", "p": 0.1}, "duplicate": 0.05, "corrupt": 0.05, "latency": {"kind": "exponential", "mean_ns": 200_000}}),
+                Duration::from_micros(20),
+            ),
         ] {
-            assert!(hit > 0, "{settings}: {name} was not provoked");
-            assert_eq!(bench.counter(name), hit as i64, "{settings}: {name}");
+            let mut bench = Bench::new(settings.clone(), 300);
+            bench.send_many(3000, gap);
+            bench.wait_for_all();
+            let truths = bench.truths();
+            let mut expected: Vec<(u64, bool)> = Vec::new();
+            for t in truths.iter().filter(|t| !t.lost) {
+                (0..if t.duplicated { 2 } else { 1 }).for_each(|_| expected.push((t.seq, t.corrupt.is_none())));
+            }
+            let seen: Vec<(u64, bool)> = bench.inbox.seen().iter().map(|s| (s.seq.unwrap(), s.whole)).collect();
+            assert_eq!(seen, expected, "{settings}: in order, as predicted");
+            for (name, hit) in [
+                ("steady_injected_lost", truths.iter().filter(|t| t.lost).count()),
+                ("steady_injected_duplicated", truths.iter().filter(|t| t.duplicated).count()),
+                ("steady_injected_corrupted", truths.iter().filter(|t| t.corrupt.is_some()).count()),
+            ] {
+                assert!(hit > 0, "{settings}: {name} was not provoked");
+                assert_eq!(bench.counter(name), hit as i64, "{settings}: {name}");
+            }
+            assert_eq!(bench.subscription.account().reader_drops, Some(0));
+            assert_eq!(bench.counter("warmup_injected_lost"), 0);
         }
-        assert_eq!(bench.subscription.account().reader_drops, Some(0));
-        assert_eq!(bench.counter("warmup_injected_lost"), 0);
-    }
+    });
 }
 
 #[test]
 fn no_message_is_early_and_the_excess_is_the_counted_lateness() {
-    let mut bench = Bench::new(json!({"latency": {"kind": "lognormal", "median_ns": 2_000_000, "sigma": 0.5}, "fifo": false}), 64);
-    bench.send_many(200, Duration::from_micros(500));
-    bench.wait_for_all();
-    let truths = bench.truths();
-    let lateness_max = bench.counter("lateness_max_ns");
-    let mut excess: Vec<i64> = Vec::new();
-    for seen in bench.inbox.seen() {
-        let seq = seen.seq.unwrap() as usize;
-        // Our stamp is taken before the call, hence at most that much earlier than the middleware's own.
-        excess.push(seen.taken_ns - bench.calls[seq] - truths[seq].latency_ns.unwrap());
-    }
-    assert!(excess.iter().all(|&ns| ns >= 0), "a message came early: {excess:?}");
-    excess.sort_unstable();
-    // The median is the timer's own lateness; this machine may be busy, so only gross errors fail.
-    assert!(excess[100] < 2_000_000, "median lateness {} ns", excess[100]);
-    assert!(lateness_max >= 0 && bench.counter("lateness_sum_ns") >= 0);
-    assert_eq!(bench.counter("steady_injected_latency_sum_ns"), truths.iter().map(|t| t.latency_ns.unwrap()).sum::<i64>());
+    isolated("no_message_is_early_and_the_excess_is_the_counted_lateness", || {
+        let mut bench = Bench::new(json!({"latency": {"kind": "lognormal", "median_ns": 2_000_000, "sigma": 0.5}, "fifo": false}), 64);
+        bench.send_many(200, Duration::from_micros(500));
+        bench.wait_for_all();
+        let truths = bench.truths();
+        let lateness_max = bench.counter("lateness_max_ns");
+        let mut excess: Vec<i64> = Vec::new();
+        for seen in bench.inbox.seen() {
+            let seq = seen.seq.unwrap() as usize;
+            // Our stamp is taken before the call, hence at most that much earlier than the middleware's own.
+            excess.push(seen.taken_ns - bench.calls[seq] - truths[seq].latency_ns.unwrap());
+        }
+        assert!(excess.iter().all(|&ns| ns >= 0), "a message came early: {excess:?}");
+        excess.sort_unstable();
+        // The median is the timer's own lateness; this machine may be busy, so only gross errors fail.
+        assert!(excess[100] < 2_000_000, "median lateness {} ns", excess[100]);
+        assert!(lateness_max >= 0 && bench.counter("lateness_sum_ns") >= 0);
+        assert_eq!(bench.counter("steady_injected_latency_sum_ns"), truths.iter().map(|t| t.latency_ns.unwrap()).sum::<i64>());
+    });
 }
 
 #[test]
 fn fifo_keeps_the_order_and_without_it_messages_overtake() {
-    for fifo in [true, false] {
-        let mut bench = Bench::new(json!({"latency": {"kind": "uniform", "min_ns": 0, "max_ns": 3_000_000}, "fifo": fifo}), 64);
-        bench.send_many(200, Duration::from_micros(50));
-        bench.wait_for_all();
-        let order: Vec<u64> = bench.inbox.seen().iter().map(|s| s.seq.unwrap()).collect();
-        assert_eq!(order.windows(2).all(|w| w[0] < w[1]), fifo);
-    }
+    isolated("fifo_keeps_the_order_and_without_it_messages_overtake", || {
+        for fifo in [true, false] {
+            let mut bench = Bench::new(json!({"latency": {"kind": "uniform", "min_ns": 0, "max_ns": 3_000_000}, "fifo": fifo}), 64);
+            bench.send_many(200, Duration::from_micros(50));
+            bench.wait_for_all();
+            let order: Vec<u64> = bench.inbox.seen().iter().map(|s| s.seq.unwrap()).collect();
+            assert_eq!(order.windows(2).all(|w| w[0] < w[1]), fifo);
+        }
+    });
 }
 
 #[test]
 fn reordered_messages_are_overtaken_and_the_others_keep_their_order() {
-    let mut bench = Bench::new(json!({"reorder": {"p": 0.1, "by_ns": 20_000_000}}), 64);
-    bench.send_many(200, Duration::from_micros(200));
-    bench.wait_for_all();
-    let truths = bench.truths();
-    let order: Vec<u64> = bench.inbox.seen().iter().map(|s| s.seq.unwrap()).collect();
-    let in_order: Vec<u64> = order.iter().copied().filter(|&seq| !truths[seq as usize].reordered).collect();
-    assert!(in_order.windows(2).all(|w| w[0] < w[1]));
-    let first = truths.iter().find(|t| t.reordered && t.seq < 100).expect("p is 0.1").seq;
-    let place = |seq| order.iter().position(|&s| s == seq).unwrap();
-    assert!((first + 1..first + 10).any(|seq| place(seq) < place(first)), "{first} was not overtaken: {order:?}");
+    isolated("reordered_messages_are_overtaken_and_the_others_keep_their_order", || {
+        let mut bench = Bench::new(json!({"reorder": {"p": 0.1, "by_ns": 20_000_000}}), 64);
+        bench.send_many(200, Duration::from_micros(200));
+        bench.wait_for_all();
+        let truths = bench.truths();
+        let order: Vec<u64> = bench.inbox.seen().iter().map(|s| s.seq.unwrap()).collect();
+        let in_order: Vec<u64> = order.iter().copied().filter(|&seq| !truths[seq as usize].reordered).collect();
+        assert!(in_order.windows(2).all(|w| w[0] < w[1]));
+        let first = truths.iter().find(|t| t.reordered && t.seq < 100).expect("p is 0.1").seq;
+        let place = |seq| order.iter().position(|&s| s == seq).unwrap();
+        assert!((first + 1..first + 10).any(|seq| place(seq) < place(first)), "{first} was not overtaken: {order:?}");
+    });
 }
 
 #[test]
 fn probes_and_warmup_are_told_apart() {
-    let mut bench = Bench::new(json!({"loss": {"kind": "bernoulli", "p": 1.0}}), 64);
-    bench.send(Phase::Probe);
-    bench.until("probe", || bench.inbox.seen().len() == 1);
-    bench.send(Phase::Warmup);
-    bench.send(Phase::Steady);
-    bench.send(Phase::Steady);
-    bench.until("losses", || bench.counter("steady_injected_lost") == 2);
-    assert_eq!(bench.counter("warmup_injected_lost"), 1);
-    assert_eq!(bench.inbox.seen().len(), 1);
+    isolated("probes_and_warmup_are_told_apart", || {
+        let mut bench = Bench::new(json!({"loss": {"kind": "bernoulli", "p": 1.0}}), 64);
+        bench.send(Phase::Probe);
+        bench.until("probe", || bench.inbox.seen().len() == 1);
+        bench.send(Phase::Warmup);
+        bench.send(Phase::Steady);
+        bench.send(Phase::Steady);
+        bench.until("losses", || bench.counter("steady_injected_lost") == 2);
+        assert_eq!(bench.counter("warmup_injected_lost"), 1);
+        assert_eq!(bench.inbox.seen().len(), 1);
+    });
 }
 
 #[test]
 fn a_damaged_header_is_what_a_small_message_suffers() {
-    let mut bench = Bench::new(json!({"corrupt": 1.0}), 64);
-    bench.send_many(50, Duration::ZERO);
-    bench.until("delivery", || bench.inbox.seen().len() == 50);
-    assert!(bench.inbox.seen().iter().all(|s| s.seq.is_none()));
+    isolated("a_damaged_header_is_what_a_small_message_suffers", || {
+        let mut bench = Bench::new(json!({"corrupt": 1.0}), 64);
+        bench.send_many(50, Duration::ZERO);
+        bench.until("delivery", || bench.inbox.seen().len() == 50);
+        assert!(bench.inbox.seen().iter().all(|s| s.seq.is_none()));
+    });
 }
 
 #[test]
 fn publish_blocks_and_cpu_burns_as_told() {
-    let mut bench =
-        Bench::new(json!({"publish_block_ns": 2_000_000, "cpu_burn_ns": {"publisher": 300_000, "reader": 500_000}, "spin_ns": 0}), 64);
-    let before = process_cpu_ns();
-    let start = now_ns();
-    bench.send_many(50, Duration::ZERO);
-    assert!(now_ns() - start >= 50 * 2_000_000);
-    bench.wait_for_all();
-    let burnt = process_cpu_ns() - before;
-    assert!(burnt >= 50 * 800_000, "burnt {burnt} ns");
+    isolated("publish_blocks_and_cpu_burns_as_told", || {
+        let mut bench =
+            Bench::new(json!({"publish_block_ns": 2_000_000, "cpu_burn_ns": {"publisher": 300_000, "reader": 500_000}, "spin_ns": 0}), 64);
+        let before = process_cpu_ns();
+        let start = now_ns();
+        bench.send_many(50, Duration::ZERO);
+        assert!(now_ns() - start >= 50 * 2_000_000);
+        bench.wait_for_all();
+        let burnt = process_cpu_ns() - before;
+        assert!(burnt >= 50 * 800_000, "burnt {burnt} ns");
+    });
 }
 
 #[test]
 fn memory_grows_by_what_was_told_for_each_message() {
-    let mut bench = Bench::new(json!({"memory_growth_bytes": {"reader": 1_000_000}}), 64);
-    let resident = || {
-        let pages: u64 = std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').nth(1).unwrap().parse().unwrap();
-        pages * 4096
-    };
-    let before = resident();
-    bench.send_many(100, Duration::ZERO);
-    bench.wait_for_all();
-    let grown = resident() - before;
-    assert!((95_000_000..200_000_000).contains(&grown), "grew by {grown}");
+    isolated("memory_grows_by_what_was_told_for_each_message", || {
+        let mut bench = Bench::new(json!({"memory_growth_bytes": {"reader": 1_000_000}}), 64);
+        let resident = || {
+            let pages: u64 = std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+            pages * 4096
+        };
+        let before = resident();
+        bench.send_many(100, Duration::ZERO);
+        bench.wait_for_all();
+        let grown = resident() - before;
+        assert!((95_000_000..200_000_000).contains(&grown), "grew by {grown}");
+    });
 }
 
 #[test]
 fn nothing_is_delivered_after_the_end_even_if_held() {
-    let mut bench = Bench::new(json!({"latency": {"kind": "constant", "ns": 50_000_000}}), 64);
-    bench.send_many(20, Duration::ZERO);
-    let inbox = bench.inbox.clone();
-    drop(bench);
-    std::thread::sleep(Duration::from_millis(80));
-    assert_eq!(inbox.seen().len(), 0);
+    isolated("nothing_is_delivered_after_the_end_even_if_held", || {
+        let mut bench = Bench::new(json!({"latency": {"kind": "constant", "ns": 50_000_000}}), 64);
+        bench.send_many(20, Duration::ZERO);
+        let inbox = bench.inbox.clone();
+        drop(bench);
+        std::thread::sleep(Duration::from_millis(80));
+        assert_eq!(inbox.seen().len(), 0);
+    });
 }
 
 #[test]
 fn a_lying_path_is_claimed_and_the_truth_elsewhere() {
-    let mut bench = Bench::new(json!({"lying_path": "udp"}), 64);
-    bench.send(Phase::Steady);
-    bench.wait_for_all();
-    assert_eq!(bench.subscription.account().evidence[0].path, "udp");
-    let honest = Bench::new(json!({}), 64);
-    assert_eq!(honest.subscription.account().evidence[0].path, "shm");
+    isolated("a_lying_path_is_claimed_and_the_truth_elsewhere", || {
+        let mut bench = Bench::new(json!({"lying_path": "udp"}), 64);
+        bench.send(Phase::Steady);
+        bench.wait_for_all();
+        assert_eq!(bench.subscription.account().evidence[0].path, "udp");
+        let honest = Bench::new(json!({}), 64);
+        assert_eq!(honest.subscription.account().evidence[0].path, "shm");
+    });
 }
 
 #[test]
 fn payloads_without_a_header_pass_too() {
-    for bytes in [0, 1, 63] {
-        let mut bench = Bench::new(json!({"transport": "unix"}), bytes);
-        bench.publisher.publish(&vec![5; bytes]).unwrap();
-        bench.until("delivery", || bench.inbox.seen().len() == 1);
-    }
+    isolated("payloads_without_a_header_pass_too", || {
+        for bytes in [0, 1, 63] {
+            let mut bench = Bench::new(json!({"transport": "unix"}), bytes);
+            bench.publisher.publish(&vec![5; bytes]).unwrap();
+            bench.until("delivery", || bench.inbox.seen().len() == 1);
+        }
+    });
 }
