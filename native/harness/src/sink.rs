@@ -70,14 +70,17 @@ impl RecordingSink {
 
     /// Whether message `seq` of `writer`, or a later one, has arrived.
     pub fn has_seen(&self, writer: u32, seq: u64) -> bool {
-        self.writers.iter().any(|w| w.endpoint.load(Ordering::Relaxed) == writer && w.seen.load(Ordering::Acquire) > seq)
+        self.writer(writer).is_some_and(|w| w.seen.load(Ordering::Acquire) > seq)
     }
 
     /// Whether message `seq` of `writer` and as many before it have arrived. The number alone would not do: a last message that
     /// overtook others would end the drain, and count them as lost.
     pub fn has_heard_all(&self, writer: u32, seq: u64) -> bool {
-        let heard = |w: &Writer| w.endpoint.load(Ordering::Relaxed) == writer && w.count.load(Ordering::Acquire) > seq;
-        self.has_seen(writer, seq) && self.writers.iter().any(heard)
+        self.writer(writer).is_some_and(|w| w.seen.load(Ordering::Acquire) > seq && w.count.load(Ordering::Acquire) > seq)
+    }
+
+    fn writer(&self, endpoint: u32) -> Option<&Writer> {
+        self.writers.iter().find(|w| w.endpoint.load(Ordering::Relaxed) == endpoint)
     }
 
     #[inline]

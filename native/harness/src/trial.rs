@@ -101,10 +101,12 @@ impl<'m> Trial<'m> {
     /// When [`Trial::advance`] must be called even if nothing happens; None: only then.
     pub fn next_wake_ns(&self) -> Option<i64> {
         let timed = self.snapshots.iter().map(|s| s.0).chain(self.later.iter().map(|l| l.0));
-        let soon = now_ns() + LOOK_NS;
+        let now = now_ns();
+        // A relay that was publishing at its end is looked at again.
         let relays =
-            self.publishers.values().filter_map(|p| p.relay_ends_ns.map(|end_ns| if end_ns + LOOK_NS < soon { soon } else { end_ns }));
-        let looking = self.is_looking().then(|| now_ns() + if self.started && self.waiting.is_empty() { WINDOW_LOOK_NS } else { LOOK_NS });
+            self.publishers.values().filter_map(|p| p.relay_ends_ns).map(|end_ns| if end_ns < now { now + LOOK_NS } else { end_ns });
+        let look_ns = if self.started && self.waiting.is_empty() { WINDOW_LOOK_NS } else { LOOK_NS };
+        let looking = self.is_looking().then_some(now + look_ns);
         timed.chain(relays).chain(looking).min()
     }
 
