@@ -37,3 +37,9 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, or None where nothing is similar enough to suggest."""
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return found[0] if found else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """What to do about an unknown name: the nearest known one as a question, or None where nothing is similar."""
+    suggestion = nearest(name, known)
+    return f"did you mean `{suggestion}`?" if suggestion else None

@@ -10,7 +10,7 @@ from rmwbench.campaign.judge import PATH_OPTION
 from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import resolved_profile
-from rmwbench.errors import UserError, nearest
+from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.host import Host, check
 from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.lab.middleware import Worker, require_workers
@@ -124,7 +124,7 @@ def _check_path(cell: Cell, places: Places) -> None:
             where=places.arm(cell, "options", PATH_OPTION),
             expected="one of " + ", ".join(ASKED),
             actual=str(asked),
-            fix=f"did you mean `{suggestion}`?" if (suggestion := nearest(str(asked), ASKED)) else None,
+            fix=did_you_mean(str(asked), ASKED),
         )
 
 

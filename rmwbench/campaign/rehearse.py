@@ -12,7 +12,7 @@ from typing import Any
 from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import open_fields
-from rmwbench.errors import UserError, nearest
+from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab import records
 from rmwbench.lab.host import Host, HostBroken
 from rmwbench.lab.middleware import Worker
@@ -62,12 +62,11 @@ def _explained(cell: Cell, error: Mapping[str, Any], places: Places) -> UserErro
     else:  # the worker's own words; they often say "unknown `a`, expected one of `b`, `c`"
         wrong, *known = re.findall(r"`([^`]+)`", why) or [name]
         what, expected = f"{what}: {why}", None
-    suggestion = nearest(wrong, known)
     otherwise = None if is_option else "correct the profile, or use one that comes with the worker"
     return UserError(
         what,
         where=places.arm(cell, *(("options", name) if is_option else ("profile",))),
         expected=expected,
         actual=f"{name}: {cell.arm.options[name]}" if is_option else None,
-        fix=f"did you mean `{suggestion}`?" if suggestion else otherwise,
+        fix=did_you_mean(wrong, known) or otherwise,
     )

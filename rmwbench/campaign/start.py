@@ -18,7 +18,7 @@ from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan, make_plan
 from rmwbench.campaign.rehearse import rehearse
 from rmwbench.campaign.run import Campaign
-from rmwbench.errors import UserError, nearest
+from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker, find_workers
 from rmwbench.suite.cells import Cell, cells
@@ -102,13 +102,12 @@ def _chosen(suite: Suite, request: Request) -> tuple[Cell, ...]:
     ):
         for name in wanted:
             if name not in known:
-                suggestion = nearest(name, known)
                 raise UserError(
                     f"suite `{suite.suite}` has no {kind} `{name}`",
                     where=f"--{kind}",
                     expected="one of " + ", ".join(known),
                     actual=name,
-                    fix=f"did you mean `{suggestion}`?" if suggestion else None,
+                    fix=did_you_mean(name, known),
                 )
     found = tuple(
         cell

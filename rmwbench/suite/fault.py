@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from rmwbench.errors import nearest
+from rmwbench.errors import did_you_mean
 
 
 class Fault(ValueError):
@@ -30,12 +30,11 @@ class Fault(ValueError):
 
 def unknown(kind: str, name: object, known: list[str], *, at: tuple[str | int, ...] = ()) -> Fault:
     """A Fault for a name that is not among `known`, with the nearest one suggested."""
-    suggestion = nearest(str(name), known)
     return Fault(
         f"unknown {kind} `{name}`",
         expected="one of " + ", ".join(known),
         actual=name,
-        fix=f"did you mean `{suggestion}`?" if suggestion else None,
+        fix=did_you_mean(str(name), known),
         at=at,
     )
 

@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from rmwbench.errors import UserError, nearest
+from rmwbench.errors import UserError, did_you_mean
 from rmwbench.suite.arm import SHIPPED_MIDDLEWARES
 from rmwbench.suite.cells import cells
 from rmwbench.suite.fault import Fault
@@ -44,7 +44,10 @@ def find(suite: str) -> Path:
             return path
         reason = "it is a directory" if path.is_dir() else "no such file"
         raise UserError(
-            f"cannot read suite file {suite}", expected="a suite file in YAML", actual=reason, fix=_suggest(path.stem)
+            f"cannot read suite file {suite}",
+            expected="a suite file in YAML",
+            actual=reason,
+            fix=did_you_mean(path.stem, shipped_suites()),
         )
     names = shipped_suites()
     if suite in names:
@@ -53,7 +56,7 @@ def find(suite: str) -> Path:
     expected = "one of " + ", ".join(names) + ", or the path of a file ending in .yaml"
     if path.exists():
         raise UserError(what, expected=expected, actual=suite, fix=f"suite files end in .yaml: rename {suite}")
-    raise UserError(what, expected=expected, actual=suite, fix=_suggest(suite))
+    raise UserError(what, expected=expected, actual=suite, fix=did_you_mean(suite, shipped_suites()))
 
 
 def load(suite: str | Path, *, middlewares: Iterable[str] = ()) -> Suite:
@@ -99,11 +102,6 @@ def parse(text: str, *, where: str, directory: Path | None = None, middlewares: 
 def line_of(text: str, path: tuple[str | int, ...]) -> int:
     """The line, from 1, of the deepest part of `path` (such as `("arms", 2, "options")`) that a suite's text has."""
     return _find(_tree(text, "suite"), path)[0]
-
-
-def _suggest(name: str) -> str | None:
-    suggestion = nearest(name, shipped_suites())
-    return f"did you mean `{suggestion}`?" if suggestion else None
 
 
 def shown(path: Path) -> str:
@@ -213,12 +211,16 @@ def _explained(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
         what, expected, fix = (
             f"`{key}` cannot be {_shape(value)}",
             "one of " + ", ".join(choices),
-            _did_you_mean(value, choices),
+            did_you_mean(str(value), choices),
         )
     elif kind == "union_tag_invalid":
         choices = [choice.strip("'") for choice in context["expected_tags"].split(", ")]
         what, expected = f"unknown {key} `{context['tag']}`", "`kind` as one of " + ", ".join(choices)
-        line, actual, fix = _find(tree, (*path, "kind"))[0], str(context["tag"]), _did_you_mean(context["tag"], choices)
+        line, actual, fix = (
+            _find(tree, (*path, "kind"))[0],
+            str(context["tag"]),
+            did_you_mean(str(context["tag"]), choices),
+        )
     elif kind == "union_tag_not_found":
         what, expected = f"`{key}` does not say which kind", "for example `{kind: periodic, rate_hz: 30}`"
     elif kind in _EXPECTED_TYPES:
@@ -247,11 +249,6 @@ _LIMITS = {
     "less_than_equal": "at most",
     "finite_number": "a finite number",
 }
-
-
-def _did_you_mean(value: object, choices: list[str]) -> str | None:
-    suggestion = nearest(str(value), choices)
-    return f"did you mean `{suggestion}`?" if suggestion else None
 
 
 def _shape(value: Any) -> str:
