@@ -1,6 +1,7 @@
 """The life of a trial with a worker that behaves, and with workers that do not: a fault costs its own trial and nothing
 else."""
 
+import gc
 import os
 import time
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.lab import fake_worker
 
 def run(tmp_path, fault="", stage="", made=None) -> TrialResult:
     path = fake_worker.install(tmp_path, fault, stage)
+    gc.collect()  # descriptors in the garbage of earlier tests would otherwise close in between
     before = len(os.listdir("/proc/self/fd"))
     result = run_trial(order(made), Worker("fake", path, fake_worker.DESCRIBE, None))
     assert len(os.listdir("/proc/self/fd")) == before, "descriptors leak"
