@@ -6,7 +6,7 @@ All rules in one list. None looks at a latency or a loss: a rule that sees resul
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rmwbench.campaign.attest import contradiction
+from rmwbench.campaign.attest import contradiction, reasons
 from rmwbench.campaign.outcome import Outcome
 from rmwbench.lab import machine
 from rmwbench.lab.records import KIND_NAMES
@@ -23,7 +23,7 @@ def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[str]:
         lambda: _granted(outcome),
         lambda: iter([_start(outcome)]),
         lambda: iter([machine.void_reason(outcome.probes)]),
-        lambda: iter([contradiction(asked_path, attested)]),
+        lambda: iter([contradiction(asked_path, attested, reasons(outcome))]),
     )
     return [reason for rule in rules for reason in rule() if reason]
 

@@ -50,6 +50,7 @@ class Outcome:
     matched: dict[int, int] = field(default_factory=dict)
     finished: dict[int, dict[str, Any]] = field(default_factory=dict)
     collected: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sampled: dict[str, Any] | None = None
     probes: list[dict[str, Any]] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)

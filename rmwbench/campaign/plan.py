@@ -5,7 +5,8 @@ Only the number of blocks follows from a budget. Steady windows stay as the suit
 would change what a percentile rests on, and a longer one what is compared with an earlier campaign; and blocks are
 never cut, since a comparison needs each of its arms equally often. The order is random but hashed from the seed by
 name: block 3 is the same block whether 5 or 50 are planned, so resuming and extending a campaign change nothing that
-was already decided.
+was already decided. A sequential design plans its maximum of blocks and, before anything is measured, the looks at
+which it may end earlier.
 """
 
 import math
@@ -75,7 +76,11 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a campaign will do. Times are estimates from the timelines and the fixed cost; nothing here was measured."""
+    """What a campaign will do. Times are estimates from the timelines and the fixed cost; nothing here was measured.
+
+    `blocks` will run, or in a sequential design at most that many: `looks` are the numbers of blocks after which it may
+    end, the last of them `blocks`. A fixed design has no looks.
+    """
 
     suite: Suite
     seed: int
@@ -85,9 +90,20 @@ class Plan:
     budget_s: float | None
     block_s: float
     trials: tuple[Trial, ...]
+    looks: tuple[int, ...] = ()
+
+    @property
+    def sequential(self) -> bool:
+        return bool(self.looks)
+
+    @property
+    def least_blocks(self) -> int:
+        """What runs in any case: all blocks, or those until the first look."""
+        return self.looks[0] if self.looks else self.blocks
 
     @property
     def estimated_s(self) -> float:
+        """All blocks; a sequential design may take less."""
         return self.blocks * self.block_s
 
     @property
@@ -109,12 +125,15 @@ class Plan:
                 "count": self.blocks,
                 "planned": self.suite.blocks.planned,
                 "minimum": self.suite.blocks.minimum,
+                "maximum": self.suite.blocks.maximum,
+                "looks": list(self.looks),
+                "decide": list(self.suite.blocks.decide),
             },
             "budget_s": self.budget_s,
             "block_s": round(self.block_s, 3),
             "estimated_s": round(self.estimated_s, 3),
             "minimum_s": round(self.minimum_s, 3),
-            "comparisons": [_comparison_document(comparison, self.blocks) for comparison in self.comparisons],
+            "comparisons": [_comparison_document(comparison, self.least_blocks) for comparison in self.comparisons],
             "cells": [cell.definition() for cell in self.cells],
             "trials": [
                 {
@@ -146,21 +165,31 @@ def make_plan(
     costs_s = {cell.number: cell.timeline.duration_s + _fixed_cost_s(fixed_cost_s, cell.arm.name) for cell in cells}
     block_s = math.fsum(costs_s.values())
     blocks = (
-        suite.blocks.planned
+        suite.blocks.most
         if budget_s is None
         else blocks_within(budget_s, block_s, suite.blocks.minimum, suite.suite)
     )
+    looks = _looks(suite.blocks.minimum, blocks) if suite.blocks.sequential else ()
     grouped = comparisons(cells)
     return Plan(
         suite=suite,
         seed=seed,
         cells=tuple(cells),
-        comparisons=tuple(_comparison(key, group, blocks) for key, group in grouped.items()),
+        comparisons=tuple(
+            _comparison(key, group, blocks, looks[0] if looks else blocks) for key, group in grouped.items()
+        ),
         blocks=blocks,
         budget_s=budget_s,
         block_s=block_s,
         trials=_trials(grouped, seed, blocks, costs_s),
+        looks=looks,
     )
+
+
+def _looks(minimum: int, maximum: int) -> tuple[int, ...]:
+    from rmwbench.analysis.sequential import looks  # its scipy takes half a second: not for `--help`
+
+    return tuple(looks(minimum, maximum))
 
 
 def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> int:
@@ -220,7 +249,8 @@ def _trials(
     return tuple(trials)
 
 
-def _comparison(key: str, group: Sequence[Cell], blocks: int) -> Comparison:
+def _comparison(key: str, group: Sequence[Cell], blocks: int, least_blocks: int) -> Comparison:
+    """`resolvable` is what all blocks can tell; percentiles that need them pooled are promised of the fewest only."""
     first = group[0]
     contenders = sum(not cell.arm.is_floor for cell in group)
     messages = None if first.saturating else first.steady_messages
@@ -229,7 +259,7 @@ def _comparison(key: str, group: Sequence[Cell], blocks: int) -> Comparison:
             quantile=quantile,
             needed=messages_needed(quantile),
             per_trial=messages is not None and messages >= messages_needed(quantile),
-            pooled=messages is not None and messages * blocks >= messages_needed(quantile),
+            pooled=messages is not None and messages * least_blocks >= messages_needed(quantile),
         )
         for quantile in QUANTILES
     )

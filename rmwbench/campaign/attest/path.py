@@ -1,0 +1,150 @@
+"""From what was counted and what the middleware says to the share of the payload on every path.
+
+Three kinds of knowledge, best first: the middleware's own evidence per message, the kernel's counters over the steady
+window, and, for the remainder that no interface saw, an inference from what connects writer and reader (segments that
+both map, Unix sockets, one process). Each row says which it is. Counted bytes include headers, acknowledgements and
+discovery; with small messages they can exceed the payload, so a fraction is capped at 1 and the surplus shows in
+`bytes`. Evidence is a claim: where the counters leave no room for it, it is dropped and the note says so.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rmwbench.campaign.attest.counted import Carried, carried, unix_peers, window
+from rmwbench.campaign.outcome import Outcome
+from rmwbench.lab.records import RECEIVED
+
+FOREIGN = 16
+ON_INTERFACES = ("udp", "tcp")
+"""Evidence for these needs no row of its own: the interface counts their bytes."""
+
+MAJORITY = 0.5
+CONTROL_BYTES_PER_MESSAGE = 1024
+"""What a message that went through memory may still send over an interface: a descriptor, headers, acknowledgements."""
+
+
+def delivered_bytes(outcome: Outcome) -> int:
+    """Payload bytes that readers took in the steady window, each reader's copy counted."""
+    if outcome.window is None:
+        return 0
+    total = 0
+    for section in outcome.sections:
+        if section.kind == RECEIVED:
+            rows = section.rows
+            inside = (rows["taken_ns"] >= outcome.window.steady_ns) & (rows["taken_ns"] < outcome.window.end_ns)
+            total += int(rows["bytes"][inside & (rows["flags"] & FOREIGN == 0)].sum(dtype=np.int64))
+    return total
+
+
+def attestations(outcome: Outcome) -> list[dict[str, Any]]:
+    """Rows of the table `attestations` without `trial`; none where nothing was delivered or no counters came."""
+    delivered, edges = delivered_bytes(outcome), window(outcome)
+    if not delivered or edges is None:
+        return []
+    counted = list(carried(edges))
+    claimed = _evidence(outcome)
+    apart = {path: size for path, size in claimed.items() if path not in ON_INTERFACES}
+    note = "sent during the window, headers included"
+    if _is_disproved(outcome, sum(apart.values()), delivered, counted):
+        note += f"; the middleware's own word was {', '.join(apart)}, for which these leave no room"
+        apart = {}
+    rows, rest = [], 1.0
+    segments = shared_segments(outcome)
+    for path, size in apart.items():
+        fraction = min(rest, size / delivered)
+        rest -= fraction
+        said = f"the middleware's own word: {path}"
+        known = segments if path == "shm" else []
+        rows.append(_row(path, None, "evidence", round(fraction * delivered), fraction, said, known))
+    for found, fraction in _shares(counted, delivered, rest):
+        rest -= fraction
+        told = note if found.copies < 1.05 else f"{note}; each datagram was received {found.copies:.3g} times"
+        rows.append(_row(found.transport, found.interface, "counted", found.bytes, fraction, told))
+    if rest * delivered >= 1:
+        path, why, known = _remainder(outcome, segments, bool(claimed), edges[1])
+        rows.append(_row(path, None, "inferred", round(rest * delivered), rest, why, known))
+    return rows
+
+
+def _shares(counted: list[Carried], delivered: int, room: float) -> list[tuple[Carried, float]]:
+    """Each with its fraction of the payload. Together at most `room`: beyond it they are cut in proportion, because
+    headers and control traffic belong to all of them."""
+    wanted = [found.bytes * found.copies / delivered for found in counted]
+    scale = min(1.0, room / sum(wanted)) if sum(wanted) else 0.0
+    return [(found, share * scale) for found, share in zip(counted, wanted, strict=True)]
+
+
+def _remainder(
+    outcome: Outcome, segments: list[str], has_evidence: bool, end: Mapping[str, Any]
+) -> tuple[str, str, list[str]]:
+    """Path, note and segments of what no interface saw. A middleware that gives evidence and does not name shared
+    memory for these did not use it, whatever is mapped."""
+    unseen = "no interface saw them"
+    if len(outcome.collected) == 1:
+        return "process", f"{unseen}, and all nodes share one process", []
+    sockets = bool(unix_peers(end))
+    if segments and not has_evidence:
+        beside = ", and so does a Unix socket between them" if sockets else ""
+        return "shm", f"{unseen}, and writer and reader map the same segments{beside}", segments
+    if sockets:
+        return "unix", f"{unseen}, and a Unix socket connects writer and reader", []
+    return "other", unseen, []
+
+
+def shared_segments(outcome: Outcome) -> list[str]:
+    """Names of segments that at least two processes map, or any segment where all nodes share one process."""
+    maps = [
+        {segment["name"] for segment in reply.get("memory", {}).get("shared_segments", [])}
+        for reply in outcome.collected.values()
+    ]
+    if len(maps) == 1:
+        return sorted(maps[0])
+    names = set().union(*maps)
+    return sorted(name for name in names if sum(name in found for found in maps) >= 2)
+
+
+def _is_disproved(outcome: Outcome, claimed: int, delivered: int, counted: list[Carried]) -> bool:
+    """Whether the interfaces carried so much that at least half of what is claimed for other paths went there."""
+    messages = sum(len(section.rows) for section in outcome.sections if section.kind == RECEIVED)
+    sent = sum(found.bytes for found in counted)
+    room = max(0, delivered - claimed) + CONTROL_BYTES_PER_MESSAGE * messages
+    return claimed > 0 and sent - room > MAJORITY * claimed
+
+
+def _row(
+    path: str,
+    interface: str | None,
+    label: str,
+    size: int,
+    fraction: float,
+    note: str,
+    segments: list[str] | None = None,
+) -> dict[str, Any]:
+    return {
+        "path": path,
+        "interface": interface,
+        "label": label,
+        "bytes": size,
+        "fraction": fraction,
+        "segments": json.dumps(segments or []),
+        "note": note,
+    }
+
+
+def _evidence(outcome: Outcome) -> dict[str, int]:
+    """Path → payload bytes that subscriptions' evidence vouches for, scaled from the whole trial to the steady
+    window."""
+    size = {e.endpoint: e.type.payload_bytes for e in outcome.order.cell.endpoints if e.kind == "subscription"}
+    received = {s.endpoint: len(s.rows) for s in outcome.sections if s.kind == RECEIVED}
+    total, inside = sum(received[e] * size[e] for e in received if e in size), delivered_bytes(outcome)
+    found: dict[str, int] = {}
+    for reply in outcome.collected.values():
+        for endpoint, account in reply.get("endpoints", {}).items():
+            if int(endpoint) in size:
+                for evidence in account.get("evidence", []):
+                    path = evidence["path"]
+                    found[path] = found.get(path, 0) + evidence["messages"] * size[int(endpoint)]
+    return {path: round(value * inside / total) if total else 0 for path, value in found.items()}
