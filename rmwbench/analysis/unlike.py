@@ -39,7 +39,16 @@ _TEXTS = {
 }
 
 
-_PATHS = {"lo": "the loopback interface", "shm": "shared memory", "other": "a Unix socket or the process itself"}
+_PATHS = {
+    "udp": "UDP",
+    "tcp": "TCP",
+    "network": "a network interface",
+    "lo": "the loopback interface",
+    "shm": "shared memory",
+    "unix": "a Unix socket",
+    "process": "the process itself",
+    "other": "an unknown path",
+}
 
 
 def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:

@@ -130,6 +130,7 @@ TABLES: dict[str, pa.Schema] = {
         [
             _field("trial", U32),
             _field("path", TEXT),
+            _field("interface", TEXT),
             _field("label", TEXT),
             _field("bytes", I64, unit="bytes"),
             _field("fraction", F64, unit="1"),

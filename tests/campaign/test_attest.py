@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rmwbench.campaign.attest import attestations, contradiction, shared_segments
+from rmwbench.campaign.attest import attestations, contradiction, reasons, shared_segments
 from rmwbench.lab import records
 from rmwbench.lab.records import RECEIVED, Section
 from tests.campaign.cells import cell, outcome
@@ -32,7 +32,11 @@ def observed(*sections: Section, lo: int | None = 0, eth0: int | None = 0, evide
 
 
 def shares(found) -> dict[tuple[str, str], float]:
-    return {(row["path"], row["label"]): round(row["fraction"], 3) for row in attestations(found) if row["fraction"]}
+    return {
+        (row["interface"] or row["path"], row["label"]): round(row["fraction"], 3)
+        for row in attestations(found)
+        if row["fraction"]
+    }
 
 
 BOTH = (("/dev/shm/x", "/dev/shm/mine"), ("/dev/shm/x",))
@@ -40,7 +44,8 @@ BOTH = (("/dev/shm/x", "/dev/shm/mine"), ("/dev/shm/x",))
 
 def test_bytes_on_an_interface_are_counted_and_never_more_than_all():
     rows = attestations(observed(received(10), lo=1500))
-    (row,) = [row for row in rows if row["path"] == "lo"]
+    (row,) = [row for row in rows if row["interface"] == "lo"]
+    assert row["path"] == "network"  # without sockets' counters nobody knows the transport
     assert (row["label"], row["bytes"], row["fraction"]) == ("counted", 1500, 1.0)
     assert sum(row["fraction"] for row in rows) == pytest.approx(1.0)
 
@@ -60,7 +65,7 @@ def test_the_middlewares_own_word_comes_first():
     mixed = [{"path": "shm", "messages": 6}, {"path": "tcp", "messages": 4}]
     assert shares(observed(received(10), lo=600, evidence=mixed)) == {("shm", "evidence"): 0.6, ("lo", "counted"): 0.4}
     unix = [{"path": "unix", "messages": 10}]
-    assert shares(observed(received(10), evidence=unix, segments=BOTH)) == {("other", "evidence"): 1.0}
+    assert shares(observed(received(10), evidence=unix, segments=BOTH)) == {("unix", "evidence"): 1.0}
 
 
 def test_evidence_is_scaled_from_the_trial_to_the_window():
@@ -82,7 +87,7 @@ def test_nothing_delivered_or_nothing_counted_attests_nothing():
 
 
 def test_an_absent_interface_is_not_a_zero():
-    assert ("lo", "counted") not in {(r["path"], r["label"]) for r in attestations(observed(received(5), lo=None))}
+    assert ("lo", "counted") not in {(r["interface"], r["label"]) for r in attestations(observed(received(5), lo=None))}
 
 
 @pytest.mark.parametrize(
@@ -111,3 +116,66 @@ def test_in_one_process_a_segment_of_its_own_counts():
     found = observed(received(5), made=cell(processes="one"))
     found.collected = {"robot": {**found.collected["listener"], "memory": {"shared_segments": [{"name": "s"}]}}}
     assert shared_segments(found) == ["s"]
+
+
+def sampled(
+    found, *, lo: int, tcp: int = 0, datagrams: int = 0, received_datagrams: int | None = None, unix=(), segments=0
+):
+    """The sampler's snapshots of the same trial: what the sockets counted."""
+    sockets = lambda sent: [{"kind": "tcp", "inode": 7, "process": "talker", "sent_bytes": sent}] if tcp else []  # noqa: E731
+    peers = [{"kind": "unix", "inode": 9, "process": a, "peer_process": b} for a, b in unix]
+
+    def snapshot(at, grown):
+        arrived = datagrams if received_datagrams is None else received_datagrams
+        return {
+            "at": at,
+            "interfaces": {"lo": {"tx_bytes": 50 + grown * lo, "tx_packets": 3 + grown * 10**6}},
+            "udp": {"out_datagrams": 4 + grown * datagrams, "in_datagrams": 4 + grown * arrived},
+            "tcp": {"out_segments": 8 + grown * segments},
+            "sockets": sockets(1000 + grown * tcp) + peers,
+        }
+
+    found.sampled = {"snapshots": [snapshot("steady_begin", 0), snapshot("steady_end", 1)]}
+    return found
+
+
+def test_the_sockets_tell_tcp_from_udp():
+    rows = attestations(sampled(observed(received(10)), lo=1100, tcp=1000, segments=1, datagrams=1))
+    assert [(r["path"], r["interface"], r["bytes"]) for r in rows[:2]] == [("tcp", "lo", 1066), ("udp", "lo", 34)]
+    assert sum(r["fraction"] for r in rows) == pytest.approx(1.0) and rows[0]["fraction"] > 0.9
+    (only,) = attestations(sampled(observed(received(10)), lo=1500, datagrams=10))
+    assert (only["path"], only["label"], only["fraction"]) == ("udp", "counted", 1.0)
+
+
+def test_tcp_whose_sockets_were_closed_is_still_tcp_where_no_datagram_was_sent():
+    (row,) = attestations(sampled(observed(received(10)), lo=1500, segments=20))
+    assert (row["path"], row["bytes"]) == ("tcp", 1500)
+
+
+def test_a_multicast_datagram_counts_for_every_socket_that_received_it():
+    rows = attestations(sampled(observed(received(30)), lo=1000, datagrams=10, received_datagrams=30))
+    assert [(r["path"], round(r["fraction"], 2)) for r in rows] == [("udp", 1.0)] and "3 times" in rows[0]["note"]
+
+
+def test_a_unix_socket_is_named_where_it_connects_writer_and_reader_and_nothing_else_does():
+    pair = [("talker", "listener")]
+    assert ("unix", "inferred") in shares(sampled(observed(received(10)), lo=0, unix=pair))
+    assert ("other", "inferred") in shares(sampled(observed(received(10)), lo=0))
+    mapped = attestations(sampled(observed(received(10), segments=BOTH), lo=0, unix=pair))[-1]
+    assert mapped["path"] == "shm" and "Unix socket" in mapped["note"]
+
+
+def test_nodes_of_one_process_need_no_path():
+    found = observed(received(5), made=cell(processes="one"))
+    found.collected = {"robot": found.collected["listener"]}
+    assert attestations(found)[-1]["path"] == "process"
+    assert contradiction("process", attestations(found)) is None
+
+
+def test_a_void_says_what_the_worker_knows_of_the_reason():
+    found = observed(received(10), lo=2000, segments=BOTH)
+    found.granted[1]["notes"] = ["a pool of 3 slots", "path: keep_all switches shared memory off"]
+    found.granted[2]["notes"] = ["path: keep_all switches shared memory off"]
+    assert reasons(found) == ["keep_all switches shared memory off"]
+    reason = contradiction("shm", attestations(found), reasons(found))
+    assert reason.startswith("path: asked for shm") and reason.endswith("; keep_all switches shared memory off")

@@ -1,0 +1,71 @@
+"""Where messages were lost: counts are believed in their own unit, and what nobody counted stays not located."""
+
+from dataclasses import replace
+
+import pytest
+
+from rmwbench.analysis.ledger import Ledger
+from rmwbench.analysis.loss import Drops, locate
+
+QUIET = Drops(sockets={}, interfaces={"lo": 0}, reassembly=0, reader_queue=0)
+
+
+def located(ledger: Ledger, drops: Drops, *, reliable=False, keep_last=True):
+    return locate(ledger, drops, reliable=reliable, keep_last=keep_last)
+
+
+def ledger(wanted=100, **counts) -> Ledger:
+    return Ledger(wanted=wanted, delivered=wanted - sum(counts.values()), **counts)
+
+
+def test_nothing_missing_has_no_place_even_where_something_was_dropped_and_repeated():
+    found = located(ledger(), replace(QUIET, sockets={"listener": 40}), reliable=True)
+    assert (found.missing, found.not_located) == (0, 0)
+    assert [(p.place, p.count, p.messages) for p in found.places] == [("socket buffer of listener", 40, 0)]
+
+
+def test_what_no_counter_explains_stays_not_located():
+    found = located(ledger(lost_middle=7), QUIET)
+    assert (found.missing, found.places, found.not_located) == (7, [], 7)
+
+
+@pytest.mark.parametrize(("dropped", "explained", "rest"), [(3, 3, 4), (7, 7, 0), (900, 7, 0)])
+def test_a_socket_explains_at_most_what_it_dropped_and_at_most_what_is_missing(dropped, explained, rest):
+    found = located(ledger(lost_middle=7), replace(QUIET, sockets={"listener": dropped, "talker": 0}))
+    (place,) = found.places
+    assert (place.messages, place.label, found.not_located) == (explained, "at most", rest)
+    assert "rmem_max" in place.text
+
+
+def test_the_readers_queue_counts_messages_and_is_believed_first():
+    found = located(ledger(lost_start=2, lost_end=8), replace(QUIET, reader_queue=6, reassembly=50))
+    assert [(p.place, p.messages, p.label) for p in found.places] == [
+        ("IP reassembly", 4, "at most"),
+        ("reader's queue", 6, "counted"),
+    ]
+    assert found.not_located == 0
+
+
+def test_history_is_inferred_only_where_nothing_below_dropped_and_the_reader_knows_of_the_gaps():
+    noticed = replace(QUIET, noticed=5)
+    (place,) = located(ledger(lost_middle=7), noticed, reliable=True).places
+    assert (place.place, place.label, place.messages) == ("history", "inferred", 5)
+    assert located(ledger(lost_middle=7), noticed, reliable=True).not_located == 2
+    assert located(ledger(lost_middle=7), noticed, reliable=True, keep_last=False).places == []
+    (kernel,) = located(ledger(lost_middle=7), replace(noticed, reassembly=9), reliable=True).places
+    assert kernel.place == "IP reassembly"
+
+
+def test_every_end_of_the_ledger_has_its_place_along_the_way():
+    found = located(ledger(never_sent=1, failed=2, lost_middle=3, corrupt=4, late=5), QUIET)
+    assert [p.place for p in found.places] == ["schedule", "publish call", "content", "too late"]
+    assert found.missing == 15 and found.not_located == 3
+    assert sum(p.messages for p in found.places) + found.not_located == found.missing
+
+
+def test_a_place_that_nobody_counts_is_named_and_is_no_zero():
+    found = located(ledger(lost_middle=1), Drops(reader_queue=0))
+    assert found.uncounted == ["socket buffers", "IP reassembly", "interfaces"]
+    assert Drops(reassembly=1) + Drops() == Drops()
+    total = replace(QUIET, sockets={"a": 1}) + replace(QUIET, sockets={"a": 2, "b": 5})
+    assert total.sockets == {"a": 3, "b": 5}
