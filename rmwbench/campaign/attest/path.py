@@ -21,6 +21,9 @@ FOREIGN = 16
 ON_INTERFACES = ("udp", "tcp")
 """Evidence for these needs no row of its own: the interface counts their bytes."""
 
+_NAMES = {"intra_process": "process", "unknown": "other"}
+"""Workers' words for paths that have another name in a bundle."""
+
 MAJORITY = 0.5
 CONTROL_BYTES_PER_MESSAGE = 1024
 """What a message that went through memory may still send over an interface: a descriptor, headers, acknowledgements."""
@@ -145,6 +148,6 @@ def _evidence(outcome: Outcome) -> dict[str, int]:
         for endpoint, account in reply.get("endpoints", {}).items():
             if int(endpoint) in size:
                 for evidence in account.get("evidence", []):
-                    path = evidence["path"]
+                    path = _NAMES.get(evidence["path"], evidence["path"])
                     found[path] = found.get(path, 0) + evidence["messages"] * size[int(endpoint)]
     return {path: round(value * inside / total) if total else 0 for path, value in found.items()}

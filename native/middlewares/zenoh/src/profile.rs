@@ -48,6 +48,13 @@ pub fn has_shared_memory(config: &Config) -> bool {
     config.get_json("transport/shared_memory/enabled").is_ok_and(|v| v == "true")
 }
 
+/// Payloads from this size on go to shared memory by themselves; None where that is switched off.
+pub fn shared_memory_threshold_bytes(config: &Config) -> Option<u64> {
+    let key = |name: &str| config.get_json(&format!("transport/shared_memory/transport_optimization/{name}")).ok();
+    let enabled = has_shared_memory(config) && key("enabled")? == "true";
+    enabled.then(|| key("message_size_threshold")?.parse().ok()).flatten()
+}
+
 /// Whether messages may travel over UDP links, which resend nothing.
 pub fn has_udp_links(config: &Config) -> bool {
     ["listen/endpoints", "connect/endpoints"].iter().any(|key| config.get_json(key).is_ok_and(|v| v.contains("\"udp/")))

@@ -54,7 +54,8 @@ impl ZenohPublisher {
             .reliability(if reliable { zenoh::qos::Reliability::Reliable } else { zenoh::qos::Reliability::BestEffort })
             .wait()
             .map_err(failed)?;
-        let granted = granted(&publisher, &config.qos);
+        let mut granted = granted(&publisher, &config.qos);
+        granted.notes.extend(not_in_shared_memory(config, shared));
         if reliable && granted.qos.reliability != Reliability::Reliable {
             return Err(Error::unsupported(object(), "reliable: the profile overwrites it with best_effort or congestion control drop"));
         }
@@ -77,6 +78,20 @@ fn provider(config: &EndpointConfig, shared: &Shared) -> zenoh::Result<ShmProvid
     // The allocator adds a header to each chunk and one to the pool.
     let slot = (config.message_type.payload_bytes as usize).max(64) + 128;
     ShmProviderBuilder::default_backend(slots * slot + 4096).wait()
+}
+
+/// Why this publisher's messages will not travel in shared memory, where that is known beforehand.
+fn not_in_shared_memory(config: &EndpointConfig, shared: &Shared) -> Option<String> {
+    let bytes = u64::from(config.message_type.payload_bytes);
+    match shared.shared_memory_threshold_bytes {
+        _ if !shared.shared_memory => Some("path: the profile switches shared memory off".into()),
+        _ if config.loan => None,
+        None => Some("path: without loans nothing goes to shared memory, because the profile switches its transport_optimization off".into()),
+        Some(threshold) if bytes < threshold => Some(format!(
+            "path: {bytes} bytes are below the shared-memory threshold of {threshold} bytes (transport/shared_memory/transport_optimization/message_size_threshold)"
+        )),
+        Some(_) => None,
+    }
 }
 
 fn granted(publisher: &Publisher<'_>, asked: &Qos) -> Granted {

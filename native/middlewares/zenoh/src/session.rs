@@ -23,6 +23,7 @@ pub struct Shared {
     pub graph: Graph,
     pub shared_memory: bool,
     pub udp_links: bool,
+    pub shared_memory_threshold_bytes: Option<u64>,
     /// Queue length of `keep_all`: Zenoh's own default for a channel is 256.
     pub keep_all_depth: usize,
     /// Messages that a loaning publisher's pool holds; None: depth + 8.
@@ -53,6 +54,7 @@ impl ZenohSession {
             // A killed process leaves its pools in /dev/shm; Zenoh itself looks only when it makes its first one.
             zenoh::shm::cleanup_orphaned_shm_segments();
         }
+        let shared_memory_threshold_bytes = profile::shared_memory_threshold_bytes(&parsed);
         let failed = |e: zenoh::Error| Error::failed(format!("profile {}", config.profile.name), e);
         let session = zenoh::open(parsed).wait().map_err(failed)?;
         let graph = Graph::open(&session, config.domain_id).map_err(failed)?;
@@ -62,6 +64,7 @@ impl ZenohSession {
                 graph,
                 shared_memory,
                 udp_links,
+                shared_memory_threshold_bytes,
                 keep_all_depth,
                 loan_slots: (loan_slots > 0).then_some(loan_slots),
                 domain_id: config.domain_id,
