@@ -43,6 +43,7 @@ PROGRAMS = {
         ),
         Program("fastdds", ("rmwbench-bench-fastdds",), (), "worker's path against a bare program"),
         Program("metrics", (), ("-m", "bench.metrics"), "metrics of 10 million messages against a DuckDB scan"),
+        Program("campaign", (), ("-m", "bench.campaign"), "statistics of a campaign of 5 040 trials"),
     )
 }
 

@@ -108,15 +108,19 @@ def write(
     blocks: int = 6,
     arms: tuple[Arm, ...] = ARMS,
     workloads: tuple[str, ...] = tuple(WORKLOADS),
+    levels: int = 1,
     seed: int = 7,
     sd: float = 0.12,
     finished: bool = True,
 ) -> Path:
     """Writes the bundle and returns its directory. `sd` is the log-scale spread of a trial's median from block to
-    block.
+    block. With `levels` above 1 every workload is compared at that many levels of a factor that changes nothing.
     """
     rng = np.random.default_rng(seed)
-    cells = [{"cell": i, "workload": w, "arm": a} for i, (w, a) in enumerate((w, a) for w in workloads for a in arms)]
+    cells = [
+        {"cell": i, "workload": w, "arm": a, "factors": {"level": n} if levels > 1 else {}}
+        for i, (w, n, a) in enumerate((w, n, a) for w in workloads for n in range(levels) for a in arms)
+    ]
     with BundleWriter.create(directory, _campaign(blocks, cells, arms, workloads, seed)) as writer:
         configuration = writer.add_file(b"{mode: 'peer'}")
         writer.write_whole_campaign(
@@ -175,15 +179,16 @@ def _campaign(blocks: int, cells: list, arms: tuple[Arm, ...], workloads: tuple[
             "estimated_s": 50.0 * blocks,
             "comparisons": [
                 {
-                    "comparison": w,
+                    "comparison": f"{w} [level={factors['level']}]" if factors else w,
                     "workload": w,
                     "title": WORKLOADS[w]["title"],
                     "description": WORKLOADS[w]["description"],
-                    "factors": {},
+                    "factors": factors,
                     "primary_metric": "response_latency_p50",
-                    "cells": [c["cell"] for c in cells if c["workload"] == w],
+                    "cells": [c["cell"] for c in cells if c["workload"] == w and c["factors"] == factors],
                 }
                 for w in workloads
+                for factors in (json.loads(t) for t in dict.fromkeys(json.dumps(c["factors"]) for c in cells))
             ],
             "trials": [
                 {"trial": n, "cell": cells[n % len(cells)]["cell"], "block": n // len(cells)}
@@ -243,7 +248,7 @@ def _cell_row(cell: dict) -> dict:
         "version": arm.version,
         "release_date": arm.release_date,
         "profile": arm.profile,
-        "factors": "{}",
+        "factors": json.dumps(cell["factors"]),
         "definition": json.dumps(definition),
     }
 

@@ -175,17 +175,9 @@ def _over_trials(entry: Entry, values: np.ndarray, count: int, what: str) -> Met
             n,
             f"median and range of {n} trial {what} ({coverage * 100:.3g} %), {infinite} of them infinite",
         )
-    if entry.unit == "messages" and not values.any():
-        # e^(−mean·n) = 5 %: the rule of three for counts
-        return Measured(
-            entry.unit,
-            0.0,
-            0.0,
-            -math.log(0.05) / n,
-            count,
-            n,
-            "95 % one-sided bound (rule of three), as if they came singly",
-        )
+    if entry.unit == "messages":
+        (value, low, high), method = intervals.clustered_count(values)
+        return Measured(entry.unit, value, low, high, count, n, method)
     if entry.kind != "amount" and (values > 0).all():
         return Measured(
             entry.unit, *intervals.log_t(values), count, n, f"95 % t interval on the log of {n} trial {what}"

@@ -15,6 +15,11 @@ from rmwbench.analysis.quantile import rank
 
 Interval = tuple[float, float, float]
 
+BURST = 10
+"""Messages that a single disturbance may lose at once and still be inside a bound "none was seen": what is not seen has
+no variance, so this is an assumption, and every such bound names it.
+"""
+
 
 def log_t(values: np.ndarray, confidence: float = 0.95) -> Interval:
     """Geometric mean and t interval of positive finite values, shape (n,), n ≥ 2: exp(m ± t(n−1)·s/√n) of the
@@ -140,19 +145,19 @@ def clustered_fraction(counts: np.ndarray, totals: np.ndarray, confidence: float
     """A fraction over trials, counts/totals of shape (G,), with its interval and the method's name.
 
     Events come in bursts, so trials, not messages, are independent: Clopper–Pearson with the effective sample size of
-    Korn & Graubard (Survey Methodology 24, 1998): n* = p(1−p)/v · (t(n−1)/t(G−1))², v the cluster-robust variance of p,
-    n* ≤ n. Where nothing (or everything) happened there is no variance to see: Clopper–Pearson on all messages, which
-    the name says.
+    Korn & Graubard (Survey Methodology 24, 1998): n* = p(1−p)/v · (t(n−1)/t(G−2))², v the cluster-robust variance of p,
+    n* ≤ n. One degree of freedom fewer than theirs, because the variance of a few bursts is skewed: chosen by
+    simulation (tests/simulation). Where nothing (or everything) happened there is no variance to see, and a bound for
+    single events would miss the bursts: the rule of three for bursts of BURST messages, which the name says.
     """
     counts, totals = np.asarray(counts, float), np.asarray(totals, float)
     count, total, groups = float(counts.sum()), float(totals.sum()), len(counts)
     p = count / total
     percent = f"{confidence * 100:g} %"
     if count in (0, total):
-        return (
-            p,
-            *clopper_pearson(count, total, confidence),
-        ), f"{percent} one-sided bound (rule of three), as if messages were independent"
+        burst = min(BURST, total / groups)
+        method = f"{percent} one-sided bound for bursts of up to {burst:g} messages (rule of three)"
+        return (p, *clopper_pearson(count / burst, total / burst, confidence)), method
     if groups < 2:
         return (
             p,
@@ -160,9 +165,7 @@ def clustered_fraction(counts: np.ndarray, totals: np.ndarray, confidence: float
         ), f"{percent} Clopper–Pearson, as if messages were independent"
     z = counts - totals * p
     variance = groups / (groups - 1) * float(z @ z) / total**2
-    tail = (1 + confidence) / 2
-    shrink = float(special.stdtrit(total - 1, tail) / special.stdtrit(groups - 1, tail)) ** 2 if total > 1 else 1.0
-    effective = min(total, p * (1 - p) / variance * shrink) if variance > 0 else total
+    effective = min(total, p * (1 - p) / variance * _shrink(total, groups, confidence)) if variance > 0 else total
     effective = max(effective, 1.0)
     low, high = clopper_pearson(p * effective, effective, confidence)
     return (
@@ -170,6 +173,37 @@ def clustered_fraction(counts: np.ndarray, totals: np.ndarray, confidence: float
         min(low, p),
         max(high, p),
     ), f"{percent} Clopper–Pearson with the effective sample size of {groups} trials (Korn–Graubard)"
+
+
+def clustered_count(counts: np.ndarray, confidence: float = 0.95) -> tuple[Interval, str]:
+    """Events per trial, counts of shape (G,), G ≥ 2, with its interval and the method's name: `clustered_fraction` for
+    counts without a total. Garwood's exact Poisson interval (Biometrika 28, 1936) with the effective number of events
+    c* = 1/v · (z/t(G−2))², v the relative variance of the mean over trials, c* ≤ the events seen.
+    """
+    counts = np.asarray(counts, float)
+    count, groups, percent = float(counts.sum()), len(counts), f"{confidence * 100:g} %"
+    if not count:
+        method = f"{percent} one-sided bound for bursts of up to {BURST} (rule of three)"
+        return (0.0, 0.0, -math.log(1 - confidence) * BURST / groups), method
+    mean = count / groups
+    v = float(counts.var(ddof=1)) / groups / mean**2
+    events = min(count, _shrink(math.inf, groups, confidence) / v) if v > 0 else count
+    tail = (1 - confidence) / 2
+    low, high = (float(special.gammaincinv(k, q)) * mean / events for k, q in ((events, tail), (events + 1, 1 - tail)))
+    return (
+        mean,
+        min(low, mean),
+        max(high, mean),
+    ), f"{percent} Poisson interval with the effective events of {groups} trials"
+
+
+def _shrink(total: float, groups: int, confidence: float) -> float:
+    """(t(total−1)/t(groups−2))²: what estimating a variance from so few trials costs."""
+    tail = (1 + confidence) / 2
+    if total <= 1:
+        return 1.0
+    wide = special.stdtrit(total - 1, tail) if math.isfinite(total) else special.ndtri(tail)
+    return float(wide / special.stdtrit(max(groups - 2, 1), tail)) ** 2
 
 
 def _half(values: np.ndarray, confidence: float) -> float:

@@ -24,15 +24,17 @@ class Arm:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Geometric mean of block ratios with its interval."""
+    """Geometric mean of block ratios with its interval. `caution`: what the interval does not contain."""
 
     value: float
     low: float
     high: float
     blocks: int
+    caution: str | None = None
 
     def document(self) -> dict[str, Any]:
-        return {"value": finite(self.value), "low": finite(self.low), "high": finite(self.high), "blocks": self.blocks}
+        out = {"value": finite(self.value), "low": finite(self.low), "high": finite(self.high), "blocks": self.blocks}
+        return out if self.caution is None else out | {"caution": self.caution}
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,15 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Rules:
-    """`margin`: the ratio minus 1 within which arms count as equal (max of 5 % and the machine's A/A floor).
-    `loss_margin`: the fraction of messages that a best-effort arm may lose more than another without being judged by
-    it; reliable arms have none.
+    """What a claim needs. An arm is called worse where the interval of its ratio clears 1 + `aa_floor` *and* the ratio
+    itself clears 1 + `margin`; equivalent where the interval stays below 1 + `margin`. Why both: docs/method.md.
+
+    `alpha`: of the whole report, or the share of one look (`sequential.alpha_at`); 0 decides nothing. `margin`: the
+    ratio minus 1 that matters, never below the A/A floor. `aa_floor`: the ratio minus 1 by which identical arms differ
+    on this machine however long one measures (calibration); 0 where it is not known. `loss_margin`: the fraction of
+    messages that a best-effort arm may lose more than another without being judged by it; reliable arms have none.
+    `ahead`: (blocks, alpha) of the looks still to come, `campaign_alpha`: what a campaign of its own has; they only
+    serve to say how long it would take.
     """
 
     alpha: float = 0.05
@@ -77,3 +85,10 @@ class Rules:
     min_blocks: int = 5
     minutes_per_block: float | None = None
     loss_margin: float = 0.01
+    aa_floor: float = 0.0
+    ahead: tuple[tuple[int, float], ...] = ()
+    campaign_alpha: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.margin < self.aa_floor:
+            object.__setattr__(self, "margin", self.aa_floor)

@@ -1,28 +1,17 @@
 """From tests to verdicts in words, each with the reason that a reader needs to disagree with it."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from rmwbench.analysis.ratio import ratio, sign_flip
-from rmwbench.analysis.resolution import blocks_needed
+from rmwbench.analysis.pairs import Pairs
+from rmwbench.analysis.ratio import sign_flip
+from rmwbench.analysis.resolution import POWER, blocks_for, blocks_for_equivalence, power_equivalent, power_worse
 from rmwbench.analysis.verdict import Arm, NoRatio, Ratio, Rules, Verdict
 
 HOPELESS_MINUTES = 10_000
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Arm i against arm j over their common blocks, for one-sided claims."""
-
-    blocks: int
-    logs: np.ndarray | None  # None: too few blocks, or an infinite value among them
-    p_slower: float  # of "i is not slower than j", by ratio or by sign
-    p_beyond: float  # of "i is slower than j by more than the margin"; small means equivalent or faster
-    p_lossier: float
-    loss_difference: float
-    by_sign: bool
 
 
 @dataclass
@@ -31,8 +20,10 @@ class Judged:
 
     workload: str
     arm: Arm
-    pairs: dict[str, Pair]
-    fair: set[str]  # those it may be compared with by latency: not decided to lose more than this arm
+    at: int  # its place in the workload's matrices
+    places: Mapping[str, int]
+    pairs: Pairs
+    fair: np.ndarray  # those it may be compared with by latency: not decided to lose more than this arm; shape (arms,)
     chances: int  # how many comparisons each p is multiplied by before Holm
     p_worse: float
     p_equivalent: float
@@ -46,38 +37,40 @@ class Judged:
         """
         return alpha / (self.multiplier * self.chances)
 
-
-def loses(i: Arm, pair: Pair, rules: Rules) -> bool:
-    """Whether i lost visibly more than the other, decided or not: then it cannot be called equivalent."""
-    return pair.loss_difference > (0.0 if i.reliable else rules.loss_margin)
+    def ratio(self, other: str, rules: Rules) -> Ratio | NoRatio:
+        return self.pairs.ratio(self.at, self.places[other], self.level(rules.alpha), rules.min_blocks)
 
 
-def word(judged: dict[str, Judged], rules: Rules) -> dict[str, Verdict]:
-    """Arm name -> verdict, for the judged contenders of one workload."""
+def word(judged: dict[str, Judged], rules: Rules, decided: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    """Arm name -> verdict, for the judged contenders of one workload. `decided`: see `compare.judge`."""
     if not judged:
         return {}
     order = sorted(judged, key=lambda name: (_centre(judged[name].arm), name))
-    verdicts = {name: _worse(judged[name], judged, order, rules) for name in order}
+    kept = {n: v for n, v in decided.items() if n in judged and v.verdict in ("worse", "equivalent")}
+    verdicts: dict[str, Verdict | None] = {
+        n: kept[n] if n in kept and kept[n].verdict == "worse" else _worse(judged[n], order, rules) for n in order
+    }
+    for n, v in kept.items():  # the earlier of two claims stands
+        if v.verdict == "equivalent":
+            verdicts[n], judged[n].equivalent = None, True
     standing = [name for name in order if verdicts[name] is None]
     # The leader is the fastest of those that are not decided worse (loss first, so the fastest of all may not be among
     # them).
     leader = standing[0] if standing else order[0]
     for name in standing:
         if name != leader:
-            verdicts[name] = _open(judged[name], judged[leader], rules)
+            verdicts[name] = kept.get(name) or _open(judged[name], judged[leader], rules)
     if leader in standing:
-        verdicts[leader] = _lead(judged[leader], judged, verdicts, order, rules)
+        verdicts[leader] = _lead(judged[leader], verdicts, order, rules)
     return {name: v for name, v in verdicts.items() if v is not None}
 
 
-def _worse(j: Judged, judged: dict[str, Judged], order: list[str], rules: Rules) -> Verdict | None:
+def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
     if not j.worse:
         return None
-    level = j.level(rules.alpha)
-    by_loss = [n for n in order if n in j.pairs and j.pairs[n].p_lossier <= level]
-    if by_loss:
-        against = by_loss[0]
-        pair = j.pairs[against]
+    level, mine = j.level(rules.alpha), j.pairs
+    if (mine.lossier[j.at] <= level).any():
+        against = next(n for n in order if mine.lossier[j.at, j.places[n]] <= level)
         lost = _percent(_fraction(j.arm))
         promise = (
             "although it was asked to be reliable" if j.arm.reliable else "best effort, but more than the margin allows"
@@ -85,14 +78,17 @@ def _worse(j: Judged, judged: dict[str, Judged], order: list[str], rules: Rules)
         return Verdict(
             "worse",
             against,
-            ratio(j.arm.primary, judged[against].arm.primary, level=level, min_blocks=rules.min_blocks),
-            f"did not deliver {lost} of its messages ({promise}), {_percent(pair.loss_difference)} more than "
+            j.ratio(against, rules),
+            f"did not deliver {lost} of its messages ({promise}), "
+            f"{_percent(float(mine.loss_difference[j.at, j.places[against]]))} more than "
             f"{against}; loss is judged before latency",
         )
-    by_latency = [n for n in order if n in j.fair and j.pairs[n].p_slower <= level]
-    for against in by_latency:
-        pair, other = j.pairs[against], judged[against].arm
-        found = ratio(j.arm.primary, other.primary, level=level, min_blocks=rules.min_blocks)
+    by_latency = j.fair & (mine.slower[j.at] <= level)
+    for against in order if by_latency.any() else ():
+        at = j.places[against]
+        if not by_latency[at]:
+            continue
+        found = j.ratio(against, rules)
         if isinstance(found, NoRatio):
             return Verdict(
                 "worse",
@@ -102,7 +98,7 @@ def _worse(j: Judged, judged: dict[str, Judged], order: list[str], rules: Rules)
             )
         if found.value > 1 + rules.margin:
             doubt = ""
-            p = sign_flip(pair.logs) if pair.logs is not None else None
+            p = sign_flip(mine.differences(j.at, at))
             if p is not None and p > 0.05:
                 doubt = f"; the sign-flip check does not confirm it (p = {p:.2g})"
             return Verdict(
@@ -117,9 +113,8 @@ def _worse(j: Judged, judged: dict[str, Judged], order: list[str], rules: Rules)
 
 def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
     """An arm that is not decided worse: equivalent, or undecided with the time that would decide it."""
-    name = leader.arm.name
-    pair = j.pairs[name]
-    found = ratio(j.arm.primary, leader.arm.primary, level=j.level(rules.alpha), min_blocks=rules.min_blocks)
+    name, blocks = leader.arm.name, int(j.pairs.blocks[j.at, leader.at])
+    found = j.ratio(name, rules)
     if j.equivalent:
         return Verdict(
             "equivalent",
@@ -127,52 +122,42 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
             found,
             f"not slower than any other arm by more than the margin of {_percent(rules.margin)}",
         )
-    if pair.blocks < rules.min_blocks:
+    if blocks < rules.min_blocks:
         minutes = None if rules.minutes_per_block is None else rules.min_blocks * rules.minutes_per_block
         return Verdict(
             "undecided",
             name,
             found,
-            f"only {pair.blocks} blocks have both this arm and {name}; {rules.min_blocks} are needed",
+            f"only {blocks} blocks have both this arm and {name}; {rules.min_blocks} are needed",
             minutes,
         )
-    if pair.by_sign:
+    if isinstance(found, NoRatio):
         return Verdict(
             "undecided", name, found, "in some blocks lost messages reach the quantile, in too few to decide by sign"
         )
-    minutes, how = _minutes(pair.logs, j, rules)
+    minutes, how = _minutes(j, leader, rules)
+    difference = float(j.pairs.loss_difference[j.at, leader.at])
     loss = (
-        f"; it lost {_percent(pair.loss_difference)} more messages, in too few blocks to judge"
-        if loses(j.arm, pair, rules)
+        f"; it lost {_percent(difference)} more messages, in too few blocks to judge"
+        if difference > (0.0 if j.arm.reliable else rules.loss_margin)
         else ""
     )
-    if isinstance(found, Ratio) and found.low > 1:
+    if found.low > 1 and found.value <= 1 + rules.margin:
         text = (
             f"slower than {name}, but by less than the margin of {_percent(rules.margin)} that this machine's "
             "noise allows to claim"
         )
     else:
-        text = (
-            f"{found.value:.3g}× {name}, interval [{found.low:.3g}, {found.high:.3g}]"
-            if isinstance(found, Ratio)
-            else found.reason
-        )
+        text = f"{found.value:.3g}× {name}, interval [{found.low:.3g}, {found.high:.3g}]"
     return Verdict("undecided", name, found, f"{text}{loss}; {how}", minutes)
 
 
-def _lead(
-    j: Judged, judged: dict[str, Judged], verdicts: dict[str, Verdict | None], order: list[str], rules: Rules
-) -> Verdict:
+def _lead(j: Judged, verdicts: dict[str, Verdict | None], order: list[str], rules: Rules) -> Verdict:
     others = [n for n in order if n != j.arm.name]
     if not others:
         return Verdict("best", None, None, "the only contender with data: nothing to compare it with")
     second = next((n for n in others if verdicts[n].verdict != "worse"), others[0])
-    if verdicts[second].against == j.arm.name:
-        found = _inverse(verdicts[second].ratio)
-    else:
-        found = ratio(
-            j.arm.primary, judged[second].arm.primary, level=j.level(rules.alpha), min_blocks=rules.min_blocks
-        )
+    found = _inverse(verdicts[second].ratio) if verdicts[second].against == j.arm.name else j.ratio(second, rules)
     if all(verdicts[n].verdict == "worse" for n in others):
         return Verdict("best", second, found, "every other contender is decided to be worse")
     open_ones = [n for n in others if verdicts[n].verdict == "undecided"]
@@ -195,21 +180,35 @@ def _inverse(r: Ratio | NoRatio | None) -> Ratio | NoRatio | None:
     return Ratio(1 / r.value, 1 / r.high, 1 / r.low, r.blocks) if isinstance(r, Ratio) else r
 
 
-def _minutes(logs: np.ndarray, j: Judged, rules: Rules) -> tuple[float | None, str]:
-    """How long a campaign must be to decide, were the ratio and its spread what they look like now."""
-    mean, margin = float(logs.mean()), math.log1p(rules.margin)
+def _minutes(j: Judged, leader: Judged, rules: Rules) -> tuple[float | None, str]:
+    """How long a campaign must be to decide it with 95 % power, were the ratio and its spread what they look like now:
+    up to a look still to come, or, where none suffices, as a campaign of its own.
+    """
+    n = int(j.pairs.blocks[j.at, leader.at])
+    mean, sd = float(j.pairs.mean[j.at, leader.at]), float(j.pairs.error[j.at, leader.at]) * math.sqrt(n)
+    more = {"margin": rules.margin}
     # Beyond the margin it would be decided as worse, within it as equivalent.
-    distance, level = (mean, j.level(rules.alpha)) if mean > margin else (margin - mean, rules.alpha / j.multiplier)
-    blocks = blocks_needed(distance, float(logs.std(ddof=1)), level)
+    if mean > math.log1p(rules.margin):
+        tests, power, smallest = j.multiplier * j.chances, power_worse, blocks_for
+        more["aa_floor"] = rules.aa_floor
+    else:
+        tests, power, smallest = j.multiplier, power_equivalent, blocks_for_equivalence
+    ratio = math.exp(mean)
+    blocks = next((b for b, alpha in rules.ahead if power(ratio, b, sd, tests, alpha=alpha, **more) >= POWER), None)
+    if blocks is None:
+        alpha = rules.alpha if rules.campaign_alpha is None else rules.campaign_alpha
+        blocks = smallest(ratio, sd, tests, alpha=alpha, least=n + 1, **more)
     if blocks is None:
         return None, "no realistic number of blocks would decide it: it lies at the edge of the margin"
-    blocks = max(blocks, len(logs) + 1)
+    how = f"about {blocks} blocks would decide it"
+    if rules.ahead and blocks > rules.ahead[-1][0]:
+        how = f"a campaign of about {blocks} blocks would decide it, longer than this one may become"
     if rules.minutes_per_block is None:
-        return None, f"about {blocks} blocks would decide it"
+        return None, how
     minutes = blocks * rules.minutes_per_block
     if minutes > HOPELESS_MINUTES:
         return None, f"it would take about {blocks} blocks, more than {HOPELESS_MINUTES} minutes"
-    return minutes, f"about {blocks} blocks would decide it"
+    return minutes, how
 
 
 def _centre(arm: Arm) -> float:

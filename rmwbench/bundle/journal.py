@@ -21,6 +21,7 @@ class Journal:
     lines: list[dict[str, Any]] = field(default_factory=list)
     trials: dict[int, dict[str, Any]] = field(default_factory=dict)
     whole_campaign: set[str] = field(default_factory=set)
+    merged: list[dict[str, Any]] = field(default_factory=list)
     finished: bool = False
 
     def add(self, line: dict[str, Any]) -> None:
@@ -28,6 +29,10 @@ class Journal:
         match line.get("type"):
             case "trial":
                 self.trials[line["trial"]] = line
+                # What was merged before a trial ran again has its old rows.
+                self.merged = [m for m in self.merged if not _holds(m, line["trial"])]
+            case "merged":
+                self.merged.append(line)
             case "tables":
                 self.whole_campaign.update(line["tables"])
             case "finished":
@@ -45,6 +50,10 @@ class Journal:
             for line in self.lines
             if line.get("type") == "created" and json.dumps(line.get("resource"), sort_keys=True) not in removed
         ]
+
+
+def _holds(merged: dict[str, Any], trial: int) -> bool:
+    return any(low <= trial <= high for ranges in merged["tables"].values() for low, high in ranges)
 
 
 def load(directory: Path) -> Journal:

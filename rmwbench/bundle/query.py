@@ -4,7 +4,6 @@ DuckDB reads Parquet in place, so nothing is copied; the connection is in memory
 """
 
 import re
-from pathlib import Path
 
 import duckdb
 
@@ -57,24 +56,6 @@ def run(bundle: Bundle, sql: str) -> tuple[list[str], list[tuple]]:
             expected=f"SQL over {', '.join(TABLES)}",
             fix=_suggestion(text, sql),
         ) from None
-
-
-def newest_campaign(under: Path) -> Path:
-    """The campaign below `under` that was created last. UserError where there is none."""
-    import json
-
-    found: list[tuple[str, str, Path]] = []
-    for path in under.glob("*/campaign.json"):
-        try:
-            created = str(json.loads(path.read_bytes()).get("created_utc", ""))
-        except (OSError, ValueError, AttributeError):
-            continue
-        found.append((created, path.parent.name, path.parent))
-    if not found:
-        raise UserError(
-            "no campaign yet", where=str(under), fix="run one (`rmwbench run quick`), or name a campaign's directory"
-        )
-    return max(found)[2]
 
 
 def _suggestion(text: str, sql: str) -> str | None:

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rmwbench.bundle import journal
+from rmwbench.bundle import evidence, journal, merge
 from rmwbench.bundle.schema import SCHEMA, TABLES, VERSION, WHOLE_CAMPAIGN
 from rmwbench.errors import UserError, nearest
 
@@ -21,7 +22,8 @@ ABSENT = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class TrialLine:
-    """A trial as the journal has it: numbers, status (`done`, `failed`, `void`), reason, names of its tables."""
+    """A trial as the journal has it: numbers, status (`done`, `failed`, `void`), reason, names of its tables; the
+    number of the void trial that it `repeats`."""
 
     trial: int
     cell: int
@@ -29,6 +31,7 @@ class TrialLine:
     status: str
     reason: str | None
     tables: tuple[str, ...]
+    repeats: int | None = None
 
 
 class Bundle:
@@ -44,14 +47,31 @@ class Bundle:
         """The finished trials by number, all or those of one status."""
         lines = [
             TrialLine(
-                n, line["cell"], line["block"], line["status"], line.get("reason"), tuple(line.get("tables") or ())
+                n,
+                line["cell"],
+                line["block"],
+                line["status"],
+                line.get("reason"),
+                tuple(line.get("tables") or ()),
+                line.get("repeats"),
             )
             for n, line in sorted(self.journal.trials.items())
         ]
         return [t for t in lines if status is None or t.status == status]
 
+    def reload(self) -> None:
+        """Reads the journal again: a campaign that is being written has more trials by now."""
+        self.journal = journal.load(self.directory)
+        self._files.clear()
+
+    def evidence(
+        self, lines: Iterable[TrialLine], small: evidence.Small | None = None
+    ) -> Iterator[evidence.TrialEvidence]:
+        """What analysis measures these trials from, one after the other."""
+        return evidence.evidence(self, lines, small)
+
     def paths(self, name: str) -> list[Path]:
-        """The files of a table that the journal names, in order of trials."""
+        """The fewest of the files that the journal names that hold a table: merged ones, then trials' own in order."""
         if name not in TABLES:
             near = nearest(name, TABLES)
             raise UserError(
@@ -61,7 +81,13 @@ class Bundle:
             )
         if name in WHOLE_CAMPAIGN:
             return [self._path(name, 0)] if name in self.journal.whole_campaign else []
-        return [self._path(name, t.trial) for t in self.trials() if name in t.tables]
+        merged = merge.covered(self.journal, self.directory, name)
+        held = set().union(*(trials for _, trials in merged))
+        return [path for path, _ in merged] + [
+            self._path(name, n)
+            for n, line in sorted(self.journal.trials.items())
+            if name in (line.get("tables") or ()) and n not in held
+        ]
 
     def tables(self) -> list[str]:
         """The names of the tables that have at least one file."""
@@ -76,7 +102,9 @@ class Bundle:
 
     def rows(self, name: str, trial: int | None = None) -> list[dict[str, Any]]:
         """The same as dictionaries, for the small tables."""
-        return self.table(name, trial).to_pylist()
+        table = self.table(name, trial)
+        names = table.column_names
+        return [dict(zip(names, row, strict=True)) for row in zip(*map(_values, table.columns), strict=True)]
 
     def count(self, name: str, trial: int) -> int:
         """Rows of a trial's table, 0 where it has none."""
@@ -107,16 +135,15 @@ class Bundle:
             for group in range(file.num_row_groups):
                 part = file.read_row_group(group, columns=[f.name for f in wanted])
                 for f in wanted:
-                    at = position
-                    for chunk in part.column(f.name).chunks:
-                        if chunk.null_count:
-                            chunk, out[f.name] = _filled(chunk, out[f.name])
-                        out[f.name][at : at + len(chunk)] = chunk.to_numpy()
-                        at += len(chunk)
+                    out[f.name] = _fill(out[f.name], position, part.column(f.name))
                 position += part.num_rows
         except (OSError, pa.ArrowException) as error:
             raise _corrupt(paths[0], error) from None
         return out | repeated
+
+    def lots(self, name: str) -> "list[Lots]":
+        """The merged files of a table, for reading trial after trial."""
+        return [Lots(self._open(path), path, held) for path, held in merge.covered(self.journal, self.directory, name)]
 
     def file(self, sha256: str) -> bytes:
         """A stored file's content, checked against its name."""
@@ -141,6 +168,21 @@ class Bundle:
         """Opens every file that the journal names and reads its footer: UserError for the first that is broken."""
         for name in TABLES:
             self.open(name)
+            for path in self._own(name):
+                self._open(path)
+
+    def unnamed(self) -> list[Path]:
+        """Files below `tables` that no line of the journal names: what a power cut left of a step."""
+        named = {path for name in TABLES for path in [*self.paths(name), *self._own(name)]}
+        return [p for p in sorted((self.directory / "tables").rglob("*")) if p.is_file() and p not in named]
+
+    def _own(self, name: str) -> list[Path]:
+        """The trials' own files of a table, merged or not."""
+        return [
+            self._path(name, n)
+            for n, line in sorted(self.journal.trials.items())
+            if name not in WHOLE_CAMPAIGN and name in (line.get("tables") or ())
+        ]
 
     def _selected(self, name: str, trial: int | None) -> list[Path]:
         if trial is None or name in WHOLE_CAMPAIGN or name not in TABLES:
@@ -185,6 +227,57 @@ class Bundle:
             raise _corrupt(path, error) from None
 
 
+class Lots:
+    """A merged file, read by row group: trials asked for in order cost one decoding of each."""
+
+    def __init__(self, file: pq.ParquetFile, path: Path, trials: set[int]):
+        self.trials = trials
+        self._file, self._path = file, path
+        self._fields = [f for f in TABLES[path.parent.name] if f.type != pa.string()]
+        column = file.schema_arrow.get_field_index("trial")
+        groups = (file.metadata.row_group(g).column(column).statistics for g in range(file.num_row_groups))
+        self._last = [s.max for s in groups]
+        self._group = -1
+        self._columns: dict[str, np.ndarray] = {}
+        self._rows: dict[int, slice] = {}
+
+    def columns(self, trial: int) -> dict[str, np.ndarray]:
+        """As `Bundle.columns`, for one of `trials`."""
+        group = bisect_left(self._last, trial)
+        if group == len(self._last):
+            return {f.name: np.empty(0, f.type.to_pandas_dtype()) for f in self._fields}
+        if group != self._group:
+            self._read(group)
+        rows = self._rows.get(trial, slice(0, 0))
+        return {name: values[rows] for name, values in self._columns.items()}
+
+    def _read(self, group: int) -> None:
+        try:
+            part = self._file.read_row_group(group, columns=[f.name for f in self._fields])
+        except (OSError, pa.ArrowException) as error:
+            raise _corrupt(self._path, error) from None
+        self._columns = {}
+        for f in self._fields:
+            out = np.empty(part.num_rows, f.type.to_pandas_dtype())
+            self._columns[f.name] = _fill(out, 0, part.column(f.name))
+        found, begins = np.unique(self._columns["trial"], return_index=True)
+        ends = [*begins[1:].tolist(), part.num_rows]
+        self._rows = {n: slice(b, e) for n, b, e in zip(found.tolist(), begins.tolist(), ends, strict=True)}
+        self._group = group
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """A column as Python values. Texts of small tables repeat: each is made once."""
+    if not pa.types.is_string(column.type):
+        return column.to_pylist() if column.null_count else column.to_numpy().tolist()
+    out: list[Any] = []
+    for chunk in column.chunks:
+        encoded = chunk.dictionary_encode()
+        texts = [*encoded.dictionary.to_pylist(), None]
+        out += [texts[i] for i in encoded.indices.fill_null(len(texts) - 1).to_numpy()]
+    return out
+
+
 def _constant(file: pq.ParquetFile, field: pa.Field) -> Any:
     """The column's only value by its row groups' statistics, as a numpy scalar, or None where it has several, nulls or
     no statistics.
@@ -201,6 +294,16 @@ def _constant(file: pq.ParquetFile, field: pa.Field) -> Any:
         if len(seen) > 1:
             return None
     return np.dtype(field.type.to_pandas_dtype()).type(seen.pop())
+
+
+def _fill(out: np.ndarray, at: int, column: pa.ChunkedArray) -> np.ndarray:
+    """Puts a column into `out` from row `at` on; gives `out`, widened where nulls ask for it."""
+    for chunk in column.chunks:
+        if chunk.null_count:
+            chunk, out = _filled(chunk, out)
+        out[at : at + len(chunk)] = chunk.to_numpy()
+        at += len(chunk)
+    return out
 
 
 def _filled(chunk: pa.Array, out: np.ndarray) -> tuple[pa.Array, np.ndarray]:
@@ -243,5 +346,7 @@ def _corrupt(path: Path, error: Exception) -> UserError:
         "a table is truncated or corrupt",
         where=str(path),
         actual=str(error).splitlines()[0][:200],
-        fix="restore the campaign from a copy, or run it again",
+        fix="delete this file: it is a copy of the trials' own, which are read then"
+        if merge.is_merged(path)
+        else "restore the campaign from a copy, or run it again",
     )

@@ -15,10 +15,7 @@ def settle(directory: Path, dry_run: bool) -> list[str]:
     """What was (or would be) removed, as text. Raises UserError for a campaign that still runs."""
     bundle = Bundle(directory)
     open_ends = bundle.journal.left_behind()
-    named = {path.resolve() for name in bundle.tables() for path in bundle.paths(name)}
-    files = [
-        path for path in sorted((directory / "tables").rglob("*")) if path.is_file() and path.resolve() not in named
-    ]
+    files = bundle.unnamed()
     for line in open_ends:
         if marker.lives(str(line["resource"].get("marker", ""))):
             raise UserError("this campaign still runs", where=str(directory), fix="wait for it, or stop it with Ctrl-C")

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from rmwbench.bundle.schema import table_from_rows
+from rmwbench.campaign.calibrate import store
 from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import forced, resolved_profile
 from rmwbench.lab import machine
@@ -16,9 +17,18 @@ from rmwbench.lab.middleware import Worker
 
 
 def campaign_document(
-    name: str, plan: Plan, suite_text: str, suite_sha256: str, request: Mapping[str, Any], workers: Mapping[str, Worker]
+    name: str,
+    plan: Plan,
+    suite_text: str,
+    suite_sha256: str,
+    request: Mapping[str, Any],
+    workers: Mapping[str, Worker],
+    *,
+    calibrated: bool = True,
 ) -> dict[str, Any]:
-    """campaign.json. `request` is what `--resume` needs to make the same plan again."""
+    """campaign.json. `request` is what `--resume` needs to make the same plan again. The machine's newest calibration is
+    copied in unless `calibrated` is false: a calibration must not rest on the one before it."""
+    described = machine.describe()
     return {
         "campaign": name,
         "tool_version": version("rmwbench"),
@@ -27,7 +37,7 @@ def campaign_document(
         "suite": {"name": plan.suite.suite, "text": suite_text, "sha256": suite_sha256},
         "request": dict(request),
         "plan": plan.document(),
-        "machine": machine.describe(),
+        "machine": described | (store.for_campaign(described) if calibrated else {}),
         "middlewares": [worker.description for worker in workers.values()],
     }
 

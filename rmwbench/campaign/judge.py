@@ -9,6 +9,7 @@ from typing import Any
 from rmwbench.campaign.attest import contradiction, reasons
 from rmwbench.campaign.outcome import Outcome
 from rmwbench.lab import machine
+from rmwbench.lab.machine.rules import MACHINE
 from rmwbench.lab.records import KIND_NAMES
 
 PATH_OPTION = "path"
@@ -26,6 +27,11 @@ def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[str]:
         lambda: iter([contradiction(asked_path, attested, reasons(outcome))]),
     )
     return [reason for rule in rules for reason in rule() if reason]
+
+
+def is_machines_fault(reasons: list[str]) -> bool:
+    """Whether the machine alone made the trial void, so that it may run again; what a middleware did stays as it is."""
+    return bool(reasons) and all(reason.startswith(MACHINE) for reason in reasons)
 
 
 def _overflow(outcome: Outcome) -> Iterator[str]:

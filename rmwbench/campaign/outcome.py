@@ -35,7 +35,8 @@ class Window:
 @dataclass
 class Outcome:
     """`granted` maps endpoint → reply of create; `events` are the workers' with `process` added; `collected` maps
-    process → reply."""
+    process → reply. `sampled` is the sampler's document (docs/formats/sampler.md), or `unsampled` says why there is
+    none; `own_cpu_ns` is the orchestrator's CPU time within the window."""
 
     order: Order
     started_utc: str
@@ -51,6 +52,8 @@ class Outcome:
     finished: dict[int, dict[str, Any]] = field(default_factory=dict)
     collected: dict[str, dict[str, Any]] = field(default_factory=dict)
     sampled: dict[str, Any] | None = None
+    unsampled: str | None = None
+    own_cpu_ns: int | None = None
     probes: list[dict[str, Any]] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)

@@ -36,7 +36,7 @@ class Trial:
     """One execution of one cell. `trial` counts from 1, `block` and `position` (within the block) from 0.
 
     `seed` draws the schedule and is the same for every arm of a comparison within a block, so that they get the same
-    arrivals.
+    arrivals. `repeats` is the number of the void trial whose place this one takes; no plan has such.
     """
 
     trial: int
@@ -45,6 +45,7 @@ class Trial:
     position: int
     seed: int
     estimated_s: float
+    repeats: int | None = None
 
 
 @dataclass(frozen=True)
@@ -165,19 +166,16 @@ def make_plan(
     costs_s = {cell.number: cell.timeline.duration_s + _fixed_cost_s(fixed_cost_s, cell.arm.name) for cell in cells}
     block_s = math.fsum(costs_s.values())
     blocks = (
-        suite.blocks.most
-        if budget_s is None
-        else blocks_within(budget_s, block_s, suite.blocks.minimum, suite.suite)
+        suite.blocks.most if budget_s is None else blocks_within(budget_s, block_s, suite.blocks.minimum, suite.suite)
     )
     looks = _looks(suite.blocks.minimum, blocks) if suite.blocks.sequential else ()
     grouped = comparisons(cells)
+    in_report = sum(_contenders(group) for group in grouped.values())
     return Plan(
         suite=suite,
         seed=seed,
         cells=tuple(cells),
-        comparisons=tuple(
-            _comparison(key, group, blocks, looks[0] if looks else blocks) for key, group in grouped.items()
-        ),
+        comparisons=tuple(_comparison(key, group, in_report, looks or (blocks,)) for key, group in grouped.items()),
         blocks=blocks,
         budget_s=budget_s,
         block_s=block_s,
@@ -249,23 +247,31 @@ def _trials(
     return tuple(trials)
 
 
-def _comparison(key: str, group: Sequence[Cell], blocks: int, least_blocks: int) -> Comparison:
-    """`resolvable` is what all blocks can tell; percentiles that need them pooled are promised of the fewest only."""
+def _contenders(group: Sequence[Cell]) -> int:
+    return sum(not cell.arm.is_floor for cell in group)
+
+
+def _comparison(key: str, group: Sequence[Cell], in_report: int, looks: Sequence[int]) -> Comparison:
+    """`resolvable` is what the last look can tell with its share of alpha; a percentile that needs blocks pooled is
+    promised of those until the first look only. A fixed design has one look, its end."""
     first = group[0]
-    contenders = sum(not cell.arm.is_floor for cell in group)
+    contenders = _contenders(group)
     messages = None if first.saturating else first.steady_messages
     percentiles = tuple(
         Percentile(
             quantile=quantile,
             needed=messages_needed(quantile),
             per_trial=messages is not None and messages >= messages_needed(quantile),
-            pooled=messages is not None and messages * least_blocks >= messages_needed(quantile),
+            pooled=messages is not None and messages * looks[0] >= messages_needed(quantile),
         )
         for quantile in QUANTILES
     )
-    from rmwbench.analysis.resolution import resolvable_ratio  # its scipy takes half a second: not for `--help`
+    from rmwbench.analysis import resolution, sequential  # their scipy takes half a second: not for `--help`
 
-    resolvable = tuple((sd, resolvable_ratio(blocks, contenders, sd)) for sd in TYPICAL_LOG_RATIO_SDS)
+    tests, alpha = resolution.comparisons(contenders, in_report), sequential.alpha_at(looks, looks[-1])
+    resolvable = tuple(
+        (sd, resolution.resolvable_ratio(looks[-1], tests, sd, alpha=alpha)) for sd in TYPICAL_LOG_RATIO_SDS
+    )
     return Comparison(key, tuple(group), messages, percentiles, contenders, resolvable)
 
 

@@ -27,3 +27,9 @@ def open_fields(cell: Cell, worker: Worker, nonce: int) -> dict[str, Any]:
     options = {name: value for name, value in cell.arm.options.items() if name != PATH_OPTION}
     profile = resolved_profile(cell, worker)
     return {"trial_nonce": f"{nonce:016x}", "domain_id": 0, "profile": profile, "options": options}
+
+
+def daemons(cell: Cell, worker: Worker) -> list[str]:
+    """Names of the daemons that must serve before workers open with an embedded profile, in the order of their start."""
+    profile = cell.arm.profile
+    return [] if profile.text is not None else worker.profile(profile.name).get("daemons", [])

@@ -2,25 +2,29 @@
 
 It is drawn between trials only: a redraw inside a window would be measured. The time left is what this campaign's own
 trials took so far, per cell where the cell has run and by the plan's estimate, corrected by the mean surplus, where it
-has not.
+has not. A sequential campaign cannot know when it ends: it says when the next look is, and the longest it can take.
 """
 
 import math
 import re
-from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
 
+from rmwbench.campaign.course import Course
+from rmwbench.campaign.look import Look
 from rmwbench.campaign.plan import Plan, Trial, duration_text
+
+NAMED = 3
+"""How many of the open comparisons a look names; the journal has all."""
 
 
 class Progress:
-    """`begin` before a trial, `end` after it. On a terminal the line is redrawn; otherwise each block ends with a
-    line."""
+    """`begin` before a trial, `end` after it, `look` after a look. On a terminal the line is redrawn; otherwise each
+    block ends with a line."""
 
-    def __init__(self, plan: Plan, console: Console, trials: Sequence[Trial]):
-        self._plan, self._console, self._rest = plan, console, list(trials)
+    def __init__(self, plan: Plan, console: Console, course: Course):
+        self._plan, self._console, self._course = plan, console, course
         self._took_s: dict[int, list[float]] = {}
         self._surplus_s: list[float] = []
         self._failed = self._void = 0
@@ -31,47 +35,79 @@ class Progress:
         self._draw(trial, f"{cell.comparison}: {cell.arm.name}")
 
     def end(self, trial: Trial, status: str, reason: str | None, took_s: float) -> None:
-        """`took_s` is the whole trial with writing its tables."""
+        """`took_s` is the whole trial with writing its tables. The course knows already that it ended."""
         self._took_s.setdefault(trial.cell, []).append(took_s)
         self._surplus_s.append(took_s - trial.estimated_s)
-        self._rest.remove(trial)
         self._failed += status == "failed"
         self._void += status == "void"
+        following = self._course.next
+        repeated = following is not None and following.repeats == trial.trial
         # The same failure in every block is told once, also where its numbers differ.
         if reason and (alike := (trial.cell, re.sub(r"\d+", "", reason))) not in self._told:
             self._told.add(alike)
             cell = self._plan.cell(trial.cell)
-            self._clear()
-            self._console.print(
+            self.say(
                 f"trial {trial.trial}, {escape(cell.comparison)}: {escape(cell.arm.name)} {status}: {escape(reason)}"
+                + "; it runs again" * repeated
             )
-        last = not any(other.block == trial.block for other in self._rest)
+        last = following is None or following.block > trial.block
         if last and not self._console.is_terminal:
-            left = f", about {_rounded(self.left_s())} left" if self._rest else ""
-            self._console.print(f"block {trial.block + 1} of {self._plan.blocks} done{left}")
+            left = f", {self._left()}" if following and not self._course.look_due else ""
+            self.say(f"block {trial.block + 1} of {self._most()} done{left}")
 
-    def left_s(self) -> float:
+    def look(self, look: Look, stop: str | None) -> None:
+        text = f"look after block {look.blocks}: "
+        if look.open:
+            text += f"{look.decided} of {look.of} decided"
+            named = [f"{found.comparison}: {found.arm}" for found in look.open[:NAMED]]
+            more = len(look.open) - len(named)
+            text += f"; open: {escape(', '.join(named))}" + f" and {more} more" * bool(more)
+            minutes = look.minutes_to_decide
+            text += f"; a campaign of about {_rounded(minutes * 60)} would decide" if minutes else ""
+        else:
+            text += f"all {look.of} decided"
+            spared = self._plan.blocks - look.blocks
+            text += f"; the other {spared} of at most {self._plan.blocks} blocks are not needed" if spared else ""
+        self.say(text)
+
+    def left_s(self, blocks: int | None = None) -> float:
+        """Until so many blocks are done, or until the plan is."""
         surplus_s = sum(self._surplus_s) / len(self._surplus_s) if self._surplus_s else 0.0
 
         def expected_s(trial: Trial) -> float:
             seen = self._took_s.get(trial.cell)
             return sum(seen) / len(seen) if seen else max(0.0, trial.estimated_s + surplus_s)
 
-        return sum(map(expected_s, self._rest))
+        return sum(expected_s(trial) for trial in self._course.rest if blocks is None or trial.block < blocks)
 
     def close(self) -> None:
         self._clear()
+
+    def _left(self) -> str:
+        """`about 3 min left`, or `about 2 min to the look after block 8, at most 14 min left`."""
+        end, look = _rounded(self.left_s()), self._course.next_look
+        if look is None or look >= self._plan.blocks:
+            return f"about {end} left"
+        return f"about {_rounded(self.left_s(look))} to the look after block {look}, at most {end} left"
+
+    def _most(self) -> str:
+        return f"at most {self._plan.blocks}" if self._plan.sequential else str(self._plan.blocks)
 
     def _draw(self, trial: Trial, what: str) -> None:
         if not self._console.is_terminal:
             return
         bad = "".join(f", {count} {word}" for count, word in ((self._failed, "failed"), (self._void, "void")) if count)
-        left = f"about {_rounded(self.left_s())}"
-        where = f"block {trial.block + 1}/{self._plan.blocks}, trial {trial.trial}/{len(self._plan.trials)}"
-        text = f"{where}{bad}, {left} left  {what}"
+        number = f"trial {trial.trial} again" if trial.repeats else f"trial {trial.trial}"
+        where = f"block {trial.block + 1}/{self._plan.blocks}, {number}/{len(self._plan.trials)}"
+        text = f"{where}{bad}, {self._left()}  {what}"
         width = max(20, self._console.width - 1)
         self._console.file.write("\r\x1b[2K" + (text if len(text) <= width else text[: width - 1] + "…"))
         self._console.file.flush()
+
+    def say(self, text: str) -> None:
+        """A line of its own."""
+        self._clear()
+        self._console.print(text)
 
     def _clear(self) -> None:
         if self._console.is_terminal:

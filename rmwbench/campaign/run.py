@@ -2,24 +2,27 @@
 
 The bundle is valid at every instant: a signal discards the trial under way and nothing else, and a trial that failed is
 a result like any other. The next trial's host is started before the last one's tables are written, so that the two
-overlap.
+overlap. Between blocks, with no window open, a sequential campaign looks at what it has and may end.
 """
 
 import gc
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from rich.console import Console
 
 from rmwbench.bundle import BundleWriter
+from rmwbench.campaign.course import Course
 from rmwbench.campaign.document import machine_table
+from rmwbench.campaign.look import Judge, Look
 from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.pace import has_time, limit_s
+from rmwbench.campaign.pace import has_time, limit_s, may_repeat
 from rmwbench.campaign.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, marker
 from rmwbench.lab.middleware import Worker
@@ -37,41 +40,50 @@ class Ending:
     void: int
 
 
+@dataclass
 class Campaign:
-    """The trials still to run, the workers to run them with, and the bundle they go to."""
+    """The course still to run, the workers to run it with, and the bundle that it goes to. `judge` looks at the bundle
+    after so many blocks (`rmwbench.campaign.look`)."""
 
-    def __init__(self, name: str, plan: Plan, trials: list[Trial], workers: Mapping[str, Worker], writer: BundleWriter):
-        self.name, self.plan, self.trials, self.workers, self.writer = name, plan, trials, workers, writer
-        self._described = machine.describe()
+    name: str
+    plan: Plan
+    course: Course
+    workers: Mapping[str, Worker]
+    writer: BundleWriter
+    judge: Callable[[int, float, bool], Look] | None = None
+    _described: dict = field(default_factory=machine.describe)
+    _started_s: float = field(default_factory=time.monotonic)
 
     def run(self, console: Console, first_host: Host | None = None) -> Ending:
         """Runs until the end or a signal (SIGINT, SIGTERM, SIGHUP); the journal says which. Call it in the main
         thread."""
-        progress = Progress(self.plan, console, self.trials)
+        progress = Progress(self.plan, console, self.course)
         counts = {"done": 0, "failed": 0, "void": 0}
         hosts = {"kind": "hosts", "marker": marker.of_this_process("").text()}
         self.writer.append({"type": "created", "resource": hosts})
         host, current = first_host, None
-        stopped_by = left_out = None
-        resumed = self.trials != list(self.plan.trials)
-        started_s = time.monotonic()
+        stopped_by = None
+        self._started_s = time.monotonic()
+        if self.plan.sequential and self.judge is None:
+            self.judge = Judge(self.plan, self.writer.directory)
         gc.collect()
         gc.freeze()  # the imported modules: collecting before each window then takes a millisecond instead of thirty
         with StopSignals() as signals:
             try:
-                for current, following in zip(self.trials, [*self.trials[1:], None], strict=True):
-                    elapsed_s = time.monotonic() - started_s
-                    if current.position == 0 and not resumed and not has_time(self.plan, current.block, elapsed_s):
-                        left_out = self.plan.blocks - current.block
-                        break
+                goes_on = self._between_blocks(progress)  # a resumed campaign may owe a look
+                while goes_on and (current := self.course.next):
                     progress.begin(current)
                     begun_s = time.monotonic()
                     with signals.interruptible():
                         result = run_trial(self.order(current), self._worker(current), host)
+                    may = self._may_repeat(current, time.monotonic() - begun_s)
+                    following = self.course.ended(current, result.status, result.cause, may)
                     host = self._host(following) if following else None
-                    self._write(result)
+                    self._write(current, result)
                     counts[result.status] += 1
                     progress.end(current, result.status, result.reason, time.monotonic() - begun_s)
+                    if following is None or following.block > current.block:
+                        goes_on = self._between_blocks(progress)
             except Stopped as stopped:
                 stopped_by = stopped.name
             finally:
@@ -82,18 +94,55 @@ class Campaign:
                 self.writer.append(
                     {"type": "note", "text": f"{stopped_by} in trial {current.trial}, which was discarded"}
                 )
-            if left_out:
-                text = (
-                    f"{left_out} of {self.plan.blocks} blocks left out: {duration_text(elapsed_s)} had passed, "
-                    f"of {duration_text(limit_s(self.plan))} allowed"
-                )
-                self.writer.append({"type": "note", "text": text})
-                console.print(f"{text}; `rmwbench run --resume` runs them")
             self.writer.append({"type": "removed", "resource": hosts})
             self.writer.write_whole_campaign({"machine": machine_table(self._described, machine.state())})
+            self.writer.merge()
             if not stopped_by:
                 self.writer.append({"type": "finished"})
         return Ending(stopped_by, **counts)
+
+    def _between_blocks(self, progress: Progress) -> bool:
+        """Looks if it is time to; whether another block is to run."""
+        blocks = self.course.blocks_done
+        elapsed_s = time.monotonic() - self._started_s
+        over = not self.course.resumed and bool(self.course.next) and not has_time(self.plan, blocks, elapsed_s)
+        if self.course.look_due or (over and self.plan.sequential):
+            self._look(progress, over)
+        if over and not self.course.finished:
+            self._leave_out(progress, elapsed_s)
+            return False
+        return self.course.next is not None
+
+    def _look(self, progress: Progress, over: bool) -> None:
+        """Judges the looks that are due; with time `over` the last of them is at the blocks that there are."""
+        blocks = self.course.blocks_done if over else self.course.next_look
+        elapsed_s = time.monotonic() - self._started_s
+        done = self.course.blocks_done
+        minutes_per_block = (elapsed_s / done if done and not self.course.resumed else self.plan.block_s) / 60
+        try:
+            look = self.judge(blocks, minutes_per_block, over)
+        except UserError as error:  # the report will say it too; what was run is not lost for it
+            self.writer.append({"type": "note", "text": f"look after block {blocks}: {error}"})
+            self.course.looked(blocks, decided=False)
+            return
+        stop = "decided" if not look.open else "time" if over else "maximum" if blocks == self.plan.blocks else None
+        self.writer.append(look.line(self.plan, stop))
+        self.course.looked(blocks, decided=stop == "decided")
+        progress.look(look, stop)
+
+    def _leave_out(self, progress: Progress, elapsed_s: float) -> None:
+        text = (
+            f"{self.plan.blocks - self.course.blocks_done} of {self.plan.blocks} blocks left out: "
+            f"{duration_text(elapsed_s)} had passed, of {duration_text(limit_s(self.plan))} allowed"
+        )
+        self.writer.append({"type": "note", "text": text})
+        progress.say(f"{text}; `rmwbench run --resume` runs them")
+
+    def _may_repeat(self, trial: Trial, took_s: float) -> bool:
+        if self.course.resumed:
+            return True
+        rest_s = sum(t.estimated_s for t in self.course.rest if t.block == trial.block and t.trial != trial.trial)
+        return may_repeat(self.plan, trial.block, time.monotonic() - self._started_s, took_s, rest_s)
 
     def order(self, trial: Trial) -> Order:
         """The nonce follows from the seed like every other draw; it differs from trial to trial and from campaign to
@@ -108,7 +157,7 @@ class Campaign:
     def _host(self, trial: Trial) -> Host:
         return Host(f"{self.name}/{trial.trial}")
 
-    def _write(self, result: TrialResult) -> None:
+    def _write(self, trial: Trial, result: TrialResult) -> None:
         order = result.order
         tables = dict(result.tables)
         if result.files:
@@ -124,4 +173,6 @@ class Campaign:
             reason=result.reason,
             finished_utc=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             tables=tables,
+            cause=result.cause,
+            repeats=trial.repeats,
         )

@@ -7,12 +7,13 @@ would be mixed into one comparison, so it is refused and not guessed.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.campaign import preflight
+from rmwbench.campaign.course import Course
 from rmwbench.campaign.document import campaign_document, cells_table, machine_table
 from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan, make_plan
@@ -28,22 +29,33 @@ from rmwbench.suite.suite import Suite
 
 @dataclass(frozen=True)
 class Request:
-    """What makes the plan besides the suite's text. `suite_file` is where profile files are looked for from."""
+    """What makes the plan besides the suite's text. `suite_file` is where profile files are looked for from; `sampling`
+    overrides the suite's."""
 
     suite_file: str
     seed: int
     budget_s: float | None
     workloads: tuple[str, ...]
     arms: tuple[str, ...]
+    sampling: dict[str, Any] = field(default_factory=dict)
 
 
 def new_campaign(
-    suite: str, directory: Path, *, seed: int, budget_s: float | None, workloads: Sequence[str], arms: Sequence[str]
+    suite: str,
+    directory: Path,
+    *,
+    seed: int,
+    budget_s: float | None,
+    workloads: Sequence[str],
+    arms: Sequence[str],
+    calibrated: bool = True,
+    sampling: Mapping[str, Any] | None = None,
 ) -> Campaign:
-    """Checks everything, then makes the directory. Raises UserError before anything is written."""
+    """Checks everything, then makes the directory. Raises UserError before anything is written. `calibrated`: the
+    campaign takes the machine's newest calibration with it."""
     path = find(suite)
     text = read(path)
-    request = Request(str(path.absolute()), seed, budget_s, tuple(workloads), tuple(arms))
+    request = Request(str(path.absolute()), seed, budget_s, tuple(workloads), tuple(arms), dict(sampling or {}))
     plan = _plan(text, request)
     places = Places(shown(path), text, plan.suite)
     workers = preflight.find_and_check(plan, places)
@@ -51,11 +63,12 @@ def new_campaign(
     preflight.check_lab().close()
     rehearse(plan, workers, places)
     sha256 = hashlib.sha256(text.encode()).hexdigest()
-    document = campaign_document(directory.resolve().name, plan, text, sha256, asdict(request), workers)
+    name = directory.resolve().name
+    document = campaign_document(name, plan, text, sha256, asdict(request), workers, calibrated=calibrated)
     writer = BundleWriter.create(directory, document)
     whole = {"cells": cells_table(plan, workers), "machine": machine_table(document["machine"], None)}
     writer.write_whole_campaign(whole)
-    return Campaign(directory.resolve().name, plan, list(plan.trials), workers, writer)
+    return Campaign(name, plan, Course(plan), workers, writer)
 
 
 def resumed_campaign(directory: Path) -> Campaign:
@@ -66,30 +79,33 @@ def resumed_campaign(directory: Path) -> Campaign:
     try:
         raw = stored["request"]
         request = Request(raw["suite_file"], raw["seed"], raw["budget_s"], tuple(raw["workloads"]), tuple(raw["arms"]))
+        request = replace(request, sampling=raw.get("sampling", {}))
         text = stored["suite"]["text"]
     except (KeyError, TypeError):
         raise UserError(
             "this campaign cannot be resumed: it was not made by `rmwbench run`", where=str(directory)
         ) from None
     plan = _plan(text, request)
-    finished = {line.trial for line in bundle.trials()}
-    rest = [trial for trial in plan.trials if trial.trial not in finished]
+    course = Course(plan, bundle.journal.lines)
     workers = preflight.find_and_check(plan, Places(shown(Path(request.suite_file)), text, plan.suite))
     _check_same(bundle, plan, workers)
-    if rest:
+    if course.next:
         preflight.check_room(plan, directory)
         preflight.check_lab().close()
     writer = BundleWriter.reopen(directory)
-    if rest:
-        writer.append({"type": "resumed", "trials_left": len(rest), "kernel": machine.describe()["kernel"]["release"]})
+    if not course.finished:
+        writer.append(
+            {"type": "resumed", "trials_left": len(course.rest), "kernel": machine.describe()["kernel"]["release"]}
+        )
     elif not bundle.journal.finished:  # it was killed between its last trial and the line that says so
         writer.append({"type": "finished"})
-    return Campaign(stored["campaign"], plan, rest, workers, writer)
+    return Campaign(stored["campaign"], plan, course, workers, writer)
 
 
 def _plan(text: str, request: Request) -> Plan:
     path = Path(request.suite_file)
     loaded = parse(text, where=shown(path), directory=path.parent, middlewares=find_workers())
+    loaded = loaded.model_copy(update={"sampling": loaded.sampling.model_copy(update=request.sampling)})
     chosen = _chosen(loaded, request)
     return make_plan(loaded, chosen, seed=request.seed, budget_s=request.budget_s)
 

@@ -16,15 +16,16 @@ from typing import Any
 import pyarrow as pa
 
 from rmwbench.campaign.attest import attestations
-from rmwbench.campaign.judge import void_reasons
+from rmwbench.campaign.judge import is_machines_fault, void_reasons
 from rmwbench.campaign.outcome import Order, Outcome, Window
-from rmwbench.campaign.profile import open_fields
+from rmwbench.campaign.profile import daemons, open_fields
 from rmwbench.campaign.tables import trial_tables
 from rmwbench.errors import UserError
 from rmwbench.lab import machine, records
 from rmwbench.lab.host import Host, HostBroken
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.records import RecordsDamaged, SectionPlan
+from rmwbench.lab.sampler import Sampler
 from rmwbench.lab.worker import Crew, WorkerFailed
 
 HELLO_TIMEOUT_S = 10.0
@@ -41,7 +42,8 @@ LOG_TAIL_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class TrialResult:
-    """`status` is `done`, `failed` or `void`; `steps_ns` says where the time went."""
+    """`status` is `done`, `failed` or `void`; `steps_ns` says where the time went. `cause` is `machine` for a trial
+    that is void for the machine's sake alone."""
 
     order: Order
     status: str
@@ -49,6 +51,7 @@ class TrialResult:
     tables: dict[str, pa.Table]
     files: dict[str, bytes]
     steps_ns: dict[str, int]
+    cause: str | None = None
 
 
 def run_trial(order: Order, worker: Worker, host: Host | None = None) -> TrialResult:
@@ -65,7 +68,9 @@ def run_trial(order: Order, worker: Worker, host: Host | None = None) -> TrialRe
             files[process.name] = records.make(plan, nonce)
         with Crew(host) as crew:
             try:
-                _live(outcome, crew, worker, files)
+                _daemons(outcome, crew, worker)
+                with contextlib.closing(Sampler(crew)) as sampler:
+                    _live(outcome, crew, worker, files, sampler)
             finally:
                 _take_logs(outcome, crew)
                 with _step(outcome, "kill"):
@@ -83,13 +88,25 @@ def run_trial(order: Order, worker: Worker, host: Host | None = None) -> TrialRe
     return _result(outcome)
 
 
-def _live(outcome: Outcome, crew: Crew, worker: Worker, files: Mapping[str, int]) -> None:
+def _daemons(outcome: Outcome, crew: Crew, worker: Worker) -> None:
+    """What the arm's profile says must serve before any worker opens, one after the other; none for most."""
+    cell, nonce = outcome.order.cell, outcome.order.nonce
+    for name in daemons(cell, worker):
+        with _step(outcome, f"daemon.{name}"):
+            crew.spawn_daemon(name, worker.executable)
+            crew.wait_hello(HELLO_TIMEOUT_S)
+            crew.ask_daemon(name, "open", open_fields(cell, worker, nonce), COMMAND_TIMEOUT_S)
+
+
+def _live(outcome: Outcome, crew: Crew, worker: Worker, files: Mapping[str, int], sampler: Sampler) -> None:
     cell = outcome.order.cell
     with _step(outcome, "spawn"):
         for process, fd in files.items():
             crew.spawn(process, worker.executable, fd)
         crew.wait_hello(HELLO_TIMEOUT_S)
     _note_hellos(outcome, crew)
+    roles = [("worker", crew.workers), ("daemon", crew.daemons)]
+    sampler.watch([(name, p.inner_pid, role) for role, found in roles for name, p in found.items()])
     with _step(outcome, "open"):
         crew.ask_all("open", open_fields(cell, worker, outcome.order.nonce), COMMAND_TIMEOUT_S)
     with _step(outcome, "create"):
@@ -111,11 +128,15 @@ def _live(outcome: Outcome, crew: Crew, worker: Worker, files: Mapping[str, int]
             _first_messages(outcome, crew)
         with _step(outcome, "probe"):
             outcome.probes += machine.idle_probe()
-        _window(outcome, crew)
+        _window(outcome, crew, sampler)
         with _step(outcome, "drain"):
             _drain(outcome, crew)
         with _step(outcome, "collect"):
+            sampler.ask()
             outcome.collected = crew.ask_all("collect", {}, COMMAND_TIMEOUT_S)
+        with _step(outcome, "sampler"):
+            sampler.read(COMMAND_TIMEOUT_S)
+            _take_sampled(outcome, sampler)
     finally:
         _take_events(outcome, crew)
 
@@ -146,7 +167,13 @@ def _first_messages(outcome: Outcome, crew: Crew) -> None:
             crew.turn(rest)
 
 
-def _window(outcome: Outcome, crew: Crew) -> None:
+def _take_sampled(outcome: Outcome, sampler: Sampler) -> None:
+    outcome.sampled, outcome.unsampled = sampler.document, sampler.problem
+    if sampler.raw:
+        outcome.files["sampler.json"] = sampler.raw
+
+
+def _window(outcome: Outcome, crew: Crew, sampler: Sampler) -> None:
     timeline = outcome.order.cell.timeline
     publishers = {e.endpoint for e in outcome.order.cell.endpoints if e.kind == "publisher"}
     with _step(outcome, "collect_garbage"):
@@ -156,6 +183,7 @@ def _window(outcome: Outcome, crew: Crew) -> None:
         window = Window(start_ns, start_ns + timeline.warmup_ns, start_ns + timeline.end_ns)
         grace_ns = round(timeline.grace_s * 1e9)
         times = {"at_ns": window.start_ns, "steady_ns": window.steady_ns, "end_ns": window.end_ns, "grace_ns": grace_ns}
+        sampler.start(outcome.order.cell.sampling, window.steady_ns, window.end_ns)
         crew.ask_all("start", times, COMMAND_TIMEOUT_S)
         outcome.window = window
         outcome.started_late_ns = time.monotonic_ns() - window.start_ns
@@ -225,13 +253,13 @@ def _note(outcome: Outcome, process: str, event: str, time_ns: int | None = None
 
 
 def _note_hellos(outcome: Outcome, crew: Crew) -> None:
-    for process, worker in crew.workers.items():
+    for process, worker in [*crew.workers.items(), *crew.daemons.items()]:
         hello = worker.hello or {}
         _note(outcome, process, "hello", value=worker.pid, text=json.dumps(hello))
 
 
 def _take_events(outcome: Outcome, crew: Crew) -> None:
-    for process, worker in crew.workers.items():
+    for process, worker in [*crew.workers.items(), *crew.daemons.items()]:
         while worker.events:
             event = worker.events.popleft()
             kind, time_ns = event["event"], event.get("time_ns")
@@ -256,7 +284,7 @@ def _take_events(outcome: Outcome, crew: Crew) -> None:
 
 
 def _take_logs(outcome: Outcome, crew: Crew) -> None:
-    for process, worker in crew.workers.items():
+    for process, worker in [*crew.workers.items(), *crew.daemons.items(), *crew.tools.items()]:
         for name, content in (("stdout", worker.stdout(LOG_TAIL_BYTES)), ("stderr", worker.stderr(LOG_TAIL_BYTES))):
             if content:
                 outcome.files[f"{process}.{name}"] = content
@@ -276,13 +304,15 @@ def _take_records(outcome: Outcome, files: Mapping[str, int]) -> None:
 
 def _result(outcome: Outcome) -> TrialResult:
     attested: list[dict[str, Any]] = []
+    cause = None
     if outcome.failure is None:
         attested = attestations(outcome)
         reasons = void_reasons(outcome, attested)
         status, reason = ("void", "; ".join(reasons)) if reasons else ("done", None)
+        cause = "machine" if is_machines_fault(reasons) else None
     else:
         status, reason = "failed", outcome.failure
     begun = time.monotonic_ns()
     tables = trial_tables(outcome, status, reason, attested)
     outcome.steps_ns["tables"] = time.monotonic_ns() - begun
-    return TrialResult(outcome.order, status, reason, tables, outcome.files, outcome.steps_ns)
+    return TrialResult(outcome.order, status, reason, tables, outcome.files, outcome.steps_ns, cause)

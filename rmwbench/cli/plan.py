@@ -79,18 +79,30 @@ def _print(made: "Plan", order: bool) -> None:
     suite = made.suite
     console.print(f"[bold]{escape(suite.suite)}[/bold]: {escape(suite.title)}")
     arms = len({cell.arm.name for cell in made.cells})
+    early = len(made.looks) > 1
+    at_most, worst = "at most " if early else "", duration_text(made.estimated_s)
     console.print(
         f"{_count(arms, 'arm')}, {_count(len(made.comparisons), 'comparison')}, {_count(len(made.cells), 'cell')}; "
-        f"{_count(made.blocks, 'block')} of {duration_text(made.block_s)} = {_count(len(made.trials), 'trial')}, "
-        f"about [bold]{duration_text(made.estimated_s)}[/bold]"
+        f"{at_most}{_count(made.blocks, 'block')} of {duration_text(made.block_s)} = "
+        f"{_count(len(made.trials), 'trial')}, {at_most or 'about '}[bold]{worst}[/bold]"
     )
-    console.print(
-        f"At least {_count(suite.blocks.minimum, 'block')}, {duration_text(made.minimum_s)}, for a verdict. "
-        f"Seed {made.seed}.\n"
-    )
+    if early:
+        best = duration_text(made.least_blocks * made.block_s)
+        awaited = ", ".join(suite.blocks.decide)
+        console.print(
+            f"It looks after {_series(made.looks)} blocks and ends as soon as everything "
+            f"{f'in {escape(awaited)} ' if awaited else ''}is decided: "
+            f"[bold]{best}[/bold] at best, {worst} at worst. Seed {made.seed}.\n"
+        )
+    else:
+        console.print(
+            f"At least {_count(suite.blocks.minimum, 'block')}, {duration_text(made.minimum_s)}, for a verdict. "
+            f"Seed {made.seed}.\n"
+        )
     console.print(_workload_table(made), soft_wrap=False)
     console.print(
-        "\nOnly percentiles with at least ten messages beyond them are printed. \\[p90] stands on all blocks together."
+        "\nOnly percentiles with at least ten messages beyond them are printed. \\[p90] stands on all blocks together"
+        + (f", {made.least_blocks} at least." if len(made.looks) > 1 else ".")
     )
     _print_resolution(console, made)
     console.print("\n[bold]Arms[/bold]")
@@ -155,9 +167,14 @@ def _print_resolution(console, made: "Plan") -> None:
             continue
         among = next(comparison for comparison in made.comparisons if comparison.contenders == contenders)
         ratios = " and ".join(f"{ratio:.3g}× at a log-ratio sd of {sd:g}" for sd, ratio in among.resolvable)
+        blocks = f"{'all ' * (len(made.looks) > 1)}{_count(made.blocks, 'block')}"
         console.print(
-            f"With {_count(made.blocks, 'block')} and {_count(contenders, 'contender')} it can resolve about {ratios}."
+            f"With {blocks} and {_count(contenders, 'contender')} it finds differences from about {ratios} on."
         )
+
+
+def _series(numbers: "tuple[int, ...]") -> str:
+    return ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}"
 
 
 def _count(number: int, noun: str) -> str:

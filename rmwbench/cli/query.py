@@ -24,7 +24,8 @@ def query(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header line.")] = False,
 ) -> None:
     from rmwbench.bundle import Bundle
-    from rmwbench.bundle.query import newest_campaign, run
+    from rmwbench.bundle.newest import newest_campaign
+    from rmwbench.bundle.query import run
     from rmwbench.errors import UserError
 
     if as_json and as_csv:

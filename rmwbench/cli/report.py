@@ -33,7 +33,7 @@ def report(
     open_it: Annotated[bool, typer.Option("--open", help="Open it in the browser or viewer.")] = False,
 ) -> None:
     from rmwbench.bundle import Bundle
-    from rmwbench.bundle.query import newest_campaign
+    from rmwbench.bundle.newest import newest_campaign
     from rmwbench.errors import UserError
     from rmwbench.report.summary import summarise
 

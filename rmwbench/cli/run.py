@@ -78,10 +78,11 @@ def run(
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     with campaign.writer:
-        if campaign.trials:
+        if not campaign.course.finished:
             ending = _run(campaign, directory, console)
         else:
-            console.print("every trial of this campaign is finished")
+            done = "everything was decided" if campaign.course.decided else "every trial of this campaign is finished"
+            console.print(f"{done}: nothing is left to run")
             ending = None
     if ending is not None and ending.stopped_by:
         console.print(f"stopped by {ending.stopped_by}; {directory} is a valid campaign of what was finished")

@@ -20,7 +20,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print the show document (docs/formats/show.md).")] = False,
 ) -> None:
     from rmwbench.bundle import Bundle
-    from rmwbench.bundle.query import newest_campaign
+    from rmwbench.bundle.newest import newest_campaign
     from rmwbench.report.summary import summarise
 
     document = summarise(Bundle(directory or newest_campaign(CAMPAIGNS)))

@@ -1,9 +1,9 @@
 """Worker processes and the protocol with them (docs/formats/worker-protocol.md).
 
-Decision: one selector over all workers of a trial. Commands go to all of them first and answers are gathered
+Decision: one selector over all processes of a trial. Commands go to all of them first and answers are gathered
 afterwards, so that the fixed cost of a step is that of the slowest worker and not the sum. Whatever a worker does wrong
 (dies, hangs, talks nonsense) becomes one exception, WorkerFailed, that carries what its report needs: signal or exit
-code and the end of its stderr.
+code and the end of its stderr. A daemon is held to the same; a tool (the sampler) only loses what it would have told.
 """
 
 import json
@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rmwbench.lab import messages
 from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, SpawnFailed
@@ -28,6 +28,8 @@ STDERR_TAIL_BYTES = 2000
 STATUS_TIMEOUT_S = 1.0
 
 CONTROL_FD, RECORDS_FD = 3, 4
+
+Role = Literal["worker", "daemon", "tool"]
 
 # A worker sees no variable of the user's shell: ROS_DOMAIN_ID, CYCLONEDDS_URI, FASTRTPS_DEFAULT_PROFILES_FILE and their
 # like would change a middleware behind the profile's back.
@@ -47,7 +49,9 @@ class WorkerFailed(Exception):
         signal_name: str | None = None,
         exit_code: int | None = None,
         stderr_tail: str = "",
+        role: Role = "worker",
     ):
+        self.role = role
         self.kind, self.process, self.message = kind, process, message
         self.signal_name, self.exit_code, self.stderr_tail = signal_name, exit_code, stderr_tail
         super().__init__(self.reason())
@@ -62,14 +66,14 @@ class WorkerFailed(Exception):
             else ""
         )
         last = self.stderr_tail.strip().splitlines()[-1:]
-        return f"worker {self.process}: {self.message}{how}" + (f"; stderr ends: {last[0][:300]}" if last else "")
+        return f"{self.role} {self.process}: {self.message}{how}" + (f"; stderr ends: {last[0][:300]}" if last else "")
 
 
 class WorkerProcess:
-    """One worker of a Crew: its identity, what it said, and what it still owes."""
+    """One process of a Crew: its identity, what it said, and what it still owes."""
 
-    def __init__(self, process: str, control: socket.socket, stdout_fd: int, stderr_fd: int):
-        self.process = process
+    def __init__(self, process: str, control: socket.socket, stdout_fd: int, stderr_fd: int, role: Role = "worker"):
+        self.process, self.role = process, role
         self.control = control
         self.stdout_fd, self.stderr_fd = stdout_fd, stderr_fd
         self.hello: dict[str, Any] | None = None
@@ -80,6 +84,7 @@ class WorkerProcess:
         self.events: deque[dict[str, Any]] = deque()
         self.ended = False  # end of file on the control socket
         self.leaving = False  # `exit` was sent: the end of file is expected
+        self.lost: WorkerFailed | None = None  # why a tool is out of use
         self.pending: dict[int, str] = {}  # id → command
         self.replies: dict[int, dict[str, Any]] = {}
         self._next_id = 1
@@ -106,7 +111,15 @@ class WorkerProcess:
             else:
                 exit_code = os.WEXITSTATUS(self.wait_status)
         tail = self.stderr(STDERR_TAIL_BYTES).decode(errors="replace")
-        return WorkerFailed(kind, self.process, message, signal_name=signal_name, exit_code=exit_code, stderr_tail=tail)
+        return WorkerFailed(
+            kind,
+            self.process,
+            message,
+            signal_name=signal_name,
+            exit_code=exit_code,
+            stderr_tail=tail,
+            role=self.role,
+        )
 
     def request(self, cmd: str, fields: Mapping[str, Any]) -> int:
         """Queues a command; the Crew sends it. Returns its id."""
@@ -185,8 +198,10 @@ class WorkerProcess:
         if not isinstance(hello, dict) or hello.get("protocol") != PROTOCOL:
             found = hello.get("protocol") if isinstance(hello, dict) else hello
             raise self.failure(
-                "protocol", f"speaks protocol {found!r}; this rmwbench speaks {PROTOCOL}: build the worker again"
+                "protocol", f"speaks protocol {found!r}; this rmwbench speaks {PROTOCOL}: build the {self.role} again"
             )
+        if self.role == "daemon" and hello.get("daemon") != self.process:
+            raise self.failure("protocol", f"says that it is the daemon {hello.get('daemon')!r}")
         if hello.get("clock") != CLOCK:
             raise self.failure("protocol", f"stamps with clock {hello.get('clock')!r}, expected {CLOCK}")
         self.hello = hello
@@ -198,18 +213,21 @@ class WorkerProcess:
         if not isinstance(line.get("ok"), dict) and not isinstance(line.get("error"), dict):
             raise self.failure("protocol", f"answered with neither ok nor error: {text[:120]!r}")
         cmd = self.pending.pop(number)
-        if isinstance(line.get("ok"), dict) and (problem := messages.reply_problem(cmd, line["ok"])):
+        checked = self.role == "worker" and isinstance(line.get("ok"), dict)
+        if checked and (problem := messages.reply_problem(cmd, line["ok"])):
             raise self.failure("protocol", f"answered {cmd} without what belongs to it: {problem}")
         self.replies[number] = line
 
 
 class Crew:
-    """The workers of one trial in one host. Use as a context manager; leaving it closes the descriptors, not the
-    host."""
+    """The processes of one trial in one host: workers, daemons of their middleware, tools of ours. Use as a context
+    manager; leaving it closes the descriptors, not the host."""
 
     def __init__(self, host: Host):
         self.host = host
         self.workers: dict[str, WorkerProcess] = {}
+        self.daemons: dict[str, WorkerProcess] = {}
+        self.tools: dict[str, WorkerProcess] = {}
         self._selector = selectors.DefaultSelector()
         self._selector.register(host, selectors.EVENT_READ, None)
 
@@ -218,31 +236,51 @@ class Crew:
 
     def __exit__(self, *_: object) -> None:
         self._selector.close()
-        for worker in self.workers.values():
+        for worker in self._everyone:
             worker.control.close()
             os.close(worker.stdout_fd)
             os.close(worker.stderr_fd)
 
+    @property
+    def _everyone(self) -> list[WorkerProcess]:
+        return [*self.workers.values(), *self.daemons.values(), *self.tools.values()]
+
     def spawn(self, process: str, executable: Path, records_fd: int, arguments: Sequence[str] = ()) -> WorkerProcess:
-        """Starts a worker; `hello` of `wait_hello` tells whether it came up. Both output streams go to memory files: a
-        pipe would have to be read during the window, or would block a talkative middleware."""
+        """Starts a worker; `hello` of `wait_hello` tells whether it came up."""
+        words = [*arguments, "--control-fd", str(CONTROL_FD), "--records-fd", str(RECORDS_FD)]
+        return self._spawn("worker", process, executable, words, {RECORDS_FD: records_fd})
+
+    def spawn_daemon(self, name: str, executable: Path) -> WorkerProcess:
+        """Starts a daemon of a worker's middleware: the same program, and the same protocol."""
+        words = ["--daemon", name, "--control-fd", str(CONTROL_FD)]
+        return self._spawn("daemon", name, executable, words, {})
+
+    def spawn_tool(self, name: str, executable: Path, document_fd: int) -> WorkerProcess:
+        """Starts a tool of ours that writes its answer to a file. Whatever becomes of it, nothing is raised."""
+        words = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD)]
+        return self._spawn("tool", name, executable, words, {RECORDS_FD: document_fd})
+
+    def _spawn(
+        self, role: Role, process: str, executable: Path, words: list[str], files: Mapping[int, int]
+    ) -> WorkerProcess:
+        """Both output streams go to memory files: a pipe would have to be read during the window, or would block a
+        talkative middleware."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
         logs = [os.memfd_create(f"rmwbench-{name}", os.MFD_CLOEXEC) for name in ("stdout", "stderr")]
-        worker = WorkerProcess(process, ours, *logs)
-        self.workers[process] = worker
+        worker = WorkerProcess(process, ours, *logs, role)
+        {"worker": self.workers, "daemon": self.daemons, "tool": self.tools}[role][process] = worker
         self._selector.register(ours, selectors.EVENT_READ, worker)
         environment = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
         environment |= {"HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8"}
-        fds = {1: logs[0], 2: logs[1], CONTROL_FD: theirs.fileno(), RECORDS_FD: records_fd}
+        fds = {1: logs[0], 2: logs[1], CONTROL_FD: theirs.fileno(), **files}
         with theirs:
-            words = [*arguments, "--control-fd", str(CONTROL_FD), "--records-fd", str(RECORDS_FD)]
-            self.host.spawn(process, executable, words, fds, environment)
+            self.host.spawn(_token(role, process), executable, words, fds, environment)
         return worker
 
     def wait_hello(self, timeout_s: float) -> None:
-        """Until every worker said hello."""
-        workers = list(self.workers.values())
+        """Until every worker and daemon said hello; a tool may take its time."""
+        workers = [*self.workers.values(), *self.daemons.values()]
         self.wait(
             lambda: all(w.hello for w in workers), timeout_s, "hello", lambda: [w for w in workers if not w.hello]
         )
@@ -252,10 +290,19 @@ class Crew:
 
         Raises WorkerFailed; an `error` answer is of kind `refused`.
         """
-        ids = {
-            self.workers[process]: self.workers[process].request(cmd, fields)
-            for process, (cmd, fields) in requests.items()
-        }
+        return self._ask(self.workers, requests, timeout_s)
+
+    def ask_daemon(self, name: str, cmd: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+        """One command to one daemon: its `ok`. Raises as `ask` does."""
+        return self._ask(self.daemons, {name: (cmd, fields)}, timeout_s)[name]
+
+    def _ask(
+        self,
+        asked: Mapping[str, WorkerProcess],
+        requests: Mapping[str, tuple[str, Mapping[str, Any]]],
+        timeout_s: float,
+    ) -> dict[str, dict[str, Any]]:
+        ids = {asked[process]: asked[process].request(cmd, fields) for process, (cmd, fields) in requests.items()}
         what = "an answer to " + "/".join(sorted({cmd for cmd, _ in requests.values()}))
         owing = lambda: [worker for worker, number in ids.items() if number in worker.pending]  # noqa: E731
         self.wait(lambda: not owing(), timeout_s, what, owing)
@@ -287,7 +334,7 @@ class Crew:
         while not done():
             rest = deadline - time.monotonic()
             if rest <= 0:
-                late = (owing() if owing else []) or list(self.workers.values())
+                late = (owing() if owing else []) or [*self.workers.values(), *self.daemons.values()]
                 raise late[0].failure("timeout", f"no {what} within {timeout_s:.3g} s")
             self.turn(rest)
 
@@ -297,8 +344,9 @@ class Crew:
             self.turn(rest_ns / 1e9)
 
     def turn(self, timeout_s: float) -> None:
-        """One round of input and output. Raises WorkerFailed at the end of a worker that was not told to exit."""
-        for worker in self.workers.values():
+        """One round of input and output. Raises WorkerFailed at the end of a worker or daemon that was not told to
+        exit."""
+        for worker in self._everyone:
             if not worker.ended:
                 wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.wants_to_write else 0)
                 if self._selector.get_key(worker.control).events != wanted:
@@ -308,25 +356,39 @@ class Crew:
                 self._hear_host()
             else:
                 self._hear_worker(key.data, mask)
-        for worker in self.workers.values():
+        for worker in self._everyone:
             # A child that inherited the socket may hold it open after the worker's own end.
             if worker.wait_status is not None and not worker.ended:
-                worker.pump()
-                worker.ended = True
-                self._on_end(worker)
+                self._take(worker)
+                if not worker.ended:
+                    worker.ended = True
+                    self._on_end(worker)
 
     def _hear_worker(self, worker: WorkerProcess, mask: int) -> None:
         if mask & selectors.EVENT_WRITE:
             worker.flush()
-        if not mask & selectors.EVENT_READ:
-            return
-        worker.pump()
-        if worker.ended:
-            self._on_end(worker)
+        if mask & selectors.EVENT_READ:
+            self._take(worker)
+
+    def _take(self, worker: WorkerProcess) -> None:
+        """What it said, and whether it ended. A tool that breaks the protocol is not listened to any more."""
+        try:
+            worker.pump()
+            if worker.ended:
+                self._on_end(worker)
+        except WorkerFailed as failed:
+            if worker.role != "tool":
+                raise
+            worker.lost = failed
+            if not worker.ended:
+                worker.ended = True
+                self._selector.unregister(worker.control)
 
     def _on_end(self, worker: WorkerProcess) -> None:
         self._selector.unregister(worker.control)
-        if not worker.leaving or worker.pending:
+        if worker.role == "tool":
+            worker.lost = worker.failure("crashed", "ended before its answer")
+        elif not worker.leaving or worker.pending:
             raise self._ended(worker)
 
     def _ended(self, worker: WorkerProcess) -> WorkerFailed:
@@ -346,20 +408,25 @@ class Crew:
         try:
             report = self.host.receive(timeout_s)
         except HostBroken as broken:
-            worker = next(iter(self.workers.values()))
-            raise worker.failure("crashed", f"lost its host: {broken}") from None
+            raise self._everyone[0].failure("crashed", f"lost its host: {broken}") from None
+        by_token = {_token(worker.role, worker.process): worker for worker in self._everyone}
         match report:
             case None:
                 return False
             case Spawned(token, inner_pid, pid):
-                self.workers[token].inner_pid, self.workers[token].pid = inner_pid, pid
+                by_token[token].inner_pid, by_token[token].pid = inner_pid, pid
             case SpawnFailed(token, number):
-                self.workers[token].spawn_errno = number
+                by_token[token].spawn_errno = number
             case Exited(inner_pid, status):
-                for worker in self.workers.values():
+                for worker in by_token.values():
                     if worker.inner_pid == inner_pid:
                         worker.wait_status = status
         return True
+
+
+def _token(role: Role, process: str) -> str:
+    """What the host calls a process: names of workers are the suite's, and may be the same as a daemon's."""
+    return f"{role} {process}"
 
 
 def _signal_name(number: int) -> str:

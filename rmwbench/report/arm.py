@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from rmwbench.analysis import compare
-from rmwbench.analysis.aggregate import Trial, aggregate, fraction_of, trial_value
+from rmwbench.analysis import compare, look
+from rmwbench.analysis.aggregate import Trial, aggregate, trial_value
+from rmwbench.analysis.comparisons import is_floor, is_reliable, loads
 from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.analysis.metric import finite
+from rmwbench.analysis.metric import finites
 from rmwbench.analysis.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.report.measure import Small, loads
+from rmwbench.report.measure import Small
 
 
 class ArmReport:
@@ -21,6 +22,7 @@ class ArmReport:
 
     def __init__(
         self,
+        name: str,
         cell: dict[str, Any],
         trials: list[Trial],
         lines: list[TrialLine],
@@ -29,18 +31,16 @@ class ArmReport:
         primary: str,
     ):
         self.cell, self.trials, self.lines, self.primary = cell, trials, lines, primary
-        self.name: str = cell["label"]
+        self.name = name
         self.definition = loads(cell["definition"])
         self.arm: dict[str, Any] = self.definition.get("arm") or {}
-        self.floor = self.arm.get("role", "floor" if cell["layer"] == "floor" else "contender") == "floor"
+        self.floor = is_floor(cell)
         endpoints = [e for t in trials for e in small.endpoints[t.trial]]
         granted = [(e["kind"], loads(e["asked"]), loads(e["granted"])) for e in endpoints]
         self.publish_mode = _one(g.get("publish_mode") for kind, _, g in granted if kind == "publisher")
         self.touch = _one(a.get("touch") for _, a, _ in granted)
         self.qos = _one(_qos(g["qos"]) for _, _, g in granted if g.get("qos"))
-        self.reliable = any(
-            (g.get("qos") or a.get("qos") or {}).get("reliability") == "reliable" for _, a, g in granted
-        )
+        self.reliable = is_reliable(endpoints)
         self.regrant = sorted({t for _, a, g in granted for t in _regranted(a.get("qos") or {}, g.get("qos") or {})})
         self.notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
         self.path, self.main_path = _path(
@@ -67,14 +67,8 @@ class ArmReport:
 
     @property
     def compared(self) -> compare.Arm:
-        primary = {t.block: v for t, v in self.values[self.primary] if v > 0}
-        return compare.Arm(
-            self.name,
-            primary,
-            {t.block: f for t in self.trials if (f := fraction_of("undelivered", t))[1]},
-            self.floor,
-            self.reliable,
-        )
+        blocks = (look.facts(t, self.primary) for t in self.trials)
+        return look.arm(self.name, self.cell, blocks, reliable=self.reliable)
 
     def _configuration(self, bundle: Bundle) -> dict[str, Any] | None:
         own = self.arm.get("profile") or {}
@@ -115,7 +109,10 @@ class ArmReport:
             },
             "metrics": {name: aggregate(entry, self.trials).document() for name, entry in GLOSSARY.items()},
             "per_trial": {
-                name: [{"trial": t.trial, "block": t.block, "value": finite(v)} for t, v in values]
+                name: [
+                    {"trial": t.trial, "block": t.block, "value": v}
+                    for (t, _), v in zip(values, finites(v for _, v in values), strict=True)
+                ]
                 for name, values in self.values.items()
                 if values
             },

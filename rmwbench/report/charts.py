@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.aggregate import Trial
-from rmwbench.analysis.metric import finite
+from rmwbench.analysis.metric import finites
 from rmwbench.analysis.quantile import BEYOND
 
 ECDF_POINTS, SPECTRUM_POINTS = 200, 120
@@ -75,4 +75,4 @@ def _pooled(trials: list[Trial]) -> tuple[np.ndarray, np.ndarray, int]:
 
 
 def _numbers(values: np.ndarray) -> list[float | None]:
-    return [finite(float(v)) if math.isfinite(v) else None for v in values]
+    return [None if isinstance(v, str) else v for v in finites(values.tolist())]

@@ -16,7 +16,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from rmwbench.report import columns, look
+from rmwbench.report import columns, done, look
 from rmwbench.report import format as fmt
 from rmwbench.report.figures import card, figures
 from rmwbench.report.headline import headline
@@ -71,6 +71,7 @@ def render_html(doc: dict[str, Any]) -> str:
         inks=_json(inks),
         script_hashes=" ".join(f"'{_csp_hash(text)}'" for text in (vega, script)),
         fmt=fmt,
+        done=done,
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rmwbench.report import columns
+from rmwbench.report import columns, done
 from rmwbench.report import format as fmt
 from rmwbench.report.figures import Figure, card, figures
 from rmwbench.report.headline import headline
@@ -67,10 +67,9 @@ def _head(doc: dict[str, Any]) -> Iterable[str]:
     yield f"# {escape(campaign.get('title') or campaign['suite'])}"
     yield ""
     counts = f"{trials['done']} of {fmt.counted(trials['planned'], 'trial')} done"
-    counts += "".join(f", {trials[kind]} {kind}" for kind in ("failed", "void") if trials[kind])
-    blocks = f"{campaign['blocks_complete']} of {fmt.counted(campaign['blocks_planned'], 'block')}"
+    counts += "".join(f", {text}" for text in (done.failed(campaign), done.void(campaign)) if text)
     yield (
-        f"{escape(machine['summary'])} · {str(campaign['created_utc'])[:10]} · {counts} · {blocks} · "
+        f"{escape(machine['summary'])} · {str(campaign['created_utc'])[:10]} · {counts} · {done.blocks(campaign)} · "
         f"campaign `{campaign['name']}`"
     )
     yield ""

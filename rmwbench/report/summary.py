@@ -6,23 +6,22 @@ import math
 from collections import Counter
 from typing import Any
 
-from rmwbench.analysis import compare
+from rmwbench.analysis import compare, sequential
 from rmwbench.analysis.aggregate import Trial
+from rmwbench.analysis.comparisons import Comparison, comparisons
 from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.look import rules as rules_of
 from rmwbench.analysis.metric import finite
 from rmwbench.analysis.resolution import resolvable_ratio
+from rmwbench.analysis.trial import measure_trial
 from rmwbench.analysis.unlike import flags
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.errors import UserError, nearest
+from rmwbench.lab.machine.rules import rules_named_in
 from rmwbench.report import charts
 from rmwbench.report.arm import ArmReport
 from rmwbench.report.conclusions import conclusions
-from rmwbench.report.measure import Small, loads, measure_trial
-
-PRIMARY = "response_latency_p50"
-MARGIN = 0.05
-"""The smallest difference claimed where the machine's A/A noise is not known."""
+from rmwbench.report.measure import Small
 
 
 def summarise(bundle: Bundle) -> dict[str, Any]:
@@ -32,36 +31,40 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
     lines = bundle.trials()
     cells = bundle.rows("cells")
     measured: dict[int, list[Trial]] = {c["cell"]: [] for c in cells}
-    for line in lines:
-        if line.status == "done" and line.cell in measured:
-            measured[line.cell].append(
-                measure_trial(bundle, line, small.trials.get(line.trial, {}), small.endpoints[line.trial], small)
-            )
+    for evidence in bundle.evidence((x for x in lines if x.status == "done" and x.cell in measured), small):
+        measured[evidence.cell].append(measure_trial(evidence))
     campaign = _campaign(bundle, plan, lines, cells, small)
     aa_floor = (bundle.campaign.get("machine") or {}).get("aa_floor")
-    rules = compare.Rules(
-        margin=max(MARGIN, aa_floor or 0.0), minutes_per_block=_minutes_per_block(plan, lines, campaign)
-    )
+    rules = rules_of(bundle.campaign.get("machine"), _minutes_per_block(plan, lines, campaign))
 
-    workloads = _workloads(plan, cells)
+    lines_of: dict[int, list[TrialLine]] = {c["cell"]: [] for c in cells}
+    for line in lines:
+        if line.cell in lines_of:
+            lines_of[line.cell].append(line)
+    workloads = comparisons(plan, cells)
     arms = {
-        w["workload"]: [
+        w.name: [
             ArmReport(
-                c, measured[c["cell"]], [x for x in lines if x.cell == c["cell"]], small, bundle, w["primary_metric"]
+                w.labels[c["cell"]],
+                c,
+                measured[c["cell"]],
+                lines_of[c["cell"]],
+                small,
+                bundle,
+                w.primary_metric,
             )
-            for c in w["cells"]
+            for c in w.cells
         ]
         for w in workloads
     }
-    verdicts = compare.judge({w: [a.compared for a in found] for w, found in arms.items()}, rules)
+    verdicts = _judge({w: [a.compared for a in found] for w, found in arms.items()}, rules, plan, campaign)
     document = {
         "schema": "rmwbench/show",
         "version": 1,
         "campaign": campaign,
         "machine": _machine(bundle),
         "workloads": [
-            _workload(w, arms[w["workload"]], verdicts[w["workload"]], campaign["blocks_complete"], len(workloads))
-            for w in workloads
+            _workload(w, arms[w.name], verdicts[w.name], campaign["blocks_complete"], len(workloads)) for w in workloads
         ],
     }
     hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}
@@ -72,8 +75,22 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
     return document
 
 
+def _judge(
+    arms: dict[str, list[compare.Arm]], rules: compare.Rules, plan: dict[str, Any], campaign: dict[str, Any]
+) -> dict[str, dict[str, compare.Verdict]]:
+    """A sequential campaign's verdicts are those of its last look; what was stopped between looks has those of the look
+    before.
+    """
+    looks = (plan.get("blocks") or {}).get("looks")
+    if not looks:
+        return compare.judge(arms, rules)
+    last = (campaign["looks"] or {}) if campaign["finished"] else {}
+    blocks, ended = last.get("blocks", campaign["blocks_complete"]), last.get("ended", False)
+    return sequential.judge(arms, rules, looks, blocks=blocks, ended=ended)
+
+
 def _workload(
-    w: dict[str, Any], arms: list[ArmReport], verdicts: dict[str, compare.Verdict], blocks: int, workloads: int
+    w: Comparison, arms: list[ArmReport], verdicts: dict[str, compare.Verdict], blocks: int, workloads: int
 ) -> dict[str, Any]:
     unlike = flags([a.facts for a in arms])
     floor = next((a for a in arms if a.floor), None)
@@ -83,10 +100,10 @@ def _workload(
         "series": [charts.series(a.name, a.trials, {t.trial: v for t, v in a.values[a.primary]}) for a in arms],
     }
     return {
-        "workload": w["workload"],
-        "title": w["title"],
-        "description": w["description"],
-        "primary_metric": w["primary_metric"],
+        "workload": w.name,
+        "title": w.title,
+        "description": w.description,
+        "primary_metric": w.primary_metric,
         "arms": [a.document(verdicts[a.name], unlike[a.name], floor) for a in arms],
         "resolution": _resolution([a.compared for a in arms], blocks, workloads),
         "tuning": _tuning(arms),
@@ -148,7 +165,13 @@ def _campaign(
     c = bundle.campaign
     suite = c.get("suite") or {}
     counts = Counter(line.status for line in lines)
-    per_block = Counter(line.block for line in lines)
+    blocks: dict[int, set[int]] = {}  # a trial that is run again does not make its block more complete
+    for line in lines:
+        blocks.setdefault(line.block, set()).add(line.cell)
+    looks = next((x for x in reversed(bundle.journal.lines) if x.get("type") == "look"), None)
+    planned = plan.get("trials") or lines
+    if looks and looks["stop"] == "decided":
+        planned = [t for t in planned if t["block"] < looks["blocks"]]
     return {
         "name": c.get("campaign"),
         "directory": str(bundle.directory),
@@ -158,9 +181,15 @@ def _campaign(
         "finished": bundle.journal.finished,
         "seed": c.get("seed"),
         "tool_version": c.get("tool_version"),
-        "blocks_planned": (plan.get("blocks") or {}).get("count", len(per_block)),
-        "blocks_complete": sum(1 for n in per_block.values() if n >= len(cells)),
-        "trials": {"planned": len(plan.get("trials") or lines), **{s: counts[s] for s in ("done", "failed", "void")}},
+        "blocks_planned": (plan.get("blocks") or {}).get("count", len(blocks)),
+        "blocks_complete": sum(1 for found in blocks.values() if len(found) >= len(cells)),
+        "looks": looks and {k: looks[k] for k in ("blocks", "looks", "alpha", "ended", "decided", "of", "stop")},
+        "trials": {
+            "planned": len(planned),
+            **{s: counts[s] for s in ("done", "failed", "void")},
+            "repeated": sum(line.repeats is not None for line in lines),
+            "voided_by": dict(Counter(rule for x in lines for rule in rules_named_in(x.reason or ""))),
+        },
         "wall_s": round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
     }
 
@@ -180,42 +209,3 @@ def _machine(bundle: Bundle) -> dict[str, Any]:
         "facts": m.get("facts") or [],
         "warnings": m.get("warnings") or [],
     }
-
-
-def _workloads(plan: dict[str, Any], cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The groups of cells that are compared with each other: the plan's comparisons, or equal workload and factors."""
-    by_number = {c["cell"]: c for c in cells}
-    groups: dict[str, dict[str, Any]] = {}
-    for planned in plan.get("comparisons") or []:
-        found = [by_number.pop(n) for n in planned["cells"] if n in by_number]
-        if found:
-            groups[planned["comparison"]] = {**planned, "cells": found}
-    for c in by_number.values():
-        factors = ", ".join(f"{k}={v}" for k, v in loads(c["factors"]).items())
-        groups.setdefault(f"{c['workload']} [{factors}]" if factors else c["workload"], {"cells": []})["cells"].append(
-            c
-        )
-    out = []
-    for name, group in groups.items():
-        again = Counter(c["arm"] for c in group["cells"])
-        for c in group["cells"]:
-            c["label"] = c["arm"] if again[c["arm"]] == 1 else f"{c['arm']} (cell {c['cell']})"
-        primary = group.get("primary_metric") or PRIMARY
-        if primary not in GLOSSARY:
-            near = nearest(primary, GLOSSARY)
-            raise UserError(
-                f"workload {name} is to be judged by a metric that does not exist",
-                where="campaign.json",
-                actual=primary,
-                fix=f"was it {near}? a newer rmwbench may know it" if near else "a newer rmwbench may know it",
-            )
-        out.append(
-            {
-                "workload": name,
-                "title": group.get("title") or name,
-                "description": group.get("description") or "",
-                "primary_metric": primary,
-                "cells": group["cells"],
-            }
-        )
-    return out

@@ -13,7 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.report import columns
+from rmwbench.report import columns, done
 from rmwbench.report import format as fmt
 from rmwbench.report.columns import Column
 from rmwbench.report.headline import headline
@@ -64,9 +64,7 @@ def _print_campaign(doc: dict[str, Any], console: Console) -> None:
     console.print()
     console.print(Text(str(campaign.get("title") or campaign.get("suite", "campaign")), style="bold"))
     counts = [f"{trials.get('done', 0)} of {fmt.counted(int(trials.get('planned', 0)), 'trial')} done"]
-    counts += [f"{trials[kind]} {kind}" for kind in ("failed", "void") if trials.get(kind)]
-    blocks = fmt.counted(int(campaign.get("blocks_planned", 0)), "block")
-    counts.append(f"{campaign.get('blocks_complete', 0)} of {blocks} complete")
+    counts += [text for text in (done.failed(campaign), done.void(campaign), done.blocks(campaign)) if text]
     if not campaign.get("finished"):
         counts.append("not finished")
     _line(console, f"{campaign.get('name', '')} · {'; '.join(counts)}")

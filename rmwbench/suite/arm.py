@@ -14,7 +14,7 @@ from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.names import ArmName
 from rmwbench.suite.scalar import Scalar
 
-SHIPPED_MIDDLEWARES = ("floor", "synthetic", "iceoryx2", "zenoh", "cyclonedds", "fastdds")
+SHIPPED_MIDDLEWARES = ("floor", "synthetic", "null", "iceoryx2", "zenoh", "cyclonedds", "fastdds")
 
 Wait = Literal["block", "poll", "callback"]
 PublishMode = Literal["default", "sync", "async"]

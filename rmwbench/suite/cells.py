@@ -12,6 +12,7 @@ from rmwbench.suite.endpoints import Endpoint, endpoints
 from rmwbench.suite.factors import Level, Levels, combinations, with_arm_level, with_workload_level
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.percentiles import messages_needed, quantile_of
+from rmwbench.suite.sampling import Sampling
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.timeline import Timeline
 from rmwbench.suite.workload import Workload
@@ -42,6 +43,7 @@ class Cell:
     factors: Levels
     timeline: Timeline
     endpoints: tuple[Endpoint, ...]
+    sampling: Sampling = Sampling()
 
     @cached_property
     def comparison(self) -> str:
@@ -128,7 +130,7 @@ class Cell:
             ],
             "steady_messages": self.steady_messages,
             "saturating": self.saturating,
-        }
+        } | ({"sampling": sampling} if (sampling := self.sampling.definition()) else {})
 
     def _check_process(self, process: str) -> None:
         if process not in {found.name for found in self.processes}:
@@ -156,7 +158,7 @@ def cells(suite: Suite) -> tuple[Cell, ...]:
                 raise
             for arm in arms:
                 asked = _at_levels(suite, arm, levels, f"arm `{arm.name}`", with_arm_level)
-                found.append(Cell(len(found) + 1, suite.suite, changed, asked, levels, timeline, graph))
+                found.append(Cell(len(found) + 1, suite.suite, changed, asked, levels, timeline, graph, suite.sampling))
             _check_primary_metric(found[-1], place)
     if not found:
         raise Fault("the exclusions leave nothing to run", expected="at least one cell", actual="none", at=("exclude",))

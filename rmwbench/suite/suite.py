@@ -8,26 +8,62 @@ from rmwbench.suite.arm import Arm
 from rmwbench.suite.factors import check_factor_name
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.names import SuiteName
+from rmwbench.suite.sampling import Sampling
 from rmwbench.suite.scalar import Scalar
 from rmwbench.suite.timeline import Timeline
 from rmwbench.suite.workload import Workload
 
 
 class Blocks(Strict):
-    """`planned` blocks are run where no budget says otherwise; with fewer than `minimum` the suite gives no verdict."""
+    """How often every arm runs. With `planned`, a fixed number of blocks; with `maximum`, a sequential design: looks at
+    set numbers of blocks from `minimum` on, and an end as soon as everything is decided. A budget replaces either
+    number. With fewer than `minimum` blocks there is no verdict.
 
-    planned: int = Field(ge=2, le=10_000)
+    `decide` names the workloads that a sequential design waits for; all where it is empty.
+    """
+
+    planned: int | None = Field(default=None, ge=2, le=10_000)
     minimum: int = Field(default=5, ge=2, le=10_000)
+    maximum: int | None = Field(default=None, ge=2, le=10_000)
+    decide: Annotated[tuple[str, ...], Field(strict=False)] = ()
+
+    @property
+    def sequential(self) -> bool:
+        return self.maximum is not None
+
+    @property
+    def most(self) -> int:
+        """The blocks that run where no budget says otherwise and no look ends the campaign."""
+        return self.maximum or self.planned or self.minimum
 
     @model_validator(mode="after")
-    def _ordered(self) -> "Blocks":
-        if self.planned < self.minimum:
+    def _one_design(self) -> "Blocks":
+        both = "`planned: 6` runs six blocks whatever they show; `maximum: 20` stops as soon as everything is decided"
+        if self.planned is None and self.maximum is None:
+            raise Fault("how many blocks?", expected="`planned` or `maximum`", actual="neither", fix=both)
+        if self.planned is not None and self.maximum is not None:
+            raise Fault(
+                "a fixed and a sequential number of blocks contradict each other",
+                expected="`planned` or `maximum`, not both",
+                actual=f"planned {self.planned} and maximum {self.maximum}",
+                fix=both,
+                at=("planned",),
+            )
+        name = "maximum" if self.sequential else "planned"
+        if self.most < self.minimum:
             raise Fault(
                 "fewer blocks are planned than the suite needs",
-                expected=f"planned of at least {self.minimum}",
-                actual=self.planned,
-                fix="raise `planned` or lower `minimum`",
-                at=("planned",),
+                expected=f"{name} of at least {self.minimum}",
+                actual=self.most,
+                fix=f"raise `{name}` or lower `minimum`",
+                at=(name,),
+            )
+        if self.decide and not self.sequential:
+            raise Fault(
+                "`decide` is for a sequential design: a fixed number of blocks waits for nothing",
+                expected="`maximum` instead of `planned`",
+                actual=f"planned {self.planned}",
+                at=("decide",),
             )
         return self
 
@@ -41,6 +77,7 @@ class Suite(Strict):
     description: str = ""
     blocks: Blocks = Blocks(planned=6, minimum=5)
     timeline: Timeline = Timeline()
+    sampling: Sampling = Sampling()
     arms: Annotated[tuple[Arm, ...], Field(strict=False)]
     workloads: Annotated[tuple[Workload, ...], Field(strict=False)]
     factors: dict[str, Annotated[tuple[Scalar, ...], Field(strict=False)]] = Field(default_factory=dict)
@@ -82,6 +119,10 @@ class Suite(Strict):
                         at=(kind, index, "name"),
                     )
                 seen.add(item.name)
+        for index, name in enumerate(self.blocks.decide):
+            known = [workload.name for workload in self.workloads]
+            if name not in known:
+                raise unknown("workload", name, known, at=("blocks", "decide", index))
         axes: dict[str, list[Scalar]] = {
             "arm": [arm.name for arm in self.arms],
             "workload": [workload.name for workload in self.workloads],

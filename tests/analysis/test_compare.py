@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import binom
 
 from rmwbench.analysis.compare import Arm, NoRatio, Ratio, Rules, judge, ratio, sign_flip, spread
-from rmwbench.analysis.resolution import blocks_needed, resolvable_ratio
 
 RULES = Rules(minutes_per_block=1.0)
 
@@ -248,18 +247,6 @@ def test_sign_flip_agrees_with_enumeration_and_is_none_below_ten():
     rng = np.random.default_rng(27)
     symmetric = sign_flip(rng.standard_normal(18))
     assert 0.05 < symmetric <= 1
-
-
-def test_resolution_is_what_the_issue_states():
-    assert resolvable_ratio(6, 7, 0.1) == pytest.approx(1.2, abs=0.01)
-    assert resolvable_ratio(6, 7, 0.6) == pytest.approx(2.93, abs=0.01)
-    assert resolvable_ratio(1, 1, 0.1) == math.inf
-
-
-def test_blocks_needed_is_the_smallest_that_suffices():
-    n = blocks_needed(math.log(1.2), 0.3, 0.025)
-    assert resolvable_ratio(n, 1, 0.3) <= 1.2 < resolvable_ratio(n - 1, 1, 0.3)
-    assert blocks_needed(0, 0.3, 0.025) is None
 
 
 def test_spread_is_of_block_ratios_not_of_blocks():

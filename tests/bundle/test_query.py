@@ -9,7 +9,8 @@ import typer
 from typer.testing import CliRunner
 
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.bundle.query import newest_campaign, run
+from rmwbench.bundle.newest import newest_campaign
+from rmwbench.bundle.query import run
 from rmwbench.bundle.schema import TABLES
 from rmwbench.cli import query as verb
 from rmwbench.errors import UserError

@@ -13,6 +13,8 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.plan import make_plan
 from rmwbench.cli.main import main
+from rmwbench.lab import machine
+from rmwbench.report.summary import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
 from tests.lab import fake_worker
@@ -132,6 +134,39 @@ def test_blocks_for_which_there_is_no_time_are_left_out_and_can_be_resumed(bench
     status, output = bench.command("run", "--resume", bench.out, "--no-report")
     assert status == 0, output
     assert bench.finished() == list(range(1, 9))
+
+
+def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(bench, monkeypatch):
+    """The kernel's counters of two trials say that the hypervisor took the processor away."""
+    windows = iter([0, 900, 900, *[0] * 100])
+
+    def read_ticks():
+        now_ticks = time.monotonic_ns() // 10_000_000
+        stolen = next(windows) if read_ticks.calls % 2 else 0
+        read_ticks.calls += 1
+        return machine.Ticks(busy=now_ticks, idle=now_ticks, softirq=0, steal=stolen)
+
+    read_ticks.calls = 0
+    monkeypatch.setattr(machine, "read_ticks", read_ticks)
+    code, output = bench.run()
+    assert code == 0 and "steal" in output and "it runs again" in output, output
+    assert bench.finished() == [1, 2, 9, 10, 3, 4, 5, 6, 7, 8]
+    lines = [line for line in bench.lines() if line["type"] == "trial"]
+    assert [(line["status"], line.get("cause"), line.get("repeats")) for line in lines[1:4]] == [
+        ("void", "machine", None),
+        ("void", "machine", 2),
+        ("done", None, 9),
+    ]
+    assert len({(line["cell"], line["block"]) for line in lines[1:4]}) == 1
+    bundle = Bundle(bench.out)
+    assert len({row["seed"] for row in bundle.rows("trials") if row["trial"] in (2, 9, 10)}) == 1
+    assert len({row["nonce"] for row in bundle.rows("trials")}) == 10
+    campaign = summarise(bundle)["campaign"]
+    assert campaign["trials"] == {
+        "planned": 8, "done": 8, "failed": 0, "void": 2, "repeated": 2, "voided_by": {"steal": 2},
+    }  # fmt: skip
+    assert campaign["blocks_complete"] == 2
+    assert "2 void (steal 2), repeated" in bench.command("show", bench.out)[1]
 
 
 def test_a_failing_worker_costs_its_trials_and_not_the_campaign(bench):

@@ -136,7 +136,7 @@ def test_a_failed_trial_is_reported_with_its_reason(document):
     assert (failed["done"], failed["failed"]) == (5, 1)
     assert "SIGSEGV" in failed["failures"][0]["reason"]
     assert "SIGSEGV" in texts(document)
-    assert document["campaign"]["trials"] == {"planned": 144, "done": 143, "failed": 1, "void": 0}
+    assert document["campaign"]["trials"] == {"planned": 144, "done": 143, "failed": 1, "void": 0, "repeated": 0, "voided_by": {}}
     assert document["campaign"]["blocks_complete"] == 6
 
 

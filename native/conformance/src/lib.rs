@@ -15,6 +15,7 @@
 //! `unsupported` and reports the check as declared, never as passed.
 
 mod checks;
+mod daemons;
 mod host;
 mod in_process;
 mod isolated;
@@ -26,6 +27,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Instant;
 
+pub use daemons::Daemons;
 pub use isolated::isolated;
 use rmwbench_harness::middleware::{Description, Middleware, Profile};
 use serde_json::Value;
@@ -109,7 +111,8 @@ pub fn main(worker: &str, middleware: &dyn Middleware, arms: &[Arm]) -> ExitCode
                 continue;
             }
             let began = Instant::now();
-            let outcome = check(&context);
+            // Of its own for each check: what one check leaves in a daemon must not explain another's failure.
+            let outcome = Daemons::start(worker, middleware, &context.profile, &arm.options).and_then(|_daemons| check(&context));
             let seconds = began.elapsed().as_secs_f64();
             match outcome {
                 Ok(Verdict::Passed) => {

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use rmwbench_harness::protocol::{Command as Verb, Event, FromWorker, Reply, Request};
+use rmwbench_harness::protocol::{Command as Verb, Event, FromWorker, Open, Reply, Request};
 use rmwbench_harness::records::{layout, memfd, Kind, SLOT_BYTES};
 use serde_json::Value;
 
@@ -38,11 +38,22 @@ pub struct Slot {
 
 impl Worker {
     pub fn spawn(path: &str, nonce: u64, sections: &[(Kind, u32, u64)]) -> Result<Worker, String> {
+        Worker::launch(path, &["--control-fd", "200", "--records-fd", "201"], nonce, sections)
+    }
+
+    /// The worker's program as one of its daemons, serving.
+    pub fn daemon(path: &str, name: &str, open: Open) -> Result<Worker, String> {
+        let mut daemon = Worker::launch(path, &["--daemon", name, "--control-fd", "200"], 0, &[])?;
+        daemon.request(Verb::Open(open)).map_err(|e| format!("daemon {name}: {e}"))?;
+        Ok(daemon)
+    }
+
+    fn launch(path: &str, arguments: &[&str], nonce: u64, sections: &[(Kind, u32, u64)]) -> Result<Worker, String> {
         let records = memfd(&layout(nonce, sections)).map_err(|e| format!("memfd: {e}"))?;
         let (ours, theirs) = UnixStream::pair().map_err(|e| format!("socketpair: {e}"))?;
         let (control_fd, records_fd) = (theirs.as_raw_fd(), records.as_raw_fd());
         let mut command = Command::new(path);
-        command.args(["--control-fd", "200", "--records-fd", "201"]).stdin(Stdio::null()).stdout(Stdio::null());
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
         // SAFETY: dup2 is async-signal-safe; the descriptors stay open until spawn returns.
         unsafe {
             command.pre_exec(move || {

@@ -78,7 +78,12 @@ impl<'a> Rig<'a> {
     }
 
     /// The same with just the QoS that the nodes ask for, also where the arm lacks it.
-    pub fn ready_exactly(context: &'a Context<'a>, processes: Vec<Vec<NodeSpec>>) -> Result<Rig<'a>, String> {
+    ///
+    /// Where nothing goes from process to process, all nodes live in one: what is checked of messages holds there too.
+    pub fn ready_exactly(context: &'a Context<'a>, mut processes: Vec<Vec<NodeSpec>>) -> Result<Rig<'a>, String> {
+        if context.lacks("inter_process").is_some() {
+            processes = vec![processes.into_iter().flatten().collect()];
+        }
         let mut rig = Rig::empty(context);
         for nodes in &processes {
             rig.open(&[nodes.as_slice()])?;

@@ -9,6 +9,7 @@
 pub mod c_api;
 pub mod clock;
 pub mod control;
+pub mod daemon;
 pub mod message_type;
 pub mod middleware;
 pub mod payload;

@@ -27,7 +27,21 @@ pub trait Middleware: Sync {
 
     /// Opens the process's session (a DDS participant, a Zenoh session, …) with a profile.
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error>;
+
+    /// The daemons that must serve before workers open with an embedded profile, in the order of their start; each is a process
+    /// of its own, `WORKER --daemon NAME`.
+    fn daemons(&self, _profile: &str) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Starts a daemon in this process; returns when it serves. `config` is what the workers of its host open with.
+    fn daemon(&self, name: &str, _config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
+        Err(Error::unsupported(format!("daemon {name}"), "this worker has no daemon of that name"))
+    }
 }
+
+/// A daemon that serves. Dropping it ends it and removes what it left outside the process.
+pub trait Daemon {}
 
 /// An open session. Dropping it closes it in order; nodes are dropped before their session.
 pub trait Session: Send {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::message_type::MessageType;
-use crate::middleware::{Account, Error, Granted, Profile, PublishMode, Wait};
+use crate::middleware::{Account, Error, Granted, Profile, PublishMode, SessionConfig, Wait};
 use crate::payload::Touch;
 use crate::qos::Qos;
 use crate::usage::{Memory, Usage};
@@ -24,6 +24,9 @@ pub struct Hello {
     pub build: String,
     pub pid: u32,
     pub clock: String,
+    /// The daemon that this process is; absent for a worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daemon: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -79,6 +82,15 @@ pub struct Open {
     pub profile: Profile,
     #[serde(default)]
     pub options: BTreeMap<String, Value>,
+}
+
+impl Open {
+    /// What the middleware opens with. Errors: a nonce that is no hexadecimal number.
+    pub fn config(self) -> Result<SessionConfig, Error> {
+        let trial_nonce = u64::from_str_radix(&self.trial_nonce, 16)
+            .map_err(|e| Error::invalid("trial_nonce", format!("expected 16 hexadecimal digits, found {:?}: {e}", self.trial_nonce)))?;
+        Ok(SessionConfig { profile: self.profile, options: self.options, domain_id: self.domain_id, trial_nonce })
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use serde_json::{json, Value};
 
 use crate::clock::now_ns;
 use crate::control::Reporter;
-use crate::middleware::{EndpointConfig, Error, Middleware, Node, Session, SessionConfig, Sink, Subscription};
+use crate::middleware::{EndpointConfig, Error, Middleware, Node, Session, Sink, Subscription};
 use crate::payload::{touched_bytes, Phase, HEADER_BYTES};
 use crate::protocol::{
     Arrival, Collected, Command, Created, Drained, EndpointAccount, EndpointKind, EndpointSpec, Event, FromWorker, Matched,
@@ -207,13 +207,11 @@ impl<'m> Trial<'m> {
         if self.session.is_some() {
             return Err(Error::invalid("cmd open", "the session is open already"));
         }
-        let trial_nonce = u64::from_str_radix(&open.trial_nonce, 16)
-            .map_err(|e| Error::invalid("trial_nonce", format!("expected 16 hexadecimal digits, found {:?}: {e}", open.trial_nonce)))?;
-        if trial_nonce != self.records.nonce() {
-            let (expected, found) = (self.records.nonce(), trial_nonce);
+        let config = open.config()?;
+        if config.trial_nonce != self.records.nonce() {
+            let (expected, found) = (self.records.nonce(), config.trial_nonce);
             return Err(Error::invalid("trial_nonce", format!("the records file has {expected:016x}, the command {found:016x}")));
         }
-        let config = SessionConfig { profile: open.profile, options: open.options, domain_id: open.domain_id, trial_nonce };
         self.session = Some(self.middleware.open(&config)?);
         Ok(json!({}))
     }

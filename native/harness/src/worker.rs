@@ -1,4 +1,4 @@
-//! A worker's `main`: describe, or run one trial under the orchestrator's control.
+//! A worker's `main`: describe, run one trial under the orchestrator's control, or serve the workers of a host as a daemon.
 
 use std::io::Write;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
@@ -8,12 +8,16 @@ use serde_json::json;
 
 use crate::clock;
 use crate::control::{exit_now, Control, Woken};
+use crate::daemon;
 use crate::middleware::Middleware;
 use crate::protocol::{parse_request, Command, FromWorker, Hello, Reply, PROTOCOL};
 use crate::records::Records;
 use crate::trial::Trial;
 
-const USAGE: &str = "usage: WORKER --describe | WORKER --control-fd N --records-fd M\n\
+/// Where a daemon is spoken to unless it is told otherwise.
+const DAEMON_CONTROL_FD: &str = "3";
+
+const USAGE: &str = "usage: WORKER --describe | WORKER --control-fd N --records-fd M | WORKER --daemon NAME [--control-fd N]\n\
     A worker is started by rmwbench; docs/formats/worker-protocol.md says how it is spoken to.";
 
 /// Runs the worker for `middleware`: exit code 0 after `exit`, 2 for bad arguments or a bad records file.
@@ -25,8 +29,12 @@ pub fn main(middleware: &dyn Middleware) -> ExitCode {
             let mut document = serde_json::to_value(middleware.describe()).expect("a description always serialises");
             document["protocol"] = json!(PROTOCOL);
             for profile in document["profiles"].as_array_mut().into_iter().flatten() {
-                if let Some(forced) = profile["name"].as_str().and_then(|name| middleware.forced(name)) {
+                let name = profile["name"].as_str().unwrap_or_default().to_owned();
+                if let Some(forced) = middleware.forced(&name) {
                     profile["forced"] = json!(forced);
+                }
+                if !middleware.daemons(&name).is_empty() {
+                    profile["daemons"] = json!(middleware.daemons(&name));
                 }
             }
             // A reader that wants only the first lines is no failure of ours.
@@ -37,11 +45,38 @@ pub fn main(middleware: &dyn Middleware) -> ExitCode {
             (Some(control), Some(records)) => run(middleware, control, records),
             _ => complain(&format!("expected the numbers of two inherited descriptors, found {control} and {records}\n{USAGE}")),
         },
+        ["--daemon", name] => serve(middleware, name, DAEMON_CONTROL_FD),
+        ["--daemon", name, "--control-fd", control] => serve(middleware, name, control),
         _ => complain(USAGE),
     }
 }
 
-fn complain(message: &str) -> ExitCode {
+fn serve(middleware: &dyn Middleware, name: &str, control: &str) -> ExitCode {
+    die_whole_on_panic();
+    match inherited(control) {
+        Some(control) => daemon::run(middleware, name, control),
+        None => complain(&format!("expected the number of an inherited descriptor, found {control}\n{USAGE}")),
+    }
+}
+
+/// The first line of a worker or of its daemon.
+pub(crate) fn hello(middleware: &dyn Middleware, daemon: Option<&str>) -> FromWorker {
+    let description = middleware.describe();
+    FromWorker::Hello {
+        hello: Hello {
+            protocol: PROTOCOL,
+            worker: std::env::args().next().map(file_name).unwrap_or_default(),
+            middleware: description.middleware,
+            version: description.version,
+            build: description.build.get("source").and_then(|s| s.as_str()).unwrap_or_default().into(),
+            pid: std::process::id(),
+            clock: clock::CLOCK_NAME.into(),
+            daemon: daemon.map(str::to_owned),
+        },
+    }
+}
+
+pub(crate) fn complain(message: &str) -> ExitCode {
     eprintln!("{message}");
     ExitCode::from(2)
 }
@@ -62,18 +97,7 @@ fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd) -> ExitC
         Ok(control) => control,
         Err(error) => return complain(&format!("control socket: {error}")),
     };
-    let description = middleware.describe();
-    control.send(&FromWorker::Hello {
-        hello: Hello {
-            protocol: PROTOCOL,
-            worker: std::env::args().next().map(file_name).unwrap_or_default(),
-            middleware: description.middleware,
-            version: description.version,
-            build: description.build.get("source").and_then(|s| s.as_str()).unwrap_or_default().into(),
-            pid: std::process::id(),
-            clock: clock::CLOCK_NAME.into(),
-        },
-    });
+    control.send(&hello(middleware, None));
     let mut trial = Trial::new(middleware, records, control.reporter());
     loop {
         match control.wait(trial.next_wake_ns()) {

@@ -1,17 +1,46 @@
 """The machine that trials run on: what it is, how it behaves right now, and when it, not a middleware, spoiled a
 trial."""
 
-from rmwbench.lab.machine.card import describe, state
-from rmwbench.lab.machine.probe import Ticks, idle_probe, read_ticks, window_probes
-from rmwbench.lab.machine.rules import STEAL_VOID_FRACTION, void_reason
+from rmwbench.lab.machine.card import state
+from rmwbench.lab.machine.doctor import Checkup, checkup, describe
+from rmwbench.lab.machine.probe import (
+    Reading,
+    Ticks,
+    attributed_probes,
+    edge_probes,
+    idle_probe,
+    read_edge,
+    read_ticks,
+    window_probes,
+)
+from rmwbench.lab.machine.rules import (
+    RULES,
+    STEAL_VOID_FRACTION,
+    Rule,
+    Violation,
+    rules_named_in,
+    violations,
+    void_reason,
+)
 
 __all__ = [
+    "RULES",
     "STEAL_VOID_FRACTION",
+    "Checkup",
+    "Reading",
+    "Rule",
     "Ticks",
+    "Violation",
+    "attributed_probes",
+    "checkup",
     "describe",
+    "edge_probes",
     "idle_probe",
+    "read_edge",
     "read_ticks",
+    "rules_named_in",
     "state",
+    "violations",
     "void_reason",
     "window_probes",
 ]

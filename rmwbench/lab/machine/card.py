@@ -40,15 +40,12 @@ BOOT_OPTIONS = (
     "processor.max_cstate",
 )
 
-LARGEST_MESSAGE_BYTES = 6_220_800
-"""One uncompressed 1080p image: the message that small socket buffers drop."""
-
 
 def describe() -> dict[str, Any]:
-    """The machine card: `summary` (one line), `facts` ([{name, value, note}]), `warnings` (plain words), and the raw
-    `hardware`, `kernel`, `sysctls` and `state` documents behind them."""
+    """The machine card: `summary` (one line), `facts` ([{name, value, note}]), and the raw `hardware`, `kernel`,
+    `sysctls` and `state` documents behind them."""
     raw = {"hardware": hardware(), "kernel": kernel(), "sysctls": sysctls(), "state": state()}
-    return {"summary": _summary(raw), "facts": _facts(raw), "warnings": warnings(raw), **raw}
+    return {"summary": _summary(raw), "facts": _facts(raw), **raw}
 
 
 def hardware() -> dict[str, Any]:
@@ -112,52 +109,6 @@ def state() -> dict[str, Any]:
         "memory_available_bytes": meminfo.get("MemAvailable"),
         "pressure_cpu": _read("/proc/pressure/cpu"),
     }
-
-
-def warnings(raw: dict[str, Any]) -> list[str]:
-    """What a reader of the numbers should know about this machine, in plain words."""
-    hardware, found = raw["hardware"], []
-    cores, usable = hardware["cores_online"] or 1, hardware["cores_usable"]
-    if usable < 4:
-        found.append(
-            f"{usable} usable cores: publisher, subscriber and the middleware's own threads share them; "
-            "nothing here says how middlewares scale"
-        )
-    if usable < cores:
-        found.append(f"only {usable} of {cores} cores may be used (affinity or container)")
-    quota = hardware["container"].get("cpu_quota_cores")
-    if quota is not None and quota < usable:
-        found.append(f"a CPU quota of {quota:g} cores throttles everything: tails show the quota, not the middleware")
-    if hardware["virtualization"]:
-        found.append(
-            f"a virtual machine or container ({hardware['virtualization']}): "
-            "neighbours disturb tails; trust medians first"
-        )
-    steal = raw["state"]["steal_fraction_since_boot"]
-    if steal is not None and steal > 0.01:
-        found.append(f"the hypervisor took {steal:.1%} of the processor time since boot")
-    governor = hardware["governor"]
-    if governor and governor != "performance":
-        found.append(
-            f"frequency governor `{governor}`: short loads may run at a low clock "
-            "(cpupower frequency-set -g performance)"
-        )
-    load = raw["state"]["load_1min"]
-    if load > 0.5 * usable:
-        found.append(f"load average {load:.1f} on {usable} cores: something else runs; wait until it is done")
-    receive = raw["sysctls"]["net.core.rmem_max"]
-    if receive is not None and int(receive) < LARGEST_MESSAGE_BYTES:
-        found.append(
-            f"net.core.rmem_max is {receive} bytes, less than one 6.2 MB image: UDP middlewares may drop fragments "
-            "(sysctl -w net.core.rmem_max=33554432)"
-        )
-    if raw["kernel"]["clocksource"] not in (None, "tsc", "arch_sys_counter", "kvm-clock"):
-        found.append(
-            f"clock source `{raw['kernel']['clocksource']}` is slow to read: every stamp costs more than usual"
-        )
-    if not (hardware["swap_bytes"] or 0) and (raw["state"]["memory_available_bytes"] or 0) < 1 << 30:
-        found.append("less than 1 GiB of memory is available")
-    return found
 
 
 def _summary(raw: dict[str, Any]) -> str:
@@ -292,6 +243,18 @@ def _container_limits() -> dict[str, Any]:
             if memory is not None and memory < 1 << 60:  # version 1 says "no limit" with a number near 2^63
                 limits["memory_bytes"] = memory
     return limits
+
+
+def container_processes() -> int | None:
+    """How many processes this control group may have; None without a limit."""
+    for line in (_read("/proc/self/cgroup") or "").splitlines():
+        _, controllers, group = line.split(":", 2)
+        if controllers in ("", "pids"):
+            base = Path("/sys/fs/cgroup") if controllers == "" else Path("/sys/fs/cgroup/pids")
+            limit = _number(base / group.lstrip("/") / "pids.max")
+            if limit is not None:
+                return limit
+    return None
 
 
 def _distribution() -> str | None:

@@ -1,16 +1,21 @@
-"""How the machine behaves around a trial: a few milliseconds of probing before it, and the kernel's tick counters over
-its window.
+"""How the machine behaves around a trial: a few milliseconds of probing before it, and the kernel's counters over its
+window.
 
-The counters cost one read before and one after the window, so nothing of ours runs inside it.
+The counters cost one reading before and one after the window, so nothing of ours runs inside it. There is no detector
+of gaps in a spinning loop: within the few milliseconds that a trial can pay for it, it would see next to nothing, and
+the sampler's canary watches the window itself.
 """
 
 import time
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 SLEEPS = 4
 SLEEP_NS = 1_000_000
 _STAT = Path("/proc/stat")
+TICK_NS = 10_000_000
 _FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
@@ -54,17 +59,111 @@ def idle_probe() -> list[dict[str, Any]]:
     ]
 
 
-def window_probes(begin: Ticks, end: Ticks) -> list[dict[str, Any]]:
-    """Rows with `at` = `window`: shares of all processor time between two readings; none where no tick passed."""
+class Reading(NamedTuple):
+    """One edge of the window. `slewed_ns` and `raw_ns` are CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW at the same moment;
+    `throttled_ns` is how long a CPU quota has stopped this control group so far, None without one."""
+
+    ticks: Ticks
+    slewed_ns: int
+    raw_ns: int
+    throttled_ns: int | None
+
+
+def read_edge() -> Reading:
+    """About 60 µs."""
+    return Reading(read_ticks(), *read_clocks(), read_throttled_ns())
+
+
+def read_clocks() -> tuple[int, int]:
+    """CLOCK_MONOTONIC, which NTP slews and every stamp uses, and CLOCK_MONOTONIC_RAW, which nothing touches. Of a few
+    tries the one that took least, so that being preempted in between does not look like a clock that runs wrong."""
+    best = None
+    for _ in range(5):
+        before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        raw = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        after = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        if best is None or after - before < best[0]:
+            best = after - before, (before + after) // 2, raw
+    return best[1], best[2]
+
+
+def read_throttled_ns() -> int | None:
+    """Summed over this process's control group and those above it; None where no quota is set."""
+    found = None
+    for path, name, factor in _throttled_files():
+        try:
+            words = path.read_text().split()
+            found = (found or 0) + int(words[words.index(name) + 1]) * factor
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+@cache
+def _throttled_files() -> tuple[tuple[Path, str, int], ...]:
+    """(file, counter, ns per unit) of every group on our way up that has a quota, in either version."""
+    found = []
+    for line in _lines("/proc/self/cgroup"):
+        _, controllers, group = line.split(":", 2)
+        parts = [part for part in group.split("/") if part]
+        groups = ["/".join(parts[:depth]) for depth in range(len(parts), -1, -1)]
+        if controllers == "":
+            for base in (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified")):
+                limited = [base / g for g in groups if _lines(base / g / "cpu.max")[:1] not in ([], ["max 100000"])]
+                found += [(g / "cpu.stat", "throttled_usec", 1000) for g in limited]
+        elif "cpu" in controllers.split(","):
+            base = Path("/sys/fs/cgroup/cpu")
+            limited = [base / g for g in groups if _lines(base / g / "cpu.cfs_quota_us")[:1] not in ([], ["-1"])]
+            found += [(g / "cpu.stat", "throttled_time", 1) for g in limited]
+    return tuple(found)
+
+
+def _lines(path: str | Path) -> list[str]:
+    try:
+        return Path(path).read_text().splitlines()
+    except OSError:
+        return []
+
+
+def edge_probes(begin: Reading, end: Reading, awake_ns: int = 0) -> list[dict[str, Any]]:
+    """Rows with `at` = `window` from the readings at both edges: shares of the processor time, `clock_slew`, and
+    `throttled` (share of the window) where there is a quota. `awake_ns` as for `window_probes`."""
+    rows = window_probes(begin.ticks, end.ticks, awake_ns)
+    raw_ns = end.raw_ns - begin.raw_ns
+    if raw_ns > 0:
+        rows.append(_row("clock_slew", abs((end.slewed_ns - begin.slewed_ns) / raw_ns - 1)))
+        if begin.throttled_ns is not None and end.throttled_ns is not None:
+            rows.append(_row("throttled", (end.throttled_ns - begin.throttled_ns) / raw_ns))
+    return rows
+
+
+def window_probes(begin: Ticks, end: Ticks, awake_ns: int = 0) -> list[dict[str, Any]]:
+    """Rows with `at` = `window`: shares of all processor time between two readings; none where no tick passed.
+    `awake_ns` is what the spinners of `host_idle: awake` used: idle time by another name, and shown as such."""
     total = end.total - begin.total
     if total <= 0:
         return []
-    return [
-        {
-            "probe": name,
-            "unit": "fraction",
-            "at": "window",
-            "value": (getattr(end, name) - getattr(begin, name)) / total,
-        }
-        for name in Ticks._fields
-    ]
+    share = {name: (getattr(end, name) - getattr(begin, name)) / total for name in Ticks._fields}
+    awake = min(share["busy"], awake_ns / (total * TICK_NS))
+    share["busy"], share["idle"] = share["busy"] - awake, share["idle"] + awake
+    return [_row(name, value) for name, value in share.items()]
+
+
+def attributed_probes(
+    window: Sequence[Mapping[str, Any]], cpu_ns: Mapping[str, int], window_ns: int, processors: int
+) -> list[dict[str, Any]]:
+    """Rows `own` and `foreign`: what the trial's processes used of all processor time, and what others did. `window`
+    are rows of `window_probes`; `cpu_ns` maps each role to its processor time in the window.
+
+    `own` counts every role but the spinners of `host_idle: awake`; `foreign` is the remainder of busy time, softirq
+    not included, for most of that is the trial's own traffic.
+    """
+    share = {row["probe"]: float(row["value"]) for row in window}
+    if "busy" not in share or window_ns <= 0 or not processors or not cpu_ns:
+        return []
+    own = sum(value for role, value in cpu_ns.items() if role != "awake") / (window_ns * processors)
+    return [_row("own", min(1.0, own)), _row("foreign", max(0.0, share["busy"] - own))]
+
+
+def _row(probe: str, value: float) -> dict[str, Any]:
+    return {"probe": probe, "unit": "fraction", "at": "window", "value": value}

@@ -1,20 +1,169 @@
-"""The rule that voids a trial for the machine's sake, in one place and fixed in advance.
+"""The rules that void or mark a trial for the machine's sake: data in one place, fixed in advance.
 
-It looks at machine signals only, never at a result: a rule that sees results can be made to say anything. On small
-virtual machines some steal is always there, so it is recorded from the first tick and voids a trial only where the
-hypervisor plainly took the processor away. Below the threshold, blocks and their randomised order carry the noise.
+They look at machine signals only, never at a result: a rule that sees results can be made to say anything. A trial is
+*void* where even its median would be the machine's and not the middleware's; it keeps a *flag* where a part of it
+stays usable (medians without tails, latency without scaling). Below the limits, blocks and their randomised order carry
+the noise.
+
+The limits, with what was measured on a virtual machine of two processors (docs/doctor.md has the table):
+
+* steal: some is always there on small virtual machines. With 15 % of it a wake-up's p99 went from 0.1 to 4.9 ms.
+* canary: late is a wake-up after more than 1 ms; the share is the worst processor's. At 1 % the p99 of *anything*
+  that sleeps on this machine exceeds 1 ms, at 50 % the median does. Builds running beside it made 2 to 7 %, a
+  processor taken away by a real-time thread 87 %. An arm that keeps the processors busy itself also delays the canary
+  (four busy threads on two processors: 55 to 80 %), and what an arm does must not void its trial: where the trial's
+  own processes used more than half of the machine, the lateness is a flag and nothing more.
+* foreign: builds and desktops disturb tails; as long as the canary wakes, blocks carry it.
 """
 
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["void", "flag"]
+MACHINE = "machine: "
+"""How every reason of these rules begins; then come the rule's name and a colon."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Fires where a probe of the window exceeds `limit` (or is below it). `text` shows {value} and {limit}, in percent
+    where the probe is a fraction and in ms where it is ns. `excused_by` is a probe with a limit: above it this rule is
+    silent, and a milder one of the same name may speak."""
+
+    name: str
+    probe: str
+    limit: float
+    kind: Kind
+    text: str
+    below: bool = False
+    unit: Literal["fraction", "ns"] = "fraction"
+    excused_by: tuple[str, float] | None = None
+
+    def broken_by(self, value: float) -> bool:
+        return value < self.limit if self.below else value > self.limit
+
+    def explained(self, value: float) -> str:
+        shown = (
+            (lambda x: f"{x / 1e6:.1f} ms") if self.unit == "ns" else (lambda x: f"{x:.3g}" if x > 10 else f"{x:.1%}")
+        )
+        return self.text.format(value=shown(value), limit=shown(self.limit))
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A rule that fired: its name, `void` or `flag`, and why, for people."""
+
+    rule: str
+    kind: Kind
+    text: str
+
 
 STEAL_VOID_FRACTION = 0.05
-"""Share of all processor time in the window that the hypervisor gave to somebody else."""
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "steal",
+        "steal",
+        STEAL_VOID_FRACTION,
+        "void",
+        "the hypervisor took {value} of the processor time during the window (limit {limit})",
+    ),
+    Rule(
+        "canary",
+        "canary_late",
+        0.5,
+        "void",
+        "on one processor {value} of a sleeping thread's wake-ups came more than 1 ms late (limit {limit}): "
+        "even a median would be this machine's",
+        excused_by=("own", 0.5),
+    ),
+    Rule(
+        "throttled",
+        "throttled",
+        0.01,
+        "void",
+        "the CPU quota of this container stopped everything for {value} of the window (limit {limit})",
+    ),
+    Rule(
+        "clock",
+        "clock_slew",
+        0.001,
+        "void",
+        "the clock was slewed or stepped by {value} against the hardware's during the window (limit {limit})",
+    ),
+    Rule(
+        "start_late",
+        "start_late",
+        0,
+        "void",
+        "the start reached a worker {value} after its time",
+        unit="ns",
+    ),
+    Rule(
+        "background",
+        "background_achieved",
+        0.8,
+        "void",
+        "the background load put on {value} of what was asked (limit {limit})",
+        below=True,
+    ),
+    Rule(
+        "steal",
+        "steal",
+        0.01,
+        "flag",
+        "the hypervisor took {value} of the processor time: tails are this machine's",
+    ),
+    Rule(
+        "canary",
+        "canary_late",
+        0.01,
+        "flag",
+        "{value} of a sleeping thread's wake-ups came more than 1 ms late: the tail above that share is this machine's",
+    ),
+    Rule(
+        "foreign",
+        "foreign",
+        0.1,
+        "flag",
+        "other programs used {value} of the processor time",
+    ),
+    Rule(
+        "machine_bound",
+        "idle",
+        0.1,
+        "flag",
+        "only {value} of the processor time was idle: nothing here says how this scales, or what a network does",
+        below=True,
+    ),
+)
+"""Void before flag: of several rules with one name the first that fires speaks."""
+
+
+def violations(probes: Iterable[Mapping[str, object]]) -> list[Violation]:
+    """Every rule that fires on rows of the table `probes`, at most one per name. A probe that is not there says
+    nothing: it fires no rule and excuses none."""
+    found = {str(row["probe"]): float(row["value"]) for row in probes if row["at"] == "window"}  # type: ignore[arg-type]
+    fired: dict[str, Violation] = {}
+    for rule in RULES:
+        if rule.name in fired or rule.probe not in found or not rule.broken_by(found[rule.probe]):
+            continue
+        if rule.excused_by and found.get(rule.excused_by[0], 0.0) > rule.excused_by[1]:
+            continue
+        fired[rule.name] = Violation(rule.name, rule.kind, rule.explained(found[rule.probe]))
+    return list(fired.values())
 
 
 def void_reason(probes: Iterable[Mapping[str, object]]) -> str | None:
-    """Why a trial with these rows of the table `probes` is void, or None."""
-    for row in probes:
-        if row["probe"] == "steal" and row["at"] == "window" and float(row["value"]) > STEAL_VOID_FRACTION:
-            share, limit = f"{row['value']:.1%}", f"{STEAL_VOID_FRACTION:.0%}"
-            return f"machine: the hypervisor took {share} of the processor time during the window (limit {limit})"
-    return None
+    """Why a trial with these rows of the table `probes` is void, or None. Each reason begins `machine: NAME: `;
+    several are joined by `; `."""
+    reasons = [f"{MACHINE}{v.rule}: {v.text}" for v in violations(probes) if v.kind == "void"]
+    return "; ".join(reasons) or None
+
+
+def rules_named_in(reason: str) -> list[str]:
+    """The names of the rules that a trial's stored reason holds, in order: what `voided: steal 2, canary 1` counts."""
+    names = "|".join(dict.fromkeys(rule.name for rule in RULES))
+    return re.findall(rf"(?:^|; ){MACHINE}({names}): ", reason)

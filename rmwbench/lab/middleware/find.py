@@ -20,6 +20,7 @@ from rmwbench.lab.worker import PROTOCOL
 
 VARIABLE = "RMWBENCH_WORKERS"
 DESCRIBE_TIMEOUT_S = 10.0
+NO_MIDDLEWARE = "it is a tool and no middleware"
 _NAME = re.compile(r"rmwbench-([a-z0-9][a-z0-9_]*)")
 _described: dict[tuple[Path, int, int], tuple[dict[str, Any] | None, str | None]] = {}
 
@@ -58,7 +59,9 @@ def find_workers() -> dict[str, Worker]:
         for path in sorted(directory.iterdir()):
             match = _NAME.fullmatch(path.name)
             if match and (only is None or match[1] in only) and path.is_file() and os.access(path, os.X_OK):
-                found.setdefault(match[1], _worker(match[1], path))
+                worker = _worker(match[1], path)
+                if worker.problem != NO_MIDDLEWARE:
+                    found.setdefault(match[1], worker)
     return found
 
 
@@ -100,6 +103,8 @@ def _describe(middleware: str, path: Path) -> tuple[dict[str, Any] | None, str |
         return None, f"--describe ended with status {done.returncode}: {last[0]}"
     try:
         description = json.loads(done.stdout)
+        if "tool" in description and "middleware" not in description:
+            return None, NO_MIDDLEWARE
         profiles, found = description["profiles"], description["middleware"]
         [description[name] for name in ("layer", "version", "release_date", "capabilities", "build")]
         [(profile["name"], profile["format"], profile["text"]) for profile in profiles]

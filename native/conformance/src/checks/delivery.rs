@@ -110,6 +110,9 @@ fn chain() -> Vec<NodeSpec> {
 }
 
 pub fn relay_processes(context: &Context<'_>) -> Outcome {
+    if let Some(declared) = lacking(context, &["inter_process"]) {
+        return declared;
+    }
     relayed(Rig::ready(context, chain().into_iter().map(|n| vec![n]).collect())?)
 }
 

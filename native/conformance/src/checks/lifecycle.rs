@@ -7,11 +7,15 @@ use std::time::{Duration, Instant};
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::protocol::{Command, Event};
 
+use super::lacking;
 use crate::rig::{node, periodic, publisher, subscription, Rig, MS};
 use crate::{Context, Outcome, Verdict};
 
 /// A volatile reader that joins late gets nothing from before it existed, and then everything.
 pub fn late_joiner(context: &Context<'_>) -> Outcome {
+    if let Some(declared) = lacking(context, &["inter_process"]) {
+        return declared;
+    }
     let writer = vec![node("talker", vec![publisher(1, "late", 200, periodic(500), 0)])];
     let reader = vec![node("listener", vec![subscription(2, "late", 200, 1)])];
     let mut rig = Rig::empty(context);
@@ -45,6 +49,9 @@ pub fn late_joiner(context: &Context<'_>) -> Outcome {
 
 /// One of two readers leaves in order: the other misses nothing, and the writer neither fails nor waits.
 pub fn reader_leaves(context: &Context<'_>) -> Outcome {
+    if let Some(declared) = lacking(context, &["inter_process"]) {
+        return declared;
+    }
     let mut rig = Rig::ready(
         context,
         vec![
@@ -71,6 +78,9 @@ pub fn reader_leaves(context: &Context<'_>) -> Outcome {
 
 /// A writer is killed: its records survive, and its reader goes on with the next writer.
 pub fn writer_dies(context: &Context<'_>) -> Outcome {
+    if let Some(declared) = lacking(context, &["inter_process"]) {
+        return declared;
+    }
     let first = vec![node("talker", vec![publisher(1, "mortal", 1000, periodic(500), 1)])];
     let reader = vec![node("listener", vec![subscription(2, "mortal", 1000, 1)])];
     let second = vec![node("talker", vec![publisher(3, "mortal", 1000, periodic(500), 1)])];
@@ -123,6 +133,9 @@ fn start_now() -> Command {
 
 /// What killed processes leave behind does not keep a fresh pair from working on the same topic.
 pub fn after_kill(context: &Context<'_>) -> Outcome {
+    if let Some(declared) = lacking(context, &["inter_process"]) {
+        return declared;
+    }
     let processes = |base: u32| {
         vec![
             vec![node("talker", vec![publisher(base, "again", 100_000, periodic(200), 1)])],

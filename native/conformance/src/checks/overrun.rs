@@ -65,7 +65,7 @@ fn flood(context: &Context<'_>, reliability: Reliability, history: History) -> O
     if (reliability, history) == (Reliability::Reliable, History::KeepAll) {
         rig.expect_complete(1, 2)?;
     }
-    let drops = rig.collect(1)?.endpoints.get(&2).and_then(|e| e.account.reader_drops);
+    let drops = rig.collect(rig.workers.len() - 1)?.endpoints.get(&2).and_then(|e| e.account.reader_drops);
     if drops.is_some_and(|drops| drops > ledger.lost.len() as u64) {
         return Err(format!("the reader says that it dropped {drops:?}, the ledger lost {}", ledger.lost.len()));
     }

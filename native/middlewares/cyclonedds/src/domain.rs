@@ -12,11 +12,14 @@ use rmwbench_harness::middleware::{Error, SessionConfig};
 use crate::entity::{c_string, words, Entity};
 use crate::log::Capture;
 use crate::profile;
+use crate::roudi;
 use crate::sockets;
 
 pub struct Domain {
     /// What Cyclone and the kernel said while it was made, for the notes of its endpoints.
     pub notes: Vec<String>,
+    /// Its profile configures Cyclone's shared-memory exchange.
+    pub psmx: bool,
     text: String,
     _entity: Entity,
 }
@@ -48,6 +51,11 @@ impl Domain {
     fn create(config: &SessionConfig) -> Result<Domain, Error> {
         let profile = &config.profile;
         let text = c_string(&profile.text, "profile")?;
+        let psmx = profile::exchanges_over_iceoryx(&profile.text);
+        if psmx && !roudi::is_running() {
+            let message = "it uses shared memory through iceoryx, and no RouDi serves this host: start the worker's daemon roudi first";
+            return Err(Error::failed(format!("profile {}", profile.name), message));
+        }
         let capture = Capture::begin();
         let before = sockets::udp();
         // SAFETY: a plain call with a string that outlives it.
@@ -64,6 +72,6 @@ impl Domain {
         let mut notes: Vec<String> = said.into_iter().map(|line| format!("Cyclone DDS: {line}")).collect();
         let new: Vec<_> = sockets::udp().into_iter().filter(|s| !before.contains(s)).collect();
         notes.extend(sockets::describe(&new));
-        Ok(Domain { notes, text: profile.text.clone(), _entity: entity })
+        Ok(Domain { notes, psmx, text: profile.text.clone(), _entity: entity })
     }
 }

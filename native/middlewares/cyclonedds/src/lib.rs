@@ -1,8 +1,9 @@
 //! Eclipse Cyclone DDS through its own C API, statically linked by the crate cyclors.
 //!
 //! Messages are raw CDR on keyless "blob" topics with ROS 2's topic and type names: no IDL, no type known by name, and the same
-//! bytes on the wire as rmw_cyclonedds sends, so the worker can talk to real ROS 2 nodes and to other vendors. The price: blob
-//! topics never use Cyclone's shared-memory exchange (PSMX), so this worker is Cyclone over UDP, and loans are unsupported.
+//! bytes on the wire as rmw_cyclonedds sends, so the worker can talk to real ROS 2 nodes and to other vendors. Blob topics never use
+//! Cyclone's shared-memory exchange (PSMX); where a profile configures that, topics get a descriptor instead (see [`topic`]) and
+//! RouDi must run (see [`roudi`]). The option `topic` (`blob` or `descriptor`) chooses the other kind on purpose.
 //!
 //! QoS is set as rmw_cyclonedds sets it (see [`qos`]) and read back from the created endpoints. One participant serves the
 //! process, as in ROS 2; a node is a DDS publisher and subscriber that carry its name.
@@ -12,17 +13,20 @@ mod entity;
 mod log;
 mod node;
 mod profile;
+mod psmx;
 mod publisher;
 mod qos;
+pub mod roudi;
 mod session;
 mod sockets;
 mod statistics;
 mod subscription;
+pub mod topic;
 mod waiter;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, Description, Error, Middleware, Profile, SessionConfig};
+use rmwbench_harness::middleware::{capabilities, Daemon, Description, Error, Middleware, Profile, SessionConfig};
 use serde_json::json;
 
 pub struct CycloneDds;
@@ -30,7 +34,9 @@ pub struct CycloneDds;
 /// The bundled Cyclone DDS; cyclors exports no version to ask.
 pub const VERSION: &str = "11.0.1";
 
-const NO_SHARED_MEMORY: &str = "no: raw CDR goes over blob topics, which Cyclone's shared-memory exchange (PSMX) does not carry";
+const WITH_SHARED_MEMORY: &str = "partly: with a profile that configures Cyclone's shared-memory exchange (shm), not over UDP";
+/// The profile that needs RouDi.
+const SHM: &str = "shm";
 
 impl Middleware for CycloneDds {
     fn describe(&self) -> Description {
@@ -42,7 +48,7 @@ impl Middleware for CycloneDds {
             release_date: "2026-03-20".into(),
             build: BTreeMap::from([
                 ("source".into(), json!("crate cyclors 0.4.0 (bundled Cyclone DDS 11.0.1, static)")),
-                ("features".into(), json!(["no security", "no shared memory"])),
+                ("features".into(), json!(["PSMX iceoryx 2.95.8", "no security"])),
             ]),
             capabilities: capabilities(&[
                 ("reliable", "yes"),
@@ -50,8 +56,8 @@ impl Middleware for CycloneDds {
                 ("keep_last", "yes"),
                 ("keep_all", "yes"),
                 ("transient_local", "yes"),
-                ("loan", NO_SHARED_MEMORY),
-                ("zero_copy", NO_SHARED_MEMORY),
+                ("loan", WITH_SHARED_MEMORY),
+                ("zero_copy", WITH_SHARED_MEMORY),
                 ("block", "yes"),
                 ("poll", "yes"),
                 ("callback", "yes"),
@@ -61,9 +67,9 @@ impl Middleware for CycloneDds {
                 ("inter_process", "yes"),
                 ("inter_host", "yes"),
                 ("content_filter", "no: Cyclone filters by a C function on typed samples, not by an expression"),
-                ("instance_key", "no: blob topics are keyless"),
+                ("instance_key", "no: the topics of this worker are keyless"),
                 ("services", "no: not implemented in this worker"),
-                ("evidence", "no: Cyclone does not tell a message's path; interface counters do"),
+                ("evidence", "partly: messages read in shared memory are known and counted; of others Cyclone tells no path, interface counters do"),
             ]),
             profiles: vec![
                 Profile {
@@ -78,12 +84,34 @@ impl Middleware for CycloneDds {
                     text: include_str!("../profiles/tuned.xml").into(),
                     summary: "one machine, large messages: loopback, 64 kB datagrams and fragments, larger buffers and writer cache".into(),
                 },
+                Profile {
+                    name: SHM.into(),
+                    format: "xml".into(),
+                    text: include_str!("../profiles/shm.xml").into(),
+                    summary: "as installed, with shared memory through iceoryx between processes of one host; RouDi is started for it".into(),
+                },
             ],
         }
     }
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn rmwbench_harness::middleware::Session>, Error> {
-        config.only_options(&[])?;
+        config.only_options(&["topic", roudi::POOLS])?;
+        roudi::pools(config)?;
         Ok(Box::new(session::CycloneSession::open(config)?))
+    }
+
+    fn daemons(&self, profile: &str) -> &'static [&'static str] {
+        if profile == SHM {
+            &[roudi::NAME]
+        } else {
+            &[]
+        }
+    }
+
+    fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
+        match name {
+            roudi::NAME => Ok(Box::new(roudi::RouDi::start(config)?)),
+            other => Err(Error::unsupported(format!("daemon {other}"), format!("the daemon of this worker is {}", roudi::NAME))),
+        }
     }
 }

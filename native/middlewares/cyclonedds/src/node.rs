@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use cyclors::{cdds_create_blob_topic, dds_create_publisher, dds_create_subscriber};
-use rmwbench_harness::message_type::dds_topic_name;
+use cyclors::{dds_create_publisher, dds_create_subscriber, dds_entity_t};
 use rmwbench_harness::middleware::{EndpointConfig, Error, Node, Publisher, Sink, Subscription};
 
 use crate::entity::{c_string, Entity};
+use crate::psmx;
 use crate::publisher::CyclonePublisher;
 use crate::qos::DdsQos;
 use crate::session::Shared;
 use crate::subscription::CycloneSubscription;
+use crate::topic::{self, Kind};
 
 pub struct CycloneNode {
     parents: Arc<Parents>,
@@ -56,13 +57,28 @@ impl Node for CycloneNode {
 }
 
 impl Parents {
-    /// The keyless raw-CDR topic of an endpoint, with ROS 2's topic and type names.
+    /// The topic of an endpoint, of the session's kind.
     pub fn topic(&self, config: &EndpointConfig) -> Result<Entity, Error> {
-        let topic = c_string(&dds_topic_name(&config.topic), "topic name")?;
-        let type_name = c_string(&config.message_type.dds_type_name(), "type name")?;
-        let participant = self.session.participant.handle();
-        // SAFETY: the strings outlive the call, which copies them although it asks for mutable pointers.
-        let handle = unsafe { cdds_create_blob_topic(participant, topic.as_ptr().cast_mut(), type_name.as_ptr().cast_mut(), true) };
-        Entity::owned(handle, || format!("endpoint {}: topic {:?} of type {:?}", config.endpoint, topic, type_name))
+        topic::create(self.session.participant.handle(), self.session.topics, config)
+    }
+
+    /// The QoS of an endpoint. A blob reader must not even listen to PSMX: cyclors' serialiser frees memory that is not its own when a
+    /// described writer's message reaches it that way.
+    pub fn qos(&self, config: &EndpointConfig) -> Result<DdsQos, Error> {
+        let qos = DdsQos::asked(config)?;
+        Ok(if self.session.domain.psmx && self.session.topics == Kind::Blob { qos.without_psmx() } else { qos })
+    }
+
+    /// What a reader of an endpoint's numbers must know; how it stands to shared memory if the profile configures that.
+    pub fn notes(&self, endpoint: dds_entity_t, config: &EndpointConfig) -> Vec<String> {
+        let mut notes = self.session.domain.notes.clone();
+        if self.session.domain.psmx {
+            if psmx::in_use(endpoint) {
+                notes.extend(psmx::surprises(config));
+            } else {
+                notes.push(format!("path: {}", psmx::reason(self.session.topics, config)));
+            }
+        }
+        notes
     }
 }

@@ -19,6 +19,16 @@ pub fn check(text: &str, domain_id: u32) -> Result<(), (ErrorKind, String)> {
     Ok(())
 }
 
+/// Whether the text configures the exchange over iceoryx, for which a RouDi must run.
+pub fn exchanges_over_iceoryx(text: &str) -> bool {
+    let text = without_comments(text).to_ascii_lowercase();
+    let mut elements = text.split("<pubsubmessageexchange").skip(1).map(|rest| rest.split('>').next().unwrap_or(""));
+    elements.any(|tag| {
+        let compact: String = tag.chars().filter(|c| !c.is_whitespace()).map(|c| if c == '\'' { '"' } else { c }).collect();
+        compact.contains("type=\"iox\"")
+    })
+}
+
 /// Whether the text has something to say about `domain_id`: Cyclone skips every Domain element of another id.
 fn addresses(text: &str, domain_id: u32) -> bool {
     let mut others = false;
@@ -65,6 +75,21 @@ mod tests {
         }
         for text in ["<CycloneDDS><Domain Id=\"4\"><General/></Domain></CycloneDDS>", "<!-- <Domain Id=\"3\"> --><Domain Id=\"4\"/>"] {
             assert_eq!(check(text, 3).unwrap_err().0, ErrorKind::Invalid, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_exchange_is_found_where_it_is_configured() {
+        for text in [include_str!("../profiles/shm.xml"), "<PubSubMessageExchange priority='1' type = 'iox'/>"] {
+            assert!(exchanges_over_iceoryx(text), "{text}");
+        }
+        for text in [
+            include_str!("../profiles/untouched.xml"),
+            include_str!("../profiles/tuned.xml"),
+            "<!-- <PubSubMessageExchange type=\"iox\"/> -->",
+            "<PubSubMessageExchange type=\"cdds\"/>",
+        ] {
+            assert!(!exchanges_over_iceoryx(text), "{text}");
         }
     }
 

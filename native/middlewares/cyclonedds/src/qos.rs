@@ -41,7 +41,7 @@ impl DdsQos {
             return Err(Error::unsupported(object(), "content filter: Cyclone DDS filters by a C function on typed samples"));
         }
         if asked.instance_key.is_some() {
-            return Err(Error::unsupported(object(), "instance key: blob topics are keyless"));
+            return Err(Error::unsupported(object(), "instance key: the topics of this worker are keyless"));
         }
         let (history, depth) = match asked.history {
             History::KeepAll => (dds_history_kind_DDS_HISTORY_KEEP_ALL, UNLIMITED),
@@ -69,6 +69,13 @@ impl DdsQos {
             }
         }
         Ok(qos)
+    }
+
+    /// Keeps the endpoint from Cyclone's shared-memory exchange.
+    pub fn without_psmx(self) -> Self {
+        // SAFETY: the pointer is ours; no instances, so no names are read.
+        unsafe { dds_qset_psmx_instances(self.0, 0, std::ptr::null_mut()) };
+        self
     }
 
     /// The QoS in force at a reader or writer, read back from Cyclone; None when it cannot be read.

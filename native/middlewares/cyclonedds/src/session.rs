@@ -9,6 +9,7 @@ use crate::domain::Domain;
 use crate::entity::{c_string, Entity};
 use crate::node::CycloneNode;
 use crate::qos::DdsQos;
+use crate::topic::Kind;
 use crate::waiter::Waiter;
 
 pub struct CycloneSession(Arc<Shared>);
@@ -18,17 +19,20 @@ pub struct Shared {
     blocking: Mutex<Option<Arc<Waiter>>>,
     polling: Mutex<Option<Arc<Waiter>>>,
     pub participant: Entity,
+    pub topics: Kind,
     pub domain: Arc<Domain>,
 }
 
 impl CycloneSession {
     pub fn open(config: &SessionConfig) -> Result<Self, Error> {
+        let topics = config.option("topic", None)?;
         let domain = Domain::open(config)?;
+        let topics = topics.unwrap_or(if domain.psmx { Kind::Descriptor } else { Kind::Blob });
         let qos = DdsQos::named(&c_string("rmwbench", "participant")?);
         // SAFETY: a plain call; the domain exists already.
         let handle = unsafe { dds_create_participant(config.domain_id, qos.as_ptr(), std::ptr::null()) };
         let participant = Entity::owned(handle, || format!("participant in domain {}", config.domain_id))?;
-        Ok(CycloneSession(Arc::new(Shared { blocking: Mutex::new(None), polling: Mutex::new(None), participant, domain })))
+        Ok(CycloneSession(Arc::new(Shared { blocking: Mutex::new(None), polling: Mutex::new(None), participant, topics, domain })))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A reader: takes serialised samples and hands out a pointer into each, no copy of ours.
 //!
-//! Cyclone reassembles fragments into one block per sample before the take, so the payload is always contiguous.
+//! Cyclone reassembles fragments into one block per sample before the take, so the payload is always contiguous. A sample that came
+//! over PSMX is the chunk of shared memory that its writer filled, and it is read there.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,12 +9,15 @@ use std::sync::Arc;
 
 use cyclors::*;
 use rmwbench_harness::clock::now_ns;
-use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Granted, PublishMode, Sink, Subscription, Wait};
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, Subscription, Wait,
+};
 
 use crate::entity::Entity;
 use crate::node::Parents;
 use crate::qos::DdsQos;
 use crate::statistics;
+use crate::topic::ENCAPSULATION_BYTES;
 use crate::waiter::{Waiter, Watched};
 
 /// What a reader of callback numbers must know.
@@ -29,7 +33,7 @@ pub struct CycloneSubscription {
     _topic: Entity,
     intake: Arc<Intake>,
     granted: Granted,
-    _parents: Arc<Parents>,
+    parents: Arc<Parents>,
 }
 
 /// From a reader's cache to the sink.
@@ -37,6 +41,8 @@ pub struct Intake {
     sink: Arc<dyn Sink>,
     prefix_bytes: usize,
     payload_bytes: usize,
+    /// Samples read in shared memory.
+    shared: AtomicU64,
     /// Samples too short to hold even the CDR before the payload: another type under our name.
     malformed: AtomicU64,
 }
@@ -44,12 +50,13 @@ pub struct Intake {
 impl CycloneSubscription {
     pub fn new(config: &EndpointConfig, sink: Arc<dyn Sink>, parents: Arc<Parents>) -> Result<Self, Error> {
         let object = || format!("endpoint {}", config.endpoint);
-        let qos = DdsQos::asked(config)?;
+        let qos = parents.qos(config)?;
         let topic = parents.topic(config)?;
         let intake = Arc::new(Intake {
             sink,
             prefix_bytes: config.message_type.cdr_prefix.len(),
             payload_bytes: config.message_type.payload_bytes as usize,
+            shared: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
         });
         let listener = (config.wait == Wait::Callback).then(|| Listener::new(&intake));
@@ -58,7 +65,7 @@ impl CycloneSubscription {
         let handle = unsafe { dds_create_reader(parents.subscriber.handle(), topic.handle(), qos.as_ptr(), listener) };
         let reader = Entity::owned(handle, || format!("{}: reader", object()))?;
         let granted = DdsQos::granted(reader.handle()).ok_or_else(|| Error::failed(object(), "its QoS cannot be read back"))?;
-        let mut notes = parents.session.domain.notes.clone();
+        let mut notes = parents.notes(reader.handle(), config);
         if config.wait == Wait::Callback {
             notes.push(IN_WRITERS_THREAD.into());
         }
@@ -76,7 +83,7 @@ impl CycloneSubscription {
             _topic: topic,
             intake,
             granted: Granted { qos: granted, publish_mode: PublishMode::Default, wait: config.wait, notes },
-            _parents: parents,
+            parents: parents,
         })
     }
 }
@@ -118,21 +125,33 @@ impl Intake {
 
     #[inline]
     unsafe fn deliver(&self, sample: *mut ddsi_serdata, notified_ns: i64, taken_ns: i64) {
+        // SAFETY: the sample is valid, and holds its loan until it is released.
+        if let Some(loan) = unsafe { (*sample).loan.as_ref() } {
+            // SAFETY: the metadata stands beside the sample of the size that it tells.
+            let body = unsafe { std::slice::from_raw_parts(loan.sample_ptr.cast::<u8>(), (*loan.metadata).sample_size as usize) };
+            self.shared.fetch_add(1, Ordering::Relaxed);
+            return self.hand_over(body, self.prefix_bytes.saturating_sub(ENCAPSULATION_BYTES), true, notified_ns, taken_ns);
+        }
         let mut cdr = iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         // SAFETY: the sample is valid; the reference keeps its bytes until `to_ser_unref`.
         unsafe {
             let held = ddsi_serdata_to_ser_ref(sample, 0, ddsi_serdata_size(sample) as usize, &mut cdr);
             let bytes = std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len);
-            match bytes.get(self.prefix_bytes..) {
-                Some(rest) => {
-                    let payload = &rest[..rest.len().min(self.payload_bytes)];
-                    self.sink.deliver(&Delivery { notified_ns, taken_ns, payload, zero_copy: false });
-                }
-                None => {
-                    self.malformed.fetch_add(1, Ordering::Relaxed);
-                }
-            }
+            self.hand_over(bytes, self.prefix_bytes, false, notified_ns, taken_ns);
             ddsi_serdata_to_ser_unref(held, &cdr);
+        }
+    }
+
+    #[inline]
+    fn hand_over(&self, bytes: &[u8], prefix_bytes: usize, zero_copy: bool, notified_ns: i64, taken_ns: i64) {
+        match bytes.get(prefix_bytes..) {
+            Some(rest) => {
+                let payload = &rest[..rest.len().min(self.payload_bytes)];
+                self.sink.deliver(&Delivery { notified_ns, taken_ns, payload, zero_copy });
+            }
+            None => {
+                self.malformed.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 }
@@ -194,7 +213,17 @@ impl Endpoint for CycloneSubscription {
         counters.insert("sample_lost".into(), lost.into());
         counters.insert("sample_rejected".into(), rejected.into());
         counters.insert("malformed".into(), self.intake.malformed.load(Ordering::Relaxed) as i64);
-        Account { reader_drops: Some(u64::from(lost) + u64::from(rejected)), counters, ..Account::default() }
+        // Also when none came that way: what Cyclone does not vouch for then went elsewhere, whatever segments are mapped.
+        let evidence = self.parents.session.domain.psmx.then(|| Evidence {
+            path: "shm".into(),
+            messages: self.intake.shared.load(Ordering::Relaxed),
+            note: "read in the chunk of shared memory that the writer filled".into(),
+        });
+        Account {
+            reader_drops: Some(u64::from(lost) + u64::from(rejected)),
+            counters,
+            evidence: evidence.into_iter().collect(),
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `lognormal` | `median_ns`, `sigma` | median · exp(sigma² / 2) | median · exp(sigma · z(q)) |
 //! | `exponential` | `offset_ns`, `mean_ns` | mean | offset − (mean − offset) · ln(1 − q) |
 //! | `pareto` | `min_ns`, `alpha` | alpha · min / (alpha − 1), infinite for alpha ≤ 1 | min · (1 − q)^(−1/alpha) |
+//! | `bimodal` | `fast_ns`, `slow_ns`, `slow_p` | fast + slow_p · (slow − fast) | fast for q ≤ 1 − slow_p, then slow |
 //!
 //! z is the quantile of the standard normal law. A draw below 0 becomes 0: keep `sd_ns` at a quarter of `mean_ns` or less, and the
 //! formulas hold to 1 in 30 000. A draw is capped at one hour, which only a Pareto law with alpha near 0 ever meets.
@@ -45,6 +46,12 @@ pub enum Law {
         min_ns: f64,
         alpha: f64,
     },
+    /// Two modes and nothing between, such as a fast path that some messages miss.
+    Bimodal {
+        fast_ns: f64,
+        slow_ns: f64,
+        slow_p: f64,
+    },
 }
 
 impl Law {
@@ -60,6 +67,10 @@ impl Law {
                 offset_ns + (mean_ns - offset_ns) * unit
             }
             Law::Pareto { min_ns, alpha } => min_ns * (1.0 - random.random::<f64>()).powf(-1.0 / alpha),
+            Law::Bimodal { fast_ns, slow_ns, slow_p } => match random.random::<f64>() < slow_p {
+                true => slow_ns,
+                false => fast_ns,
+            },
         };
         ns.clamp(0.0, CAP_NS).round() as i64
     }
@@ -72,6 +83,7 @@ impl Law {
             Law::Lognormal { median_ns, sigma } => median_ns * (sigma * sigma / 2.0).exp(),
             Law::Pareto { min_ns, alpha } if alpha > 1.0 => alpha * min_ns / (alpha - 1.0),
             Law::Pareto { .. } => f64::INFINITY,
+            Law::Bimodal { fast_ns, slow_ns, slow_p } => fast_ns + slow_p * (slow_ns - fast_ns),
         }
     }
 
@@ -84,8 +96,9 @@ impl Law {
             Law::Lognormal { median_ns, sigma } => median_ns > 0.0 && sigma >= 0.0,
             Law::Exponential { offset_ns, mean_ns } => offset_ns >= 0.0 && mean_ns >= offset_ns,
             Law::Pareto { min_ns, alpha } => min_ns > 0.0 && alpha > 0.0,
+            Law::Bimodal { fast_ns, slow_ns, slow_p } => fast_ns >= 0.0 && slow_ns >= fast_ns && (0.0..=1.0).contains(&slow_p),
         };
-        (!good).then_some("expected non-negative times, max_ns >= min_ns, mean_ns >= offset_ns, alpha > 0")
+        (!good).then_some("expected non-negative times, max_ns >= min_ns, mean_ns >= offset_ns, slow_ns >= fast_ns, alpha > 0, slow_p from 0 to 1")
     }
 }
 
@@ -104,13 +117,14 @@ mod tests {
 
     #[test]
     fn draws_follow_the_documented_formulas() {
-        let laws: [(Law, fn(usize) -> f64); 6] = [
+        let laws: [(Law, fn(usize) -> f64); 7] = [
             (Law::Constant { ns: 5e5 }, |_| 5e5),
             (Law::Uniform { min_ns: 1e5, max_ns: 3e5 }, |i| 1e5 + Q[i] * 2e5),
             (Law::Normal { mean_ns: 1e6, sd_ns: 2e5 }, |i| 1e6 + 2e5 * Z[i]),
             (Law::Lognormal { median_ns: 3e5, sigma: 0.5 }, |i| 3e5 * (0.5 * Z[i]).exp()),
             (Law::Exponential { offset_ns: 1e5, mean_ns: 4e5 }, |i| 1e5 - 3e5 * (1.0 - Q[i]).ln()),
             (Law::Pareto { min_ns: 1e5, alpha: 2.5 }, |i| 1e5 * (1.0 - Q[i]).powf(-1.0 / 2.5)),
+            (Law::Bimodal { fast_ns: 1e5, slow_ns: 4e5, slow_p: 0.25 }, |i| [1e5, 4e5, 4e5][i]),
         ];
         for (law, quantile) in laws {
             let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(3);

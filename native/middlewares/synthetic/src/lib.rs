@@ -2,7 +2,7 @@
 //!
 //! It carries messages over the floor and does to them exactly what its settings say: delays them by a law, loses, doubles, reorders
 //! and damages them, blocks in the publish call, burns CPU and memory. What happens to a message is a pure function of the seed, the
-//! writer and the sequence number ([`truth`]), so a test can say beforehand what the pipeline must report. Probes of the match
+//! trial, the writer and the sequence number ([`truth`]), so a test can say beforehand what the pipeline must report. Probes of the match
 //! barrier pass untouched.
 
 mod cost;
@@ -78,6 +78,6 @@ impl Middleware for Synthetic {
             domain_id: config.domain_id ^ 0x5353_0000,
             trial_nonce: config.trial_nonce,
         };
-        Ok(Box::new(session::SyntheticSession::new(Floor.open(&floor)?, settings)))
+        Ok(Box::new(session::SyntheticSession::new(Floor.open(&floor)?, settings, config.trial_nonce)))
     }
 }

@@ -25,12 +25,13 @@ const TRAILER_BYTES: usize = 24;
 pub struct SyntheticSession {
     floor: Box<dyn Session>,
     settings: Arc<Settings>,
+    nonce: u64,
     delivery: Option<Arc<DeliveryThread>>,
 }
 
 impl SyntheticSession {
-    pub fn new(floor: Box<dyn Session>, settings: Settings) -> Self {
-        SyntheticSession { floor, settings: Arc::new(settings), delivery: None }
+    pub fn new(floor: Box<dyn Session>, settings: Settings, nonce: u64) -> Self {
+        SyntheticSession { floor, settings: Arc::new(settings), nonce, delivery: None }
     }
 }
 
@@ -39,13 +40,15 @@ impl Session for SyntheticSession {
         if self.settings.holds_messages() && self.delivery.is_none() {
             self.delivery = Some(Arc::new(DeliveryThread::start(self.settings.spin_ns)?));
         }
-        Ok(Box::new(SyntheticNode { floor: self.floor.node(name)?, settings: self.settings.clone(), delivery: self.delivery.clone() }))
+        let (settings, delivery) = (self.settings.clone(), self.delivery.clone());
+        Ok(Box::new(SyntheticNode { floor: self.floor.node(name)?, settings, nonce: self.nonce, delivery }))
     }
 }
 
 struct SyntheticNode {
     floor: Box<dyn Node>,
     settings: Arc<Settings>,
+    nonce: u64,
     delivery: Option<Arc<DeliveryThread>>,
 }
 
@@ -59,6 +62,7 @@ impl Node for SyntheticNode {
     fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
         let reader = Arc::new(Reader {
             settings: self.settings.clone(),
+            nonce: self.nonce,
             sink: Mutex::new(Some(sink)),
             writers: Mutex::default(),
             hoard: Mutex::default(),
@@ -223,6 +227,7 @@ impl Drop for SyntheticSubscription {
 /// A subscription's end, shared with the delivery thread.
 pub struct Reader {
     settings: Arc<Settings>,
+    nonce: u64,
     /// None once the subscription ended. Held during a delivery.
     sink: Mutex<Option<Arc<dyn Sink>>>,
     writers: Mutex<HashMap<u32, Writer>>,
@@ -338,7 +343,7 @@ impl Reader {
     fn fate(&self, writer: u32, seq: u64, call_ns: i64) -> (Truth, i64) {
         let mut writers = self.writers.lock().unwrap();
         let state = writers.entry(writer).or_default();
-        let mut stream = TruthStream::resume(&self.settings, writer, state.chain);
+        let mut stream = TruthStream::resume(&self.settings, self.nonce, writer, state.chain);
         let truth = stream.at(seq);
         state.chain = stream.chain();
         let mut due_ns = call_ns + truth.latency_ns.unwrap_or(0);

@@ -1,4 +1,7 @@
-//! What happens to a message: a pure function of settings, writer and sequence number.
+//! What happens to a message: a pure function of settings, trial, writer and sequence number.
+//!
+//! The trial counts by its nonce, so that trials of one arm are draws of one law and not copies of each other: what a law promises over
+//! trials can then be proved over trials.
 //!
 //! Each message has its own place in the writer's ChaCha8 stream, so that its draws depend on no other message. Only burst loss has a
 //! memory; it is a chain over the sequence numbers from 0.
@@ -43,13 +46,14 @@ pub struct Chain {
 }
 
 impl<'s> TruthStream<'s> {
-    pub fn new(settings: &'s Settings, writer: u32) -> Self {
-        TruthStream::resume(settings, writer, Chain::default())
+    pub fn new(settings: &'s Settings, nonce: u64, writer: u32) -> Self {
+        TruthStream::resume(settings, nonce, writer, Chain::default())
     }
 
     /// As it was left with [`TruthStream::chain`].
-    pub fn resume(settings: &'s Settings, writer: u32, chain: Chain) -> Self {
-        let mut random = ChaCha8Rng::seed_from_u64(settings.seed);
+    pub fn resume(settings: &'s Settings, nonce: u64, writer: u32, chain: Chain) -> Self {
+        // Odd, so that no two seeds meet; the generator's own seeding spreads the sum over all its bits.
+        let mut random = ChaCha8Rng::seed_from_u64(settings.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(nonce));
         random.set_stream(u64::from(writer));
         TruthStream { settings, random, chain }
     }
@@ -95,24 +99,26 @@ impl<'s> TruthStream<'s> {
 }
 
 /// The truth of one message.
-pub fn truth(settings: &Settings, writer: u32, seq: u64) -> Truth {
-    TruthStream::new(settings, writer).at(seq)
+pub fn truth(settings: &Settings, nonce: u64, writer: u32, seq: u64) -> Truth {
+    TruthStream::new(settings, nonce, writer).at(seq)
 }
 
-/// `--truth SETTINGS WRITER COUNT`: the truth of the first messages, a JSON line each, for tests of the whole pipeline.
+/// `--truth SETTINGS WRITER COUNT NONCE`: the truth of the first messages of a trial, a JSON line each, for proofs of the whole pipeline.
+/// The nonce is written as in the protocol: 16 hexadecimal digits.
 pub fn print(arguments: &[String]) -> ExitCode {
-    let parsed = || -> Result<(Settings, u32, u64), String> {
-        let [settings, writer, count] = arguments else { return Err("usage: --truth SETTINGS_JSON WRITER COUNT".into()) };
+    let parsed = || -> Result<(Settings, u64, u32, u64), String> {
+        let [settings, writer, count, nonce] = arguments else { return Err("usage: --truth SETTINGS_JSON WRITER COUNT NONCE".into()) };
         let map = serde_json::from_str(settings).map_err(|e| format!("settings: {e}"))?;
         let number = |what: &str, text: &str| text.parse::<u64>().map_err(|e| format!("{what} {text}: {e}"));
         let writer = u32::try_from(number("writer", writer)?).map_err(|e| format!("writer: {e}"))?;
-        Ok((Settings::from_map(map)?, writer, number("count", count)?))
+        let nonce = u64::from_str_radix(nonce, 16).map_err(|e| format!("nonce {nonce}: expected hexadecimal digits: {e}"))?;
+        Ok((Settings::from_map(map)?, nonce, writer, number("count", count)?))
     };
     match parsed() {
-        Ok((settings, writer, count)) => {
+        Ok((settings, nonce, writer, count)) => {
             use std::io::Write;
             let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-            let mut stream = TruthStream::new(&settings, writer);
+            let mut stream = TruthStream::new(&settings, nonce, writer);
             for seq in 0..count {
                 let line = serde_json::to_string(&stream.at(seq)).expect("plain values serialise");
                 if writeln!(out, "{line}").is_err() {
@@ -134,6 +140,8 @@ mod tests {
     use crate::law::Law;
     use crate::settings::Reorder;
 
+    const NONCE: u64 = 0x1234_5678_9abc_def0;
+
     fn settings() -> Settings {
         Settings {
             latency: Some(Law::Pareto { min_ns: 1000.0, alpha: 1.5 }),
@@ -148,27 +156,28 @@ mod tests {
     #[test]
     fn a_message_has_the_same_truth_whoever_asks_and_when() {
         let s = settings();
-        let mut stream = TruthStream::new(&s, 9);
+        let mut stream = TruthStream::new(&s, NONCE, 9);
         let forward: Vec<Truth> = (0..500).map(|seq| stream.at(seq)).collect();
         for seq in (0..500).rev().step_by(37) {
-            assert_eq!(truth(&s, 9, seq as u64), forward[seq]);
+            assert_eq!(truth(&s, NONCE, 9, seq as u64), forward[seq]);
             assert_eq!(stream.at(seq as u64), forward[seq]);
         }
-        let other_writer: Vec<Truth> = (0..500).map(|seq| truth(&s, 10, seq)).collect();
+        let other_writer: Vec<Truth> = (0..500).map(|seq| truth(&s, NONCE, 10, seq)).collect();
         let other_seed = Settings { seed: 2, ..s.clone() };
         assert_ne!(forward, other_writer);
-        assert_ne!(forward, (0..500).map(|seq| truth(&other_seed, 9, seq)).collect::<Vec<_>>());
+        assert_ne!(forward, (0..500).map(|seq| truth(&other_seed, NONCE, 9, seq)).collect::<Vec<_>>());
+        assert_ne!(forward, (0..500).map(|seq| truth(&s, NONCE + 1, 9, seq)).collect::<Vec<_>>(), "another trial, other draws");
         // Switching one thing off changes nothing else.
         let lossless = Settings { loss: None, ..s.clone() };
         for t in forward.iter().filter(|t| !t.lost) {
-            assert_eq!(truth(&lossless, 9, t.seq), *t);
+            assert_eq!(truth(&lossless, NONCE, 9, t.seq), *t);
         }
     }
 
     #[test]
     fn rates_and_bursts_follow_the_formulas() {
         let s = settings();
-        let mut stream = TruthStream::new(&s, 1);
+        let mut stream = TruthStream::new(&s, NONCE, 1);
         let n = 100_000;
         let all: Vec<Truth> = (0..n).map(|seq| stream.at(seq)).collect();
         let lost = all.iter().filter(|t| t.lost).count() as f64;

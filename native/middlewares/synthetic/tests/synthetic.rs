@@ -113,7 +113,7 @@ impl Bench {
     }
 
     fn truths(&self) -> Vec<Truth> {
-        let mut stream = TruthStream::new(&self.settings, WRITER);
+        let mut stream = TruthStream::new(&self.settings, NONCE, WRITER);
         (0..self.calls.len() as u64).map(|seq| stream.at(seq)).collect()
     }
 

@@ -1,0 +1,88 @@
+"""Statistics of a large campaign: 504 cells, 10 blocks, about 300 messages per trial, from the bundle to every verdict.
+
+    python -m bench.campaign [--levels 63] [--pairs 6] [--times 1] [--keep DIR]
+
+What a campaign of this size costs is not messages but the number of trials, so it is divided by the promise itself,
+10 s, and not by a scan. Each run is a process of its own, without its imports. Prints one line (docs/benchmarks.md).
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from bench.metrics import METRICS, ROOT, timed
+from bench.ratio import line
+
+LIMIT_S = 10.0
+BLOCKS, ARMS = 10, 8
+WORKLOAD = {
+    "title": "bench",
+    "description": "about 300 messages per trial",
+    "type": "PointCloud512k",
+    "payload_bytes": 524_288,
+    "rate_hz": 145.0,
+    "steady_s": 2.1,
+}
+
+
+def generate(directory: Path, levels: int) -> None:
+    """The tests' invented campaign with `levels` comparisons of eight arms, merged as at the end of a real one."""
+    from rmwbench.bundle import BundleWriter
+    from tests import synthetic_bundle
+
+    os.fsync = lambda _: None  # 45 000 files; that they survive a power cut is not what is timed
+    synthetic_bundle.WORKLOADS["bench"] = WORKLOAD
+    synthetic_bundle.write(directory, blocks=BLOCKS, workloads=("bench",), levels=levels)
+    with BundleWriter.reopen(directory) as writer:
+        writer.merge()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--levels", type=int, default=63, help="comparisons of eight cells each")
+    parser.add_argument("--pairs", type=int, default=6, help="6 are the fewest with an interval")
+    parser.add_argument("--times", type=int, default=1, help="a factor for the pairs")
+    parser.add_argument("--keep", type=Path, help="use this bundle, made there on first use, and keep it")
+    parser.add_argument("--generate", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.generate:
+        generate(arguments.generate, arguments.levels)
+        return
+    temporary = None if arguments.keep else Path(tempfile.mkdtemp(prefix="rmwbench-bench-"))
+    directory = (arguments.keep or temporary / "bundle").resolve()
+    try:
+        if not (directory / "campaign.json").exists():
+            command = [sys.executable, "-m", "bench.campaign", "--generate", str(directory)]
+            subprocess.run([*command, "--levels", str(arguments.levels)], cwd=ROOT, check=True)
+        print(json.dumps(measure(directory, arguments.levels, arguments.pairs * arguments.times)), flush=True)
+    finally:
+        if temporary:
+            shutil.rmtree(temporary)
+
+
+def measure(directory: Path, levels: int, pairs: int) -> dict:
+    runs = []
+    for n in range(pairs):
+        runs.append(timed(METRICS, directory))
+        print(f"  run {n + 1} of {pairs}: {runs[-1]['seconds']:.2f} s", file=sys.stderr, flush=True)
+    cells = levels * ARMS
+    return line(
+        bench="campaign",
+        name=f"statistics of {cells} cells, {BLOCKS} blocks / {LIMIT_S:g} s",
+        message_bytes=WORKLOAD["payload_bytes"],
+        metric="time",
+        unit="s",
+        limit=(None, 1.0),
+        ours=[run["seconds"] for run in runs],
+        theirs=[LIMIT_S] * pairs,
+        details={"trials": cells * BLOCKS, "peak_bytes": max(run["peak_bytes"] for run in runs)},
+    )
+
+
+if __name__ == "__main__":
+    main()

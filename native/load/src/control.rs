@@ -1,0 +1,186 @@
+//! The control socket: commands in, replies out, and the edges of the window in between.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+
+use rustix::event::{poll, PollFd, PollFlags};
+use serde::de::DeserializeOwned;
+use serde::Serialize;
+
+use crate::clock::{now_ns, timespec};
+use crate::kind::{Asked, Kind};
+use crate::protocol::{hello, Answer, Collected, Line, Problem, Reply, Start, Started, Window};
+use crate::usage::{snapshot, Snapshot};
+use crate::{awake, cpu, memory, processors, traffic};
+
+const MAX_LINE_BYTES: usize = 1 << 20;
+
+struct Load {
+    socket: UnixStream,
+    kind: Option<Kind>,
+    /// Times of the window that are still to come, the next one last.
+    edges: Vec<(i64, &'static str)>,
+    snapshots: Vec<Snapshot>,
+    latency: Option<File>,
+}
+
+/// Serves until the end of file; the load's threads end with the process.
+pub fn serve(socket: UnixStream) -> ExitCode {
+    let mut load = Load { socket, kind: None, edges: Vec::new(), snapshots: Vec::new(), latency: None };
+    if load.send(&hello()).is_err() {
+        return ExitCode::SUCCESS;
+    }
+    let mut pending = Vec::new();
+    while load.wait(&mut pending) {
+        while let Some(end) = pending.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = pending.drain(..=end).collect();
+            match serde_json::from_slice::<Line>(&line) {
+                Ok(line) if line.cmd == "exit" => return ExitCode::SUCCESS,
+                Ok(line) => load.obey(line),
+                Err(error) => {
+                    eprintln!("load: a line that is no command: {error}");
+                    return ExitCode::from(2);
+                }
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+impl Load {
+    /// Until something was read (true) or the other end closed (false); takes the snapshots that fall due meanwhile.
+    fn wait(&mut self, pending: &mut Vec<u8>) -> bool {
+        loop {
+            while let Some(&(due_ns, at)) = self.edges.last() {
+                if now_ns() < due_ns {
+                    break;
+                }
+                self.snapshots.push(snapshot(at));
+                self.edges.pop();
+            }
+            let timeout = self.edges.last().map(|&(due_ns, _)| timespec((due_ns - now_ns()).max(0)));
+            let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
+            match poll(&mut fds, timeout.as_ref()) {
+                Ok(0) | Err(_) => continue, // an edge, or a signal
+                Ok(_) => {}
+            }
+            let mut buffer = [0; 1 << 14];
+            match self.socket.read(&mut buffer) {
+                Ok(0) => return false,
+                Ok(count) => {
+                    pending.extend_from_slice(&buffer[..count]);
+                    return pending.len() <= MAX_LINE_BYTES;
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
+    fn obey(&mut self, line: Line) {
+        let id = line.id;
+        match line.cmd.as_str() {
+            "start" => {
+                let answer = parsed::<Start>(line).and_then(|start| self.start(start.kind));
+                self.reply(id, answer);
+            }
+            "window" => {
+                let answer = parsed::<Window>(line).map(|window| {
+                    self.edges = vec![(window.end_ns, "steady_end"), (window.steady_ns, "steady_begin")];
+                });
+                self.reply(id, answer.map(|()| serde_json::json!({})));
+            }
+            "collect" => {
+                self.snapshots.push(snapshot("end"));
+                let snapshots = std::mem::take(&mut self.snapshots);
+                self.reply(id, Ok(Collected { snapshots }));
+            }
+            other => {
+                let problem = Problem { kind: "unsupported", object: format!("cmd {other}"), message: "not a command of this load".into() };
+                self.reply::<()>(id, Err(problem));
+            }
+        }
+    }
+
+    fn start(&mut self, kind: Kind) -> Result<Started, Problem> {
+        let object = format!("load {}", serde_json::json!(kind).as_str().unwrap_or("?"));
+        if self.kind.is_some() {
+            return Err(Problem { kind: "invalid", object, message: "a load runs already; one process is one load".into() });
+        }
+        let asked = self.begin(kind).map_err(|error| Problem { kind: "failed", object, message: error.to_string() })?;
+        self.kind = Some(kind);
+        self.snapshots.push(snapshot("begin"));
+        Ok(Started { kind, asked })
+    }
+
+    fn begin(&mut self, kind: Kind) -> io::Result<Asked> {
+        let on = processors::usable()?;
+        let mut asked = Asked { processors: on.len(), ..Asked::default() };
+        match kind {
+            Kind::Cpu50 | Kind::Cpu100 => {
+                let share = if kind == Kind::Cpu50 { 0.5 } else { 1.0 };
+                asked.share = Some(share);
+                processors::on_each(&on, move |place, up| {
+                    up();
+                    cpu::duty(place, share, cpu::arithmetic)
+                })?;
+            }
+            Kind::Membw => {
+                let bytes = memory::buffer_bytes(on.len());
+                memory::check_room(2 * bytes * on.len())?;
+                (asked.share, asked.memory_bytes) = (Some(0.5), Some(2 * bytes * on.len()));
+                processors::on_each(&on, move |place, up| {
+                    let mut copier = memory::Copier::new(bytes);
+                    up();
+                    cpu::duty(place, 0.5, || copier.step())
+                })?;
+            }
+            Kind::Traffic => {
+                traffic::start()?;
+                (asked.datagrams_per_s, asked.datagram_bytes) = (Some(traffic::DATAGRAMS_PER_S), Some(traffic::DATAGRAM_BYTES));
+                asked.processors = 0;
+            }
+            Kind::Awake => {
+                match awake::hold_latency() {
+                    Ok(device) => self.latency = Some(device),
+                    Err(reason) => asked.dma_latency = Some(reason),
+                }
+                // Tried here once, where it can be answered: a spinner that does not give way would be a load.
+                std::thread::spawn(awake::become_idle).join().map_err(|_| io::Error::other("a thread panicked"))??;
+                processors::on_each(&on, |_, up| {
+                    if awake::become_idle().is_ok() {
+                        up();
+                        awake::spin()
+                    }
+                })?;
+            }
+        }
+        Ok(asked)
+    }
+
+    fn reply<T: Serialize>(&mut self, id: u64, answer: Result<T, Problem>) {
+        let answer = match answer {
+            Ok(value) => Answer::Ok(value),
+            Err(problem) => Answer::Error(problem),
+        };
+        // A closed socket is noticed by the next wait.
+        let _ = self.send(&Reply { id, answer });
+    }
+
+    fn send(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(line).map_err(io::Error::other)?;
+        bytes.push(b'\n');
+        self.socket.write_all(&bytes)
+    }
+}
+
+fn parsed<T: DeserializeOwned>(line: Line) -> Result<T, Problem> {
+    let object = format!("cmd {}", line.cmd);
+    serde_json::from_value(serde_json::Value::Object(line.fields)).map_err(|error| Problem {
+        kind: "invalid",
+        object,
+        message: error.to_string(),
+    })
+}

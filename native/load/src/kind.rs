@@ -1,0 +1,39 @@
+//! The kinds of load, and what each asks of the machine. The figures are fixed: `cpu50` must mean the same in every suite.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Half of every processor, computing.
+    Cpu50,
+    /// All of every processor, computing.
+    Cpu100,
+    /// Half of every processor, copying memory that no cache holds: what it does beyond `cpu50` is memory bandwidth.
+    Membw,
+    /// Datagrams on `lo`, between two sockets of its own.
+    Traffic,
+    /// No load at all but processors that never sleep.
+    Awake,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 5] = [Kind::Cpu50, Kind::Cpu100, Kind::Membw, Kind::Traffic, Kind::Awake];
+}
+
+/// What was asked, as `start` replies it. `share` is of one processor, on each of `processors`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Asked {
+    pub processors: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagrams_per_s: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagram_bytes: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<usize>,
+    /// Why `/dev/cpu_dma_latency` is not held at 0, where it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dma_latency: Option<String>,
+}

@@ -1,0 +1,141 @@
+//! The program as the orchestrator sees it: a socket, lines, and what the machine shows of the load.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{json, Value};
+
+struct Load {
+    child: Child,
+    socket: BufReader<UnixStream>,
+    id: u64,
+}
+
+impl Load {
+    fn new() -> Load {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let fd = theirs.as_raw_fd();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rmwbench-load"));
+        command.args(["--control-fd", "3"]).stdin(Stdio::null());
+        // SAFETY: dup2 is safe between fork and exec, and clears close-on-exec; our end keeps that flag.
+        unsafe { command.pre_exec(move || if libc::dup2(fd, 3) == 3 { Ok(()) } else { Err(std::io::Error::last_os_error()) }) };
+        let child = command.spawn().unwrap();
+        ours.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut load = Load { child, socket: BufReader::new(ours), id: 0 };
+        let hello = load.read();
+        assert_eq!((&hello["hello"]["tool"], &hello["hello"]["protocol"]), (&json!("load"), &json!(1)), "{hello}");
+        load
+    }
+
+    fn read(&mut self) -> Value {
+        let mut line = String::new();
+        self.socket.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    fn ask(&mut self, mut command: Value) -> Value {
+        self.id += 1;
+        command["id"] = json!(self.id);
+        writeln!(self.socket.get_mut(), "{command}").unwrap();
+        let reply = self.read();
+        assert_eq!(reply["id"], json!(self.id));
+        reply
+    }
+
+    /// Starts a kind, lets it run, and returns what was asked with the differences between the first and the last snapshot.
+    fn run(&mut self, kind: &str, for_ms: u64) -> (Value, impl Fn(&str) -> f64) {
+        let started = self.ask(json!({"cmd": "start", "kind": kind}));
+        assert!(started["ok"].is_object(), "{started}");
+        std::thread::sleep(Duration::from_millis(for_ms));
+        let reply = self.ask(json!({"cmd": "collect"}));
+        let all = reply["ok"]["snapshots"].as_array().unwrap().clone();
+        let difference = move |name: &str| all.last().unwrap()[name].as_f64().unwrap() - all[0][name].as_f64().unwrap();
+        (started["ok"]["asked"].clone(), difference)
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn it_describes_itself_and_refuses_what_it_does_not_know() {
+    let run = |words: &[&str]| Command::new(env!("CARGO_BIN_EXE_rmwbench-load")).args(words).output().unwrap();
+    let described: Value = serde_json::from_slice(&run(&["--describe"]).stdout).unwrap();
+    assert_eq!(described["kinds"], json!(["cpu50", "cpu100", "membw", "traffic", "awake"]));
+    for words in [&["--control-fd", "77"][..], &["--control-fd", "soon"], &["--verbose"], &[]] {
+        let output = run(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("usage"), "{words:?}");
+    }
+}
+
+#[test]
+fn end_of_file_ends_it_whatever_it_does() {
+    for kind in ["cpu100", "traffic", "awake"] {
+        let mut load = Load::new();
+        assert!(load.ask(json!({"cmd": "start", "kind": kind}))["ok"].is_object());
+        load.socket.get_ref().shutdown(std::net::Shutdown::Both).unwrap();
+        let begun = Instant::now();
+        while load.child.try_wait().unwrap().is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "{kind} outlives its orchestrator");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_by_name() {
+    let mut load = Load::new();
+    assert_eq!(load.ask(json!({"cmd": "frobnicate"}))["error"]["kind"], "unsupported");
+    let error = load.ask(json!({"cmd": "start", "kind": "gpu"}));
+    assert!(error["error"]["message"].as_str().unwrap().contains("gpu"), "{error}");
+    assert_eq!(load.ask(json!({"cmd": "window", "steady_ns": "soon", "end_ns": 1}))["error"]["kind"], "invalid");
+    assert!(load.ask(json!({"cmd": "start", "kind": "traffic"}))["ok"].is_object());
+    assert_eq!(load.ask(json!({"cmd": "start", "kind": "cpu50"}))["error"]["kind"], "invalid");
+}
+
+#[test]
+fn a_window_has_a_snapshot_at_each_of_its_edges() {
+    let mut load = Load::new();
+    assert!(load.ask(json!({"cmd": "start", "kind": "traffic"}))["ok"].is_object());
+    let now = load.ask(json!({"cmd": "collect"}))["ok"]["snapshots"][0]["time_ns"].as_i64().unwrap();
+    let (steady, end) = (now + 100_000_000, now + 300_000_000);
+    load.ask(json!({"cmd": "window", "steady_ns": steady, "end_ns": end}));
+    std::thread::sleep(Duration::from_millis(500));
+    let reply = load.ask(json!({"cmd": "collect"}));
+    let all = reply["ok"]["snapshots"].as_array().unwrap();
+    assert_eq!(all.iter().map(|s| s["at"].as_str().unwrap()).collect::<Vec<_>>(), ["steady_begin", "steady_end", "end"]);
+    assert!(all[0]["time_ns"].as_i64().unwrap() >= steady && all[1]["time_ns"].as_i64().unwrap() >= end);
+}
+
+/// Demand is processor time got plus time waited for it: on a busy machine a load gets less, but it must want what was asked.
+#[test]
+fn shares_of_the_processors_are_those_asked_for() {
+    for (kind, share) in [("cpu50", 0.5), ("cpu100", 1.0), ("membw", 0.5)] {
+        let mut load = Load::new();
+        let (asked, got) = load.run(kind, 1000);
+        assert_eq!(asked["share"], share);
+        let capacity = got("time_ns") * asked["processors"].as_f64().unwrap();
+        let demand = (got("cpu_ns") + got("wait_ns")) / capacity;
+        assert!(demand > 0.9 * share && got("cpu_ns") / capacity < 1.1 * share, "{kind}: {demand}");
+        let copied = got("copied_bytes");
+        assert!(if kind == "membw" { copied > 1e8 } else { copied == 0.0 }, "{kind}: {copied}");
+    }
+}
+
+#[test]
+fn traffic_is_sent_at_its_rate_and_arrives() {
+    let mut load = Load::new();
+    let (asked, got) = load.run("traffic", 1000);
+    let due = asked["datagrams_per_s"].as_f64().unwrap() * got("time_ns") / 1e9;
+    assert!((got("datagrams_sent") / due - 1.0).abs() < 0.1, "{} of {due}", got("datagrams_sent"));
+    assert!(got("datagrams_received") > 0.5 * due);
+}

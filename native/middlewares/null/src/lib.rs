@@ -1,0 +1,215 @@
+//! No middleware at all: the publish call hands the message to the readers of its topic, in the same process and thread.
+//!
+//! Two uses. What a trial measures here is the instrument itself: schedule, payload, stamps and records, with nothing in between. And it
+//! is the smallest worker there is, the example of docs/adding-a-middleware.md: everything a middleware must answer stands on this page,
+//! and what it cannot do it declares.
+
+pub mod clock_cost;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
+
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::middleware::{
+    capabilities, Account, Delivery, Description, Endpoint, EndpointConfig, Error, Evidence, Granted, Middleware, Node, Profile,
+    PublishError, PublishMode, Publisher, Session, SessionConfig, Sink, Subscription,
+};
+use rmwbench_harness::qos::Durability;
+
+pub struct Null;
+
+const SAME_CALL: &str = "partly: nothing ever waits, the publish call itself is the delivery";
+
+impl Middleware for Null {
+    fn describe(&self) -> Description {
+        Description {
+            middleware: "null".into(),
+            layer: "floor".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            release_date: "2026-11-21".into(),
+            build: BTreeMap::from([("source".to_string(), format!("crate rmwbench-null {}", env!("CARGO_PKG_VERSION")).into())]),
+            // What is not listed is answered `no`.
+            capabilities: capabilities(&[
+                ("reliable", "yes"),
+                ("best_effort", "yes"),
+                ("keep_last", "yes"),
+                ("keep_all", "yes"),
+                ("transient_local", "no: nothing is kept for late joiners"),
+                ("loan", "yes"),
+                ("zero_copy", "yes"),
+                ("block", SAME_CALL),
+                ("poll", SAME_CALL),
+                ("callback", "yes"),
+                ("publish_sync", "yes"),
+                ("publish_async", "no: the publish call is the delivery"),
+                ("intra_process", "yes"),
+                ("inter_process", "no: there is nothing that could carry a message to another process"),
+                ("inter_host", "no: there is nothing that could carry a message to another process"),
+                ("evidence", "yes"),
+            ]),
+            profiles: vec![Profile {
+                name: "untouched".into(),
+                format: "none".into(),
+                text: String::new(),
+                summary: "there is nothing to configure".into(),
+            }],
+        }
+    }
+
+    fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
+        config.only_options(&[])?;
+        Ok(Box::new(NullSession { domain_id: config.domain_id }))
+    }
+}
+
+/// A topic's ends in this process. The lock is held during a delivery, so that none is under way when a subscription has ended.
+#[derive(Default)]
+struct Topic {
+    readers: Mutex<Vec<Arc<Reader>>>,
+    reader_count: AtomicU32,
+    writer_count: AtomicU32,
+}
+
+struct Reader {
+    sink: Arc<dyn Sink>,
+    delivered: AtomicU64,
+}
+
+/// All topics of the process, by domain and name: two sessions of one process hear each other, as with any middleware.
+static TOPICS: LazyLock<Mutex<HashMap<(u32, String), Arc<Topic>>>> = LazyLock::new(Mutex::default);
+
+struct NullSession {
+    domain_id: u32,
+}
+
+impl Session for NullSession {
+    fn node(&mut self, _name: &str) -> Result<Box<dyn Node>, Error> {
+        Ok(Box::new(NullNode { domain_id: self.domain_id }))
+    }
+}
+
+struct NullNode {
+    domain_id: u32,
+}
+
+impl NullNode {
+    /// The topic of an endpoint, or why its wishes cannot be granted: never a silent fallback.
+    fn topic(&self, config: &EndpointConfig) -> Result<Arc<Topic>, Error> {
+        let refuse = |message| Err(Error::unsupported(format!("endpoint {}", config.endpoint), message));
+        if config.qos.durability == Durability::TransientLocal {
+            return refuse("transient_local: nothing is kept for late joiners");
+        }
+        if config.qos.content_filter.is_some() || config.qos.instance_key.is_some() {
+            return refuse("content_filter and instance_key: not implemented in this worker");
+        }
+        if config.publish_mode == PublishMode::Async {
+            return refuse("publish_async: the publish call is the delivery");
+        }
+        Ok(TOPICS.lock().unwrap().entry((self.domain_id, config.topic.clone())).or_default().clone())
+    }
+}
+
+impl Node for NullNode {
+    fn publisher(&mut self, config: &EndpointConfig) -> Result<Box<dyn Publisher>, Error> {
+        let topic = self.topic(config)?;
+        topic.writer_count.fetch_add(1, Ordering::SeqCst);
+        // A loan is this buffer: its size is known here, and the hot path allocates nothing.
+        let loan = vec![0; config.message_type.payload_bytes as usize];
+        Ok(Box::new(NullPublisher { topic, granted: granted(config), loan }))
+    }
+
+    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+        let topic = self.topic(config)?;
+        let reader = Arc::new(Reader { sink, delivered: AtomicU64::new(0) });
+        topic.readers.lock().unwrap().push(reader.clone());
+        topic.reader_count.fetch_add(1, Ordering::SeqCst);
+        Ok(Box::new(NullSubscription { topic, granted: granted(config), reader }))
+    }
+}
+
+/// All of the quality of service is granted because nothing can go wrong: no queue, no loss.
+fn granted(config: &EndpointConfig) -> Granted {
+    let qos = config.qos.clone();
+    Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes: vec!["delivered within the publish call".into()] }
+}
+
+struct NullPublisher {
+    topic: Arc<Topic>,
+    granted: Granted,
+    loan: Vec<u8>,
+}
+
+impl Publisher for NullPublisher {
+    fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
+        deliver(&self.topic, payload, false);
+        Ok(())
+    }
+
+    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+        self.loan.resize(bytes, 0);
+        fill(&mut self.loan);
+        deliver(&self.topic, &self.loan, true);
+        Ok(())
+    }
+}
+
+/// The whole transport. Each reader gets its own stamps: the second one waits for what the first one does with the message.
+fn deliver(topic: &Topic, payload: &[u8], zero_copy: bool) {
+    for reader in topic.readers.lock().unwrap().iter() {
+        let now_ns = now_ns();
+        reader.sink.deliver(&Delivery { notified_ns: now_ns, taken_ns: now_ns, payload, zero_copy });
+        reader.delivered.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Endpoint for NullPublisher {
+    fn matched(&self) -> u32 {
+        self.topic.reader_count.load(Ordering::SeqCst)
+    }
+
+    fn granted(&self) -> Granted {
+        self.granted.clone()
+    }
+
+    fn account(&self) -> Account {
+        Account::default()
+    }
+}
+
+impl Drop for NullPublisher {
+    fn drop(&mut self) {
+        self.topic.writer_count.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+struct NullSubscription {
+    topic: Arc<Topic>,
+    granted: Granted,
+    reader: Arc<Reader>,
+}
+
+impl Subscription for NullSubscription {}
+
+impl Endpoint for NullSubscription {
+    fn matched(&self) -> u32 {
+        self.topic.writer_count.load(Ordering::SeqCst)
+    }
+
+    fn granted(&self) -> Granted {
+        self.granted.clone()
+    }
+
+    fn account(&self) -> Account {
+        let messages = self.reader.delivered.load(Ordering::Relaxed);
+        let note = "in the publish call".to_string();
+        Account { reader_drops: Some(0), evidence: vec![Evidence { path: "intra_process".into(), messages, note }], ..Account::default() }
+    }
+}
+
+impl Drop for NullSubscription {
+    fn drop(&mut self) {
+        self.topic.readers.lock().unwrap().retain(|reader| !Arc::ptr_eq(reader, &self.reader));
+        self.topic.reader_count.fetch_sub(1, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,75 @@
+//! The processes of this host: those in our PID namespace, whatever `/proc` shows.
+//!
+//! A host normally has a `/proc` of its own, whose numbers are the host's. Where a container forbids mounting one, `/proc` still shows
+//! the outer numbers; then the namespace and the `NSpid` line of each process tell who belongs here and what it is called.
+
+use std::fs;
+use std::path::PathBuf;
+
+/// A process of this host: its number here, and its directory below `/proc`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neighbour {
+    pub pid: i32,
+    pub directory: PathBuf,
+}
+
+/// Every process of this host, ourselves included, in the order of their numbers in `/proc`.
+pub fn neighbours() -> Vec<Neighbour> {
+    let mut numbers: Vec<i32> = match fs::read_dir("/proc") {
+        Ok(entries) => entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect(),
+        Err(_) => return Vec::new(),
+    };
+    numbers.sort_unstable();
+    let own = proc_is_ours();
+    numbers.into_iter().filter_map(|number| neighbour(number, own)).collect()
+}
+
+/// The process with this number here.
+pub fn find(pid: i32) -> Option<Neighbour> {
+    if proc_is_ours() {
+        let found = neighbour(pid, true)?;
+        return found.directory.is_dir().then_some(found);
+    }
+    neighbours().into_iter().find(|n| n.pid == pid)
+}
+
+fn neighbour(number: i32, own: bool) -> Option<Neighbour> {
+    let directory = PathBuf::from(format!("/proc/{number}"));
+    if own {
+        return Some(Neighbour { pid: number, directory });
+    }
+    let namespace = |path: PathBuf| fs::read_link(path.join("ns/pid")).ok();
+    if namespace(directory.clone())? != namespace("/proc/self".into())? {
+        return None;
+    }
+    let pid = inner_pid(&fs::read_to_string(directory.join("status")).ok()?)?;
+    Some(Neighbour { pid, directory })
+}
+
+fn proc_is_ours() -> bool {
+    fs::read_link("/proc/self").is_ok_and(|link| link.to_str() == Some(&std::process::id().to_string()))
+}
+
+/// The last number of `NSpid` is the one in the process's own namespace.
+fn inner_pid(status: &str) -> Option<i32> {
+    status.lines().find_map(|line| line.strip_prefix("NSpid:"))?.split_whitespace().last()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn we_are_among_them() {
+        let pid = std::process::id() as i32;
+        assert!(neighbours().iter().any(|n| n.pid == pid));
+        assert_eq!(find(pid).unwrap().pid, pid);
+        assert_eq!(find(i32::MAX), None);
+    }
+
+    #[test]
+    fn the_innermost_number_counts() {
+        assert_eq!(inner_pid("Name:\tx\nNSpid:\t4711\t12\t3\n"), Some(3));
+        assert_eq!(inner_pid("Name:\tx\n"), None);
+    }
+}

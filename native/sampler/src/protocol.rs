@@ -1,0 +1,117 @@
+//! The lines between the orchestrator and the sampler (docs/formats/sampler.md).
+
+use rmwbench_harness::clock::CLOCK_NAME;
+use serde::{Deserialize, Serialize};
+use serde_json::{json, Value};
+
+pub const PROTOCOL: u32 = 1;
+pub const TOOL: &str = "sampler";
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    pub id: u64,
+    #[serde(flatten)]
+    pub command: Command,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "cmd", rename_all = "snake_case")]
+pub enum Command {
+    Watch { processes: Vec<Watched> },
+    Start(Start),
+    Collect {},
+    Exit {},
+}
+
+/// A process that somebody wants to know about; `pid` is its number in this host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Watched {
+    pub process: String,
+    pub pid: i32,
+    pub role: String,
+}
+
+/// Absolute times in ns of CLOCK_MONOTONIC; intervals of 0 turn a part off.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    pub steady_ns: i64,
+    pub end_ns: i64,
+    #[serde(default)]
+    pub interval_ns: i64,
+    #[serde(default)]
+    pub canary_ns: i64,
+    #[serde(default)]
+    pub threads: bool,
+    #[serde(default)]
+    pub schedule: bool,
+}
+
+/// A series or a canary faster than this would be felt.
+pub const SHORTEST_INTERVAL_NS: i64 = 1_000_000;
+/// A day, so that absurd times are refused instead of reserving memory for them.
+const LONGEST_WINDOW_NS: i64 = 86_400_000_000_000;
+
+impl Start {
+    /// What is wrong with it, if anything.
+    pub fn problem(&self) -> Option<String> {
+        let Start { steady_ns, end_ns, interval_ns, canary_ns, .. } = *self;
+        let length_ns = end_ns.checked_sub(steady_ns);
+        if length_ns.is_none_or(|length| !(0..=LONGEST_WINDOW_NS).contains(&length)) {
+            return Some(format!("expected steady_ns up to a day before end_ns, found {steady_ns} and {end_ns}"));
+        }
+        [("interval_ns", interval_ns), ("canary_ns", canary_ns)]
+            .into_iter()
+            .find(|&(_, value)| value != 0 && value < SHORTEST_INTERVAL_NS)
+            .map(|(name, value)| format!("expected {name} of 0 or at least {SHORTEST_INTERVAL_NS}, found {value}"))
+    }
+}
+
+pub fn hello() -> Value {
+    json!({"hello": {"protocol": PROTOCOL, "tool": TOOL, "version": VERSION, "pid": std::process::id(), "clock": CLOCK_NAME}})
+}
+
+pub fn ok(id: u64, value: Value) -> Value {
+    json!({"id": id, "ok": value})
+}
+
+/// `kind` as in the worker protocol: `unsupported`, `invalid` or `failed`.
+pub fn error(id: u64, kind: &str, object: &str, message: &str) -> Value {
+    json!({"id": id, "error": {"kind": kind, "object": object, "message": message}})
+}
+
+/// A request, or the answer to what is none; None for a line without an id, which nobody waits for.
+pub fn parse(line: &str) -> Result<Request, Option<Value>> {
+    serde_json::from_str::<Request>(line).map_err(|e| {
+        let value: Value = serde_json::from_str(line).ok()?;
+        let (id, cmd) = (value.get("id")?.as_u64()?, value.get("cmd").and_then(Value::as_str).unwrap_or(""));
+        Some(if ["watch", "start", "collect", "exit"].contains(&cmd) {
+            error(id, "invalid", &format!("cmd {cmd}"), &e.to_string())
+        } else {
+            error(id, "unsupported", &format!("cmd {cmd}"), &format!("this sampler speaks protocol {PROTOCOL}"))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_commands_are_unsupported_and_bad_ones_invalid() {
+        let kind = |line: &str| parse(line).unwrap_err().map(|e| e["error"]["kind"].as_str().unwrap().to_string());
+        assert_eq!(kind(r#"{"id": 1, "cmd": "frobnicate"}"#).as_deref(), Some("unsupported"));
+        assert_eq!(kind(r#"{"id": 1, "cmd": "start", "steady_ns": "soon"}"#).as_deref(), Some("invalid"));
+        assert_eq!(kind("no JSON"), None);
+        assert!(parse(r#"{"id": 1, "cmd": "collect", "more": 1}"#).is_ok());
+    }
+
+    #[test]
+    fn absurd_windows_are_refused() {
+        let start = |steady_ns, end_ns, canary_ns| Start { steady_ns, end_ns, interval_ns: 0, canary_ns, threads: false, schedule: false };
+        assert_eq!(start(0, 1000, 0).problem(), None);
+        assert!(start(1000, 0, 0).problem().is_some());
+        assert!(start(i64::MIN, i64::MAX, 0).problem().is_some());
+        assert!(start(0, 1000, 10).problem().unwrap().contains("canary_ns"));
+    }
+}

@@ -1,0 +1,158 @@
+//! When each watched thread got a processor and when it lost it, from the kernel's own records (perf_event_open(2)).
+//!
+//! Every switch costs the watched thread about a microsecond more, so this is for traced trials only. One ring per thread, since the
+//! kernel shares none between threads; a thread that starts within the window is not seen.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use perf_event::events::Software;
+use perf_event::{Builder, Clock, Record, SampleFlag, Sampler};
+use rmwbench_harness::clock::now_ns;
+
+use crate::document::{Schedule, ScheduleEvent};
+use crate::processes::{Process, HARNESS};
+use crate::threads;
+
+/// About 5000 switches of one thread between two emptyings.
+const RING_BYTES: usize = 256 << 10;
+/// Without the right to lock more memory.
+const SMALL_RING_BYTES: usize = 16 << 10;
+const EMPTY_EVERY: Duration = Duration::from_millis(100);
+
+/// `PERF_RECORD_LOST` and `PERF_RECORD_SWITCH`, and what their `misc` says (linux/perf_event.h).
+const LOST: u32 = 2;
+const SWITCH: u32 = 14;
+const SWITCH_OUT: u16 = 1 << 13;
+const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
+
+struct Watched {
+    process: String,
+    tid: i32,
+    sampler: Sampler,
+}
+
+pub struct Recorder {
+    thread: JoinHandle<Schedule>,
+    unseen: BTreeMap<String, String>,
+}
+
+/// Begins to record. Fails with what forbids it and how to allow it.
+pub fn start(processes: &[Process], end_ns: i64) -> Result<Recorder, String> {
+    let (mut watched, mut unseen) = (Vec::new(), BTreeMap::new());
+    for process in processes.iter().filter(|p| p.role != HARNESS) {
+        for tid in threads::read(&process.directory).into_keys() {
+            match open(tid) {
+                Ok(sampler) => watched.push(Watched { process: process.name.clone(), tid, sampler }),
+                Err(e) => drop(unseen.insert(format!("schedule.{}", process.name), explained(&e))),
+            }
+        }
+    }
+    if watched.is_empty() {
+        return Err(unseen.into_values().next().unwrap_or_else(|| "no thread to watch".into()));
+    }
+    let builder = std::thread::Builder::new().name("schedule".into());
+    let thread = builder.spawn(move || record(watched, end_ns)).map_err(|e| format!("no thread for it: {e}"))?;
+    Ok(Recorder { thread, unseen })
+}
+
+impl Recorder {
+    pub fn finish(self, no_data: &mut BTreeMap<String, String>) -> Result<Schedule, String> {
+        no_data.extend(self.unseen);
+        self.thread.join().map_err(|_| "the recording thread died".into())
+    }
+}
+
+fn open(tid: i32) -> io::Result<Sampler> {
+    let build = |bytes: usize| {
+        let mut builder = Builder::new(Software::DUMMY);
+        builder.observe_pid(tid).any_cpu().context_switch(true).sample_id_all(true).sample(SampleFlag::TID | SampleFlag::TIME);
+        builder.clockid(Clock::MONOTONIC).exclude_kernel(true).exclude_hv(true);
+        let mut sampler = builder.build()?.sampled(bytes)?;
+        sampler.enable()?;
+        Ok(sampler)
+    };
+    build(RING_BYTES).or_else(|_: io::Error| build(SMALL_RING_BYTES))
+}
+
+fn explained(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => format!(
+            "the kernel forbids it ({error}): sysctl -w kernel.perf_event_paranoid=1, or in a container --cap-add PERFMON with a seccomp profile that \
+             allows perf_event_open"
+        ),
+        Some(libc::ENOSYS) => "this kernel has no perf_event_open (CONFIG_PERF_EVENTS)".into(),
+        _ => format!("perf_event_open: {error}"),
+    }
+}
+
+fn record(mut watched: Vec<Watched>, end_ns: i64) -> Schedule {
+    let mut schedule = Schedule::default();
+    loop {
+        let over = now_ns() >= end_ns;
+        for one in &mut watched {
+            while let Some(record) = one.sampler.next_record() {
+                take(&record, &one.process, one.tid, &mut schedule);
+            }
+        }
+        if over {
+            break;
+        }
+        std::thread::sleep(EMPTY_EVERY.min(Duration::from_nanos((end_ns - now_ns()).max(0) as u64)));
+    }
+    schedule.events.sort_by_key(|event| event.0);
+    schedule
+}
+
+fn take(record: &Record<'_>, process: &str, tid: i32, schedule: &mut Schedule) {
+    let bytes: Vec<u8> = record.data().iter().flat_map(|part| part.iter().copied()).collect();
+    let number = |at: usize| bytes.get(at..at + 8).and_then(|eight| Some(u64::from_ne_bytes(eight.try_into().ok()?)));
+    match record.ty() {
+        // The identifier stands at the end of every record: process and thread, then the time.
+        SWITCH => {
+            let Some(time_ns) = bytes.len().checked_sub(8).and_then(number) else { return };
+            let what = match record.misc() {
+                misc if misc & SWITCH_OUT == 0 => "in",
+                misc if misc & SWITCH_OUT_PREEMPT != 0 => "out_runnable",
+                _ => "out_blocked",
+            };
+            let event: ScheduleEvent = (time_ns as i64, process.to_string(), tid, what.to_string());
+            schedule.events.push(event);
+        }
+        LOST => schedule.lost += number(8).unwrap_or(1),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::neighbours::find;
+
+    #[test]
+    fn our_own_sleeps_are_seen_or_the_reason_is_told() {
+        let me = Process::open("me", "worker", &find(std::process::id() as i32).unwrap()).unwrap();
+        let recorder = match start(&[me], now_ns() + 60_000_000) {
+            Ok(recorder) => recorder,
+            Err(reason) => {
+                assert!(reason.contains("sysctl") || reason.contains("CONFIG_PERF_EVENTS"), "{reason}");
+                return eprintln!("not tested here: {reason}");
+            }
+        };
+        let begin_ns = now_ns();
+        // SAFETY: gettid has no arguments.
+        let tid = unsafe { libc::gettid() };
+        for _ in 0..5 {
+            std::thread::sleep(Duration::from_millis(4));
+        }
+        let schedule = recorder.finish(&mut BTreeMap::new()).unwrap();
+        let mine: Vec<&ScheduleEvent> = schedule.events.iter().filter(|e| e.2 == tid && e.0 >= begin_ns).collect();
+        let count = |what: &str| mine.iter().filter(|e| e.3 == what).count();
+        assert!(count("out_blocked") >= 5 && count("in") >= 5, "{mine:?}");
+        let blocked = mine.iter().position(|e| e.3 == "out_blocked").unwrap();
+        let slept_ns = mine[blocked + 1].0 - mine[blocked].0;
+        assert!(mine[blocked + 1].3 == "in" && slept_ns >= 3_900_000, "slept {slept_ns} ns of 4 ms");
+    }
+}

@@ -1,0 +1,439 @@
+//! One measuring window: what is read before it, at its edges, in it (only when asked) and after it, and the document of all that.
+//!
+//! At an edge only clocks and small files that are open already are read, and nothing is parsed. Lists of threads and of sockets are
+//! read just before the first edge and just after the last, which is why their counters cover a little more than the window.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use rmwbench_harness::clock::{now_ns, process_cpu_ns, remove_timer_slack, sleep_until};
+
+use crate::canary;
+use crate::document::{
+    Canary, Document, Machine, Own, Sample, Schedule, SeriesInterface, SeriesIp, SeriesProcess, SeriesTcp, SeriesUdp, Snapshot, Thread,
+};
+use crate::energy::{Readings, Sensors};
+use crate::kept::Kept;
+use crate::machine::{parse_softnet, parse_stat};
+use crate::memory;
+use crate::neighbours::{find, neighbours, Neighbour};
+use crate::network::{add_netstat, parse_interfaces, parse_snmp};
+use crate::owners::{self, Owners};
+use crate::processes::{Process, Stat, HARNESS, OTHER, WORKER};
+use crate::protocol::{Start, Watched};
+use crate::schedule;
+use crate::sockets::{self, Sockets};
+use crate::threads::{self, Sums, Tasks};
+
+/// The init of a host, which is ours.
+const INIT: i32 = 1;
+/// How much earlier than a rehearsal suggests the reading before the window begins, for a machine that is busier by then.
+const LEAD_FACTOR: i64 = 2;
+const LEAD_NS: i64 = 500_000;
+
+/// What a window left; `document` makes it readable.
+#[derive(Debug)]
+pub struct Measured {
+    processes: Vec<Process>,
+    begin: Edge,
+    end: Edge,
+    tasks: [BTreeMap<String, Tasks>; 2],
+    sockets: [Sockets; 2],
+    series: Option<Vec<Sample>>,
+    canary: Option<Canary>,
+    schedule: Option<Schedule>,
+    owners: Owners,
+    sensors: Sensors,
+    readings: Vec<Readings>,
+    with_threads: bool,
+    no_data: BTreeMap<String, String>,
+}
+
+/// Everything that is read at one edge, not parsed yet. `processes` are by name.
+#[derive(Debug, Default)]
+struct Edge {
+    time_ns: i64,
+    took_ns: i64,
+    own_cpu_ns: i64,
+    processes: BTreeMap<String, (i64, Stat)>,
+    files: BTreeMap<&'static str, String>,
+}
+
+/// Files that are read at each edge, and those of a series.
+const FILES: [(&str, &str); 6] = [
+    ("stat", "/proc/stat"),
+    ("dev", "/proc/net/dev"),
+    ("snmp", "/proc/net/snmp"),
+    ("snmp6", "/proc/net/snmp6"),
+    ("netstat", "/proc/net/netstat"),
+    ("softnet", "/proc/net/softnet_stat"),
+];
+const SERIES_FILES: [&str; 4] = ["stat", "dev", "snmp", "snmp6"];
+
+type Files = BTreeMap<&'static str, Kept>;
+
+/// Waits for the window and measures it. `alone`: nobody else's processes are looked for, as outside a host.
+pub fn measure(watched: &[Watched], plan: &Start, alone: bool) -> Measured {
+    remove_timer_slack();
+    let mut no_data = BTreeMap::new();
+    let mut files = open_files(&mut no_data);
+    let mut processes = open_processes(watched, &mut no_data);
+    if !alone {
+        add_neighbours(&mut processes);
+    }
+    let mut sensors = Sensors::find(Path::new("/sys/class"));
+    if let Some(reason) = &sensors.reason {
+        no_data.insert("energy".into(), reason.clone());
+    }
+    let mut found_owners = Owners::new();
+    add_owners(&mut found_owners, &processes, &mut no_data);
+
+    let rehearsal_ns = now_ns();
+    (read_tasks(&processes), sockets::read());
+    let lead_ns = LEAD_FACTOR * (now_ns() - rehearsal_ns) + LEAD_NS;
+
+    let canary = start_canary(plan, &mut no_data);
+    let recorder = plan.schedule.then(|| schedule::start(&processes, plan.end_ns));
+
+    sleep_until(plan.steady_ns - lead_ns);
+    if !alone {
+        add_neighbours(&mut processes);
+    }
+    let (tasks_before, sockets_before) = (read_tasks(&processes), sockets::read());
+    let mut readings = Vec::new();
+
+    sleep_until(plan.steady_ns);
+    let begin = read_edge(&mut processes, &mut files);
+    readings.push(sensors.read(begin.time_ns));
+    let series = read_series(plan, &mut processes, &mut files, &mut sensors, &mut readings);
+    sleep_until(plan.end_ns);
+    let mut end = read_edge(&mut processes, &mut files);
+    readings.push(sensors.read(end.time_ns));
+
+    let known = processes.len();
+    if !alone {
+        add_neighbours(&mut processes);
+    }
+    for process in &mut processes[known..] {
+        read_process(process, &mut end.processes);
+    }
+    let (tasks_after, sockets_after) = (read_tasks(&processes), sockets::read());
+    add_owners(&mut found_owners, &processes, &mut no_data);
+    for process in &processes {
+        match (begin.processes.contains_key(&process.name), end.processes.contains_key(&process.name)) {
+            (true, false) => no_data.insert(format!("processes.{}", process.name), "it ended within the window".into()),
+            (false, false) => no_data.insert(format!("processes.{}", process.name), "it ended before the window".into()),
+            _ => None,
+        };
+    }
+    for (what, why) in sockets_after.problems.iter().chain(&sockets_before.problems) {
+        no_data.insert((*what).into(), why.clone());
+    }
+    let schedule = match recorder {
+        None => Err("not asked".to_string()),
+        Some(Err(reason)) => Err(reason),
+        Some(Ok(recorder)) => recorder.finish(&mut no_data),
+    };
+    let schedule = keep(schedule, "schedule", &mut no_data);
+    if series.is_none() {
+        no_data.insert("series".into(), "not asked".into());
+    }
+    let canary = canary.map(canary::Canaries::finish);
+    Measured {
+        processes,
+        begin,
+        end,
+        tasks: [tasks_before, tasks_after],
+        sockets: [sockets_before, sockets_after],
+        series,
+        canary,
+        schedule,
+        owners: found_owners,
+        sensors,
+        readings,
+        with_threads: plan.threads,
+        no_data,
+    }
+}
+
+impl Measured {
+    /// Reads what is only read afterwards, memory maps, and puts everything together.
+    pub fn document(self) -> Document {
+        let Measured { processes, begin, end, tasks: [before, after], sockets, sensors, readings, mut no_data, .. } = self;
+        let mut memories = BTreeMap::new();
+        for process in processes.iter().filter(|p| p.role != WORKER && p.role != HARNESS && end.processes.contains_key(&p.name)) {
+            match memory::read(&process.directory) {
+                Ok(found) => drop(memories.insert(process.name.clone(), found)),
+                Err(e) => drop(no_data.insert(format!("memory.{}", process.name), format!("its memory map cannot be read: {e}"))),
+            }
+        }
+        let energy = sensors.energy(&readings);
+        for name in sensors.names().filter(|&name| !energy.contains_key(name)) {
+            no_data.insert(format!("energy.{name}"), "it could not be read at both edges, or ran over".into());
+        }
+        let per_thread = self.with_threads.then(|| used_by_thread(&before, &after, &mut no_data));
+        if !self.with_threads {
+            no_data.insert("threads".into(), "not asked".into());
+        }
+        let sums_before: BTreeMap<&String, Sums> = before.iter().map(|(name, tasks)| (name, threads::sums(tasks))).collect();
+        let none = Tasks::new();
+        let sums_after: BTreeMap<&String, Sums> = after
+            .iter()
+            .map(|(name, later)| {
+                let earlier = sums_before.get(name).copied().unwrap_or_default();
+                (name, threads::advanced(earlier, before.get(name).unwrap_or(&none), later))
+            })
+            .collect();
+        if sums_before.values().any(|s| s.run_delay_ns.is_none()) {
+            no_data.insert("run_delay_ns".into(), "this kernel does not account for it (CONFIG_SCHED_INFO)".into());
+        }
+        let [first, last] = sockets.map(|s| s.owned(&self.owners));
+        let own = Own {
+            cpu_ns: process_cpu_ns(),
+            window_cpu_ns: end.own_cpu_ns - begin.own_cpu_ns,
+            rss_bytes: find(std::process::id() as i32)
+                .and_then(|me| Process::open("me", HARNESS, &me).ok()?.rss_bytes())
+                .unwrap_or_default(),
+        };
+        let snapshots = vec![
+            snapshot("steady_begin", begin, &processes, &sums_before, first, &mut no_data),
+            snapshot("steady_end", end, &processes, &sums_after, last, &mut no_data),
+        ];
+        Document {
+            snapshots,
+            series: self.series,
+            canary: self.canary,
+            threads: per_thread,
+            schedule: self.schedule,
+            memory: memories,
+            energy: (!energy.is_empty()).then_some(energy),
+            no_data,
+            own,
+        }
+    }
+}
+
+fn keep<T>(found: Result<T, String>, what: &str, no_data: &mut BTreeMap<String, String>) -> Option<T> {
+    found.map_err(|reason| no_data.insert(what.into(), reason)).ok()
+}
+
+fn start_canary(plan: &Start, no_data: &mut BTreeMap<String, String>) -> Option<canary::Canaries> {
+    let started = match plan.canary_ns {
+        0 => Err("not asked".to_string()),
+        period_ns => canary::start(plan.steady_ns, plan.end_ns, period_ns).map_err(|e| format!("no thread for it: {e}")),
+    };
+    keep(started, "canary", no_data)
+}
+
+fn open_files(no_data: &mut BTreeMap<String, String>) -> Files {
+    let mut files = Files::new();
+    for (name, path) in FILES {
+        match Kept::open(path) {
+            Ok(file) => drop(files.insert(name, file)),
+            // A kernel without IPv6 has no counters of it: there is nothing to know.
+            Err(e) if name == "snmp6" && e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => drop(no_data.insert(path.into(), e.to_string())),
+        }
+    }
+    files
+}
+
+fn open_processes(watched: &[Watched], no_data: &mut BTreeMap<String, String>) -> Vec<Process> {
+    let mut processes: Vec<Process> = Vec::new();
+    for Watched { process, pid, role } in watched {
+        let opened = match find(*pid) {
+            None => Err(format!("there is no process {pid}")),
+            Some(_) if processes.iter().any(|p| p.name == *process) => Err(format!("two processes are called {process}")),
+            Some(found) => Process::open(process, role, &found).map_err(|e| format!("process {pid} cannot be read: {e}")),
+        };
+        processes.extend(keep(opened, &format!("processes.{process}"), no_data));
+    }
+    processes
+}
+
+/// Adds what runs in this host and is not watched yet: the init is ours, everything else was started by somebody's middleware.
+fn add_neighbours(processes: &mut Vec<Process>) {
+    let known: HashSet<i32> = processes.iter().filter(|p| p.cpu_ns().is_some()).map(|p| p.pid).collect();
+    let own = std::process::id() as i32;
+    for found in neighbours().into_iter().filter(|n| n.pid != own && !known.contains(&n.pid)) {
+        let (role, command) = if found.pid == INIT { (HARNESS, "init".into()) } else { (OTHER, command(&found)) };
+        let name = unused(&command, processes);
+        // One that ended meanwhile is no loss: it was not there at the edge either.
+        processes.extend(Process::open(&name, role, &found));
+    }
+}
+
+fn command(found: &Neighbour) -> String {
+    let bytes = fs::read(found.directory.join("comm")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).trim().to_string()
+}
+
+fn unused(name: &str, processes: &[Process]) -> String {
+    let taken = |candidate: &str| processes.iter().any(|p| p.name == candidate);
+    let numbered = (2..).map(|number| format!("{name}#{number}"));
+    std::iter::once(name.to_string()).chain(numbered).find(|candidate| !taken(candidate)).expect("numbers do not end")
+}
+
+fn add_owners(owners: &mut Owners, processes: &[Process], no_data: &mut BTreeMap<String, String>) {
+    for process in processes {
+        if !owners::add(owners, &process.name, &process.directory) && process.cpu_ns().is_some() {
+            no_data.insert(format!("sockets.{}", process.name), "its descriptors may not be seen: it belongs to another user".into());
+        }
+    }
+}
+
+fn read_tasks(processes: &[Process]) -> BTreeMap<String, Tasks> {
+    processes.iter().map(|p| (p.name.clone(), threads::read(&p.directory))).filter(|(_, tasks)| !tasks.is_empty()).collect()
+}
+
+fn read_edge(processes: &mut [Process], files: &mut Files) -> Edge {
+    let mut edge = Edge { time_ns: now_ns(), ..Edge::default() };
+    // Clocks first, so that they speak of the same moment.
+    let clocks: Vec<Option<i64>> = processes.iter().map(Process::cpu_ns).collect();
+    edge.own_cpu_ns = process_cpu_ns();
+    edge.files = files.iter_mut().filter_map(|(&name, file)| Some((name, file.read().ok()?.to_string()))).collect();
+    for (process, clock) in processes.iter_mut().zip(clocks) {
+        if let (Some(cpu_ns), Some(stat)) = (clock, process.stat()) {
+            edge.processes.insert(process.name.clone(), (cpu_ns, stat));
+        }
+    }
+    edge.took_ns = now_ns() - edge.time_ns;
+    edge
+}
+
+fn read_process(process: &mut Process, into: &mut BTreeMap<String, (i64, Stat)>) {
+    if let (Some(cpu_ns), Some(stat)) = (process.cpu_ns(), process.stat()) {
+        into.insert(process.name.clone(), (cpu_ns, stat));
+    }
+}
+
+/// A sample every interval, the first one at the window's begin; None when not asked.
+fn read_series(
+    plan: &Start,
+    processes: &mut [Process],
+    files: &mut Files,
+    sensors: &mut Sensors,
+    readings: &mut Vec<Readings>,
+) -> Option<Vec<Sample>> {
+    if plan.interval_ns == 0 {
+        return None;
+    }
+    let mut samples = Vec::with_capacity(((plan.end_ns - plan.steady_ns) / plan.interval_ns).clamp(0, 1 << 16) as usize + 1);
+    let mut due_ns = plan.steady_ns;
+    while due_ns < plan.end_ns {
+        sleep_until(due_ns);
+        let time_ns = now_ns();
+        samples.push(sample(time_ns, processes, files, plan.threads));
+        if due_ns > plan.steady_ns && !sensors.is_empty() {
+            readings.push(sensors.read(time_ns));
+        }
+        // A sample that is missed stays missed: a burst of late ones would tell nothing and cost much.
+        due_ns += plan.interval_ns * (1 + (now_ns() - due_ns).max(0) / plan.interval_ns);
+    }
+    Some(samples)
+}
+
+fn sample(time_ns: i64, processes: &mut [Process], files: &mut Files, with_threads: bool) -> Sample {
+    let mut texts: BTreeMap<&'static str, String> = BTreeMap::new();
+    let mut of_processes = BTreeMap::new();
+    for process in processes.iter_mut() {
+        let (Some(cpu_ns), Some(rss)) = (process.cpu_ns(), process.rss_bytes()) else { continue };
+        let run_delay_ns = if with_threads { threads::sums(&threads::read(&process.directory)).run_delay_ns } else { None };
+        of_processes.insert(process.name.clone(), SeriesProcess { cpu_ns, rss_bytes: Some(rss), run_delay_ns });
+    }
+    for name in SERIES_FILES {
+        if let Some(text) = files.get_mut(name).and_then(|file| Some(file.read().ok()?.to_string())) {
+            texts.insert(name, text);
+        }
+    }
+    let text = |name: &str| texts.get(name).map_or("", String::as_str);
+    let interfaces = parse_interfaces(text("dev")).into_iter().map(|(name, i)| {
+        let kept =
+            SeriesInterface { rx_bytes: i.rx_bytes, tx_bytes: i.tx_bytes, rx_packets: i.rx_packets, tx_packets: i.tx_packets };
+        (name, kept)
+    });
+    let network = parse_snmp(text("snmp"), text("snmp6"));
+    Sample {
+        time_ns,
+        machine: parse_stat(text("stat")),
+        processes: of_processes,
+        interfaces: interfaces.collect(),
+        udp: network.as_ref().map(|(udp, ..)| SeriesUdp { rcvbuf_errors: udp.rcvbuf_errors }),
+        ip: network.as_ref().map(|(_, ip, _)| SeriesIp { reasm_fails: ip.reasm_fails }),
+        tcp: network.as_ref().map(|(.., tcp)| SeriesTcp { retransmitted_segments: tcp.retransmitted_segments }),
+    }
+}
+
+fn used_by_thread(
+    before: &BTreeMap<String, Tasks>,
+    after: &BTreeMap<String, Tasks>,
+    no_data: &mut BTreeMap<String, String>,
+) -> BTreeMap<String, Vec<Thread>> {
+    let none = Tasks::new();
+    let mut found = BTreeMap::new();
+    for (name, later) in after {
+        let used = threads::used(before.get(name).unwrap_or(&none), later);
+        if used.is_empty() {
+            no_data.insert(format!("threads.{name}"), "this kernel does not account per thread (CONFIG_SCHED_INFO)".into());
+        } else {
+            found.insert(name.clone(), used);
+        }
+    }
+    found
+}
+
+fn snapshot(
+    at: &str,
+    edge: Edge,
+    processes: &[Process],
+    sums: &BTreeMap<&String, Sums>,
+    sockets: Vec<crate::document::Socket>,
+    no_data: &mut BTreeMap<String, String>,
+) -> Snapshot {
+    let text = |name: &str| edge.files.get(name).map_or("", String::as_str);
+    let network = parse_snmp(text("snmp"), text("snmp6"));
+    let machine: Option<Machine> = parse_stat(text("stat"));
+    let softnet = parse_softnet(text("softnet")).filter(|_| edge.files.contains_key("softnet"));
+    for (name, missing) in [("machine", machine.is_none()), ("udp", network.is_none()), ("softnet", softnet.is_none())] {
+        if missing {
+            no_data.entry(name.into()).or_insert_with(|| "the kernel's file is missing or says something else than expected".into());
+        }
+    }
+    let (udp, ip, tcp) = network.map_or((None, None, None), |(udp, ip, tcp)| (Some(udp), Some(ip), Some(tcp)));
+    let tcp = tcp.map(|mut tcp| {
+        add_netstat(&mut tcp, text("netstat"));
+        tcp
+    });
+    let of_processes = processes.iter().filter_map(|process| {
+        let (cpu_ns, stat) = edge.processes.get(&process.name)?;
+        let sums = sums.get(&process.name);
+        let kept = crate::document::Process {
+            role: process.role.clone(),
+            pid: process.pid,
+            cpu_ns: *cpu_ns,
+            voluntary_switches: sums.map(|s| s.voluntary_switches),
+            involuntary_switches: sums.map(|s| s.involuntary_switches),
+            minor_faults: Some(stat.minor_faults),
+            major_faults: Some(stat.major_faults),
+            run_delay_ns: sums.and_then(|s| s.run_delay_ns),
+            rss_bytes: Some(stat.rss_bytes),
+            threads: Some(stat.threads),
+        };
+        Some((process.name.clone(), kept))
+    });
+    Snapshot {
+        at: at.into(),
+        time_ns: edge.time_ns,
+        took_ns: edge.took_ns,
+        machine,
+        processes: of_processes.collect(),
+        interfaces: parse_interfaces(text("dev")),
+        udp,
+        ip,
+        tcp,
+        softnet,
+        sockets,
+    }
+}

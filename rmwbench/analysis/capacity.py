@@ -1,0 +1,151 @@
+"""Up to which level of an axis does a limit hold? Which level to try next, when to stop, and the interval.
+
+Levels are numbered by hardness, 0 the easiest. A trial at a level holds the limit or does not, and near the boundary
+the same level does both, because machines are noisy. The **capacity** is the boundary up to which at least half of the
+trials hold: what the median trial does.
+
+Two steps. *Bracketing* doubles or halves the level until one trial held and one failed. The *sequential test* then
+keeps a distribution over where the boundary is and how sharp it is, updated by Bayes' rule on a grid after every trial
+(the psi method of Kontsevich & Tyler, Vision Res. 39, 1999, after Watson & Pelli's QUEST, Percept. Psychophys. 33,
+1983), and tries in turn the level at which a trial is expected to hold with probability 1/2, 3/4 and 1/4: the middle
+finds the place, the flanks find the slope. It stops when the interval is as narrow as the levels are. A fixed number of
+trials per level would spend most of them where nothing is in doubt.
+
+The model is a normal ogive with a share of trials that fail whatever the level. Stopping early biases no posterior, but
+a wrong model could, so the interval's coverage is simulated with the code that runs (everything is an array over
+campaigns) for boundaries that the model does not contain: tests/capacity/test_coverage.py. `POSTERIOR` is set so that
+the worst of them stays above 93 %.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+POSTERIOR = 0.975
+"""Probability inside the interval under the model; called a 95 % interval, because that is what it holds where the
+model is wrong."""
+STEP = math.log(2)
+SLOPES = (0.3, 0.6, 1.2, 2.4, 4.8, 9.6)
+"""Standard deviations of the boundary from trial to trial, in levels."""
+LAPSES = (0.02, 0.08, 0.25)
+"""Shares of trials that fail whatever the level."""
+SURPRISE = 0.01
+"""No trial is impossible: a single one never outweighs this."""
+TARGETS = (0.5, 0.75, 0.25)
+FEWEST = 3
+"""Trials that must have held, and that must have failed, before an end of the interval is believed."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The boundary lies above level `low` (−1: perhaps none holds) and not above level `high` (the number of levels:
+    perhaps all hold); arrays of shape (campaigns,). `estimate` counts in levels: 3.0 is at level 3."""
+
+    low: np.ndarray
+    high: np.ndarray
+    estimate: np.ndarray
+
+
+class Search:
+    """The search of one arm, or of many simulated ones at once. `hardness`: logarithms of the levels, ascending, shape
+    (levels,); `start`: the level to begin with."""
+
+    def __init__(self, hardness: np.ndarray, start: int, *, campaigns: int = 1):
+        self.hardness = np.asarray(hardness, float)
+        self.levels, self.campaigns = len(self.hardness), campaigns
+        if not self.levels or (np.diff(self.hardness) <= 0).any():
+            raise ValueError("levels rise in hardness")
+        if not 0 <= start < self.levels:
+            raise ValueError(f"start {start} is no level of {self.levels}")
+        self._start = start
+        self._hold = _hold_probability(self.levels)
+        kinds = len(self._hold)
+        self._posterior = np.full((campaigns, kinds, self.levels + 1), 1 / (kinds * (self.levels + 1)))
+        self.held = np.zeros((campaigns, self.levels), np.int64)
+        self.failed = np.zeros((campaigns, self.levels), np.int64)
+
+    @property
+    def trials(self) -> np.ndarray:
+        """Trials so far, shape (campaigns,)."""
+        return (self.held + self.failed).sum(axis=1)
+
+    @property
+    def bounds(self) -> Bounds:
+        """The interval, its ends moved outwards to levels."""
+        low, high = (self._quantile(q) for q in ((1 - POSTERIOR) / 2, (1 + POSTERIOR) / 2))
+        return Bounds(np.floor(low + 1e-9).astype(np.int64), np.ceil(high - 1e-9).astype(np.int64), self._quantile(0.5))
+
+    @property
+    def resolved(self) -> np.ndarray:
+        """Whether the interval is as narrow as the levels and rests on enough trials; shape (campaigns,)."""
+        bounds = self.bounds
+        held, failed = self.held.sum(axis=1), self.failed.sum(axis=1)
+        enough = ((held >= FEWEST) | (bounds.low < 0)) & ((failed >= FEWEST) | (bounds.high >= self.levels))
+        return (bounds.high - bounds.low <= 1) & enough & (held + failed >= FEWEST)
+
+    def next(self) -> np.ndarray:
+        """The level to try next, shape (campaigns,); also given where the search is resolved already."""
+        tried = self.held + self.failed > 0
+        place = np.arange(self.levels)
+        highest = np.where(tried, place, -1).max(axis=1)
+        lowest = np.where(tried, place, self.levels).min(axis=1)
+        none_failed, none_held = ~self.failed.any(axis=1), ~self.held.any(axis=1)
+        stepped = np.where(none_failed, self._stepped(highest, up=True), self._stepped(lowest, up=False))
+        bracketing = np.where(self.trials == 0, self._start, stepped)
+        flat = self._posterior.reshape(self.campaigns, -1)
+        expected = flat @ self._hold.reshape(-1, self.levels)
+        target = np.array(TARGETS)[self.trials % len(TARGETS)]
+        testing = np.abs(expected - target[:, None]).argmin(axis=1)
+        return np.where(none_failed | none_held, bracketing, testing)
+
+    def record(self, level: np.ndarray, held: np.ndarray, active: np.ndarray | None = None) -> None:
+        """What a trial at `level` did; arrays of shape (campaigns,). `active` marks the campaigns that made one."""
+        active = np.ones(self.campaigns, bool) if active is None else active
+        hold = np.moveaxis(self._hold, 2, 0)[level]
+        updated = self._posterior * np.where(held[:, None, None], hold, 1 - hold)
+        updated /= updated.sum(axis=(1, 2), keepdims=True)
+        self._posterior = np.where(active[:, None, None], updated, self._posterior)
+        rows = np.arange(self.campaigns)
+        self.held[rows, level] += active & held
+        self.failed[rows, level] += active & ~held
+
+    def _quantile(self, q: float) -> np.ndarray:
+        """Quantile of the boundary in levels, interpolated between t − 1 and t; shape (campaigns,)."""
+        mass = self._posterior.sum(axis=1)
+        cumulative = np.cumsum(mass, axis=1)
+        t = np.minimum((cumulative < q).sum(axis=1), self.levels)
+        rows = np.arange(self.campaigns)
+        before = cumulative[rows, t] - mass[rows, t]
+        return t - 1 + np.clip((q - before) / np.maximum(mass[rows, t], 1e-300), 0, 1)
+
+    def _stepped(self, level: np.ndarray, *, up: bool) -> np.ndarray:
+        """The level a factor of two away, or the end of the range."""
+        wanted = self.hardness[np.clip(level, 0, self.levels - 1)] + (STEP if up else -STEP)
+        # levels are rounded, so the one meant may lie a hair before the factor
+        if up:
+            return np.clip(np.searchsorted(self.hardness, wanted - 1e-2), 0, self.levels - 1)
+        return np.clip(np.searchsorted(self.hardness, wanted + 1e-2, side="right") - 1, 0, self.levels - 1)
+
+
+def _hold_probability(levels: int) -> np.ndarray:
+    """P(a trial at level k holds | t is the first level that fails, slope, lapse), shape (slopes · lapses, levels + 1,
+    levels). The ogive is shifted so that half of the trials hold exactly at the boundary t − 1/2, lapses included."""
+    slopes, lapses = np.array(SLOPES)[None, :, None, None], np.array(LAPSES)[:, None, None, None]
+    distance = (np.arange(levels + 1) - 0.5)[None, None, :, None] - np.arange(levels)[None, None, None, :]
+    ogive = (1 - lapses) * special.ndtr(distance / slopes + special.ndtri(0.5 / (1 - lapses)))
+    return np.clip(ogive, SURPRISE, 1 - SURPRISE).reshape(-1, levels + 1, levels)
+
+
+def simulate(search: Search, hold_probability: np.ndarray, rng: np.random.Generator, most_trials: int) -> np.ndarray:
+    """Runs a search against simulated arms, without a clock; `hold_probability` has shape (campaigns, levels). Gives
+    whether each was resolved, shape (campaigns,)."""
+    rows = np.arange(search.campaigns)
+    for _ in range(most_trials):
+        active = ~search.resolved
+        if not active.any():
+            break
+        level = search.next()
+        search.record(level, rng.random(search.campaigns) < hold_probability[rows, level], active)
+    return search.resolved

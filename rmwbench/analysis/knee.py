@@ -1,0 +1,55 @@
+"""The knee of a latency-against-load curve: where the median latency has doubled.
+
+By formula: of the loads, the one with the smallest median is the base (often not the lowest load: a machine that sleeps
+between messages is slower at low rates). The knee is the first load beyond it at which the median reaches twice the
+base's, between two loads by a straight line in the logarithms of both, or the first load at which the queue grows,
+whichever comes first. Twice is where a queue with one server waits as long as it serves, at half load of M/M/1
+(Kleinrock, Queueing Systems I, 1975, §3.2), and a number anyone can check in the table; the curvature of a handful of
+noisy points (Kneedle: Satopää et al., ICDCS Workshops 2011) is neither.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+FACTOR = 2.0
+
+
+@dataclass(frozen=True)
+class Point:
+    """One load of a curve: `latency_ns` is None where there is no stable latency; `unstable` where the queue grows."""
+
+    load: float
+    latency_ns: float | None
+    unstable: bool = False
+
+
+@dataclass(frozen=True)
+class Knee:
+    """`load` in the axis's unit; `base_load`, `base_ns`: what it is twice of; `by`: latency | queue."""
+
+    load: float
+    base_load: float
+    base_ns: float
+    by: str
+
+
+def knee(points: Sequence[Point]) -> Knee | None:
+    """The knee of points in ascending order of load; None where the curve has none, or too few points to tell."""
+    known = [p for p in points if p.latency_ns is not None and p.latency_ns > 0 and not p.unstable]
+    if not known:
+        return None
+    base = min(known, key=lambda p: p.latency_ns)
+    beyond = [p for p in points if p.load > base.load and (p.unstable or p in known)]
+    before, limit = base, FACTOR * base.latency_ns
+    for point in beyond:
+        if point.unstable:
+            return Knee(point.load, base.load, base.latency_ns, "queue")
+        if point.latency_ns >= limit:
+            if math.isinf(point.latency_ns):
+                return Knee(point.load, base.load, base.latency_ns, "latency")
+            part = math.log(limit / before.latency_ns) / math.log(point.latency_ns / before.latency_ns)
+            load = before.load * (point.load / before.load) ** part
+            return Knee(load, base.load, base.latency_ns, "latency")
+        before = point
+    return None

@@ -1,0 +1,99 @@
+"""What a comparison rests on so far: per comparison its arms, each with the primary metric and the undelivered messages
+of every block that has them.
+
+A campaign asks at each of its looks and a report at the end. Both ask here, so that what stopped a campaign is what its
+report says. A trial is read once, however often one looks; of each only a few numbers are kept.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from rmwbench.analysis import compare
+from rmwbench.analysis.aggregate import Trial, fraction_of, trial_value
+from rmwbench.analysis.comparisons import Comparison, comparisons, is_floor, is_reliable
+from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.trial import Evidence, Row, measure_trial
+
+MARGIN = 0.05
+"""The smallest difference claimed where the machine's A/A noise is not known."""
+
+
+class Line(Protocol):
+    trial: int
+    cell: int
+
+
+class Source(Protocol):
+    """A bundle, as far as a look needs it."""
+
+    campaign: Mapping[str, Any]
+
+    def reload(self) -> None: ...
+
+    def rows(self, name: str) -> list[dict[str, Any]]: ...
+
+    def trials(self, status: str) -> Sequence[Line]: ...
+
+    def evidence(self, lines: Iterable[Line]) -> Iterator[Evidence]: ...
+
+
+class Looks:
+    """A campaign under way. Raises UserError for what `measure_trial` cannot measure."""
+
+    def __init__(self, source: Source):
+        self._source = source
+        self._seen: set[int] = set()
+        self._comparisons: list[Comparison] = []
+        self._primary: dict[int, str] = {}
+        self._blocks: dict[int, list[tuple[int, float | None, tuple[int, int]]]] = defaultdict(list)
+        self._reliable: dict[int, bool] = defaultdict(bool)
+
+    def arms(self) -> dict[str, list[compare.Arm]]:
+        """Comparison -> its arms in the order of their cells, from all trials that the journal has by now."""
+        self._source.reload()
+        if not self._comparisons:
+            self._comparisons = comparisons(self._source.campaign.get("plan") or {}, self._source.rows("cells"))
+            self._primary = {c["cell"]: x.primary_metric for x in self._comparisons for c in x.cells}
+        new = [x for x in self._source.trials("done") if x.trial not in self._seen and x.cell in self._primary]
+        for evidence in self._source.evidence(new):
+            trial = measure_trial(evidence)
+            self._seen.add(trial.trial)
+            self._blocks[evidence.cell].append(facts(trial, self._primary[evidence.cell]))
+            self._reliable[evidence.cell] |= is_reliable(evidence.endpoints)
+        return {
+            x.name: [
+                arm(x.labels[c["cell"]], c, self._blocks[c["cell"]], reliable=self._reliable[c["cell"]])
+                for c in x.cells
+            ]
+            for x in self._comparisons
+        }
+
+
+def facts(trial: Trial, primary: str) -> tuple[int, float | None, tuple[int, int]]:
+    """(block, primary metric or None where the trial has none, (undelivered, wanted)): what a verdict takes of a
+    trial.
+    """
+    return trial.block, trial_value(GLOSSARY[primary], trial), fraction_of("undelivered", trial)
+
+
+def arm(
+    name: str, cell: Row, blocks: Iterable[tuple[int, float | None, tuple[int, int]]], *, reliable: bool
+) -> compare.Arm:
+    """A cell as `compare.judge` takes it, from the `facts` of its done trials."""
+    blocks = list(blocks)
+    return compare.Arm(
+        name,
+        {block: value for block, value, _ in blocks if value is not None and value > 0},
+        {block: fraction for block, _, fraction in blocks if fraction[1]},
+        is_floor(cell),
+        reliable,
+    )
+
+
+def rules(machine: Mapping[str, Any] | None, minutes_per_block: float | None) -> compare.Rules:
+    """What a claim needs on a campaign.json's `machine`: the margin is 5 %, or the A/A noise of that day where it is
+    larger.
+    """
+    aa_floor = (machine or {}).get("aa_floor") or 0.0
+    return compare.Rules(margin=max(MARGIN, aa_floor), aa_floor=aa_floor, minutes_per_block=minutes_per_block)

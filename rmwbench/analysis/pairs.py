@@ -1,0 +1,135 @@
+"""All pairs of a workload's arms at once: their block log-ratios, and the tests that verdicts rest on.
+
+As matrices, because a campaign of 500 cells has up to a quarter of a million pairs and is judged at every look.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from rmwbench.analysis.verdict import Arm, NoRatio, Ratio, Rules
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Arm i against arm j over the blocks that both have. All matrices have shape (arms, arms), [i, j]; p values are
+    one-sided. A pair with fewer blocks than the rules ask for has p = 1.
+    """
+
+    logs: np.ndarray  # of the primary metric, shape (arms, blocks); nan: no trial, +inf: infinite
+    blocks: np.ndarray
+    infinite: np.ndarray  # blocks in which either is infinite: such a pair is compared by sign
+    mean: np.ndarray  # of the block log-ratios log(i/j); nan where there is none
+    error: np.ndarray  # its standard error
+    slower: np.ndarray  # p of "i is not slower than j beyond the A/A floor", by ratio or by sign
+    beyond: np.ndarray  # p of "i is slower than j by more than the margin"; small: equivalent or faster
+    lossier: np.ndarray  # p of "i does not lose more than j"
+    loss_difference: np.ndarray  # mean difference of the undelivered fractions
+
+    def differences(self, i: int, j: int) -> np.ndarray:
+        """The block log-ratios of a pair without infinite values."""
+        found = self.logs[i] - self.logs[j]
+        return found[np.isfinite(found)]
+
+    def ratio(self, i: int, j: int, level: float, min_blocks: int) -> Ratio | NoRatio:
+        """As `ratio.ratio` of the two arms."""
+        n = int(self.blocks[i, j])
+        if n < min_blocks:
+            return NoRatio(f"{n} blocks have both, {min_blocks} are needed")
+        if infinite := int(self.infinite[i, j]):
+            return NoRatio(
+                f"in {infinite} of {n} blocks lost messages reach the quantile: an infinite value has no ratio"
+            )
+        mean, half = float(self.mean[i, j]), 0.0
+        if self.error[i, j] > 0:
+            half = -float(special.stdtrit(n - 1, level)) * float(self.error[i, j]) if level > 0 else math.inf
+        return Ratio(math.exp(mean), math.exp(mean - half), _exp(mean + half), n)
+
+
+def pairs(arms: Sequence[Arm], rules: Rules) -> Pairs:
+    """Every test of every ordered pair of these arms."""
+    logs = np.log(_table([a.primary for a in arms]))
+    there = ~np.isnan(logs)
+    endless = np.isinf(logs)
+    n = _common(there, there)
+    infinite = n - _common(there & ~endless, there & ~endless)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        difference = np.where(np.isinf(logs), np.nan, logs)
+        difference = difference[:, None, :] - difference[None, :, :]
+        mean, error = _mean_and_error(difference, n - infinite)
+        usable = (n >= max(rules.min_blocks, 2)) & (infinite == 0)
+        slower = np.where(usable, _p_above(mean, error, n, math.log1p(rules.aa_floor)), 1.0)
+        beyond = np.where(usable, 1 - _p_above(mean, error, n, math.log1p(rules.margin)), 1.0)
+    if by_sign := np.argwhere((n >= rules.min_blocks) & (infinite > 0)).tolist():
+        for i, j in by_sign:
+            slower[i, j] = _sign(logs[i], logs[j])
+    np.fill_diagonal(slower, 1.0)
+    np.fill_diagonal(beyond, 0.0)
+    lossier, loss_difference = _losses(arms, rules)
+    return Pairs(logs, n, infinite, mean, error, slower, beyond, lossier, loss_difference)
+
+
+def _losses(arms: Sequence[Arm], rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+    """(p, difference) of "i does not lose more than j": t on per-block differences of the undelivered fraction.
+
+    The standard deviation is not taken below the binomial one (with one event and one non-event added), because a few
+    equal small counts would otherwise look certain.
+    """
+    lost = _table([{b: k for b, (k, _) in a.undelivered.items()} for a in arms])
+    wanted = _table([{b: m for b, (_, m) in a.undelivered.items()} for a in arms])
+    there = ~np.isnan(lost)
+    n = _common(there, there)
+    p = (lost + 1) / (wanted + 2)
+    chance = np.where(there, p * (1 - p) / wanted, 0.0)
+    allowed = np.array([0.0 if a.reliable else rules.loss_margin for a in arms])[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        fraction = lost / wanted
+        mean, error = _mean_and_error(fraction[:, None, :] - fraction[None, :, :], n)
+        # Summed over the blocks that both have: binomial variance of i there, and of j there.
+        least = (chance @ there.T + (chance @ there.T).T) / n
+        error = np.fmax(error, np.sqrt(least / n))
+        found = _p_above(mean, error, n, allowed)
+        p_lossier = np.where((n >= max(rules.min_blocks, 2)) & (mean > allowed), found, 1.0)
+    np.fill_diagonal(p_lossier, 1.0)
+    return p_lossier, np.where(n >= rules.min_blocks, np.nan_to_num(mean), 0.0)
+
+
+def _table(columns: Sequence[Mapping[int, float]]) -> np.ndarray:
+    """Rows of equal blocks, nan where there is none; shape (columns, blocks)."""
+    place = {b: at for at, b in enumerate(sorted({b for c in columns for b in c}))}
+    out = np.full((len(columns), len(place)), np.nan)
+    for row, column in zip(out, columns, strict=True):
+        if column:
+            row[[place[b] for b in column]] = list(column.values())
+    return out
+
+
+def _common(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.rint(a.astype(float) @ b.T.astype(float)).astype(int)
+
+
+def _mean_and_error(difference: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over the last axis and its standard error, nan values left out; nan and infinite where n is too small."""
+    mean = np.where(np.isnan(difference), 0.0, difference).sum(-1) / n
+    rest = difference - mean[..., None]
+    squares = np.where(np.isnan(rest), 0.0, rest**2).sum(-1)
+    return mean, np.where(n > 1, np.sqrt(squares / (n - 1) / n), np.inf)
+
+
+def _p_above(mean: np.ndarray, error: np.ndarray, n: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
+    """One-sided p of "the mean is not above the threshold"."""
+    rest = mean - threshold
+    certain = np.where(rest > 0, 0.0, 1.0)
+    return np.where(error == 0, certain, special.stdtr(np.maximum(n - 1, 1), -rest / error))
+
+
+def _sign(a: np.ndarray, b: np.ndarray) -> float:
+    slower, faster = int(np.count_nonzero(a > b)), int(np.count_nonzero(a < b))
+    return float(special.bdtrc(slower - 1, slower + faster, 0.5)) if slower + faster else 1.0
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 700 else math.inf

@@ -1,0 +1,144 @@
+"""Was what had been injected found again? Pure comparisons of a reported value with a truth that is known beforehand.
+
+A check ends in one of three ways. `recovered`: the report holds the truth. `failed`: it does not, and no machine
+explains that. `could not tell`: the machine took the trials. What the machine may add to a value (it is late, and never
+early) is an allowance that the caller measured in the same trials; no number here is a tolerance chosen to make a check
+pass.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+RECOVERED, FAILED, UNKNOWN = "recovered", "failed", "could not tell"
+
+DIGITS = 1e-5
+"""Relative: the show document keeps six digits."""
+
+LAW_CONFIDENCE = 0.999
+"""At which a law's own value is asked of an interval over trials: with 95 % one of twenty honest checks would fail. How
+many of the 95 % intervals hold it is counted beside (`coverage_is_plausible`)."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One statement about a report. `expected` and `found` are for a person; `within_95` says of a law's value whether
+    the interval as reported holds it, None where no law is at stake."""
+
+    what: str
+    outcome: str
+    expected: str
+    found: str
+    within_95: bool | None = None
+
+    def document(self) -> dict[str, Any]:
+        out = {"what": self.what, "outcome": self.outcome, "expected": self.expected, "found": self.found}
+        return out if self.within_95 is None else out | {"within_95": self.within_95}
+
+
+def overall(checks: Sequence[Check]) -> str:
+    """A truth is recovered when all of its checks are; one that failed outweighs any that could not tell."""
+    outcomes = {check.outcome for check in checks}
+    if FAILED in outcomes:
+        return FAILED
+    return RECOVERED if outcomes == {RECOVERED} else UNKNOWN
+
+
+def equal(what: str, found: float, truth: float) -> Check:
+    """Equal to the document's digits: for counts, and for what two programs computed from the same records."""
+    same = math.isclose(found, truth, rel_tol=DIGITS, abs_tol=1e-12)
+    return Check(what, RECOVERED if same else FAILED, _text(truth), _text(found))
+
+
+def between(what: str, found: float, low: float, high: float) -> Check:
+    """In [low, high], whose width is what the machine added."""
+    inside = low - DIGITS * abs(low) <= found <= high + DIGITS * abs(high)
+    return Check(what, RECOVERED if inside else FAILED, _span(low, high), _text(found))
+
+
+def holds(what: str, metric: Mapping[str, Any], truth: float, *, below: float = 0.0, above: float = 0.0) -> Check:
+    """Whether the reported interval holds the truth, of whose ends `below` and `above` may be the machine's doing."""
+    if "value" not in metric:
+        return Check(what, UNKNOWN, _text(truth), f"no value: {metric.get('no_data', 'a bound only')}")
+    low, high = (float(metric[end]) for end in ("low", "high"))
+    inside = low - below - DIGITS * abs(low) <= truth <= high + above + DIGITS * abs(high)
+    return Check(what, RECOVERED if inside else FAILED, _text(truth), _span(low - below, high + above))
+
+
+def holds_law(what: str, metric: Mapping[str, Any], truth: float, *, below: float = 0.0) -> Check:
+    """Whether an interval over trials holds what the law itself promises (not what was drawn this time).
+
+    The reported 95 % interval is widened to `LAW_CONFIDENCE` by the ratio of the t quantiles at its trials − 1 degrees
+    of freedom, on the logarithms where it was made there.
+    """
+    if "value" not in metric:
+        return Check(what, UNKNOWN, _text(truth), f"no value: {metric.get('no_data', 'a bound only')}")
+    value, low, high = (float(metric[name]) for name in ("value", "low", "high"))
+    trials = int(metric["trials"])
+    if trials < 2 or not math.isfinite(high):
+        return Check(what, UNKNOWN, _text(truth), "no interval over trials")
+    wider = float(special.stdtrit(trials - 1, (1 + LAW_CONFIDENCE) / 2) / special.stdtrit(trials - 1, (1 + 0.95) / 2))
+    if low > 0 and "log" in metric["interval"]:
+        least, most = value * (low / value) ** wider, value * (high / value) ** wider
+    else:
+        least, most = value - wider * (value - low), value + wider * (high - value)
+    within = lambda a, b: a - below - DIGITS * abs(a) <= truth <= b + DIGITS * abs(b)  # noqa: E731
+    outcome = RECOVERED if within(least, most) else FAILED
+    return Check(what, outcome, _text(truth), _span(low - below, high), within(low, high))
+
+
+def coverage_is_plausible(checks: Sequence[Check]) -> Check | None:
+    """Whether as many of the 95 % intervals hold their law's value as 95 % can explain; None where none was asked.
+
+    Fails where so few would come once in a thousand calibrations (binomial, as if the checks were independent).
+    """
+    asked = [check for check in checks if check.within_95 is not None]
+    if not asked:
+        return None
+    n, hit = len(asked), sum(bool(check.within_95) for check in asked)
+    chance = float(special.bdtr(hit, n, 0.95))
+    outcome = RECOVERED if chance >= 0.001 else FAILED
+    return Check("95 % intervals that hold their law's value", outcome, f"about {0.95 * n:.0f} of {n}", f"{hit} of {n}")
+
+
+def order_statistic(values: np.ndarray, q: float) -> float:
+    """x(⌈n·q⌉), the tool's definition of a percentile, written a second time on purpose."""
+    return float(np.sort(values)[max(math.ceil(len(values) * q - 1e-9) - 1, 0)])
+
+
+def latest(draws: np.ndarray, mean_lateness: float, q: float) -> float:
+    """The highest that quantile q of draw + lateness can be, for any lateness ≥ 0 of that mean.
+
+    At most a fraction δ of the messages is later than mean/δ (Markov), and 1 − q − δ of the draws lie above their own
+    quantile q + δ, so at most 1 − q of the sums lie above the sum of the two; the best δ counts. Nothing is assumed
+    about the machine, hence there is no false alarm, however loaded it is.
+    """
+    deltas = (1 - q) * np.linspace(0.02, 1, 50)
+    return min(order_statistic(draws, min(q + delta, 1.0)) + mean_lateness / delta for delta in deltas)
+
+
+def aa_floor(logs: Sequence[np.ndarray], blocks: int, confidence: float = 0.95) -> float | None:
+    """The ratio minus 1 that a comparison of an arm with itself stays within, in `confidence` of campaigns of `blocks`
+    blocks; None where nothing was measured.
+
+    `logs` has the block log-ratios of each A/A pair. Their true mean is 0, so all are pooled about 0: s² = Σx²/N on N
+    degrees of freedom, and the floor is exp(t(N)·s/√blocks) − 1.
+    """
+    pooled = np.concatenate([np.asarray(x, float) for x in logs]) if logs else np.empty(0)
+    if len(pooled) < 2:
+        return None
+    spread = math.sqrt(float(pooled @ pooled) / len(pooled))
+    t = float(special.stdtrit(len(pooled), (1 + confidence) / 2))
+    return math.expm1(t * spread / math.sqrt(blocks))
+
+
+def _text(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _span(low: float, high: float) -> str:
+    return f"[{low:.6g}, {high:.6g}]"

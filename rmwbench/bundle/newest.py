@@ -1,0 +1,22 @@
+"""Which campaign is meant when none is named: the newest one here."""
+
+import json
+from pathlib import Path
+
+from rmwbench.errors import UserError
+
+
+def newest_campaign(under: Path) -> Path:
+    """The campaign below `under` that was created last. UserError where there is none."""
+    found: list[tuple[str, str, Path]] = []
+    for path in under.glob("*/campaign.json"):
+        try:
+            created = str(json.loads(path.read_bytes()).get("created_utc", ""))
+        except (OSError, ValueError, AttributeError):
+            continue
+        found.append((created, path.parent.name, path.parent))
+    if not found:
+        raise UserError(
+            "no campaign yet", where=str(under), fix="run one (`rmwbench run quick`), or name a campaign's directory"
+        )
+    return max(found)[2]

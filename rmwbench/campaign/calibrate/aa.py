@@ -1,0 +1,106 @@
+"""Every middleware against itself: no verdict may see a difference, and how far the ratios stray is the floor below
+which this machine, on this day, tells nothing apart."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rmwbench.analysis import recovery
+from rmwbench.campaign.calibrate.grid import LARGE, SMALL, Workload
+
+CLASSES = (SMALL, LARGE)
+CLEAN, DIFFERENT, UNKNOWN = "no difference", "different", "could not tell"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A middleware against itself in one workload. `logs` are the logarithms of its block ratios, B over A; a
+    difference that a second run did not find again is kept in `first`."""
+
+    middleware: str
+    size: str
+    outcome: str
+    verdicts: tuple[str, str]
+    logs: tuple[float, ...]
+    reason: str | None = None
+    first: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "middleware": self.middleware,
+            "workload": self.size,
+            "outcome": self.outcome,
+            "verdicts": list(self.verdicts),
+            "block_log_ratios": [round(x, 5) for x in self.logs],
+            "ratio": round(math.exp(sum(self.logs) / len(self.logs)), 4) if self.logs else None,
+            "reason": self.reason,
+            "unconfirmed": self.first,
+        }
+
+
+def judge(document: Mapping[str, Any], workloads: Sequence[Workload]) -> list[Pair]:
+    """The verdicts that the show document has on each pair."""
+    shown = {found["workload"]: found for found in document["workloads"]}
+    return [_pair(workload, shown.get(workload.name)) for workload in workloads]
+
+
+def _pair(workload: Workload, found: Mapping[str, Any] | None) -> Pair:
+    size, _, middleware = workload.name.partition("_")
+    arms = {arm["arm"]: arm for arm in (found or {}).get("arms", [])}
+    sides = [arms.get(arm.name) for arm in workload.arms]
+    if found is None or None in sides:
+        return Pair(middleware, size, UNKNOWN, ("no data", "no data"), (), "the campaign has no such pair")
+    verdicts = tuple(side["verdict"]["verdict"] for side in sides)
+    a, b = (_values(side, found["primary_metric"]) for side in sides)
+    common = sorted(a.keys() & b.keys())
+    logs = tuple(
+        math.log(b[block] / a[block]) for block in common if math.isfinite(a[block]) and math.isfinite(b[block])
+    )
+    if "worse" in verdicts:
+        return Pair(middleware, size, DIFFERENT, verdicts, logs, sides[verdicts.index("worse")]["verdict"]["reason"])
+    if "no data" in verdicts or len(common) < 5:
+        return Pair(middleware, size, UNKNOWN, verdicts, logs, _why_not(sides, len(common)))
+    return Pair(middleware, size, CLEAN, verdicts, logs)
+
+
+def _values(arm: Mapping[str, Any], metric: str) -> dict[int, float]:
+    return {item["block"]: float(item["value"]) for item in arm["per_trial"].get(metric, [])}
+
+
+def _why_not(sides: Sequence[Mapping[str, Any]], common: int) -> str:
+    failures = [failure for side in sides for failure in side["trials"]["failures"]]
+    if failures:
+        return f"{len(failures)} trials were not done; the first: {str(failures[0]['reason']).splitlines()[0]}"
+    return f"{common} blocks have both, 5 are needed"
+
+
+def confirmed(first: Sequence[Pair], again: Sequence[Pair]) -> list[Pair]:
+    """Pairs that were found different were run once more: by chance alone one calibration in twenty finds one, so only
+    what is found twice counts."""
+    second = {(pair.middleware, pair.size): pair for pair in again}
+    out = []
+    for pair in first:
+        retry = second.get((pair.middleware, pair.size))
+        if pair.outcome != DIFFERENT or retry is None or retry.outcome == DIFFERENT:
+            out.append(pair)
+        else:
+            out.append(
+                Pair(
+                    pair.middleware, pair.size, retry.outcome, retry.verdicts, pair.logs + retry.logs, retry.reason,
+                    pair.reason,
+                )
+            )  # fmt: skip
+    return out
+
+
+def floors(pairs: Sequence[Pair], blocks: int) -> dict[str, float | None]:
+    """The A/A floor per class of workload, and under `all` the largest of them."""
+    found = {
+        size: recovery.aa_floor([np.array(pair.logs) for pair in pairs if pair.size == size and pair.logs], blocks)
+        for size in CLASSES
+    }
+    known = [floor for floor in found.values() if floor is not None]
+    return found | {"all": max(known, default=None)}

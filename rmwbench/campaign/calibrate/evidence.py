@@ -1,0 +1,168 @@
+"""What a campaign reports of an arm, and beside it what was true: three tellers that share no code.
+
+The show document is the report. The records are read here once more, by a few lines of our own. The truth comes from
+the worker's `--truth`, asked for the settings of the grid, and from what the worker counted while it ran (`own.…`).
+"""
+
+import json
+import subprocess
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rmwbench.bundle import Bundle
+from rmwbench.campaign.calibrate.law import structured
+
+WARMUP = 4
+CORRUPT, LATE, FOREIGN = 1, 8, 16
+NOT_FOR_THE_WORKER = ("path",)
+TRUTH_TIMEOUT_S = 30
+
+
+class Untestable(Exception):
+    """Nothing can be said, because the machine took the trials; the text says how many."""
+
+
+class Spoilt(Exception):
+    """A trial was lost for another reason than the machine: that is a finding, not an excuse."""
+
+
+@dataclass(frozen=True)
+class Fates:
+    """What happens to a writer's messages, by sequence number from the first steady one: arrays of shape (n,)."""
+
+    lost: np.ndarray
+    duplicated: np.ndarray
+    reordered: np.ndarray
+    corrupt: np.ndarray
+    latency_ns: np.ndarray
+
+    @property
+    def sound(self) -> np.ndarray:
+        """Whether a whole copy arrives."""
+        return ~self.lost & ~self.corrupt
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A done trial of an arm with one writer and one reader. Arrays of shape (n,) by steady sequence number; times in
+    ns, NaN where absent. `first_sound_ns` is the first whole copy, `first_any_ns` the first of any; `own` has the
+    worker's counters of the reader."""
+
+    trial: int
+    block: int
+    intended_ns: np.ndarray
+    call_ns: np.ndarray
+    return_ns: np.ndarray
+    first_sound_ns: np.ndarray
+    first_any_ns: np.ndarray
+    sent_rows: int
+    arrivals: Sequence[tuple[int, float]]
+    """(sequence number from the first steady one, taken_ns) of all sound arrivals, in their order."""
+    own: Mapping[str, float]
+    probes_ns: float
+    fates: Fates
+
+
+class Evidence:
+    """A finished campaign of the synthetic worker with its show document."""
+
+    def __init__(self, bundle: Bundle, document: Mapping[str, Any], worker: Path):
+        self.bundle, self.document, self._worker = bundle, document, worker
+
+    def arm(self, workload: str, name: str) -> dict[str, Any]:
+        """The show document's entry. Raises KeyError where the report does not have it."""
+        for found in self.document["workloads"]:
+            for arm in found["arms"]:
+                if (found["workload"], arm["arm"]) == (workload, name):
+                    return arm
+        raise KeyError(f"{workload}: {name}")
+
+    def metric(self, workload: str, name: str, metric: str) -> dict[str, Any]:
+        return self.arm(workload, name)["metrics"].get(metric) or {"no_data": "the report has no such metric"}
+
+    def per_trial(self, workload: str, name: str, metric: str) -> dict[int, float]:
+        """Trial → value; the document's word for infinity becomes one."""
+        values = self.arm(workload, name)["per_trial"].get(metric, [])
+        return {item["trial"]: float(item["value"]) for item in values}
+
+    def per_block(self, workload: str, name: str, metric: str) -> dict[int, float]:
+        values = self.arm(workload, name)["per_trial"].get(metric, [])
+        return {item["block"]: float(item["value"]) for item in values}
+
+    def trial_lines(self, workload: str, name: str) -> list[Any]:
+        cell = self.arm(workload, name)["cell"]
+        return [line for line in self.bundle.trials() if line.cell == cell]
+
+    def done(self, workload: str, name: str, at_least: int = 2) -> list[Any]:
+        """The journal's lines of the arm's done trials. Untestable where the machine left fewer than `at_least`,
+        Spoilt where anything else took one."""
+        lines = self.trial_lines(workload, name)
+        for line in lines:
+            if line.status != "done" and not (line.reason or "").startswith("machine:"):
+                raise Spoilt(f"trial {line.trial} {line.status}: {(line.reason or '').splitlines()[0]}")
+        done = [line for line in lines if line.status == "done"]
+        if len(done) < at_least:
+            void = len(lines) - len(done)
+            raise Untestable(f"the machine took {void} of {len(lines)} trials; {at_least} good ones are needed")
+        return done
+
+    def trials(self, workload: str, name: str, options: Mapping[str, Any]) -> list[Trial]:
+        """The arm's done trials with their truth for the settings `options`."""
+        settings = {key: structured(value) for key, value in options.items() if key not in NOT_FOR_THE_WORKER}
+        return [self._trial(line.trial, line.block, settings) for line in self.done(workload, name)]
+
+    @cached_property
+    def _nonces(self) -> dict[int, str]:
+        return {row["trial"]: row["nonce"] for row in self.bundle.rows("trials")}
+
+    def _trial(self, trial: int, block: int, settings: Mapping[str, Any]) -> Trial:
+        sent = sorted(self.bundle.rows("sent", trial), key=lambda row: row["seq"])
+        steady = [row for row in sent if not row["flags"] & WARMUP]
+        first, writer = steady[0]["seq"], steady[0]["endpoint"]
+        n = len(steady)
+        column = lambda name: np.array([np.nan if row[name] is None else row[name] - base for row in steady])  # noqa: E731
+        # Times in double precision: counted from the trial's own start, they are exact.
+        base = steady[0]["intended_ns"]
+        sound, whole = np.full(n, np.nan), np.full(n, np.nan)
+        arrivals = []
+        for row in sorted(self.bundle.rows("received", trial), key=lambda row: row["taken_ns"]):
+            place, taken_ns = row["seq"] - first, row["taken_ns"] - base
+            if row["flags"] & FOREIGN or row["writer"] != writer or place >= n:
+                continue
+            if not row["flags"] & (CORRUPT | LATE):
+                arrivals.append((place, taken_ns))
+            if place >= 0:
+                if np.isnan(whole[place]):
+                    whole[place] = taken_ns
+                if not row["flags"] & (CORRUPT | LATE) and np.isnan(sound[place]):
+                    sound[place] = taken_ns
+        own: dict[str, float] = defaultdict(float)
+        probing_ns = 0.0
+        for row in self.bundle.rows("counters", trial):
+            if row["counter"].startswith("own."):
+                own[row["counter"].removeprefix("own.")] += row["value"]
+            elif row["counter"] == "step.first_message":
+                probing_ns = row["value"]
+        return Trial(
+            trial, block, column("intended_ns"), column("call_ns"), column("return_ns"), sound, whole, len(sent),
+            arrivals, own, probing_ns, self._fates(settings, writer, first, n, self._nonces[trial]),
+        )  # fmt: skip
+
+    def _fates(self, settings: Mapping[str, Any], writer: int, first: int, n: int, nonce: str) -> Fates:
+        command = [self._worker, "--truth", json.dumps(settings), str(writer), str(first + n), nonce]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TRUTH_TIMEOUT_S)
+        lines = [json.loads(line) for line in done.stdout.splitlines()][first:]
+        column = lambda name: np.array([line[name] for line in lines])  # noqa: E731
+        return Fates(
+            lost=column("lost"),
+            duplicated=column("duplicated"),
+            reordered=column("reordered"),
+            corrupt=np.array([line["corrupt"] is not None for line in lines]),
+            latency_ns=np.array([line["latency_ns"] or 0 for line in lines], float),
+        )

@@ -1,0 +1,190 @@
+"""The grid of truths: what is injected, as arms of an ordinary suite.
+
+The settings stand here and nowhere else. The suite that runs is written from them, and what the report must say is
+computed from them, so a campaign that ran anything else contradicts its truth.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Options = Mapping[str, str | int | float | bool]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """An arm of one workload. `middleware` is synthetic unless said otherwise; `more` are further keys of the suite's
+    arm."""
+
+    name: str
+    options: Options = field(default_factory=dict)
+    middleware: str = "synthetic"
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A workload with the arms that run it: a comparison of its own."""
+
+    name: str
+    title: str
+    arms: tuple[Arm, ...]
+    settings: Mapping[str, Any]
+
+
+PLAIN = Arm("plain")
+BLOCK_NS = 500_000
+
+# Variable latencies need `fifo: false`: a slow message then does not hold up the next one, and the law holds at any rate.
+_QUICK = (
+    PLAIN,
+    Arm("constant", {"latency": "constant ns=2000000"}),
+    Arm("lognormal", {"latency": "lognormal median_ns=2000000 sigma=0.5", "fifo": False}),
+    Arm("pareto", {"latency": "pareto min_ns=1000000 alpha=1.5", "fifo": False}),
+    Arm("bimodal", {"latency": "bimodal fast_ns=1000000 slow_ns=6000000 slow_p=0.25", "fifo": False}),
+    Arm("bernoulli", {"loss": "bernoulli p=0.1"}),
+    Arm("burst", {"loss": "burst p=0.05 r=0.3"}),
+    Arm("duplicate", {"duplicate": 0.1}),
+    Arm("reorder", {"reorder": "p=0.05 by_ns=21000000"}),
+    Arm("corrupt", {"corrupt": 0.1}),
+    Arm("blocking", {"publish_block_ns": BLOCK_NS, "spin_ns": BLOCK_NS}),
+    Arm("burning", {"cpu_burn_ns": "publisher=300000 reader=200000"}),
+    Arm("growing", {"memory_growth_bytes": "publisher=65536 reader=32768"}),
+    Arm(
+        "everything",
+        {
+            "latency": "uniform min_ns=500000 max_ns=3000000",
+            "loss": "burst p=0.02 r=0.25",
+            "duplicate": 0.1,
+            "corrupt": 0.1,
+            "fifo": False,
+            "seed": 4,
+        },
+    ),
+)
+_FULL = (
+    *_QUICK,
+    Arm("uniform", {"latency": "uniform min_ns=1000000 max_ns=3000000", "fifo": False}),
+    Arm("normal", {"latency": "normal mean_ns=4000000 sd_ns=1000000", "fifo": False}),
+    Arm("exponential", {"latency": "exponential offset_ns=500000 mean_ns=2000000", "fifo": False}),
+    Arm("short", {"latency": "lognormal median_ns=300000 sigma=0.3", "fifo": False}),
+    Arm("heavier tail", {"latency": "pareto min_ns=500000 alpha=1.1", "fifo": False}),
+    Arm("rare loss", {"loss": "bernoulli p=0.01"}),
+    Arm("long bursts", {"loss": "burst p=0.01 r=0.1"}),
+    Arm("over tcp", {"transport": "tcp", "latency": "constant ns=2000000", "loss": "bernoulli p=0.05"}),
+    Arm("over unix", {"transport": "unix", "duplicate": 0.05, "corrupt": 0.05}),
+    Arm("burning publisher", {"cpu_burn_ns": "publisher=500000"}),
+)
+
+_TWO_MS = {"latency": "lognormal median_ns=2000000 sigma=0.3", "fifo": False}
+_THREE_MS = {"latency": "lognormal median_ns=3000000 sigma=0.3", "fifo": False}
+RATIO = 1.5
+"""Of the medians of the two laws above."""
+
+_PATHS = (
+    Arm("honest memory", {"transport": "shm_ring", "path": "shm"}),
+    Arm("memory called udp", {"transport": "shm_ring", "lying_path": "udp", "path": "udp"}),
+    Arm("tcp called memory", {"transport": "tcp", "lying_path": "shm", "path": "shm"}),
+)
+
+
+def truths(*, quick: bool) -> tuple[Workload, ...]:
+    """The workloads whose truth is known, in the order of their judgement."""
+    stream = {"message": "Bytes(256)", "rate_hz": 500}
+    spans = {"steady_s": 0.4} if quick else {"steady_s": 1.2}
+    return (
+        Workload(
+            "stream", "one thing is done to the messages", _QUICK if quick else _FULL, stream | {"timeline": spans}
+        ),
+        Workload(
+            "twins",
+            "two arms that are alike",
+            (Arm("2 ms", _TWO_MS), Arm("2 ms again", _TWO_MS | {"seed": 2})),
+            stream | {"timeline": spans},
+        ),
+        Workload(
+            "apart",
+            "two arms, one 1.5 times as slow",
+            (Arm("2 ms of two", _TWO_MS), Arm("3 ms of two", _THREE_MS | {"seed": 2})),
+            stream | {"timeline": spans},
+        ),
+        Workload(
+            "path",
+            "honest and lying about the path",
+            _PATHS,
+            {"message": "Bytes(20000)", "rate_hz": 200, "timeline": {"steady_s": 0.2}},
+        ),
+        Workload(
+            "nothing",
+            "no middleware at all: what is left is the instrument",
+            (Arm("null", middleware="null", more={"wait": "callback", "role": "contender"}),),
+            {"message": "Bytes(64)", "rate_hz": 1000, "processes": "one", "timeline": {"steady_s": 0.4}},
+        ),
+    )
+
+
+SMALL, LARGE = "small", "large"
+
+
+def aa_pairs(middlewares: Sequence[str], *, quick: bool) -> tuple[Workload, ...]:
+    """Each middleware against itself under two names, with a small and a large message: a comparison for each."""
+    classes = {
+        SMALL: {"message": "Bytes(320)", "rate_hz": 1000, "timeline": {"steady_s": 0.25 if quick else 1.1}},
+        LARGE: {"message": "Array1m", "rate_hz": 60, "timeline": {"steady_s": 0.4 if quick else 1.1}},
+    }
+    return tuple(
+        Workload(
+            f"{size}_{name}",
+            f"{name} against itself, {settings['message']} at {settings['rate_hz']} Hz",
+            tuple(Arm(f"{name} {size} {side}", _aa_options(name), name, _aa_more(name)) for side in "AB"),
+            settings,
+        )
+        for name in middlewares
+        for size, settings in classes.items()
+    )
+
+
+def _aa_options(middleware: str) -> Options:
+    return {"transport": "shm_ring"} if middleware == "floor" else {}
+
+
+def _aa_more(middleware: str) -> Mapping[str, Any]:
+    """Here the floor competes with itself, so it is no reference; Fast DDS is asked for the mode that it has."""
+    return {"floor": {"role": "contender"}, "fastdds": {"publish_mode": "sync"}}.get(middleware, {})
+
+
+def blocks(*, quick: bool) -> int:
+    """The least that gives verdicts, or twice as many."""
+    return 5 if quick else 10
+
+
+def suite_text(name: str, title: str, workloads: Iterable[Workload], *, quick: bool) -> str:
+    """A suite file: JSON, which is YAML. Every arm is excluded from the workloads that are not its own."""
+    workloads = list(workloads)
+    arms = [(workload.name, arm) for workload in workloads for arm in workload.arms]
+    document = {
+        "suite": name,
+        "title": title,
+        "blocks": {"planned": blocks(quick=quick), "minimum": blocks(quick=quick)},
+        "timeline": {"warmup_s": 0.05, "steady_s": 1.0, "drain_s": 0.25, "grace_s": 1.0},
+        "arms": [
+            {"name": arm.name, "middleware": arm.middleware, "options": dict(arm.options), **arm.more}
+            for _, arm in arms
+        ],
+        "workloads": [{"name": workload.name, "title": workload.title, **workload.settings} for workload in workloads],
+        "exclude": [
+            {"workload": workload.name, "arm": arm.name}
+            for workload in workloads
+            for own, arm in arms
+            if own != workload.name
+        ],
+    }
+    lines = [f"  {json.dumps(key)}: {_list(value)}" for key, value in document.items()]
+    return "# Written by `rmwbench calibrate`.\n{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _list(value: Any) -> str:
+    if not isinstance(value, list) or not value:
+        return json.dumps(value, ensure_ascii=False)
+    return "[\n    " + ",\n    ".join(json.dumps(item, ensure_ascii=False) for item in value) + "\n  ]"

@@ -1,0 +1,204 @@
+"""One calibration from beginning to end: two ordinary campaigns, a third where chance must be excluded, and the
+judgement.
+
+The campaigns are those that `rmwbench run` runs, from a suite file to a bundle to the show document; nothing is cut
+short for the proof's sake. The show document is made by a function that is handed in, because a campaign knows nothing
+of reports.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from rmwbench.analysis import recovery
+from rmwbench.bundle import Bundle
+from rmwbench.campaign.calibrate import aa, grid, skew, store, truths
+from rmwbench.campaign.calibrate.evidence import Evidence
+from rmwbench.campaign.calibrate.own_cost import own_cost
+from rmwbench.campaign.calibrate.truths import Truth
+from rmwbench.campaign.plan import duration_text
+from rmwbench.campaign.start import new_campaign
+from rmwbench.errors import UserError
+from rmwbench.lab import machine
+from rmwbench.lab.middleware import Worker, find_workers, require_workers
+
+INSTRUMENT = ("synthetic", "null")
+AGAINST_THEMSELVES = ("floor", "iceoryx2", "zenoh", "cyclonedds", "fastdds")
+"""Workers of the first set that carry messages between processes. The synthetic one has its own twins in the grid."""
+
+Show = Callable[[Bundle], dict[str, Any]]
+
+
+class Interrupted(Exception):
+    """A signal ended the calibration; nothing is stored."""
+
+
+@dataclass
+class Session:
+    """A calibration under way in `directory`. `seed` draws every order, schedule and injection, so that the same seed
+    injects the same truth."""
+
+    directory: Path
+    show: Show
+    console: Console
+    quick: bool = True
+    seed: int = 1
+    _began_s: float = field(default_factory=time.monotonic)
+    _slowdown: float = 1.0
+
+    def run(self) -> dict[str, Any]:
+        """The calibration document, stored. Raises UserError where the instrument's workers are missing, Interrupted
+        on a signal."""
+        workers = require_workers(list(INSTRUMENT))
+        available = find_workers()
+        against = [name for name in AGAINST_THEMSELVES if name in available and not available[name].problem]
+        known = grid.truths(quick=self.quick)
+        pairs = grid.aa_pairs(against, quick=self.quick)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        steps = [self._prepared("truths", "Truths that are known", known)]
+        if pairs:
+            steps.append(self._prepared("aa", "Every middleware against itself", pairs))
+        self._say(f"{len(steps)} campaigns, about {duration_text(sum(step.estimated_s for step in steps))} together")
+        bundles = {}
+        for done, step in enumerate(steps):
+            rest_s = self._slowdown * sum(other.estimated_s for other in steps[done:])
+            self._say(f"{step.title}: {step.trials} trials; about {duration_text(round(rest_s))} left")
+            bundles[step.name] = self._run(step)
+        evidence = Evidence(bundles["truths"], self.show(bundles["truths"]), workers["synthetic"].executable)
+        found = truths.judge(evidence, known)
+        skewed, why_not = skew.refused(workers["synthetic"], self.directory / "skewed", self.seed)
+        found += [skewed] if skewed else []
+        judged = self._against_themselves(bundles.get("aa"), pairs)
+        document = self._document(found, judged, evidence, workers, against, why_not)
+        document["stored"] = str(store.save(document))
+        store.write(document, self.directory / "calibration.json")
+        return document
+
+    def _prepared(self, name: str, title: str, workloads: Sequence[grid.Workload]) -> "Step":
+        path = self.directory / f"{name}.yaml"
+        path.write_text(grid.suite_text(f"calibrate-{name}", title, workloads, quick=self.quick), encoding="utf-8")
+        spans = {"warmup_s": 0.05, "drain_s": 0.25}
+        arms = [workload.settings["timeline"]["steady_s"] for workload in workloads for _ in workload.arms]
+        blocks = grid.blocks(quick=self.quick)
+        each_s = sum(arms) + len(arms) * (sum(spans.values()) + FIXED_S)
+        return Step(name, title, path, len(arms) * blocks, blocks * each_s)
+
+    def _run(self, step: "Step") -> Bundle:
+        directory = self.directory / step.name
+        campaign = new_campaign(
+            str(step.suite), directory, seed=self.seed, budget_s=None, workloads=(), arms=(), calibrated=False
+        )
+        began_s = time.monotonic()
+        with campaign.writer:
+            ending = campaign.run(self.console)
+        if ending.stopped_by:
+            raise Interrupted(ending.stopped_by)
+        self._slowdown = (time.monotonic() - began_s) / step.estimated_s
+        return Bundle(directory)
+
+    def _against_themselves(self, bundle: Bundle | None, pairs: Sequence[grid.Workload]) -> list[aa.Pair]:
+        if bundle is None:
+            return []
+        found = aa.judge(self.show(bundle), pairs)
+        different = {(pair.middleware, pair.size) for pair in found if pair.outcome == aa.DIFFERENT}
+        if not different:
+            return found
+        again = [pair for pair in pairs if tuple(reversed(pair.name.split("_", 1))) in different]
+        self._say(f"once more, to tell chance from a difference: {', '.join(pair.name for pair in again)}")
+        self.seed += 1
+        step = self._prepared("aa-again", "What was found different, once more", again)
+        return aa.confirmed(found, aa.judge(self.show(self._run(step)), again))
+
+    def _document(
+        self,
+        found: Iterable[Truth],
+        pairs: Sequence[aa.Pair],
+        evidence: Evidence,
+        workers: Mapping[str, Worker],
+        against: Sequence[str],
+        not_tested: Sequence[dict[str, str]],
+    ) -> dict[str, Any]:
+        described, found = machine.describe(), list(found)
+        count = lambda outcome: sum(truth.outcome == outcome for truth in found)  # noqa: E731
+        blocks = grid.blocks(quick=self.quick)
+        floors = aa.floors(pairs, blocks)
+        created_utc = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        return {
+            "schema": store.SCHEMA,
+            "version": store.VERSION,
+            "calibration": f"{store.fingerprint(described)}-{created_utc}",
+            "created_utc": created_utc,
+            "tool_version": version("rmwbench"),
+            "quick": self.quick,
+            "seed": self.seed,
+            "blocks": blocks,
+            "wall_s": round(time.monotonic() - self._began_s, 1),
+            "directory": str(self.directory),
+            "kernel": described["kernel"]["release"],
+            "machine": {
+                "fingerprint": store.fingerprint(described),
+                "summary": described["summary"],
+                "cpu_model": described["hardware"]["cpu_model"],
+                "cores_usable": described["hardware"]["cores_usable"],
+                "memory_bytes": described["hardware"]["memory_bytes"],
+            },
+            "workers": {
+                name: (worker.description or {}).get("version")
+                for name, worker in find_workers().items()
+                if name in (*workers, *against)
+            },
+            "truths": {
+                "total": len(found),
+                "recovered": count(recovery.RECOVERED),
+                "failed": count(recovery.FAILED),
+                "unknown": count(recovery.UNKNOWN),
+                "checks": sum(len(truth.checks) for truth in found),
+                "void_trials": truths.voided(evidence),
+                "list": [truth.document() for truth in found],
+            },
+            "not_tested": list(not_tested),
+            "aa": {
+                "total": len(pairs),
+                "different": sum(pair.outcome == aa.DIFFERENT for pair in pairs),
+                "unknown": sum(pair.outcome == aa.UNKNOWN for pair in pairs),
+                "unconfirmed": sum(pair.first is not None for pair in pairs),
+                "floor": {name: None if x is None else round(x, 4) for name, x in floors.items()},
+                "pairs": [pair.document() for pair in pairs],
+            },
+            "own_cost": own_cost(evidence, workers["null"].executable),
+        }
+
+    def _say(self, text: str) -> None:
+        self.console.print(text)
+
+
+FIXED_S = 0.35
+"""Start, match, collect and write of a trial on two idle cores: only for the first estimate of time."""
+
+
+@dataclass(frozen=True)
+class Step:
+    name: str
+    title: str
+    suite: Path
+    trials: int
+    estimated_s: float
+
+
+def fresh_directory(out: Path | None) -> Path:
+    """Where the campaigns go. Raises UserError where something is there already."""
+    directory = out or Path("campaigns") / f"calibrate-{time.strftime('%Y%m%d-%H%M%S')}"
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise UserError(
+            "a calibration starts in a directory of its own",
+            where=f"--out {directory}",
+            expected="an empty or a new directory",
+            actual="something is there",
+            fix="choose another one",
+        )
+    return directory

@@ -1,0 +1,85 @@
+"""Where calibrations are kept: a file each under the user's state directory, named after the machine and the time.
+
+The machine is known by its hardware, not by its kernel: a calibration from before an upgrade is still found, and the
+report says that the kernel was another one.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+SCHEMA, VERSION = "rmwbench/calibration", 1
+_SUMMARY = (
+    "calibration", "created_utc", "tool_version", "quick", "kernel", "blocks", "truths", "aa", "own_cost", "not_tested",
+)  # fmt: skip
+
+
+def directory() -> Path:
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "rmwbench" / "calibrations"
+
+
+def fingerprint(machine: Mapping[str, Any]) -> str:
+    """12 hexadecimal digits of what the machine is: processor, usable cores, memory in whole gigabytes."""
+    hardware = machine["hardware"]
+    memory = hardware.get("memory_bytes")
+    what = [
+        hardware.get("architecture"),
+        hardware.get("cpu_model"),
+        hardware.get("cores_online"),
+        hardware.get("cores_usable"),
+        None if memory is None else round(memory / 1e9),
+    ]
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:12]
+
+
+def save(document: Mapping[str, Any]) -> Path:
+    """Writes the calibration; there is a whole file or none."""
+    place = directory()
+    place.mkdir(parents=True, exist_ok=True)
+    stamp = document["created_utc"].replace("-", "").replace(":", "")
+    path = place / f"{document['machine']['fingerprint']}-{stamp}.json"
+    write(document, path)
+    return path
+
+
+def write(document: Mapping[str, Any], path: Path) -> None:
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    with open(partial, "w", encoding="utf-8") as file:
+        json.dump(document, file, ensure_ascii=False, allow_nan=False, indent=1)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    partial.rename(path)
+
+
+def newest(machine: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The newest readable calibration of this machine, or None. A file that cannot be read, or is of another version,
+    is passed over: it must not keep a campaign from running."""
+    place = directory()
+    if not place.is_dir():
+        return None
+    for path in sorted(place.glob(f"{fingerprint(machine)}-*.json"), reverse=True):
+        try:
+            document = json.loads(path.read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(document, dict) and (document.get("schema"), document.get("version")) == (SCHEMA, VERSION):
+            return document
+    return None
+
+
+def for_campaign(machine: Mapping[str, Any]) -> dict[str, Any]:
+    """What campaign.json keeps under `machine`: `calibration` (the newest without its single checks) and `aa_floor`;
+    empty where this machine was never calibrated."""
+    document = newest(machine)
+    if document is None:
+        return {}
+    summary = {name: document[name] for name in _SUMMARY if name in document}
+    summary["truths"] = {name: value for name, value in document["truths"].items() if name != "list"}
+    summary["aa"] = {name: value for name, value in document["aa"].items() if name != "pairs"}
+    floor = document["aa"].get("floor", {}).get("all")
+    return {"calibration": summary} | ({} if floor is None else {"aa_floor": floor})

@@ -1,0 +1,85 @@
+"""The verdict on each injected truth of a finished campaign of the grid."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.analysis import recovery
+from rmwbench.analysis.recovery import Check
+from rmwbench.campaign.calibrate import checks
+from rmwbench.campaign.calibrate.evidence import Evidence, Spoilt, Untestable
+from rmwbench.campaign.calibrate.grid import Workload
+
+
+@dataclass(frozen=True)
+class Truth:
+    """One truth: what was injected where, how its checks ended, and why there are none where there are none."""
+
+    truth: str
+    workload: str
+    arm: str
+    outcome: str
+    checks: tuple[Check, ...]
+    reason: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "truth": self.truth,
+            "workload": self.workload,
+            "arm": self.arm,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "checks": [check.document() for check in self.checks],
+        }
+
+
+def judge(evidence: Evidence, workloads: Iterable[Workload]) -> list[Truth]:
+    """Every truth of the grid, in its order, and last how many of the 95 % intervals hold their law."""
+    found = [truth for workload in workloads for truth in _of(evidence, workload)]
+    coverage = recovery.coverage_is_plausible([check for truth in found for check in truth.checks])
+    if coverage is not None:
+        found.append(Truth("95 % of intervals", "all", "all laws", coverage.outcome, (coverage,)))
+    return found
+
+
+def _of(evidence: Evidence, workload: Workload) -> Iterator[Truth]:
+    name, arms = workload.name, workload.arms
+    match name:
+        case "stream":
+            for arm in arms:
+                for truth, check in checks.truths_of(arm):
+                    yield _judged(truth, name, arm.name, lambda c=check, a=arm: c(checks.Subject(evidence, name, a)))
+        case "twins":
+            yield _judged("equal arms", name, _both(arms), lambda: checks.twins(evidence, name, arms))
+        case "apart":
+            yield _judged("1.5 times as slow", name, _both(arms), lambda: checks.apart(evidence, name, arms))
+        case "path":
+            for arm in arms:
+                truth = "path, a lie" if "lying_path" in arm.options else "path"
+                yield _judged(truth, name, arm.name, lambda a=arm: checks.path(evidence, name, a))
+
+
+def _judged(truth: str, workload: str, arm: str, make: Callable[[], Iterable[Check]]) -> Truth:
+    try:
+        found = tuple(make())
+    except Untestable as why:
+        return Truth(truth, workload, arm, recovery.UNKNOWN, (), str(why))
+    except (Spoilt, LookupError, ValueError) as why:
+        # A report that lacks what the grid ran, or records that contradict themselves, hold no truth.
+        text = f"the report lacks {why}" if isinstance(why, KeyError) else str(why)
+        return Truth(truth, workload, arm, recovery.FAILED, (), text)
+    return Truth(truth, workload, arm, recovery.overall(found), found)
+
+
+def _both(arms: Sequence[Any]) -> str:
+    return " and ".join(arm.name for arm in arms)
+
+
+def voided(evidence: Evidence) -> int:
+    """Trials that the machine took."""
+    return sum(1 for line in evidence.bundle.trials("void") if (line.reason or "").startswith("machine:"))
+
+
+def finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,227 @@
+"""What a capacity is searched along: one small class per axis.
+
+An axis knows its own level in a workload, how a workload looks at another level, its range, and that more is harder
+(an axis where less is harder, such as bandwidth, gives its levels in falling order). The search knows only the places
+of levels in order of hardness. The axes of the network (loss, delay, bandwidth) change a link and not a workload; they
+are named here so that asking for them gets an answer, and come with the network emulator.
+"""
+
+import math
+from typing import Any
+
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.suite.arrival import MAX_RATE_HZ, Relay, Saturation, Trace
+from rmwbench.suite.message_type import HEADER_BYTES, message_type
+from rmwbench.suite.topology import Node
+from rmwbench.suite.workload import Workload
+
+NETWORK = ("loss", "delay", "bandwidth", "jitter")
+WHERE = "--along"
+
+
+class Axis:
+    """`name` on the command line, `factor` in the cells, `unit` as in the show document (empty for a count); levels
+    lie in [least, most]."""
+
+    name: str
+    factor: str
+    unit: str
+    title: str
+    whole = False
+    least: float
+    most: float
+
+    def own(self, workload: Workload) -> float:
+        """The level that the suite wrote. UserError where the workload has none on this axis."""
+        raise NotImplementedError
+
+    def at(self, workload: Workload, level: float) -> Workload:
+        """The workload at a level."""
+        raise NotImplementedError
+
+    def rounded(self, level: float) -> float:
+        """A level as it is tried and printed: whole, or four significant digits."""
+        return max(round(level), math.ceil(self.least)) if self.whole else float(f"{level:.4g}")
+
+
+class Rate(Axis):
+    """Messages per second of the fastest publisher; the others keep their proportion."""
+
+    name, factor, unit, title = "rate", "rate_hz", "hz", "rate"
+    least, most = 0.01, float(MAX_RATE_HZ)
+
+    def own(self, workload: Workload) -> float:
+        rates = [rate for rate in (self._rate(workload, arrival) for arrival in _arrivals(workload)) if rate]
+        if not rates:
+            raise _unfit(workload, self, "no publisher of it has a rate")
+        return max(rates)
+
+    def at(self, workload: Workload, level: float) -> Workload:
+        factor = level / self.own(workload)
+        changes: dict[str, Any] = {}
+        if workload.rate_hz is not None:
+            changes["rate_hz"] = workload.rate_hz * factor if workload.nodes else level
+        elif workload.arrival is not None:
+            changes["arrival"] = _scaled(workload.arrival, factor)
+        if workload.nodes is not None:
+            changes["nodes"] = tuple(
+                node.model_copy(update={"publishers": tuple(_scaled(p, factor) for p in node.publishers)})
+                for node in workload.nodes
+            )
+        return workload.model_copy(update=changes)
+
+    def _rate(self, workload: Workload, arrival: Any) -> float | None:
+        if isinstance(arrival, Saturation | Trace):
+            what = "sends as fast as it can: it has no schedule to be late against"
+            what = what if isinstance(arrival, Saturation) else "has recorded times"
+            raise _unfit(workload, self, f"a publisher of it {what}")
+        return None if isinstance(arrival, Relay) else arrival.rate_hz
+
+
+class Size(Axis):
+    """Payload bytes: the workload's message becomes Bytes(N)."""
+
+    name, factor, unit, title, whole = "size", "payload_bytes", "bytes", "message size", True
+    least, most = HEADER_BYTES, float(1 << 28)
+
+    def own(self, workload: Workload) -> float:
+        return float(message_type(self._message(workload)).payload_bytes)
+
+    def at(self, workload: Workload, level: float) -> Workload:
+        name = f"Bytes({round(level)})"
+        if workload.nodes is None:
+            return workload.model_copy(update={"message": name})
+        nodes = tuple(
+            node.model_copy(
+                update={
+                    "publishers": tuple(
+                        p.model_copy(update={"message": name}) if p.message is not None else p for p in node.publishers
+                    )
+                }
+            )
+            for node in workload.nodes
+        )
+        return workload.model_copy(update={"nodes": nodes} | ({"message": name} if workload.message else {}))
+
+    def _message(self, workload: Workload) -> str:
+        named = {p.message for node in workload.nodes or () for p in node.publishers if p.message is not None}
+        named |= {workload.message} if workload.message else set()
+        if len(named) != 1:
+            raise _unfit(workload, self, f"it has several message types: {', '.join(sorted(named))}")
+        return named.pop()
+
+    def rounded(self, level: float) -> float:
+        return max(float(HEADER_BYTES), float(round(float(f"{level:.3g}"))))
+
+
+class Subscribers(Axis):
+    """Listeners of the talker's topic, each as `processes` of the workload says."""
+
+    name, factor, unit, title, whole = "subscribers", "subscribers", "", "subscribers", True
+    least, most = 1, 1000
+
+    def own(self, workload: Workload) -> float:
+        if workload.nodes is not None:
+            raise _unfit(workload, self, "it lists its nodes itself")
+        return float(workload.subscribers or 1)
+
+    def at(self, workload: Workload, level: float) -> Workload:
+        return workload.model_copy(update={"subscribers": round(level)})
+
+
+class Topics(Axis):
+    """Copies of every topic of the workload between the same nodes: each node has `level` times its endpoints, all
+    on the workload's schedule."""
+
+    name, factor, unit, title, whole = "topics", "topics", "", "topics", True
+    least, most = 1, 500
+
+    def own(self, workload: Workload) -> float:
+        return 1.0
+
+    def at(self, workload: Workload, level: float) -> Workload:
+        copies = range(1, round(level) + 1)
+        if len(copies) == 1:
+            return workload
+        nodes = tuple(_with_copies(node, copies) for node in workload.graph)
+        return workload.model_copy(update={"nodes": nodes, "subscribers": None, "relays": None, "processes": None})
+
+
+AXES: dict[str, Axis] = {axis.name: axis for axis in (Rate(), Size(), Subscribers(), Topics())}
+
+
+def axis(name: str) -> Axis:
+    """The axis of that name. UserError for an unknown one, and for those that need the network emulator."""
+    if name in NETWORK:
+        raise UserError(
+            f"a search along {name} needs the network emulator, which is not built yet",
+            where=f"{WHERE} {name}",
+            expected="one of " + ", ".join(AXES),
+        )
+    if name not in AXES:
+        raise UserError(
+            f"unknown axis `{name}`",
+            where=WHERE,
+            expected="one of " + ", ".join(AXES),
+            actual=name,
+            fix=did_you_mean(name, [*AXES, *NETWORK]),
+        )
+    return AXES[name]
+
+
+def levels(along: Axis, own: float, resolution: float, least: float, most: float) -> tuple[float, ...]:
+    """Levels of an axis from `least` to `most` in order of hardness, `own` among them where it lies inside:
+    own · (1 + resolution)^k, rounded as the axis rounds."""
+    step = math.log1p(resolution)
+    first, last = math.ceil(math.log(least / own) / step - 1e-9), math.floor(math.log(most / own) / step + 1e-9)
+    found = {along.rounded(own * math.exp(step * k)) for k in range(first, last + 1)} | {
+        along.rounded(least),
+        along.rounded(most),
+    }
+    return tuple(sorted(level for level in found if least <= level <= most))
+
+
+def _arrivals(workload: Workload) -> list[Any]:
+    if workload.nodes is None:
+        return [workload.schedule]
+    return [_own_arrival(publisher) or workload.schedule for node in workload.nodes for publisher in node.publishers]
+
+
+def _own_arrival(publisher: Any) -> Any:
+    return publisher if publisher.rate_hz is not None else publisher.arrival
+
+
+def _scaled(item: Any, factor: float) -> Any:
+    """A publisher or an arrival with its own rate, if it has one, multiplied."""
+    if getattr(item, "rate_hz", None) is not None:
+        return item.model_copy(update={"rate_hz": item.rate_hz * factor})
+    if getattr(item, "arrival", None) is not None:
+        return item.model_copy(update={"arrival": _scaled(item.arrival, factor)})
+    return item
+
+
+def _with_copies(node: Node, copies: range) -> Node:
+    def renamed(item: Any, copy: int) -> Any:
+        changes: dict[str, Any] = {"topic": f"{item.topic}_c{copy}"}
+        arrival = getattr(item, "arrival", None)
+        if isinstance(arrival, Relay):
+            changes["arrival"] = arrival.model_copy(update={"source": f"{arrival.source}_c{copy}"})
+        return item.model_copy(update=changes)
+
+    return node.model_copy(
+        update={
+            "publishers": tuple(renamed(p, k) for k in copies for p in node.publishers),
+            "subscriptions": tuple(renamed(s, k) for k in copies for s in node.subscriptions),
+        }
+    )
+
+
+def _unfit(workload: Workload, along: Axis, why: str) -> UserError:
+    return UserError(
+        f"workload `{workload.name}` cannot be searched along {along.name}: {why}",
+        where=WHERE,
+        fix="choose another workload or axis: " + ", ".join(AXES),
+    )
+
+
+__all__ = ["AXES", "Axis", "axis", "levels"]

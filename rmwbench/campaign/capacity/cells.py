@@ -1,0 +1,69 @@
+"""One cell per level and arm: the workload at the level, with a window as long as the limit's percentile asks for.
+
+A p99 needs 1 000 messages whatever the rate, so a low rate needs a long window; never below a second (a queue must have
+time to grow) unless a second is more messages than tell anything new.
+"""
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+
+from rmwbench.campaign.capacity.axis import Axis
+from rmwbench.suite.arm import Arm
+from rmwbench.suite.arrival import Poisson
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.endpoints import endpoints
+from rmwbench.suite.suite import Suite
+from rmwbench.suite.timeline import Timeline
+from rmwbench.suite.workload import Workload
+
+FEWEST_MESSAGES = 50
+"""Per trial, whatever the limit: below this nobody sees whether a queue grows."""
+WINDOW_S = 1.0
+ENOUGH_MESSAGES = 200_000
+"""Per reader and window; more make the bundle large and the answer no better."""
+COUNTED_S = 1000.0
+FIXED_COST_S = 0.6
+"""What a probe takes besides its timeline: start, match, collect, clean up, and measuring what came."""
+
+
+class Cells:
+    """The cells of one capacity search: `suite` with the workload searched, an axis, and the messages a trial needs."""
+
+    def __init__(self, suite: Suite, workload: Workload, along: Axis, messages: int):
+        self.suite, self.workload, self.along = suite, workload, along
+        self.messages = max(messages, FEWEST_MESSAGES)
+        self._timeline = workload.timeline.over(suite.timeline)
+        self.at_level = lru_cache(maxsize=None)(self._at_level)
+
+    def cell(self, arm: Arm, level: float, number: int = 0) -> Cell:
+        """The cell of an arm at a level. Raises Fault where the level contradicts the workload."""
+        changed, timeline, graph = self.at_level(level)
+        return Cell(number, self.suite.suite, changed, arm, {self.along.factor: self._shown(level)}, timeline, graph)
+
+    def probe_s(self, level: float) -> float:
+        """About how long one probe at the level takes."""
+        return self.at_level(level)[1].duration_s + FIXED_COST_S
+
+    def _at_level(self, level: float) -> tuple[Workload, Timeline, tuple]:
+        changed = self.along.at(self.workload, level)
+        long = replace_span(self._timeline, COUNTED_S)
+        drafts = endpoints(changed, long)
+        per_s = min((e.steady_messages for e in drafts if e.kind == "subscription"), default=0) / COUNTED_S
+        poisson = any(isinstance(e.arrival, Poisson) for e in drafts)
+        # a window may begin just after a message was due; a Poisson draw may be short by four standard deviations
+        wanted = self.messages + (4 * math.sqrt(self.messages) if poisson else 1)
+        seconds = max(min(WINDOW_S, ENOUGH_MESSAGES / per_s), wanted / per_s) if per_s else WINDOW_S
+        timeline = replace_span(self._timeline, math.ceil(seconds * 100) / 100)
+        return changed, timeline, endpoints(changed, timeline)
+
+    def _shown(self, level: float) -> float | int:
+        return int(level) if float(level).is_integer() else level
+
+
+def replace_span(timeline: Timeline, steady_s: float) -> Timeline:
+    return timeline.model_copy(update={"steady_s": steady_s})
+
+
+def numbered(cell: Cell, number: int) -> Cell:
+    return replace(cell, number=number)

@@ -1,0 +1,301 @@
+"""From what the user typed to a search that can run: everything is checked before anything is written."""
+
+import hashlib
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rmwbench.analysis.limit import Limit, parse_limit
+from rmwbench.bundle import BundleWriter
+from rmwbench.campaign import preflight
+from rmwbench.campaign.capacity.axis import Axis, axis, levels
+from rmwbench.campaign.capacity.cells import Cells
+from rmwbench.campaign.capacity.testable import testable
+from rmwbench.campaign.document import campaign_document, machine_table
+from rmwbench.campaign.place import Places
+from rmwbench.campaign.plan import Plan, duration_text, make_plan
+from rmwbench.campaign.rehearse import rehearse
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.lab.middleware import Worker, find_workers
+from rmwbench.suite.arm import Arm
+from rmwbench.suite.load import find, parse, read, shown
+from rmwbench.suite.suite import Suite
+from rmwbench.suite.workload import Workload
+
+RESOLUTION = 0.05
+MOST_TRIALS = 40
+"""Per arm. A boundary that is not decided to a level by then is blurred by more than that."""
+FEWEST_ROUNDS = 12
+"""A budget for fewer cannot bracket and test an arm."""
+RANGE_BELOW, RANGE_ABOVE = 1e3, 1e5
+"""How far from the workload's own level a search goes where no range is given."""
+UNITS = {
+    "hz": {"hz": 1, "khz": 1e3, "mhz": 1e6},
+    "bytes": {"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1024, "mib": 1 << 20, "gib": 1 << 30},
+    "": {},
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for; kept in the bundle."""
+
+    suite_file: str
+    workload: str
+    arms: tuple[str, ...]
+    limit: str
+    along: str
+    least: str | None
+    most: str | None
+    budget_s: float | None
+    resolution: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """An arm and the levels that it can be tested at here; `bound`: why not at the next one. None of them: `bound` says
+    why not at all."""
+
+    arm: Arm
+    levels: tuple[float, ...]
+    bound: str | None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A search ready to run."""
+
+    name: str
+    request: Request
+    limit: Limit
+    along: Axis
+    cells: Cells
+    levels: tuple[float, ...]
+    start: float
+    contestants: tuple[Contestant, ...]
+    plan: Plan
+    workers: dict[str, Worker]
+    writer: BundleWriter
+    document: dict[str, Any]
+    warnings: tuple[str, ...]
+
+
+def prepare(request: Request, suite: str, directory: Path) -> Prepared:
+    """Checks everything, then makes the directory. Raises UserError before anything is written."""
+    path = find(suite)
+    text = read(path)
+    limit, along = parse_limit(request.limit), axis(request.along)
+    loaded = parse(text, where=shown(path), directory=path.parent, middlewares=find_workers())
+    workload = _workload(loaded, request.workload)
+    arms = _arms(loaded, workload, request.arms)
+    own = along.own(workload)
+    least, most = _range(along, own, request)
+    found = levels(along, own, request.resolution, least, most)
+    if len(found) < 2:
+        raise UserError(
+            "a search needs at least two levels", where="--from, --to", actual=f"{quantity(found[0], along)} alone"
+        )
+    start = min(found, key=lambda level: abs(math.log(level / min(max(own, least), most))))
+    cells = Cells(loaded, workload, along, limit.messages)
+    contestants = tuple(_contestant(cells, arm, found) for arm in arms)
+    able = [c for c in contestants if c.levels]
+    if not able:
+        raise UserError("no arm can be tested here", where=f"suite {loaded.suite}", actual=contestants[0].bound)
+    warnings = _check_time(cells, found, start, len(able), limit, request.budget_s)
+    warnings += [f"{c.arm.name}: {c.bound}" for c in contestants if not c.levels]
+    if loaded.factors:
+        warnings.append(f"the suite's factors ({', '.join(loaded.factors)}) stay at what the workload itself says")
+    plan = make_plan(
+        loaded,
+        [cells.cell(c.arm, nearest_level(c.levels, start), n) for n, c in enumerate(able, start=1)],
+        seed=request.seed,
+    )
+    places = Places(shown(path), text, loaded)
+    workers = preflight.find_and_check(plan, places)
+    preflight.check_room(plan, directory)
+    preflight.check_lab().close()
+    rehearse(plan, workers, places)
+
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    document = campaign_document(directory.resolve().name, plan, text, sha256, {}, workers)
+    document["kind"] = "capacity"
+    document["plan"] = {"suite": {"name": loaded.suite, "title": loaded.title, "description": loaded.description}}
+    document["capacity"] = {
+        "request": asdict(request),
+        "along": along.name,
+        "factor": along.factor,
+        "unit": along.unit,
+        "title": along.title,
+        "whole": along.whole,
+        "limit": limit.document(),
+        "workload": workload.name,
+        "workload_title": workload.display_title,
+        "workload_description": workload.description,
+        "own_level": own,
+        "levels": list(found),
+        "most_trials": MOST_TRIALS,
+        "arms": [
+            {
+                "arm": c.arm.name,
+                "middleware": c.arm.middleware,
+                "profile": c.arm.profile.name,
+                "role": "floor" if c.arm.is_floor else "contender",
+                "wait": c.arm.wait,
+                "start": nearest_level(c.levels, start) if c.levels else None,
+                "levels": len(c.levels),
+                "bound": c.bound,
+            }
+            for c in contestants
+        ],
+    }
+    writer = BundleWriter.create(directory, document)
+    writer.write_whole_campaign({"machine": machine_table(document["machine"], None)})
+    return Prepared(
+        directory.resolve().name,
+        request,
+        limit,
+        along,
+        cells,
+        found,
+        start,
+        contestants,
+        plan,
+        workers,
+        writer,
+        document,
+        tuple(warnings),
+    )
+
+
+def nearest_level(found: Sequence[float], level: float) -> float:
+    """The level of an arm's range nearest to the one wanted."""
+    return min(found, key=lambda known: abs(math.log(known / level)))
+
+
+def quantity(level: float, along: Axis) -> str:
+    """A level with its unit, as in the report: `412 Hz`, `64 kB`, `7 subscribers`."""
+    if along.unit == "":
+        return f"{level:g} {along.title if level != 1 else along.title.removesuffix('s')}"
+    for unit, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1)):
+        if level >= factor or not unit:
+            return f"{level / factor:.4g} {unit}{'Hz' if along.unit == 'hz' else 'B'}"
+    raise AssertionError
+
+
+def parse_level(text: str, along: Axis, where: str) -> float:
+    """`100`, `1.5 kHz`, `64KiB` in the axis's unit. UserError for anything else."""
+    found = re.fullmatch(r"\s*([0-9.]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*", text)
+    units = UNITS[along.unit]
+    if not found or (found[2] and found[2].lower() not in units):
+        raise UserError(
+            f"`{text}` is no level of {along.name}",
+            where=where,
+            expected="a number" + (f", optionally with one of {', '.join(units)}" if units else ""),
+            actual=text,
+        )
+    try:
+        level = float(found[1]) * units.get(found[2].lower(), 1)
+    except ValueError:
+        raise UserError(f"`{found[1]}` is no number", where=where, actual=text) from None
+    if not along.least <= level <= along.most:
+        raise UserError(
+            f"`{text}` is out of range",
+            where=where,
+            expected=f"{quantity(along.least, along)} to {quantity(along.most, along)}",
+            actual=text,
+        )
+    return level
+
+
+def _range(along: Axis, own: float, request: Request) -> tuple[float, float]:
+    least, most = max(along.least, own / RANGE_BELOW), min(along.most, own * RANGE_ABOVE)
+    if request.least is not None:
+        least = parse_level(request.least, along, "--from")
+    if request.most is not None:
+        most = parse_level(request.most, along, "--to")
+    if request.least is None:
+        least = min(least, most)
+    if request.most is None:
+        most = max(least, most)
+    if not least < most:
+        raise UserError(
+            "the range runs backwards",
+            where="--from, --to",
+            expected="--from below --to",
+            actual=f"from {quantity(least, along)} to {quantity(most, along)}",
+        )
+    return least, most
+
+
+def _workload(suite: Suite, name: str) -> Workload:
+    known = [workload.name for workload in suite.workloads]
+    if name not in known:
+        raise UserError(
+            f"suite `{suite.suite}` has no workload `{name}`",
+            where="--workload",
+            expected="one of " + ", ".join(known),
+            actual=name,
+            fix=did_you_mean(name, known),
+        )
+    return suite.workloads[known.index(name)]
+
+
+def _arms(suite: Suite, workload: Workload, names: Sequence[str]) -> list[Arm]:
+    known = [arm.name for arm in suite.arms]
+    for name in names:
+        if name not in known:
+            raise UserError(
+                f"suite `{suite.suite}` has no arm `{name}`",
+                where="--arm",
+                expected="one of " + ", ".join(known),
+                actual=name,
+                fix=did_you_mean(name, known),
+            )
+    here = {"workload": workload.name}
+    arms = [
+        arm
+        for arm in suite.arms
+        if (not names or arm.name in names)
+        and not any(all((here | {"arm": arm.name}).get(k) == v for k, v in rule.items()) for rule in suite.exclude)
+    ]
+    if not arms:
+        raise UserError(f"the suite excludes these arms for workload `{workload.name}`", where="--arm")
+    return arms
+
+
+def _contestant(cells: Cells, arm: Arm, found: tuple[float, ...]) -> Contestant:
+    count, bound = testable(cells, arm, found)
+    return Contestant(arm, found[:count], bound)
+
+
+def _check_time(
+    cells: Cells, found: tuple[float, ...], start: float, arms: int, limit: Limit, budget_s: float | None
+) -> list[str]:
+    """Warnings; UserError where the budget cannot test the limit however the search goes."""
+    along, first_s = cells.along, cells.probe_s(start)
+    shortest_s = min(cells.probe_s(level) for level in (start, found[-1]))
+    why = f"{limit.demanding.text} needs {cells.messages} messages per trial"
+    if budget_s is None:
+        return []
+    least_s = arms * (first_s + (FEWEST_ROUNDS - 1) * shortest_s)
+    if budget_s < least_s:
+        raise UserError(
+            "the budget cannot test this limit",
+            where="--budget",
+            expected=f"at least {duration_text(least_s)}: {FEWEST_ROUNDS} probes of each of {arms} "
+            f"{'arm' if arms == 1 else 'arms'}, the first of {duration_text(first_s)} at {quantity(start, along)} "
+            f"({why})",
+            actual=duration_text(budget_s),
+            fix=f"--budget {math.ceil(least_s / 60)}m, fewer arms with --arm, a lower percentile, or a higher --from",
+        )
+    affordable = int(budget_s / (arms * first_s))
+    if affordable >= FEWEST_ROUNDS:
+        return []
+    return [
+        f"if the capacity is near {quantity(start, along)}, the budget pays for {affordable} probes of each arm there "
+        f"({duration_text(first_s)} each: {why}), and the interval will be wide; at higher levels they are shorter"
+    ]

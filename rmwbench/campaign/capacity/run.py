@@ -1,0 +1,247 @@
+"""Rounds of probes: in each round every arm that is still open makes one fresh trial at its own next level, in random
+order, so that what the machine does meanwhile hits all arms alike.
+
+The next level depends on all trials of the arm before, and on nothing else; a report that reads the same trials comes to
+the same interval. A trial that is void says nothing and is not counted; one that failed did not hold its level. When
+every arm is decided, or has had its number of trials, the curve below the capacity is filled up to three trials a level
+where time is left.
+"""
+
+import gc
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from rich.console import Console
+from rich.markup import escape
+
+from rmwbench.analysis.capacity_arm import ArmSearch
+from rmwbench.analysis.latency import Endpoint, Window
+from rmwbench.analysis.limit import Finding, judge
+from rmwbench.analysis.stability import stability
+from rmwbench.analysis.trial import measure_trial
+from rmwbench.bundle import Bundle
+from rmwbench.campaign.capacity.request import MOST_TRIALS, Contestant, Prepared, nearest_level, quantity
+from rmwbench.campaign.document import cells_table, machine_table
+from rmwbench.campaign.outcome import Order
+from rmwbench.campaign.plan import duration_text
+from rmwbench.campaign.stop import Stopped, StopSignals
+from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.lab import machine
+from rmwbench.lab.host import Host, marker
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.seed import derive_seed
+
+MOST_IN_VAIN = 4
+"""Void or unjudgeable trials of an arm in a row, or failed ones with nothing else before, after which it is left."""
+CURVE_TRIALS = 3
+CURVE_SHARES = (1.0, 0.5, 0.25, 0.125)
+"""Of the capacity: the levels of the curve that get several trials."""
+
+Run = Callable[[Order, object, Host | None], TrialResult]
+
+
+@dataclass
+class Pursuit:
+    """An arm on its way. `ended`: why it makes no more probes; `in_vain`: trials in a row that said nothing."""
+
+    contestant: Contestant
+    search: ArmSearch
+    in_vain: int = 0
+    ended: str | None = None
+    kinds: Counter = field(default_factory=Counter)
+
+    @property
+    def name(self) -> str:
+        return self.contestant.arm.name
+
+
+class CapacityCampaign:
+    """`run` makes the probes until every arm is decided, the budget ends, or a signal comes."""
+
+    def __init__(self, prepared: Prepared, console: Console, run: Run = run_trial):
+        self.prepared, self.console, self._run = prepared, console, run
+        self.writer = prepared.writer
+        self.pursuits = [
+            Pursuit(c, ArmSearch(c.levels, nearest_level(c.levels, prepared.start), whole=prepared.along.whole))
+            for c in prepared.contestants
+            if c.levels
+        ]
+        self._cells: dict[tuple[str, float], Cell] = {}
+        self._trial = self._round = 0
+        self._started_s = time.monotonic()
+
+    def run(self) -> str | None:
+        """The name of the signal that ended it, or None."""
+        hosts = {"kind": "hosts", "marker": marker.of_this_process("").text()}
+        self.writer.append({"type": "created", "resource": hosts})
+        described = self.prepared.document["machine"]
+        self._started_s = time.monotonic()
+        gc.collect()
+        gc.freeze()
+        stopped_by = None
+        with StopSignals() as signals:
+            try:
+                self._rounds(signals, self._searching)
+                self._rounds(signals, self._filling)
+            except Stopped as stopped:
+                stopped_by = stopped.name
+                self.writer.append(
+                    {"type": "note", "text": f"{stopped_by} in trial {self._trial}, which was discarded"}
+                )
+            for pursuit in self.pursuits:
+                ended = pursuit.ended or ("stopped" if stopped_by else "budget")
+                self.writer.append({"type": "capacity", "arm": pursuit.name, "ended": ended})
+            self.writer.append({"type": "removed", "resource": hosts})
+            self.writer.write_whole_campaign({"machine": machine_table(described, machine.state())})
+            if not stopped_by:
+                self.writer.append({"type": "finished"})
+        return stopped_by
+
+    def _rounds(self, signals: StopSignals, wanted: Callable[[Pursuit], float | None]) -> None:
+        """Rounds until no arm wants a level that there is time for."""
+        while True:
+            due = [(pursuit, level) for pursuit in self.pursuits if (level := wanted(pursuit)) is not None]
+            if not due:
+                return
+            seed = self.prepared.request.seed
+            due.sort(key=lambda item: derive_seed(seed, "capacity order", self._round, item[0].name))
+            for position, (pursuit, level) in enumerate(due):
+                self._probe(signals, pursuit, level, position)
+            self._round += 1
+
+    def _searching(self, pursuit: Pursuit) -> float | None:
+        """The next level of the search, None where it has ended; then `ended` says why."""
+        if pursuit.ended:
+            return None
+        if pursuit.search.resolved:
+            pursuit.ended = "resolved"
+        elif pursuit.search.trials >= MOST_TRIALS:
+            pursuit.ended = "trials"
+        else:
+            level = pursuit.search.next()
+            if self._affordable(level):
+                return level
+            pursuit.ended = "budget"
+        return None
+
+    def _filling(self, pursuit: Pursuit) -> float | None:
+        """A level of the curve that lacks trials."""
+        found = pursuit.search.capacity()
+        if pursuit.ended not in ("resolved", "trials") or found.state not in ("bracketed", "at least"):
+            return None
+        top = found.low or found.value
+        longest_s = 4 * self.prepared.cells.probe_s(nearest_level(pursuit.search.levels, top))
+        for share in CURVE_SHARES:
+            if top * share < pursuit.search.levels[0]:
+                continue
+            level = nearest_level(self._near(pursuit, top * share), top * share)
+            if pursuit.search.tried(level) < CURVE_TRIALS and self.prepared.cells.probe_s(level) <= longest_s:
+                return level if self._affordable(level) else None
+        return None
+
+    def _near(self, pursuit: Pursuit, level: float) -> tuple[float, ...]:
+        """Levels within a quarter of the wanted one that were tried already, or else all."""
+        tried = tuple(x for x in pursuit.search.levels if 0.8 <= x / level <= 1.25 and pursuit.search.tried(x))
+        return tried or pursuit.search.levels
+
+    def _affordable(self, level: float) -> bool:
+        budget_s = self.prepared.request.budget_s
+        return budget_s is None or time.monotonic() - self._started_s + self.prepared.cells.probe_s(level) <= budget_s
+
+    def _probe(self, signals: StopSignals, pursuit: Pursuit, level: float, position: int) -> None:
+        if not self._affordable(level):
+            pursuit.ended = pursuit.ended or "budget"
+            return
+        cell = self._cell(pursuit, level)
+        self._trial += 1
+        order = Order(self._trial, cell, self._round, position, *self._draws(cell))
+        worker = self.prepared.workers[cell.arm.middleware]
+        with signals.interruptible():
+            result = self._run(order, worker, Host(f"{self.prepared.name}/{self._trial}"))
+        self._write(result)
+        finding = self._judged(result)
+        self._take(pursuit, level, finding, result)
+
+    def _take(self, pursuit: Pursuit, level: float, finding: Finding | None, result: TrialResult) -> None:
+        text = quantity(level, self.prepared.along)
+        if finding is None:
+            pursuit.in_vain += 1
+            why = result.reason or "too few messages to judge the limit by"
+            if pursuit.in_vain >= MOST_IN_VAIN:
+                pursuit.ended = f"{pursuit.in_vain} trials in a row said nothing: {why}"
+            self._say(pursuit, text, f"[magenta]says nothing[/magenta]: {escape(_first_line(why))}")
+            return
+        pursuit.in_vain = 0
+        pursuit.kinds[finding.kind] += 1
+        pursuit.search.record(level, finding.holds)
+        if pursuit.kinds["failed"] == pursuit.search.trials >= MOST_IN_VAIN:
+            pursuit.ended = f"every trial failed: {finding.causes[0]}"
+        if finding.holds:
+            self._say(pursuit, text, "[green]holds[/green]")
+        else:
+            self._say(pursuit, text, f"[red]fails[/red]: {escape('; '.join(finding.causes))}")
+
+    def _say(self, pursuit: Pursuit, level: str, what: str) -> None:
+        width = max(len(p.name) for p in self.pursuits)
+        self.console.print(f"[dim]{self._round + 1:>3}[/dim]  {escape(pursuit.name):<{width}}  {level:>12}  {what}")
+
+    def _cell(self, pursuit: Pursuit, level: float) -> Cell:
+        """The cell of an arm at a level; a new one is in the bundle before its first trial is."""
+        key = (pursuit.name, level)
+        if key not in self._cells:
+            cell = self.prepared.cells.cell(pursuit.contestant.arm, level, len(self._cells) + 1)
+            self._cells[key] = cell
+            plan = replace(self.prepared.plan, cells=tuple(self._cells.values()))
+            self.writer.write_whole_campaign({"cells": cells_table(plan, self.prepared.workers)})
+        return self._cells[key]
+
+    def _draws(self, cell: Cell) -> Iterator[int]:
+        """Schedule seed, the same for every arm of a round, and nonce."""
+        seed = self.prepared.request.seed
+        yield derive_seed(seed, "schedule", self._round, self.prepared.request.workload)
+        high, low = (derive_seed(seed, "nonce", self.prepared.name, self._trial, half) for half in ("high", "low"))
+        yield (high << 32 ^ low) & (1 << 64) - 1
+
+    def _write(self, result: TrialResult) -> None:
+        order, tables = result.order, dict(result.tables)
+        if result.files:
+            digests = {name: self.writer.add_file(content) for name, content in result.files.items()}
+            sizes = [len(content) for content in result.files.values()]
+            tables["files"] = {
+                "trial": order.trial,
+                "name": list(digests),
+                "sha256": list(digests.values()),
+                "bytes": sizes,
+            }
+        self.writer.finish_trial(
+            trial=order.trial,
+            cell=order.cell.number,
+            block=order.block,
+            status=result.status,
+            reason=result.reason,
+            finished_utc=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            tables=tables,
+        )
+
+    def _judged(self, result: TrialResult) -> Finding | None:
+        """Read back from the bundle: what the report will see is what the search goes by."""
+        if result.status == "failed":
+            return Finding("failed", (_first_line(result.reason or "the trial failed"),))
+        if result.status == "void":
+            return None
+        bundle = Bundle(self.writer.directory)
+        line = next(line for line in reversed(bundle.trials()) if line.trial == result.order.trial)
+        (found,) = bundle.evidence([line])
+        window = Window(found.row.get("steady_begin_ns"), found.row.get("steady_end_ns"))
+        endpoints = [Endpoint(e["endpoint"], e["kind"], e["topic"]) for e in found.endpoints]
+        return judge(self.prepared.limit, measure_trial(found), stability(found.records, endpoints, window))
+
+    def summary(self) -> str:
+        """What was run, for the last line on stderr."""
+        return f"{self._trial} trials in {duration_text(time.monotonic() - self._started_s)}"
+
+
+def _first_line(text: str) -> str:
+    return text.splitlines()[0] if text else text

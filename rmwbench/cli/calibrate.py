@@ -1,0 +1,47 @@
+"""`rmwbench calibrate`: does the instrument find what was injected, and does it keep quiet where nothing differs?"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="calibrate", help="Prove the instrument on this machine: known truths, and A/A comparisons.")(
+        calibrate
+    )
+
+
+def calibrate(
+    quick: Annotated[bool, typer.Option("--quick", help="The small grid, within three minutes on two cores.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the calibration (docs/formats/calibration.md).")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where its campaigns go; ./campaigns/calibrate-DATE-TIME if absent."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Draws what is injected, the order and the schedules.")] = 1,
+) -> None:
+    """Exit status: 0 all truths recovered and no A/A difference, 1 something failed, 2 could not tell, 130 when it was
+    stopped."""
+    from rich.console import Console
+
+    from rmwbench.campaign.calibrate.session import Interrupted, Session, fresh_directory
+    from rmwbench.report.calibration import exit_code, print_calibration
+    from rmwbench.report.summary import summarise
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    session = Session(fresh_directory(out), summarise, console, quick=quick, seed=seed)
+    try:
+        document: dict[str, Any] = session.run()
+    except Interrupted as stopped:
+        console.print(f"stopped by {stopped}: nothing is stored")
+        raise typer.Exit(130) from None
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+    else:
+        print_calibration(document, Console(highlight=False))
+    raise typer.Exit(exit_code(document))

@@ -1,0 +1,119 @@
+"""`rmwbench capacity SUITE --workload W --limit …`: up to which rate (or size, readers, topics) a limit holds."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="capacity", help="Find the highest rate (or size, readers, topics) at which a limit holds.")(
+        capacity
+    )
+
+
+def capacity(
+    suite: Annotated[
+        str,
+        typer.Argument(metavar="SUITE", help="A shipped suite such as `quick`, or the path of a suite file (.yaml)."),
+    ],
+    workload: Annotated[str, typer.Option(metavar="NAME", help="The workload whose level is raised.")],
+    limit: Annotated[
+        str,
+        typer.Option(metavar="TEXT", help='What must hold, for example "p99 response < 5 ms, loss < 0.1 %".'),
+    ],
+    arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
+    along: Annotated[str, typer.Option(metavar="AXIS", help="rate, size, subscribers or topics.")] = "rate",
+    least: Annotated[
+        str | None,
+        typer.Option("--from", metavar="LEVEL", help="Lowest level, such as 10, 1kHz or 64kB.", show_default=False),
+    ] = None,
+    most: Annotated[
+        str | None, typer.Option("--to", metavar="LEVEL", help="Highest level.", show_default=False)
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="End after this time, such as 5m; without it, when every arm is decided."),
+    ] = None,
+    resolution: Annotated[
+        str, typer.Option(metavar="PERCENT", help="How far levels are apart; no interval is narrower.")
+    ] = "5%",
+    seed: Annotated[int, typer.Option(min=0, help="Draws the order of arms and the schedules.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where the campaign goes; ./campaigns/capacity-SUITE-DATE-TIME if absent."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the capacity document (docs/formats/capacity.md).")
+    ] = False,
+) -> None:
+    """Exit status: 0 when every arm has a capacity, 1 when one does not hold the limit at any level, 130 when it was
+    stopped, 2 when it could not tell."""
+    from rich.console import Console
+
+    from rmwbench.bundle import Bundle
+    from rmwbench.campaign.capacity.request import Request, prepare
+    from rmwbench.campaign.capacity.run import CapacityCampaign
+    from rmwbench.cli.plan import parse_duration_s
+    from rmwbench.report.capacity import summarise
+
+    directory = out or Path("campaigns") / f"capacity-{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    request = Request(
+        suite_file=suite,
+        workload=workload,
+        arms=tuple(arm or ()),
+        limit=limit,
+        along=along,
+        least=least,
+        most=most,
+        budget_s=None if budget is None else parse_duration_s(budget),
+        resolution=_parse_percent(resolution),
+        seed=seed,
+    )
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    prepared = prepare(request, suite, directory)
+    with prepared.writer:
+        for warning in prepared.warnings:
+            console.print(f"! {warning}", style="yellow", markup=False)
+        campaign = CapacityCampaign(prepared, console)
+        stopped_by = campaign.run()
+    console.print(campaign.summary())
+    document = summarise(Bundle(directory))
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+    else:
+        from rmwbench.report.capacity_html import write_html
+        from rmwbench.report.capacity_terminal import print_capacity
+
+        print_capacity(document, Console(highlight=False))
+        path = directory / "report.html"
+        write_html(document, path)
+        typer.echo(f"report: {path}")
+    if stopped_by:
+        console.print(f"stopped by {stopped_by}; {directory} is a valid campaign of what was finished")
+        raise typer.Exit(130)
+    states = [a["capacity"]["state"] for a in document["arms"]]
+    raise typer.Exit(2 if "no data" in states else 1 if "below" in states else 0)
+
+
+def _parse_percent(text: str) -> float:
+    """0.05 of `5%`, `5 %` or `0.05`. UserError for anything that makes no levels."""
+    from rmwbench.errors import UserError
+
+    bare = text.replace("%", "").strip()
+    try:
+        value = float(bare) / (100 if "%" in text else 1)
+    except ValueError:
+        value = -1.0
+    if not 0.01 <= value <= 1.0:
+        raise UserError(
+            f"`{text}` is no resolution",
+            where="--resolution",
+            expected="1% to 100%",
+            actual=text,
+            fix=f"did you mean `{bare}%`?" if value > 1 else None,
+        )
+    return value

@@ -1,0 +1,105 @@
+"""Control groups of our own, to count a process's time apart; removed afterwards, also those of dead orchestrators.
+
+Only for counting: the group is made where no CPU controller acts (version 2 without the controller, or version 1's
+`cpuacct`), since a group that schedules would change the load's fair share against the workers'.
+"""
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+from rmwbench.lab.host import marker
+
+PREFIX = "rmwbench-"
+_ROOTS = (Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/cpuacct"))
+REMOVE_TIMEOUT_S = 1.0
+
+
+class Group:
+    """One group. Raises OSError where none can be made."""
+
+    def __init__(self, name: str):
+        # A slash separates groups, and the marker carries none but in the campaign's name.
+        word = PREFIX + marker.of_this_process(name).text().replace("/", "+")
+        self.path = _parent() / word
+        self.path.mkdir()
+
+    def add(self, pid: int) -> None:
+        """Moves a process, all its threads with it. Raises OSError."""
+        (self.path / "cgroup.procs").write_text(str(pid))
+
+    def cpu_ns(self) -> int | None:
+        """Processor time of all that was ever in it."""
+        with contextlib.suppress(OSError, ValueError):
+            return int((self.path / "cpuacct.usage").read_text())
+        with contextlib.suppress(OSError, ValueError):
+            words = (self.path / "cpu.stat").read_text().split()
+            return int(words[words.index("usage_usec") + 1]) * 1000
+        return None
+
+    def close(self) -> None:
+        """Removes it; its processes must have ended. A group that stays is removed by `remove_stale` later."""
+        deadline = time.monotonic() + REMOVE_TIMEOUT_S
+        while True:
+            try:
+                self.path.rmdir()
+                return
+            except FileNotFoundError:
+                return
+            except OSError:
+                if time.monotonic() > deadline:
+                    return
+                time.sleep(0.005)
+
+
+def stale() -> list[Path]:
+    """Groups whose orchestrator is gone."""
+    found = []
+    for root in _ROOTS:
+        for path in _below(root):
+            if not marker.lives(path.name.removeprefix(PREFIX).replace("+", "/")):
+                found.append(path)
+    return found
+
+
+def remove_stale() -> list[Path]:
+    """Removes them; returns those that are gone now."""
+    removed = []
+    for path in stale():
+        with contextlib.suppress(OSError):
+            path.rmdir()
+            removed.append(path)
+    return removed
+
+
+def _parent() -> Path:
+    """Our own group, in the first hierarchy that lets us make one there."""
+    reason: OSError | None = None
+    for root in _ROOTS:
+        parent = _own(root)
+        if parent is None or not (parent / "cgroup.procs").exists():
+            continue
+        if os.access(parent, os.W_OK):
+            return parent
+        reason = PermissionError(13, f"{parent} is not ours to write to")
+    raise reason or FileNotFoundError(2, "no control groups are mounted")
+
+
+def _own(root: Path) -> Path | None:
+    """The directory of our own group below this hierarchy's root."""
+    version1 = root.name == "cpuacct"
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, group = line.split(":", 2)
+        if ("cpuacct" in controllers.split(",")) if version1 else (controllers == ""):
+            path = root / group.lstrip("/")
+            return path if path.is_dir() else root
+    return None
+
+
+def _below(root: Path) -> list[Path]:
+    parent = _own(root)
+    try:
+        return sorted(parent.glob(PREFIX + "*")) if parent else []
+    except OSError:
+        return []

@@ -1,0 +1,38 @@
+"""Facts → findings: every rule of the doctor, pure, so that each is tested with facts that were made up.
+
+A rule is a function from facts to one finding; where its facts were not gathered it says nothing (`Absent`). Reports
+use the same rules with the facts that are cheap to gather, so there is one source of truth.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rmwbench.lab.machine.checks import machinery, memory, network, processors, programs
+from rmwbench.lab.machine.finding import LEVELS, Absent, Finding
+
+Rule = Callable[[Mapping[str, Any]], Finding]
+
+RULES: tuple[Rule, ...] = (
+    *machinery.RULES,
+    *programs.RULES,
+    *network.RULES,
+    *processors.RULES,
+    *memory.RULES,
+)
+
+
+def checks(facts: Mapping[str, Any]) -> list[Finding]:
+    """Every finding that these facts allow, worst first, otherwise in the order of the rules."""
+    found = []
+    for rule in RULES:
+        try:
+            found.append(rule(facts))
+        except Absent:
+            continue
+    return sorted(found, key=lambda finding: LEVELS.index(finding.level))
+
+
+def warnings(facts: Mapping[str, Any]) -> list[str]:
+    """What a report repeats: red and yellow findings that spoil trials, red ones marked."""
+    found = [finding for finding in checks(facts) if finding.spoils and finding.level in ("red", "yellow")]
+    return [("RED " if finding.level == "red" else "") + finding.warning() for finding in found]

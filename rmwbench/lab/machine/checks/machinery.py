@@ -1,0 +1,146 @@
+"""What rmwbench itself can do here, tried and not guessed from versions."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rmwbench.lab.machine.finding import Finding, fact
+
+Facts = Mapping[str, Any]
+
+WANTED_FILES, WANTED_PROCESSES = 4096, 512
+
+
+def hosts(facts: Facts) -> Finding:
+    problem, fix = fact(facts, "abilities", "host"), facts["abilities"].get("host_fix")
+    why = "every trial runs in namespaces of its own, so that it never touches a live robot"
+    expected = "network, mount, PID and IPC namespaces can be made"
+    if problem == "":
+        return Finding("isolated hosts", "green", "one was made and ended", expected, why)
+    return Finding("isolated hosts", "red", problem, expected, why, fix, spoils=True)
+
+
+def workers(facts: Facts) -> Finding:
+    found = fact(facts, "tools", "middlewares")
+    why = "only what is built can be measured"
+    ready = [name for name, problem in found.items() if problem == ""]
+    missing = [name for name, problem in found.items() if problem]
+    expected = "every middleware that you want to compare"
+    fix = "rmwbench middlewares build " + " ".join(missing) if missing else None
+    if not ready:
+        return Finding("middlewares", "red", "none is built", expected, why, fix or "rmwbench middlewares build")
+    text = ", ".join(ready) + (f"; not built: {', '.join(missing)}" if missing else "")
+    return Finding("middlewares", "yellow" if missing else "green", text, expected, why, fix)
+
+
+def tools(facts: Facts) -> Finding:
+    found = fact(facts, "tools", "tools")
+    why = "without the sampler a trial has no canary and no cost, without the load generator no background"
+    missing = [name for name, problem in found.items() if problem]
+    expected = ", ".join(found)
+    if not missing:
+        return Finding("tools", "green", expected, expected, why)
+    text = "; ".join(f"{name}: {found[name]}" for name in missing)
+    return Finding("tools", "yellow", text, expected, why, "make build")
+
+
+def calibration(facts: Facts) -> Finding:
+    newest = fact(facts, "calibration")
+    why = "it proves on this machine that injected truth is recovered and that equal arms are called equal"
+    expected = "one of this machine, not older than a month"
+    if newest is None:
+        return Finding("calibration", "yellow", "none of this machine", expected, why, "rmwbench calibrate --quick")
+    level = "yellow" if newest["age_days"] > 31 else "green"
+    text = f"{newest['summary']}, {newest['age_days']:.0f} days ago"
+    return Finding(
+        "calibration", level, text, expected, why, "rmwbench calibrate --quick" if level != "green" else None
+    )
+
+
+def _ability(name: str, key: str, expected: str, why: str, fix: str | None = None):
+    def rule(facts: Facts) -> Finding:
+        problem = fact(facts, "abilities", key)
+        if problem == "":
+            return Finding(name, "green", "yes", expected, why)
+        return Finding(name, "yellow", f"no: {problem}", expected, why, fix)
+
+    rule.__name__ = key
+    return rule
+
+
+own_groups = _ability(
+    "control groups",
+    "cgroup",
+    "a group can be made and removed",
+    "background load gets a group of its own, so that its processor time is counted apart",
+    "run as root, or in a session with a delegated group: systemd-run --user --scope -p Delegate=yes rmwbench …",
+)
+tracing = _ability(
+    "scheduler tracing",
+    "perf",
+    "perf events of our own threads, kernel included",
+    "explains tails: who had the processor when a message was late",
+    "sysctl -w kernel.perf_event_paranoid=1 (or run as root)",
+)
+emulator = _ability(
+    "network emulation",
+    "tun",
+    "a TAP device can be made in a namespace",
+    "links with delay, loss and limited rate are emulated over TAP devices",
+    "run as root, or chmod 666 /dev/net/tun; in a container: --device /dev/net/tun",
+)
+user_namespaces = _ability(
+    "user namespaces",
+    "user_namespace",
+    "one can be made",
+    "without them only root can run trials",
+    "sysctl -w user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1",
+)
+awake = _ability(
+    "processors kept awake",
+    "dma_latency",
+    "/dev/cpu_dma_latency may be written",
+    "`host_idle: awake` holds it at 0; without it only spinners keep the processors awake",
+    "run as root, or chmod o+w /dev/cpu_dma_latency",
+)
+real_time = _ability(
+    "real-time priority",
+    "real_time",
+    "a thread may become SCHED_FIFO",
+    "the network emulator and arms that ask for it need it",
+    'echo "$USER - rtprio 98" > /etc/security/limits.d/60-rmwbench.conf, then log in again',
+)
+
+
+def limits(facts: Facts) -> Finding:
+    files, memlock, processes = (fact(facts, "limits", name) for name in ("files", "memlock_bytes", "processes"))
+    why = "each worker costs descriptors and threads, and zenoh's shared memory must be lockable"
+    expected = f"at least {WANTED_FILES} open files and {WANTED_PROCESSES} processes, locked memory unlimited or 64 MiB"
+    problems = []
+    if files is not None and files < WANTED_FILES:
+        problems.append(f"{files} open files (ulimit -n {WANTED_FILES})")
+    if processes is not None and processes < WANTED_PROCESSES:
+        problems.append(f"{processes} processes (ulimit -u, or the container's --pids-limit)")
+    if memlock is not None and memlock < 64 << 20 and not fact(facts, "limits", "may_lock_any"):
+        problems.append(f"{memlock >> 10} KiB of locked memory (ulimit -l unlimited)")
+    if not problems:
+        found = f"{files if files is not None else 'unlimited'} open files"
+        return Finding("process limits", "green", found, expected, why)
+    permanent = "lines in /etc/security/limits.d/60-rmwbench.conf: `* - nofile 65536` and `* - memlock unlimited`"
+    few = files is not None and files < 256
+    fix = "; ".join(p[p.index("(") + 1 : -1] for p in problems)
+    return Finding("process limits", "red" if few else "yellow", "; ".join(problems), expected, why, fix, permanent)
+
+
+RULES = (
+    hosts,
+    workers,
+    tools,
+    calibration,
+    limits,
+    own_groups,
+    tracing,
+    emulator,
+    user_namespaces,
+    awake,
+    real_time,
+)

@@ -1,0 +1,186 @@
+"""Cores, clocks, sleep states, and who else takes processor time."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rmwbench.lab.machine.finding import Finding, fact
+
+Facts = Mapping[str, Any]
+
+FEW_CORES = 4
+STEAL_YELLOW, STEAL_RED = 0.01, 0.05
+OTHERS_YELLOW, OTHERS_RED = 0.1, 0.5
+SLOW_WAKE_UP_US = 50
+GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page")
+
+STEAL_WORTH = "p99 of a real-time wake-up: 0.05 to 0.09 ms without steal, 4.9 ms with 15 %"
+SLACK_WORTH = "median lateness of a 1 ms sleep: 81 µs with 50 µs of slack, 28 to 39 µs with 1 ns"
+AWAKE_WORTH = "`host_idle: awake` cut the p99 of a futex round trip from 200-277 to 46-110 µs"
+
+
+def cores(facts: Facts) -> Finding:
+    online, usable = fact(facts, "hardware", "cores_online") or 1, fact(facts, "hardware", "cores_usable")
+    why = (
+        "publisher, subscriber and the middleware's own threads share them, so nothing here says how middlewares scale"
+    )
+    expected = f"at least {FEW_CORES} usable cores, all that there are"
+    found = f"{usable} of {online} cores usable" if usable < online else f"{usable} cores"
+    if usable < online:
+        fix = "start rmwbench without taskset or a container's cpuset"
+        level = "yellow"
+        return Finding("cores", level, found, expected, why, fix, spoils=True)
+    return Finding("cores", "yellow" if usable < FEW_CORES else "green", found, expected, why, spoils=True)
+
+
+def quota(facts: Facts) -> Finding:
+    limits = fact(facts, "hardware", "container")
+    usable = fact(facts, "hardware", "cores_usable")
+    value = limits.get("cpu_quota_cores")
+    why = "when it is used up everything stops for the rest of the period: tails show the quota, not the middleware"
+    if value is None:
+        return Finding("CPU quota", "green", "none", "none", why)
+    found = f"{value:g} cores of {usable}"
+    level = "red" if value < usable else "green"
+    return Finding("CPU quota", level, found, "none", why, "start the container without --cpus", spoils=True)
+
+
+def virtualization(facts: Facts) -> Finding:
+    signs = fact(facts, "hardware", "virtualization")
+    why = "neighbours on the same hardware disturb tails; medians and ratios within a block are safer"
+    if not signs:
+        return Finding("virtual machine", "green", "no sign of one", "bare metal", why)
+    if fact(facts, "kernel", "boot_options") and "isolcpus" in " ".join(facts["kernel"]["boot_options"]):
+        return Finding("virtual machine", "yellow", f"{signs}, with isolated cores", "bare metal", why, spoils=True)
+    return Finding("virtual machine", "yellow", str(signs), "bare metal", why, spoils=True)
+
+
+def steal_since_boot(facts: Facts) -> Finding:
+    value = fact(facts, "state", "steal_fraction_since_boot")
+    why = "what the hypervisor takes is missing in every latency, most of all in tails"
+    expected = f"less than {STEAL_YELLOW:.0%}"
+    if value is None:
+        return Finding("steal since boot", "unknown", "the kernel does not count it", expected, why)
+    level = "yellow" if value >= STEAL_YELLOW else "green"
+    return Finding("steal since boot", level, f"{value:.2%}", expected, why, worth=STEAL_WORTH, spoils=True)
+
+
+def steal_now(facts: Facts) -> Finding:
+    value, seconds = fact(facts, "sampled", "steal"), fact(facts, "sampled", "seconds")
+    why = f"above {STEAL_RED:.0%} a trial is void, so a campaign now would only collect void trials"
+    expected = f"less than {STEAL_YELLOW:.0%}"
+    if value is None:
+        return Finding("steal now", "unknown", "no processor time passed while looking", expected, why)
+    level = "red" if value > STEAL_RED else "yellow" if value >= STEAL_YELLOW else "green"
+    found = f"{value:.1%} over {seconds:.1f} s"
+    fix = "wait, or use a machine with processors of its own" if level != "green" else None
+    return Finding("steal now", level, found, expected, why, fix, worth=STEAL_WORTH, spoils=True)
+
+
+def load_now(facts: Facts) -> Finding:
+    """Sampled where somebody waited for it, else from the load average."""
+    why = "whatever else runs takes turns with the middleware on the same cores"
+    usable = fact(facts, "hardware", "cores_usable")
+    if "sampled" in facts and fact(facts, "sampled", "busy") is not None:
+        share = fact(facts, "sampled", "busy")
+        top = [f"{name} ({pid}) {part:.0%} of a core" for pid, name, part in fact(facts, "sampled", "top")]
+        found = f"{share:.0%} of the processor time is in use" + (": " + ", ".join(top) if top and share > 0.02 else "")
+        level = "red" if share > OTHERS_RED else "yellow" if share > OTHERS_YELLOW else "green"
+    else:
+        load = fact(facts, "state", "load_1min")
+        found = f"load average {load:.1f} on {usable} cores"
+        level = "red" if load > 2 * usable else "yellow" if load > 0.5 * usable else "green"
+    fix = "end these programs, or wait until they are done" if level != "green" else None
+    return Finding("load now", level, found, f"less than {OTHERS_YELLOW:.0%} in use", why, fix, spoils=True)
+
+
+def governor(facts: Facts) -> Finding:
+    value = fact(facts, "hardware", "governor")
+    why = "a middleware that works in short bursts may run at a low clock, and another one not"
+    if value is None:
+        found = "the kernel exposes no frequency control" + (
+            "; in a virtual machine the hypervisor has it" if facts["hardware"].get("virtualization") else ""
+        )
+        level = "green" if facts["hardware"].get("virtualization") else "unknown"
+        return Finding("frequency governor", level, found, "performance", why)
+    if value == "performance":
+        return Finding("frequency governor", "green", value, "performance", why)
+    fix = "cpupower frequency-set -g performance"
+    permanent = "echo 'GOVERNOR=performance' > /etc/default/cpufrequtils"
+    return Finding("frequency governor", "yellow", value, "performance", why, fix, permanent, spoils=True)
+
+
+def turbo(facts: Facts) -> Finding:
+    value = fact(facts, "hardware", "turbo")
+    why = "the clock falls when the machine warms up, so early and late blocks differ"
+    expected = "off for the smallest noise; on is how a robot runs"
+    if value is None:
+        return Finding("turbo", "green", "not exposed", expected, why)
+    return Finding("turbo", "green", value, expected, why)
+
+
+def idle_states(facts: Facts) -> Finding:
+    states = fact(facts, "hardware", "idle_states")
+    why = "waking from a deep state is paid by the message that arrives then: latency rises when the rate falls"
+    expected = f"none that needs more than {SLOW_WAKE_UP_US} µs to wake from, for the lowest latency"
+    deep = [s for s in states if (s["latency_us"] or 0) > SLOW_WAKE_UP_US and not s["disabled"]]
+    names = ", ".join(f"{s['name']} {s['latency_us']} µs" for s in states) or "not exposed"
+    if not deep:
+        return Finding("idle states", "green", names, expected, why, worth=AWAKE_WORTH if states else None)
+    fix = f"cpupower idle-set -D {SLOW_WAKE_UP_US}, or `host_idle: awake` in the suite to measure both"
+    permanent = "add processor.max_cstate=1 intel_idle.max_cstate=1 to the kernel's command line"
+    return Finding("idle states", "yellow", names, expected, why, fix, permanent, AWAKE_WORTH, spoils=True)
+
+
+def siblings(facts: Facts) -> Finding:
+    value = fact(facts, "hardware", "smt_active")
+    why = "two threads of one core share it: where publisher and subscriber land there, both are slower"
+    expected = "off, or known"
+    if value is None:
+        return Finding("SMT siblings", "green", "not exposed", expected, why)
+    if not value:
+        return Finding("SMT siblings", "green", "off", expected, why)
+    fix, permanent = "echo off > /sys/devices/system/cpu/smt/control", "add nosmt to the kernel's command line"
+    return Finding("SMT siblings", "yellow", "on", expected, why, fix, permanent, spoils=True)
+
+
+def clock_source(facts: Facts) -> Finding:
+    value = fact(facts, "kernel", "clocksource")
+    why = "every stamp reads it; a slow one adds a microsecond or more to each, and may step"
+    expected = "tsc, arch_sys_counter or kvm-clock"
+    if value is None:
+        return Finding("clock source", "unknown", "the kernel does not name it", expected, why)
+    if value in GOOD_CLOCKS:
+        return Finding("clock source", "green", value, expected, why)
+    fix = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"
+    return Finding(
+        "clock source", "red", value, expected, why, fix, "add tsc=reliable to the command line", spoils=True
+    )
+
+
+def timer_slack(facts: Facts) -> Finding:
+    value = fact(facts, "limits", "timer_slack_ns")
+    why = "every sleep ends this much later; it is inherited, so a middleware started from here has it too"
+    expected = "50000 ns, the kernel's default, as in the field"
+    if value is None:
+        return Finding("timer slack", "unknown", "the kernel does not say", expected, why)
+    if value == 50_000:
+        found = "50000 ns; rmwbench's own schedule thread uses 1 ns"
+        return Finding("timer slack", "green", found, expected, why, worth=SLACK_WORTH)
+    fix = "start rmwbench from a shell that a service manager has not given another slack"
+    return Finding("timer slack", "yellow", f"{value} ns", expected, why, fix, None, SLACK_WORTH, spoils=True)
+
+
+RULES = (
+    quota,
+    steal_now,
+    load_now,
+    cores,
+    virtualization,
+    steal_since_boot,
+    clock_source,
+    governor,
+    idle_states,
+    siblings,
+    turbo,
+    timer_slack,
+)

@@ -1,0 +1,61 @@
+"""One thing that the doctor has to say, and the words that every rule uses for it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Level = Literal["red", "yellow", "unknown", "green"]
+LEVELS: tuple[Level, ...] = ("red", "yellow", "unknown", "green")
+"""Worst first."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`check` is the short name; `found` and `expected` are values; `why` is one sentence.
+
+    `fix` is a command for now and `permanent` one that survives a reboot; `worth` is what the fix brought where it was
+    measured (docs/doctor.md says how), None where nobody measured it. `spoils` says that trials themselves suffer, so
+    that reports repeat it.
+    """
+
+    check: str
+    level: Level
+    found: str
+    expected: str
+    why: str
+    fix: str | None = None
+    permanent: str | None = None
+    worth: str | None = None
+    spoils: bool = False
+
+    def document(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def warning(self) -> str:
+        """One line for a report."""
+        fix = f" ({self.fix})" if self.fix else ""
+        return f"{self.check}: {self.found}; {self.why}{fix}"
+
+
+class Absent(Exception):
+    """The facts hold nothing of what a rule looks at: nobody looked for it, so the rule says nothing."""
+
+
+def fact(facts: Mapping[str, Any], *path: str) -> Any:
+    """The fact at that path. None means that it was looked for and could not be told. Raises Absent where it was not
+    looked for."""
+    value: Any = facts
+    for place, key in enumerate(path):
+        if value is None and place:
+            return None
+        if not isinstance(value, Mapping) or key not in value:
+            raise Absent(".".join(path))
+        value = value[key]
+    return value
+
+
+def bytes_text(value: float) -> str:
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value:.0f} B"

@@ -1,0 +1,151 @@
+"""One walk over /proc: who belongs to a middleware, and which shared files have a living owner.
+
+Both questions need every process's memory map, which is the expensive part, so they are answered together.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+# Programs that serve a middleware and move no robot.
+DAEMONS = re.compile(
+    r"^(_?ros2[-_]daemon|iox-roudi|iox2.*|rmw_zenohd|zenohd|fast-discovery-server.*|fastdds.*|rosmaster|roscore|rosout"
+    r"|MicroXRCEAgent|micro_ros_agent|zenoh-bridge.*)$"
+)
+LIBRARIES = re.compile(
+    r"/lib(rclcpp|rcl|roscpp|ddsc|fastrtps|fastdds|zenohc|zenoh|iceoryx\w*|nddsc|rticonnextdds\w*)\.so"
+)
+OURS = "rmwbench-"
+
+MIDDLEWARE_FILES = {
+    "Fast DDS": re.compile(r"^(sem\.)?(fastrtps_|fastdds_|fast_datasharing)"),
+    "iceoryx2": re.compile(r"^iox2_"),
+    "iceoryx": re.compile(r"^(iceoryx_mgmt|iox_|iox1_|roudi)"),
+    "zenoh": re.compile(r"\.zenoh$"),
+}
+
+
+@dataclass
+class Walk:
+    """`programs` are of middlewares; `mapped` are (device, inode) of every file that some process maps or holds open;
+    `unseen` counts processes that could not be looked into."""
+
+    programs: list[dict[str, Any]] = field(default_factory=list)
+    mapped: set[tuple[int, int]] = field(default_factory=set)
+    unseen: int = 0
+
+
+def walk(proc: Path = Path("/proc")) -> Walk:
+    found = Walk()
+    own = os.getpid()
+    for entry in proc.iterdir():
+        if not entry.name.isdigit() or int(entry.name) == own:
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if not words[0]:
+                continue  # a kernel thread, or gone
+            maps = (entry / "maps").read_text(errors="replace")
+        except PermissionError:
+            found.unseen += 1
+            continue
+        except OSError:
+            continue
+        found.mapped.update(_mapped(maps))
+        found.mapped.update(_open(entry))
+        program = _program([word.decode(errors="replace") for word in words], maps)
+        if program:
+            found.programs.append({"pid": int(entry.name), **program})
+    return found
+
+
+def leftovers(
+    mapped: set[tuple[int, int]], shm: Path = Path("/dev/shm"), iceoryx2: Path = Path("/tmp/iceoryx2")
+) -> tuple[list[dict[str, Any]], int]:
+    """Files of middlewares in shared memory that nobody maps or holds open, and how many such files there are
+    altogether. iceoryx2 keeps its directory of services apart; it is left over where none of its files is in use."""
+    dead, count = [], 0
+    for path, middleware in _middleware_files(shm):
+        status = _status(path)
+        if status is None:
+            continue
+        count += 1
+        if (status.st_dev, status.st_ino) not in mapped:
+            dead.append({"path": str(path), "middleware": middleware, "bytes": status.st_blocks * 512})
+    registry = [s for path in iceoryx2.rglob("*") if (s := _status(path)) and not path.is_dir()]
+    count += len(registry)
+    in_use = any((s.st_dev, s.st_ino) in mapped for s in registry)
+    alive = any(_known(path.name) == "iceoryx2" and str(path) not in {d["path"] for d in dead} for path in _files(shm))
+    if registry and not in_use and not alive:
+        size = sum(s.st_blocks * 512 for s in registry)
+        dead.append({"path": str(iceoryx2), "middleware": "iceoryx2", "bytes": size})
+    return sorted(dead, key=lambda d: d["path"]), count
+
+
+def _middleware_files(shm: Path) -> Iterator[tuple[Path, str]]:
+    for path in _files(shm):
+        if middleware := _known(path.name):
+            yield path, middleware
+
+
+def _files(directory: Path) -> list[Path]:
+    try:
+        return sorted(directory.iterdir())
+    except OSError:
+        return []
+
+
+def _known(name: str) -> str | None:
+    return next((middleware for middleware, pattern in MIDDLEWARE_FILES.items() if pattern.search(name)), None)
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.lstat()
+    except OSError:
+        return None
+
+
+def _mapped(maps: str) -> Iterator[tuple[int, int]]:
+    for line in maps.splitlines():
+        words = line.split(None, 5)
+        if len(words) > 4 and words[4] != "0":
+            major, _, minor = words[3].partition(":")
+            yield os.makedev(int(major, 16), int(minor, 16)), int(words[4])
+
+
+def _open(entry: Path) -> Iterator[tuple[int, int]]:
+    try:
+        for name in os.listdir(entry / "fd"):
+            target = os.readlink(entry / "fd" / name)
+            if target.startswith(("/dev/shm/", "/tmp/")):
+                status = os.stat(entry / "fd" / name)
+                yield status.st_dev, status.st_ino
+    except OSError:
+        return
+
+
+def _program(words: list[str], maps: str) -> dict[str, Any] | None:
+    """What makes a process a middleware's, or None. Our own workers are not anybody's robot."""
+    name = os.path.basename(words[0])
+    if name.startswith(OURS):
+        return None
+    script = os.path.basename(words[1]) if len(words) > 1 and name.startswith(("python", "ruby", "sh", "bash")) else ""
+    for candidate in (name, script, *(_module(words))):
+        if DAEMONS.match(candidate):
+            return {"name": candidate, "what": "daemon", "why": "a daemon"}
+    if "--ros-args" in words:
+        return {"name": script or name, "what": "node", "why": "a ROS 2 node"}
+    library = LIBRARIES.search(maps)
+    if library:
+        what = "a ROS 2 node" if library[1].startswith("rcl") else f"uses lib{library[1]}"
+        return {"name": script or name, "what": "node", "why": what}
+    return None
+
+
+def _module(words: list[str]) -> list[str]:
+    """The daemon of ROS 2 is a Python process whose command line names it: `… -c "from ros2cli.daemon …"`."""
+    return ["ros2-daemon"] if any("ros2cli.daemon" in word for word in words[1:]) else []

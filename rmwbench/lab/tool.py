@@ -1,0 +1,90 @@
+"""Programs of ours that are no middleware, such as the sampler: which can be built, where they are, and their
+`--describe`.
+
+They are found where workers are found, in RMWBENCH_WORKERS and then where cargo builds, as `rmwbench-NAME`; a crate says
+that it is one with `tool = NAME` in [package.metadata.rmwbench].
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rmwbench.errors import UserError
+from rmwbench.lab.middleware import workspace
+from rmwbench.lab.middleware.catalogue import Recipe
+from rmwbench.lab.middleware.find import DESCRIBE_TIMEOUT_S, VARIABLE
+
+PROTOCOL = 1
+BUILD = "rmwbench middlewares build"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program that was found and answers. `description` is what `--describe` printed."""
+
+    name: str
+    executable: Path
+    description: dict[str, Any]
+
+
+def recipes() -> dict[str, Recipe]:
+    """Tool → how it is built; empty without a workspace."""
+    root = workspace.root()
+    found: dict[str, Recipe] = {}
+    for path in sorted(root.glob("*/Cargo.toml")) if root else []:
+        package = tomllib.loads(path.read_text()).get("package", {})
+        table = package.get("metadata", {}).get("rmwbench", {})
+        if "tool" in table:
+            name, summary = table["tool"], table.get("summary", "")
+            found[name] = Recipe(name, package["name"], summary, (), (), None, True, table.get("build_minutes"))
+    return found
+
+
+def find(name: str) -> Tool:
+    """Raises UserError with the command that builds it where it is missing or does not answer."""
+    places = _places(os.environ.get(VARIABLE), os.environ.get("RMWBENCH_TARGET_DIR"))
+    for path in (place / f"rmwbench-{name}" for place in places):
+        if path.is_file() and os.access(path, os.X_OK):
+            status = path.stat()
+            return Tool(name, path, _describe(name, path, status.st_mtime_ns, status.st_size))
+    raise UserError(
+        f"the {name} is not built: it measures what every trial costs",
+        expected=f"rmwbench-{name} in " + " or ".join(map(str, places)),
+        fix=BUILD,
+    )
+
+
+@cache
+def _places(given: str | None, _target: str | None) -> tuple[Path, ...]:
+    places = [Path(given)] if given else []
+    with contextlib.suppress(UserError):  # without a toolchain there is nothing that cargo built
+        places.append(workspace.target_directory() / "release")
+    return tuple(places)
+
+
+@cache
+def _describe(name: str, path: Path, _changed_ns: int, _size: int) -> dict[str, Any]:
+    """Cached until the file changes."""
+    try:
+        done = subprocess.run(
+            [path, "--describe"], stdin=subprocess.DEVNULL, capture_output=True, timeout=DESCRIBE_TIMEOUT_S, text=True
+        )
+        description = json.loads(done.stdout)
+        found = (description["tool"], description["protocol"])
+    except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"the {name} does not answer", where=str(path), actual=repr(error), fix=BUILD) from None
+    if found != (name, PROTOCOL):
+        raise UserError(
+            f"this is not the {name} that fits",
+            where=str(path),
+            expected=f"{name}, protocol {PROTOCOL}",
+            actual=f"{found[0]}, protocol {found[1]}",
+            fix=BUILD,
+        )
+    return description

@@ -1,0 +1,112 @@
+"""A capacity search in the terminal: the answer per arm, then each arm's curve as a table."""
+
+import textwrap
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rmwbench.report import capacity_words as words
+from rmwbench.report import format as fmt
+from rmwbench.report.capacity_rows import rows
+
+_STYLE = {"holds": "green", "mixed": "yellow", "fails": "red", "says nothing": "magenta"}
+
+
+def print_capacity(doc: dict[str, Any], console: Console) -> None:
+    """Print a capacity document (docs/formats/capacity.md) at the console's width."""
+    campaign, search, trials = doc["campaign"], doc["search"], doc["campaign"]["trials"]
+    console.print()
+    console.print(Text(f"How much {search['title']} holds {search['limit']['text']}?", style="bold"))
+    counts = [fmt.counted(trials["done"], "trial")] + [f"{trials[k]} {k}" for k in ("failed", "void") if trials[k]]
+    if not campaign["finished"]:
+        counts.append("not finished")
+    console.print(
+        Text(
+            f"{search['workload_title']} · {campaign['name']} · {', '.join(counts)} in "
+            f"{fmt.counted(campaign['rounds'], 'round')}, {fmt.duration(campaign['wall_s'])}",
+            style="dim",
+        )
+    )
+    console.print(Text(str(doc["machine"]["summary"]), style="dim"))
+    console.print()
+    console.print(_answers(doc))
+    for arm in doc["arms"]:
+        if arm["levels"]:
+            console.print()
+            console.print(
+                Text.assemble((arm["arm"], "bold underline"), (f"  {_knee(arm, search)}", "dim")), soft_wrap=True
+            )
+            console.print(_curve(arm, doc))
+    for kind, heading, mark, style in (
+        ("conclude", "What you may conclude", "✓", "green"),
+        ("caution", "What you may not", "✗", "yellow"),
+    ):
+        chosen = [item["text"] for item in doc["conclusions"] if item["kind"] == kind]
+        if chosen:
+            console.print()
+            console.print(Text(heading, style="bold"))
+            for text in chosen:
+                _bullet(console, mark, text, style)
+    console.print()
+
+
+def _answers(doc: dict[str, Any]) -> Table:
+    search = doc["search"]
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    table.add_column("arm", no_wrap=True)
+    table.add_column(f"holds up to ({search['title']})", justify="right", no_wrap=True)
+    table.add_column("knee", justify="right", no_wrap=True)
+    table.add_column("trials", justify="right", no_wrap=True)
+    table.add_column("above it", overflow="fold")
+    for arm in doc["arms"]:
+        found = arm["capacity"]
+        breaks = arm["breaks"]["cause"] if arm["breaks"] else arm["bound"] or arm["ended"] or "–"
+        marks = " (machine-bound)" if arm["machine_bound"] else ""
+        knee = arm["knee"]
+        table.add_row(
+            Text(arm["arm"], style="dim" if arm["role"] == "floor" else ""),
+            Text(
+                words.capacity(found, search["title"]),
+                style="" if found["state"] in ("bracketed", "at least") else "magenta",
+            ),
+            Text(words.level(knee["value"], search["unit"]) if "value" in knee else "–"),
+            Text(str(found["trials"])),
+            Text(f"{breaks}{marks}", style="dim"),
+        )
+    return table
+
+
+def _curve(arm: dict[str, Any], doc: dict[str, Any]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    headings, body = rows(arm, doc)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in ("limit", "how it broke") else "right", no_wrap=True)
+    table.columns[-1].no_wrap, table.columns[-1].overflow = False, "fold"
+    for row in body:
+        style = _STYLE.get(row.verdict, "")
+        cells = [Text(text, style="dim" if text in ("no data", "unstable") else "") for text in row.cells]
+        cells[-2].stylize(style)
+        table.add_row(*cells)
+    return table
+
+
+def _knee(arm: dict[str, Any], search: dict[str, Any]) -> str:
+    knee = arm["knee"]
+    if "value" not in knee:
+        return f"no knee: {knee['no_data']}"
+    at = words.level(knee["value"], search["unit"], search["title"])
+    if knee["by"] == "queue":
+        return f"knee at {at}, where the queue begins to grow"
+    return (
+        f"knee at {at}: the median doubles from {fmt.quantity(float(knee['base_ns']), 'ns')} at "
+        f"{words.level(knee['base'], search['unit'], search['title'])}"
+    )
+
+
+def _bullet(console: Console, mark: str, text: str, style: str) -> None:
+    lines = textwrap.wrap(text, max(20, console.width - 3), break_long_words=False, break_on_hyphens=False) or [""]
+    console.print(Text.assemble(" ", (mark, style), " ", lines[0]), no_wrap=True, crop=False)
+    for line in lines[1:]:
+        console.print(Text(f"   {line}"), no_wrap=True, crop=False)

@@ -1,0 +1,45 @@
+"""A campaign's looks and its report see the same arms, however often and early one looks."""
+
+import json
+
+from rmwbench.analysis import compare
+from rmwbench.analysis.look import Looks, rules
+from rmwbench.bundle import Bundle
+from rmwbench.report.summary import summarise
+from tests import synthetic_bundle
+
+
+def cut(directory, trials):
+    """The same campaign as it stood after so many trials."""
+    journal = directory / "journal.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    found = [n for n, line in enumerate(lines) if json.loads(line)["type"] == "trial"]
+    journal.write_text("".join(lines[: found[trials - 1] + 1]))
+    return "".join(lines)
+
+
+def test_looking_early_and_often_gives_what_looking_once_at_the_end_gives(tmp_path):
+    directory = synthetic_bundle.write(tmp_path / "c", blocks=3, workloads=("camera",))
+    whole = cut(directory, 5)
+    looks = Looks(Bundle(directory))
+    assert sum(len(a.primary) for a in looks.arms()["camera"]) == 5
+    (directory / "journal.jsonl").write_text(whole)
+    assert looks.arms() == looks.arms() == Looks(Bundle(directory)).arms()
+    assert [a.name for a in looks.arms()["camera"]] == [a.arm for a in synthetic_bundle.ARMS]
+
+
+def test_a_look_and_the_report_come_to_the_same_verdicts(tmp_path):
+    directory = synthetic_bundle.write(tmp_path / "c", blocks=6)
+    document = summarise(Bundle(directory))
+    minutes = document["campaign"]["wall_s"] / 60 / 6
+    verdicts = compare.judge(Looks(Bundle(directory)).arms(), rules(None, minutes))
+    for workload in document["workloads"]:
+        for arm in workload["arms"]:
+            assert verdicts[workload["workload"]][arm["arm"]].document() == arm["verdict"]
+
+
+def test_the_margin_is_never_below_the_machines_own_noise():
+    noisy, quiet = rules({"aa_floor": 0.12}, None), rules({"aa_floor": 0.01}, None)
+    assert (noisy.margin, noisy.aa_floor) == (0.12, 0.12)
+    assert (quiet.margin, quiet.aa_floor) == (0.05, 0.01)
+    assert rules({}, None) == rules(None, None) == rules({"aa_floor": None}, None)

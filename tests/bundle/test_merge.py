@@ -1,0 +1,136 @@
+"""Merged files are copies: the same rows, whatever is there of them."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.query import run
+from rmwbench.bundle.schema import TABLES, table_from_rows
+from rmwbench.errors import UserError
+from rmwbench.report.summary import summarise
+from tests import synthetic_bundle
+
+SHORT = ("pointcloud",)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    return synthetic_bundle.write(tmp_path_factory.mktemp("merge") / "c", blocks=9, workloads=SHORT)
+
+
+@pytest.fixture
+def merged(plain, tmp_path):
+    return merge(shutil.copytree(plain, tmp_path / "merged"))
+
+
+def merge(directory):
+    with BundleWriter.reopen(directory) as writer:
+        writer.merge()
+    return directory
+
+
+def rows(directory, name):
+    found = Bundle(directory).rows(name)
+    return sorted(json.dumps(r, sort_keys=True) for r in found)
+
+
+def document(directory):
+    found = summarise(Bundle(directory))
+    del found["campaign"]["directory"]
+    return json.dumps(found)
+
+
+def test_a_merged_bundle_says_what_it_said_before(plain, merged):
+    assert Bundle(merged).journal.merged
+    for name in TABLES:
+        assert len(Bundle(merged).paths(name)) <= 1
+        assert rows(merged, name) == rows(plain, name)
+    assert document(merged) == document(plain)
+    sql = "select trial, count(*), sum(taken_ns), count(consumed_ns) from received group by trial order by trial"
+    assert run(Bundle(merged), sql) == run(Bundle(plain), sql)
+
+
+def test_the_records_of_every_trial_come_back_from_the_merged_file(plain, merged, monkeypatch):
+    monkeypatch.setattr("rmwbench.bundle.merge.ROWS_PER_GROUP", 200)  # several row groups, several trials in each
+    merge(shutil.copytree(plain, merged.with_name("grouped")))
+    for directory in (merged, merged.with_name("grouped")):
+        bundle = Bundle(directory)
+        (lots,) = bundle.lots("received")
+        assert len(lots.trials) == 72
+        for trial in [*range(72), 3, 70, 0]:
+            here, own = lots.columns(trial), bundle.columns("received", trial)
+            assert here.keys() == own.keys()
+            assert all(np.array_equal(here[n], own[n]) for n in own)
+    assert bundle._open(bundle.paths("received")[0]).num_row_groups > 5
+
+
+def test_without_the_merged_files_nothing_is_lost(plain, merged):
+    for path in merged.glob("tables/*/merged-*"):
+        path.unlink()
+    Bundle(merged).check()
+    assert document(merged) == document(plain)
+
+
+def test_a_merged_file_that_the_journal_does_not_name_is_no_part_of_the_bundle(plain, merged):
+    journal = merged / "journal.jsonl"
+    journal.write_text("".join(x for x in journal.read_text().splitlines(True) if '"merged"' not in x))
+    bundle = Bundle(merged)
+    assert len(bundle.paths("sent")) == 72
+    assert {p.name for p in bundle.unnamed()} == {"merged-000000.parquet"}
+    BundleWriter.reopen(merged).close()
+    assert not list(merged.glob("tables/*/merged-*"))
+    assert document(merged) == document(plain)
+
+
+def test_a_campaign_that_goes_on_is_merged_again_and_only_what_is_new(merged):
+    add(merged, range(100, 170))
+    assert len(Bundle(merged).paths("sent")) == 71
+    merge(merged)
+    assert [p.name for p in Bundle(merged).paths("sent")] == ["merged-000000.parquet", "merged-000001.parquet"]
+    assert Bundle(merged).journal.merged[1]["tables"]["sent"] == [[100, 169]]
+    assert Bundle(merged).table("trials").num_rows == 142
+    merge(merged)
+    assert len(Bundle(merged).journal.merged) == 2
+
+
+def test_few_trials_and_large_files_are_left_alone(plain, tmp_path, monkeypatch):
+    directory = shutil.copytree(plain, tmp_path / "c")
+    monkeypatch.setattr("rmwbench.bundle.merge.FEWEST_TRIALS", 73)
+    assert not Bundle(merge(directory)).journal.merged
+    monkeypatch.undo()
+    monkeypatch.setattr("rmwbench.bundle.merge.MOST_ROWS", 20)  # a trial has 22 messages
+    merge(directory)
+    assert "sent" not in Bundle(directory).journal.merged[0]["tables"]
+    assert len(Bundle(directory).paths("sent")) == 72
+    assert document(directory) == document(plain)
+
+
+def test_a_trial_that_is_run_again_is_not_read_from_what_was_merged_before(merged):
+    add(merged, [5])
+    assert not Bundle(merged).journal.merged
+    assert [r["reason"] for r in Bundle(merged).rows("trials") if r["trial"] == 5] == ["again"]
+
+
+def test_damage_in_a_merged_file_is_named_and_harmless(plain, merged):
+    path = merged / "tables/received/merged-000000.parquet"
+    content = bytearray(path.read_bytes())
+    content[8:800] = bytes(792)
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="truncated or corrupt") as error:
+        document(merged)
+    assert f"{path}" in str(error.value) and "delete this file" in str(error.value)
+    path.unlink()
+    assert document(merged) == document(plain)
+
+
+def add(directory, trials):
+    with BundleWriter.reopen(directory) as writer:
+        for n in trials:
+            row = {"trial": n, "cell": 0, "block": 99, "status": "failed", "reason": "again"}
+            tables = {"trials": table_from_rows("trials", [row]), "sent": {"trial": [n], "seq": [0]}}
+            writer.finish_trial(
+                trial=n, cell=0, block=99, status="failed", reason="again", finished_utc="", tables=tables
+            )

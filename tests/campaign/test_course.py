@@ -1,0 +1,188 @@
+"""The order of a campaign with looks, repeats and resumes, gone through without running anything."""
+
+import json
+
+import pytest
+
+from rmwbench.campaign.course import MOST_REPEATS, Course
+from rmwbench.campaign.plan import Plan, make_plan
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import parse
+
+SUITE = """
+suite: mini
+title: a test
+blocks: {blocks}
+arms:
+  - {{name: one, middleware: floor, options: {{transport: shm_ring}}}}
+  - {{name: two, middleware: zenoh}}
+  - {{name: three, middleware: zenoh, wait: poll}}
+workloads:
+  - {{name: small, message: Bytes(100), rate_hz: 100, timeline: {{steady_s: 1.0}}}}
+  - {{name: large, message: Bytes(1000), rate_hz: 100, timeline: {{steady_s: 1.0}}}}
+"""
+
+
+def plan(blocks="{minimum: 2, maximum: 4}", **options) -> Plan:
+    suite = parse(SUITE.format(blocks=blocks), where="mini.yaml")
+    return make_plan(suite, cells(suite), seed=3, **options)
+
+
+class Walk:
+    """Goes through a course and writes the journal that a campaign would."""
+
+    def __init__(self, made: Plan, journal=()):
+        self.plan, self.journal = made, list(journal)
+        self.course = Course(made, self.journal)
+
+    def trial(self, status="done", cause=None, may_repeat=True) -> int:
+        trial = self.course.next
+        line = {"type": "trial", "trial": trial.trial, "cell": trial.cell, "block": trial.block, "status": status}
+        line |= {"cause": cause} if cause else {}
+        line |= {"repeats": trial.repeats} if trial.repeats is not None else {}
+        self.journal.append(line)
+        self.course.ended(trial, status, cause, may_repeat)
+        return trial.trial
+
+    def void(self, may_repeat=True) -> int:
+        return self.trial("void", "machine", may_repeat)
+
+    def look(self, decided=False) -> int:
+        blocks = self.course.next_look
+        self.journal.append({"type": "look", "blocks": blocks, "stop": "decided" if decided else None})
+        self.course.looked(blocks, decided)
+        return blocks
+
+    def to_the_end(self) -> list:
+        """Trial numbers and, as texts, looks."""
+        seen = []
+        while not self.course.finished:
+            seen.append(f"look {self.look()}" if self.course.look_due else self.trial())
+        return seen
+
+    def again(self) -> "Walk":
+        """As after `--resume`: made from the journal alone, as it was written."""
+        return Walk(self.plan, json.loads(json.dumps(self.journal)))
+
+
+def test_a_fixed_design_runs_its_plan_and_never_looks():
+    walk = Walk(plan("{planned: 3, minimum: 2}"))
+    assert walk.to_the_end() == [trial.trial for trial in walk.plan.trials] == list(range(1, 19))
+
+
+def test_looks_come_between_blocks_and_the_last_one_at_the_end():
+    walk = Walk(plan())
+    assert walk.plan.looks == (2, 3, 4)
+    assert walk.to_the_end() == [*range(1, 13), "look 2", *range(13, 19), "look 3", *range(19, 25), "look 4"]
+
+
+def test_everything_decided_ends_it_and_stays_ended():
+    walk = Walk(plan())
+    for _ in range(12):
+        walk.trial()
+    walk.look(decided=True)
+    for course in (walk.course, walk.again().course):
+        assert course.finished and course.decided and course.next is None and not course.look_due
+
+
+@pytest.mark.parametrize("stopped_after", range(0, 27))
+def test_a_resume_at_any_point_goes_on_as_if_nothing_had_happened(stopped_after):
+    whole = Walk(plan())
+    expected = whole.to_the_end()
+    walk = Walk(plan())
+    seen = []
+    for _ in range(stopped_after):
+        seen.append(f"look {walk.look()}" if walk.course.look_due else walk.trial())
+    assert seen + walk.again().to_the_end() == expected
+
+
+def test_a_campaign_killed_between_its_last_trial_and_its_last_look_still_owes_the_look():
+    walk = Walk(plan())
+    while walk.course.next:
+        if walk.course.look_due:
+            walk.look()
+        walk.trial()
+    course = walk.again().course
+    assert course.next is None and course.look_due and not course.finished and course.next_look == 4
+
+
+def test_a_trial_that_the_machine_spoilt_runs_again_at_once_with_a_number_beyond_the_plan():
+    walk = Walk(plan())
+    walk.trial()
+    spoilt = walk.course.next
+    assert walk.void() == 2
+    repeat = walk.course.next
+    assert (repeat.trial, repeat.repeats) == (25, 2)
+    same = ("cell", "block", "position", "seed", "estimated_s")
+    assert [getattr(repeat, name) for name in same] == [getattr(spoilt, name) for name in same]
+    assert walk.trial() == 25 and walk.course.next.trial == 3
+    assert walk.journal[-1]["repeats"] == 2
+
+
+def test_it_is_repeated_at_most_twice():
+    walk = Walk(plan())
+    assert [walk.void() for _ in range(1 + MOST_REPEATS)] == [1, 25, 26]
+    assert walk.course.next.trial == 2
+    assert [line.get("repeats") for line in walk.journal] == [None, 1, 25]
+    assert walk.void() == 2 and walk.course.next.trial == 27  # another trial has its own two
+
+
+@pytest.mark.parametrize(("status", "cause"), [("void", None), ("failed", None), ("done", None)])
+def test_what_a_middleware_did_is_never_repeated(status, cause):
+    walk = Walk(plan())
+    walk.trial(status, cause)
+    assert walk.course.next.trial == 2 and walk.again().course.next.trial == 2
+
+
+def test_without_time_there_is_no_repeat():
+    walk = Walk(plan())
+    walk.void(may_repeat=False)
+    assert walk.course.next.trial == 2
+
+
+def test_a_repeat_at_the_end_of_a_block_comes_before_the_look():
+    walk = Walk(plan())
+    for _ in range(11):
+        walk.trial()
+    walk.void()
+    assert not walk.course.look_due and walk.course.next.block == 1 and walk.course.blocks_done == 1
+    walk.trial()
+    assert walk.course.look_due
+
+
+def test_a_campaign_killed_before_the_repeat_resumes_with_it():
+    walk = Walk(plan())
+    walk.trial()
+    walk.void()
+    course = walk.again().course
+    assert (course.next.trial, course.next.repeats) == (25, 2)
+    resumed = walk.again()
+    resumed.void()
+    assert resumed.again().course.next.trial == 26
+    resumed.again().void()
+    twice = resumed.again()
+    twice.void()
+    assert twice.again().course.next.trial == 3
+
+
+def test_a_resume_repeats_nothing_that_other_trials_have_followed():
+    walk = Walk(plan())
+    walk.void(may_repeat=False)
+    walk.trial()
+    course = walk.again().course
+    assert course.next.trial == 3 and all(trial.repeats is None for trial in course.rest)
+
+
+def test_numbers_of_repeats_are_never_given_twice():
+    walk = Walk(plan())
+    walk.void()
+    walk.trial()
+    resumed = walk.again()
+    resumed.void()
+    assert resumed.course.next.trial == 26
+
+
+def test_a_trial_out_of_order_is_a_mistake_of_ours():
+    walk = Walk(plan())
+    with pytest.raises(ValueError):
+        walk.course.ended(walk.plan.trials[5], "done", None, True)

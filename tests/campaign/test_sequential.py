@@ -1,0 +1,282 @@
+"""Campaigns that look at themselves: virtual ones, where a trial is a line of numbers and time a counter, and two real
+small ones over synthetic arms whose truth is known."""
+
+import io
+import json
+from dataclasses import dataclass, field
+
+import pytest
+from rich.console import Console
+
+from rmwbench.analysis import compare, sequential
+from rmwbench.analysis.verdict import Arm, Rules, Verdict
+from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.campaign import run as running
+from rmwbench.campaign.course import Course
+from rmwbench.campaign.look import seen
+from rmwbench.campaign.pace import may_repeat
+from rmwbench.campaign.run import Campaign
+from rmwbench.campaign.trial import TrialResult
+from rmwbench.cli.main import main
+from rmwbench.errors import UserError
+from rmwbench.lab.middleware import find_workers
+from rmwbench.report.summary import summarise
+from tests.campaign.test_course import plan
+
+TRIAL_S = 1.0
+
+
+@dataclass
+class Virtual:
+    """A campaign of which only the decisions are real. `open_until`: blocks from which on the judge sees all decided;
+    `slow`: how much longer than planned a trial takes; `spoilt`: trials that the machine makes void."""
+
+    directory: object
+    monkeypatch: object
+    open_until: int = 10_000
+    slow: float = 1.0
+    spoilt: frozenset = frozenset()
+    stop_after: int | None = None
+    ran: list = field(default_factory=list)
+    judged: list = field(default_factory=list)
+    now_s: float = 0.0
+
+    def run(self, made) -> str:
+        for name, value in (("run_trial", self._trial), ("Host", _NoHost), ("machine_table", lambda *_: EMPTY)):
+            self.monkeypatch.setattr(running, name, value)
+        self.monkeypatch.setattr(running.time, "monotonic", lambda: self.now_s)
+        journal = []
+        if (self.directory / "campaign.json").exists():
+            journal = Bundle(self.directory).journal.lines
+            writer = BundleWriter.reopen(self.directory)
+        else:
+            writer = BundleWriter.create(self.directory, {"campaign": "v", "plan": made.document()})
+        text = io.StringIO()
+        with writer:
+            campaign = Campaign("v", made, Course(made, journal), _AnyWorker(), writer, self._judge)
+            if not campaign.course.finished:
+                self.ending = campaign.run(Console(file=text, soft_wrap=True))
+        return text.getvalue()
+
+    def _trial(self, order, worker, host):
+        if self.stop_after is not None and len(self.ran) == self.stop_after:
+            raise running.Stopped("SIGINT")
+        self.ran.append(order.trial)
+        self.now_s += self.slow * (order.cell.timeline.duration_s + 0.3)
+        void = order.trial in self.spoilt
+        status, reason, cause = ("void", "machine: stolen", "machine") if void else ("done", None, None)
+        return TrialResult(order, status, reason, {}, {}, {}, cause)
+
+    def _judge(self, blocks, minutes_per_block, ended):
+        self.judged.append((blocks, ended))
+        verdict = "best" if blocks >= self.open_until else "undecided"
+        found = {"small": {"two": Verdict(verdict, "three", None, "so", minutes_to_decide=9.0)}}
+        return seen(plan(), blocks, 0.01, ended, found)
+
+    def lines(self, kind) -> list:
+        text = (self.directory / "journal.jsonl").read_text()
+        return [line for line in map(json.loads, text.splitlines()) if line["type"] == kind]
+
+
+EMPTY = {"hardware": ["{}"], "kernel": ["{}"], "sysctls": ["{}"], "start": ["{}"], "end": ["{}"]}
+
+
+class _NoHost:
+    def __init__(self, name):
+        pass
+
+    def close(self):
+        pass
+
+
+class _AnyWorker(dict):
+    def __missing__(self, key):
+        return None
+
+
+@pytest.fixture
+def virtual(tmp_path, monkeypatch):
+    return lambda **options: Virtual(tmp_path / "v", monkeypatch, **options)
+
+
+def test_it_stops_at_the_first_look_that_sees_everything_decided(virtual):
+    campaign = virtual(open_until=3)
+    output = campaign.run(plan())
+    assert campaign.judged == [(2, False), (3, False)] and len(campaign.ran) == 18
+    first, last = campaign.lines("look")
+    assert (first["stop"], first["decided"], first["of"], first["minutes_to_decide"]) == (None, 0, 1, 9.0)
+    assert first["open"] == [{"comparison": "small", "arm": "two", "reason": "so", "minutes": 9.0}]
+    assert (last["stop"], last["blocks"], last["decided"], last["looks"]) == ("decided", 3, 1, [2, 3, 4])
+    assert campaign.lines("finished") and not campaign.lines("note")
+    assert "look after block 2: 0 of 1 decided; open: small: two; a campaign of about 9 min would decide" in output
+    assert "look after block 3: all 1 decided; the other 1 of at most 4 blocks are not needed" in output
+    assert "at most" in output and "to the look after block 2" in output
+
+
+def test_it_ends_at_its_maximum_with_things_open(virtual):
+    campaign = virtual()
+    campaign.run(plan())
+    assert [line["stop"] for line in campaign.lines("look")] == [None, None, "maximum"]
+    assert len(campaign.ran) == 24 and campaign.ending.done == 24
+
+
+def test_time_over_between_two_looks_gives_a_last_look_with_all_that_is_left(virtual):
+    """Blocks take twice as long as planned: of 6 planned within 25 % more time, 3 fit."""
+    made = plan("{minimum: 2, maximum: 6}")
+    assert made.looks == (2, 3, 5, 6) or made.looks[0] == 2
+    campaign = virtual(slow=1.75)
+    output = campaign.run(made)
+    assert campaign.judged[-1] == (4, True)
+    last = campaign.lines("look")[-1]
+    assert (last["blocks"], last["ended"], last["stop"]) == (4, True, "time")
+    assert "2 of 6 blocks left out" in output and "2 of 6 blocks left out" in campaign.lines("note")[0]["text"]
+
+
+def test_a_budget_is_kept_and_pays_for_the_looks_that_fit(virtual):
+    made = plan("{minimum: 2, maximum: 3}", budget_s=12 * plan().block_s)
+    assert made.blocks == 12 and made.looks[-1] == 12 and made.looks[0] == 2
+    campaign = virtual(slow=2.0)
+    campaign.run(made)
+    assert campaign.now_s <= made.budget_s
+    assert campaign.lines("look")[-1]["stop"] == "time" and len(campaign.ran) == 36
+
+
+def test_a_campaign_stopped_between_looks_takes_the_same_looks_when_it_is_resumed(virtual):
+    first = virtual(stop_after=15, open_until=4)
+    first.run(plan())
+    assert first.ending.stopped_by == "SIGINT" and first.judged == [(2, False)]
+    second = virtual(open_until=4)
+    second.run(plan())
+    assert second.judged == [(3, False), (4, False)] and first.ran + second.ran == list(range(1, 25))
+    assert [line["blocks"] for line in second.lines("look")] == [2, 3, 4]
+    third = virtual()
+    third.run(plan())
+    assert not third.ran and not third.judged
+
+
+def test_what_the_machine_spoilt_runs_again_and_the_journal_says_so(virtual):
+    campaign = virtual(spoilt=frozenset({2, 25}))
+    output = campaign.run(plan())
+    assert campaign.ran[:5] == [1, 2, 25, 26, 3] and len(campaign.ran) == 26
+    lines = {line["trial"]: line for line in campaign.lines("trial")}
+    assert lines[2]["cause"] == "machine" and "repeats" not in lines[2]
+    assert (lines[25]["repeats"], lines[26]["repeats"], lines[26]["status"]) == (2, 25, "done")
+    assert "cause" not in lines[26] and lines[26]["cell"] == lines[2]["cell"]
+    assert "it runs again" in output
+
+
+def test_repeats_stop_where_the_budget_has_no_room_for_them(virtual):
+    """Every trial is spoilt: with repeats a block would take three times as long; the budget is for the minimum."""
+    made = plan("{planned: 3, minimum: 2}", budget_s=2 * plan().block_s)
+    campaign = virtual(spoilt=frozenset(range(1, 1000)))
+    campaign.run(made)
+    assert campaign.ran == list(range(1, 13)) and campaign.now_s <= made.budget_s * 1.001
+
+
+def test_a_repeat_needs_room_for_its_block_and_the_minimum():
+    made = plan("{planned: 6, minimum: 4}", budget_s=6 * plan().block_s)
+    block_s = made.block_s
+    assert may_repeat(made, 0, elapsed_s=1.0, trial_s=2.0, rest_of_block_s=block_s)
+    assert may_repeat(made, 0, elapsed_s=2 * block_s - 2.5, trial_s=2.0, rest_of_block_s=block_s)
+    assert not may_repeat(made, 0, elapsed_s=2 * block_s - 1.5, trial_s=2.0, rest_of_block_s=block_s)
+    assert may_repeat(made, 5, elapsed_s=6 * block_s - 2.0, trial_s=2.0, rest_of_block_s=0.0)
+    assert not may_repeat(made, 5, elapsed_s=6 * block_s - 1.9, trial_s=2.0, rest_of_block_s=0.0)
+
+
+def test_a_look_that_cannot_judge_costs_the_look_and_not_the_campaign(virtual, monkeypatch):
+    def broken(self, *_):
+        raise UserError("the records of trial 3 contradict the record format")
+
+    monkeypatch.setattr(Virtual, "_judge", broken)
+    campaign = virtual()
+    campaign.run(plan())
+    assert len(campaign.ran) == 24 and campaign.lines("finished")
+    assert [note["text"].split(":")[0] for note in campaign.lines("note")] == [
+        "look after block 2",
+        "look after block 3",
+        "look after block 4",
+    ]
+
+
+def test_only_what_matters_is_waited_for():
+    open_, shut = (Verdict(word, None, None, "") for word in ("undecided", "worse"))
+    found = {"small": {"one": Verdict("reference", None, None, ""), "two": shut}, "large": {"two": open_}}
+    both = seen(plan(), 2, 0.01, False, found)
+    assert (both.decided, both.of, [o.comparison for o in both.open]) == (1, 2, ["large"])
+    small = seen(plan("{minimum: 2, maximum: 4, decide: [small]}"), 2, 0.01, False, found)
+    assert (small.decided, small.of, small.open) == (1, 1, ())
+    assert small.verdicts["large"] == {"two": "undecided"}  # said, though not waited for
+
+
+def test_an_arm_that_never_has_data_is_not_waited_for():
+    found = {"small": {"two": Verdict("no data", None, None, ""), "three": Verdict("best", None, None, "")}}
+    assert seen(plan(), 2, 0.01, False, found).open == ()
+
+
+def test_a_look_that_no_campaign_would_decide_promises_no_time():
+    found = {"small": {"two": Verdict("undecided", None, None, "", 4.0), "three": Verdict("undecided", None, None, "")}}
+    look = seen(plan(), 2, 0.01, False, found)
+    assert look.minutes_to_decide is None and look.line(plan(), None)["minutes_to_decide"] is None
+
+
+SYNTHETIC = """
+suite: planted
+title: a difference of known size
+blocks: {{minimum: 5, maximum: {maximum}}}
+timeline: {{warmup_s: 0.05, drain_s: 0.05, steady_s: 0.15}}
+arms:
+  - {{name: here, middleware: synthetic, options: {{latency: constant ns=300000}}}}
+  - {{name: there, middleware: synthetic, options: {{latency: constant ns={there_ns}}}}}
+workloads:
+  - {{name: w, message: Bytes(100), rate_hz: 200}}
+"""
+
+
+def real(tmp_path, capsys, there_ns, maximum) -> tuple[Bundle, str]:
+    found = find_workers().get("synthetic")
+    if found is None or found.problem:
+        pytest.skip("the synthetic worker is not built: rmwbench middlewares build synthetic")
+    suite, out = tmp_path / "planted.yaml", tmp_path / "out"
+    suite.write_text(SYNTHETIC.format(there_ns=there_ns, maximum=maximum))
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(suite), "--out", str(out), "--no-report"])
+    captured = capsys.readouterr()
+    assert not ended.value.code, captured.err
+    return Bundle(out), captured.err
+
+
+@pytest.mark.timing
+def test_a_planted_difference_stops_a_campaign_early_and_its_report_judges_like_its_last_look(tmp_path, capsys):
+    bundle, output = real(tmp_path, capsys, there_ns=6_000_000, maximum=20)
+    looks = [line for line in bundle.journal.lines if line["type"] == "look"]
+    assert looks[-1]["stop"] == "decided" and looks[-1]["blocks"] < 20, output
+    assert looks[-1]["verdicts"] == {"w": {"here": "best", "there": "worse"}}
+    assert {line.block for line in bundle.trials()} == set(range(looks[-1]["blocks"]))
+    document = summarise(bundle)
+    shown = {arm["arm"]: arm["verdict"]["verdict"] for arm in document["workloads"][0]["arms"]}
+    assert shown == looks[-1]["verdicts"]["w"]
+    campaign = document["campaign"]
+    assert campaign["looks"]["stop"] == "decided" and campaign["finished"]
+    assert campaign["trials"]["planned"] == 2 * looks[-1]["blocks"]
+    worse = next(arm["verdict"] for arm in document["workloads"][0]["arms"] if arm["arm"] == "there")
+    arms = {"w": [Arm("here", _primary(document, "here")), Arm("there", _primary(document, "there"))]}
+    expected = sequential.judge(arms, Rules(), campaign["looks"]["looks"], blocks=looks[-1]["blocks"])["w"]["there"]
+    assert worse["ratio"]["low"] == pytest.approx(expected.ratio.low, rel=1e-4)
+    # The whole of alpha would have given a narrower interval than the share of one look: the report must not use it.
+    assert worse["ratio"]["low"] < compare.judge(arms, Rules())["w"]["there"].ratio.low * 0.9999
+
+
+def _primary(document, name) -> dict[int, float]:
+    arm = next(arm for arm in document["workloads"][0]["arms"] if arm["arm"] == name)
+    return {row["block"]: row["value"] for row in arm["per_trial"]["response_latency_p50"]}
+
+
+@pytest.mark.timing
+def test_equal_arms_end_as_equivalent_or_at_the_maximum(tmp_path, capsys):
+    bundle, output = real(tmp_path, capsys, there_ns=300_000, maximum=8)
+    last = [line for line in bundle.journal.lines if line["type"] == "look"][-1]
+    assert last["stop"] in ("decided", "maximum"), output
+    if last["stop"] == "decided":
+        assert set(last["verdicts"]["w"].values()) == {"equivalent"}
+    else:
+        assert last["blocks"] == 8 and "undecided" in last["verdicts"]["w"].values()
