@@ -87,17 +87,8 @@ def measure(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> 
     """Everything that follows from SENT and RECEIVED records. Raises ValueError where the records contradict their own
     format.
     """
-    publishers = [e for e in endpoints if e.kind in _READ_BY]
     out = Messages()
-    sent_rows = _selector(columns.sent("endpoint"))
-    received_rows = _pair_selector(columns, out)
-    writers = [_writer(columns, p, sent_rows(p.endpoint), window) for p in publishers]
-    pairs = [
-        _Pair(w, s.endpoint, received_rows(s.endpoint, w.endpoint))
-        for w in writers
-        for s in endpoints
-        if s.topic == w.topic and s.kind == _READ_BY[w.kind]
-    ]
+    writers, pairs = _pairs(columns, endpoints, window, out)
     out.publishes = sum(int(np.count_nonzero(w.places.steady & w.places.attempted)) for w in writers)
     out.scheduled = sum(int(np.count_nonzero(w.places.steady)) for w in writers)
     out.pairs, out.readers = len(pairs), len({p.reader for p in pairs})
@@ -123,6 +114,29 @@ def measure(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> 
         [_wanted(w.placed(columns.sent("return_ns")), w.call_ns, w.places.steady & w.places.attempted) for w in writers]
     )
     return out
+
+
+def paired(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> "list[_Pair]":
+    """Every writer with each of its readers, ledgers made and first arrivals in place. Raises as `measure`."""
+    out = Messages()
+    _, pairs = _pairs(columns, endpoints, window, out)
+    _reconcile(columns, pairs, window, out)
+    return pairs
+
+
+def _pairs(
+    columns: Columns, endpoints: Sequence[Endpoint], window: Window, out: Messages
+) -> "tuple[list[_Writer], list[_Pair]]":
+    sent_rows = _selector(columns.sent("endpoint"))
+    received_rows = _pair_selector(columns, out)
+    writers = [_writer(columns, e, sent_rows(e.endpoint), window) for e in endpoints if e.kind in _READ_BY]
+    pairs = [
+        _Pair(w, s.endpoint, received_rows(s.endpoint, w.endpoint))
+        for w in writers
+        for s in endpoints
+        if s.topic == w.topic and s.kind == _READ_BY[w.kind]
+    ]
+    return writers, pairs
 
 
 @dataclass

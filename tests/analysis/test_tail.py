@@ -1,0 +1,114 @@
+"""Each cause is found from the evidence that makes it, and no cause without evidence."""
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis.ledger import ABSENT
+from rmwbench.analysis.tail import CAUSES, Bins, Pair, Witnesses, explain
+
+N, PERIOD, USUAL = 400, 1_000_000, 20_000
+AT = 200
+"""The place of the message that is made slow."""
+SLOW = 700_000
+
+
+def pair(**late: int) -> Pair:
+    """A good stream, in which `late` moves stamps of message AT: every named stamp and all behind it."""
+    intended = np.arange(N, dtype=np.int64) * PERIOD
+    steps = {"begun": 1_000, "call": 2_000, "return": 9_000, "notified": 15_000, "taken": USUAL}
+    stamps = {name: intended + step for name, step in steps.items()}
+    for name, by in late.items():
+        for behind in list(stamps)[list(stamps).index(name) :]:
+            stamps[behind][AT] += by
+    return made(intended, stamps)
+
+
+def made(intended: np.ndarray, stamps: dict[str, np.ndarray]) -> Pair:
+    return Pair(intended, *(stamps[n] for n in ("begun", "call", "return", "notified", "taken")), np.ones(N, bool))
+
+
+def cause(found: Pair, witnesses: Witnesses = Witnesses()) -> str:
+    tail = explain(found, witnesses)
+    assert [slow.place for slow in tail.messages] == [AT]
+    return tail.messages[0].cause
+
+
+def stretch(begin: int = 0, length: int = SLOW) -> np.ndarray:
+    return np.array([[AT * PERIOD + begin, AT * PERIOD + begin + length]])
+
+
+def bins(at: str | None = None, steal: float = 0.0) -> Bins:
+    edges = np.arange(0, N + 1, 4, dtype=np.int64) * PERIOD
+    counts = {name: np.zeros(len(edges) - 1) for name in ("socket buffer full", "IP reassembly", "page fault")}
+    share = np.zeros(len(edges) - 1)
+    share[AT // 4] = steal
+    if at:
+        counts[at][AT // 4] = 3
+    return Bins(edges, share, counts)
+
+
+@pytest.mark.parametrize(
+    ("late", "witnesses", "expected"),
+    [
+        ({"begun": SLOW}, Witnesses(), "publisher late"),
+        ({"begun": SLOW}, Witnesses(publisher_waits=stretch()), "publisher not scheduled"),
+        ({"begun": SLOW}, Witnesses(receiver_waits=stretch()), "publisher late"),
+        ({"begun": SLOW}, Witnesses(canary_late=stretch()), "machine busy"),
+        ({"begun": SLOW}, Witnesses(canary_late=stretch(), bins=bins(steal=0.3)), "steal"),
+        ({"begun": SLOW}, Witnesses(canary_late=stretch(length=SLOW // 3)), "publisher late"),
+        ({"call": SLOW}, Witnesses(), "payload writing"),
+        ({"call": SLOW}, Witnesses(bins=bins("page fault")), "page fault"),
+        ({"return": SLOW}, Witnesses(), "publish blocked"),
+        ({"notified": SLOW}, Witnesses(), "unexplained"),
+        ({"notified": SLOW}, Witnesses(receiver_waits=stretch()), "receiver not scheduled"),
+        ({"notified": SLOW}, Witnesses(receiver_waits=stretch(-3 * SLOW)), "unexplained"),
+        ({"notified": SLOW}, Witnesses(bins=bins("socket buffer full")), "socket buffer full"),
+        ({"notified": SLOW}, Witnesses(bins=bins("IP reassembly")), "IP reassembly"),
+        ({"taken": SLOW}, Witnesses(), "taking"),
+        ({"notified": 2 * PERIOD}, Witnesses(), "retransmission"),
+    ],
+)
+def test_a_cause_needs_evidence_that_covers_half_of_the_excess(late, witnesses, expected):
+    assert cause(pair(**late), witnesses) == expected
+    assert expected in CAUSES
+
+
+def test_a_publish_call_that_holds_up_the_next_message_is_named_for_both_and_what_queues_behind_inherits():
+    found = pair(**{"return": 3 * PERIOD})
+    for behind in (1, 2):  # in order: each is sent when the call before has returned
+        place, free = AT + behind, AT * PERIOD + 9_000 + 3 * PERIOD
+        for column in (found.begun_ns, found.call_ns, found.return_ns, found.notified_ns, found.taken_ns):
+            column[place] = free + behind * 15_000
+    causes = {slow.place: slow.cause for slow in explain(found).messages}
+    assert causes == {AT: "publish blocked", AT + 1: "publish blocked", AT + 2: "publish blocked"}
+    queued = pair(taken=5 * PERIOD // 2)
+    for behind in (1, 2):
+        queued.taken_ns[AT + behind] = queued.taken_ns[AT] + behind
+        queued.notified_ns[AT + behind] = queued.taken_ns[AT + behind] - 5_000
+    causes = {slow.place: slow.cause for slow in explain(queued).messages}
+    assert causes == {AT: "taking", AT + 1: "taking", AT + 2: "taking"}
+
+
+def test_lost_messages_are_no_tail_and_a_calm_stream_has_none():
+    found = pair(notified=SLOW)
+    found.taken_ns[AT] = ABSENT
+    tail = explain(found)
+    assert (tail.messages, tail.of) == ([], N - 1)
+    assert (
+        explain(
+            made(
+                found.intended_ns[:N], {n: np.full(N, ABSENT) for n in ("begun", "call", "return", "notified", "taken")}
+            )
+        )
+        is None
+    )
+
+
+def test_the_document_counts_everything_and_says_what_nobody_watched():
+    document = explain(pair(notified=SLOW)).document()
+    assert (document["messages"], document["explained"], document["of"]) == (1, 0, N)
+    assert document["causes"] == [{"cause": "unexplained", "messages": 1, "share": 1.0, "text": CAUSES["unexplained"]}]
+    assert document["worst"][0]["phases_ns"] == {"late": 1_000, "writing": 1_000, "flight": SLOW + USUAL - 2_000}
+    assert len(document["unwatched"]) == 3
+    watched = Witnesses(canary_late=stretch(), receiver_waits=stretch(), bins=bins())
+    assert explain(pair(notified=SLOW), watched).document()["unwatched"] == []
