@@ -60,8 +60,11 @@ class Search:
         if not 0 <= start < self.levels:
             raise ValueError(f"start {start} is no level of {self.levels}")
         self._start = start
-        self._hold = _hold_probability(self.levels)
-        kinds = len(self._hold)
+        self._ogive = _ogives(self.levels)
+        kinds = len(self._ogive)
+        size = 1 << (3 * self.levels + 2).bit_length()
+        self._spectrum = np.fft.rfft(self._ogive[:, ::-1], size)
+        self._size = size
         self._posterior = np.full((campaigns, kinds, self.levels + 1), 1 / (kinds * (self.levels + 1)))
         self.held = np.zeros((campaigns, self.levels), np.int64)
         self.failed = np.zeros((campaigns, self.levels), np.int64)
@@ -94,22 +97,31 @@ class Search:
         none_failed, none_held = ~self.failed.any(axis=1), ~self.held.any(axis=1)
         stepped = np.where(none_failed, self._stepped(highest, up=True), self._stepped(lowest, up=False))
         bracketing = np.where(self.trials == 0, self._start, stepped)
-        flat = self._posterior.reshape(self.campaigns, -1)
-        expected = flat @ self._hold.reshape(-1, self.levels)
+        expected = self._expected()
         target = np.array(TARGETS)[self.trials % len(TARGETS)]
         testing = np.abs(expected - target[:, None]).argmin(axis=1)
+        # one step beyond what was tried at most: far away the model has only its prior to go by
+        testing = np.clip(testing, self._stepped(lowest, up=False), self._stepped(highest, up=True))
         return np.where(none_failed | none_held, bracketing, testing)
 
     def record(self, level: np.ndarray, held: np.ndarray, active: np.ndarray | None = None) -> None:
         """What a trial at `level` did; arrays of shape (campaigns,). `active` marks the campaigns that made one."""
         active = np.ones(self.campaigns, bool) if active is None else active
-        hold = np.moveaxis(self._hold, 2, 0)[level]
+        distance = np.arange(self.levels + 1)[None, :] - level[:, None]
+        hold = np.moveaxis(self._ogive[:, distance + self.levels - 1], 0, 1)
         updated = self._posterior * np.where(held[:, None, None], hold, 1 - hold)
         updated /= updated.sum(axis=(1, 2), keepdims=True)
         self._posterior = np.where(active[:, None, None], updated, self._posterior)
         rows = np.arange(self.campaigns)
         self.held[rows, level] += active & held
         self.failed[rows, level] += active & ~held
+
+    def _expected(self) -> np.ndarray:
+        """The model's probability that a trial at each level holds, shape (campaigns, levels): the sum over t of
+        posterior(t) · ogive(t − k), a correlation."""
+        product = (np.fft.rfft(self._posterior, self._size, axis=2) * self._spectrum).sum(axis=1)
+        # with the ogive reversed it is a convolution, in which level k comes out at place levels + k
+        return np.fft.irfft(product, self._size, axis=1)[:, self.levels : 2 * self.levels]
 
     def _quantile(self, q: float) -> np.ndarray:
         """Quantile of the boundary in levels, interpolated between t − 1 and t; shape (campaigns,)."""
@@ -125,17 +137,18 @@ class Search:
         wanted = self.hardness[np.clip(level, 0, self.levels - 1)] + (STEP if up else -STEP)
         # levels are rounded, so the one meant may lie a hair before the factor
         if up:
-            return np.clip(np.searchsorted(self.hardness, wanted - 1e-2), 0, self.levels - 1)
-        return np.clip(np.searchsorted(self.hardness, wanted + 1e-2, side="right") - 1, 0, self.levels - 1)
+            return np.clip(np.searchsorted(self.hardness, wanted - 2e-2), 0, self.levels - 1)
+        return np.clip(np.searchsorted(self.hardness, wanted + 2e-2, side="right") - 1, 0, self.levels - 1)
 
 
-def _hold_probability(levels: int) -> np.ndarray:
-    """P(a trial at level k holds | t is the first level that fails, slope, lapse), shape (slopes · lapses, levels + 1,
-    levels). The ogive is shifted so that half of the trials hold exactly at the boundary t − 1/2, lapses included."""
-    slopes, lapses = np.array(SLOPES)[None, :, None, None], np.array(LAPSES)[:, None, None, None]
-    distance = (np.arange(levels + 1) - 0.5)[None, None, :, None] - np.arange(levels)[None, None, None, :]
+def _ogives(levels: int) -> np.ndarray:
+    """P(a trial at level k holds | t is the first level that fails, slope, lapse), which depends on t − k only: shape
+    (slopes · lapses, 2 · levels) for t − k from −(levels − 1) to levels. The ogive is shifted so that half of the
+    trials hold exactly at the boundary t − 1/2, lapses included."""
+    slopes, lapses = np.array(SLOPES)[None, :, None], np.array(LAPSES)[:, None, None]
+    distance = np.arange(-(levels - 1), levels + 1)[None, None, :] - 0.5
     ogive = (1 - lapses) * special.ndtr(distance / slopes + special.ndtri(0.5 / (1 - lapses)))
-    return np.clip(ogive, SURPRISE, 1 - SURPRISE).reshape(-1, levels + 1, levels)
+    return np.clip(ogive, SURPRISE, 1 - SURPRISE).reshape(len(SLOPES) * len(LAPSES), -1)
 
 
 def simulate(search: Search, hold_probability: np.ndarray, rng: np.random.Generator, most_trials: int) -> np.ndarray:

@@ -1,11 +1,13 @@
 """The knee of a latency-against-load curve: where the median latency has doubled.
 
 By formula: of the loads, the one with the smallest median is the base (often not the lowest load: a machine that sleeps
-between messages is slower at low rates). The knee is the first load beyond it at which the median reaches twice the
-base's, between two loads by a straight line in the logarithms of both, or the first load at which the queue grows,
-whichever comes first. Twice is where a queue with one server waits as long as it serves, at half load of M/M/1
-(Kleinrock, Queueing Systems I, 1975, §3.2), and a number anyone can check in the table; the curvature of a handful of
-noisy points (Kneedle: Satopää et al., ICDCS Workshops 2011) is neither.
+between messages is slower at low rates). The knee is where the median passes twice the base's and stays there: between
+the last load below it and the next, by a straight line in the logarithms of both, or the first load at which the queue
+grows, if that is the next. `Stays`, because on a noisy machine a single level may be slow for a while.
+
+Twice is where a queue with one server waits as long as it serves, at half load of M/M/1 (Kleinrock, Queueing Systems I,
+1975, §3.2), and a number that anyone can check in the table; the curvature of a handful of noisy points (Kneedle:
+Satopää et al., ICDCS Workshops 2011) is neither.
 """
 
 import math
@@ -40,16 +42,13 @@ def knee(points: Sequence[Point]) -> Knee | None:
     if not known:
         return None
     base = min(known, key=lambda p: p.latency_ns)
-    beyond = [p for p in points if p.load > base.load and (p.unstable or p in known)]
-    before, limit = base, FACTOR * base.latency_ns
-    for point in beyond:
-        if point.unstable:
-            return Knee(point.load, base.load, base.latency_ns, "queue")
-        if point.latency_ns >= limit:
-            if math.isinf(point.latency_ns):
-                return Knee(point.load, base.load, base.latency_ns, "latency")
-            part = math.log(limit / before.latency_ns) / math.log(point.latency_ns / before.latency_ns)
-            load = before.load * (point.load / before.load) ** part
-            return Knee(load, base.load, base.latency_ns, "latency")
-        before = point
-    return None
+    limit = FACTOR * base.latency_ns
+    beyond = [p for p in points if p.load >= base.load and (p.unstable or p in known)]
+    last = max(place for place, p in enumerate(beyond) if not p.unstable and p.latency_ns < limit)
+    if last + 1 == len(beyond):
+        return None
+    before, after = beyond[last], beyond[last + 1]
+    if after.unstable or math.isinf(after.latency_ns):
+        return Knee(after.load, base.load, base.latency_ns, "queue" if after.unstable else "latency")
+    part = math.log(limit / before.latency_ns) / math.log(after.latency_ns / before.latency_ns)
+    return Knee(before.load * (after.load / before.load) ** part, base.load, base.latency_ns, "latency")

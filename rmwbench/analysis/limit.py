@@ -2,8 +2,8 @@
 
 Every condition must hold, and besides them, always, that the system is stable: a growing queue holds any limit for a
 while. What a percentile or a fraction needs to be judged in one trial sets how many messages a trial must have: ten
-beyond the percentile (rule 5), and three at the limit for a fraction (of 3/limit messages none is lost: then the loss is
-below the limit with 95 % confidence).
+beyond the percentile (rule 5), and three at the limit for a fraction (where none of 3/limit messages is lost, the loss
+is below the limit with 95 % confidence).
 """
 
 import math

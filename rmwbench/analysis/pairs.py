@@ -51,7 +51,8 @@ class Pairs:
 
 def pairs(arms: Sequence[Arm], rules: Rules) -> Pairs:
     """Every test of every ordered pair of these arms."""
-    logs = np.log(_table([a.primary for a in arms]))
+    values = _table([a.primary for a in arms])
+    logs = np.log(values)
     there = ~np.isnan(logs)
     endless = np.isinf(logs)
     n = _common(there, there)
@@ -60,6 +61,7 @@ def pairs(arms: Sequence[Arm], rules: Rules) -> Pairs:
         difference = np.where(np.isinf(logs), np.nan, logs)
         difference = difference[:, None, :] - difference[None, :, :]
         mean, error = _mean_and_error(difference, n - infinite)
+        error = np.maximum(error, _rounding(values, there & ~endless))
         usable = (n >= max(rules.min_blocks, 2)) & (infinite == 0)
         slower = np.where(usable, _p_above(mean, error, n, math.log1p(rules.aa_floor)), 1.0)
         beyond = np.where(usable, 1 - _p_above(mean, error, n, math.log1p(rules.margin)), 1.0)
@@ -70,6 +72,21 @@ def pairs(arms: Sequence[Arm], rules: Rules) -> Pairs:
     np.fill_diagonal(beyond, 0.0)
     lossier, loss_difference = _losses(arms, rules)
     return Pairs(logs, n, infinite, mean, error, slower, beyond, lossier, loss_difference)
+
+
+def _rounding(values: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """The least standard error of a mean log-ratio of values that are multiples of a quantum, [i, j]: (q/x)²/12 of each
+    (Sheppard). The quantum is the smallest step between any two values of the workload: a clock's tick where it is
+    coarse, next to nothing otherwise. Without it a handful of equal ratios, rounded to the same tick, would be certain.
+    """
+    steps = np.diff(np.sort(values[used]))
+    steps = steps[steps > 0]
+    if not len(steps):
+        return np.zeros((len(values), len(values)))
+    variance = np.where(used, (steps.min() / values) ** 2 / 12, 0.0)
+    variance = variance @ used.T.astype(float)
+    n = _common(used, used)
+    return np.sqrt(variance + variance.T) / np.maximum(n, 1)
 
 
 def _losses(arms: Sequence[Arm], rules: Rules) -> tuple[np.ndarray, np.ndarray]:

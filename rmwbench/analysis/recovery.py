@@ -56,7 +56,7 @@ def equal(what: str, found: float, truth: float) -> Check:
 
 def between(what: str, found: float, low: float, high: float) -> Check:
     """In [low, high], whose width is what the machine added."""
-    inside = low - DIGITS * abs(low) <= found <= high + DIGITS * abs(high)
+    inside = _reaches(low, found) and _reaches(found, high)
     return Check(what, RECOVERED if inside else FAILED, _span(low, high), _text(found))
 
 
@@ -65,7 +65,7 @@ def holds(what: str, metric: Mapping[str, Any], truth: float, *, below: float = 
     if "value" not in metric:
         return Check(what, UNKNOWN, _text(truth), f"no value: {metric.get('no_data', 'a bound only')}")
     low, high = (float(metric[end]) for end in ("low", "high"))
-    inside = low - below - DIGITS * abs(low) <= truth <= high + above + DIGITS * abs(high)
+    inside = _reaches(low - below, truth) and _reaches(truth, high + above)
     return Check(what, RECOVERED if inside else FAILED, _text(truth), _span(low - below, high + above))
 
 
@@ -86,7 +86,7 @@ def holds_law(what: str, metric: Mapping[str, Any], truth: float, *, below: floa
         least, most = value * (low / value) ** wider, value * (high / value) ** wider
     else:
         least, most = value - wider * (value - low), value + wider * (high - value)
-    within = lambda a, b: a - below - DIGITS * abs(a) <= truth <= b + DIGITS * abs(b)  # noqa: E731
+    within = lambda a, b: _reaches(a - below, truth) and _reaches(truth, b)  # noqa: E731
     outcome = RECOVERED if within(least, most) else FAILED
     return Check(what, outcome, _text(truth), _span(low - below, high), within(low, high))
 
@@ -134,6 +134,11 @@ def aa_floor(logs: Sequence[np.ndarray], blocks: int, confidence: float = 0.95) 
     spread = math.sqrt(float(pooled @ pooled) / len(pooled))
     t = float(special.stdtrit(len(pooled), (1 + confidence) / 2))
     return math.expm1(t * spread / math.sqrt(blocks))
+
+
+def _reaches(low: float, high: float) -> bool:
+    """low ≤ high, to the document's digits; infinities are equal to themselves."""
+    return low <= high or math.isclose(low, high, rel_tol=DIGITS)
 
 
 def _text(value: float) -> str:

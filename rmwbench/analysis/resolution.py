@@ -110,7 +110,12 @@ def blocks_for(
         return None
     sd = sd if pilot_freedom is None else sd_upper(sd, pilot_freedom)
     return _smallest(
-        lambda n: power_worse(ratio, n, sd, comparisons, alpha=alpha, margin=margin, aa_floor=aa_floor) >= power, least
+        lambda n: power_worse(ratio, n, sd, comparisons, alpha=alpha, margin=margin, aa_floor=aa_floor) >= power,
+        least,
+        max(
+            _guess(math.log(ratio / (1 + aa_floor)), sd, alpha / comparisons, power),
+            _guess(math.log(ratio / (1 + margin)), sd, 0.5, power),
+        ),
     )
 
 
@@ -127,7 +132,11 @@ def blocks_for_equivalence(
     """As `blocks_for`, for showing that a true ratio below the margin is below it."""
     if math.log(ratio) >= math.log1p(margin) or not alpha > 0:
         return None
-    return _smallest(lambda n: power_equivalent(ratio, n, sd, comparisons, alpha=alpha, margin=margin) >= power, least)
+    return _smallest(
+        lambda n: power_equivalent(ratio, n, sd, comparisons, alpha=alpha, margin=margin) >= power,
+        least,
+        _guess(math.log((1 + margin) / ratio), sd, alpha / comparisons, power),
+    )
 
 
 def sd_upper(sd: float, freedom: float, confidence: float = 0.8) -> float:
@@ -137,26 +146,49 @@ def sd_upper(sd: float, freedom: float, confidence: float = 0.8) -> float:
     return sd * math.sqrt(freedom / float(special.chdtri(freedom, confidence)))
 
 
-def _smallest(enough: Callable[[int], bool], least: int) -> int | None:
-    if not enough(HOPELESS_BLOCKS):
+def _smallest(enough: Callable[[int], bool], least: int, guess: float) -> int | None:
+    """The smallest n ≥ least with enough(n), which grows with n; searched outwards from a guess."""
+    if not guess < HOPELESS_BLOCKS:
         return None
-    low, high = least, least
-    while not enough(high):
-        low, high = high + 1, min(2 * high, HOPELESS_BLOCKS)
+    low = high = max(least, math.floor(guess))
+    step = 1
+    while high > least and enough(high):  # the answer is at most `high`: go down
+        low, high = max(least, high - step), high
+        if not enough(low):
+            break
+        high, step = low, 2 * step
+    else:
+        while not enough(high):
+            low, high, step = high + 1, min(high + step, HOPELESS_BLOCKS), 2 * step
+            if low > HOPELESS_BLOCKS:
+                return None
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle + 1, high)
     return low
 
 
+def _guess(distance: float, sd: float, level: float, power: float) -> float:
+    """As if the spread were known: (z_level + z_power)²·sd²/distance²; a lower bound of what t needs."""
+    return ((float(special.ndtri(level)) + float(special.ndtri(1 - power))) * sd / distance) ** 2
+
+
 def _t(blocks: int, level: float) -> float:
     return -float(special.stdtrit(blocks - 1, level))
 
 
-@functools.lru_cache(maxsize=256)
+_STEPS = (np.arange(200) + 0.5) / 200
+_NORMAL = special.ndtri(_STEPS)
+
+
+@functools.lru_cache(maxsize=1024)
 def _spreads(freedom: int) -> np.ndarray:
-    """s/σ at 200 equal steps of its distribution, √(χ²/ν): averages over it are exact to about 0.001."""
-    return np.sqrt(special.chdtri(freedom, (np.arange(200) + 0.5) / 200) / freedom)
+    """s/σ at 200 equal steps of its distribution, √(χ²/ν): averages over it are exact to about 0.001. From 100 degrees
+    on by Wilson & Hilferty (PNAS 17, 1931), as exact there and a hundred times faster.
+    """
+    if freedom < 100:
+        return np.sqrt(special.chdtri(freedom, 1 - _STEPS) / freedom)
+    return (1 - 2 / (9 * freedom) + _NORMAL * math.sqrt(2 / (9 * freedom))) ** 1.5
 
 
 def _above(distance: np.ndarray, error: float) -> float:

@@ -8,9 +8,9 @@ five blocks, and without the joint normality that classical boundaries need. For
 made, and the interval shown with it (at its look's level: a repeated confidence interval, Jennison & Turnbull, J. R.
 Stat. Soc. B 51, 1989) holds however the campaign stopped.
 
-The shares follow the power family alpha·t³ (Kim & DeMets, Biometrika 74, 1987), close to O'Brien & Fleming's but
-without its start, which no t at five blocks can pass: early looks cost little and decide what is overwhelming, most of
-alpha is left for the last. What this costs and saves: docs/method.md, tests/simulation.
+The shares follow the power family alpha·t² (Kim & DeMets, Biometrika 74, 1987), between Pocock's constant boundary and
+O'Brien & Fleming's, whose start no t at five blocks could pass: early looks decide what is overwhelming, most of alpha
+is left for the last. The exponent was chosen by simulation: what looks cost and save stands in docs/method.md.
 
 How a campaign uses it:
 
@@ -28,7 +28,7 @@ from dataclasses import replace
 
 from rmwbench.analysis.verdict import Arm, Rules, Verdict
 
-SPENDING_EXPONENT = 3
+SPENDING_EXPONENT = 2
 GROWTH = 1.5
 """Each look has half as many blocks again as the one before: closer ones see almost the same data and cost as much."""
 LEAST_GROWTH = 1.25

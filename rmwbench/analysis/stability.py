@@ -45,13 +45,16 @@ class Stability:
     @property
     def text(self) -> str:
         """How it is unstable; empty for a stable trial."""
-        grew = f"the queue grew by {self.growth_hz:.3g} messages/s"
+        grew = f"queue grew by {_count(self.growth_hz)} messages/s"
         if self.never_sent or self.publisher_growth_hz > self.growth_hz / 2:
-            parts = ["unstable: the publisher could not keep the schedule"]
-            parts += [grew] if self.growth_hz else []
-            parts += [f"{self.never_sent} of {self.due} messages were never sent"] if self.never_sent else []
-            return ", ".join(parts)
-        return f"unstable: {grew}" if self.growth_hz else ""
+            how = f"its {grew}" if self.growth_hz else f"{self.never_sent} of {self.due} messages were never sent"
+            return f"unstable: the publisher could not keep the schedule, {how}"
+        return f"unstable: the {grew}" if self.growth_hz else ""
+
+
+def _count(value: float) -> str:
+    """Three digits without an exponent: 8.25, 82.5, 38 900."""
+    return f"{float(f'{value:.3g}'):,.10g}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def stability(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> Stability:

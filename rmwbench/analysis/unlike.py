@@ -79,6 +79,20 @@ def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
     return out
 
 
+def between(a: Facts, b: Facts) -> list[str]:
+    """The same of two arms that are compared with each other and nothing else: `path: shared memory in A, … in B`."""
+    out = []
+    for attribute in _TEXTS:
+        mine, other = getattr(a, attribute), getattr(b, attribute)
+        if mine is not None and other is not None and mine != other:
+            name = attribute.replace("_", " ").replace("qos", "QoS granted")
+            out.append(f"{name}: {_PATHS.get(mine, mine)} in A, {_PATHS.get(other, other)} in B")
+    dates = _date(a.release_date), _date(b.release_date)
+    if all(dates) and abs(months := (dates[1].year - dates[0].year) * 12 + dates[1].month - dates[0].month) > MONTHS:
+        out.append(f"released {abs(months)} months apart: {dates[0]} in A, {dates[1]} in B")
+    return out
+
+
 def _date(text: str | None) -> date | None:
     try:
         return date.fromisoformat(text[:10]) if text else None

@@ -123,6 +123,25 @@ TABLES: dict[str, pa.Schema] = {
             _field("value", F64, unit="see column unit"),
         ]
     ),
+    "samples": pa.schema(
+        [
+            _field("trial", U32),
+            _field("time_ns", I64),
+            _field("process", TEXT),
+            _field("counter", TEXT),
+            _field("unit", TEXT),
+            _field("value", F64, unit="see column unit"),
+        ]
+    ),
+    "schedule": pa.schema(
+        [
+            _field("trial", U32),
+            _field("time_ns", I64),
+            _field("process", TEXT),
+            _field("thread", U32, unit="thread number in its host"),
+            _field("event", TEXT),
+        ]
+    ),
     "clock_map": pa.schema(
         [_field("trial", U32), _field("host", TEXT)] + [_field(n, I64) for n in ("t_ns", "offset_ns", "bound_ns")]
     ),

@@ -8,7 +8,8 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -90,19 +91,19 @@ class BundleWriter:
         `trial` is None for the tables of the whole campaign (`cells`, `machine`). A value is a pyarrow table of the
         schema or a mapping of columns as `table_from_columns` takes it.
         """
-        for name, table in tables.items():
-            if name not in TABLES:
-                raise ValueError(f"no table {name}")
-            if (trial is None) != (name in WHOLE_CAMPAIGN):
-                raise ValueError(f"table {name} is {'' if name in WHOLE_CAMPAIGN else 'not '}of the whole campaign")
-            if not isinstance(table, pa.Table):
-                table = table_from_columns(name, table)
-            if table.schema != TABLES[name]:
-                table = table.select(TABLES[name].names).cast(TABLES[name])
-            path = self.directory / "tables" / name / f"{trial or 0:06d}.parquet"
-            path.parent.mkdir(exist_ok=True)
-            with _durable(path) as partial:
-                pq.write_table(table, partial, row_group_size=ROWS_PER_GROUP, **_encoding(table.schema))
+        with _durable_batch() as durable:
+            for name, table in tables.items():
+                if name not in TABLES:
+                    raise ValueError(f"no table {name}")
+                if (trial is None) != (name in WHOLE_CAMPAIGN):
+                    raise ValueError(f"table {name} is {'' if name in WHOLE_CAMPAIGN else 'not '}of the whole campaign")
+                if not isinstance(table, pa.Table):
+                    table = table_from_columns(name, table)
+                if table.schema != TABLES[name]:
+                    table = table.select(TABLES[name].names).cast(TABLES[name])
+                path = self.directory / "tables" / name / f"{trial or 0:06d}.parquet"
+                path.parent.mkdir(exist_ok=True)
+                pq.write_table(table, durable(path), row_group_size=ROWS_PER_GROUP, **_encoding(table.schema))
         return list(tables)
 
     def merge(self) -> list[str]:
@@ -174,7 +175,8 @@ class BundleWriter:
         digest = hashlib.sha256(content).hexdigest()
         path = self.directory / "files" / digest
         if not path.exists():
-            _replace(path, content)
+            with _durable(path) as partial:
+                partial.write_bytes(content)
         return digest
 
     def close(self) -> None:
@@ -227,31 +229,66 @@ def _take_lock(directory: Path) -> Any:
 @contextmanager
 def _durable(path: Path) -> Iterator[Path]:
     """A name to write to; when that has succeeded the file is on disk under `path`."""
-    partial = path.with_name(path.name + ".partial")
+    with _durable_batch() as durable:
+        yield durable(path)
+
+
+@contextmanager
+def _durable_batch() -> Iterator[Callable[[Path], Path]]:
+    """Gives a name to write to for each path; when all has succeeded the files are on disk under their paths.
+
+    They are flushed at the same time: a disk that takes 3 ms for one flush takes hardly more for ten at once.
+    """
+    named: dict[Path, Path] = {}
+
+    def partial_of(path: Path) -> Path:
+        return named.setdefault(path, path.with_name(path.name + ".partial"))
+
     try:
-        yield partial
-        _publish(partial, path)
+        yield partial_of
+        _publish(named)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        for partial in named.values():
+            partial.unlink(missing_ok=True)
+        where = str(next(reversed(named), "")) or None
         raise UserError(
-            f"cannot write the bundle: {error.strerror or error}", where=str(path), fix="is the disk full?"
+            f"cannot write the bundle: {error.strerror or error}", where=where, fix="is the disk full?"
         ) from None
+    except BaseException:
+        for partial in named.values():
+            partial.unlink(missing_ok=True)
+        raise
 
 
 def _replace(path: Path, content: bytes) -> None:
     partial = path.with_name(path.name + ".partial")
     partial.write_bytes(content)
-    _publish(partial, path)
+    _publish({path: partial})
 
 
-def _publish(partial: Path, path: Path) -> None:
-    descriptor = os.open(partial, os.O_RDONLY)
+def _publish(named: Mapping[Path, Path]) -> None:
+    """Path → the name it was written under."""
+    _at_once(_flush, list(named.values()))
+    for path, partial in named.items():
+        os.rename(partial, path)
+    _at_once(_sync_directory, list(dict.fromkeys(path.parent for path in named)))
+
+
+def _at_once(wait: Callable[[Path], None], paths: list[Path]) -> None:
+    if len(paths) > 1:
+        with ThreadPoolExecutor(min(16, len(paths))) as pool:
+            list(pool.map(wait, paths))
+    else:
+        for path in paths:
+            wait(path)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    os.rename(partial, path)
-    _sync_directory(path.parent)
 
 
 def _sync_directory(directory: Path) -> None:

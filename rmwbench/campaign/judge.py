@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rmwbench.campaign.attest import contradiction, reasons
+from rmwbench.campaign.clock import strange_clocks
 from rmwbench.campaign.outcome import Outcome
 from rmwbench.lab import machine
 from rmwbench.lab.machine.rules import MACHINE
@@ -23,6 +24,7 @@ def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[str]:
         lambda: _overflow(outcome),
         lambda: _granted(outcome),
         lambda: iter([_start(outcome)]),
+        lambda: strange_clocks(outcome),
         lambda: iter([machine.void_reason(outcome.probes)]),
         lambda: iter([contradiction(asked_path, attested, reasons(outcome))]),
     )
@@ -60,4 +62,4 @@ def _granted(outcome: Outcome) -> Iterator[str]:
 
 def _start(outcome: Outcome) -> str | None:
     late_ns = outcome.started_late_ns
-    return f"machine: the start reached a worker {late_ns / 1e6:.1f} ms after its time" if late_ns > 0 else None
+    return machine.void_reason([{"probe": "start_late", "at": "window", "value": max(0, late_ns)}])

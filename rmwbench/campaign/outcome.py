@@ -7,6 +7,7 @@ before it failed.
 from dataclasses import dataclass, field
 from typing import Any
 
+from rmwbench.lab.background import Flow
 from rmwbench.lab.records import Section
 from rmwbench.suite.cells import Cell
 
@@ -35,8 +36,9 @@ class Window:
 @dataclass
 class Outcome:
     """`granted` maps endpoint → reply of create; `events` are the workers' with `process` added; `collected` maps
-    process → reply. `sampled` is the sampler's document (docs/formats/sampler.md), or `unsampled` says why there is
-    none; `own_cpu_ns` is the orchestrator's CPU time within the window."""
+    process → reply, asked and answered between the two of `collecting_ns`. `sampled` is the sampler's document
+    (docs/formats/sampler.md), or `unsampled` says why there is none; `own_cpu_ns` is the orchestrator's CPU time at both
+    ends of the window."""
 
     order: Order
     started_utc: str
@@ -51,9 +53,11 @@ class Outcome:
     matched: dict[int, int] = field(default_factory=dict)
     finished: dict[int, dict[str, Any]] = field(default_factory=dict)
     collected: dict[str, dict[str, Any]] = field(default_factory=dict)
+    collecting_ns: tuple[int, int] | None = None
     sampled: dict[str, Any] | None = None
     unsampled: str | None = None
-    own_cpu_ns: int | None = None
+    own_cpu_ns: tuple[int, int] | None = None
+    background: Flow = field(default_factory=Flow)
     probes: list[dict[str, Any]] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import resolved_profile
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.lab import background, sampler, tool
 from rmwbench.lab.host import Host, check
 from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.lab.middleware import Worker, require_workers
@@ -24,8 +25,11 @@ MEMORY_RESERVE_BYTES = 256 * MIB
 
 
 def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
-    """The workers of the plan's arms, checked against what its cells ask for. Writes and runs nothing but
-    `--describe`."""
+    """The workers of the plan's arms, checked against what its cells ask for, and the sampler. Writes and runs nothing
+    but `--describe`."""
+    tool.find(sampler.NAME)
+    if any(background.asks(cell.conditions) for cell in plan.cells):
+        tool.find(background.TOOL)
     workers = require_workers(list(dict.fromkeys(cell.arm.middleware for cell in plan.cells)))
     for cell in plan.cells:
         worker = workers[cell.arm.middleware]

@@ -6,6 +6,10 @@ from rmwbench.campaign.judge import PATH_OPTION
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 
+DAEMONS_OPTION = "daemons"
+"""The arm's option that names the daemons of a user's own profile, separated by spaces; it is for us and not for the
+worker, which knows those of the profiles that it carries."""
+
 
 def resolved_profile(cell: Cell, worker: Worker) -> dict[str, Any]:
     """Name, format and text. Raises UserError for a name that the worker does not have."""
@@ -23,13 +27,16 @@ def forced(cell: Cell, worker: Worker) -> str | None:
 
 
 def open_fields(cell: Cell, worker: Worker, nonce: int) -> dict[str, Any]:
-    """The protocol's `open` for the cell's arm. The option `path` is not for the worker: it says what to attest."""
-    options = {name: value for name, value in cell.arm.options.items() if name != PATH_OPTION}
+    """The protocol's `open` for the cell's arm. Left out are the options that are for us: what path to attest,
+    which daemons to start."""
+    options = {name: value for name, value in cell.arm.options.items() if name not in (PATH_OPTION, DAEMONS_OPTION)}
     profile = resolved_profile(cell, worker)
     return {"trial_nonce": f"{nonce:016x}", "domain_id": 0, "profile": profile, "options": options}
 
 
 def daemons(cell: Cell, worker: Worker) -> list[str]:
-    """Names of the daemons that must serve before workers open with an embedded profile, in the order of their start."""
-    profile = cell.arm.profile
+    """Daemons that must serve before workers open with the arm's profile, in the order of their start."""
+    profile, asked = cell.arm.profile, cell.arm.options.get(DAEMONS_OPTION)
+    if asked is not None:
+        return str(asked).split()
     return [] if profile.text is not None else worker.profile(profile.name).get("daemons", [])

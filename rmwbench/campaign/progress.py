@@ -15,6 +15,9 @@ from rmwbench.campaign.course import Course
 from rmwbench.campaign.look import Look
 from rmwbench.campaign.plan import Plan, Trial, duration_text
 
+LONGEST_MINUTES = 24 * 60
+"""A longer campaign is no advice."""
+
 NAMED = 3
 """How many of the open comparisons a look names; the journal has all."""
 
@@ -63,7 +66,8 @@ class Progress:
             more = len(look.open) - len(named)
             text += f"; open: {escape(', '.join(named))}" + f" and {more} more" * bool(more)
             minutes = look.minutes_to_decide
-            text += f"; a campaign of about {_rounded(minutes * 60)} would decide" if minutes else ""
+            if minutes is not None and minutes <= LONGEST_MINUTES:
+                text += f"; a campaign of about {_rounded(minutes * 60)} would decide"
         else:
             text += f"all {look.of} decided"
             spared = self._plan.blocks - look.blocks
@@ -97,8 +101,9 @@ class Progress:
         if not self._console.is_terminal:
             return
         bad = "".join(f", {count} {word}" for count, word in ((self._failed, "failed"), (self._void, "void")) if count)
-        number = f"trial {trial.trial} again" if trial.repeats else f"trial {trial.trial}"
-        where = f"block {trial.block + 1}/{self._plan.blocks}, {number}/{len(self._plan.trials)}"
+        planned = f"trial {trial.trial}/{len(self._plan.trials)}"
+        number = f"trial {trial.repeats} again" if trial.repeats else planned
+        where = f"block {trial.block + 1}/{self._plan.blocks}, {number}"
         text = f"{where}{bad}, {self._left()}  {what}"
         width = max(20, self._console.width - 1)
         self._console.file.write("\r\x1b[2K" + (text if len(text) <= width else text[: width - 1] + "…"))

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from rmwbench.bundle.schema import table_from_columns, table_from_rows
+from rmwbench.campaign import sampled
 from rmwbench.campaign.outcome import Outcome
 from rmwbench.campaign.schedule import never_sent_due_ns
 from rmwbench.lab.records import RECEIVED, SENT, SPAN, Section
@@ -58,13 +59,19 @@ def trial_tables(
         "trials": [trial_row(outcome, status, reason)],
         "endpoints": list(_endpoints(outcome)),
         "events": sorted(_events(outcome), key=lambda row: row["time_ns"]),
-        "counters": list(_counters(outcome)),
+        "counters": [row for row in _counters(outcome) if row["value"] is not None],
         "probes": outcome.probes,
         "attestations": attested,
     }
     tables = {
         name: table_from_rows(name, [{**row, "trial": trial} for row in rows]) for name, rows in small.items() if rows
     }
+    for name, columns in (
+        ("samples", sampled.samples(outcome.sampled)),
+        ("schedule", sampled.schedule(outcome.sampled)),
+    ):
+        if columns["time_ns"]:
+            tables[name] = table_from_columns(name, {"trial": trial, **columns})
     for name, parts in (
         ("sent", list(_sent(outcome))),
         ("received", list(_received(outcome))),
@@ -75,12 +82,6 @@ def trial_tables(
             columns = {key: np.ma.concatenate([part[key] for part in parts]) for key in parts[0]}
             tables[name] = table_from_columns(name, {"trial": trial, **columns})
     return tables
-
-
-def role(outcome: Outcome, process: str) -> str:
-    """`publisher`, `subscription` or `both`: what the process's endpoints are."""
-    kinds = {endpoint.kind for endpoint in outcome.order.cell.endpoints if endpoint.process == process}
-    return kinds.pop() if len(kinds) == 1 else "both"
 
 
 def _endpoints(outcome: Outcome) -> Iterator[dict[str, Any]]:
@@ -109,12 +110,14 @@ def _events(outcome: Outcome) -> Iterator[dict[str, Any]]:
         row = {"time_ns": event["time_ns"], "process": event["process"], "event": event["event"]}
         row |= {key: event.get(key) for key in ("endpoint", "writer", "value", "text")}
         yield row
+    yield from sampled.events(outcome)
 
 
 def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
-    host_done = False
+    yield from sampled.counters(outcome)
+    host_done = outcome.sampled is not None
     for process, reply in outcome.collected.items():
-        base = {"process": process, "role": role(outcome, process), "endpoint": None}
+        base = {"process": process, "role": sampled.role_of(outcome, process), "endpoint": None}
         for usage in reply.get("usage", []):
             at = _AT.get(usage["at"])
             if at is None:
@@ -144,12 +147,12 @@ def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
     places = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
     for section in outcome.sections:
         process = places[section.endpoint]
-        base = {"process": process, "role": role(outcome, process), "endpoint": section.endpoint}
+        base = {"process": process, "role": sampled.role_of(outcome, process), "endpoint": section.endpoint}
         yield from _counter(base, "records_unfinished", "count", "end", section.unfinished)
 
 
 def _interfaces(outcome: Outcome, usage: Mapping[str, Any], at: str) -> Iterator[dict[str, Any]]:
-    """Of the host, hence from one worker only and under the host's name."""
+    """Of the host, hence from one worker only, under the host's name, and only where there is no sampler."""
     base = {"process": outcome.order.cell.hosts[0], "role": "machine", "endpoint": None}
     for interface, values in usage.get("interfaces", {}).items():
         for name, value in values.items():

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from rmwbench.campaign import sampled
 from rmwbench.campaign.attest import attestations
 from rmwbench.campaign.judge import is_machines_fault, void_reasons
 from rmwbench.campaign.outcome import Order, Outcome, Window
@@ -22,6 +23,7 @@ from rmwbench.campaign.profile import daemons, open_fields
 from rmwbench.campaign.tables import trial_tables
 from rmwbench.errors import UserError
 from rmwbench.lab import machine, records
+from rmwbench.lab.background import Background
 from rmwbench.lab.host import Host, HostBroken
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.records import RecordsDamaged, SectionPlan
@@ -67,14 +69,16 @@ def run_trial(order: Order, worker: Worker, host: Host | None = None) -> TrialRe
             plan = [SectionPlan(*section) for section in order.cell.sections(process.name)]
             files[process.name] = records.make(plan, nonce)
         with Crew(host) as crew:
+            background = Background(crew, order.cell.conditions)
             try:
                 _daemons(outcome, crew, worker)
                 with contextlib.closing(Sampler(crew)) as sampler:
-                    _live(outcome, crew, worker, files, sampler)
+                    _live(outcome, crew, worker, files, sampler, background)
             finally:
                 _take_logs(outcome, crew)
                 with _step(outcome, "kill"):
                     host.close()
+                background.close()
     except WorkerFailed as failed:
         outcome.failure = failed.reason()
     except HostBroken as broken:
@@ -98,7 +102,14 @@ def _daemons(outcome: Outcome, crew: Crew, worker: Worker) -> None:
             crew.ask_daemon(name, "open", open_fields(cell, worker, nonce), COMMAND_TIMEOUT_S)
 
 
-def _live(outcome: Outcome, crew: Crew, worker: Worker, files: Mapping[str, int], sampler: Sampler) -> None:
+def _live(
+    outcome: Outcome,
+    crew: Crew,
+    worker: Worker,
+    files: Mapping[str, int],
+    sampler: Sampler,
+    background: Background,
+) -> None:
     cell = outcome.order.cell
     with _step(outcome, "spawn"):
         for process, fd in files.items():
@@ -128,12 +139,22 @@ def _live(outcome: Outcome, crew: Crew, worker: Worker, files: Mapping[str, int]
             _first_messages(outcome, crew)
         with _step(outcome, "probe"):
             outcome.probes += machine.idle_probe()
-        _window(outcome, crew, sampler)
+        if background.asked:
+            with _step(outcome, "background"):
+                background.start()
+            sampler.watch(background.pids)
+        _window(outcome, crew, sampler, background)
         with _step(outcome, "drain"):
             _drain(outcome, crew)
+        if background.asked:
+            with _step(outcome, "background_end"):
+                background.stop()
+            _take_background(outcome, background)
         with _step(outcome, "collect"):
             sampler.ask()
+            asked_ns = time.monotonic_ns()
             outcome.collected = crew.ask_all("collect", {}, COMMAND_TIMEOUT_S)
+            outcome.collecting_ns = (asked_ns, time.monotonic_ns())
         with _step(outcome, "sampler"):
             sampler.read(COMMAND_TIMEOUT_S)
             _take_sampled(outcome, sampler)
@@ -167,13 +188,26 @@ def _first_messages(outcome: Outcome, crew: Crew) -> None:
             crew.turn(rest)
 
 
+def _take_background(outcome: Outcome, background: Background) -> None:
+    outcome.background = background.own_flow
+    outcome.probes = machine.awake_as_idle(outcome.probes, background.awake) + background.probes()
+    for name, problem in background.problems.items():
+        _note(outcome, name, "problem", text=problem)
+
+
 def _take_sampled(outcome: Outcome, sampler: Sampler) -> None:
     outcome.sampled, outcome.unsampled = sampler.document, sampler.problem
     if sampler.raw:
         outcome.files["sampler.json"] = sampler.raw
+    outcome.probes += sampled.canary_probes(sampler.document)
+    if sampler.document and outcome.window:
+        length_ns = outcome.window.end_ns - outcome.window.steady_ns
+        by_role, processors = sampled.cpu_by_role(outcome), sampled.processors(outcome) or 0
+        window = [row for row in outcome.probes if row["at"] == "window"]
+        outcome.probes += machine.attributed_probes(window, by_role, length_ns, processors)
 
 
-def _window(outcome: Outcome, crew: Crew, sampler: Sampler) -> None:
+def _window(outcome: Outcome, crew: Crew, sampler: Sampler, background: Background) -> None:
     timeline = outcome.order.cell.timeline
     publishers = {e.endpoint for e in outcome.order.cell.endpoints if e.kind == "publisher"}
     with _step(outcome, "collect_garbage"):
@@ -184,15 +218,17 @@ def _window(outcome: Outcome, crew: Crew, sampler: Sampler) -> None:
         grace_ns = round(timeline.grace_s * 1e9)
         times = {"at_ns": window.start_ns, "steady_ns": window.steady_ns, "end_ns": window.end_ns, "grace_ns": grace_ns}
         sampler.start(outcome.order.cell.sampling, window.steady_ns, window.end_ns)
+        background.window(window.steady_ns, window.end_ns)
         crew.ask_all("start", times, COMMAND_TIMEOUT_S)
         outcome.window = window
         outcome.started_late_ns = time.monotonic_ns() - window.start_ns
         crew.watch_until(window.steady_ns - TICKS_LEAD_NS)
-        begin = machine.read_ticks()
+        begin, own_begin_ns = machine.read_edge(), time.process_time_ns()
         crew.watch_until(window.end_ns)
-        end = machine.read_ticks()
+        end, own_end_ns = machine.read_edge(), time.process_time_ns()
     outcome.steps_ns["start_lead"] = START_LEAD_NS
-    outcome.probes += machine.window_probes(begin, end)
+    outcome.own_cpu_ns = own_begin_ns, own_end_ns
+    outcome.probes += machine.edge_probes(begin, end)
 
     def finished() -> bool:
         _take_events(outcome, crew)

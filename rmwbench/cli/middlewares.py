@@ -12,7 +12,7 @@ SCHEMA, VERSION = "rmwbench/middlewares", 1
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="List the middlewares that can be run here, or build them.", invoke_without_command=True)
     group.callback()(list_all)
-    group.command(name="build", help="Build workers: those named, or the first set.")(build)
+    group.command(name="build", help="Build workers (those named, or the first set) and our tools.")(build)
     app.add_typer(group, name="middlewares")
 
 

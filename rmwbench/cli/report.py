@@ -35,6 +35,7 @@ def report(
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
     from rmwbench.errors import UserError
+    from rmwbench.report import capacity
     from rmwbench.report.summary import summarise
 
     directory = directory or newest_campaign(CAMPAIGNS)
@@ -46,7 +47,7 @@ def report(
     bundle = Bundle(directory)  # first: without a campaign there is nothing to complain about but that
     if not path.parent.is_dir():
         raise UserError("the directory of the report does not exist", where=f"--out {path}", fix=f"mkdir {path.parent}")
-    document = summarise(bundle)
+    document = capacity.summarise(bundle) if capacity.is_capacity(bundle) else summarise(bundle)
     try:
         _write(kind, document, path)
     except OSError as error:
@@ -59,11 +60,10 @@ def report(
 
 
 def _write(kind: Format, document: dict, path: Path) -> None:
-    if kind is Format.html:
-        from rmwbench.report.html import write_html
-
-        write_html(document, path)
+    if document["schema"] == "rmwbench/capacity":
+        from rmwbench.report.capacity_html import write_html
+        from rmwbench.report.capacity_markdown import write_markdown
     else:
+        from rmwbench.report.html import write_html
         from rmwbench.report.markdown import write_markdown
-
-        write_markdown(document, path)
+    (write_html if kind is Format.html else write_markdown)(document, path)

@@ -42,6 +42,18 @@ def run(
         Path | None,
         typer.Option(metavar="DIR", help="Finish the campaign in this directory; no finished trial is repeated."),
     ] = None,
+    series: Annotated[
+        str | None,
+        typer.Option(metavar="RATE", help="Sample CPU, memory and network within the window, such as 10Hz."),
+    ] = None,
+    threads: Annotated[bool, typer.Option("--threads", help="CPU and wait of every thread as well.")] = False,
+    schedule: Annotated[
+        bool,
+        typer.Option(
+            "--schedule",
+            help="Trace when each thread got a processor. It disturbs: latencies of traced trials are not comparable.",
+        ),
+    ] = False,
     no_report: Annotated[
         bool, typer.Option("--no-report", help="Run only; `rmwbench show DIR` gives the answer later.")
     ] = False,
@@ -54,6 +66,7 @@ def run(
 
     if resume is not None:
         given = {"SUITE": suite, "--out": out, "--budget": budget, "--seed": seed, "--workload": workload, "--arm": arm}
+        given |= {"--series": series, "--threads": threads or None, "--schedule": schedule or None}
         for name, value in given.items():
             if value not in (None, [], ()):
                 raise UserError(
@@ -73,10 +86,20 @@ def run(
         directory = out or Path("campaigns") / f"{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
         budget_s = None if budget is None else parse_duration_s(budget)
         campaign = new_campaign(
-            suite, directory, seed=seed or 0, budget_s=budget_s, workloads=workload or (), arms=arm or ()
+            suite,
+            directory,
+            seed=seed or 0,
+            budget_s=budget_s,
+            workloads=workload or (),
+            arms=arm or (),
+            sampling=_sampling(series, threads, schedule),
         )
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
+    if any(cell.sampling.traced for cell in campaign.plan.cells):
+        console.print(
+            "traced: the schedule of every thread is recorded; latencies are not comparable with other trials"
+        )
     with campaign.writer:
         if not campaign.course.finished:
             ending = _run(campaign, directory, console)
@@ -90,6 +113,23 @@ def run(
         raise typer.Exit(130)
     good = _answer(directory, no_report)
     raise typer.Exit(0 if good else 2)
+
+
+def _sampling(series: str | None, threads: bool, schedule: bool) -> dict[str, float | bool]:
+    """What was asked for beyond the suite's own `sampling`. Raises UserError."""
+    asked: dict[str, float | bool] = {name: True for name, on in (("threads", threads), ("schedule", schedule)) if on}
+    if series is not None:
+        number = series.strip().lower().removesuffix("hz").strip()
+        try:
+            rate = float(number)
+        except ValueError:
+            rate = -1.0
+        if not 0 < rate <= 100:
+            raise UserError(
+                "this is no rate for a series", where="--series", expected="10Hz; at most 100Hz", actual=series
+            )
+        asked["series_hz"] = rate
+    return asked
 
 
 def _run(campaign: "Campaign", directory: Path, console: "Console") -> "Ending":

@@ -21,9 +21,12 @@ def show(
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
+    from rmwbench.report import capacity
     from rmwbench.report.summary import summarise
 
-    document = summarise(Bundle(directory or newest_campaign(CAMPAIGNS)))
+    bundle = Bundle(directory or newest_campaign(CAMPAIGNS))
+    is_capacity = capacity.is_capacity(bundle)
+    document = capacity.summarise(bundle) if is_capacity else summarise(bundle)
     if as_json:
         import json
 
@@ -31,6 +34,7 @@ def show(
         return
     from rich.console import Console
 
+    from rmwbench.report.capacity_terminal import print_capacity
     from rmwbench.report.terminal import print_show
 
-    print_show(document, Console(highlight=False))
+    (print_capacity if is_capacity else print_show)(document, Console(highlight=False))

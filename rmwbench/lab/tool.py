@@ -1,8 +1,8 @@
 """Programs of ours that are no middleware, such as the sampler: which can be built, where they are, and their
 `--describe`.
 
-They are found where workers are found, in RMWBENCH_WORKERS and then where cargo builds, as `rmwbench-NAME`; a crate says
-that it is one with `tool = NAME` in [package.metadata.rmwbench].
+They are found where workers are found, in RMWBENCH_WORKERS and then where cargo builds, as `rmwbench-NAME`; a crate
+says that it is one with `tool = NAME` in [package.metadata.rmwbench].
 """
 
 import contextlib
@@ -54,7 +54,7 @@ def find(name: str) -> Tool:
             status = path.stat()
             return Tool(name, path, _describe(name, path, status.st_mtime_ns, status.st_size))
     raise UserError(
-        f"the {name} is not built: it measures what every trial costs",
+        f"the {name} is not built",
         expected=f"rmwbench-{name} in " + " or ".join(map(str, places)),
         fix=BUILD,
     )

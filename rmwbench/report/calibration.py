@@ -39,6 +39,12 @@ def calibration(machine: Mapping[str, Any], created_utc: str | None) -> dict[str
     }
 
 
+def calibration_line(machine: Mapping[str, Any]) -> str:
+    """What a renderer prints of a show document's `machine`; empty where there is none, since a warning says that."""
+    shown = machine.get("calibration") or {}
+    return str(shown.get("text", "")) if shown.get("known") else ""
+
+
 def line(found: Mapping[str, Any], age_days: float | None) -> str:
     """`Calibrated 3 h before, Linux 6.1: 23 of 23 truths recovered, A/A different in 0 of 10, A/A floor 12 %; …`"""
     truths, aa = found["truths"], found["aa"]

@@ -1,6 +1,7 @@
 """A capacity campaign's bundle -> the capacity document (docs/formats/capacity.md), from which terminal, HTML and
 Markdown are rendered. The searches are replayed from the trials, by the code that steered them."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.aggregate import Trial, aggregate
+from rmwbench.analysis.aggregate import Trial, aggregate, trial_value
 from rmwbench.analysis.capacity_arm import ArmSearch, Capacity
-from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.glossary import GLOSSARY, Entry
+from rmwbench.analysis.intervals import median_range
 from rmwbench.analysis.knee import FACTOR, Knee, Point, knee
 from rmwbench.analysis.latency import Endpoint, Window
 from rmwbench.analysis.limit import Condition, Finding, Limit, judge
-from rmwbench.analysis.metric import NoData, finite
+from rmwbench.analysis.metric import Measured, Metric, NoData, finite
 from rmwbench.analysis.stability import Stability, stability
 from rmwbench.analysis.trial import measure_trial
 from rmwbench.bundle import Bundle
@@ -102,8 +104,6 @@ def _arms(bundle: Bundle, plan: Mapping[str, Any]) -> dict[str, ArmProbes]:
 
 
 def _level(cell: Mapping[str, Any], factor: str) -> float:
-    import json
-
     return float(json.loads(cell["factors"])[factor])
 
 
@@ -134,7 +134,12 @@ def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
 
 def _arm(arm: ArmProbes, plan: Mapping[str, Any], limit: Limit) -> dict[str, Any]:
     cell = next(iter(arm.cells.values()), {})
-    found = arm.search.capacity() if arm.search else Capacity("no data", None, None, None, 0)
+    judged = [p.finding.kind for p in arm.probes if p.finding is not None]
+    # An arm of which no trial could run at any level is broken, not slow.
+    broken = bool(judged) and set(judged) == {"failed"}
+    found = Capacity("no data", None, None, None, len(judged))
+    if arm.search and not broken:
+        found = arm.search.capacity()
     levels = [_at_level(arm, level, limit) for level in sorted(arm.cells) if any(p.level == level for p in arm.probes)]
     counts = Counter(p.status for p in arm.probes)
     bend = knee([_point(level) for level in levels])
@@ -174,14 +179,13 @@ def _at_level(arm: ArmProbes, level: float, limit: Limit) -> dict[str, Any]:
     judged = [p for p in probes if p.finding is not None]
     trials = [p.trial for p in judged if p.trial is not None]
     kinds = Counter(p.finding.kind for p in judged)
-    unstable = kinds["unstable"]
     # The latency of a growing queue is no property of the level, and leaving its trials out would flatter it.
-    refused = f"unstable in {unstable} of {len(judged)} trials: the queue grows" if unstable else None
+    unstable = [p.finding is not None and p.finding.kind == "unstable" for p in judged if p.trial is not None]
     latencies = {MEDIAN, _tail(limit)} | {c.metric for c in limit.conditions if GLOSSARY[c.metric].kind == "quantile"}
     metrics = {}
     for name in sorted(latencies):
         entry = GLOSSARY[name]
-        metrics[name] = (NoData(entry.unit, refused) if refused else aggregate(entry, trials)).document()
+        metrics[name] = steady(entry, trials, unstable).document()
     for name in ("loss", "undelivered", "achieved_rate", "offered_rate"):
         metrics[name] = aggregate(GLOSSARY[name], trials).document()
     growth = [p.stability.growth_hz for p in judged if p.stability and p.stability.unstable]
@@ -194,11 +198,28 @@ def _at_level(arm: ArmProbes, level: float, limit: Limit) -> dict[str, Any]:
         "void": len(probes) - len(judged),
         "kinds": dict(kinds),
         "causes": [cause for p in judged if not p.finding.holds for cause in p.finding.causes],
-        "unstable": unstable > 0,
+        "unstable": bool(trials) and 2 * sum(unstable) >= len(trials),
         "queue_growth_hz": finite(float(np.median(growth))) if growth else None,
         "idle": finite(float(np.median(idle))) if idle else None,
         "metrics": metrics,
     }
+
+
+def steady(entry: Entry, trials: Sequence[Trial], unstable: Sequence[bool]) -> Metric:
+    """A latency of a level over its trials, where those with a growing queue count as infinitely slow: no data where
+    they are half or more, else the median with the range."""
+    if not any(unstable):
+        return aggregate(entry, trials)
+    if 2 * sum(unstable) >= len(trials):
+        return NoData(entry.unit, f"unstable in {sum(unstable)} of {len(trials)} trials: the queue grows")
+    values = [np.inf if bad else trial_value(entry, t) for t, bad in zip(trials, unstable, strict=True)]
+    known = np.array([v for v in values if v is not None], float)
+    (value, low, high), coverage = median_range(known)
+    if not np.isfinite(value):
+        return NoData(entry.unit, "in half of the trials the queue grows or lost messages reach this quantile")
+    count = sum(t.messages.samples[entry.source].count for t in trials)
+    how = f"median and range of {len(known)} trials ({coverage * 100:.3g} %), {sum(unstable)} of them unstable"
+    return Measured(entry.unit, value, low, high, count, len(known), how)
 
 
 def _tail(limit: Limit) -> str:
@@ -262,8 +283,6 @@ def _machine_bound(arm: ArmProbes, found: Capacity) -> dict[str, Any] | None:
 
 
 def _flags(cell: Mapping[str, Any]) -> list[str]:
-    import json
-
     return [str(f) for f in (json.loads(cell["definition"]).get("flags") or [])] if cell else []
 
 

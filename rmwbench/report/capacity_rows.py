@@ -10,6 +10,8 @@ from typing import Any
 from rmwbench.report import capacity_words as words
 from rmwbench.report import format as fmt
 
+FEWEST_TRIALS = 3
+
 
 @dataclass(frozen=True)
 class Row:
@@ -41,13 +43,22 @@ def _row(level: dict[str, Any], metrics: list[str], search: dict[str, Any]) -> R
     )
     cells = [words.level(level["level"], search["unit"])]
     for name in metrics:
-        shown = fmt.metric(level["metrics"].get(name))
-        cells.append("unstable" if level["unstable"] else "never" if shown.state == "never" else shown.full)
+        cells.append("unstable" if level["unstable"] else latency(level["metrics"].get(name)))
     cells.append(fmt.metric(level["metrics"]["loss"]).text)
     cells.append(fmt.metric(level["metrics"]["achieved_rate"]).text)
     cells.append("–" if level["idle"] is None else fmt.quantity(float(level["idle"]), "fraction"))
     cells += [f"{level['held']}/{total}", verdict, cause(level)]
     return Row(verdict, cells)
+
+
+def latency(metric: dict[str, Any] | None) -> str:
+    """With its interval from three trials on; the t interval of two is a hundred times too wide to read."""
+    shown = fmt.metric(metric)
+    if shown.state == "never":
+        return "never"
+    if shown.state != "measured" or (metric or {}).get("trials", 0) < FEWEST_TRIALS:
+        return shown.text
+    return shown.full
 
 
 def cause(level: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """The answer of a capacity search in words: one sentence per arm, and what may be concluded from all of them."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from rmwbench.report import format as fmt
@@ -90,8 +91,8 @@ def conclusions(document: Mapping[str, Any]) -> list[dict[str, Any]]:
         names = ", ".join(f"{a['arm']} ({fmt.quantity(a['machine_bound']['idle'], 'fraction')} idle)" for a in bound)
         add(
             "caution",
-            f"machine-bound: where the limit broke, this machine had less than 10 % of its processor time left: {names}. "
-            "It is their capacity here, and says nothing about a larger machine",
+            "machine-bound: where the limit broke, this machine had less than 10 % of its processor time left: "
+            f"{names}. It is their capacity here, and says nothing about a larger machine",
         )
     for arm in document["arms"]:
         if arm["ended"] == "budget" and arm["wide"]:
@@ -133,7 +134,7 @@ def _apart(arms: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], M
 
 def _neighbours(arms: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     ordered = sorted(arms, key=lambda a: -(fmt.finite(a["capacity"]["value"]) or 0))
-    return list(zip(ordered, ordered[1:], strict=False))
+    return list(pairwise(ordered))
 
 
 def _clear(higher: Mapping[str, Any], lower: Mapping[str, Any]) -> bool:

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from rmwbench.report import columns, done, look
 from rmwbench.report import format as fmt
+from rmwbench.report.calibration import calibration_line
 from rmwbench.report.figures import card, figures
 from rmwbench.report.headline import headline
 
@@ -39,6 +40,28 @@ def write_html(doc: dict[str, Any], path: Path | str) -> None:
 
 
 def render_html(doc: dict[str, Any]) -> str:
+    specs: list[dict[str, Any]] = []
+    workloads = [_workload(doc, number, workload, specs) for number, workload in enumerate(doc["workloads"])]
+    return render_page(
+        "page.html.j2",
+        specs,
+        doc=doc,
+        campaign=doc["campaign"],
+        machine=doc["machine"],
+        calibrated=calibration_line(doc["machine"]),
+        workloads=workloads,
+        concluded=_by_workload(doc, "conclude"),
+        cautions=_by_workload(doc, "caution"),
+        glossary=doc["glossary"],
+        verdicts=VERDICTS,
+        done=done,
+    )
+
+
+def render_page(template: str, specs: list[dict[str, Any]], **context: Any) -> str:
+    """A template of this package with everything that any page needs inside: styles, scripts, Vega, the charts' `specs`
+    and the hashes that allow its own scripts and no others. Also passed: `fmt`, the filters `ink` and `letter`.
+    """
     import vl_convert
 
     environment = Environment(
@@ -51,19 +74,9 @@ def render_html(doc: dict[str, Any]) -> str:
     inks = {light: f"var(--ink-{number})" for number, light in enumerate(look.to_dark())}
     environment.filters["ink"] = inks.__getitem__
     environment.filters["letter"] = lambda keys, key: "abcdefghijklmnopqrstuvwxyz"[keys.index(key) % 26]
-    specs: list[dict[str, Any]] = []
-    workloads = [_workload(doc, number, workload, specs) for number, workload in enumerate(doc["workloads"])]
     vega = vl_convert.javascript_bundle().replace("</script", r"<\/script")
     script = _asset("page.js")
-    return environment.get_template("page.html.j2").render(
-        doc=doc,
-        campaign=doc["campaign"],
-        machine=doc["machine"],
-        workloads=workloads,
-        concluded=_by_workload(doc, "conclude"),
-        cautions=_by_workload(doc, "caution"),
-        glossary=doc["glossary"],
-        verdicts=VERDICTS,
+    return environment.get_template(template).render(
         style=Markup(_asset("page.css") + _colours()),
         vega=Markup(vega),
         script=Markup(script),
@@ -71,7 +84,7 @@ def render_html(doc: dict[str, Any]) -> str:
         inks=_json(inks),
         script_hashes=" ".join(f"'{_csp_hash(text)}'" for text in (vega, script)),
         fmt=fmt,
-        done=done,
+        **context,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from rmwbench.report import columns, done
 from rmwbench.report import format as fmt
+from rmwbench.report.calibration import calibration_line
 from rmwbench.report.figures import Figure, card, figures
 from rmwbench.report.headline import headline
 from rmwbench.report.marks import marks
@@ -73,6 +74,9 @@ def _head(doc: dict[str, Any]) -> Iterable[str]:
         f"campaign `{campaign['name']}`"
     )
     yield ""
+    if calibrated := calibration_line(machine):
+        yield escape(calibrated)
+        yield ""
     if not campaign["finished"]:
         yield "> **Not finished.** The campaign stopped early."
         yield ""

@@ -20,6 +20,7 @@ from rmwbench.bundle.read import TrialLine
 from rmwbench.lab.machine.rules import rules_named_in
 from rmwbench.report import charts
 from rmwbench.report.arm import ArmReport
+from rmwbench.report.calibration import calibration
 from rmwbench.report.conclusions import conclusions
 from rmwbench.report.measure import Small
 
@@ -78,15 +79,14 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
 def _judge(
     arms: dict[str, list[compare.Arm]], rules: compare.Rules, plan: dict[str, Any], campaign: dict[str, Any]
 ) -> dict[str, dict[str, compare.Verdict]]:
-    """A sequential campaign's verdicts are those of its last look; what was stopped between looks has those of the look
-    before.
+    """A sequential campaign's verdicts are those of its last look. One that was interrupted has no look at its end: it is
+    judged as if time had ended it there, and the report says that it is not finished.
     """
     looks = (plan.get("blocks") or {}).get("looks")
     if not looks:
         return compare.judge(arms, rules)
     last = (campaign["looks"] or {}) if campaign["finished"] else {}
-    blocks, ended = last.get("blocks", campaign["blocks_complete"]), last.get("ended", False)
-    return sequential.judge(arms, rules, looks, blocks=blocks, ended=ended)
+    return sequential.judge(arms, rules, looks, blocks=last.get("blocks"), ended=last.get("ended", True))
 
 
 def _workload(
@@ -204,8 +204,10 @@ def _minutes_per_block(plan: dict[str, Any], lines: list[TrialLine], campaign: d
 
 def _machine(bundle: Bundle) -> dict[str, Any]:
     m = bundle.campaign.get("machine") or {}
+    calibrated = calibration(m, bundle.campaign.get("created_utc"))
     return {
         "summary": m.get("summary") or "machine not described",
         "facts": m.get("facts") or [],
-        "warnings": m.get("warnings") or [],
+        "warnings": [*(m.get("warnings") or []), *calibrated.pop("warnings")],
+        "calibration": calibrated,
     }

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from rmwbench.report import columns, done
 from rmwbench.report import format as fmt
+from rmwbench.report.calibration import calibration_line
 from rmwbench.report.columns import Column
 from rmwbench.report.headline import headline
 from rmwbench.report.marks import marks
@@ -34,20 +35,20 @@ _TONE_STYLE = {"decided": "bold green", "shared": "bold green", "open": "bold ye
 
 def print_show(doc: dict[str, Any], console: Console) -> None:
     """Print a show document (docs/formats/show.md) to the console, at the console's width."""
-    doc = _printable(doc)
+    doc = printable(doc)
     _print_campaign(doc, console)
     for workload in doc.get("workloads", []):
         _print_workload(workload, console)
     _print_conclusions(doc.get("conclusions", []), console)
 
 
-def _printable(value: Any) -> Any:
+def printable(value: Any) -> Any:
     """The document without control characters: a worker's log must not drive the reader's terminal."""
     if isinstance(value, str):
         return "".join(c if c.isprintable() or c in _HARMLESS else "\N{REPLACEMENT CHARACTER}" for c in value)
     if isinstance(value, dict):
-        return {key: _printable(item) for key, item in value.items() if key not in ("charts", "per_trial")}
-    return [_printable(item) for item in value] if isinstance(value, list) else value
+        return {key: printable(item) for key, item in value.items() if key not in ("charts", "per_trial")}
+    return [printable(item) for item in value] if isinstance(value, list) else value
 
 
 def verdict_text(arm: dict[str, Any]) -> str:
@@ -69,6 +70,7 @@ def _print_campaign(doc: dict[str, Any], console: Console) -> None:
         counts.append("not finished")
     _line(console, f"{campaign.get('name', '')} · {'; '.join(counts)}")
     _line(console, str(machine.get("summary", "")))
+    _line(console, calibration_line(machine))
     for warning in machine.get("warnings", []):
         _bullet(console, "!", str(warning), "yellow")
 

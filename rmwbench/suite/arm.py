@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.machine_condition import Background, HostIdle
 from rmwbench.suite.names import ArmName
 from rmwbench.suite.scalar import Scalar
 
@@ -83,7 +84,11 @@ def _known_middleware(name: str, info: ValidationInfo) -> str:
 
 
 class Arm(Strict):
-    """`profile` is the name of an embedded profile, or the path of the user's own file (relative to the suite's)."""
+    """`profile` is the name of an embedded profile, or the path of the user's own file (relative to the suite's).
+
+    `background` and `host_idle` replace the workload's for this arm: how else could the same middleware be compared on
+    an idle and on a busy machine?
+    """
 
     name: ArmName
     middleware: Annotated[str, AfterValidator(_known_middleware)]
@@ -93,6 +98,8 @@ class Arm(Strict):
     loan: bool = False
     publish_mode: PublishMode = "default"
     role: Role | None = None
+    background: Background | None = None
+    host_idle: HostIdle | None = None
 
     @property
     def is_floor(self) -> bool:

@@ -12,7 +12,7 @@ from rmwbench.suite.endpoints import Endpoint, endpoints
 from rmwbench.suite.factors import Level, Levels, combinations, with_arm_level, with_workload_level
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.percentiles import messages_needed, quantile_of
-from rmwbench.suite.sampling import Sampling
+from rmwbench.suite.sampling import NOTHING_MORE, Sampling
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.timeline import Timeline
 from rmwbench.suite.workload import Workload
@@ -43,7 +43,7 @@ class Cell:
     factors: Levels
     timeline: Timeline
     endpoints: tuple[Endpoint, ...]
-    sampling: Sampling = Sampling()
+    sampling: Sampling = NOTHING_MORE
 
     @cached_property
     def comparison(self) -> str:
@@ -69,6 +69,14 @@ class Cell:
     def pairs(self) -> dict[int, tuple[int, ...]]:
         """Reader → its writers: the second half of the barrier waits for each pair's first message."""
         return {endpoint.endpoint: endpoint.peers for endpoint in self.endpoints if endpoint.kind == "subscription"}
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """What else the machine does: the arm's own word, else its workload's."""
+        return {
+            "background": self.arm.background or self.workload.background,
+            "host_idle": self.arm.host_idle or self.workload.host_idle,
+        }
 
     @property
     def steady_messages(self) -> int:
@@ -122,6 +130,7 @@ class Cell:
             "factors": dict(self.factors),
             "arm": self.arm.definition(),
             "timeline": self.timeline.model_dump(),
+            "conditions": self.conditions,
             "processes": [{"name": p.name, "host": p.host, "nodes": list(p.nodes)} for p in self.processes],
             "endpoints": [
                 {"node": e.node, "process": e.process, "host": e.host, "peers": list(e.peers), "capacity": e.capacity}
@@ -234,6 +243,7 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
             (cell.workload.name, cell.arm, cell.timeline, [endpoint.wire(cell.arm, 0) for endpoint in cell.endpoints])
         )
         content += repr([(process.name, process.host, process.nodes) for process in cell.processes])
+        content += repr(cell.conditions)
         twin = seen.setdefault(content, cell)
         if twin is cell:
             continue

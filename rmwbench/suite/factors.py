@@ -13,7 +13,16 @@ from rmwbench.suite.fault import Fault, unknown
 from rmwbench.suite.qos import Qos
 from rmwbench.suite.workload import Workload
 
-WORKLOAD_FACTORS = ("message", "rate_hz", "touch", "subscribers", "relays", "processes")
+WORKLOAD_FACTORS = (
+    "message",
+    "rate_hz",
+    "touch",
+    "subscribers",
+    "relays",
+    "processes",
+    "background",
+    "host_idle",
+)
 QOS_FACTORS = ("reliability", "durability", "history", "depth")
 ARM_FACTORS = ("wait", "loan", "publish_mode")
 OPTION_PREFIX = "options."

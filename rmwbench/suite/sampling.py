@@ -21,3 +21,6 @@ class Sampling(Strict):
     def definition(self) -> dict[str, float | bool]:
         """What differs from the default; empty for an ordinary trial."""
         return self.model_dump(exclude_defaults=True)
+
+
+NOTHING_MORE = Sampling()

@@ -13,6 +13,9 @@ from rmwbench.suite.scalar import Scalar
 from rmwbench.suite.timeline import Timeline
 from rmwbench.suite.workload import Workload
 
+DECIDABLE_BLOCKS = 5
+"""With fewer nothing is decided (`rmwbench.analysis.verdict.Rules.min_blocks`), so a look at fewer would be wasted."""
+
 
 class Blocks(Strict):
     """How often every arm runs. With `planned`, a fixed number of blocks; with `maximum`, a sequential design: looks at
@@ -57,6 +60,14 @@ class Blocks(Strict):
                 actual=self.most,
                 fix=f"raise `{name}` or lower `minimum`",
                 at=(name,),
+            )
+        if self.sequential and self.minimum < DECIDABLE_BLOCKS:
+            raise Fault(
+                "a sequential design would look at too few blocks to decide anything",
+                expected=f"minimum of at least {DECIDABLE_BLOCKS}",
+                actual=self.minimum,
+                fix="raise `minimum`, or use `planned` instead of `maximum`",
+                at=("minimum",),
             )
         if self.decide and not self.sequential:
             raise Fault(

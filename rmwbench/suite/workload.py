@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from rmwbench.suite.arrival import Arrival, Periodic, RateHz, Relay
 from rmwbench.suite.fault import Fault, Strict
+from rmwbench.suite.machine_condition import Background, HostIdle
 from rmwbench.suite.names import WorkloadName
 from rmwbench.suite.qos import Qos
 from rmwbench.suite.timeline import TimelineOverride
@@ -25,7 +26,8 @@ PrimaryMetric = Literal[
 class Workload(Strict):
     """Without `nodes` it is a talker and `subscribers` listeners, with `relays` nodes in between.
 
-    `message`, `rate_hz` or `arrival`, `qos` and `touch` hold for every endpoint that says nothing else.
+    `message`, `rate_hz` or `arrival`, `qos` and `touch` hold for every endpoint that says nothing else; `background`
+    and `host_idle` say what else the machine does meanwhile.
     """
 
     name: WorkloadName
@@ -42,6 +44,8 @@ class Workload(Strict):
     processes: Placement | None = None
     nodes: Annotated[tuple[Node, ...], Field(strict=False)] | None = None
     timeline: TimelineOverride = TimelineOverride()
+    background: Background = "idle"
+    host_idle: HostIdle = "as_found"
 
     @model_validator(mode="after")
     def _runnable(self) -> "Workload":

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.lab.host import marker
-from tests.lab import fake_worker
+from tests.lab import fake_worker, tools
 
 COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 
@@ -95,6 +95,7 @@ def user(tmp_path):
     workers = tmp_path / "workers"
     workers.mkdir()
     fake_worker.install(workers)
+    tools.place(workers)
     home = tmp_path / "home"
     home.mkdir()
     (home / "mini.yaml").write_text(SUITE)
@@ -108,6 +109,7 @@ def finished(tmp_path_factory):
     workers = path / "workers"
     workers.mkdir()
     fake_worker.install(workers)
+    tools.place(workers)
     (path / "mini.yaml").write_text(SUITE)
     user = User(path, workers)
     done = user.types("run", "mini.yaml", "--out", "campaign", "--no-report")

@@ -46,3 +46,19 @@ def test_a_factor_that_a_worker_refuses_is_named_with_its_line(with_real_workers
     user.edit("middleware: fake}", "middleware: floor}\nfactors: {options.transprt: [tcp, unix]}")
     error = user.is_refused("run", "mini.yaml", "--out", "out")
     assert "mini.yaml:7: " in error.splitlines()[0] and "did you mean `transport`?" in error
+
+
+def test_a_missing_sampler_is_told_before_anything_is_written(user):
+    (user.workers / "rmwbench-sampler").unlink()
+    text = user.is_refused("run", "mini.yaml", "--out", "out")
+    assert "the sampler is not built" in text and "do: rmwbench middlewares build" in text
+
+
+def test_a_sampler_of_another_version_is_no_sampler(user):
+    path = user.workers / "rmwbench-sampler"
+    path.unlink()
+    path.write_text("#!/bin/sh\necho '{\"tool\": \"sampler\", \"protocol\": 99}'\n")
+    path.chmod(0o755)
+    assert "protocol 99" in user.is_refused("run", "mini.yaml", "--out", "out")
+    path.write_text("#!/bin/sh\nexit 3\n")
+    assert "the sampler does not answer" in user.is_refused("run", "mini.yaml", "--out", "out")

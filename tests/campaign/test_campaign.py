@@ -17,7 +17,7 @@ from rmwbench.lab import machine
 from rmwbench.report.summary import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
-from tests.lab import fake_worker
+from tests.lab import fake_worker, tools
 
 SUITE = """
 suite: mini
@@ -77,6 +77,7 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path, capsys, monkeypatch):
     made = Bench(tmp_path, capsys)
+    tools.place(made.workers)
     monkeypatch.setenv("RMWBENCH_WORKERS", str(made.workers))
     monkeypatch.setenv("RMWBENCH_TARGET_DIR", str(tmp_path / "none"))
     return made

@@ -23,7 +23,7 @@ workloads:
 """
 
 
-def plan(blocks="{minimum: 2, maximum: 4}", **options) -> Plan:
+def plan(blocks="{minimum: 5, maximum: 12}", **options) -> Plan:
     suite = parse(SUITE.format(blocks=blocks), where="mini.yaml")
     return make_plan(suite, cells(suite), seed=3, **options)
 
@@ -72,20 +72,20 @@ def test_a_fixed_design_runs_its_plan_and_never_looks():
 
 def test_looks_come_between_blocks_and_the_last_one_at_the_end():
     walk = Walk(plan())
-    assert walk.plan.looks == (2, 3, 4)
-    assert walk.to_the_end() == [*range(1, 13), "look 2", *range(13, 19), "look 3", *range(19, 25), "look 4"]
+    assert walk.plan.looks == (5, 8, 12)
+    assert walk.to_the_end() == [*range(1, 31), "look 5", *range(31, 49), "look 8", *range(49, 73), "look 12"]
 
 
 def test_everything_decided_ends_it_and_stays_ended():
     walk = Walk(plan())
-    for _ in range(12):
+    for _ in range(30):
         walk.trial()
     walk.look(decided=True)
     for course in (walk.course, walk.again().course):
         assert course.finished and course.decided and course.next is None and not course.look_due
 
 
-@pytest.mark.parametrize("stopped_after", range(0, 27))
+@pytest.mark.parametrize("stopped_after", range(0, 76))
 def test_a_resume_at_any_point_goes_on_as_if_nothing_had_happened(stopped_after):
     whole = Walk(plan())
     expected = whole.to_the_end()
@@ -103,7 +103,7 @@ def test_a_campaign_killed_between_its_last_trial_and_its_last_look_still_owes_t
             walk.look()
         walk.trial()
     course = walk.again().course
-    assert course.next is None and course.look_due and not course.finished and course.next_look == 4
+    assert course.next is None and course.look_due and not course.finished and course.next_look == 12
 
 
 def test_a_trial_that_the_machine_spoilt_runs_again_at_once_with_a_number_beyond_the_plan():
@@ -112,19 +112,19 @@ def test_a_trial_that_the_machine_spoilt_runs_again_at_once_with_a_number_beyond
     spoilt = walk.course.next
     assert walk.void() == 2
     repeat = walk.course.next
-    assert (repeat.trial, repeat.repeats) == (25, 2)
+    assert (repeat.trial, repeat.repeats) == (73, 2)
     same = ("cell", "block", "position", "seed", "estimated_s")
     assert [getattr(repeat, name) for name in same] == [getattr(spoilt, name) for name in same]
-    assert walk.trial() == 25 and walk.course.next.trial == 3
+    assert walk.trial() == 73 and walk.course.next.trial == 3
     assert walk.journal[-1]["repeats"] == 2
 
 
 def test_it_is_repeated_at_most_twice():
     walk = Walk(plan())
-    assert [walk.void() for _ in range(1 + MOST_REPEATS)] == [1, 25, 26]
+    assert [walk.void() for _ in range(1 + MOST_REPEATS)] == [1, 73, 74]
     assert walk.course.next.trial == 2
-    assert [line.get("repeats") for line in walk.journal] == [None, 1, 25]
-    assert walk.void() == 2 and walk.course.next.trial == 27  # another trial has its own two
+    assert [line.get("repeats") for line in walk.journal] == [None, 1, 73]
+    assert walk.void() == 2 and walk.course.next.trial == 75  # another trial has its own two
 
 
 @pytest.mark.parametrize(("status", "cause"), [("void", None), ("failed", None), ("done", None)])
@@ -142,10 +142,10 @@ def test_without_time_there_is_no_repeat():
 
 def test_a_repeat_at_the_end_of_a_block_comes_before_the_look():
     walk = Walk(plan())
-    for _ in range(11):
+    for _ in range(29):
         walk.trial()
     walk.void()
-    assert not walk.course.look_due and walk.course.next.block == 1 and walk.course.blocks_done == 1
+    assert not walk.course.look_due and walk.course.next.block == 4 and walk.course.blocks_done == 4
     walk.trial()
     assert walk.course.look_due
 
@@ -155,10 +155,10 @@ def test_a_campaign_killed_before_the_repeat_resumes_with_it():
     walk.trial()
     walk.void()
     course = walk.again().course
-    assert (course.next.trial, course.next.repeats) == (25, 2)
+    assert (course.next.trial, course.next.repeats) == (73, 2)
     resumed = walk.again()
     resumed.void()
-    assert resumed.again().course.next.trial == 26
+    assert resumed.again().course.next.trial == 74
     resumed.again().void()
     twice = resumed.again()
     twice.void()
@@ -179,7 +179,7 @@ def test_numbers_of_repeats_are_never_given_twice():
     walk.trial()
     resumed = walk.again()
     resumed.void()
-    assert resumed.course.next.trial == 26
+    assert resumed.course.next.trial == 74
 
 
 def test_a_trial_out_of_order_is_a_mistake_of_ours():

@@ -28,7 +28,7 @@ def test_steal_voids_only_above_the_threshold_and_only_in_the_window():
 def test_a_start_that_came_too_late_is_the_machines_fault():
     found = outcome()
     found.started_late_ns = 3_000_000
-    assert void_reasons(found, []) == ["machine: the start reached a worker 3.0 ms after its time"]
+    assert void_reasons(found, []) == ["machine: start_late: the start reached a worker 3.0 ms after its time"]
 
 
 @pytest.mark.parametrize(

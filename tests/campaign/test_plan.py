@@ -92,6 +92,19 @@ def test_a_budget_buys_whole_blocks(budget_s, blocks):
     assert made.estimated_s <= budget_s + 1e-6
 
 
+def test_a_budget_buys_looks_too():
+    assert plan().looks == (6,)
+    longer = plan(budget_s=20 * 48)
+    assert (longer.looks[0], longer.looks[-1], longer.least_blocks) == (5, 20, 5)
+    assert plan("selftest").looks == ()
+
+
+def test_a_percentile_that_needs_blocks_pooled_is_promised_of_those_until_the_first_look():
+    """30 images per trial: 100 for the p90 take four blocks, 1000 for the p99 34."""
+    camera = next(c for c in plan(budget_s=40 * 48).comparisons if c.key == "camera")
+    assert {p.quantile: p.pooled for p in camera.percentiles} == {0.5: True, 0.9: True, 0.99: False, 0.999: False}
+
+
 def test_a_budget_below_the_minimum_says_what_is_needed():
     with pytest.raises(UserError) as caught:
         plan(budget_s=239)
@@ -146,8 +159,8 @@ def test_the_document_is_json_and_agrees_with_the_plan():
     made = plan(budget_s=300)
     document = json.loads(json.dumps(made.document(), allow_nan=False))
     assert (document["schema"], document["version"]) == ("rmwbench/plan", 1)
-    fixed = {"count": 6, "planned": 6, "minimum": 5, "maximum": None, "looks": [], "decide": []}
-    assert document["blocks"] == fixed
+    six = {"count": 6, "planned": None, "minimum": 5, "maximum": 6, "looks": [6], "decide": []}
+    assert document["blocks"] == six
     assert len(document["trials"]) == 144
     assert [cell["cell"] for cell in document["cells"]] == list(range(1, 25))
     assert {cell for comparison in document["comparisons"] for cell in comparison["cells"]} == set(range(1, 25))

@@ -21,6 +21,7 @@ from rmwbench.cli.main import main
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import find_workers
 from rmwbench.report.summary import summarise
+from rmwbench.suite.suite import DECIDABLE_BLOCKS
 from tests.campaign.test_course import plan
 
 TRIAL_S = 1.0
@@ -100,68 +101,66 @@ def virtual(tmp_path, monkeypatch):
 
 
 def test_it_stops_at_the_first_look_that_sees_everything_decided(virtual):
-    campaign = virtual(open_until=3)
+    campaign = virtual(open_until=8)
     output = campaign.run(plan())
-    assert campaign.judged == [(2, False), (3, False)] and len(campaign.ran) == 18
+    assert campaign.judged == [(5, False), (8, False)] and len(campaign.ran) == 48
     first, last = campaign.lines("look")
     assert (first["stop"], first["decided"], first["of"], first["minutes_to_decide"]) == (None, 0, 1, 9.0)
     assert first["open"] == [{"comparison": "small", "arm": "two", "reason": "so", "minutes": 9.0}]
-    assert (last["stop"], last["blocks"], last["decided"], last["looks"]) == ("decided", 3, 1, [2, 3, 4])
+    assert (last["stop"], last["blocks"], last["decided"], last["looks"]) == ("decided", 8, 1, [5, 8, 12])
     assert campaign.lines("finished") and not campaign.lines("note")
-    assert "look after block 2: 0 of 1 decided; open: small: two; a campaign of about 9 min would decide" in output
-    assert "look after block 3: all 1 decided; the other 1 of at most 4 blocks are not needed" in output
-    assert "at most" in output and "to the look after block 2" in output
+    assert "look after block 5: 0 of 1 decided; open: small: two; a campaign of about 9 min would decide" in output
+    assert "look after block 8: all 1 decided; the other 4 of at most 12 blocks are not needed" in output
+    assert "at most" in output and "to the look after block 5" in output
 
 
 def test_it_ends_at_its_maximum_with_things_open(virtual):
     campaign = virtual()
     campaign.run(plan())
     assert [line["stop"] for line in campaign.lines("look")] == [None, None, "maximum"]
-    assert len(campaign.ran) == 24 and campaign.ending.done == 24
+    assert len(campaign.ran) == 72 and campaign.ending.done == 72
 
 
 def test_time_over_between_two_looks_gives_a_last_look_with_all_that_is_left(virtual):
-    """Blocks take twice as long as planned: of 6 planned within 25 % more time, 3 fit."""
-    made = plan("{minimum: 2, maximum: 6}")
-    assert made.looks == (2, 3, 5, 6) or made.looks[0] == 2
-    campaign = virtual(slow=1.75)
-    output = campaign.run(made)
-    assert campaign.judged[-1] == (4, True)
+    """Blocks take 1.5 times as long as planned: within 25 % more time 10 of 12 fit."""
+    campaign = virtual(slow=1.5)
+    output = campaign.run(plan())
+    assert campaign.judged == [(5, False), (8, False), (10, True)]
     last = campaign.lines("look")[-1]
-    assert (last["blocks"], last["ended"], last["stop"]) == (4, True, "time")
-    assert "2 of 6 blocks left out" in output and "2 of 6 blocks left out" in campaign.lines("note")[0]["text"]
+    assert (last["blocks"], last["ended"], last["stop"]) == (10, True, "time")
+    assert "2 of 12 blocks left out" in output and "2 of 12 blocks left out" in campaign.lines("note")[0]["text"]
 
 
 def test_a_budget_is_kept_and_pays_for_the_looks_that_fit(virtual):
-    made = plan("{minimum: 2, maximum: 3}", budget_s=12 * plan().block_s)
-    assert made.blocks == 12 and made.looks[-1] == 12 and made.looks[0] == 2
-    campaign = virtual(slow=2.0)
+    made = plan("{minimum: 5, maximum: 6}", budget_s=24 * plan().block_s)
+    assert made.blocks == 24 and made.looks == (5, 8, 12, 18, 24)
+    campaign = virtual(slow=2.9)
     campaign.run(made)
     assert campaign.now_s <= made.budget_s
-    assert campaign.lines("look")[-1]["stop"] == "time" and len(campaign.ran) == 36
+    assert campaign.lines("look")[-1]["stop"] == "time" and len(campaign.ran) == 48
 
 
 def test_a_campaign_stopped_between_looks_takes_the_same_looks_when_it_is_resumed(virtual):
-    first = virtual(stop_after=15, open_until=4)
+    first = virtual(stop_after=33, open_until=12)
     first.run(plan())
-    assert first.ending.stopped_by == "SIGINT" and first.judged == [(2, False)]
-    second = virtual(open_until=4)
+    assert first.ending.stopped_by == "SIGINT" and first.judged == [(5, False)]
+    second = virtual(open_until=12)
     second.run(plan())
-    assert second.judged == [(3, False), (4, False)] and first.ran + second.ran == list(range(1, 25))
-    assert [line["blocks"] for line in second.lines("look")] == [2, 3, 4]
+    assert second.judged == [(8, False), (12, False)] and first.ran + second.ran == list(range(1, 73))
+    assert [line["blocks"] for line in second.lines("look")] == [5, 8, 12]
     third = virtual()
     third.run(plan())
     assert not third.ran and not third.judged
 
 
 def test_what_the_machine_spoilt_runs_again_and_the_journal_says_so(virtual):
-    campaign = virtual(spoilt=frozenset({2, 25}))
+    campaign = virtual(spoilt=frozenset({2, 73}))
     output = campaign.run(plan())
-    assert campaign.ran[:5] == [1, 2, 25, 26, 3] and len(campaign.ran) == 26
+    assert campaign.ran[:5] == [1, 2, 73, 74, 3] and len(campaign.ran) == 74
     lines = {line["trial"]: line for line in campaign.lines("trial")}
     assert lines[2]["cause"] == "machine" and "repeats" not in lines[2]
-    assert (lines[25]["repeats"], lines[26]["repeats"], lines[26]["status"]) == (2, 25, "done")
-    assert "cause" not in lines[26] and lines[26]["cell"] == lines[2]["cell"]
+    assert (lines[73]["repeats"], lines[74]["repeats"], lines[74]["status"]) == (2, 73, "done")
+    assert "cause" not in lines[74] and lines[74]["cell"] == lines[2]["cell"]
     assert "it runs again" in output
 
 
@@ -190,11 +189,11 @@ def test_a_look_that_cannot_judge_costs_the_look_and_not_the_campaign(virtual, m
     monkeypatch.setattr(Virtual, "_judge", broken)
     campaign = virtual()
     campaign.run(plan())
-    assert len(campaign.ran) == 24 and campaign.lines("finished")
+    assert len(campaign.ran) == 72 and campaign.lines("finished")
     assert [note["text"].split(":")[0] for note in campaign.lines("note")] == [
-        "look after block 2",
-        "look after block 3",
-        "look after block 4",
+        "look after block 5",
+        "look after block 8",
+        "look after block 12",
     ]
 
 
@@ -203,9 +202,13 @@ def test_only_what_matters_is_waited_for():
     found = {"small": {"one": Verdict("reference", None, None, ""), "two": shut}, "large": {"two": open_}}
     both = seen(plan(), 2, 0.01, False, found)
     assert (both.decided, both.of, [o.comparison for o in both.open]) == (1, 2, ["large"])
-    small = seen(plan("{minimum: 2, maximum: 4, decide: [small]}"), 2, 0.01, False, found)
+    small = seen(plan("{minimum: 5, maximum: 12, decide: [small]}"), 2, 0.01, False, found)
     assert (small.decided, small.of, small.open) == (1, 1, ())
     assert small.verdicts["large"] == {"two": "undecided"}  # said, though not waited for
+
+
+def test_a_suite_knows_how_many_blocks_decide_something():
+    assert Rules().min_blocks == DECIDABLE_BLOCKS
 
 
 def test_an_arm_that_never_has_data_is_not_waited_for():

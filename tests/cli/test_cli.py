@@ -40,7 +40,7 @@ def test_help_names_the_verbs_without_importing_what_they_need():
 def test_plan_prints_what_would_run():
     found = rmwbench("plan", "quick", env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"})
     assert found.returncode == 0, found.stderr
-    for words in ("24 cells", "144 trials", "4.8 min", "camera", "p50 [p90]", "1.2×", "2.93×", "iceoryx2 event"):
+    for words in ("24 cells", "144 trials", "4.8 min", "camera", "p50 [p90]", "log-ratio sd of 0.1", "iceoryx2 event"):
         assert words in found.stdout
 
 

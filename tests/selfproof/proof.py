@@ -1,9 +1,9 @@
 """A suite of this directory, run by the command line like any other, next to what its arms really did.
 
 The truth comes from two sources that know nothing of the pipeline: `rmwbench-synthetic --truth` says beforehand what
-happens to each message (a pure function of seed, writer and sequence number), and the worker counts what it did
-(`own.…`). All trials of an arm share their draws, so what is proved is the pipeline and not the law: the law's own
-formulas are tested in the worker's crate.
+happens to each message (a pure function of seed, trial, writer and sequence number), and the worker counts what it did
+(`own.…`). Here the truth is what was drawn, so what is proved is the pipeline; that intervals over trials hold the law
+itself is for `rmwbench calibrate`.
 """
 
 import json
@@ -48,6 +48,7 @@ class Sent:
     absent."""
 
     writer: int
+    nonce: str
     seq: np.ndarray
     intended_ns: np.ndarray
     call_ns: np.ndarray
@@ -120,8 +121,14 @@ class Proof:
                 own[row["counter"].removeprefix("own.")] += row["value"]
         endpoints = self.bundle.rows("endpoints", trial)
         readers = tuple(row["endpoint"] for row in endpoints if row["kind"] == "subscription")
+        (nonce,) = (row["nonce"] for row in self.bundle.rows("trials", trial))
         return Trial(
-            trial, block, Sent(writer, column("seq"), column("intended_ns"), column("call_ns")), taken, readers, own
+            trial,
+            block,
+            Sent(writer, nonce, column("seq"), column("intended_ns"), column("call_ns")),
+            taken,
+            readers,
+            own,
         )
 
     def truth(self, arm: str, sent: Sent, workload: str = "stream") -> list[dict[str, Any]]:
@@ -129,7 +136,7 @@ class Proof:
         cell = self.arm(arm, workload)["cell"]
         definition = next(json.loads(row["definition"]) for row in self.bundle.rows("cells") if row["cell"] == cell)
         settings = {name: _structured(value) for name, value in definition["arm"]["options"].items()}
-        fates = _truth(self._worker, json.dumps(settings), sent.writer, int(sent.seq.max()) + 1)
+        fates = _truth(self._worker, json.dumps(settings), sent.writer, int(sent.seq.max()) + 1, sent.nonce)
         return [fates[seq] for seq in sent.seq]
 
     def query(self, sql: str, trial: int) -> list[tuple]:
@@ -140,8 +147,8 @@ class Proof:
 
 
 @cache
-def _truth(worker: Path, settings: str, writer: int, count: int) -> list[dict[str, Any]]:
-    command = [worker, "--truth", settings, str(writer), str(count)]
+def _truth(worker: Path, settings: str, writer: int, count: int, nonce: str) -> list[dict[str, Any]]:
+    command = [worker, "--truth", settings, str(writer), str(count), nonce]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

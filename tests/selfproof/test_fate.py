@@ -90,11 +90,11 @@ def test_every_injection_happened(campaign):
 
 def test_a_burst_is_seen_as_a_stall(campaign):
     """The reader waits from the arrival before the burst to the one after it, which is not earlier than intended."""
-    stalls = campaign.per_trial("longest_stall", "burst")
+    stalls, bursts = campaign.per_trial("longest_stall", "burst"), 0
     for trial in campaign.trials("burst"):
         (reader,) = trial.readers
         lost = [fate["lost"] for fate in campaign.truth("burst", trial.sent)]
-        assert not lost[0] and any(a and b for a, b in itertools.pairwise(lost))
+        bursts += sum(a and b for a, b in itertools.pairwise(lost))
         before = None
         for seq, intended_ns, gone in zip(trial.sent.seq, trial.sent.intended_ns, lost, strict=True):
             if not gone:
@@ -102,6 +102,7 @@ def test_a_burst_is_seen_as_a_stall(campaign):
                     gap_ns = intended_ns - trial.first_taken_ns[reader, before]
                     assert stalls[trial.trial] >= gap_ns * (1 - proof.DIGITS)
                 before = seq
+    assert bursts
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)

@@ -64,8 +64,8 @@ def test_percentiles_and_their_intervals_hold_the_injected_truth(campaign, arm, 
         assert values[trial.trial] == pytest.approx(proof.quantile(recorded, q), rel=proof.DIGITS)
         spans.append((proof.quantile(drawn, q), proof.latest(drawn, (recorded - drawn).mean(), q)))
         assert spans[-1][0] * (1 - proof.DIGITS) <= values[trial.trial] <= spans[-1][1] * (1 + proof.DIGITS)
-    (truth,) = {low for low, _ in spans}
-    machine_ns = np.exp(np.log([high for _, high in spans]).mean()) - truth
+    truth, latest = (float(np.exp(np.log(ends).mean())) for ends in zip(*spans, strict=True))
+    machine_ns = latest - truth
     assert proof.inside(campaign.metric(metric, arm), truth, below=machine_ns)
 
 

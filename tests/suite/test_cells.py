@@ -178,7 +178,7 @@ def test_quick_is_the_suite_of_the_readme():
     loaded = load("quick")
     found = cells(loaded)
     assert len(found) == 24
-    assert (loaded.blocks.planned, loaded.blocks.minimum) == (6, 5)
+    assert (loaded.blocks.minimum, loaded.blocks.maximum) == (5, 6)
     assert {c.workload.name: c.steady_messages for c in found} == {"imu": 1100, "camera": 30, "pointcloud": 21}
     assert {c.workload.name: c.endpoints[0].type.payload_bytes for c in found} == {
         "imu": 320,

@@ -23,6 +23,7 @@ NAMES = {
     "arrival": ((RATE, "arrival: {kind: possion, rate_hz: 5}"), 10, "poisson"),
     "key of an arrival": ((RATE, "arrival: {kind: periodic, rate_hz: 5, fase_ns: 0}"), 10, "phase_ns"),
     "primary metric": ((RATE, RATE + "\n    primary_metric: response_latncy_p50"), 11, "response_latency_p50"),
+    "workload to decide": (("planned: 6", "maximum: 6, decide: [ww]"), 3, "w"),
     "key of an arm": (("middleware: zenoh", "middleware: zenoh, wiat: poll"), 6, "wait"),
 }
 
@@ -47,6 +48,11 @@ CONTRADICTIONS = {
     "relay without source": ((RATE, "arrival: {kind: relay, from: w}"), 10, "starts the messages"),
     "two arms of one name": (("name: b", "name: a"), 6, "two arms"),
     "fewer blocks than needed": (("planned: 6", "planned: 4"), 3, "fewer blocks"),
+    "neither fixed nor sequential": (("planned: 6, minimum: 5", "minimum: 5"), 3, "how many blocks"),
+    "fixed and sequential": (("planned: 6", "planned: 6, maximum: 20"), 3, "contradict"),
+    "fewer at most than needed": (("planned: 6", "maximum: 4"), 3, "fewer blocks"),
+    "looks at too little": (("planned: 6, minimum: 5", "maximum: 6, minimum: 4"), 3, "too few blocks"),
+    "waiting with a fixed number": (("planned: 6", "planned: 6, decide: [w]"), 3, "waits for nothing"),
     "no steady state": (("steady_s: 1.0", "steady_s: 0"), 12, "steady"),
     "too few messages for the percentile": ((RATE, "rate_hz: 19"), 8, "too few messages"),
     "shorthand and nodes": ((RATE, RATE + "\n    relays: 1\n    nodes: []"), 11, "contradict"),

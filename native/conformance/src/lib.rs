@@ -39,11 +39,13 @@ pub struct Arm {
     pub options: BTreeMap<String, Value>,
     /// Capabilities that this arm lacks although the middleware has them: (name, reason).
     pub lacks: Vec<(String, String)>,
+    /// Capabilities that this arm grants and does not wholly keep, by a fault of its library that has a reproducer: (name, reason).
+    pub faults: Vec<(String, String)>,
 }
 
 impl Arm {
     pub fn profile(name: &str) -> Arm {
-        Arm { profile: name.into(), options: BTreeMap::new(), lacks: Vec::new() }
+        Arm { profile: name.into(), options: BTreeMap::new(), lacks: Vec::new(), faults: Vec::new() }
     }
 
     pub fn option(mut self, key: &str, value: impl Into<Value>) -> Arm {
@@ -56,6 +58,11 @@ impl Arm {
         self
     }
 
+    pub fn fault(mut self, capability: &str, reason: &str) -> Arm {
+        self.faults.push((capability.into(), reason.into()));
+        self
+    }
+
     fn name(&self) -> String {
         let options: Vec<String> = self.options.iter().map(|(k, v)| format!("{k}={v}")).collect();
         [vec![self.profile.clone()], options].concat().join(" ")
@@ -65,7 +72,8 @@ impl Arm {
 /// How a check went.
 pub enum Verdict {
     Passed,
-    /// The middleware says that it lacks this, and why; the worker answered `unsupported` where it was asked.
+    /// The middleware says that it lacks this, and why; the worker answered `unsupported` where it was asked. Or it is known that it
+    /// does not keep what it grants; whether it did this once says nothing.
     Declared(String),
 }
 
@@ -84,6 +92,11 @@ impl Context<'_> {
         let own = self.arm.lacks.iter().find(|(name, _)| name == capability).map(|(_, reason)| reason.clone());
         let declared = || self.description.capabilities.get(capability).and_then(|a| a.strip_prefix("no: ")).map(str::to_string);
         own.or_else(declared)
+    }
+
+    /// The reason why this arm does not keep what it grants, or None.
+    pub fn fault(&self, capability: &str) -> Option<String> {
+        self.arm.faults.iter().find(|(name, _)| name == capability).map(|(_, reason)| reason.clone())
     }
 }
 

@@ -17,10 +17,15 @@ pub struct RecordingSink {
     nonce: u64,
     touch: Touch,
     writers: Vec<Writer>,
+    /// Identities heard lately, to tell a copy from a message: the drain ends by a count, which copies would bring to its end early.
+    lately: Vec<AtomicU64>,
     /// What is taken at or after this time is late.
     late_ns: AtomicI64,
     relays: OnceLock<Vec<Arc<PublisherSlot>>>,
 }
+
+/// A copy is known as one while fewer messages than this came since the first; middlewares that double do so at once.
+const LATELY: usize = 1024;
 
 /// What the barrier and the drain ask of a reader, per writer.
 #[derive(Default)]
@@ -30,7 +35,7 @@ struct Writer {
     first_ns: AtomicI64,
     /// Highest sequence number seen, plus one; probes apart.
     seen: AtomicU64,
-    /// Messages heard, probes apart: fewer than `seen` while some are missing or overtaken.
+    /// Messages heard, probes and copies apart: fewer than `seen` while some are missing or overtaken.
     count: AtomicU64,
 }
 
@@ -43,6 +48,7 @@ impl RecordingSink {
             nonce,
             touch,
             writers: (0..places).map(|_| Writer::default()).collect(),
+            lately: (0..LATELY).map(|_| AtomicU64::new(0)).collect(),
             late_ns: AtomicI64::new(i64::MAX),
             relays: OnceLock::new(),
         }
@@ -102,7 +108,7 @@ impl RecordingSink {
                 }
                 if header.phase != Phase::Probe {
                     // Release: whoever sees the numbers sees the records stored before them.
-                    w.count.fetch_add(1, Ordering::Release);
+                    w.count.fetch_add(u64::from(self.is_new(header)), Ordering::Release);
                     if w.seen.load(Ordering::Relaxed) <= header.seq {
                         w.seen.fetch_max(header.seq + 1, Ordering::Release);
                     }
@@ -111,6 +117,13 @@ impl RecordingSink {
             }
             place = (place + 1) & mask;
         }
+    }
+
+    #[inline]
+    fn is_new(&self, header: &Header) -> bool {
+        let place = (header.seq as usize).wrapping_add(header.writer as usize * 61) % LATELY;
+        let identity = u64::from(header.writer) << 40 ^ (header.seq + 1);
+        self.lately[place].swap(identity, Ordering::Relaxed) != identity
     }
 
     fn foreign(&self, delivery: &Delivery<'_>, callback_ns: i64, flags: u32) {
@@ -247,5 +260,17 @@ mod tests {
         assert!(!sink.has_heard_all(9, 3));
         deliver(&sink, &message(1, 9, 2, Phase::Steady));
         assert!(sink.has_heard_all(9, 3) && !sink.has_heard_all(9, 4) && !sink.has_heard_all(8, 0));
+    }
+
+    #[test]
+    fn copies_do_not_end_a_drain_for_what_is_missing() {
+        let sink = RecordingSink::new(None, 1, Touch::Header, 2);
+        for seq in [0, 0, 1, 1, 3, 3] {
+            deliver(&sink, &message(1, 9, seq, Phase::Steady));
+            deliver(&sink, &message(1, 8, seq, Phase::Steady)); // two writers do not take each other's messages for copies
+        }
+        assert!(!sink.has_heard_all(9, 3) && !sink.has_heard_all(8, 3));
+        deliver(&sink, &message(1, 9, 2, Phase::Steady));
+        assert!(sink.has_heard_all(9, 3) && !sink.has_heard_all(8, 3));
     }
 }

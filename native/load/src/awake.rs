@@ -1,38 +1,135 @@
 //! Processors that never sleep: `/dev/cpu_dma_latency` held at 0, and a spinner of the policy SCHED_IDLE on each.
 //!
-//! Anything else that wants a processor gets it from the spinner at once, so this takes the way out of an idle state and, in a virtual machine,
+//! Whatever else wants a processor gets it from the spinner at once, so this takes the way out of an idle state and, in a virtual machine,
 //! the hypervisor's halt and wake-up out of every latency, and gives nothing away but energy. Its time is idle time under another name.
+//!
+//! The policy ranks a thread within its group only. Where the kernel makes a group of each session (autogroup, the default of many
+//! distributions) a spinner would therefore get as much as a worker: hence a process of its own, in a session of its own, whose group is
+//! nice 19 as well. The process that talks to the orchestrator stays an ordinary one, or it would starve on a busy machine.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::channel;
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::pipe::{pipe_with, PipeFlags};
+
+use crate::clock::process_cpu_ns_of;
+use crate::processors;
 
 const DEVICE: &str = "/dev/cpu_dma_latency";
 
-/// Held as long as the file is open.
+/// The device is held as long as the file is open.
 pub fn hold_latency() -> Result<File, String> {
     let mut device = OpenOptions::new().write(true).open(DEVICE).map_err(|error| format!("{DEVICE}: {error}"))?;
     device.write_all(&0_i32.to_ne_bytes()).map_err(|error| format!("{DEVICE}: {error}"))?;
     Ok(device)
 }
 
-/// The calling thread runs only where a processor would idle. Nice too, so that the kernel's counters show it under `nice`.
-pub fn become_idle() -> io::Result<()> {
-    // SAFETY: both calls take plain values; 0 is the calling thread.
+/// The process of the spinners; it ends with this one.
+pub struct Spinners {
+    pub pid: i32,
+}
+
+impl Spinners {
+    /// Returns once they run, each on one of `on`. Call it while this process has one thread.
+    pub fn start(on: &[usize]) -> io::Result<Spinners> {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        // SAFETY: with a single thread the child may do all that the parent may.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                drop(read);
+                let problem = become_spinners(on).err().map_or(String::new(), |error| error.to_string());
+                answer(write, &problem);
+                loop {
+                    sleep(Duration::from_secs(3600));
+                }
+            }
+            pid => {
+                drop(write);
+                let spinners = Spinners { pid };
+                let mut problem = String::new();
+                File::from(read).read_to_string(&mut problem)?;
+                if !problem.is_empty() {
+                    return Err(io::Error::other(problem));
+                }
+                // From here, where nothing starves: on a busy machine the spinners' process hardly runs any more.
+                make_group_nice(pid)?;
+                Ok(spinners)
+            }
+        }
+    }
+
+    pub fn cpu_ns(&self) -> i64 {
+        process_cpu_ns_of(self.pid)
+    }
+}
+
+impl Drop for Spinners {
+    fn drop(&mut self) {
+        // SAFETY: our own child, which nobody has waited for.
+        unsafe {
+            libc::kill(self.pid, libc::SIGKILL);
+            libc::waitpid(self.pid, std::ptr::null_mut(), 0);
+        }
+    }
+}
+
+/// An answer and the end of the file; a failed write is an end of the file too.
+fn answer(pipe: OwnedFd, problem: &str) {
+    let _ = File::from(pipe).write_all(problem.as_bytes());
+}
+
+fn become_spinners(on: &[usize]) -> io::Result<()> {
+    // SAFETY: plain values only. A parent that died before the first call leaves us to the host's init, which ends with the trial.
     unsafe {
-        libc::setpriority(libc::PRIO_PROCESS, 0, 19);
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::setsid();
+    }
+    let (sender, threads) = channel();
+    processors::on_each(on, move |_, up| {
+        // SAFETY: takes nothing.
+        let _ = sender.send(unsafe { libc::gettid() });
+        up();
+        loop {
+            // Computing and not pausing: a hypervisor may take a processor whose guest pauses in a loop.
+            crate::cpu::arithmetic();
+        }
+    })?;
+    threads.try_iter().try_for_each(make_idle)
+}
+
+/// Nothing to do on a kernel without such groups.
+fn make_group_nice(pid: i32) -> io::Result<()> {
+    let path = format!("/proc/{pid}/autogroup");
+    if !fs::exists(&path)? {
+        return Ok(());
+    }
+    // Without privilege the kernel allows one change in 100 ms, whoever made the last one.
+    for _ in 0..20 {
+        match fs::write(&path, "19") {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(Duration::from_millis(20)),
+            Err(error) => return Err(io::Error::other(format!("{path}: {error}"))),
+            Ok(()) => return Ok(()),
+        }
+    }
+    Err(io::Error::other(format!("{path}: too many changes by others")))
+}
+
+/// The thread runs only where a processor would idle. Nice too, so that the kernel counts its time as `nice`.
+fn make_idle(thread: i32) -> io::Result<()> {
+    // SAFETY: both calls take plain values.
+    unsafe {
+        libc::setpriority(libc::PRIO_PROCESS, thread as libc::id_t, 19);
         let parameter: libc::sched_param = std::mem::zeroed();
-        if libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameter) != 0 {
+        if libc::sched_setscheduler(thread, libc::SCHED_IDLE, &parameter) != 0 {
             return Err(io::Error::last_os_error());
         }
     }
     Ok(())
-}
-
-/// Computes instead of pausing: a hypervisor may take a processor whose guest pauses in a loop, which is what this is to prevent.
-pub fn spin() -> ! {
-    loop {
-        crate::cpu::arithmetic();
-    }
 }
 
 #[cfg(test)]
@@ -46,7 +143,7 @@ mod tests {
     fn a_spinner_gives_way_and_its_neighbours_do_not() {
         let before = policy_and_nice();
         let spinner = std::thread::spawn(|| {
-            super::become_idle().unwrap();
+            super::make_idle(0).unwrap();
             policy_and_nice()
         });
         assert_eq!(spinner.join().unwrap(), (libc::SCHED_IDLE, 19));

@@ -9,6 +9,7 @@ use rustix::event::{poll, PollFd, PollFlags};
 use serde::de::DeserializeOwned;
 use serde::Serialize;
 
+use crate::awake::Spinners;
 use crate::clock::{now_ns, timespec};
 use crate::kind::{Asked, Kind};
 use crate::protocol::{hello, Answer, Collected, Line, Problem, Reply, Start, Started, Window};
@@ -24,11 +25,12 @@ struct Load {
     edges: Vec<(i64, &'static str)>,
     snapshots: Vec<Snapshot>,
     latency: Option<File>,
+    spinners: Option<Spinners>,
 }
 
 /// Serves until the end of file; the load's threads end with the process.
 pub fn serve(socket: UnixStream) -> ExitCode {
-    let mut load = Load { socket, kind: None, edges: Vec::new(), snapshots: Vec::new(), latency: None };
+    let mut load = Load { socket, kind: None, edges: Vec::new(), snapshots: Vec::new(), latency: None, spinners: None };
     if load.send(&hello()).is_err() {
         return ExitCode::SUCCESS;
     }
@@ -53,13 +55,7 @@ impl Load {
     /// Until something was read (true) or the other end closed (false); takes the snapshots that fall due meanwhile.
     fn wait(&mut self, pending: &mut Vec<u8>) -> bool {
         loop {
-            while let Some(&(due_ns, at)) = self.edges.last() {
-                if now_ns() < due_ns {
-                    break;
-                }
-                self.snapshots.push(snapshot(at));
-                self.edges.pop();
-            }
+            self.take_due();
             let timeout = self.edges.last().map(|&(due_ns, _)| timespec((due_ns - now_ns()).max(0)));
             let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
             match poll(&mut fds, timeout.as_ref()) {
@@ -93,7 +89,8 @@ impl Load {
                 self.reply(id, answer.map(|()| serde_json::json!({})));
             }
             "collect" => {
-                self.snapshots.push(snapshot("end"));
+                self.take_due();
+                self.snapshot("end");
                 let snapshots = std::mem::take(&mut self.snapshots);
                 self.reply(id, Ok(Collected { snapshots }));
             }
@@ -111,7 +108,7 @@ impl Load {
         }
         let asked = self.begin(kind).map_err(|error| Problem { kind: "failed", object, message: error.to_string() })?;
         self.kind = Some(kind);
-        self.snapshots.push(snapshot("begin"));
+        self.snapshot("begin");
         Ok(Started { kind, asked })
     }
 
@@ -147,17 +144,25 @@ impl Load {
                     Ok(device) => self.latency = Some(device),
                     Err(reason) => asked.dma_latency = Some(reason),
                 }
-                // Tried here once, where it can be answered: a spinner that does not give way would be a load.
-                std::thread::spawn(awake::become_idle).join().map_err(|_| io::Error::other("a thread panicked"))??;
-                processors::on_each(&on, |_, up| {
-                    if awake::become_idle().is_ok() {
-                        up();
-                        awake::spin()
-                    }
-                })?;
+                let spinners = awake::Spinners::start(&on)?;
+                asked.pid = Some(spinners.pid);
+                self.spinners = Some(spinners);
             }
         }
         Ok(asked)
+    }
+
+    /// The edges of the window that have passed.
+    fn take_due(&mut self) {
+        while let Some(&(_, at)) = self.edges.last().filter(|&&(due_ns, _)| due_ns <= now_ns()) {
+            self.snapshot(at);
+            self.edges.pop();
+        }
+    }
+
+    fn snapshot(&mut self, at: &'static str) {
+        let more_ns = self.spinners.as_ref().map_or(0, Spinners::cpu_ns);
+        self.snapshots.push(snapshot(at, more_ns));
     }
 
     fn reply<T: Serialize>(&mut self, id: u64, answer: Result<T, Problem>) {

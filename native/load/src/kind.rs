@@ -33,6 +33,9 @@ pub struct Asked {
     pub datagram_bytes: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<usize>,
+    /// The process whose time the load is, where it is not this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<i32>,
     /// Why `/dev/cpu_dma_latency` is not held at 0, where it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dma_latency: Option<String>,

@@ -21,11 +21,12 @@ pub struct Snapshot {
     pub datagrams_received: u64,
 }
 
-pub fn snapshot(at: &'static str) -> Snapshot {
+/// `more_ns` is processor time of another process that belongs to the load.
+pub fn snapshot(at: &'static str, more_ns: i64) -> Snapshot {
     Snapshot {
         at,
         time_ns: now_ns(),
-        cpu_ns: process_cpu_ns(),
+        cpu_ns: process_cpu_ns() + more_ns,
         wait_ns: wait_ns(),
         copied_bytes: memory::COPIED_BYTES.load(Ordering::Relaxed),
         datagrams_sent: traffic::SENT.load(Ordering::Relaxed),

@@ -139,3 +139,25 @@ fn traffic_is_sent_at_its_rate_and_arrives() {
     assert!((got("datagrams_sent") / due - 1.0).abs() < 0.1, "{} of {due}", got("datagrams_sent"));
     assert!(got("datagrams_received") > 0.5 * due);
 }
+
+/// In groups of sessions, as many distributions make them, the policy alone would not make a spinner give way.
+#[test]
+fn spinners_are_in_a_nice_group_of_their_own_and_end_with_the_orchestrator() {
+    let mut load = Load::new();
+    let (asked, got) = load.run("awake", 200);
+    assert!(got("cpu_ns") > 0.0);
+    let pid = asked["pid"].as_i64().unwrap();
+    let read = |who: &str| std::fs::read_to_string(format!("/proc/{who}/autogroup"));
+    if let (Ok(spinners), Ok(ours)) = (read(&pid.to_string()), read("self")) {
+        assert!(spinners.contains("nice 19"), "{spinners}");
+        assert_ne!(spinners.split(' ').next(), ours.split(' ').next());
+    }
+    load.socket.get_ref().shutdown(std::net::Shutdown::Both).unwrap();
+    load.child.wait().unwrap();
+    let begun = Instant::now();
+    let ended = || std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "));
+    while !ended() {
+        assert!(begun.elapsed() < Duration::from_secs(5), "the spinners outlive their orchestrator");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

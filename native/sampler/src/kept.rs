@@ -17,6 +17,11 @@ impl Kept {
         Ok(Kept { file: File::open(path)?, buffer: vec![0; 4096] })
     }
 
+    /// For a file of one short line, of which there are many.
+    pub fn small(path: impl AsRef<Path>) -> io::Result<Kept> {
+        Ok(Kept { file: File::open(path)?, buffer: vec![0; 128] })
+    }
+
     /// The whole content now. What is not ASCII reads as `?` where the text is not UTF-8: a command's name may be anything.
     pub fn read(&mut self) -> io::Result<&str> {
         let mut length = 0;

@@ -1,13 +1,15 @@
 //! The threads of a process. Context switches and the wait for a processor are only known per thread, so they are added up here.
 //!
 //! A thread that ends takes its counters along. The counters of a process are therefore carried from one reading to the next:
-//! what each living thread added, and all that new ones have; what a thread did between the last reading and its end is lost.
+//! what each living thread added, and all that new ones have. Threads that publish end with the window, so a last look at what is
+//! cheap to read is taken just before its end ([`Last`]); what a thread did after its last reading is lost.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use crate::document::Thread;
+use crate::kept::Kept;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Task {
@@ -41,6 +43,51 @@ pub fn read(directory: &Path) -> Tasks {
             Some((tid, Task { scheduled, ..parse_status(&status)? }))
         })
         .collect()
+}
+
+/// What the kernel accounts per thread, kept open: a reading costs about 1 µs per thread.
+#[derive(Debug, Default)]
+pub struct Last {
+    files: Vec<(String, i32, Kept)>,
+}
+
+impl Last {
+    /// For the threads of this reading; those that ended meanwhile are left out.
+    pub fn open(processes: &[(&str, &Path, &Tasks)]) -> Last {
+        let mut files = Vec::new();
+        for (name, directory, tasks) in processes {
+            for tid in tasks.keys() {
+                let file = Kept::small(directory.join(format!("task/{tid}/schedstat")));
+                files.extend(file.ok().map(|file| (name.to_string(), *tid, file)));
+            }
+        }
+        Last { files }
+    }
+
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// (process, thread) → CPU time and wait now.
+    pub fn read(&mut self) -> Vec<(&str, i32, (u64, u64))> {
+        self.files
+            .iter_mut()
+            .filter_map(|(name, tid, file)| Some((name.as_str(), *tid, parse_schedstat(file.read().ok()?)?)))
+            .collect()
+    }
+}
+
+/// Adds threads to `later` that ended before it, as they were last seen; their context switches are those of `earlier`.
+pub fn add_ended(later: &mut Tasks, earlier: &Tasks, last_seen: impl Iterator<Item = (i32, (u64, u64))>) {
+    for (tid, scheduled) in last_seen {
+        if let (false, Some(known)) = (later.contains_key(&tid), earlier.get(&tid)) {
+            later.insert(tid, Task { scheduled: Some(scheduled), ..known.clone() });
+        }
+    }
 }
 
 /// The sums at the first reading.
@@ -111,6 +158,23 @@ mod tests {
         assert_eq!(end, Sums { voluntary_switches: 1020, involuntary_switches: 2040, run_delay_ns: Some(60) });
         let used = used(&earlier, &later);
         assert_eq!(used.iter().map(|t| (t.tid, t.cpu_ns, t.run_delay_ns)).collect::<Vec<_>>(), [(1, 50, 1), (3, 40, 4)]);
+    }
+
+    #[test]
+    fn a_thread_that_ended_counts_as_last_seen() {
+        let earlier = Tasks::from([(1, task(10, Some((100, 5)))), (2, task(20, Some((900, 50))))]);
+        let mut later = Tasks::from([(1, task(11, Some((101, 6))))]);
+        add_ended(&mut later, &earlier, [(1, (0, 0)), (2, (950, 57)), (9, (1, 1))].into_iter());
+        assert_eq!(advanced(sums(&earlier), &earlier, &later).run_delay_ns, Some(55 + 1 + 7));
+        assert_eq!(used(&earlier, &later).iter().map(|t| (t.tid, t.cpu_ns)).collect::<Vec<_>>(), [(1, 1), (2, 50)]);
+    }
+
+    #[test]
+    fn a_last_look_reads_what_lives() {
+        let tasks = read(Path::new("/proc/self"));
+        let mut last = Last::open(&[("me", Path::new("/proc/self"), &tasks)]);
+        assert!(!last.is_empty() && last.len() <= tasks.len());
+        assert!(last.read().iter().any(|(name, _, (cpu_ns, _))| *name == "me" && *cpu_ns > 0));
     }
 
     #[test]

@@ -22,16 +22,19 @@ use crate::neighbours::{find, neighbours, Neighbour};
 use crate::network::{add_netstat, parse_interfaces, parse_snmp};
 use crate::owners::{self, Owners};
 use crate::processes::{Process, Stat, HARNESS, OTHER, WORKER};
-use crate::protocol::{Start, Watched};
+use crate::protocol::{Start, Watched, TOOL};
 use crate::schedule;
 use crate::sockets::{self, Sockets};
-use crate::threads::{self, Sums, Tasks};
+use crate::threads::{self, Last, Sums, Tasks};
 
 /// The init of a host, which is ours.
 const INIT: i32 = 1;
 /// How much earlier than a rehearsal suggests the reading before the window begins, for a machine that is busier by then.
 const LEAD_FACTOR: i64 = 2;
 const LEAD_NS: i64 = 500_000;
+/// The last look at threads begins this long before the window's end.
+const LAST_LOOK_NS: i64 = 200_000;
+const LAST_LOOK_PER_THREAD_NS: i64 = 3_000;
 
 /// What a window left; `document` makes it readable.
 #[derive(Debug)]
@@ -102,12 +105,16 @@ pub fn measure(watched: &[Watched], plan: &Start, alone: bool) -> Measured {
         add_neighbours(&mut processes);
     }
     let (tasks_before, sockets_before) = (read_tasks(&processes), sockets::read());
+    let mut last = Last::open(&named(&processes, &tasks_before));
     let mut readings = Vec::new();
 
     sleep_until(plan.steady_ns);
     let begin = read_edge(&mut processes, &mut files);
     readings.push(sensors.read(begin.time_ns));
     let series = read_series(plan, &mut processes, &mut files, &mut sensors, &mut readings);
+    sleep_until(plan.end_ns - LAST_LOOK_NS - LAST_LOOK_PER_THREAD_NS * last.len() as i64);
+    let last_seen: BTreeMap<(String, i32), (u64, u64)> =
+        last.read().into_iter().map(|(name, tid, scheduled)| ((name.to_string(), tid), scheduled)).collect();
     sleep_until(plan.end_ns);
     let mut end = read_edge(&mut processes, &mut files);
     readings.push(sensors.read(end.time_ns));
@@ -119,7 +126,12 @@ pub fn measure(watched: &[Watched], plan: &Start, alone: bool) -> Measured {
     for process in &mut processes[known..] {
         read_process(process, &mut end.processes);
     }
-    let (tasks_after, sockets_after) = (read_tasks(&processes), sockets::read());
+    let (mut tasks_after, sockets_after) = (read_tasks(&processes), sockets::read());
+    for (name, earlier) in &tasks_before {
+        let later = tasks_after.entry(name.clone()).or_default();
+        let of_this = last_seen.iter().filter(|((process, _), _)| process == name);
+        threads::add_ended(later, earlier, of_this.map(|((_, tid), scheduled)| (*tid, *scheduled)));
+    }
     add_owners(&mut found_owners, &processes, &mut no_data);
     for process in &processes {
         match (begin.processes.contains_key(&process.name), end.processes.contains_key(&process.name)) {
@@ -253,12 +265,17 @@ fn open_processes(watched: &[Watched], no_data: &mut BTreeMap<String, String>) -
     processes
 }
 
-/// Adds what runs in this host and is not watched yet: the init is ours, everything else was started by somebody's middleware.
+/// Adds what runs in this host and is not watched yet: the init and this sampler are ours, everything else was started by somebody's
+/// middleware.
 fn add_neighbours(processes: &mut Vec<Process>) {
     let known: HashSet<i32> = processes.iter().filter(|p| p.cpu_ns().is_some()).map(|p| p.pid).collect();
     let own = std::process::id() as i32;
-    for found in neighbours().into_iter().filter(|n| n.pid != own && !known.contains(&n.pid)) {
-        let (role, command) = if found.pid == INIT { (HARNESS, "init".into()) } else { (OTHER, command(&found)) };
+    for found in neighbours().into_iter().filter(|n| !known.contains(&n.pid)) {
+        let (role, command) = match found.pid {
+            INIT => (HARNESS, "init".into()),
+            pid if pid == own => (HARNESS, TOOL.into()),
+            _ => (OTHER, command(&found)),
+        };
         let name = unused(&command, processes);
         // One that ended meanwhile is no loss: it was not there at the edge either.
         processes.extend(Process::open(&name, role, &found));
@@ -286,6 +303,10 @@ fn add_owners(owners: &mut Owners, processes: &[Process], no_data: &mut BTreeMap
 
 fn read_tasks(processes: &[Process]) -> BTreeMap<String, Tasks> {
     processes.iter().map(|p| (p.name.clone(), threads::read(&p.directory))).filter(|(_, tasks)| !tasks.is_empty()).collect()
+}
+
+fn named<'a>(processes: &'a [Process], tasks: &'a BTreeMap<String, Tasks>) -> Vec<(&'a str, &'a Path, &'a Tasks)> {
+    processes.iter().filter_map(|p| Some((p.name.as_str(), p.directory.as_path(), tasks.get(&p.name)?))).collect()
 }
 
 fn read_edge(processes: &mut [Process], files: &mut Files) -> Edge {

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.campaign.outcome import Outcome
+from rmwbench.lab.background import Flow
 
 LOOPBACK = "lo"
 TCP_HEADER_BYTES = 66
@@ -38,8 +39,29 @@ def window(outcome: Outcome) -> tuple[Snapshot, Snapshot] | None:
     for reading in readings:
         at = {snapshot["at"]: snapshot for snapshot in reading}
         if "steady_begin" in at and "steady_end" in at:
-            return at["steady_begin"], at["steady_end"]
+            return at["steady_begin"], _without(outcome.background, at["steady_end"])
     return None
+
+
+def _without(flow: Flow, end: Snapshot) -> Snapshot:
+    """The counters without what our own background load sent over the loopback."""
+    if not flow.datagrams_sent:
+        return end
+    interfaces = dict(end.get("interfaces", {}))
+    if LOOPBACK in interfaces:
+        interfaces[LOOPBACK] = _less(
+            interfaces[LOOPBACK],
+            tx_bytes=flow.bytes,
+            rx_bytes=flow.bytes,
+            tx_packets=flow.datagrams_sent,
+            rx_packets=flow.datagrams_sent,
+        )
+    udp = _less(end.get("udp") or {}, in_datagrams=flow.datagrams_received, out_datagrams=flow.datagrams_sent)
+    return {**end, "interfaces": interfaces, "udp": udp}
+
+
+def _less(counters: Mapping[str, int], **amounts: int) -> dict[str, int]:
+    return {name: value - amounts.get(name, 0) for name, value in counters.items()}
 
 
 def carried(edges: tuple[Snapshot, Snapshot]) -> Iterator[Carried]:

@@ -36,7 +36,7 @@ class Workload:
 PLAIN = Arm("plain")
 BLOCK_NS = 500_000
 
-# Variable latencies need `fifo: false`: a slow message then does not hold up the next one, and the law holds at any rate.
+# Variable latencies need `fifo: false`: a slow message then does not hold up the next, and the law holds at any rate.
 _QUICK = (
     PLAIN,
     Arm("constant", {"latency": "constant ns=2000000"}),
@@ -94,9 +94,7 @@ def truths(*, quick: bool) -> tuple[Workload, ...]:
     stream = {"message": "Bytes(256)", "rate_hz": 500}
     spans = {"steady_s": 0.4} if quick else {"steady_s": 1.2}
     return (
-        Workload(
-            "stream", "one thing is done to the messages", _QUICK if quick else _FULL, stream | {"timeline": spans}
-        ),
+        Workload("stream", "what is done to messages", _QUICK if quick else _FULL, stream | {"timeline": spans}),
         Workload(
             "twins",
             "two arms that are alike",
@@ -159,14 +157,20 @@ def blocks(*, quick: bool) -> int:
     return 5 if quick else 10
 
 
-def suite_text(name: str, title: str, workloads: Iterable[Workload], *, quick: bool) -> str:
-    """A suite file: JSON, which is YAML. Every arm is excluded from the workloads that are not its own."""
+def skewed() -> tuple[Workload, ...]:
+    """One plain arm, whose reader is then started with another clock."""
+    settings = {"message": "Bytes(256)", "rate_hz": 500, "timeline": {"steady_s": 0.2}}
+    return (Workload("skewed", "a reader whose clock is wrong", (PLAIN,), settings),)
+
+
+def suite_text(name: str, title: str, workloads: Iterable[Workload], count: int) -> str:
+    """A suite file of `count` blocks in JSON, which is YAML. Arms are excluded from workloads not their own."""
     workloads = list(workloads)
     arms = [(workload.name, arm) for workload in workloads for arm in workload.arms]
     document = {
         "suite": name,
         "title": title,
-        "blocks": {"planned": blocks(quick=quick), "minimum": blocks(quick=quick)},
+        "blocks": {"planned": count, "minimum": count},
         "timeline": {"warmup_s": 0.05, "steady_s": 1.0, "drain_s": 0.25, "grace_s": 1.0},
         "arms": [
             {"name": arm.name, "middleware": arm.middleware, "options": dict(arm.options), **arm.more}

@@ -1,2 +1,67 @@
-def refused(worker, directory, seed):
-    return None, [{"what": "skewed clock", "why": "not yet"}]
+"""A reader whose clock is wrong, as on a badly synchronised host: its worker is started in a time namespace of its own.
+
+Stamps of two clocks cannot be subtracted, so the pipeline must refuse such a trial. Where the machine cannot make a
+time namespace, or its worker cannot be reached from inside a trial, the truth is not tested and not counted.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rmwbench.analysis import recovery
+from rmwbench.analysis.recovery import Check
+from rmwbench.campaign.calibrate.truths import Truth
+from rmwbench.campaign.run import Campaign
+from rmwbench.lab.middleware import Worker
+
+AHEAD_S = 3
+"""unshare(1) takes whole seconds."""
+NAME = "skewed clock"
+
+# The first process of a trial (the talker) runs as it is, the second one in its own time. /tmp is the trial's own.
+SCRIPT = """#!/bin/sh
+mkdir /tmp/rmwbench-first 2>/dev/null && exec {worker} "$@"
+exec {unshare} --time --monotonic {ahead_s} --fork --kill-child {worker} "$@"
+"""
+
+
+def why_not(worker: Worker) -> str | None:
+    """Why this machine cannot give a process another clock; None where it can."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        return "unshare(1) is not installed"
+    if worker.executable.is_relative_to("/tmp"):
+        return "the worker lies below /tmp, which a trial does not see"
+    done = subprocess.run(
+        [unshare, "--time", "--monotonic", str(AHEAD_S), "--fork", "true"], capture_output=True, text=True, timeout=10
+    )
+    return None if done.returncode == 0 else f"no time namespace: {done.stderr.strip() or 'unshare failed'}"
+
+
+def skewed(campaign: Campaign, worker: Worker, script: Path) -> Campaign:
+    """The campaign with a worker that starts each trial's second process `AHEAD_S` ahead."""
+    text = SCRIPT.format(worker=worker.executable, unshare=shutil.which("unshare"), ahead_s=AHEAD_S)
+    script.write_text(text, encoding="utf-8")
+    script.chmod(0o755)
+    campaign.workers = dict(campaign.workers) | {worker.middleware: replace(worker, executable=script.resolve())}
+    return campaign
+
+
+def judge(lines: list[Any], shown: Callable[[], dict[str, Any]]) -> Truth | str:
+    """The verdict on trials that ran skewed, or why nothing was tested."""
+    if broken := next((line.reason for line in lines if "unshare:" in (line.reason or "")), None):
+        return broken.splitlines()[0]
+    caught = [line for line in lines if line.status == "void" and "clock:" in (line.reason or "")]
+    other = [line for line in lines if line not in caught]
+    outcome = recovery.RECOVERED if caught and not other else recovery.FAILED
+    found = caught or other
+    reason = (found[0].reason or found[0].status).splitlines()[0] if found else "no trial"
+    check = Check("every trial is void for its clock", outcome, f"{len(lines)} void", f"{len(caught)} void: {reason}")
+    metrics = [m for w in shown()["workloads"] for arm in w["arms"] for m in arm["metrics"].values()]
+    printed = sum("value" in metric for metric in metrics)
+    outcome = recovery.FAILED if printed else recovery.RECOVERED
+    checks = (check, Check("no number is printed for it", outcome, "0 numbers", f"{printed} numbers"))
+    return Truth(NAME, "skewed", f"{AHEAD_S} s ahead", recovery.overall(checks), checks)

@@ -39,9 +39,9 @@ class Axis:
         """The workload at a level."""
         raise NotImplementedError
 
-    def rounded(self, level: float) -> float:
-        """A level as it is tried and printed: whole, or four significant digits."""
-        return max(round(level), math.ceil(self.least)) if self.whole else float(f"{level:.4g}")
+    def rounded(self, level: float, digits: int = 3) -> float:
+        """A level as it is tried and printed: whole, or so many significant digits."""
+        return float(max(round(level), math.ceil(self.least))) if self.whole else float(f"{level:.{digits}g}")
 
 
 class Rate(Axis):
@@ -110,8 +110,8 @@ class Size(Axis):
             raise _unfit(workload, self, f"it has several message types: {', '.join(sorted(named))}")
         return named.pop()
 
-    def rounded(self, level: float) -> float:
-        return max(float(HEADER_BYTES), float(round(float(f"{level:.3g}"))))
+    def rounded(self, level: float, digits: int = 3) -> float:
+        return max(float(HEADER_BYTES), float(round(float(f"{level:.{digits}g}"))))
 
 
 class Subscribers(Axis):
@@ -171,13 +171,13 @@ def axis(name: str) -> Axis:
 
 def levels(along: Axis, own: float, resolution: float, least: float, most: float) -> tuple[float, ...]:
     """Levels of an axis from `least` to `most` in order of hardness, `own` among them where it lies inside:
-    own · (1 + resolution)^k, rounded as the axis rounds."""
-    step = math.log1p(resolution)
+    own · 2^(k/n), rounded as the axis rounds, with n so large that neighbours are at most `resolution` apart; doubling
+    then always finds a level."""
+    step = math.log(2) / math.ceil(math.log(2) / math.log1p(resolution) - 1e-9)
     first, last = math.ceil(math.log(least / own) / step - 1e-9), math.floor(math.log(most / own) / step + 1e-9)
-    found = {along.rounded(own * math.exp(step * k)) for k in range(first, last + 1)} | {
-        along.rounded(least),
-        along.rounded(most),
-    }
+    digits = 3 if resolution >= 0.02 else 4
+    found = {along.rounded(own * math.exp(step * k), digits) for k in range(first, last + 1)}
+    found |= {along.rounded(end, 6) for end in (least, most)} | ({own} if least <= own <= most else set())
     return tuple(sorted(level for level in found if least <= level <= most))
 
 

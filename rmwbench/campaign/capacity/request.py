@@ -28,6 +28,7 @@ from rmwbench.suite.workload import Workload
 RESOLUTION = 0.05
 MOST_TRIALS = 40
 """Per arm. A boundary that is not decided to a level by then is blurred by more than that."""
+MOST_LEVELS = 3000
 FEWEST_ROUNDS = 12
 """A budget for fewer cannot bracket and test an arm."""
 RANGE_BELOW, RANGE_ABOVE = 1e3, 1e5
@@ -98,6 +99,13 @@ def prepare(request: Request, suite: str, directory: Path) -> Prepared:
     if len(found) < 2:
         raise UserError(
             "a search needs at least two levels", where="--from, --to", actual=f"{quantity(found[0], along)} alone"
+        )
+    if len(found) > MOST_LEVELS:
+        raise UserError(
+            f"{len(found)} levels are too many to search",
+            where="--resolution",
+            expected=f"at most {MOST_LEVELS} between {quantity(least, along)} and {quantity(most, along)}",
+            fix="a coarser --resolution, or a narrower range with --from and --to",
         )
     start = min(found, key=lambda level: abs(math.log(level / min(max(own, least), most))))
     cells = Cells(loaded, workload, along, limit.messages)

@@ -1,8 +1,8 @@
 """Rounds of probes: in each round every arm that is still open makes one fresh trial at its own next level, in random
 order, so that what the machine does meanwhile hits all arms alike.
 
-The next level depends on all trials of the arm before, and on nothing else; a report that reads the same trials comes to
-the same interval. A trial that is void says nothing and is not counted; one that failed did not hold its level. When
+The next level depends on all trials of the arm before, and on nothing else; a report that reads the same trials comes
+to the same interval. A trial that is void says nothing and is not counted; one that failed did not hold its level. When
 every arm is decided, or has had its number of trials, the curve below the capacity is filled up to three trials a level
 where time is left.
 """

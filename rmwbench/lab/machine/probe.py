@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 SLEEPS = 4
 SLEEP_NS = 1_000_000
 _STAT = Path("/proc/stat")
-TICK_NS = 10_000_000
 _FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
@@ -125,10 +124,10 @@ def _lines(path: str | Path) -> list[str]:
         return []
 
 
-def edge_probes(begin: Reading, end: Reading, awake_ns: int = 0) -> list[dict[str, Any]]:
+def edge_probes(begin: Reading, end: Reading) -> list[dict[str, Any]]:
     """Rows with `at` = `window` from the readings at both edges: shares of the processor time, `clock_slew`, and
-    `throttled` (share of the window) where there is a quota. `awake_ns` as for `window_probes`."""
-    rows = window_probes(begin.ticks, end.ticks, awake_ns)
+    `throttled` (share of the window) where there is a quota."""
+    rows = window_probes(begin.ticks, end.ticks)
     raw_ns = end.raw_ns - begin.raw_ns
     if raw_ns > 0:
         rows.append(_row("clock_slew", abs((end.slewed_ns - begin.slewed_ns) / raw_ns - 1)))
@@ -137,16 +136,25 @@ def edge_probes(begin: Reading, end: Reading, awake_ns: int = 0) -> list[dict[st
     return rows
 
 
-def window_probes(begin: Ticks, end: Ticks, awake_ns: int = 0) -> list[dict[str, Any]]:
-    """Rows with `at` = `window`: shares of all processor time between two readings; none where no tick passed.
-    `awake_ns` is what the spinners of `host_idle: awake` used: idle time by another name, and shown as such."""
+def window_probes(begin: Ticks, end: Ticks) -> list[dict[str, Any]]:
+    """Rows with `at` = `window`: shares of all processor time between two readings; none where no tick passed."""
     total = end.total - begin.total
     if total <= 0:
         return []
-    share = {name: (getattr(end, name) - getattr(begin, name)) / total for name in Ticks._fields}
-    awake = min(share["busy"], awake_ns / (total * TICK_NS))
-    share["busy"], share["idle"] = share["busy"] - awake, share["idle"] + awake
-    return [_row(name, value) for name, value in share.items()]
+    return [_row(name, (getattr(end, name) - getattr(begin, name)) / total) for name in Ticks._fields]
+
+
+def awake_as_idle(probes: Sequence[Mapping[str, Any]], awake: float) -> list[dict[str, Any]]:
+    """The probes with the share of processor time that the spinners of `host_idle: awake` used moved from busy to
+    idle, which it is by another name."""
+    busy = next((row["value"] for row in probes if (row["probe"], row["at"]) == ("busy", "window")), 0.0)
+    more = {"busy": -min(awake, busy), "idle": min(awake, busy)}
+    return [
+        {**row, "value": row["value"] + more[row["probe"]]}
+        if row["at"] == "window" and row["probe"] in more
+        else dict(row)
+        for row in probes
+    ]
 
 
 def attributed_probes(

@@ -110,6 +110,14 @@ RULES: tuple[Rule, ...] = (
         below=True,
     ),
     Rule(
+        "host_idle",
+        "host_awake",
+        1.0,
+        "void",
+        "the processors could not be kept awake, as `host_idle: awake` asks",
+        below=True,
+    ),
+    Rule(
         "steal",
         "steal",
         0.01,

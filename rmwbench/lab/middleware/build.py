@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rmwbench.errors import UserError, nearest
+from rmwbench.lab import tool
 from rmwbench.lab.middleware import workspace
 from rmwbench.lab.middleware.catalogue import Recipe, apt_command, recipes
 
@@ -26,8 +27,10 @@ class Built:
 
 
 def choose(names: Sequence[str]) -> list[Recipe]:
-    """The recipes of these names, or the first set. Raises UserError for an unknown name."""
-    known = recipes()
+    """The recipes of these names, or the first set; every tool besides, since no campaign runs without them. Raises
+    UserError for an unknown name."""
+    tools = tool.recipes()
+    known = recipes() | tools
     for name in names:
         if name not in known:
             suggestion = nearest(name, known)
@@ -37,7 +40,8 @@ def choose(names: Sequence[str]) -> list[Recipe]:
                 actual=name,
                 fix=f"did you mean {suggestion!r}?" if suggestion else None,
             )
-    return [known[name] for name in names] if names else [recipe for recipe in known.values() if recipe.first_set]
+    chosen = names or [name for name, recipe in known.items() if recipe.first_set]
+    return [known[name] for name in dict.fromkeys([*tools, *chosen])]
 
 
 def check(chosen: Sequence[Recipe]) -> None:

@@ -53,7 +53,7 @@ impl Domain {
         let text = c_string(&profile.text, "profile")?;
         let psmx = profile::exchanges_over_iceoryx(&profile.text);
         if psmx && !roudi::is_running() {
-            let message = "it uses shared memory through iceoryx, and no RouDi serves this host: start the worker's daemon roudi first";
+            let message = "it uses shared memory through iceoryx, and no RouDi serves this host; an arm starts one with the option daemons: roudi";
             return Err(Error::failed(format!("profile {}", profile.name), message));
         }
         let capture = Capture::begin();

@@ -35,6 +35,8 @@ pub struct CycloneDds;
 pub const VERSION: &str = "11.0.1";
 
 const WITH_SHARED_MEMORY: &str = "partly: with a profile that configures Cyclone's shared-memory exchange (shm), not over UDP";
+const KEEP_ALL: &str = "partly: wholly over UDP; over shared memory a reader holds 256 messages and loses what comes beyond";
+const TRANSIENT_LOCAL: &str = "partly: wholly over UDP; over shared memory a late joiner gets no history";
 /// The profile that needs RouDi.
 const SHM: &str = "shm";
 
@@ -54,8 +56,8 @@ impl Middleware for CycloneDds {
                 ("reliable", "yes"),
                 ("best_effort", "yes"),
                 ("keep_last", "yes"),
-                ("keep_all", "yes"),
-                ("transient_local", "yes"),
+                ("keep_all", KEEP_ALL),
+                ("transient_local", TRANSIENT_LOCAL),
                 ("loan", WITH_SHARED_MEMORY),
                 ("zero_copy", WITH_SHARED_MEMORY),
                 ("block", "yes"),
@@ -111,7 +113,7 @@ impl Middleware for CycloneDds {
     fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
         match name {
             roudi::NAME => Ok(Box::new(roudi::RouDi::start(config)?)),
-            other => Err(Error::unsupported(format!("daemon {other}"), format!("the daemon of this worker is {}", roudi::NAME))),
+            other => Err(Error::unsupported(format!("daemon {other}"), format!("unknown `{other}`, expected `{}`", roudi::NAME))),
         }
     }
 }

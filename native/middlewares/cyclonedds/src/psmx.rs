@@ -9,10 +9,10 @@ use rmwbench_harness::qos::{Durability, History};
 use crate::topic::Kind;
 
 pub const BLOB: &str = "blob topics never use PSMX: their serialiser cannot make a message from shared memory (option topic: descriptor can)";
-/// What iceoryx keeps for a late joiner, and what it queues for a reader (`IOX_MAX_PUBLISHER_HISTORY` and
-/// `IOX_MAX_CHUNKS_HELD_PER_SUBSCRIBER_SIMULTANEOUSLY` of the bundled build).
+/// What iceoryx keeps for a late joiner, and what a reader may hold of it, samples in Cyclone's cache included
+/// (`IOX_MAX_PUBLISHER_HISTORY` and `IOX_MAX_CHUNKS_HELD_PER_SUBSCRIBER_SIMULTANEOUSLY` of the bundled build).
 const HISTORY_LIMIT: u32 = 16;
-const QUEUE_LIMIT: u32 = 256;
+const HELD_LIMIT: u32 = 256;
 
 /// Whether an endpoint's messages may go over PSMX.
 pub fn in_use(endpoint: dds_entity_t) -> bool {
@@ -41,8 +41,8 @@ fn keeps_too_much(config: &EndpointConfig) -> bool {
 pub fn surprises(config: &EndpointConfig) -> Vec<String> {
     let qos = &config.qos;
     let mut notes = Vec::new();
-    if qos.history == History::KeepAll || qos.depth > QUEUE_LIMIT {
-        notes.push(format!("over PSMX a reader has room for {QUEUE_LIMIT} messages and then the writer waits, reliable or not"));
+    if qos.history == History::KeepAll || qos.depth > HELD_LIMIT {
+        notes.push(format!("over PSMX a reader holds at most {HELD_LIMIT} messages and loses what comes beyond, reliable or not"));
     }
     if qos.durability == Durability::TransientLocal {
         notes.push("over PSMX a late joiner gets no history, although Cyclone DDS grants transient_local".into());

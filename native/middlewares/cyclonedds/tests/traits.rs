@@ -39,6 +39,12 @@ impl Network {
     fn open(&self, side: usize) -> Box<dyn Session> {
         CycloneDds.open(&session(self.domains[side], &self.text)).unwrap()
     }
+
+    fn open_with_topics(&self, side: usize, kind: &str) -> Box<dyn Session> {
+        let mut config = session(self.domains[side], &self.text);
+        config.options.insert("topic".into(), json!(kind));
+        CycloneDds.open(&config).unwrap()
+    }
 }
 
 fn session(domain_id: u32, text: &str) -> SessionConfig {
@@ -178,8 +184,14 @@ fn granted_qos_is_read_back_from_cyclone() {
 /// A reader of the same topic through the bare C API sees ROS 2's names and exactly the CDR, padded with zeros to four bytes.
 #[test]
 fn names_and_bytes_on_the_wire_are_those_of_ros() {
+    for kind in ["blob", "descriptor"] {
+        names_and_bytes_on_the_wire(kind);
+    }
+}
+
+fn names_and_bytes_on_the_wire(kind: &str) {
     let network = Network::new();
-    let (mut writing, reading) = (network.open(0), network.open(1));
+    let (mut writing, reading) = (network.open_with_topics(0, kind), network.open(1));
     let mut config = endpoint("wire", 5);
     config.message_type.cdr_suffix = vec![0xEE];
     let mut node = writing.node("wire").unwrap();
@@ -208,12 +220,41 @@ fn names_and_bytes_on_the_wire_are_those_of_ros() {
         let mut cdr = iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         let held = ddsi_serdata_to_ser_ref(sample, 0, ddsi_serdata_size(sample) as usize, &mut cdr);
         let bytes = std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len);
-        assert_eq!(bytes, [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5, 0xEE, 0, 0]);
+        assert_eq!(bytes, [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5, 0xEE, 0, 0], "{kind}");
         ddsi_serdata_to_ser_unref(held, &cdr);
         ddsi_serdata_unref(sample);
         dds_delete(participant);
     }
     drop(reading);
+}
+
+#[test]
+fn described_and_blob_topics_understand_each_other() {
+    for (writes, reads) in [("blob", "descriptor"), ("descriptor", "blob"), ("descriptor", "descriptor")] {
+        let network = Network::new();
+        let (mut writing, mut reading) = (network.open_with_topics(0, writes), network.open_with_topics(1, reads));
+        let (mut talker, mut listener) = (writing.node("talker").unwrap(), reading.node("listener").unwrap());
+        for bytes in [0, 5, 200_000] {
+            let config = endpoint(&format!("mixed{bytes}"), bytes);
+            let mut publisher = talker.publisher(&config).unwrap();
+            let heard = Memory::new();
+            let _subscription = listener.subscription(&config, heard.clone()).unwrap();
+            let payload: Vec<u8> = (0..bytes).map(|k| (k % 253) as u8).collect();
+            pair::until_heard(&mut *publisher, &heard, &payload);
+            assert_eq!(heard.last(), Some(payload), "{writes} to {reads}");
+        }
+    }
+}
+
+#[test]
+fn a_type_that_no_descriptor_describes_is_invalid() {
+    let network = Network::new();
+    let mut session = network.open_with_topics(0, "descriptor");
+    let mut node = session.node("types").unwrap();
+    let mut config = endpoint("big_endian", 64);
+    config.message_type.cdr_prefix[1] = 0;
+    assert_eq!(error_of(node.publisher(&config)).kind, ErrorKind::Invalid);
+    assert_eq!(error_of(node.subscription(&config, Memory::new())).kind, ErrorKind::Invalid);
 }
 
 #[test]
@@ -332,8 +373,8 @@ fn description_answers_every_capability_and_its_profiles_open() {
         let answer = &description.capabilities[name];
         assert!(answer == "yes" || answer.starts_with("no: ") || answer.starts_with("partly: "), "{name}: {answer}");
     }
-    assert_eq!(description.profiles.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["untouched", "tuned"]);
-    // Only the tuned one stays on loopback: `untouched` is opened in namespaces, by the conformance suite.
+    assert_eq!(description.profiles.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["untouched", "tuned", "shm"]);
+    // Only the tuned one stays on loopback: the others are opened in namespaces, by the conformance suite.
     let tuned = &description.profiles[1];
     CycloneDds.open(&session(219, &tuned.text)).unwrap();
 }

@@ -1,0 +1,100 @@
+"""`rmwbench compare A B`: did something get worse? Exit code 0 where all is equivalent or better, 1 where anything is
+worse, 2 where it could not be told.
+"""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        name="compare",
+        help="Compare two campaigns, or two arms of one: environment differences first, then a verdict per metric. "
+        "Exit code 0: all equivalent or better, 1: something is worse, 2: could not tell.",
+    )(compare)
+
+
+def compare(
+    a: Annotated[
+        str,
+        typer.Argument(
+            metavar="A",
+            help="The baseline: DIR, DIR:ARM, or DIR:KEY=VALUE,… (arm, workload, a factor of the suite, …).",
+        ),
+    ],
+    b: Annotated[str, typer.Argument(metavar="B", help="What is judged against it, in the same form.")],
+    margin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PERCENT", help="The smallest difference that matters; 5% if absent, never below A/A noise."
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="Judge by this metric instead of primary metric, loss, CPU and memory; may be repeated."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the compare document (docs/formats/compare.md).")
+    ] = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the comparison with its forest plot as one HTML file.")
+    ] = None,
+) -> None:
+    from rmwbench.report.compare import compare as compared
+    from rmwbench.report.compare_select import side
+
+    document = compared(side(a), side(b), margin=_margin(margin), metrics=metric or ())
+    if html is not None:
+        _write(document, html)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+    else:
+        from rich.console import Console
+
+        from rmwbench.report.compare_terminal import print_compare
+
+        print_compare(document, Console(highlight=False))
+        if html is not None:
+            typer.echo(html)
+    raise typer.Exit(document["exit_code"])
+
+
+def _margin(text: str | None) -> float | None:
+    """`5%`, `5 %` and `0.05` are the same; a bare number from 1 on is too likely to mean per cent."""
+    from rmwbench.errors import UserError
+
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
+    value = float(found[1]) / (100 if found[2] else 1) if found else 0.0
+    if not 0 < value < 1:
+        raise UserError(
+            "the margin is no small part of a ratio",
+            where=f"--margin {text}",
+            expected="a percentage above 0 and below 100, such as 5%",
+            fix=f"--margin {found[1]}%" if found and not found[2] and 1 <= value < 100 else None,
+        )
+    return value
+
+
+def _write(document: dict, path: Path) -> None:
+    from rmwbench.errors import UserError
+    from rmwbench.report.compare_html import write_html
+
+    if path.is_dir():
+        raise UserError(
+            "the page is a file, and this is a directory", where=f"--html {path}", fix=f"--html {path / 'compare.html'}"
+        )
+    if not path.parent.is_dir():
+        raise UserError("the directory of the page does not exist", where=f"--html {path}", fix=f"mkdir {path.parent}")
+    try:
+        write_html(document, path)
+    except OSError as error:
+        raise UserError(
+            "the page could not be written", where=str(path), actual=error.strerror, fix="--html FILE elsewhere"
+        ) from error

@@ -1,0 +1,210 @@
+"""What else the machine does during a trial, as a factor: a load of a known kind, and processors kept awake.
+
+Each is a process of `rmwbench-load` (docs/formats/load.md) in the trial's host, so that it dies with it. What a load
+really put on is read back, and a load that did not come up voids the trial (`machine.rules`): else `loaded` and `idle`
+would be one cell under two names. Nothing here raises for what a load does: a problem becomes a probe, and `problems`
+has its text.
+
+    background = Background(crew, cell.conditions)     # starts the processes, if any
+    background.start()                                 # matched and ready: the load goes on
+    background.window(steady_ns, end_ns)
+    …the window, the drain…
+    background.stop()                                  # the load goes off; cpu_ns, own_flow and probes() are known
+    background.close()                                 # once the host is gone: removes the control group
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.errors import UserError
+from rmwbench.lab import tool
+from rmwbench.lab.cgroup import Group
+from rmwbench.lab.worker import Crew, WorkerProcess
+
+TOOL = "load"
+BACKGROUND, AWAKE = "background", "awake"
+IDLE, AS_FOUND = "idle", "as_found"
+TIMEOUT_S = 10.0
+
+DATAGRAM_HEADER_BYTES = 42
+"""Ethernet 14, IPv4 20, UDP 8: what an interface counts of a datagram besides its payload."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Datagrams that a background load sent and took over `lo` in the window, and their bytes as the interface counts
+    them: nobody's middleware sent these."""
+
+    datagrams_sent: int = 0
+    datagrams_received: int = 0
+    bytes: int = 0
+
+
+def asks(conditions: Mapping[str, str]) -> dict[str, str]:
+    """Role → kind of load for each condition that asks for one."""
+    roles = {BACKGROUND: conditions["background"], AWAKE: conditions["host_idle"]}
+    return {role: kind for role, kind in roles.items() if kind not in (IDLE, AS_FOUND)}
+
+
+class Background:
+    """The loads of one trial. Once `stop` was called, `cpu_ns` maps each role to its processor time in the window,
+    `awake` is the spinners' share of all processor time there, and `own_flow` what a load sent."""
+
+    def __init__(self, crew: Crew, conditions: Mapping[str, str]):
+        """Starts a process for each condition that asks for one; both idle and as found cost nothing."""
+        self.problems: dict[str, str] = {}
+        self.cpu_ns: dict[str, int] = {}
+        self.own_flow = Flow()
+        self.awake = 0.0
+        self.group_problem: str | None = None
+        self._crew = crew
+        self._loads: dict[str, _Load] = {}
+        self._group: Group | None = None
+        self.asked = asks(conditions)
+        for name, kind in self.asked.items():
+            try:
+                self._loads[name] = _Load(crew, name, kind)
+            except UserError as error:
+                self.problems[name] = str(error)
+
+    @property
+    def pids(self) -> list[tuple[str, int | None, str]]:
+        """(process, PID in the host, role) for the sampler, once `start` was called."""
+        found = [(name, load.process.inner_pid, name) for name, load in self._loads.items()]
+        helpers = [(name, load.asked.get("pid")) for name, load in self._loads.items()]
+        return found + [(f"{name} spinners", pid, name) for name, pid in helpers if pid is not None]
+
+    def start(self) -> None:
+        """Puts the loads on and waits until they are. Raises WorkerFailed where a worker ends meanwhile."""
+        numbers = {name: load.request("start", {"kind": load.kind}) for name, load in self._loads.items()}
+        for name, load in self._loads.items():
+            self._answer(name, numbers[name])
+            if name == BACKGROUND and load.process.pid is not None:
+                self._own_group(load.process.pid)
+
+    def window(self, steady_ns: int, end_ns: int) -> None:
+        """The window, in ns of CLOCK_MONOTONIC; does not wait."""
+        for load in self._loads.values():
+            load.request("window", {"steady_ns": steady_ns, "end_ns": end_ns})
+
+    def stop(self) -> None:
+        """Takes the accounts, and ends the loads. Raises WorkerFailed where a worker ends meanwhile."""
+        numbers = {name: load.request("collect", {}) for name, load in self._loads.items()}
+        for name, load in self._loads.items():
+            reply = self._answer(name, numbers[name])
+            load.request("exit", {})
+            if reply is None:
+                continue
+            edges = {snapshot["at"]: snapshot for snapshot in reply["snapshots"]}
+            if not {"steady_begin", "steady_end"} <= edges.keys():
+                self.problems.setdefault(name, "the load gave no account of the window")
+                continue
+            load.edges = edges["steady_begin"], edges["steady_end"]
+            self.cpu_ns[name] = load.grown("cpu_ns")
+            if name == AWAKE:
+                self.awake = self.cpu_ns[name] / (max(1, load.grown("time_ns")) * (os.cpu_count() or 1))
+            if name == BACKGROUND and load.asked.get("datagram_bytes"):
+                sent = load.grown("datagrams_sent")
+                size = load.asked["datagram_bytes"] + DATAGRAM_HEADER_BYTES
+                self.own_flow = Flow(sent, load.grown("datagrams_received"), sent * size)
+
+    def close(self) -> None:
+        """Removes the control group; call it once the host is closed."""
+        if self._group is not None:
+            self._group.close()
+            self._group = None
+
+    def probes(self) -> list[dict[str, Any]]:
+        """Rows of the table `probes`, `at` = `window`: what was achieved of what was asked, 0 where a load did not come
+        up, and what it cost; none where nothing was asked."""
+        rows = []
+        if BACKGROUND in self.asked:
+            load = self._loads.get(BACKGROUND)
+            if load is None or load.edges is None or BACKGROUND in self.problems:
+                rows.append(_row("background_achieved", "fraction", 0.0))
+            else:
+                rows += load.account()
+        if AWAKE in self.asked:
+            rows.append(_row("host_awake", "fraction", 0.0 if AWAKE in self.problems else 1.0))
+        return rows
+
+    def _own_group(self, pid: int) -> None:
+        try:
+            self._group = Group("load")
+            self._group.add(pid)
+        except OSError as error:
+            self.group_problem = error.strerror or str(error)
+
+    def _answer(self, name: str, number: int) -> dict[str, Any] | None:
+        """The `ok` of a request, or None with the problem noted."""
+        process = self._loads[name].process
+        deadline = time.monotonic() + TIMEOUT_S
+        while number in process.pending and process.lost is None:
+            rest_s = deadline - time.monotonic()
+            if rest_s <= 0:
+                self.problems.setdefault(name, f"the load did not answer within {TIMEOUT_S:g} s")
+                return None
+            self._crew.turn(rest_s)
+        reply = process.replies.pop(number, None)
+        if reply is None:
+            self.problems.setdefault(name, process.lost.reason() if process.lost else "the load is gone")
+            return None
+        if error := reply.get("error"):
+            self.problems.setdefault(name, f"{error.get('object')}: {error.get('message')}")
+            return None
+        if "asked" in reply["ok"]:
+            self._loads[name].asked = reply["ok"]["asked"]
+        return reply["ok"]
+
+
+class _Load:
+    """One process: its kind, what it says was asked, and its two snapshots."""
+
+    def __init__(self, crew: Crew, name: str, kind: str):
+        executable = tool.find(TOOL).executable
+        file = os.memfd_create("rmwbench-load", os.MFD_CLOEXEC)  # every tool is given one; a load needs none
+        try:
+            self.process: WorkerProcess = crew.spawn_tool(name, executable, file)
+        finally:
+            os.close(file)
+        self.kind = kind
+        self.asked: dict[str, Any] = {}
+        self.edges: tuple[dict[str, Any], dict[str, Any]] | None = None
+
+    def request(self, cmd: str, fields: Mapping[str, Any]) -> int:
+        with contextlib.suppress(OSError):
+            return self.process.request(cmd, fields)
+        return 0
+
+    def grown(self, name: str) -> int:
+        assert self.edges is not None
+        return self.edges[1][name] - self.edges[0][name]
+
+    def account(self) -> list[dict[str, Any]]:
+        """A computing load is what it ran plus what it waited for a processor: where workers took their share it still
+        was the load that was asked for."""
+        assert self.edges is not None
+        length_ns = self.grown("time_ns")
+        if length_ns <= 0:
+            return [_row("background_achieved", "fraction", 0.0)]
+        rows = [_row("background_cpu", "fraction", self.grown("cpu_ns") / (length_ns * (os.cpu_count() or 1)))]
+        if share := self.asked.get("share"):
+            waited = self.grown("wait_ns") if "wait_ns" in self.edges[0] and "wait_ns" in self.edges[1] else 0
+            achieved = (self.grown("cpu_ns") + waited) / (share * self.asked["processors"] * length_ns)
+            if self.asked.get("memory_bytes"):
+                copied = self.grown("copied_bytes")
+                rows.append(_row("background_rate", "bytes/s", copied / length_ns * 1e9))
+                achieved = achieved if copied else 0.0
+        else:
+            sent, size = self.grown("datagrams_sent"), self.asked["datagram_bytes"]
+            achieved = sent / (self.asked["datagrams_per_s"] * length_ns / 1e9)
+            rows.append(_row("background_rate", "bytes/s", sent * size / length_ns * 1e9))
+        return [_row("background_achieved", "fraction", min(1.0, achieved)), *rows]
+
+
+def _row(probe: str, unit: str, value: float) -> dict[str, Any]:
+    return {"probe": probe, "unit": unit, "at": "window", "value": value}

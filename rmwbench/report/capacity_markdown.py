@@ -1,0 +1,89 @@
+"""A capacity search as Markdown with its pictures beside it as SVG and PNG."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rmwbench.report import capacity_words as words
+from rmwbench.report import format as fmt
+from rmwbench.report.capacity_html import card
+from rmwbench.report.capacity_picture import figures
+from rmwbench.report.capacity_rows import rows
+from rmwbench.report.markdown import escape
+
+
+def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
+    """Write the text to `path` and its charts to the directory `NAME-charts` beside it; every path written."""
+    import vl_convert
+
+    from rmwbench.report.pictures import with_card
+
+    path = Path(path)
+    directory = path.with_name(f"{path.stem}-charts")
+    directory.mkdir(exist_ok=True)
+    written, images = [path], {}
+    for figure in figures(doc):
+        if figure.spec is None:
+            continue
+        svg = vl_convert.vegalite_to_svg(with_card(figure.spec, figure.title, card(doc)))
+        target = directory / f"{figure.key}.svg"
+        target.write_text(svg, encoding="utf-8")
+        target.with_suffix(".png").write_bytes(vl_convert.svg_to_png(svg, scale=1.5))
+        written += [target, target.with_suffix(".png")]
+        images[figure.key] = f"{directory.name}/{target.name}"
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(render_markdown(doc, images), encoding="utf-8")
+    partial.replace(path)
+    return written
+
+
+def render_markdown(doc: dict[str, Any], images: Mapping[str, str]) -> str:
+    """The text; `images` has the relative path of each figure."""
+    search, campaign = doc["search"], doc["campaign"]
+    trials = campaign["trials"]
+    counts = fmt.counted(trials["done"], "trial") + "".join(
+        f", {trials[k]} {k}" for k in ("failed", "void") if trials[k]
+    )
+    lines = [
+        f"# How much {search['title']} holds {escape(search['limit']['text'])}?",
+        "",
+        f"{escape(search['workload_title'])} · {escape(doc['machine']['summary'])} · "
+        f"{str(campaign['created_utc'])[:10]} · {counts} · campaign `{campaign['name']}`",
+        "",
+    ]
+    if not campaign["finished"]:
+        lines += ["> **Not finished.** The search was stopped early.", ""]
+    lines += [f"> **Warning:** {escape(warning)}" for warning in doc["machine"]["warnings"]]
+    lines += ["", *_table(["arm", "holds up to", "knee", "trials", "above it"], _answers(doc)), ""]
+    for figure in figures(doc):
+        if figure.key in images:
+            lines += [f"**{figure.title}.** {figure.reading}", "", f"![{figure.title}]({images[figure.key]})", ""]
+    for kind, heading in (("conclude", "What you may conclude"), ("caution", "What you may not")):
+        texts = [item["text"] for item in doc["conclusions"] if item["kind"] == kind]
+        if texts:
+            lines += [f"## {heading}", "", *(f"- {escape(text)}" for text in texts), ""]
+    for arm in doc["arms"]:
+        if arm["levels"]:
+            headings, body = rows(arm, doc)
+            lines += [f"## {escape(arm['arm'])}", "", *_table(headings, (row.cells for row in body)), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _answers(doc: dict[str, Any]) -> Iterable[list[str]]:
+    search = doc["search"]
+    for arm in doc["arms"]:
+        why = arm["breaks"]["cause"] if arm["breaks"] else arm["bound"] or arm["ended"] or "–"
+        yield [
+            arm["arm"],
+            words.capacity(arm["capacity"], search["title"]),
+            words.level(arm["knee"]["value"], search["unit"]) if "value" in arm["knee"] else "–",
+            str(arm["capacity"]["trials"]),
+            f"{why}{' (machine-bound)' if arm['machine_bound'] else ''}",
+        ]
+
+
+def _table(headings: list[str], body: Iterable[list[str]]) -> Iterable[str]:
+    yield f"| {' | '.join(headings)} |"
+    yield f"|{'|'.join(['---'] * len(headings))}|"
+    for row in body:
+        yield f"| {' | '.join(escape(cell) for cell in row)} |"

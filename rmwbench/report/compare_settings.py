@@ -1,0 +1,105 @@
+"""What differs between two texts or two documents, as settings: `transport.link.tx.queue: 4 → 16` says more than two
+lines out of three hundred. Where a text cannot be read as settings, its changed lines are given.
+"""
+
+import difflib
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+MOST_LINES = 200
+
+
+def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[dict[str, str | None]]:
+    """`[{"name", "a", "b"}]` of two nested documents: leaves by their path, null where a side lacks one."""
+    left, right = dict(_leaves(a)), dict(_leaves(b))
+    return [
+        {"name": name, "a": _text(left.get(name)), "b": _text(right.get(name))}
+        for name in dict.fromkeys([*left, *right])
+        if left.get(name) != right.get(name)
+    ]
+
+
+def of_texts(a: str, b: str, kind: str | None) -> dict[str, Any]:
+    """`{"settings": […]}` of two configurations of a format (`json5`, `xml`, `yaml`, `toml`), or `{"lines": […]}` where
+    one is not readable as that; both empty where they differ in comments or layout only.
+    """
+    left, right = _parsed(a, kind), _parsed(b, kind)
+    if left is not None and right is not None:
+        return {"settings": differences(left, right), "lines": []}
+    return {"settings": [], "lines": lines(a, b)}
+
+
+def lines(a: str, b: str) -> list[str]:
+    """The changed lines, `-` of A and `+` of B, with one line around them; at most MOST_LINES."""
+    found = [
+        line
+        for line in difflib.unified_diff(a.splitlines(), b.splitlines(), lineterm="", n=1)
+        if not line.startswith(("---", "+++"))
+    ]
+    more = len(found) - MOST_LINES
+    return found if more <= 0 else [*found[:MOST_LINES], f"… {more} more lines"]
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and any(isinstance(x, (dict, list)) for x in value):
+        for n, inner in enumerate(value):
+            yield from _leaves(inner, f"{path}[{n}]")
+    else:
+        yield path, value
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _parsed(text: str, kind: str | None) -> dict[str, Any] | None:
+    readers = {"xml": _xml, "toml": tomllib.loads, "yaml": _yaml, "json": _yaml, "json5": _json5}
+    try:
+        found = readers[kind](text) if kind in readers else None
+    except Exception:  # each reader has errors of its own, and lines are as good an answer
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _xml(text: str) -> dict[str, Any]:
+    from xml.etree import ElementTree
+
+    root = ElementTree.fromstring(text)
+    return {_tag(root): _element(root)}
+
+
+def _element(element: Any) -> Any:
+    found: dict[str, Any] = {f"@{k}": v for k, v in element.attrib.items()}
+    for child in element:
+        if not isinstance(child.tag, str):  # a comment
+            continue
+        name, n = _tag(child), 2
+        while name in found:
+            name, n = f"{_tag(child)}[{n}]", n + 1
+        found[name] = _element(child)
+    text = (element.text or "").strip()
+    return text if not found else found | ({"": text} if text else {})
+
+
+def _tag(element: Any) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _yaml(text: str) -> Any:
+    from ruamel.yaml import YAML
+
+    return YAML(typ="safe", pure=True).load(text)
+
+
+def _json5(text: str) -> Any:
+    """JSON5 without its comments is YAML's flow style, as far as configurations go."""
+    strings = r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\''
+    bare = re.sub(rf"({strings})|//[^\n]*|/\*.*?\*/", lambda m: m[1] or " ", text, flags=re.DOTALL)
+    spaced = re.sub(rf"({strings})|:(?=\S)", lambda m: m[1] or ": ", bare, flags=re.DOTALL)
+    return _yaml(spaced.replace("\t", " "))

@@ -1,0 +1,177 @@
+"""A comparison in a terminal: the differences of environment, a table per cell, what is not comparable, the answer."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rmwbench.report import format as fmt
+from rmwbench.report.terminal import printable
+
+STYLES = {
+    "worse": "bold red",
+    "better": "bold green",
+    "equivalent": "green",
+    "undecided": "yellow",
+    "no data": "magenta",
+}
+MOST_DIFFERENCES, MOST_LINES = 12, 12
+WIDE = 90
+"""Columns from which on there is room for how long a decision would take."""
+
+ANSWERS = {
+    "worse": "B is worse than A.",
+    "better": "B is better than A in something and worse in nothing.",
+    "equivalent": "B is equivalent to A.",
+    "undecided": "Not decided: nothing is shown to be worse, and not everything to be equivalent or better.",
+}
+
+
+def print_compare(doc: dict[str, Any], console: Console) -> None:
+    """Prints a compare document (docs/formats/compare.md)."""
+    doc = printable(doc)
+    console.print()
+    for side in "ab":
+        console.print(Text.assemble((f"{side.upper()}  ", "bold"), side_text(doc[side])))
+    _environment(doc["environment"], console)
+    for text in doc["cautions"]:
+        console.print(Text.assemble(("! ", "yellow"), text))
+    _rows(doc, console)
+    if doc["not_comparable"]:
+        console.print()
+        console.print(Text("Not comparable", "bold"))
+        for item in doc["not_comparable"]:
+            console.print(Text(f"  {item['cell']}: {item['reason']}"))
+    console.print()
+    console.print(Text.assemble((answer(doc), STYLES[doc["verdict"]]), (f"  {counts(doc)}", "dim")))
+    for row in changed(doc):
+        console.print(Text.assemble((f"  {row['verdict']}  ", STYLES[row["verdict"]]), change_text(row)))
+
+
+def side_text(side: dict[str, Any]) -> str:
+    chosen = ", ".join(f"{k} {' or '.join(v)}" for k, v in side["selection"].items())
+    parts = [
+        side["directory"],
+        chosen,
+        side["created_utc"],
+        fmt.counted(side["trials"]["done"], "trial"),
+    ]
+    if not side["finished"]:
+        parts.append("not finished")
+    return " · ".join(str(p) for p in parts if p)
+
+
+def answer(doc: dict[str, Any]) -> str:
+    if not doc["rows"]:
+        return "Nothing could be compared."
+    if doc["verdict"] == "undecided" and not any(r["verdict"] in ("undecided", "no data") for r in doc["rows"]):
+        return "Not decided: A has cells that B lacks, or that are other workloads in B."
+    return ANSWERS[doc["verdict"]]
+
+
+def counts(doc: dict[str, Any]) -> str:
+    """`2 worse, 5 equivalent`."""
+    found = [(v, sum(r["verdict"] == v for r in doc["rows"])) for v in STYLES]
+    return ", ".join(f"{n} {v}" for v, n in found if n)
+
+
+def changed(doc: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows that are decided to differ, worse ones first."""
+    return sorted(
+        (r for r in doc["rows"] if r["verdict"] in ("worse", "better")), key=lambda r: r["verdict"] != "worse"
+    )
+
+
+def change_text(row: dict[str, Any]) -> str:
+    ratio, interval = effect(row)
+    return f"{row['cell']}: {row['title']} {row['reason'] if ratio == '–' else f'{ratio} {interval}'}"
+
+
+def value(metric: dict[str, Any] | None) -> str:
+    return fmt.metric(metric).text
+
+
+def effect(row: dict[str, Any]) -> tuple[str, str]:
+    """(`1.20×`, `[1.10–1.31]`), of a fraction (`+1.2 %`, `[0.8–1.6 %]`); what there is none of reads `–`."""
+    if row["difference"]:
+        d = {k: float(row["difference"][k]) * 100 for k in ("value", "low", "high")}
+        return _points(d["value"]), f"[{_points(d['low'])} … {_points(d['high'])}]"
+    shown = fmt.ratio(row["ratio"])
+    return (shown.text, shown.interval) if shown.state == "measured" else ("–", "")
+
+
+def _points(percent: float) -> str:
+    return "0 %" if percent == 0 else f"{percent:+.2g} %".replace("-", "−")
+
+
+def _environment(topics: list[dict[str, Any]], console: Console) -> None:
+    console.print()
+    for topic in topics:
+        word = {"same": "yes", "different": "no", "unknown": "not described"}[topic["answer"]]
+        style = {"same": "green", "different": "yellow", "unknown": "magenta"}[topic["answer"]]
+        question = topic["question"]
+        console.print(Text.assemble(f"{question[0].upper()}{question[1:]} ", (word, style)))
+        for d in topic["differences"][:MOST_DIFFERENCES]:
+            if d.get("lines"):
+                console.print(Text(f"  {d['name']}:"))
+                for line in d["lines"][:MOST_LINES]:
+                    console.print(Text(f"    {line}", {"-": "red", "+": "green"}.get(line[:1], "dim")), soft_wrap=True)
+                if (more := len(d["lines"]) - MOST_LINES) > 0:
+                    console.print(Text(f"    … {more} more lines (--json has them)", "dim"))
+                continue
+            cells = f"  ({', '.join(d['cells'])})" if d.get("cells") else ""
+            console.print(
+                Text.assemble(
+                    f"  {d['name']}: ", (shown(d["a"]), "bold"), " → ", (shown(d["b"]), "bold"), (cells, "dim")
+                )
+            )
+        if (more := len(topic["differences"]) - MOST_DIFFERENCES) > 0:
+            console.print(Text(f"  … {more} more (--json has them)", "dim"))
+    console.print()
+
+
+def shown(text: Any) -> str:
+    if text is None:
+        return "absent"
+    text = str(text)
+    return text if len(text) <= 100 else text[:97] + "…"
+
+
+def _rows(doc: dict[str, Any], console: Console) -> None:
+    waits = any(row["needed"] for row in doc["rows"]) and console.width >= WIDE
+    for cell, rows in by_cell(doc["rows"]):
+        console.print()
+        arms = "" if rows[0]["arm_a"] == rows[0]["arm_b"] else f"  against {rows[0]['arm_b']}"
+        console.print(Text.assemble((cell, "bold underline"), arms))
+        table = Table(box=None, pad_edge=False)
+        table.add_column("", min_width=16)
+        for heading in ("A", "B", "B ÷ A", "interval"):
+            table.add_column(heading, justify="right", header_style="dim", no_wrap=True)
+        table.add_column("", no_wrap=True)
+        if waits:
+            table.add_column("would take", justify="right", header_style="dim", no_wrap=True)
+        for row in rows:
+            ratio, interval = effect(row)
+            verdict = Text(row["verdict"], STYLES[row["verdict"]])
+            needed = [f"{row['needed']}" if row["needed"] else ""] if waits else []
+            table.add_row(row["title"], value(row["a"]), value(row["b"]), ratio, interval, verdict, *needed)
+        console.print(table)
+        for row in rows:
+            if row["verdict"] in ("undecided", "no data") and not row["needed"]:
+                console.print(Text(f"  {row['title']}: {row['reason']}", "dim"))
+        for flag in rows[0]["flags"]:
+            console.print(Text.assemble(("  ! ", "yellow"), flag))
+    if waits:
+        unit = "blocks" if doc["paired"] else "trials of each arm in each campaign"
+        console.print()
+        console.print(
+            Text(f"would take: {unit} that would decide it, were the ratio and its spread as they look now", "dim")
+        )
+
+
+def by_cell(rows: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    found: dict[tuple, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault((row["cell_a"], row["cell_b"]), []).append(row)
+    return [(rows[0]["cell"], rows) for rows in found.values()]

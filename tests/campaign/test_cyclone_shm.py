@@ -1,0 +1,158 @@
+"""Cyclone DDS with shared memory, end to end: RouDi started for the trial, the path attested, and what bypasses shared
+memory voided for real. Needs the built worker."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rmwbench.bundle import Bundle
+from rmwbench.cli.main import main
+from rmwbench.lab.middleware import find_workers
+
+pytestmark = pytest.mark.timing
+
+ARMS = """
+suite: shm
+title: a test
+blocks: {planned: 2, minimum: 2}
+timeline: {warmup_s: 0.2, drain_s: 0.3, steady_s: 0.4}
+arms:
+"""
+SHARED = "  - {name: shared, middleware: cyclonedds, profile: shm, options: {path: shm}}\n"
+LARGE = (
+    ARMS
+    + SHARED
+    + """
+  - {name: loaned, middleware: cyclonedds, profile: shm, loan: true, options: {path: shm}}
+  - {name: blob, middleware: cyclonedds, profile: shm, options: {path: shm, topic: blob}}
+  - {name: small pool, middleware: cyclonedds, profile: shm, options: {path: shm, roudi_pools: "1K:4096 64K:64"}}
+workloads:
+  - {name: large, message: Array1m, rate_hz: 50}
+"""
+)
+HISTORIES = (
+    ARMS
+    + SHARED
+    + """
+workloads:
+  - {name: latched, message: Array1m, rate_hz: 50, qos: {durability: transient_local, depth: 20}}
+  - {name: all, message: Array1k, rate_hz: 100, qos: {history: keep_all}}
+"""
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def worker() -> None:
+    found = find_workers().get("cyclonedds")
+    if found is None or found.problem:
+        pytest.skip("the Cyclone DDS worker is not built: rmwbench middlewares build cyclonedds")
+
+
+def run(directory: Path, suite: str) -> int:
+    (directory / "shm.yaml").write_text(suite)
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(directory / "shm.yaml"), "--out", str(directory / "out"), "--no-report"])
+    return ended.value.code or 0
+
+
+class Trials:
+    """What a finished campaign knows of its trials, by the name of their arm or workload."""
+
+    def __init__(self, directory: Path, column: str):
+        self.bundle = Bundle(directory / "out")
+        cells = {row["cell"]: row[column] for row in self.bundle.rows("cells")}
+        self.trials = {cells[row["cell"]]: row for row in self.bundle.rows("trials")}
+
+    def status(self, name: str) -> tuple[str, str | None]:
+        return self.trials[name]["status"], self.trials[name]["reason"]
+
+    def bytes_on(self, name: str, path: str) -> int:
+        trial = self.trials[name]["trial"]
+        rows = [row for row in self.bundle.rows("attestations") if row["trial"] == trial]
+        return sum(row["bytes"] for row in rows if row["path"] == path)
+
+    def notes(self, name: str) -> str:
+        trial = self.trials[name]["trial"]
+        return " ".join(row["granted"] for row in self.bundle.rows("endpoints") if row["trial"] == trial)
+
+
+def leftovers() -> list[str]:
+    """What iceoryx names as its own, outside of every namespace."""
+    return [name for place in ("/dev/shm", "/tmp") for name in os.listdir(place) if name.startswith("iox1_")]
+
+
+def test_the_path_is_attested_and_a_blob_topic_that_goes_around_it_is_void(tmp_path):
+    before = leftovers()
+    run(tmp_path, LARGE)
+    trials = Trials(tmp_path, "arm")
+    for arm in ("shared", "loaned"):
+        assert trials.status(arm) == ("done", None)
+        payload = trials.bytes_on(arm, "shm")
+        assert payload > 10 << 20
+        assert trials.bytes_on(arm, "udp") < payload / 100
+    status, reason = trials.status("blob")
+    assert status == "void" and reason is not None
+    assert "path: asked for shm" in reason and "udp on lo" in reason and "blob topics never use PSMX" in reason
+    assert trials.bytes_on("blob", "shm") == 0
+    # No chunk is large enough: no message leaves its writer, and the trial cannot begin.
+    status, reason = trials.status("small pool")
+    assert status != "done" and reason is not None
+    assert leftovers() == before
+
+
+def test_a_history_that_switches_shared_memory_off_voids_the_trial_and_keep_all_does_not(tmp_path):
+    run(tmp_path, HISTORIES)
+    trials = Trials(tmp_path, "workload")
+    status, reason = trials.status("latched")
+    assert status == "void" and reason is not None
+    assert "path: asked for shm" in reason and "transient_local with a depth of 20" in reason
+    # Cyclone DDS 0.10 leaves shared memory for keep-all. 11.0.1 stays, and says what that costs.
+    assert trials.status("all") == ("done", None)
+    assert trials.bytes_on("all", "shm") > 0
+    assert "loses what comes beyond" in trials.notes("all")
+
+
+def descendants(pid: int) -> Iterator[int]:
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        yield int(child)
+        yield from descendants(int(child))
+
+
+def test_roudi_and_what_it_made_go_with_a_killed_campaign(tmp_path):
+    before = leftovers()
+    long = ARMS.replace("steady_s: 0.4", "steady_s: 30") + SHARED
+    (tmp_path / "shm.yaml").write_text(long + "workloads: [{name: large, message: Array1m, rate_hz: 50}]\n")
+    command = [sys.executable, "-c", "from rmwbench.cli.main import main; main()", "run", "shm.yaml", "--out", "out"]
+    campaign = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        family: list[int] = []
+        deadline = time.monotonic() + 60
+        while not any(b"roudi" in _words(pid) for pid in family) or len(family) < 5:
+            assert time.monotonic() < deadline and campaign.poll() is None, "no RouDi was started"
+            time.sleep(0.05)
+            family = list(descendants(campaign.pid))
+        time.sleep(1.5)  # into the trial
+    finally:
+        campaign.send_signal(signal.SIGKILL)
+        campaign.wait()
+    deadline = time.monotonic() + 20
+    while any(_words(pid) for pid in family) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not [_words(pid) for pid in family if _words(pid)]
+    assert leftovers() == before
+    assert json.loads((tmp_path / "out" / "campaign.json").read_text())
+
+
+def _words(pid: int) -> bytes:
+    """Its command line; empty when it is gone, or dead and not yet collected."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
