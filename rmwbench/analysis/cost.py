@@ -1,7 +1,9 @@
-"""What a trial cost: CPU, context switches and memory from counters; times to match from events.
+"""What a trial cost: CPU by role, context switches, faults, memory, bytes on the wire, energy; times to match from
+events.
 
 A counter that was not read is absent with its reason; it is never taken as zero. Publisher and subscription processes
-stand apart, because a middleware can move work from one to the other.
+stand apart, because a middleware can move work from one to the other. What a middleware costs is what its workers, its
+daemons and whatever else it started used; our own processes (`harness`) stand apart and are in no other figure.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,26 +11,39 @@ from typing import Any
 
 Values = dict[str, float]
 Reasons = dict[str, str]
+Table = dict[tuple[str, str], dict[tuple[str, str], float]]
+"""(role, process) -> (counter, at) -> value"""
+
+WORKERS = ("publisher", "subscription", "both")
+MIDDLEWARE = (*WORKERS, "daemon", "other")
+NOT_SAMPLED = "no sampler read this trial"
 
 
 def cost(
-    counters: Iterable[Mapping[str, Any]], *, published: int, delivered: int, window_ns: int | None
+    counters: Iterable[Mapping[str, Any]],
+    *,
+    published: int,
+    delivered: int,
+    window_ns: int | None,
+    delivered_bytes: int | None = None,
+    no_data: Mapping[str, str] | None = None,
 ) -> tuple[Values, Reasons]:
     """Metrics of one trial from the rows of the bundle's `counters` (process, role, counter, at, value).
 
-    `published`, `delivered`: messages of the steady window (publish calls; deliveries over all readers).
+    `published`, `delivered`: messages of the steady window (publish calls; deliveries over all readers);
+    `delivered_bytes`: their payload. `no_data`: what the sampler could not read, and why (`unread`).
     """
-    table: dict[tuple[str, str], dict[tuple[str, str], float]] = {}  # (role, process) -> (counter, at) -> value
+    table: Table = {}
     for row in counters:
-        if row["role"] == "machine" or row.get("endpoint") is not None or row["value"] is None:
-            continue
-        table.setdefault((row["role"], row["process"]), {})[row["counter"], row["at"]] = row["value"]
+        if row.get("endpoint") is None and row["value"] is not None:
+            table.setdefault((row["role"], row["process"]), {})[row["counter"], row["at"]] = row["value"]
+    why = dict(no_data or {})
     values: Values = {}
     reasons: Reasons = {}
 
-    def put(name: str, amount: float | None, per: float | None, why: str) -> None:
+    def put(name: str, amount: float | None, per: float | None, reason: str) -> None:
         if amount is None:
-            reasons[name] = why
+            reasons[name] = reason
         elif per == 0 or per is None:
             reasons[name] = "no message to divide by" if per == 0 else "the trial recorded no steady window"
         else:
@@ -37,22 +52,89 @@ def cost(
     apart = not any(role == "both" for role, _ in table)
     missing = "the counter was not read at both ends of the steady window"
     shared = missing if apart else "publisher and subscription share a process"
-    put("cpu_per_message", _steady(table, None, "cpu"), delivered, missing)
-    put("cpu_per_message_publisher", _steady(table, "publisher", "cpu") if apart else None, published, shared)
-    put("cpu_per_message_subscription", _steady(table, "subscription", "cpu") if apart else None, delivered, shared)
-    put("cpu_cores", _steady(table, None, "cpu"), window_ns, missing)
-    switches = [_steady(table, None, c) for c in ("voluntary_switches", "involuntary_switches")]
+    sampled = any(role == "harness" for role, _ in table)
+    unsampled = why.get("", NOT_SAMPLED)
+
+    cpu = _steady(table, MIDDLEWARE, "cpu")
+    put("cpu_per_message", cpu, delivered, missing)
+    gigabytes = None if delivered_bytes is None else delivered_bytes / 1e9
+    put("cpu_per_gigabyte", None if cpu is None or gigabytes is None else cpu / 1e9, gigabytes, missing)
+    put("cpu_per_message_publisher", _steady(table, ("publisher",), "cpu") if apart else None, published, shared)
+    put("cpu_per_message_subscription", _steady(table, ("subscription",), "cpu") if apart else None, delivered, shared)
+    put("cpu_cores", cpu, window_ns, missing)
+    daemon = "no daemon ran" if sampled else unsampled
+    put("cpu_cores_daemon", _steady(table, ("daemon",), "cpu"), window_ns, daemon)
+    other = _steady(table, ("other",), "cpu")
+    if other is None and sampled and not any(role == "other" for role, _ in table):
+        other = 0.0
+    put("cpu_cores_other", other, window_ns, missing if sampled else unsampled)
+    put("cpu_cores_harness", _steady(table, ("harness",), "cpu"), window_ns, missing if sampled else unsampled)
+    put("cpu_cores_sampler", _steady(table, ("harness",), "cpu", "sampler"), window_ns, unsampled)
+    softirq = _steady(table, ("machine",), "processor.softirq")
+    put("softirq_cores", softirq, window_ns, why.get("machine", unsampled))
+
+    switches = [_steady(table, MIDDLEWARE, c) for c in ("voluntary_switches", "involuntary_switches")]
     put("context_switches_per_message", None if None in switches else sum(switches), delivered, missing)
+    faults = [_steady(table, MIDDLEWARE, c) for c in ("minor_faults", "major_faults")]
+    put("page_faults_per_message", None if None in faults else sum(faults), delivered, missing)
+    waited = _steady(table, MIDDLEWARE, "run_delay")
+    put("processor_wait_per_message", waited, delivered, why.get("run_delay_ns", missing if sampled else unsampled))
+
     for metric, counter in (("pss", "pss"), ("rss", "rss"), ("peak_rss", "peak_rss"), ("shared_memory", "shared_pss")):
-        put(metric, _at_end(table, None, counter), 1, f"the counter {counter} was not read")
+        put(metric, _at_end(table, MIDDLEWARE, counter), 1, f"the counter {counter} was not read")
     for role in ("publisher", "subscription"):
-        put(
-            f"pss_{role}",
-            _at_end(table, role, "pss") if apart else None,
-            1,
-            "the counter pss was not read" if apart else shared,
-        )
+        amount = _at_end(table, (role,), "pss") if apart else None
+        put(f"pss_{role}", amount, 1, "the counter pss was not read" if apart else shared)
+    put("pss_daemon", _at_end(table, ("daemon",), "pss"), 1, daemon)
+
+    _wire(table, put, delivered, delivered_bytes)
+    _energy(table, put, delivered, window_ns, why.get("energy", unsampled))
     return values, reasons
+
+
+def unread(events: Iterable[Mapping[str, Any]]) -> Reasons:
+    """What the sampler could not read and why, from the rows of the bundle's `events`; "" for everything."""
+    found: Reasons = {}
+    for row in events:
+        if row["event"] == "no_data":
+            what, colon, reason = (row.get("text") or "").partition(": ")
+            is_name = bool(colon) and " " not in what
+            found[what if is_name else ""] = reason if is_name else row.get("text") or NOT_SAMPLED
+    return found
+
+
+def _wire(table: Table, put: Any, delivered: int, delivered_bytes: int | None) -> None:
+    """What interfaces sent for each payload byte delivered: all of them, and each of the host's own."""
+    missing = "the interfaces' counters were not read at both ends of the steady window"
+    names = {
+        counter.split(".")[1]
+        for row in table.values()
+        for counter, _ in row
+        if counter.startswith("interface.") and counter.endswith(".tx_bytes")
+    }
+    sent = {name: _steady(table, ("machine",), f"interface.{name}.tx_bytes") for name in sorted(names)}
+    packets = [_steady(table, ("machine",), f"interface.{name}.tx_packets") for name in sorted(names)]
+    known = bool(sent) and None not in sent.values()
+    put("wire_bytes_per_payload_byte", sum(sent.values()) if known else None, delivered_bytes, missing)
+    for name in ("lo", "eth0"):
+        put(f"wire_bytes_per_payload_byte_{name}", sent.get(name), delivered_bytes, missing)
+    put("packets_per_message", sum(packets) if packets and None not in packets else None, delivered, missing)
+
+
+def _energy(table: Table, put: Any, delivered: int, window_ns: int | None, reason: str) -> None:
+    """Of the processor packages and their memory where RAPL counts; else of the board's largest consumer, which is its
+    input."""
+    joules = {
+        counter.removeprefix("energy."): value
+        for row in table.values()
+        for (counter, _), value in row.items()
+        if counter.startswith("energy.")
+    }
+    packages = [v for name, v in joules.items() if name.startswith("rapl:package") and "/" not in name]
+    packages += [v for name, v in joules.items() if name.startswith("rapl:") and name.endswith("/dram")]
+    total = sum(packages) if packages else max(joules.values(), default=None)
+    put("power", total, None if window_ns is None else window_ns / 1e9, reason)
+    put("energy_per_message", total, delivered, reason)
 
 
 def setup(events: Iterable[Mapping[str, Any]]) -> tuple[Values, Reasons]:
@@ -74,14 +156,19 @@ def setup(events: Iterable[Mapping[str, Any]]) -> tuple[Values, Reasons]:
     return values, reasons
 
 
-def _steady(table: dict, role: str | None, counter: str) -> float | None:
-    parts = [v for (r, _), v in table.items() if role in (None, r)]
+def _steady(table: Table, roles: tuple[str, ...], counter: str, process: str | None = None) -> float | None:
+    """What the counter grew by in the steady window, over all processes of these roles that have it; None where one of
+    them lacks an end."""
+    if roles == ("machine",):
+        parts = [v for (r, p), v in table.items() if r in roles and (counter, "steady_begin") in v]
+    else:
+        parts = [v for (r, p), v in table.items() if r in roles and process in (None, p)]
     if not parts or any((counter, at) not in v for v in parts for at in ("steady_begin", "steady_end")):
         return None
     return sum(v[counter, "steady_end"] - v[counter, "steady_begin"] for v in parts)
 
 
-def _at_end(table: dict, role: str | None, counter: str) -> float | None:
-    parts = [v for (r, _), v in table.items() if role in (None, r)]
+def _at_end(table: Table, roles: tuple[str, ...], counter: str) -> float | None:
+    parts = [v for (r, _), v in table.items() if r in roles]
     found = [next((v[counter, at] for at in ("end", "steady_end") if (counter, at) in v), None) for v in parts]
     return sum(found) if found and None not in found else None

@@ -168,8 +168,9 @@ _ENTRIES = [
         "CPU per message",
         "ns",
         "positive",
-        "CPU time of all worker processes in the steady window for each message delivered: kernel time in "
-        "their system calls included, interrupts that hit other processes not.",
+        "CPU time of all worker processes, of their middleware's daemons and of whatever else it started, in the steady "
+        "window for each message delivered: kernel time in their system calls included, interrupts that hit other "
+        "processes not.",
     ),
     Entry(
         "cpu_per_message_publisher",
@@ -185,26 +186,128 @@ _ENTRIES = [
         "positive",
         "CPU time of the receiving processes for each message delivered.",
     ),
-    Entry("cpu_cores", "CPU", "cores", "positive", "CPU time of all worker processes per second of the steady window."),
+    Entry(
+        "cpu_per_gigabyte",
+        "CPU per gigabyte",
+        "s/GB",
+        "positive",
+        "The same CPU time for each gigabyte (10⁹ bytes) of payload delivered.",
+    ),
+    Entry(
+        "cpu_cores",
+        "CPU",
+        "cores",
+        "positive",
+        "CPU time of all worker processes, daemons and what else the middleware started, per second of the steady "
+        "window.",
+    ),
+    Entry("cpu_cores_daemon", "CPU, daemons", "cores", "amount", "The share of brokers, routers and other daemons."),
+    Entry(
+        "cpu_cores_other",
+        "CPU, other processes",
+        "cores",
+        "amount",
+        "The share of processes that nobody named but that run in the host: a middleware started them.",
+    ),
+    Entry(
+        "cpu_cores_harness",
+        "CPU, harness",
+        "cores",
+        "amount",
+        "CPU time of our own processes beside the workers (orchestrator, sampler, the host's init) per second of the "
+        "steady window. In no other figure.",
+    ),
+    Entry("cpu_cores_sampler", "CPU, sampler", "cores", "amount", "The sampler's part of that: what this page costs."),
+    Entry(
+        "softirq_cores",
+        "soft interrupts",
+        "cores",
+        "amount",
+        "Processor time of the whole machine in soft interrupts, mostly its network receive path, per second of the "
+        "steady window; in steps of 10 ms. On most kernels the part that runs within a process's system call is in "
+        "that process's CPU time too, so the two must not be added.",
+    ),
     Entry(
         "context_switches_per_message",
         "context switches per message",
         "count",
         "amount",
-        "Voluntary and involuntary switches of the worker processes for each message delivered.",
+        "Voluntary and involuntary switches of the same processes for each message delivered.",
+    ),
+    Entry(
+        "page_faults_per_message",
+        "page faults per message",
+        "count",
+        "amount",
+        "Minor and major faults of the same processes in the steady window for each message delivered: memory that is "
+        "mapped anew for each message shows here.",
+    ),
+    Entry(
+        "processor_wait_per_message",
+        "wait for a processor per message",
+        "ns",
+        "amount",
+        "How long threads of the same processes wanted to run and had no processor, for each message delivered: "
+        "large where the machine, not the middleware, sets the latency.",
+    ),
+    Entry(
+        "wire_bytes_per_payload_byte",
+        "bytes on the wire",
+        "per payload byte",
+        "amount",
+        "Bytes that all interfaces of the host sent in the steady window for each byte of payload delivered: headers, "
+        "acknowledgements, discovery. Near 0 where messages travel in shared memory.",
+    ),
+    Entry(
+        "wire_bytes_per_payload_byte_lo",
+        "bytes on the wire, loopback",
+        "per payload byte",
+        "amount",
+        "The same, over the loopback alone.",
+    ),
+    Entry(
+        "wire_bytes_per_payload_byte_eth0",
+        "bytes on the wire, eth0",
+        "per payload byte",
+        "amount",
+        "The same, over eth0 alone.",
+    ),
+    Entry(
+        "packets_per_message",
+        "packets per message",
+        "count",
+        "amount",
+        "Packets that all interfaces sent in the steady window for each message delivered; a packet on the loopback "
+        "holds up to 64 KiB.",
+    ),
+    Entry(
+        "power",
+        "power",
+        "W",
+        "positive",
+        "Power of the processor packages and their memory (RAPL), or at the board's input, over the steady window: the "
+        "whole machine, idle consumption included.",
+    ),
+    Entry(
+        "energy_per_message",
+        "energy per message",
+        "J",
+        "positive",
+        "That energy for each message delivered, idle consumption included.",
     ),
     Entry(
         "pss",
         "memory (PSS)",
         "bytes",
         "positive",
-        "Proportional set size of all worker processes, without their record buffers and without shared "
-        "segments, which stand apart.",
+        "Proportional set size of all worker processes, daemons and what else the middleware started, without record "
+        "buffers and without shared segments, which stand apart.",
     ),
     Entry("pss_publisher", "memory (PSS), publisher", "bytes", "positive", "The same for the publishing processes."),
     Entry(
         "pss_subscription", "memory (PSS), subscription", "bytes", "positive", "The same for the receiving processes."
     ),
+    Entry("pss_daemon", "memory (PSS), daemons", "bytes", "positive", "The same for the middleware's daemons."),
     Entry(
         "rss",
         "memory (RSS)",

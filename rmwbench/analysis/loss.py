@@ -6,7 +6,8 @@ counts of messages are taken at their word, counts of datagrams and frames say w
 explain, and what no counter explains stays `not located` instead of being given to the nearest suspect.
 """
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,6 +78,33 @@ SOCKET_FIX = (
     "raise net.core.rmem_max and let the middleware ask for a larger receive buffer; `rmwbench doctor` says how"
 )
 REASSEMBLY_FIX = "raise net.ipv4.ipfrag_high_thresh, or send smaller datagrams"
+
+
+def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
+    """From one trial's rows of the bundle's `counters`: what grew over the steady window; a reader's own counts are of
+    the whole trial, because a middleware tells them at its end only."""
+    edges: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    own: dict[str, float] = defaultdict(float)
+    for row in counters:
+        if row["value"] is None:
+            continue
+        if row["at"] in ("steady_begin", "steady_end"):
+            edges[row["process"], row["counter"]][row["at"]] = row["value"]
+        elif row["counter"] in ("reader_drops", "own.sample_lost"):
+            own[row["counter"]] += row["value"]
+    grown = {key: int(at["steady_end"] - at.get("steady_begin", 0)) for key, at in edges.items() if "steady_end" in at}
+    sockets = {process: n for (process, name), n in grown.items() if name == "socket_drops"}
+    if not sockets:  # without the sampler only the host's sum is known
+        sockets = {process: n for (process, name), n in grown.items() if name == "udp.rcvbuf_errors"}
+    interfaces: dict[str, int] = defaultdict(int)
+    for (_, name), n in grown.items():
+        if name.startswith("interface.") and name.endswith(("_dropped", "_errors")):
+            interfaces[name.split(".")[1]] += n
+    reassembly = next((n for (_, name), n in grown.items() if name == "ip.reasm_fails"), None)
+    # A DDS reader counts as its drops also what never came, which is not its queue's doing.
+    noticed = int(own["own.sample_lost"]) if "own.sample_lost" in own else None
+    queue = int(own["reader_drops"]) - (noticed or 0) if "reader_drops" in own else None
+    return Drops(sockets or None, interfaces or None, reassembly, queue, noticed)
 
 
 def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> Located:

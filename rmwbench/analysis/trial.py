@@ -50,6 +50,8 @@ def measure_trial(evidence: Evidence) -> Trial:
             published=messages.publishes,
             delivered=messages.ledger.delivered,
             window_ns=window.length_ns,
+            delivered_bytes=messages.bytes_in_window,
+            no_data=cost.unread(evidence.events),
         ),
         cost.setup(evidence.events),
     ):

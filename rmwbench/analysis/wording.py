@@ -177,7 +177,9 @@ def _lead(j: Judged, verdicts: dict[str, Verdict | None], order: list[str], rule
 
 
 def _inverse(r: Ratio | NoRatio | None) -> Ratio | NoRatio | None:
-    return Ratio(1 / r.value, 1 / r.high, 1 / r.low, r.blocks) if isinstance(r, Ratio) else r
+    if not isinstance(r, Ratio):
+        return r
+    return Ratio(1 / r.value, 1 / r.high, 1 / r.low if r.low > 0 else math.inf, r.blocks)
 
 
 def _minutes(j: Judged, leader: Judged, rules: Rules) -> tuple[float | None, str]:

@@ -14,6 +14,7 @@ from rmwbench.campaign.outcome import Outcome
 HARNESS = "harness"
 MACHINE = "machine"
 WORKER = "worker"
+LATE_EVENTS = 1_000
 
 _OF_PROCESS = {
     "cpu_ns": ("cpu", "ns"),
@@ -85,6 +86,10 @@ def _process(outcome: Outcome, name: str, edges: list[Mapping[str, Any]], docume
         for at, reading in zip(_ENDS, (begin if begin is not None else {key: 0}, end), strict=True):
             if key in reading:
                 yield _row(name, shown, counter, unit, at, reading[key])
+    for edge in edges:
+        drops = [socket["drops"] for socket in edge["sockets"] if socket.get("process") == name and "drops" in socket]
+        if drops:
+            yield _row(name, shown, "socket_drops", "count", edge["at"], sum(drops))
     if not accounts_itself:
         yield _row(name, shown, "threads", "count", "end", end.get("threads"))
         memory = document["memory"].get(name, {})
@@ -165,6 +170,22 @@ def events(outcome: Outcome) -> Iterator[Row]:
         if why != "not asked":
             text = f"{what}: {why}" if what else why
             yield {"time_ns": time_ns, "process": "sampler", "event": "no_data", "text": text}
+
+
+def canary_events(document: Mapping[str, Any] | None) -> Iterator[Row]:
+    """One `canary` event (value: its wake-ups) and one `canary_late` (at its time; value: ns) for each late one, at
+    most LATE_EVENTS: the witnesses of a tail."""
+    canary = (document or {}).get("canary")
+    if not canary:
+        return
+    yield {
+        "time_ns": document["snapshots"][-1]["time_ns"],
+        "process": "sampler",
+        "event": "canary",
+        "value": canary["count"],
+    }
+    for due_ns, late_ns in canary.get("late", [])[:LATE_EVENTS]:
+        yield {"time_ns": due_ns, "process": "sampler", "event": "canary_late", "value": late_ns}
 
 
 def samples(document: Mapping[str, Any] | None) -> dict[str, list]:

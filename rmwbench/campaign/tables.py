@@ -111,6 +111,7 @@ def _events(outcome: Outcome) -> Iterator[dict[str, Any]]:
         row |= {key: event.get(key) for key in ("endpoint", "writer", "value", "text")}
         yield row
     yield from sampled.events(outcome)
+    yield from sampled.canary_events(outcome.sampled)
 
 
 def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:

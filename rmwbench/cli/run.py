@@ -98,7 +98,7 @@ def run(
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     if any(cell.sampling.traced for cell in campaign.plan.cells):
         console.print(
-            "traced: the schedule of every thread is recorded; latencies are not comparable with other trials"
+            "traced: every thread's schedule is recorded; latencies are not comparable with other trials"
         )
     with campaign.writer:
         if not campaign.course.finished:

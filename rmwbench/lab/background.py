@@ -16,6 +16,7 @@ has its text.
 import contextlib
 import os
 import time
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,18 +31,25 @@ BACKGROUND, AWAKE = "background", "awake"
 IDLE, AS_FOUND = "idle", "as_found"
 TIMEOUT_S = 10.0
 
-DATAGRAM_HEADER_BYTES = 42
-"""Ethernet 14, IPv4 20, UDP 8: what an interface counts of a datagram besides its payload."""
+DATAGRAM_HEADER_BYTES = 28
+"""IPv4 20, UDP 8: what the loopback interface counts of a datagram besides its payload."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """Datagrams that a background load sent and took over `lo` in the window, and their bytes as the interface counts
-    them: nobody's middleware sent these."""
+    """What a background load sent over `lo`, and nobody's middleware: `bursts` are (time_ns, datagrams sent by then)
+    near the window's edges, `datagram_bytes` is one datagram as the interface counts it."""
 
-    datagrams_sent: int = 0
-    datagrams_received: int = 0
-    bytes: int = 0
+    bursts: tuple[tuple[int, int], ...] = ()
+    datagram_bytes: int = 0
+
+    def datagrams(self, begin_ns: int, end_ns: int) -> int:
+        """How many were sent between two times near the edges."""
+        return self._sent_by(end_ns) - self._sent_by(begin_ns)
+
+    def _sent_by(self, time_ns: int) -> int:
+        place = bisect_right(self.bursts, time_ns, key=lambda burst: burst[0])
+        return self.bursts[max(0, place - 1)][1] if self.bursts else 0
 
 
 def asks(conditions: Mapping[str, str]) -> dict[str, str]:
@@ -107,10 +115,9 @@ class Background:
             self.cpu_ns[name] = load.grown("cpu_ns")
             if name == AWAKE:
                 self.awake = self.cpu_ns[name] / (max(1, load.grown("time_ns")) * (os.cpu_count() or 1))
-            if name == BACKGROUND and load.asked.get("datagram_bytes"):
-                sent = load.grown("datagrams_sent")
+            if bursts := reply.get("bursts"):
                 size = load.asked["datagram_bytes"] + DATAGRAM_HEADER_BYTES
-                self.own_flow = Flow(sent, load.grown("datagrams_received"), sent * size)
+                self.own_flow = Flow(tuple((time_ns, sent) for time_ns, sent in bursts), size)
 
     def close(self) -> None:
         """Removes the control group; call it once the host is closed."""

@@ -53,8 +53,9 @@ def render_markdown(doc: dict[str, Any], images: Mapping[str, str]) -> str:
     ]
     if not campaign["finished"]:
         lines += ["> **Not finished.** The search was stopped early.", ""]
-    lines += [f"> **Warning:** {escape(warning)}" for warning in doc["machine"]["warnings"]]
-    lines += ["", *_table(["arm", "holds up to", "knee", "trials", "above it"], _answers(doc)), ""]
+    for warning in doc["machine"]["warnings"]:
+        lines += [f"> **Warning:** {escape(warning)}", ""]
+    lines += [*_table(["arm", "holds up to", "knee", "trials", "above it"], _answers(doc)), ""]
     for figure in figures(doc):
         if figure.key in images:
             lines += [f"**{figure.title}.** {figure.reading}", "", f"![{figure.title}]({images[figure.key]})", ""]

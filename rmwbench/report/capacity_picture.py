@@ -197,10 +197,11 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     heights_scale = alt.Scale(type="log", domain=domain, nice=False)
     y = alt.Y("value:Q", scale=heights_scale, axis=pictures._log_axis(domain, "response latency (log axis)"))
     names = list(arms)
-    key = alt.Legend(orient="bottom", columns=2 if narrow else 4, title=None, symbolType="stroke", symbolSize=300)
+    key = alt.Legend(
+        orient="bottom", columns=2 if narrow else 4, title=None, symbolType="stroke", symbolSize=300, labelColor=TEXT
+    )
     colours = alt.Scale(domain=names, range=[arms[name].colour for name in names])
     colour = alt.Color("arm:N", scale=colours, legend=key)
-    fill = alt.Fill("arm:N", scale=colours, legend=None)
     dash = alt.StrokeDash(
         "arm:N", scale=alt.Scale(domain=names, range=[list(arms[name].dash) or [1, 0] for name in names]), legend=key
     )
@@ -210,7 +211,7 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     layers = [
         upright.mark_rect(opacity=0.1, clip=True)
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
-        .encode(x=x("low:Q"), x2="high:Q", fill=fill),
+        .encode(x=x("low:Q"), x2="high:Q", color=colour),
         upright.mark_rule(strokeWidth=1.5, opacity=0.9).encode(
             x=x("value:Q"), color=colour, strokeDash=dash, tooltip=pictures._TOOLTIP
         ),
@@ -232,7 +233,7 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
         layers.append(
             alt.Chart(alt.Data(values=knees))
             .mark_point(shape="diamond", size=90, filled=True, opacity=1, stroke=SURFACE, strokeWidth=1)
-            .encode(x=x("level:Q"), y=y, fill=fill, tooltip=pictures._TOOLTIP)
+            .encode(x=x("level:Q"), y=y, color=colour, tooltip=pictures._TOOLTIP)
         )
     if above:
         layers.append(
@@ -268,7 +269,9 @@ def loss(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     if across is None or not any(p["value"] for p in points):
         return None
     names = list(arms)
-    key = alt.Legend(orient="bottom", columns=2 if narrow else 4, title=None, symbolType="stroke", symbolSize=300)
+    key = alt.Legend(
+        orient="bottom", columns=2 if narrow else 4, title=None, symbolType="stroke", symbolSize=300, labelColor=TEXT
+    )
     scale = alt.Scale(domain=names, range=[arms[name].colour for name in names])
     dashes = alt.Scale(domain=names, range=[list(arms[name].dash) or [1, 0] for name in names])
     x = _level_axis(across, search, f"{search['title']} (log axis)")
@@ -305,6 +308,20 @@ def _level_axis(domain: list[float], search: dict[str, Any], title: str):
     )
     scale = alt.Scale(type="log", domain=domain, nice=False)
     return lambda field: alt.X(field, scale=scale, axis=axis)
+
+
+def _legend(narrow: bool) -> alt.Legend:
+    """Names under the picture; its strokes are opaque also where the first layer with the colour is a shade."""
+    return alt.Legend(
+        orient="bottom",
+        columns=2 if narrow else 4,
+        title=None,
+        symbolType="stroke",
+        symbolSize=300,
+        symbolOpacity=1,
+        symbolStrokeWidth=2,
+        labelColor=TEXT,
+    )
 
 
 def _percentile(metric: str) -> str:

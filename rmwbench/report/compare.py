@@ -67,6 +67,7 @@ def compare(a: Side, b: Side, *, margin: float | None = None, metrics: Sequence[
     verdict = across.overall([r["verdict"] for r in rows])
     if verdict in ("equivalent", "better") and any(x.counts for x in alone):
         verdict = "undecided"  # what A has and B lacks may be what broke
+    topics = environment(a, b, matches, (halves[0].lines, halves[1].lines))
     return {
         "schema": "rmwbench/compare",
         "version": 1,
@@ -78,8 +79,8 @@ def compare(a: Side, b: Side, *, margin: float | None = None, metrics: Sequence[
             "margin": rules.margin,
             "aa_floor": finite(rules.aa_floor) if any(floors) else None,
         },
-        "cautions": list(_cautions(one, rules, floors)),
-        "environment": environment(a, b, matches, (halves[0].lines, halves[1].lines)),
+        "cautions": list(_cautions(one, rules, floors, topics)),
+        "environment": topics,
         "rows": rows,
         "not_comparable": [{"cell": x.cell, "reason": x.reason} for x in alone],
         "verdict": verdict,
@@ -171,7 +172,9 @@ def _rules(a: Bundle, b: Bundle, margin: float | None) -> tuple[Rules, list[floa
     return Rules(margin=max(MARGIN if margin is None else margin, floor), aa_floor=floor), floors
 
 
-def _cautions(one: bool, rules: Rules, floors: Sequence[float]) -> Iterator[str]:
+def _cautions(one: bool, rules: Rules, floors: Sequence[float], topics: list[dict[str, Any]]) -> Iterator[str]:
+    if next(t for t in topics if t["topic"] == "machine")["answer"] == "different":
+        yield "The machines differ: every ratio compares machines as well as what ran on them."
     if not one:
         yield (
             "The two campaigns were not interleaved: what changed between them besides what you changed (the machine's "

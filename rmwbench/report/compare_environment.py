@@ -117,9 +117,11 @@ def _software(a: Side, b: Side, matches: Sequence[Match]) -> list[Line]:
     out: list[Line] = []
     for m in matches:
         who = m.a["arm"] if m.a["arm"] == m.b["arm"] else f"{m.a['arm']} | {m.b['arm']}"
+        same = m.a["middleware"] == m.b["middleware"]
         for column in ("middleware", "layer", "version", "release_date", "profile"):
             if m.a[column] != m.b[column]:
-                out.append({"name": f"{who}: {column.replace('_', ' ')}", "a": m.a[column], "b": m.b[column]})
+                whose = m.a["middleware"] if same and column in ("version", "release_date") else who
+                out.append({"name": f"{whose}: {column.replace('_', ' ')}", "a": m.a[column], "b": m.b[column]})
         out += [{**d, "name": f"{who}: {d['name']}"} for d in arm_differences(m)]
         builds = [
             {
@@ -129,10 +131,10 @@ def _software(a: Side, b: Side, matches: Sequence[Match]) -> list[Line]:
             }
             for found, c in zip(described, (m.a, m.b), strict=True)
         ]
-        if m.a["middleware"] == m.b["middleware"]:
+        if same:
             out += [{**d, "name": f"{m.a['middleware']}: {d['name']}"} for d in differences(*builds)]
         texts = [_profile(c, found) for c, found in zip((m.a, m.b), described, strict=True)]
-        if m.a["middleware"] == m.b["middleware"] and texts[0] != texts[1]:
+        if same and texts[0] != texts[1]:
             out += _profile_lines(who, *texts)
     return list({str(d): d for d in out}.values())
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.analysis.ledger import Ledger
-from rmwbench.analysis.loss import Drops, locate
+from rmwbench.analysis.loss import Drops, drops, locate
 
 QUIET = Drops(sockets={}, interfaces={"lo": 0}, reassembly=0, reader_queue=0)
 
@@ -69,3 +69,27 @@ def test_a_place_that_nobody_counts_is_named_and_is_no_zero():
     assert Drops(reassembly=1) + Drops() == Drops()
     total = replace(QUIET, sockets={"a": 1}) + replace(QUIET, sockets={"a": 2, "b": 5})
     assert total.sockets == {"a": 3, "b": 5}
+
+
+def counter(name: str, begin: float | None, end: float, process="listener", role="subscription") -> list[dict]:
+    rows = [("steady_begin", begin), ("steady_end", end)] if begin is not None else [("end", end)]
+    return [{"process": process, "role": role, "counter": name, "at": at, "value": value} for at, value in rows]
+
+
+def test_counters_of_a_trial_become_drops_of_its_window():
+    rows = [
+        *counter("socket_drops", 10, 14),
+        *counter("socket_drops", 0, 0, process="talker"),
+        *counter("udp.rcvbuf_errors", 0, 99, process="local", role="machine"),
+        *counter("ip.reasm_fails", 1, 6, process="local", role="machine"),
+        *counter("interface.lo.rx_dropped", 0, 2, process="local", role="machine"),
+        *counter("interface.lo.tx_errors", 0, 1, process="local", role="machine"),
+        *counter("interface.lo.rx_bytes", 0, 1000, process="local", role="machine"),
+        *counter("reader_drops", None, 9),
+        *counter("own.sample_lost", None, 7),
+    ]
+    found = drops(rows)
+    assert found.sockets == {"listener": 4, "talker": 0}
+    assert (found.reassembly, found.interfaces, found.reader_queue, found.noticed) == (5, {"lo": 3}, 2, 7)
+    assert drops(rows[4:6]).sockets == {"local": 99}
+    assert drops([]) == Drops()

@@ -60,6 +60,7 @@ def example_document() -> dict[str, Any]:
                 {"name": "steal", "value": "0.4 %", "note": None},
             ],
             "warnings": ["net.core.rmem_max is 212 992 bytes; one 6.2 MB image does not fit (sysctl -w net.core.rmem_max=33554432)"],
+            "calibration": {"known": True, "text": "Calibrated 3 hours before, kernel 6.18.44: 24 of 24 injected truths recovered, A/A declared different in 0 of 10, A/A floor 12.3 %. Of each latency 118 ns is ours, of each message 19.4 µs of processor time; nothing is subtracted."},
         },
         "workloads": workloads,
         "conclusions": [

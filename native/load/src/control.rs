@@ -92,7 +92,8 @@ impl Load {
                 self.take_due();
                 self.snapshot("end");
                 let snapshots = std::mem::take(&mut self.snapshots);
-                self.reply(id, Ok(Collected { snapshots }));
+                let bursts = traffic::bursts_near(&snapshots.iter().map(|snapshot| snapshot.time_ns).collect::<Vec<_>>());
+                self.reply(id, Ok(Collected { snapshots, bursts }));
             }
             other => {
                 let problem = Problem { kind: "unsupported", object: format!("cmd {other}"), message: "not a command of this load".into() };

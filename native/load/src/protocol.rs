@@ -47,6 +47,9 @@ pub struct Started {
 #[derive(Serialize)]
 pub struct Collected {
     pub snapshots: Vec<Snapshot>,
+    /// Of `traffic`: (time_ns, datagrams sent by then) of every burst near the window's edges.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bursts: Vec<(i64, u64)>,
 }
 
 #[derive(Serialize)]

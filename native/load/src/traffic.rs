@@ -6,6 +6,7 @@
 use std::io;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
 
 use crate::clock::{now_ns, sleep_until};
 
@@ -17,6 +18,17 @@ const GIVEN_UP_NS: i64 = 100_000_000;
 
 pub static SENT: AtomicU64 = AtomicU64::new(0);
 pub static RECEIVED: AtomicU64 = AtomicU64::new(0);
+
+/// When each burst had been sent, and how many datagrams had by then: whoever reads an interface's counters can take exactly these away.
+static BURSTS: Mutex<Vec<(i64, u64)>> = Mutex::new(Vec::new());
+/// Readings of others at an edge of the window are within this of ours.
+const NEAR_NS: i64 = 50_000_000;
+
+/// The bursts near any of these times.
+pub fn bursts_near(times_ns: &[i64]) -> Vec<(i64, u64)> {
+    let near = |&&(time_ns, _): &&(i64, u64)| times_ns.iter().any(|at| (at - time_ns).abs() <= NEAR_NS);
+    BURSTS.lock().map(|bursts| bursts.iter().filter(near).copied().collect()).unwrap_or_default()
+}
 
 /// Starts sender and receiver.
 pub fn start() -> io::Result<()> {
@@ -47,6 +59,9 @@ fn send(sender: &UdpSocket) {
             if sender.send(&payload).is_ok() {
                 SENT.fetch_add(1, Ordering::Relaxed);
             }
+        }
+        if let Ok(mut bursts) = BURSTS.lock() {
+            bursts.push((now_ns(), SENT.load(Ordering::Relaxed)));
         }
     }
 }

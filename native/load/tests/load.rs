@@ -112,6 +112,8 @@ fn a_window_has_a_snapshot_at_each_of_its_edges() {
     std::thread::sleep(Duration::from_millis(500));
     let reply = load.ask(json!({"cmd": "collect"}));
     let all = reply["ok"]["snapshots"].as_array().unwrap();
+    let bursts = reply["ok"]["bursts"].as_array().unwrap();
+    assert!(bursts.len() > 100 && bursts.windows(2).all(|pair| pair[1][1].as_u64() > pair[0][1].as_u64()), "{}", bursts.len());
     assert_eq!(all.iter().map(|s| s["at"].as_str().unwrap()).collect::<Vec<_>>(), ["steady_begin", "steady_end", "end"]);
     assert!(all[0]["time_ns"].as_i64().unwrap() >= steady && all[1]["time_ns"].as_i64().unwrap() >= end);
 }

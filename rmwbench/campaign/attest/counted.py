@@ -39,29 +39,31 @@ def window(outcome: Outcome) -> tuple[Snapshot, Snapshot] | None:
     for reading in readings:
         at = {snapshot["at"]: snapshot for snapshot in reading}
         if "steady_begin" in at and "steady_end" in at:
-            return at["steady_begin"], _without(outcome.background, at["steady_end"])
+            return at["steady_begin"], _without(outcome.background, at["steady_begin"], at["steady_end"])
     return None
 
 
-def _without(flow: Flow, end: Snapshot) -> Snapshot:
-    """The counters without what our own background load sent over the loopback."""
-    if not flow.datagrams_sent:
+def _without(flow: Flow, begin: Snapshot, end: Snapshot) -> Snapshot:
+    """The counters at the end without what our own background load sent over the loopback since the beginning."""
+    sent = flow.datagrams(begin["time_ns"], end["time_ns"])
+    if not sent:
         return end
     interfaces = dict(end.get("interfaces", {}))
     if LOOPBACK in interfaces:
-        interfaces[LOOPBACK] = _less(
-            interfaces[LOOPBACK],
-            tx_bytes=flow.bytes,
-            rx_bytes=flow.bytes,
-            tx_packets=flow.datagrams_sent,
-            rx_packets=flow.datagrams_sent,
-        )
-    udp = _less(end.get("udp") or {}, in_datagrams=flow.datagrams_received, out_datagrams=flow.datagrams_sent)
+        size = sent * flow.datagram_bytes
+        before = begin.get("interfaces", {}).get(LOOPBACK, {})
+        less = {"tx_bytes": size, "rx_bytes": size, "tx_packets": sent, "rx_packets": sent}
+        interfaces[LOOPBACK] = _less(interfaces[LOOPBACK], before, less)
+    udp = _less(end.get("udp") or {}, begin.get("udp") or {}, {"in_datagrams": sent, "out_datagrams": sent})
     return {**end, "interfaces": interfaces, "udp": udp}
 
 
-def _less(counters: Mapping[str, int], **amounts: int) -> dict[str, int]:
-    return {name: value - amounts.get(name, 0) for name, value in counters.items()}
+def _less(counters: Mapping[str, int], before: Mapping[str, int], amounts: Mapping[str, int]) -> dict[str, int]:
+    """Never below what it was before: a burst under way at an edge must not make a negative count."""
+    return {
+        name: max(before.get(name, 0), value - amounts[name]) if name in amounts else value
+        for name, value in counters.items()
+    }
 
 
 def carried(edges: tuple[Snapshot, Snapshot]) -> Iterator[Carried]:

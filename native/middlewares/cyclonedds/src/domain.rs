@@ -53,7 +53,8 @@ impl Domain {
         let text = c_string(&profile.text, "profile")?;
         let psmx = profile::exchanges_over_iceoryx(&profile.text);
         if psmx && !roudi::is_running() {
-            let message = "it uses shared memory through iceoryx, and no RouDi serves this host; an arm starts one with the option daemons: roudi";
+            let message =
+                "its shared memory needs a RouDi, and no RouDi serves this host: an arm starts one with the option daemons: roudi";
             return Err(Error::failed(format!("profile {}", profile.name), message));
         }
         let capture = Capture::begin();

@@ -71,7 +71,7 @@ impl Middleware for CycloneDds {
                 ("content_filter", "no: Cyclone filters by a C function on typed samples, not by an expression"),
                 ("instance_key", "no: the topics of this worker are keyless"),
                 ("services", "no: not implemented in this worker"),
-                ("evidence", "partly: messages read in shared memory are known and counted; of others Cyclone tells no path, interface counters do"),
+                ("evidence", "partly: messages read in shared memory are counted; of the others only interface counters tell the path"),
             ]),
             profiles: vec![
                 Profile {
@@ -90,7 +90,7 @@ impl Middleware for CycloneDds {
                     name: SHM.into(),
                     format: "xml".into(),
                     text: include_str!("../profiles/shm.xml").into(),
-                    summary: "as installed, with shared memory through iceoryx between processes of one host; RouDi is started for it".into(),
+                    summary: "as installed, and shared memory through iceoryx between the processes of one host; needs RouDi".into(),
                 },
             ],
         }

@@ -8,7 +8,7 @@ use rmwbench_harness::qos::{Durability, History};
 
 use crate::topic::Kind;
 
-pub const BLOB: &str = "blob topics never use PSMX: their serialiser cannot make a message from shared memory (option topic: descriptor can)";
+pub const BLOB: &str = "blob topics never use PSMX: their serialiser cannot make a message from shared memory (topic: descriptor can)";
 /// What iceoryx keeps for a late joiner, and what a reader may hold of it, samples in Cyclone's cache included
 /// (`IOX_MAX_PUBLISHER_HISTORY` and `IOX_MAX_CHUNKS_HELD_PER_SUBSCRIBER_SIMULTANEOUSLY` of the bundled build).
 const HISTORY_LIMIT: u32 = 16;

@@ -78,12 +78,7 @@ impl CyclonePublisher {
             tail: tail.into(),
             suffix_bytes: message_type.cdr_suffix.len(),
             payload_bytes: message_type.payload_bytes as usize,
-            granted: Granted {
-                qos: granted,
-                publish_mode: PublishMode::Sync,
-                wait: config.wait,
-                notes,
-            },
+            granted: Granted { qos: granted, publish_mode: PublishMode::Sync, wait: config.wait, notes },
             refused: 0,
             failures: [0; 16],
             _parents: parents,

@@ -219,11 +219,7 @@ impl Endpoint for CycloneSubscription {
             messages: self.intake.shared.load(Ordering::Relaxed),
             note: "read in the chunk of shared memory that the writer filled".into(),
         });
-        Account {
-            reader_drops: Some(u64::from(lost) + u64::from(rejected)),
-            counters,
-            evidence: evidence.into_iter().collect(),
-        }
+        Account { reader_drops: Some(u64::from(lost) + u64::from(rejected)), counters, evidence: evidence.into_iter().collect() }
     }
 }
 

@@ -33,9 +33,7 @@ pub fn create(participant: dds_entity_t, kind: Kind, config: &EndpointConfig) ->
         Kind::Descriptor => {
             let body_bytes = body_bytes(&config.message_type).map_err(|message| Error::invalid(&object, message))?;
             let ops = [
-                dds_stream_opcode_DDS_OP_ADR
-                    | dds_stream_typecode_primary_DDS_OP_TYPE_ARR
-                    | dds_stream_typecode_subtype_DDS_OP_SUBTYPE_1BY,
+                dds_stream_opcode_DDS_OP_ADR | dds_stream_typecode_primary_DDS_OP_TYPE_ARR | dds_stream_typecode_subtype_DDS_OP_SUBTYPE_1BY,
                 0, // its place in the structure
                 body_bytes,
                 dds_stream_opcode_DDS_OP_RTS,

@@ -1,0 +1,113 @@
+"""A comparison as one HTML file without any script: answer, environment, and a forest plot whose marks are boxes placed
+by per cent, so that the same markup fits a phone, a wide screen, a dark page and paper.
+"""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from rmwbench.report import compare_terminal as words
+from rmwbench.report import format as fmt
+
+_TICKS = (0.05, 0.1, 0.2, 0.5, 0.8, 1.0, 1.25, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+_LEAST, _MOST = log(1.3), log(200.0)
+_NEAREST_TICKS = 9.0  # per cent of the axis: closer labels would touch on a phone
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A log axis of ratios; places are per cent from the left. `band`: (left, width) of the margin."""
+
+    half: float
+    band: tuple[float, float]
+    ticks: list[tuple[float, str]]
+
+    def place(self, ratio: float) -> float:
+        return round(100 * (min(max(log(ratio) / self.half, -1), 1) + 1) / 2, 3)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A row's estimate and interval, in per cent; the flags say which ends run off the axis."""
+
+    at: float
+    low: float
+    high: float
+    off_left: bool
+    off_right: bool
+
+
+def write_html(doc: dict[str, Any], path: Path | str) -> None:
+    """Writes the page of a compare document (docs/formats/compare.md), one file of some 100 kB."""
+    partial = Path(f"{path}.partial")
+    partial.write_text(render_html(doc), encoding="utf-8")
+    partial.replace(path)
+
+
+def render_html(doc: dict[str, Any]) -> str:
+    environment = Environment(
+        loader=PackageLoader("rmwbench.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    axis = axis_of(doc)
+    cells = [
+        (cell, rows, [(row, mark(row, axis), *words.effect(row)) for row in rows])
+        for cell, rows in words.by_cell(doc["rows"])
+    ]
+    return environment.get_template("compare.html.j2").render(
+        doc=doc,
+        axis=axis,
+        cells=cells,
+        words=words,
+        fmt=fmt,
+        style=Markup(_asset("page.css") + _asset("compare.css")),
+    )
+
+
+def axis_of(doc: dict[str, Any]) -> Axis:
+    """Symmetric around 1, wide enough for every estimate and for intervals up to twice as far."""
+    estimates, ends = [_LEAST], []
+    for row in doc["rows"]:
+        ratio = row["ratio"] or {}
+        if (value := fmt.finite(ratio.get("value"))) and value > 0:
+            estimates.append(abs(log(value)))
+            ends += [abs(log(v)) for k in ("low", "high") if (v := fmt.finite(ratio.get(k))) and v > 0]
+    half = min(max(max(estimates) * 1.15, min(max(ends, default=0.0) * 1.05, 2 * max(estimates))), _MOST)
+    axis = Axis(half, (0.0, 0.0), [])
+    margin = doc["rules"]["margin"]
+    left, right = axis.place(1 / (1 + margin)), axis.place(1 + margin)
+    ticks: list[tuple[float, str]] = [(50.0, "1")]
+    for value in sorted(_TICKS, key=lambda t: abs(log(t))):
+        at = axis.place(value)
+        if value != 1 and abs(log(value)) < half and all(abs(at - other) >= _NEAREST_TICKS for other, _ in ticks):
+            ticks.append((at, f"{value:g}"))
+    return Axis(half, (left, round(right - left, 3)), sorted(ticks))
+
+
+def mark(row: dict[str, Any], axis: Axis) -> Mark | None:
+    ratio = row["ratio"] or {}
+    value = fmt.finite(ratio.get("value"))
+    if not value or value <= 0:
+        return None
+    low, high = (fmt.finite(ratio.get(k)) for k in ("low", "high"))
+    low, high = low or 0.0, float("inf") if high is None else high
+    edge = exp(axis.half)
+    return Mark(
+        axis.place(value),
+        axis.place(max(low, 1 / edge)),
+        axis.place(min(high, edge)),
+        low < 1 / edge,
+        high > edge,
+    )
+
+
+def _asset(name: str) -> str:
+    return files("rmwbench.report").joinpath("templates", name).read_text(encoding="utf-8")

@@ -1,0 +1,71 @@
+"""The formulas written here against the worker's own draws: two programs, one law."""
+
+import json
+import math
+import subprocess
+
+import numpy as np
+import pytest
+
+from rmwbench.campaign.calibrate import grid, law
+from rmwbench.lab.middleware import find_workers
+
+COUNT = 40_000
+LAWS = [
+    "constant ns=2000000",
+    "uniform min_ns=1000000 max_ns=3000000",
+    "normal mean_ns=4000000 sd_ns=1000000",
+    "lognormal median_ns=2000000 sigma=0.5",
+    "exponential offset_ns=500000 mean_ns=2000000",
+    "pareto min_ns=1000000 alpha=1.5",
+    "bimodal fast_ns=1000000 slow_ns=6000000 slow_p=0.25",
+]
+
+
+def truth(options, nonce="1"):
+    worker = find_workers().get("synthetic")
+    if worker is None or worker.problem:
+        pytest.fail("the synthetic worker is not built: rmwbench middlewares build synthetic")
+    settings = json.dumps({key: law.structured(value) for key, value in options.items()})
+    command = [worker.executable, "--truth", settings, "1", str(COUNT), nonce]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("text", LAWS)
+def test_draws_tend_to_the_law(text):
+    drawn = np.array([fate["latency_ns"] for fate in truth({"latency": text})])
+    for q in (0.5, 0.9):
+        assert np.quantile(drawn, q, method="inverted_cdf") == pytest.approx(
+            law.quantile_ns(law.structured(text), q), rel=0.03
+        )
+
+
+@pytest.mark.parametrize("text", ["bernoulli p=0.1", "burst p=0.05 r=0.3", "burst p=0.01 r=0.1"])
+def test_losses_tend_to_the_rate(text):
+    lost = np.mean([fate["lost"] for fate in truth({"loss": text})])
+    assert lost == pytest.approx(law.loss_rate(law.structured(text)), rel=0.12)
+
+
+def test_another_trial_draws_anew_and_the_same_one_the_same():
+    options = {"latency": LAWS[3], "loss": "bernoulli p=0.1"}
+    assert truth(options, "5") == truth(options, "5") != truth(options, "6")
+
+
+def test_an_unknown_law_has_no_formula():
+    with pytest.raises(ValueError, match="gamma"):
+        law.quantile_ns({"kind": "gamma"}, 0.5)
+    with pytest.raises(ValueError, match="tidal"):
+        law.loss_rate({"kind": "tidal"})
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_every_law_of_the_grid_has_its_formula_and_every_arm_its_workload(quick):
+    workloads = grid.truths(quick=quick)
+    names = [arm.name for workload in workloads for arm in workload.arms]
+    assert len(names) == len(set(names))
+    for arm in workloads[0].arms:
+        if "latency" in arm.options:
+            assert math.isfinite(law.quantile_ns(law.structured(arm.options["latency"]), 0.9))
+        if "loss" in arm.options:
+            assert 0 < law.loss_rate(law.structured(arm.options["loss"])) < 1

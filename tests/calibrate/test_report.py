@@ -1,0 +1,97 @@
+"""A report says in one line how its instrument was proved, and warns where that says little."""
+
+import pytest
+from rich.console import Console
+
+from rmwbench.report.calibration import NEVER, calibration, calibration_line, exit_code, print_calibration
+from tests.calibrate.test_store import calibration as stored
+
+CREATED = "2026-11-21T10:00:00Z"
+
+
+def machine(**changes):
+    found = stored(CREATED)
+    for name, value in changes.items():
+        part, _, key = name.partition("__")
+        if key:
+            found[part][key] = value
+        else:
+            found[part] = value
+    return {"calibration": found, "kernel": {"release": "6.1"}}
+
+
+def test_the_line_has_age_kernel_and_counts():
+    own = {"latency": {"unit": "ns", "value": 118.0, "low": 110, "high": 130}}
+    shown = calibration(machine(own_cost=own), "2026-11-21T13:05:00Z")
+    assert shown["text"] == (
+        "Calibrated 3 hours before, kernel 6.1: 2 of 2 injected truths recovered, A/A declared different in 0 of 1, "
+        "A/A floor 12.0 %. Of each latency 118 ns is ours; nothing is subtracted."
+    )
+    assert shown["warnings"] == []
+    assert calibration_line({"calibration": shown}) == shown["text"]
+
+
+def test_never_calibrated_is_a_warning_and_no_line():
+    shown = calibration({}, CREATED)
+    assert shown["warnings"] == [NEVER] and "rmwbench calibrate" in NEVER
+    assert calibration_line({"calibration": shown}) == "" == calibration_line({})
+
+
+@pytest.mark.parametrize(
+    ("changes", "now", "part"),
+    [
+        ({"truths__failed": 1, "truths__recovered": 1}, CREATED, "did not recover 1 of 2"),
+        ({"aa__different": 1}, CREATED, "where there is none in 1 of 1"),
+        ({}, "2027-01-05T10:00:00Z", "45 days old"),
+        ({"kernel": "5.15"}, CREATED, "from kernel 5.15, this campaign from 6.1"),
+    ],
+)
+def test_what_weakens_it_is_a_warning(changes, now, part):
+    (warning,) = calibration(machine(**changes), now)["warnings"]
+    assert part in warning
+
+
+def document(**changes):
+    found = machine(**changes)["calibration"]
+    found |= {"not_tested": [{"what": "skewed clock", "why": "no namespace"}], "blocks": 5, "wall_s": 150.0}
+    found["truths"] |= {"checks": 9, "void_trials": 1}
+    found["stored"] = "there.json"
+    check = {"what": "loss", "outcome": "failed", "expected": "0.1", "found": "0.2"}
+    truth = {"truth": "loss", "workload": "stream", "arm": "burst", "outcome": "failed", "reason": None}
+    found["truths"]["list"] = [truth | {"checks": [check]}] if found["truths"]["failed"] else []
+    pair = {"middleware": "zenoh", "workload": "small", "outcome": "no difference", "reason": None, "unconfirmed": None}
+    found["aa"]["pairs"] = [pair | ({"outcome": "different", "reason": "why"} if found["aa"]["different"] else {})]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({}, 0),
+        ({"truths__failed": 1}, 1),
+        ({"aa__different": 1}, 1),
+        ({"truths__unknown": 1}, 2),
+        ({"aa__unknown": 1}, 2),
+        ({"aa__total": 0}, 2),
+        ({"truths__failed": 1, "truths__unknown": 1}, 1),
+    ],
+)
+def test_the_exit_code_is_yes_no_or_could_not_tell(changes, code):
+    assert exit_code(document(**changes)) == code
+
+
+def printed(found):
+    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    print_calibration(found, console)
+    return console.export_text()
+
+
+def test_what_failed_is_a_table_and_the_answer_one_sentence():
+    text = printed(document(truths__failed=1, truths__recovered=1))
+    assert "recovered 1 of 2 injected truths (1 failed, 0 could not tell)" in text
+    assert all(word in text for word in ("stream: burst", "0.1", "0.2", "skewed clock: no namespace", "there.json"))
+    assert "A/A declared different in 0 of 1" in text
+
+
+def test_a_difference_where_there_is_none_is_named():
+    assert "A/A zenoh small: different, why" in printed(document(aa__different=1))

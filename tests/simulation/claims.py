@@ -1,0 +1,250 @@
+"""False claims of whole reports, and the power of true ones: campaigns with known truth through `compare.judge`."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rmwbench.analysis import sequential
+from rmwbench.analysis.compare import judge
+from rmwbench.analysis.resolution import blocks_for, comparisons, resolvable_ratio
+from rmwbench.analysis.verdict import Arm, Ratio, Rules, Verdict
+
+WANTED = 1000
+"""Messages of a trial, for losses."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """`ratios`: the arms' true slowness. `sd`: of a block log-ratio. `noise`: of its shape. `lost`: mean number of
+    messages lost per trial, the same for all arms, in bursts. `tick`: what values are rounded to.
+    """
+
+    name: str
+    ratios: Sequence[float]
+    workloads: int = 1
+    blocks: int = 5
+    sd: float = 0.2
+    noise: str = "normal"
+    lost: float = 0.0
+    tick: float = 0.0
+    rules: Rules = field(default_factory=Rules)
+
+    def arms(self, rng: np.random.Generator) -> dict[str, list[Arm]]:
+        shape = (self.workloads, len(self.ratios), self.blocks)
+        mood = 0.5 * rng.standard_normal((self.workloads, 1, self.blocks))
+        logs = np.log(np.array(self.ratios))[:, None] + self.sd / math.sqrt(2) * draw(rng, self.noise, shape)
+        values = np.exp(logs + (0 if self.tick else mood))
+        if self.tick:
+            values = np.maximum(np.round(values / self.tick), 1) * self.tick
+        lost = np.zeros(shape, int)
+        if self.lost:
+            lost = np.minimum(rng.negative_binomial(0.5, 0.5 / (0.5 + self.lost), shape), WANTED)
+        return {
+            f"w{w}": [
+                Arm(
+                    f"arm{i}",
+                    dict(enumerate(values[w, i].tolist())),
+                    {b: (n, WANTED) for b, n in enumerate(lost[w, i].tolist())},
+                )
+                for i in range(len(self.ratios))
+            ]
+            for w in range(self.workloads)
+        }
+
+    def false(self, verdicts: dict[str, dict[str, Verdict]]) -> bool:
+        """Whether any claim is wrong: a fastest arm (within the A/A floor) called worse, one that is slower by the
+        margin called equivalent, one that is not among the fastest called best.
+        """
+        best = min(self.ratios)
+        for arms in verdicts.values():
+            for i, ratio in enumerate(self.ratios):
+                verdict, slower = arms[f"arm{i}"].verdict, ratio / best
+                if verdict == "worse" and slower <= 1 + self.rules.aa_floor + 1e-12:
+                    return True
+                if verdict == "equivalent" and slower >= 1 + self.rules.margin - 1e-12:
+                    return True
+                if verdict == "best" and slower > 1 + self.rules.aa_floor + 1e-12:
+                    return True
+        return False
+
+
+def draw(rng: np.random.Generator, noise: str, shape: tuple[int, ...]) -> np.ndarray:
+    if noise == "t2":
+        return rng.standard_t(2, shape)
+    if noise == "exponential":
+        return rng.standard_exponential(shape)
+    if noise == "outliers":
+        return rng.standard_normal(shape) * np.where(rng.random(shape) < 0.1, 10, 1)
+    return rng.standard_normal(shape)
+
+
+EQUAL = (
+    (2000, Report("2 arms", [1] * 2)),
+    (2000, Report("3 arms", [1] * 3)),
+    (2000, Report("2 arms, heavy tails (t2)", [1] * 2, noise="t2")),
+    (2000, Report("3 arms, one in ten ten times as wide", [1] * 3, noise="outliers")),
+    (2000, Report("3 arms, skewed (exponential)", [1] * 3, noise="exponential")),
+    (1000, Report("5 arms, in ticks of a tenth", [1] * 5, tick=0.1)),
+    (1000, Report("5 arms, in ticks of a twentieth, sd 0.1", [1] * 5, tick=0.05, sd=0.1)),
+    (1000, Report("7 arms", [1] * 7)),
+    (1000, Report("12 arms, sd 0.6", [1] * 12, sd=0.6)),
+    (1000, Report("2 arms, 8 workloads", [1] * 2, 8)),
+    (200, Report("12 arms, 8 workloads", [1] * 12, 8)),
+    (2000, Report("2 arms, 1 of 1000 lost, in bursts", [1] * 2, lost=1)),
+    (1000, Report("5 arms, 10 of 1000 lost, in bursts", [1] * 5, lost=10)),
+    (400, Report("7 arms, 3 workloads, 5 of 1000 lost, heavy tails", [1] * 7, 3, lost=5, noise="t2")),
+)
+"""(campaigns, report): arms that tie, at the fewest blocks."""
+
+DIFFERENT = (
+    (2000, Report("2 arms, one slower by exactly the margin", [1, 1.05], sd=0.02)),
+    (2000, Report("3 arms, one slower by exactly the margin", [1, 1, 1.05], sd=0.06)),
+    (1000, Report("2 arms, 4 workloads, one by the margin", [1, 1.05], 4, sd=0.04)),
+    (500, Report("3 workloads of 3, two tie, one by the margin", [1, 1, 1.05], 3, sd=0.1)),
+    (500, Report("12 arms, 6 tie, 6 by the margin", [1] * 6 + [1.05] * 6, sd=0.08)),
+    (500, Report("3 workloads of 7, clear order but two tie", [1, 1, 2, 3, 4, 5, 6], 3)),
+    (2000, Report("2 arms that differ by the A/A floor", [1, 1.08], sd=0.02, rules=Rules(aa_floor=0.08))),
+    (2000, Report("2 arms that differ by the A/A floor", [1, 1.08], sd=0.2, rules=Rules(aa_floor=0.08))),
+)
+"""(campaigns, report): truths at the edge of what may be claimed."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    name: str
+    rate: float
+    campaigns: int
+
+    def __str__(self) -> str:
+        return f"{self.name:60} {self.rate:6.1%} of {self.campaigns}"
+
+
+def false_claims(reports: Sequence[tuple[int, Report]], scale: float = 1.0) -> Iterator[Rate]:
+    for seed, (campaigns, report) in enumerate(reports):
+        rng = np.random.default_rng(1000 + seed)
+        n = max(int(campaigns * scale), 1)
+        wrong = sum(report.false(judge(report.arms(rng), report.rules)) for _ in range(n))
+        yield Rate(report.name, wrong / n, n)
+
+
+def found(report: Report, campaigns: int, seed: int) -> float:
+    """How often the last arm, the slow one, is called worse in the first workload."""
+    rng = np.random.default_rng(seed)
+    name = f"arm{len(report.ratios) - 1}"
+    return (
+        sum(judge(report.arms(rng), report.rules)["w0"][name].verdict == "worse" for _ in range(campaigns)) / campaigns
+    )
+
+
+def power_of_promised_ratios(scale: float = 1.0) -> Iterator[Rate]:
+    """One arm slower by what `resolvable_ratio` promises, all others equal: the hardest case for Holm."""
+    for seed, (n, arms, workloads, blocks, sd) in enumerate(
+        [(2000, 2, 1, 5, 0.1), (2000, 2, 1, 5, 0.6), (2000, 3, 1, 6, 0.02), (500, 7, 3, 6, 0.1), (1000, 7, 1, 12, 0.3)]
+    ):
+        tests = comparisons(arms, arms * workloads)
+        ratio = resolvable_ratio(blocks, tests, sd)
+        report = Report("", [1] * (arms - 1) + [ratio], workloads, blocks, sd)
+        name = f"{arms} arms, {workloads} workloads, {blocks} blocks, sd {sd}: {ratio:.3g}×"
+        campaigns = int(n * scale)
+        yield Rate(name, found(report, campaigns, 2000 + seed), campaigns)
+
+
+def power_of_proposed_blocks(scale: float = 1.0) -> Iterator[Rate]:
+    """With the blocks that `blocks_for` proposes, sd known."""
+    for seed, (n, arms, workloads, ratio, sd) in enumerate(
+        [(1000, 2, 1, 1.2, 0.1), (1000, 2, 1, 1.06, 0.02), (500, 5, 1, 1.5, 0.4), (300, 7, 3, 1.3, 0.2)]
+    ):
+        blocks = blocks_for(ratio, sd, comparisons(arms, arms * workloads), least=5)
+        report = Report("", [1] * (arms - 1) + [ratio], workloads, blocks, sd)
+        name = f"{arms} arms, {workloads} workloads, {ratio}× at sd {sd}: {blocks} blocks"
+        campaigns = int(n * scale)
+        yield Rate(name, found(report, campaigns, 2100 + seed), campaigns)
+
+
+def power_after_pilots(scale: float = 1.0) -> Iterator[Rate]:
+    """Blocks proposed from an sd that a pilot of five blocks estimated; averaged over pilots."""
+    for seed, (n, ratio, sd) in enumerate([(1000, 1.2, 0.1), (1000, 1.5, 0.3)]):
+        rng = np.random.default_rng(2200 + seed)
+        tests, campaigns = comparisons(2, 2), int(n * scale)
+        hits = 0
+        for _ in range(campaigns):
+            estimate = float(np.std(sd * rng.standard_normal(5), ddof=1))
+            blocks = blocks_for(ratio, estimate, tests, pilot_freedom=4, least=5)
+            hits += judge(Report("", [1, ratio], 1, blocks, sd).arms(rng))["w0"]["arm1"].verdict == "worse"
+        yield Rate(f"2 arms, {ratio}× at sd {sd}, sd from a pilot of 5 blocks", hits / campaigns, campaigns)
+
+
+SCHEDULES = (sequential.looks(5, 10), sequential.looks(5, 20), sequential.looks(5, 30, every=5), (6, 7, 8, 9, 10))
+
+
+def false_claims_of_looks(scale: float = 1.0, *, naive: bool = False) -> Iterator[Rate]:
+    """Equal arms looked at until something is claimed or the blocks end. `naive`: all of alpha at each look."""
+    for seed, looks in enumerate(SCHEDULES):
+        for noise in ("normal",) if naive else ("normal", "t2"):
+            report = Report("", [1] * 3, 1, looks[-1], noise=noise)
+            rng = np.random.default_rng(3000 + seed)
+            campaigns, wrong = int(1000 * scale), 0
+            for _ in range(campaigns):
+                arms = report.arms(rng)
+                if naive:
+                    wrong += any(report.false(judge(cut(arms, n), report.rules)) for n in looks)
+                else:
+                    wrong += report.false(sequential.judge(arms, report.rules, looks))
+            kind = "all of alpha at each look" if naive else noise
+            yield Rate(f"3 equal arms, {kind}, looks {looks}", wrong / campaigns, campaigns)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What looks did for one true ratio: blocks on average, decided in the end, and how often the shown interval held
+    the truth.
+    """
+
+    name: str
+    blocks: float
+    maximum: int
+    decided: float
+    covered: float
+    campaigns: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name:60} {self.blocks:5.1f} of {self.maximum} blocks, decided {self.decided:6.1%}, "
+            f"interval holds {self.covered:6.1%} of {self.campaigns}"
+        )
+
+
+def saved_by_looks(scale: float = 1.0) -> Iterator[Saved]:
+    """Two arms, one slower by the ratio that the last look finds with 95 % power, or by more; and A/A."""
+    looks = sequential.looks(5, 20)
+    last = resolvable_ratio(20, comparisons(2, 2), 0.2, alpha=sequential.alpha_at(looks, 20))
+    for seed, ratio in enumerate((1.0, last, last**1.5, last**2, last**3)):
+        rng = np.random.default_rng(4000 + seed)
+        report = Report("", [1, ratio], 1, looks[-1], 0.2)
+        campaigns = int(1000 * scale)
+        used, decided, covered = [], 0, 0
+        for _ in range(campaigns):
+            arms = report.arms(rng)
+            for n in looks:
+                verdicts = sequential.judge(arms, report.rules, looks, blocks=n)
+                if not sequential.needs_more(verdicts):
+                    break
+            used.append(n)
+            decided += not sequential.needs_more(verdicts)
+            shown = verdicts["w0"]["arm1"]
+            true = ratio if shown.against == "arm0" else 1 / ratio
+            covered += isinstance(shown.ratio, Ratio) and shown.ratio.low <= true <= shown.ratio.high
+        name = f"2 arms, {ratio:.3g}× at sd 0.2, looks {looks}"
+        yield Saved(name, float(np.mean(used)), looks[-1], decided / campaigns, covered / campaigns, campaigns)
+
+
+def cut(arms: dict[str, list[Arm]], blocks: int) -> dict[str, list[Arm]]:
+    return {
+        w: [
+            Arm(a.name, *({b: v for b, v in d.items() if b < blocks} for d in (a.primary, a.undelivered)))
+            for a in found
+        ]
+        for w, found in arms.items()
+    }
