@@ -168,9 +168,9 @@ _ENTRIES = [
         "CPU per message",
         "ns",
         "positive",
-        "CPU time of all worker processes, of their middleware's daemons and of whatever else it started, in the steady "
-        "window for each message delivered: kernel time in their system calls included, interrupts that hit other "
-        "processes not.",
+        "CPU time of all worker processes, of their middleware's daemons and of whatever else it started, in the "
+        "steady window for each message delivered: kernel time in their system calls included, interrupts that hit "
+        "other processes not.",
     ),
     Entry(
         "cpu_per_message_publisher",
@@ -252,23 +252,23 @@ _ENTRIES = [
     ),
     Entry(
         "wire_bytes_per_payload_byte",
-        "bytes on the wire",
-        "per payload byte",
+        "bytes on the wire per payload byte",
+        "1",
         "amount",
         "Bytes that all interfaces of the host sent in the steady window for each byte of payload delivered: headers, "
         "acknowledgements, discovery. Near 0 where messages travel in shared memory.",
     ),
     Entry(
         "wire_bytes_per_payload_byte_lo",
-        "bytes on the wire, loopback",
-        "per payload byte",
+        "bytes on the wire per payload byte, loopback",
+        "1",
         "amount",
         "The same, over the loopback alone.",
     ),
     Entry(
         "wire_bytes_per_payload_byte_eth0",
-        "bytes on the wire, eth0",
-        "per payload byte",
+        "bytes on the wire per payload byte, eth0",
+        "1",
         "amount",
         "The same, over eth0 alone.",
     ),

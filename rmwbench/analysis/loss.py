@@ -117,14 +117,9 @@ def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> 
     if drops.reader_queue:
         text = "the reader's queue was full and dropped them: it is read too slowly or is too short"
         places.append(Place("reader's queue", drops.reader_queue, "messages", queue, "counted", text))
-    if rest and not below and reliable and keep_last and drops.noticed:
-        known = min(rest, drops.noticed)
-        text = (
-            "nothing below dropped anything, and the reader's middleware noticed the gaps: keep_last let newer messages"
-            " overwrite them in the history before they were repeated or read"
-        )
-        places.append(Place("history", drops.noticed, "messages", known, "inferred", text))
-        rest -= known
+    if rest and not below and reliable and keep_last:
+        places += _histories(drops.noticed, rest)
+        rest = 0
     elif below:
         rest -= min(rest, sum(place.count for place in below))
     places += _after_the_wire(ledger)
@@ -155,6 +150,25 @@ def _below(drops: Drops, rest: int) -> list[Place]:
         if count:
             text = f"the receive buffer of a UDP socket of {process} was full; {SOCKET_FIX}"
             out.append(_at_most(f"socket buffer of {process}", count, "datagrams", rest, text))
+    return out
+
+
+def _histories(noticed: int | None, rest: int) -> list[Place]:
+    """A reliable stream of keep_last that lost messages though nothing below dropped any: newer messages overwrote
+    them, in the writer's history where the reader's middleware noticed that they never came, in the reader's where it
+    did not."""
+    quiet = "nothing below dropped anything"
+    if noticed is None:
+        text = f"{quiet}: keep_last let newer messages overwrite them, in the writer's history or the reader's"
+        return [Place("history", rest, "messages", rest, "inferred", text)]
+    never_came = min(rest, noticed)
+    out = []
+    if never_came:
+        text = f"{quiet}, and the reader's middleware noticed gaps: newer messages overwrote them before a repeat"
+        out.append(Place("writer's history", never_came, "messages", never_came, "inferred", text))
+    if overwritten := rest - never_came:
+        text = f"{quiet}, and the reader's middleware misses none: newer messages overwrote them before they were read"
+        out.append(Place("reader's history", overwritten, "messages", overwritten, "inferred", text))
     return out
 
 

@@ -30,6 +30,12 @@ class Sample:
     exact: dict[float, float]
     """Quantile -> value, from all `count` messages, for the quantiles that rule 5 allows."""
 
+    @property
+    def largest_finite(self) -> float:
+        """Of the messages that arrived; 0 where none did."""
+        finite = int(np.searchsorted(self.values, np.inf))
+        return float(self.values[finite - 1]) if finite else 0.0
+
     def at(self, place: int) -> float:
         """The value at a 0-based place of the sorted messages, within 0.4 % for large samples."""
         if self.weight is None:

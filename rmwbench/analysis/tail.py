@@ -29,7 +29,7 @@ CAUSES: Mapping[str, str] = {
     "machine busy": "the machine had no processor free: a canary beside the trial woke late at the same time",
     "publisher not scheduled": "the publisher's thread wanted to run and got no processor",
     "receiver not scheduled": "a thread of the receiver wanted to run and got no processor",
-    "publish blocked": "a publish call kept its caller: this message's own, or the one before that was still under way",
+    "publish blocked": "a publish call kept its caller: this message's own, or an earlier one that was still under way",
     "publisher late": "the publisher began after the intended time; no publish call and no scheduling says why",
     "payload writing": "writing the payload took this long",
     "behind an earlier message": "it waited for an earlier message of its writer that was slow itself",
@@ -217,7 +217,8 @@ def _cause(
     if phases["late"] - typical.late >= needed:
         before = int(pair.return_ns[place - 1]) if place else ABSENT
         if before != ABSENT and before - intended >= needed:
-            return "publish blocked"
+            blocked = before - max(int(pair.call_ns[place - 1]), intended)
+            return "publish blocked" if blocked >= needed else earlier.get(place - 1, "behind an earlier message")
         if _overlap(witnesses.publisher_waits, intended, intended + phases["late"]) >= needed:
             return "publisher not scheduled"
         return "publisher late"
@@ -240,8 +241,9 @@ def _in_flight(
     following = pair.taken_ns[place + 1 : place + 65]
     if ((following != ABSENT) & (following < taken)).any():
         return "retransmission"
-    if place and pair.taken_ns[place - 1] - call >= needed and pair.taken_ns[place - 1] <= taken:
-        return earlier.get(place - 1, "unexplained") if place - 1 in earlier else "behind an earlier message"
+    before = int(pair.taken_ns[place - 1]) if place else ABSENT
+    if before != ABSENT and before - call >= needed and before <= taken:
+        return earlier.get(place - 1, "behind an earlier message")
     for cause in ("socket buffer full", "IP reassembly", "TCP retransmission"):
         if _grew(witnesses.bins, cause, call, taken):
             return cause

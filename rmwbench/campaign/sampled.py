@@ -14,6 +14,8 @@ from rmwbench.campaign.outcome import Outcome
 HARNESS = "harness"
 MACHINE = "machine"
 WORKER = "worker"
+FEWEST_WAKE_UPS = 10
+"""Of one processor; of fewer, one late wake-up would be a large fraction."""
 LATE_EVENTS = 1_000
 
 _OF_PROCESS = {
@@ -143,17 +145,18 @@ def processors(outcome: Outcome) -> int | None:
 
 
 def canary_probes(document: Mapping[str, Any] | None) -> Iterator[Row]:
-    """Rows of `probes`, `at` = `window`: how late a sleeping thread woke (ns), and the fraction of wake-ups that came
-    more than 1 ms late, of the worst processor. A quantile with too few values beyond it is left out."""
+    """Rows of `probes`, `at` = `window`: how late a sleeping thread woke (ns), and the fractions of wake-ups that came
+    more than 1 ms (`late`) and 10 ms (`stalled`) late, of the worst processor among those with enough of them. A
+    quantile with too few values beyond it is left out."""
     canary = (document or {}).get("canary")
     if not canary or not canary["count"]:
         return
     for name in ("p50", "p99", "max"):
         if canary[f"{name}_ns"] is not None:
             yield _probe(f"canary_{name}", "ns", canary[f"{name}_ns"])
-    shares = [one["late"] / one["count"] for one in canary["processors"].values() if one["count"]]
-    if shares:
-        yield _probe("canary_late", "fraction", max(shares))
+    watched = [one for one in canary["processors"].values() if one["count"] >= FEWEST_WAKE_UPS]
+    for name in ("late", "stalled") if watched else ():
+        yield _probe(f"canary_{name}", "fraction", max(one[name] / one["count"] for one in watched))
 
 
 def _probe(name: str, unit: str, value: float) -> Row:

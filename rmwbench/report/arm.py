@@ -14,7 +14,9 @@ from rmwbench.analysis.metric import finites
 from rmwbench.analysis.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
+from rmwbench.report.losses import losses
 from rmwbench.report.measure import Small
+from rmwbench.report.tails import tails, worst_trial
 
 
 class ArmReport:
@@ -51,6 +53,11 @@ class ArmReport:
             name: [(t, v) for t in trials if (v := trial_value(e, t)) is not None] for name, e in GLOSSARY.items()
         }
         self.configuration = self._configuration(bundle)
+        keep_last = any((g.get("qos") or {}).get("history") == "keep_last" for _, _, g in granted)
+        self.losses = losses(trials, small, reliable=self.reliable, keep_last=keep_last)
+        worst = worst_trial(trials)
+        worst_line = next((x for x in lines if worst is not None and x.trial == worst.trial), None)
+        self.tails = [] if worst_line is None else tails(bundle, worst_line, small)
 
     @property
     def facts(self) -> Facts:
@@ -107,6 +114,8 @@ class ArmReport:
                     if x.status != "done"
                 ],
             },
+            "losses": self.losses,
+            "tails": self.tails,
             "metrics": {name: aggregate(entry, self.trials).document() for name, entry in GLOSSARY.items()},
             "per_trial": {
                 name: [

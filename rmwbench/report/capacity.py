@@ -249,11 +249,12 @@ def _knee(found: Knee | None, unit: str, levels: Sequence[Mapping[str, Any]]) ->
 
 
 def _near(arm: ArmProbes, found: Capacity) -> list[Probe]:
-    """The failing probes that say how the limit breaks: those within a factor of two above the capacity, or all."""
+    """The failing probes that say how the limit breaks: those inside the interval and up to twice the capacity, or
+    all. A failure far below is the machine's mood."""
     failing = [p for p in arm.probes if p.finding is not None and not p.finding.holds]
     if found.value is None:
         return failing
-    return [p for p in failing if p.level <= 2.1 * found.value] or failing
+    return [p for p in failing if (found.low or 0) <= p.level <= 2.1 * found.value] or failing
 
 
 def _breaks(arm: ArmProbes, found: Capacity) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from typing import Any
 from rmwbench.report import capacity_words as words
 from rmwbench.report import look
 from rmwbench.report.capacity_picture import figures
-from rmwbench.report.capacity_rows import rows
+from rmwbench.report.capacity_rows import LEFT, rows
 from rmwbench.report.html import render_page
 
 
@@ -34,10 +34,12 @@ def render_html(doc: dict[str, Any]) -> str:
         campaign=doc["campaign"],
         machine=doc["machine"],
         search=search,
+        question=words.question(search),
         glossary=doc["glossary"],
         arms=[_arm(arm, doc, styles[arm["arm"]]) for arm in doc["arms"]],
         drawings=drawings,
         card=" · ".join(card(doc)),
+        left=LEFT,
         level=lambda value: words.level(value, search["unit"]),
         levels=f"{words.level(search['least'], search['unit'], search['title'])} to "
         f"{words.level(search['most'], search['unit'], search['title'])}, at most "
@@ -61,7 +63,6 @@ def _variants(figure: Any) -> tuple[Any, Any]:
 
 def _arm(arm: dict[str, Any], doc: dict[str, Any], style: look.Look) -> dict[str, Any]:
     search, knee = doc["search"], arm["knee"]
-    headings, body = rows(arm, doc) if arm["levels"] else ([], [])
     value = words.capacity(arm["capacity"], search["title"]).split(" [")[0]
     return {
         "of": arm,
@@ -69,7 +70,6 @@ def _arm(arm: dict[str, Any], doc: dict[str, Any], style: look.Look) -> dict[str
         "value": value,
         "interval": words.interval(arm["capacity"]),
         "knee": words.level(knee["value"], search["unit"]) if "value" in knee else "–",
-        "why": arm["breaks"]["cause"] if arm["breaks"] else arm["bound"] or arm["ended"] or "–",
-        "headings": headings,
-        "rows": body,
+        "why": words.beyond(arm),
+        "rows": rows(arm, doc),
     }

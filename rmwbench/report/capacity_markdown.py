@@ -45,7 +45,7 @@ def render_markdown(doc: dict[str, Any], images: Mapping[str, str]) -> str:
         f", {trials[k]} {k}" for k in ("failed", "void") if trials[k]
     )
     lines = [
-        f"# How much {search['title']} holds {escape(search['limit']['text'])}?",
+        f"# {escape(words.question(search))}",
         "",
         f"{escape(search['workload_title'])} · {escape(doc['machine']['summary'])} · "
         f"{str(campaign['created_utc'])[:10]} · {counts} · campaign `{campaign['name']}`",
@@ -65,21 +65,20 @@ def render_markdown(doc: dict[str, Any], images: Mapping[str, str]) -> str:
             lines += [f"## {heading}", "", *(f"- {escape(text)}" for text in texts), ""]
     for arm in doc["arms"]:
         if arm["levels"]:
-            headings, body = rows(arm, doc)
-            lines += [f"## {escape(arm['arm'])}", "", *_table(headings, (row.cells for row in body)), ""]
+            body = [row.cells for row in rows(arm, doc)]
+            lines += [f"## {escape(arm['arm'])}", "", *_table(list(body[0]), (list(c.values()) for c in body)), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _answers(doc: dict[str, Any]) -> Iterable[list[str]]:
     search = doc["search"]
     for arm in doc["arms"]:
-        why = arm["breaks"]["cause"] if arm["breaks"] else arm["bound"] or arm["ended"] or "–"
         yield [
             arm["arm"],
             words.capacity(arm["capacity"], search["title"]),
             words.level(arm["knee"]["value"], search["unit"]) if "value" in arm["knee"] else "–",
             str(arm["capacity"]["trials"]),
-            f"{why}{' (machine-bound)' if arm['machine_bound'] else ''}",
+            f"{words.beyond(arm)}{' (machine-bound)' if arm['machine_bound'] else ''}",
         ]
 
 

@@ -13,41 +13,47 @@ from rmwbench.report import format as fmt
 FEWEST_TRIALS = 3
 
 
+CAUSE = "how it broke"
+LEFT = ("limit", CAUSE)
+"""Columns of words; all others are numbers."""
+
+
 @dataclass(frozen=True)
 class Row:
-    """`verdict`: holds | mixed | fails | says nothing; `cells` in the order of the headings."""
+    """`verdict`: holds | mixed | fails | says nothing; `cells` by heading."""
 
     verdict: str
-    cells: list[str]
+    cells: dict[str, str]
 
 
-def rows(arm: dict[str, Any], doc: dict[str, Any]) -> tuple[list[str], list[Row]]:
-    """(headings, rows) from the lowest level to the highest."""
+def rows(arm: dict[str, Any], doc: dict[str, Any], *, brief: bool = False) -> list[Row]:
+    """A row per level from the lowest to the highest; all have the same headings. `brief`: without intervals and
+    without how it broke."""
     search = doc["search"]
     latencies = list(dict.fromkeys(search["curve"]))
-    others = [
-        c["metric"]
-        for c in search["limit"]["conditions"]
-        if c["metric"] not in (*latencies, "loss") and c["metric"] in arm["levels"][0]["metrics"]
-    ]
-    headings = [search["title"]]
-    headings += [_title(name) for name in (*latencies, *others)]
-    headings += ["lost", "achieved", "idle", "held", "limit", "how it broke"]
-    return headings, [_row(level, [*latencies, *others], search) for level in arm["levels"]]
+    others = [c["metric"] for c in search["limit"]["conditions"]]
+    known = arm["levels"][0]["metrics"] if arm["levels"] else {}
+    names = [*latencies, *(m for m in others if m not in (*latencies, "loss", "undelivered") and m in known)]
+    return [_row(level, names, search, brief) for level in arm["levels"]]
 
 
-def _row(level: dict[str, Any], metrics: list[str], search: dict[str, Any]) -> Row:
+def _row(level: dict[str, Any], metrics: list[str], search: dict[str, Any], brief: bool) -> Row:
     total = level["held"] + level["failed"]
-    verdict = (
-        "says nothing" if not total else "holds" if not level["failed"] else "fails" if not level["held"] else "mixed"
-    )
-    cells = [words.level(level["level"], search["unit"])]
+    verdict = "mixed"
+    if not total:
+        verdict = "says nothing"
+    elif not level["failed"]:
+        verdict = "holds"
+    elif not level["held"]:
+        verdict = "fails"
+    cells = {search["title"]: words.level(level["level"], search["unit"])}
     for name in metrics:
-        cells.append("unstable" if level["unstable"] else latency(level["metrics"].get(name)))
-    cells.append(fmt.metric(level["metrics"]["loss"]).text)
-    cells.append(fmt.metric(level["metrics"]["achieved_rate"]).text)
-    cells.append("–" if level["idle"] is None else fmt.quantity(float(level["idle"]), "fraction"))
-    cells += [f"{level['held']}/{total}", verdict, cause(level)]
+        shown = "unstable" if level["unstable"] else latency(level["metrics"].get(name))
+        cells[_title(name)] = shown.split(" [")[0] if brief else shown
+    cells["lost"] = fmt.metric(level["metrics"]["loss"]).text
+    cells["achieved"] = fmt.metric(level["metrics"]["achieved_rate"]).text
+    cells["idle"] = "–" if level["idle"] is None else fmt.quantity(float(level["idle"]), "fraction")
+    cells |= {"held": f"{level['held']}/{total}", "limit": verdict} | ({} if brief else {CAUSE: cause(level)})
     return Row(verdict, cells)
 
 

@@ -4,12 +4,13 @@ import textwrap
 from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from rmwbench.report import capacity_words as words
 from rmwbench.report import format as fmt
-from rmwbench.report.capacity_rows import rows
+from rmwbench.report.capacity_rows import CAUSE, LEFT, Row, rows
 
 _STYLE = {"holds": "green", "mixed": "yellow", "fails": "red", "says nothing": "magenta"}
 
@@ -18,7 +19,7 @@ def print_capacity(doc: dict[str, Any], console: Console) -> None:
     """Print a capacity document (docs/formats/capacity.md) at the console's width."""
     campaign, search, trials = doc["campaign"], doc["search"], doc["campaign"]["trials"]
     console.print()
-    console.print(Text(f"How much {search['title']} holds {search['limit']['text']}?", style="bold"))
+    console.print(Text(words.question(search), style="bold"))
     counts = [fmt.counted(trials["done"], "trial")] + [f"{trials[k]} {k}" for k in ("failed", "void") if trials[k]]
     if not campaign["finished"]:
         counts.append("not finished")
@@ -38,7 +39,7 @@ def print_capacity(doc: dict[str, Any], console: Console) -> None:
             console.print(
                 Text.assemble((arm["arm"], "bold underline"), (f"  {_knee(arm, search)}", "dim")), soft_wrap=True
             )
-            console.print(_curve(arm, doc))
+            console.print(_curve(arm, console, doc))
     for kind, heading, mark, style in (
         ("conclude", "What you may conclude", "✓", "green"),
         ("caution", "What you may not", "✗", "yellow"),
@@ -62,7 +63,6 @@ def _answers(doc: dict[str, Any]) -> Table:
     table.add_column("above it", overflow="fold")
     for arm in doc["arms"]:
         found = arm["capacity"]
-        breaks = arm["breaks"]["cause"] if arm["breaks"] else arm["bound"] or arm["ended"] or "–"
         marks = " (machine-bound)" if arm["machine_bound"] else ""
         knee = arm["knee"]
         table.add_row(
@@ -73,21 +73,32 @@ def _answers(doc: dict[str, Any]) -> Table:
             ),
             Text(words.level(knee["value"], search["unit"]) if "value" in knee else "–"),
             Text(str(found["trials"])),
-            Text(f"{breaks}{marks}", style="dim"),
+            Text(f"{words.beyond(arm)}{marks}", style="dim"),
         )
     return table
 
 
-def _curve(arm: dict[str, Any], doc: dict[str, Any]) -> Table:
+def _curve(arm: dict[str, Any], console: Console, doc: dict[str, Any]) -> Table:
+    """With intervals and causes where the terminal is wide enough for them; the report has them in any case."""
+    wide = _levels(rows(arm, doc))
+    needed = Measurement.get(console, console.options.update(max_width=10_000), wide).minimum
+    return wide if needed <= console.width else _levels(rows(arm, doc, brief=True))
+
+
+def _levels(body: list[Row]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    headings, body = rows(arm, doc)
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading in ("limit", "how it broke") else "right", no_wrap=True)
-    table.columns[-1].no_wrap, table.columns[-1].overflow = False, "fold"
+    for heading in body[0].cells:
+        folds = heading == CAUSE
+        table.add_column(
+            heading,
+            justify="left" if heading in LEFT else "right",
+            no_wrap=not folds,
+            min_width=24 if folds else None,
+            overflow="fold" if folds else "ellipsis",
+        )
     for row in body:
-        style = _STYLE.get(row.verdict, "")
-        cells = [Text(text, style="dim" if text in ("no data", "unstable") else "") for text in row.cells]
-        cells[-2].stylize(style)
+        cells = [Text(text, style="dim" if text in ("no data", "unstable") else "") for text in row.cells.values()]
+        cells[list(row.cells).index("limit")].stylize(_STYLE.get(row.verdict, ""))
         table.add_row(*cells)
     return table
 

@@ -6,13 +6,23 @@ from typing import Any
 
 from rmwbench.report import format as fmt
 
-KINDS = {
-    "slow": "is too slow",
-    "lossy": "loses too much",
-    "unstable": "queue grows",
-    "failed": "trials fail",
-}
-KEYS = {"holds": "holds", "slow": "slow", "lossy": "lossy", "unstable": "unstable", "failed": "failed", "void": "void"}
+
+def question(search: Mapping[str, Any]) -> str:
+    """`Up to which rate does p99 response < 5 ms hold?`"""
+    which = f"how many {search['title']}" if search["unit"] == "" else f"which {search['title']}"
+    plural = len(search["limit"]["conditions"]) > 1
+    return f"Up to {which} {'do' if plural else 'does'} {search['limit']['text']} hold?"
+
+
+def beyond(arm: Mapping[str, Any]) -> str:
+    """How the limit breaks above the capacity, or why nothing is known of that."""
+    if arm["breaks"] and arm["capacity"]["state"] != "at least":
+        return str(arm["breaks"]["cause"])
+    if arm["bound"]:
+        return str(arm["bound"])
+    if arm["capacity"]["state"] == "at least":
+        return "nothing higher was asked for" if not arm["wide"] else "the search ended before anything failed"
+    return str(arm["ended"] or "–")
 
 
 def level(value: float | str | None, unit: str, title: str = "") -> str:
@@ -57,8 +67,7 @@ def answer(arm: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
     if found["state"] == "below":
         return f"does not hold {limit} even at {level(found['high'], unit, title)}: {_why(arm)}"
     if found["state"] == "at least":
-        end = f"; {arm['bound']}" if arm["bound"] else f", the highest {'tried' if arm['wide'] else 'asked for'}"
-        return f"holds {limit} at least up to {level(found['low'], unit, title)}{end}"
+        return f"holds {limit} at least up to {level(found['low'], unit, title)}: {beyond(arm)}"
     wide = _wide(arm)
     return f"holds {limit} up to {capacity(found, title)}; above: {_why(arm)}{wide}"
 

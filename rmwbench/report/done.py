@@ -12,7 +12,7 @@ def failed(campaign: dict[str, Any]) -> str | None:
 
 
 def void(campaign: dict[str, Any]) -> str | None:
-    """`3 void (steal 2, canary 1), 2 of them repeated`: the machine's rules by name; what else is void, an arm did."""
+    """`3 void (steal 2, canary 1), 2 of them repeated`: by the names of the rules."""
     trials = campaign["trials"]
     count, repeated = trials.get("void"), trials.get("repeated")
     if not count:

@@ -18,6 +18,7 @@ _SCALES: dict[str, tuple[tuple[float, float, str], ...]] = {
     "bytes/s": ((1e9, 1e9, "GB/s"), (1e6, 1e6, "MB/s"), (1e3, 1e3, "kB/s"), (0.0, 1.0, "B/s")),
     "hz": ((1e6, 1e6, "MHz"), (1e3, 1e3, "kHz"), (0.0, 1.0, "Hz")),
     "fraction": ((0.0, 0.01, "%"),),
+    "J": ((1.0, 1.0, "J"), (1e-3, 1e-3, "mJ"), (0.0, 1e-6, "µJ")),
     "s": ((60.0, 60.0, "min"), (1.0, 1.0, "s"), (1e-3, 1e-3, "ms"), (0.0, 1e-6, "µs")),
 }
 _SAME_UNIT = {"bytes_per_s": "bytes/s", "B": "bytes", "Hz": "hz", "ratio": "fraction", "share": "fraction"}

@@ -4,6 +4,7 @@ bundle, same document.
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from rmwbench.analysis import compare, sequential
@@ -12,12 +13,13 @@ from rmwbench.analysis.comparisons import Comparison, comparisons
 from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.analysis.look import rules as rules_of
 from rmwbench.analysis.metric import finite
+from rmwbench.analysis.resolution import comparisons as tests_at_once
 from rmwbench.analysis.resolution import resolvable_ratio
 from rmwbench.analysis.trial import measure_trial
 from rmwbench.analysis.unlike import flags
+from rmwbench.analysis.voided import rules_in
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.lab.machine.rules import rules_named_in
 from rmwbench.report import charts
 from rmwbench.report.arm import ArmReport
 from rmwbench.report.calibration import calibration
@@ -58,14 +60,17 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
         ]
         for w in workloads
     }
-    verdicts = _judge({w: [a.compared for a in found] for w, found in arms.items()}, rules, plan, campaign)
+    compared = {w: [a.compared for a in found] for w, found in arms.items()}
+    verdicts, judged = _judge(compared, rules, plan, campaign)
+    contenders = sum(not a.floor and bool(a.primary) for found in compared.values() for a in found)
     document = {
         "schema": "rmwbench/show",
         "version": 1,
         "campaign": campaign,
         "machine": _machine(bundle),
         "workloads": [
-            _workload(w, arms[w.name], verdicts[w.name], campaign["blocks_complete"], len(workloads)) for w in workloads
+            _workload(w, arms[w.name], verdicts[w.name], judged, replace(rules, alpha=judged["alpha"]), contenders)
+            for w in workloads
         ],
     }
     hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}
@@ -78,19 +83,29 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
 
 def _judge(
     arms: dict[str, list[compare.Arm]], rules: compare.Rules, plan: dict[str, Any], campaign: dict[str, Any]
-) -> dict[str, dict[str, compare.Verdict]]:
+) -> tuple[dict[str, dict[str, compare.Verdict]], dict[str, Any]]:
     """A sequential campaign's verdicts are those of its last look. One that was interrupted has no look at its end: it is
     judged as if time had ended it there, and the report says that it is not finished.
     """
     looks = (plan.get("blocks") or {}).get("looks")
     if not looks:
-        return compare.judge(arms, rules)
+        blocks = campaign["blocks_complete"]
+        return compare.judge(arms, rules), {"blocks": blocks, "alpha": rules.alpha, "look": None, "looks": []}
     last = (campaign["looks"] or {}) if campaign["finished"] else {}
-    return sequential.judge(arms, rules, looks, blocks=last.get("blocks"), ended=last.get("ended", True))
+    blocks, ended = min(last.get("blocks", campaign["blocks_complete"]), looks[-1]), last.get("ended", True)
+    verdicts = sequential.judge(arms, rules, looks, blocks=last.get("blocks"), ended=ended)
+    level = sequential.alpha_at(looks, blocks, alpha=rules.alpha, ended=ended)
+    passed = sum(n < blocks for n in looks) + 1
+    return verdicts, {"blocks": blocks, "alpha": finite(level), "look": passed, "looks": list(looks)}
 
 
 def _workload(
-    w: Comparison, arms: list[ArmReport], verdicts: dict[str, compare.Verdict], blocks: int, workloads: int
+    w: Comparison,
+    arms: list[ArmReport],
+    verdicts: dict[str, compare.Verdict],
+    judged: dict[str, Any],
+    rules: compare.Rules,
+    contenders: int,
 ) -> dict[str, Any]:
     unlike = flags([a.facts for a in arms])
     floor = next((a for a in arms if a.floor), None)
@@ -105,32 +120,50 @@ def _workload(
         "description": w.description,
         "primary_metric": w.primary_metric,
         "arms": [a.document(verdicts[a.name], unlike[a.name], floor) for a in arms],
-        "resolution": _resolution([a.compared for a in arms], blocks, workloads),
+        "judged": judged,
+        "resolution": _resolution([a.compared for a in arms], judged, rules, contenders),
         "tuning": _tuning(arms),
         "charts": {kind: [c for c in found if c is not None] for kind, found in made.items()},
     }
 
 
-def _resolution(arms: list[compare.Arm], blocks: int, workloads: int) -> dict[str, Any]:
-    """What this design could have told apart, from the spread that was seen. Comparisons as for the last arm that
-    Holm's procedure reaches.
+def _resolution(
+    arms: list[compare.Arm], judged: dict[str, Any], rules: compare.Rules, in_report: int
+) -> dict[str, Any]:
+    """What this design would have found, from the spread that was seen: the ratio that has 95 % power at the first and
+    worst step of Holm's procedure, at the level of the last look.
     """
     contenders = [a for a in arms if not a.floor and a.primary]
-    sd = compare.spread(arms)
-    # One-sided level alpha/((workloads + 1)·(k − 1)): the others decided, the best of each workload left.
-    comparisons = math.ceil((workloads + 1) * max(len(contenders) - 1, 1) / 2)
+    sd, blocks = compare.spread(arms), judged["blocks"]
+    lossy = any(k for a in contenders for k, _ in a.undelivered.values())
+    comparisons = tests_at_once(len(contenders), in_report, lossy=lossy)
     out = {"blocks": blocks, "comparisons": comparisons, "log_ratio_sd": None, "resolvable_ratio": None}
     if len(contenders) < 2:
         return out | {"text": "Fewer than two contenders have data: there is nothing to tell apart."}
     if sd is None or blocks < 2:
         return out | {"text": "Too few blocks to say what could have been told apart."}
-    ratio = resolvable_ratio(blocks, comparisons, sd)
+    ratio = resolvable_ratio(blocks, comparisons, sd, alpha=rules.alpha, margin=rules.margin, aa_floor=rules.aa_floor)
+    found = (
+        f"a difference of {ratio:.2g}× is found with 95 % certainty ({comparisons} comparisons); smaller ones may stay "
+        "undecided, or count as equivalent."
+        if math.isfinite(ratio)
+        else f"no difference is sure to be found ({comparisons} comparisons)."
+    )
     text = (
-        f"With {blocks} blocks and block ratios that scatter by {sd:.2g} (standard deviation of their "
-        f"logarithm), differences from about {ratio:.2g}× on can be "
-        f"decided ({comparisons} comparisons); smaller ones stay undecided, or count as equivalent."
+        f"With {blocks} blocks and block ratios that scatter by {sd:.2g} (standard deviation of their logarithm), "
+        f"{found}{_level(judged)}"
     )
     return out | {"log_ratio_sd": finite(sd), "resolvable_ratio": finite(ratio), "text": text}
+
+
+def _level(judged: dict[str, Any]) -> str:
+    """At which look of a sequential campaign, and with how much of the error: ` Judged at look 2 of 4, …`."""
+    if not judged["looks"]:
+        return ""
+    return (
+        f" Judged at look {judged['look']} of {len(judged['looks'])}, after {judged['blocks']} blocks, with "
+        f"{judged['alpha'] * 100:.2g} % of error for the whole report; what an earlier look decided stays decided."
+    )
 
 
 def _tuning(arms: list[ArmReport]) -> list[dict[str, Any]]:
@@ -188,7 +221,7 @@ def _campaign(
             "planned": len(planned),
             **{s: counts[s] for s in ("done", "failed", "void")},
             "repeated": sum(line.repeats is not None for line in lines),
-            "voided_by": dict(Counter(rule for x in lines for rule in rules_named_in(x.reason or ""))),
+            "voided_by": dict(Counter(rule for x in lines if x.status == "void" for rule in rules_in(x.reason))),
         },
         "wall_s": round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
     }

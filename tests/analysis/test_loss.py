@@ -46,12 +46,18 @@ def test_the_readers_queue_counts_messages_and_is_believed_first():
     assert found.not_located == 0
 
 
-def test_history_is_inferred_only_where_nothing_below_dropped_and_the_reader_knows_of_the_gaps():
+def test_history_is_inferred_only_where_nothing_below_dropped_and_the_stream_was_reliable_and_keep_last():
     noticed = replace(QUIET, noticed=5)
-    (place,) = located(ledger(lost_middle=7), noticed, reliable=True).places
-    assert (place.place, place.label, place.messages) == ("history", "inferred", 5)
-    assert located(ledger(lost_middle=7), noticed, reliable=True).not_located == 2
+    found = located(ledger(lost_middle=7), noticed, reliable=True)
+    assert [(p.place, p.label, p.messages) for p in found.places] == [
+        ("writer's history", "inferred", 5),
+        ("reader's history", "inferred", 2),
+    ]
+    assert found.not_located == 0
+    (unknown,) = located(ledger(lost_middle=7), QUIET, reliable=True).places
+    assert (unknown.place, unknown.messages) == ("history", 7)
     assert located(ledger(lost_middle=7), noticed, reliable=True, keep_last=False).places == []
+    assert located(ledger(lost_middle=7), noticed).places == []
     (kernel,) = located(ledger(lost_middle=7), replace(noticed, reassembly=9), reliable=True).places
     assert kernel.place == "IP reassembly"
 

@@ -89,6 +89,14 @@ def test_a_publish_call_that_holds_up_the_next_message_is_named_for_both_and_wha
     assert causes == {AT: "taking", AT + 1: "taking", AT + 2: "taking"}
 
 
+def test_a_backlog_behind_a_late_message_is_not_blamed_on_its_publish_call():
+    found = pair(begun=5 * PERIOD // 2)
+    for behind in (1, 2):
+        for column in (found.begun_ns, found.call_ns, found.return_ns, found.notified_ns, found.taken_ns):
+            column[AT + behind] = column[AT] + behind * 10_000
+    assert {slow.cause for slow in explain(found).messages} == {"publisher late"}
+
+
 def test_lost_messages_are_no_tail_and_a_calm_stream_has_none():
     found = pair(notified=SLOW)
     found.taken_ns[AT] = ABSENT

@@ -14,7 +14,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.cli.main import main
-from rmwbench.lab.middleware import find_workers
+from rmwbench.lab.middleware import Worker, find_workers
 
 pytestmark = pytest.mark.timing
 
@@ -37,6 +37,14 @@ workloads:
   - {name: large, message: Array1m, rate_hz: 50}
 """
 )
+OWN = (
+    ARMS
+    + """
+  - {name: own, middleware: cyclonedds, profile: mine.xml, options: {path: shm, daemons: roudi}}
+workloads:
+  - {name: large, message: Array1m, rate_hz: 50}
+"""
+)
 HISTORIES = (
     ARMS
     + SHARED
@@ -49,10 +57,11 @@ workloads:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def worker() -> None:
+def worker() -> Worker:
     found = find_workers().get("cyclonedds")
     if found is None or found.problem:
         pytest.skip("the Cyclone DDS worker is not built: rmwbench middlewares build cyclonedds")
+    return found
 
 
 def run(directory: Path, suite: str) -> int:
@@ -117,6 +126,17 @@ def test_a_history_that_switches_shared_memory_off_voids_the_trial_and_keep_all_
     assert trials.status("all") == ("done", None)
     assert trials.bytes_on("all", "shm") > 0
     assert "loses what comes beyond" in trials.notes("all")
+
+
+def test_a_users_own_profile_names_the_daemon_that_it_needs(tmp_path, worker, capsys):
+    (tmp_path / "mine.xml").write_text(worker.profile("shm")["text"])
+    assert run(tmp_path, OWN.replace("roudi", "rouid")) == 2
+    assert "did you mean `roudi`?" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    run(tmp_path, OWN)
+    trials = Trials(tmp_path, "arm")
+    assert trials.status("own") == ("done", None)
+    assert trials.bytes_on("own", "shm") > 10 << 20
 
 
 def descendants(pid: int) -> Iterator[int]:

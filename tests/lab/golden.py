@@ -138,6 +138,8 @@ TO_WORKER = [
 FROM_WORKER = [
     {"hello": {"protocol": 1, "worker": "rmwbench-zenoh", "middleware": "zenoh", "version": "1.10.2",
                "build": "crate zenoh 1.10.2", "pid": 7, "clock": "CLOCK_MONOTONIC"}},
+    {"hello": {"protocol": 1, "worker": "rmwbench-cyclonedds", "middleware": "cyclonedds", "version": "11.0.1",
+               "build": "crate cyclors 0.4.0", "pid": 6, "clock": "CLOCK_MONOTONIC", "daemon": "roudi"}},
     {"id": 1, "ok": {}},
     {"id": 2, "ok": {"endpoints": {"1": {"qos": _QOS, "publish_mode": "sync", "wait": "block", "notes": ["as"]}}}},
     {"id": 3, "ok": {"endpoints": {"1": {"matched": 1, "time_ns": 123}}}},

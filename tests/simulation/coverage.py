@@ -75,7 +75,11 @@ def trial_latencies(campaigns: int) -> Iterator[Row]:
             true = float(np.median(values)) if infinite.any() else math.exp(truth[0, at])
             entry = GLOSSARY[f"response_latency_p{q * 100:g}"]
             yield _row(
-                "latency over trials", f"p{q * 100:g}, {scene.name}", true, [_over(entry, v) for v in values], ratio=True
+                "latency over trials",
+                f"p{q * 100:g}, {scene.name}",
+                true,
+                [_over(entry, v) for v in values],
+                ratio=True,
             )
 
 
@@ -215,9 +219,7 @@ def direct(campaigns: int, n: int) -> dict[str, tuple[np.ndarray, float]]:
 
 
 @functools.lru_cache(maxsize=2 * len(SCENES))
-def log_quantiles(
-    scene: Scene, campaigns: int, seed: int, blocks: int = BLOCKS
-) -> tuple[np.ndarray, np.ndarray]:
+def log_quantiles(scene: Scene, campaigns: int, seed: int, blocks: int = BLOCKS) -> tuple[np.ndarray, np.ndarray]:
     """(log trial quantiles of shape (campaigns, blocks, 2, quantiles), their true means of shape (2, quantiles))."""
     made = trial_quantiles(scene, QUANTILES, campaigns=campaigns, blocks=blocks, messages=MESSAGES, seed=seed)
     return np.log(made), true_log_quantiles(scene, QUANTILES, messages=MESSAGES, seed=seed + 50)

@@ -84,6 +84,7 @@ impl Load {
             }
             "window" => {
                 let answer = parsed::<Window>(line).map(|window| {
+                    traffic::pause_around([window.steady_ns, window.end_ns]);
                     self.edges = vec![(window.end_ns, "steady_end"), (window.steady_ns, "steady_begin")];
                 });
                 self.reply(id, answer.map(|()| serde_json::json!({})));

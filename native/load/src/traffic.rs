@@ -5,7 +5,7 @@
 
 use std::io;
 use std::net::UdpSocket;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::Mutex;
 
 use crate::clock::{now_ns, sleep_until};
@@ -23,6 +23,23 @@ pub static RECEIVED: AtomicU64 = AtomicU64::new(0);
 static BURSTS: Mutex<Vec<(i64, u64)>> = Mutex::new(Vec::new());
 /// Readings of others at an edge of the window are within this of ours.
 const NEAR_NS: i64 = 50_000_000;
+
+/// The edges of the window. Around each the sender pauses, so that nobody reads counters in the middle of a burst, and catches up.
+static EDGES_NS: [AtomicI64; 2] = [AtomicI64::new(i64::MAX), AtomicI64::new(i64::MAX)];
+const PAUSE_BEFORE_NS: i64 = 1_000_000;
+const PAUSE_AFTER_NS: i64 = 3_000_000;
+
+pub fn pause_around(edges_ns: [i64; 2]) {
+    for (edge, at) in EDGES_NS.iter().zip(edges_ns) {
+        edge.store(at, Ordering::Relaxed);
+    }
+}
+
+/// The end of the pause that `now_ns` falls into.
+fn pause_end_ns(now_ns: i64) -> Option<i64> {
+    let edges = EDGES_NS.iter().map(|edge| edge.load(Ordering::Relaxed)).filter(|&edge| edge != i64::MAX);
+    edges.filter(|edge| (edge - PAUSE_BEFORE_NS..edge + PAUSE_AFTER_NS).contains(&now_ns)).map(|edge| edge + PAUSE_AFTER_NS).max()
+}
 
 /// The bursts near any of these times.
 pub fn bursts_near(times_ns: &[i64]) -> Vec<(i64, u64)> {
@@ -53,6 +70,9 @@ fn send(sender: &UdpSocket) {
     loop {
         due_ns += INTERVAL_NS;
         sleep_until(due_ns);
+        if let Some(end_ns) = pause_end_ns(now_ns()) {
+            sleep_until(end_ns);
+        }
         due_ns = due_ns.max(now_ns() - GIVEN_UP_NS);
         for _ in 0..BURST {
             // A full buffer of the receiver drops silently; an error here (no memory) is a datagram that was not sent.
@@ -63,5 +83,19 @@ fn send(sender: &UdpSocket) {
         if let Ok(mut bursts) = BURSTS.lock() {
             bursts.push((now_ns(), SENT.load(Ordering::Relaxed)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sender_pauses_at_the_edges_and_nowhere_else() {
+        assert_eq!(pause_end_ns(0), None);
+        pause_around([100_000_000, 200_000_000]);
+        assert_eq!(pause_end_ns(99_500_000), Some(103_000_000));
+        assert_eq!(pause_end_ns(202_900_000), Some(203_000_000));
+        assert_eq!((pause_end_ns(98_000_000), pause_end_ns(150_000_000), pause_end_ns(203_000_000)), (None, None, None));
     }
 }

@@ -14,6 +14,8 @@ use crate::document::{Canary, CanaryProcessor};
 
 /// A wake-up later than this is listed by itself.
 const LATE_NS: i64 = 1_000_000;
+/// Ordinary competition for a processor hardly delays a wake-up this much; somebody who does not give it back does.
+const STALLED_NS: i64 = 10_000_000;
 /// Values that must lie beyond a quantile before it is told.
 const BEYOND: f64 = 10.0;
 
@@ -76,7 +78,8 @@ fn summary(period_ns: i64, wakes: &BTreeMap<usize, Wakes>) -> Canary {
     sorted.sort_unstable();
     let is_late = |&(_, late): &(i64, i64)| late > LATE_NS;
     let processors = wakes.iter().map(|(processor, wakes)| {
-        let found = CanaryProcessor { count: wakes.len() as u64, late: wakes.iter().filter(|wake| is_late(wake)).count() as u64 };
+        let beyond = |limit_ns: i64| wakes.iter().filter(|&&(_, late)| late > limit_ns).count() as u64;
+        let found = CanaryProcessor { count: wakes.len() as u64, late: beyond(LATE_NS), stalled: beyond(STALLED_NS) };
         (processor.to_string(), found)
     });
     Canary {

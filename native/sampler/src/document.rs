@@ -138,7 +138,7 @@ part!(Sample {
 
 part!(
     /// Wake-ups on one processor, and those more than 1 ms late.
-    CanaryProcessor { count: u64, late: u64 }
+    CanaryProcessor { count: u64, late: u64, stalled: u64 }
 );
 
 part!(

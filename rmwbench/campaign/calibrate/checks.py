@@ -87,6 +87,7 @@ def latency(s: Subject) -> Checks:
 
 
 def loss(s: Subject) -> Checks:
+    yield _recorded(s)
     yield s.each(
         "lost_middle", lambda t, _: recovery.equal("lost in each trial", _lost(s, t), float(t.fates.lost.sum()))
     )
@@ -101,6 +102,7 @@ def loss(s: Subject) -> Checks:
 
 
 def duplicates(s: Subject) -> Checks:
+    yield _recorded(s)
     doubled = lambda t: float((t.fates.duplicated & ~t.fates.corrupt).sum())  # noqa: E731
     # The drain ends with the last message's first copy; its second one may just miss it.
     yield s.counted("duplicates", doubled, lambda t: float(t.fates.duplicated[-1]))
@@ -110,6 +112,7 @@ def duplicates(s: Subject) -> Checks:
 
 
 def corruption(s: Subject) -> Checks:
+    yield _recorded(s)
     copies = lambda t: float((t.fates.corrupt * (1 + t.fates.duplicated)).sum())  # noqa: E731
     yield s.counted("corrupt", copies, lambda t: float(t.fates.duplicated[-1] & t.fates.corrupt[-1]))
     yield s.told("injected_corrupted", lambda t: t.fates.corrupt.sum())
@@ -131,6 +134,7 @@ def reordering(s: Subject) -> Checks:
 
 def nothing_injected(s: Subject) -> Checks:
     """An arm without any injection: whatever is counted would be the instrument's own."""
+    yield _recorded(s)
     for metric in (*LOST, "late", "corrupt", "duplicates", "reordered", "foreign", "never_sent", "publish_failures"):
         yield s.counted(metric, lambda t: 0.0)
     for metric in ("loss", "undelivered"):
@@ -269,6 +273,18 @@ def _accounted(s: Subject) -> Checks:
         uncounted.append(recovery.between("lateness that nobody counted, ns per message", mean_ns, 0, calls_ns))
     yield _worst(early)
     yield _worst(uncounted)
+
+
+def _recorded(s: Subject) -> Check:
+    """The records themselves hold each message as often as it was to arrive whole, and no other."""
+    what, checks = "messages that differ from their fate in the records", []
+    for t in s.trials:
+        copies = np.zeros(len(t.fates.lost), int)
+        np.add.at(copies, [place for place, _ in t.arrivals if place >= 0], 1)
+        fate = t.fates.sound * (1 + t.fates.duplicated)
+        copies[-1] += fate[-1] == 2 and copies[-1] == 1  # the drain ends with the last message's first copy
+        checks.append(recovery.equal(what, float(np.count_nonzero(copies != fate)), 0.0))
+    return _worst(checks)
 
 
 def _absent_is_never(values: np.ndarray) -> np.ndarray:

@@ -33,8 +33,9 @@ from rmwbench.lab.host import Host, marker
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.seed import derive_seed
 
-MOST_IN_VAIN = 4
-"""Void or unjudgeable trials of an arm in a row, or failed ones with nothing else before, after which it is left."""
+MOST_IN_VAIN, MOST_SPOILT = 4, 12
+"""Trials of an arm in a row that said nothing, or failed with nothing else before, after which it is left; and those
+that the machine spoilt, which may be over soon."""
 CURVE_TRIALS = 3
 CURVE_SHARES = (1.0, 0.5, 0.25, 0.125)
 """Of the capacity: the levels of the curve that get several trials."""
@@ -169,7 +170,7 @@ class CapacityCampaign:
         if finding is None:
             pursuit.in_vain += 1
             why = result.reason or "too few messages to judge the limit by"
-            if pursuit.in_vain >= MOST_IN_VAIN:
+            if pursuit.in_vain >= (MOST_SPOILT if result.cause == "machine" else MOST_IN_VAIN):
                 pursuit.ended = f"{pursuit.in_vain} trials in a row said nothing: {why}"
             self._say(pursuit, text, f"[magenta]says nothing[/magenta]: {escape(_first_line(why))}")
             return

@@ -4,8 +4,11 @@ itself also looks for a second at who uses the processors, and tries things.
 What was not looked for is absent; what was looked for and could not be told is None.
 """
 
+import fcntl
 import os
 import resource
+import socket
+import struct
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +17,7 @@ from typing import Any
 from rmwbench.lab.machine import card, processes, tries
 from rmwbench.lab.machine.probe import read_ticks
 
+SIOCGIFFLAGS, IFF_UP = 0x8913, 1
 SAMPLE_S = 1.0
 TOP = 3
 
@@ -129,12 +133,17 @@ def _process_ticks() -> dict[int, tuple[str, int]]:
 
 
 def _interfaces_up() -> list[str] | None:
-    try:
-        names = sorted(os.listdir("/sys/class/net"))
-    except OSError:
-        return None
-    flag_up = 1
-    return [n for n in names if int(_text(f"/sys/class/net/{n}/flags") or "0", 16) & flag_up]
+    """Of this network namespace; /sys may show another's."""
+
+    def is_up(name: str) -> bool:
+        answer = fcntl.ioctl(asking, SIOCGIFFLAGS, struct.pack("16sH22x", name.encode(), 0))
+        return bool(struct.unpack("16sH22x", answer)[1] & IFF_UP)
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        try:
+            return sorted(name for _, name in socket.if_nameindex() if is_up(name))
+        except OSError:
+            return None
 
 
 def _has_capability(number: int) -> bool:

@@ -16,12 +16,12 @@ mod profile;
 mod psmx;
 mod publisher;
 mod qos;
-pub mod roudi;
+mod roudi;
 mod session;
 mod sockets;
 mod statistics;
 mod subscription;
-pub mod topic;
+mod topic;
 mod waiter;
 
 use std::collections::BTreeMap;

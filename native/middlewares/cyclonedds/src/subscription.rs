@@ -83,7 +83,7 @@ impl CycloneSubscription {
             _topic: topic,
             intake,
             granted: Granted { qos: granted, publish_mode: PublishMode::Default, wait: config.wait, notes },
-            parents: parents,
+            parents,
         })
     }
 }

@@ -151,6 +151,28 @@ fn a_described_writer_reaches_a_blob_reader() {
     });
 }
 
+/// DDS matches by name alone: a sample that is shorter or longer than the reader's type is cut to what there is.
+#[test]
+fn a_sample_of_another_size_is_neither_read_beyond_its_end_nor_stretched() {
+    isolated("a_sample_of_another_size_is_neither_read_beyond_its_end_nor_stretched", || {
+        let mut pair = pair_with(&[]);
+        let mut publisher = pair.talker.publisher(&endpoint("sizes", 100)).unwrap();
+        let mut all_prefix = endpoint("sizes", 8);
+        all_prefix.message_type.cdr_prefix.resize(500, 0);
+        let heard = [Memory::new(), Memory::new(), Memory::new()];
+        let _longer = pair.listener.subscription(&endpoint("sizes", 200), heard[0].clone()).unwrap();
+        let _shorter = pair.listener.subscription(&endpoint("sizes", 7), heard[1].clone()).unwrap();
+        let malformed = pair.listener.subscription(&all_prefix, heard[2].clone()).unwrap();
+        wait_until("all three", || {
+            publisher.publish(&[3; 100]).unwrap();
+            heard[0].len() > 0 && heard[1].len() > 0 && malformed.account().counters["malformed"] > 0
+        });
+        assert_eq!((heard[0].last().unwrap(), heard[1].last().unwrap()), (vec![3; 100], vec![3; 7]));
+        assert_eq!(heard[2].len(), 0);
+        assert!(shared(&*malformed) > 0);
+    });
+}
+
 #[test]
 fn a_history_that_iceoryx_cannot_keep_goes_over_the_network_and_says_so() {
     isolated("a_history_that_iceoryx_cannot_keep_goes_over_the_network_and_says_so", || {

@@ -1,0 +1,52 @@
+"""The slowest messages of an arm, explained: of its worst trial, because a cause belongs to a moment."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rmwbench.analysis.aggregate import Trial
+from rmwbench.analysis.latency import Endpoint, Window
+from rmwbench.analysis.tail import explain, pairs
+from rmwbench.analysis.witness import witnesses
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.evidence import evidence
+from rmwbench.bundle.read import TrialLine
+from rmwbench.report.measure import Small
+
+SOURCE = "response_latency"
+
+
+def worst_trial(trials: Sequence[Trial]) -> Trial | None:
+    """The trial with the slowest message that arrived; None where none did."""
+
+    def slowest(trial: Trial) -> float:
+        sample = trial.messages.samples.get(SOURCE)
+        return sample.largest_finite if sample is not None else 0.0
+
+    found = max(trials, key=slowest, default=None)
+    return found if found is not None and slowest(found) > 0 else None
+
+
+def tails(bundle: Bundle, line: TrialLine, small: Small) -> list[dict[str, Any]]:
+    """One document per writer and reader of the trial (docs/formats/show.md, `tail`), the longest tail first."""
+    (found,) = evidence(bundle, [line], small)
+    places = {e["endpoint"]: e["process"] for e in found.endpoints}
+    endpoints = [Endpoint(e["endpoint"], e["kind"], e["topic"]) for e in found.endpoints]
+    window = Window(found.row.get("steady_begin_ns"), found.row.get("steady_end_ns"))
+    samples, schedule = bundle.rows("samples", line.trial), bundle.rows("schedule", line.trial)
+    out = []
+    for writer, reader, first_seq, pair in pairs(found.records, endpoints, window):
+        seen = witnesses(found.events, samples, schedule, publisher=places[writer], receiver=places[reader])
+        tail = explain(pair, seen)
+        if tail is not None and tail.messages:
+            document = tail.document()
+            for message in document["worst"]:
+                message["seq"] = first_seq + message.pop("place")
+            out.append({"trial": line.trial, "writer": writer, "reader": reader, **document})
+    return sorted(out, key=lambda tail: -tail["worst"][0]["latency_ns"])
+
+
+def line(tail: dict[str, Any]) -> str:
+    """One sentence for the terminal and Markdown."""
+    causes = ", ".join(f"{c['cause']} {c['share']:.0%}" for c in tail["causes"])
+    text = f"slowest {tail['messages']} of {tail['of']} messages in trial {tail['trial']}: {causes}"
+    return text + (f"; not watched: {', '.join(tail['unwatched'])}" if tail["unwatched"] else "")

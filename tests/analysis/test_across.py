@@ -1,0 +1,201 @@
+"""B against A: planted differences are found, equal sides are not called different, loss comes first."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rmwbench.analysis import across
+from rmwbench.analysis.across import Question, judge, overall
+from rmwbench.analysis.glossary import GLOSSARY, Entry
+from rmwbench.analysis.ratio import unpaired
+from rmwbench.analysis.verdict import Ratio, Rules
+
+LATENCY, LOSS = GLOSSARY["response_latency_p50"], GLOSSARY["undelivered"]
+RULES = Rules()
+
+
+def values(rng, ratio=1.0, n=10, sd=0.03, mood=0.0):
+    """Block -> latency. `mood`: what a block's trials share."""
+    shared = np.random.default_rng(5).normal(0, mood, n) if mood else np.zeros(n)
+    return dict(enumerate(1e5 * ratio * np.exp(shared + rng.normal(0, sd, n))))
+
+
+def ask(a, b, *, paired=False, entry=LATENCY, group=0, reliable=True):
+    return Question(group, entry, a, b, paired, reliable)
+
+
+def one(question, rules=RULES):
+    (answer,) = judge([question], rules)
+    return answer
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.3, "worse"), (1 / 1.3, "better"), (1.0, "equivalent")])
+def test_planted_ratios_are_found(paired, ratio, verdict):
+    rng = np.random.default_rng(1)
+    answer = one(ask(values(rng, n=20), values(rng, ratio, n=20), paired=paired))
+    assert answer.verdict == verdict
+    assert answer.effect.low <= ratio <= answer.effect.high
+
+
+def test_within_a_campaign_the_blocks_mood_cancels_and_between_campaigns_it_does_not():
+    rng = np.random.default_rng(2)
+    a, b = values(rng, mood=0.4), values(rng, 1.2, mood=0.4)
+    assert one(ask(a, b, paired=True)).verdict == "worse"
+    found = one(ask(a, b, paired=False))
+    assert found.verdict == "undecided"
+    assert found.needed > 10
+
+
+def test_a_difference_within_the_margin_is_not_claimed():
+    rng = np.random.default_rng(3)
+    answer = one(ask(values(rng, sd=0.001), values(rng, 1.02, sd=0.001)))
+    assert answer.effect.low > 1
+    assert answer.verdict == "equivalent"
+
+
+def test_nothing_within_the_machines_own_noise_is_claimed():
+    rng = np.random.default_rng(4)
+    a, b = values(rng, sd=0.01), values(rng, 1.15, sd=0.01)
+    assert one(ask(a, b)).verdict == "worse"
+    assert one(ask(a, b), Rules(aa_floor=0.2)).verdict == "equivalent"
+    near = one(ask(a, b), Rules(aa_floor=0.147))
+    assert near.effect.value > 1.147 and near.verdict == "undecided"  # beyond the noise, but not with certainty
+
+
+@given(st.floats(0.7, 1.4), st.integers(5, 12), st.integers(0, 1000))
+def test_the_claim_and_the_shown_interval_agree(ratio, n, seed):
+    rng = np.random.default_rng(seed)
+    answer = one(ask(values(rng, sd=0.1, n=n), values(rng, ratio, sd=0.1, n=n + 3)))
+    low, high = answer.effect.low, answer.effect.high
+    if answer.verdict == "worse":
+        assert low > 1 and answer.effect.value > 1.05
+    elif answer.verdict == "better":
+        assert high < 1 and answer.effect.value < 1 / 1.05
+    elif answer.verdict == "equivalent":
+        assert low > 1 / 1.05 and high < 1.05
+    else:
+        assert low <= 1 <= high or 1 / 1.05 <= answer.effect.value <= 1.05
+
+
+def test_the_interval_of_two_campaigns_is_the_one_of_ratio_unpaired_with_its_caution():
+    rng = np.random.default_rng(6)
+    a, b = values(rng), values(rng, 1.3)
+    assert one(ask(a, b)).effect == unpaired(b.values(), a.values(), level=0.025, min_trials=5)
+    assert "not interleaved" in one(ask(a, b)).effect.caution
+
+
+def test_where_more_is_better_the_ratio_stays_b_over_a_and_the_verdict_turns():
+    rng = np.random.default_rng(7)
+    answer = one(ask(values(rng), values(rng, 1.3), entry=GLOSSARY["achieved_throughput"]))
+    assert answer.verdict == "better"
+    assert answer.effect.value == pytest.approx(1.3, rel=0.05)
+
+
+def test_equal_sides_are_called_different_in_few_tables():
+    """Family-wise: 300 tables of 12 rows without any difference, in fewer than 5 % a claim (allowing for chance)."""
+    rng = np.random.default_rng(8)
+    wrong = 0
+    for _ in range(300):
+        rows = [ask(values(rng, sd=0.2, n=6), values(rng, sd=0.2, n=8), group=g) for g in range(12)]
+        wrong += any(a.verdict in ("worse", "better") for a in judge(rows, RULES))
+    assert wrong <= 300 * 0.05 + 3 * math.sqrt(300 * 0.05 * 0.95)
+
+
+def test_sides_that_differ_by_the_margin_are_called_equivalent_in_few_tables():
+    rng = np.random.default_rng(9)
+    wrong = 0
+    for _ in range(300):
+        rows = [ask(values(rng, sd=0.02, n=6), values(rng, 1.0501, sd=0.02, n=8), group=g) for g in range(6)]
+        wrong += any(a.verdict == "equivalent" for a in judge(rows, RULES))
+    assert wrong <= 300 * 0.05 + 3 * math.sqrt(300 * 0.05 * 0.95)
+
+
+def losses(*counts, of=1000):
+    return {n: (k, of) for n, k in enumerate(counts)}
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_loss_is_a_difference_and_reliable_arms_may_lose_nothing(paired):
+    none, some = losses(0, 0, 0, 0, 0, 0), losses(30, 25, 28, 33, 29, 31)
+    worse = one(ask(none, some, entry=LOSS, paired=paired))
+    assert worse.verdict == "worse"
+    assert worse.effect.low > 0 and worse.effect.value == pytest.approx(0.0293, abs=1e-3)
+    assert one(ask(some, none, entry=LOSS, paired=paired)).verdict == "better"
+    little = losses(6, 5, 7, 4, 6, 5)
+    assert one(ask(none, little, entry=LOSS, paired=paired, reliable=False)).verdict == "equivalent"  # 1 % is allowed
+    same = one(ask(none, none, entry=LOSS, paired=paired))
+    assert same.verdict == "equivalent"
+    assert same.effect.low < 0 < same.effect.high < 0.01  # what was not seen is bounded, not excluded
+
+
+def test_one_lost_message_proves_nothing():
+    assert one(ask(losses(0, 0, 0, 0, 0), losses(0, 0, 1, 0, 0), entry=LOSS)).verdict == "undecided"
+
+
+def test_who_drops_messages_is_not_called_faster():
+    rng = np.random.default_rng(10)
+    fast = ask(values(rng), values(rng, 0.5), group="g")
+    lossy = ask(losses(*[0] * 10), losses(*[100] * 10), entry=LOSS, group="g")
+    latency, loss = judge([fast, lossy], RULES)
+    assert (latency.verdict, loss.verdict) == ("undecided", "worse")
+    assert "loses more" in latency.reason
+    other, _ = judge([fast, ask(lossy.a, lossy.b, entry=LOSS, group="another cell")], RULES)
+    assert other.verdict == "better"
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_infinite_quantiles_are_compared_by_order(paired):
+    rng = np.random.default_rng(11)
+    a = values(rng)
+    b = {n: math.inf for n in a}
+    answer = one(ask(a, b, paired=paired))
+    assert answer.verdict == "worse"
+    assert not isinstance(answer.effect, Ratio)
+    assert one(ask(b, b, paired=paired)).verdict == "undecided"
+    few = {**a, 0: math.inf}
+    assert one(ask(a, few, paired=paired)).verdict == "undecided"
+
+
+def test_counts_that_are_zero_are_compared_by_order():
+    late = GLOSSARY["late"]
+    none, some = {n: 0.0 for n in range(8)}, {n: 3.0 + n for n in range(8)}
+    assert one(ask(none, none, entry=late)).verdict == "equivalent"
+    assert one(ask(none, some, entry=late)).verdict == "worse"
+    assert one(ask(some, none, entry=late, paired=True)).verdict == "better"
+
+
+def test_failed_trials_are_judged_by_fishers_test():
+    entry = Entry(across.FAILURES, "failed trials", "fraction", "fraction", "")
+    assert one(ask({0: (0, 10)}, {0: (10, 10)}, entry=entry)).verdict == "worse"
+    assert one(ask({0: (0, 10)}, {0: (1, 10)}, entry=entry)).verdict == "undecided"
+    assert one(ask({0: (9, 10)}, {0: (0, 10)}, entry=entry)).verdict == "better"
+
+
+def test_too_few_trials_and_missing_data_decide_nothing():
+    rng = np.random.default_rng(12)
+    assert "5 of each are needed" in one(ask(values(rng, n=4), values(rng, 9.0, n=30))).reason
+    assert one(ask(values(rng), {})).reason == "B has no data for it"
+    assert one(ask({}, {})).verdict == "no data"
+    paired = ask(dict.fromkeys(range(10), 1.0), dict.fromkeys(range(7, 20), 9.0), paired=True)
+    assert "3 blocks have both" in one(paired).reason
+
+
+def test_a_decision_takes_about_as_many_trials_as_it_is_said_to():
+    rng = np.random.default_rng(13)
+    needed = one(ask(values(rng, sd=0.2, n=6), values(rng, 1.2, sd=0.2, n=6))).needed
+    assert 6 < needed < 200
+    found = [one(ask(values(rng, sd=0.2, n=needed), values(rng, 1.2, sd=0.2, n=needed))).verdict for _ in range(20)]
+    assert found.count("worse") >= 12
+
+
+def test_the_table_is_as_bad_as_its_worst_row():
+    assert overall(["better", "worse", "undecided"]) == "worse"
+    assert overall(["better", "undecided"]) == "undecided"
+    assert overall(["equivalent", "no data"]) == "undecided"
+    assert overall(["equivalent", "better"]) == "better"
+    assert overall(["equivalent"]) == "equivalent"
+    assert overall([]) == "undecided"

@@ -1,0 +1,42 @@
+"""The knee by its formula."""
+
+import math
+
+import pytest
+
+from rmwbench.analysis.knee import Point, knee
+
+
+def curve(*points):
+    return [Point(load, ns, unstable=ns is None) for load, ns in points]
+
+
+def test_it_lies_where_the_line_between_two_loads_passes_twice_the_least():
+    found = knee(curve((100, 10.0), (200, 10.0), (400, 40.0)))
+    assert (found.by, found.base_load, found.base_ns) == ("latency", 100, 10.0)
+    assert found.load == pytest.approx(200 * 2**0.5)
+
+
+def test_the_least_is_not_always_at_the_lowest_load():
+    found = knee(curve((10, 90.0), (100, 10.0), (400, 30.0)))
+    assert found.base_load == 100 and found.load == pytest.approx(100 * 4 ** (math.log(2) / math.log(3)))
+
+
+def test_a_growing_queue_is_a_knee():
+    found = knee(curve((100, 10.0), (200, 11.0), (400, None), (800, None)))
+    assert (found.load, found.by) == (400, "queue")
+
+
+def test_one_slow_level_in_the_middle_is_no_knee():
+    found = knee(curve((100, 10.0), (200, 50.0), (400, 11.0), (800, 40.0)))
+    assert 400 < found.load < 800
+
+
+@pytest.mark.parametrize("points", [(), ((100, None),), ((100, 10.0),), ((100, 10.0), (200, 12.0))])
+def test_where_nothing_bends_there_is_none(points):
+    assert knee(curve(*points)) is None
+
+
+def test_an_infinite_median_is_a_knee_at_its_load():
+    found = knee([Point(100, 10.0), Point(200, math.inf)])
+    assert (found.load, found.by) == (200, "latency")

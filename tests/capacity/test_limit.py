@@ -1,0 +1,107 @@
+"""Limits in words, how many messages they need, and what a trial says."""
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis.aggregate import Trial
+from rmwbench.analysis.latency import Messages
+from rmwbench.analysis.ledger import Ledger
+from rmwbench.analysis.limit import judge, parse_limit
+from rmwbench.analysis.sample import make_sample
+from rmwbench.analysis.stability import Stability
+from rmwbench.errors import UserError
+
+STEADY = Stability(0.0, 0.0, 0.0, 0, 1000, 1.0)
+
+
+def trial(latencies_ns, *, never_sent=0):
+    latencies = np.asarray(latencies_ns, float)
+    lost = int(np.isinf(latencies).sum()) - never_sent
+    ledger = Ledger(
+        wanted=len(latencies),
+        delivered=int(np.isfinite(latencies).sum()),
+        lost_middle=lost,
+        never_sent=never_sent,
+    )
+    messages = Messages(ledger=ledger, samples={"response_latency": make_sample([latencies])})
+    messages.longest_stall_ns = 5e6
+    return Trial(1, 0, messages, 10**9)
+
+
+@pytest.mark.parametrize(
+    "text, shown, messages",
+    [
+        ("p99 response < 5 ms, loss < 0.1 %", "p99 response < 5 ms, loss < 0.1 %", 3000),
+        ("p99 < 5ms", "p99 response < 5 ms", 1000),
+        ("response p99.9 latency < 0.5 s", "p99.9 response < 500 ms", 10_000),
+        ("median < 300us and loss<=5%", "p50 response < 300 µs, loss < 5 %", 60),
+        ("p90 service < 20 µs; stall < 1 s", "p90 service < 20 µs, longest stall < 1 s", 100),
+        ("publish call p99 < 100ns", "p99 publish < 100 ns", 1000),
+        ("undelivered < 0.02", "undelivered < 2 %", 150),
+    ],
+)
+def test_words_are_read_and_said_back(text, shown, messages):
+    limit = parse_limit(text)
+    assert limit.text == shown
+    assert limit.messages == messages
+    assert parse_limit(limit.text) == limit
+
+
+@pytest.mark.parametrize(
+    "text, part",
+    [
+        ("", "without a condition"),
+        ("p99", "no condition"),
+        ("p99 < 5", "needs a unit"),
+        ("p99 < 5 mss", "unknown unit"),
+        ("p98 < 5 ms", "not measured"),
+        ("p99 reponse < 5 ms", "did you mean `response`?"),
+        ("los < 1 %", "did you mean `loss`?"),
+        ("loss < 1 ms", "unknown unit"),
+        ("loss < 300 %", "always true"),
+        ("loss < 0 %", "nothing is below"),
+        ("p99 < -1 ms", "nothing is below"),
+        ("p99 > 5 ms", "upper one"),
+        ("p99 < 5 ms, response p99 < 6 ms", "limited twice"),
+        ("p99 < 1e400 ms", "nothing is below"),
+        ("p99 < 1.2.3 ms", "no number"),
+    ],
+)
+def test_what_is_not_understood_says_what_to_write(text, part):
+    with pytest.raises(UserError) as error:
+        parse_limit(text)
+    assert part in str(error.value) and "--limit" in str(error.value)
+
+
+def test_a_trial_holds_or_says_how_not():
+    limit = parse_limit("p99 < 5 ms, loss < 1 %")
+    fast = np.full(1000, 1e6)
+    assert judge(limit, trial(fast), STEADY).holds
+    slow = np.where(np.arange(1000) < 900, 1e6, 7.2e6)
+    found = judge(limit, trial(slow), STEADY)
+    assert (found.kind, found.causes, found.stable) == ("slow", ("p99 response 7.2 ms",), True)
+    lossy = np.where(np.arange(1000) < 970, 1e6, np.inf)
+    found = judge(limit, trial(lossy), STEADY)
+    assert found.kind == "lossy" and found.causes == ("loss 3 %", "p99 response never arrived")
+
+
+def test_the_limit_itself_is_not_below_the_limit():
+    limit = parse_limit("p99 < 5 ms")
+    assert not judge(limit, trial(np.full(1000, 5e6)), STEADY).holds
+    assert judge(limit, trial(np.full(1000, 4.999e6)), STEADY).holds
+
+
+def test_a_percentile_that_never_arrives_names_its_loss_also_without_a_limit_on_it():
+    found = judge(parse_limit("p99 < 5 ms"), trial(np.where(np.arange(1000) < 970, 1e6, np.inf)), STEADY)
+    assert found.kind == "lossy" and "3 % of the messages did not arrive" in found.causes
+
+
+def test_an_unstable_trial_never_quotes_a_latency_even_where_it_is_below_the_limit():
+    growing = Stability(40.0, 0.0, 0.9, 0, 1000, 1.0)
+    found = judge(parse_limit("p99 < 5 s"), trial(np.full(1000, 1e6)), growing)
+    assert (found.kind, found.stable) == ("unstable", False)
+    assert found.causes == ("unstable: the queue grew by 40 messages/s",)
+
+
+def test_too_few_messages_say_nothing_rather_than_something():
+    assert judge(parse_limit("p99 < 5 ms"), trial(np.full(999, 1e6)), STEADY) is None

@@ -1,0 +1,191 @@
+"""The check-up on a machine that really is what it complains of: in namespaces, limits and groups made for the test."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rmwbench.lab.machine import processes, tries
+from tests.badinput.conftest import COMMAND, private_mounts
+
+ROOT = os.geteuid() == 0
+
+
+def doctor(before="", isolated=True, prefix=()):
+    """(exit status, check → finding) of `rmwbench doctor --json` after these shell commands, in mounts of its own."""
+    words = " ".join(COMMAND[:1]) + f" -c '{COMMAND[2]}' doctor --json"
+    place = private_mounts() if isolated else []
+    command = [*place, *prefix, "sh", "-ec", f"{before}\n{words}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL)
+    assert done.returncode in (0, 1), done.stderr
+    document = json.loads(done.stdout)
+    return done.returncode, {finding["check"]: finding for finding in document["findings"]}
+
+
+def test_small_shared_memory_and_what_dead_processes_left_in_it():
+    """The file of a living process is not called a leftover, the other one is, and the command names it alone."""
+    before = f"""
+    mount -t tmpfs -o size=64m shm /dev/shm && mount -t tmpfs tmp /tmp
+    head -c 100000 /dev/zero > /dev/shm/fastrtps_dead
+    mkdir -p /tmp/iceoryx2/nodes && echo x > /tmp/iceoryx2/nodes/dead
+    {sys.executable} -c "
+import mmap, time
+file = open('/dev/shm/fastrtps_alive', 'w+b'); file.truncate(4096)
+kept = mmap.mmap(file.fileno(), 4096); file.close(); time.sleep(60)" & alive=$!
+    trap "kill $alive" EXIT
+    until test -s /dev/shm/fastrtps_alive; do sleep 0.01; done
+    touch /dev/shm/somebody_elses
+    """
+    status, found = doctor(before)
+    assert status == 1 and found["/dev/shm"]["level"] == "red" and "64 MiB" in found["/dev/shm"]["found"]
+    leftovers = found["leftover segments"]
+    assert leftovers["level"] == "yellow" and leftovers["found"].startswith("2 of Fast DDS, iceoryx2")
+    assert leftovers["fix"] == "rm -r -- /dev/shm/fastrtps_dead /tmp/iceoryx2"
+
+
+def test_a_machine_without_shared_memory_is_told_so(tmp_path):
+    bare = f"""
+    cd {tmp_path} && mkdir dev && mount -t tmpfs tmpfs dev
+    for node in null zero urandom; do touch dev/$node; mount --bind /dev/$node dev/$node; done
+    ln -s /proc/self/fd dev/fd
+    mount --rbind dev /dev
+    """
+    status, found = doctor(bare)
+    assert status == 1 and found["/dev/shm"]["level"] == "red" and "there is none" in found["/dev/shm"]["found"]
+    assert found["isolated hosts"]["level"] == "red" and "mkdir -m 1777 /dev/shm" in found["isolated hosts"]["fix"]
+    assert found["multicast in trials"]["level"] == "unknown"
+    assert found["network emulation"]["level"] == "yellow"
+
+
+def test_limits_of_the_shell_are_found():
+    _, found = doctor("ulimit -n 200; ulimit -u 400 || true", isolated=False)
+    assert found["process limits"]["level"] == "red" and "200 open files" in found["process limits"]["found"]
+
+
+def test_a_network_without_loopback_has_neither_route_nor_multicast():
+    """Trials have a network of their own, so theirs works all the same."""
+    command = ["unshare", "--net"] if ROOT else ["unshare", "--user", "--map-root-user", "--net"]
+    _, found = doctor(isolated=False, prefix=command)
+    assert "unreachable" in found["multicast route"]["found"]
+    assert found["multicast on lo"]["level"] == "yellow"
+    assert found["multicast in trials"]["level"] == "green"
+    assert found["interfaces"]["found"] == "none but lo"
+
+
+@pytest.mark.timing
+def test_whoever_uses_the_processor_is_named():
+    spinner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        _, found = doctor(isolated=False)
+    finally:
+        spinner.kill()
+        spinner.wait()
+    assert found["load now"]["level"] in ("yellow", "red")
+    assert f"({spinner.pid})" in found["load now"]["found"]
+
+
+def test_a_running_node_and_a_daemon_are_told_apart(tmp_path):
+    """By what they are started with; nothing of ROS is needed for that."""
+    daemon = tmp_path / "iox-roudi"
+    shutil.copy("/bin/sleep", daemon)
+    running = [subprocess.Popen([daemon, "60"])]
+    try:
+        _, found = doctor(isolated=False)
+        assert f"iox-roudi ({running[0].pid}, a daemon)" in found["running robots"]["found"]
+        node = [sys.executable, "-c", "import time; time.sleep(60)", "--ros-args", "-r", "__node:=talker"]
+        running.append(subprocess.Popen(node))
+        status, found = doctor(isolated=False)
+        assert status == 1 and found["running robots"]["level"] == "red"
+        assert f"({running[1].pid}, a ROS 2 node)" in found["running robots"]["found"]
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+def test_our_own_workers_are_nobodys_robot(tmp_path):
+    worker = tmp_path / "rmwbench-cyclonedds"
+    shutil.copy("/bin/sleep", worker)
+    running = subprocess.Popen([worker, "60", "--ros-args"])
+    try:
+        assert running.pid not in [program["pid"] for program in processes.walk().programs]
+    finally:
+        running.kill()
+        running.wait()
+
+
+def test_a_cpu_quota_is_red():
+    group = Path("/sys/fs/cgroup/cpu") / f"rmwbench-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / "cpu.cfs_quota_us").write_text("90000")
+    except OSError as error:
+        if group.is_dir():
+            group.rmdir()
+        pytest.skip(f"no CPU group can be made here: {error.strerror}")
+    try:
+        status, found = doctor(f"echo $$ > {group}/cgroup.procs", isolated=False)
+        assert status == 1 and found["CPU quota"]["level"] == "red" and "0.9 cores" in found["CPU quota"]["found"]
+    finally:
+        deadline = time.monotonic() + 5
+        while True:
+            try:
+                group.rmdir()
+                break
+            except OSError:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+
+
+def test_the_terminal_shows_the_worst_first_and_the_good_in_one_paragraph():
+    done = subprocess.run(
+        [*COMMAND, "doctor"], capture_output=True, text=True, timeout=90, env={**os.environ, "COLUMNS": "80"}
+    )
+    assert done.returncode in (0, 1) and done.stderr == ""
+    lines = done.stdout.splitlines()
+    levels = [
+        line.split()[0]
+        for line in lines
+        if line.split()[:1] and line.split()[0] in ("red", "yellow", "unknown", "green")
+    ]
+    assert levels == sorted(levels, key=["red", "yellow", "unknown", "green"].index)
+    assert levels.count("green") == 1 and (done.returncode == 1) == ("red" in levels)
+    assert all(len(line) <= 80 for line in lines if not line.strip().startswith(("do:", "for good:")))
+
+
+def test_what_is_tried_leaves_nothing_behind():
+    def traces():
+        groups = [
+            str(path) for root in ("unified", "cpuacct", "") for path in Path("/sys/fs/cgroup", root).glob("rmwbench-*")
+        ]
+        return sorted(groups), sorted(os.listdir("/sys/class/net")), len(os.listdir("/proc/self/fd"))
+
+    before = traces()
+    results = [tries.user_namespace(), tries.tap_device(), tries.control_group(), tries.latency_device()]
+    results += [
+        tries.real_time(),
+        tries.perf_events(),
+        tries.multicast_lo(),
+        tries.multicast_route(),
+        tries.multicast_host(),
+    ]
+    assert all(isinstance(result, str) for result in results)
+    assert traces() == before
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+
+
+def test_an_attempt_that_is_denied_says_why():
+    def denied():
+        raise PermissionError(1, "not yours")
+
+    def dies():
+        raise SystemExit
+
+    assert tries._in_child(denied) == "Operation not permitted"
+    assert tries._in_child(dies) == "the attempt died"
+    assert tries._in_child(lambda: None) == ""

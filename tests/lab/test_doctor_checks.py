@@ -1,0 +1,199 @@
+"""The doctor's rules on facts that were made up: each fires for its cause and for nothing else."""
+
+import copy
+import re
+
+import pytest
+
+from rmwbench.lab.machine import card, gather
+from rmwbench.lab.machine.checks import RULES, checks, warnings
+from rmwbench.lab.machine.finding import LEVELS
+
+GOOD = {
+    "hardware": {
+        "architecture": "x86_64", "cpu_model": "A", "cores_online": 8, "cores_usable": 8, "smt_active": False,
+        "governor": "performance", "turbo": "off", "virtualization": None, "container": {}, "swap_bytes": 1 << 30,
+        "idle_states": [{"name": "C1", "latency_us": 2, "disabled": False}], "memory_bytes": 32 << 30,
+    },
+    "kernel": {"clocksource": "tsc", "boot_options": [], "transparent_hugepages": "madvise"},
+    "sysctls": {
+        "net.core.rmem_max": str(1 << 26), "net.core.wmem_max": str(1 << 26), "net.core.rmem_default": "212992",
+        "net.core.netdev_max_backlog": "5000", "net.core.default_qdisc": "fq_codel",
+        "net.ipv4.ipfrag_high_thresh": str(1 << 28), "net.ipv4.ipfrag_time": "1",
+        "net.ipv4.tcp_congestion_control": "cubic",
+    },
+    "state": {"load_1min": 0.1, "steal_fraction_since_boot": 0.0, "memory_available_bytes": 16 << 30},
+    "limits": {
+        "files": 65536, "memlock_bytes": None, "processes": None, "may_lock_any": False, "timer_slack_ns": 50_000,
+    },
+    "programs": [],
+    "sampled": {"seconds": 1.0, "steal": 0.0, "busy": 0.01, "top": []},
+    "shm": {"bytes": 8 << 30, "used_bytes": 0, "leftovers": [], "middleware_files": 0, "unseen_processes": 0},
+    "network": {
+        "bridge_nf_call_iptables": None, "multicast_lo": "", "multicast_route": "", "multicast_host": "",
+        "interfaces": ["eth0", "lo"],
+    },
+    "abilities": {
+        "host": "", "host_fix": None, "user_namespace": "", "tun": "", "cgroup": "", "perf": "", "dma_latency": "",
+        "real_time": "",
+    },
+    "tools": {"middlewares": {"floor": ""}, "tools": {"sampler": "", "load": ""}},
+    "calibration": {"summary": "recovered 40 of 40 injected truths", "age_days": 1.0},
+}  # fmt: skip
+
+
+def changed(path: str, value) -> dict:
+    facts = copy.deepcopy(GOOD)
+    *parents, last = path.split("/")
+    place = facts
+    for key in parents:
+        place = place[key]
+    assert last in place or parents[-1:] == ["container"], path
+    place[last] = value
+    return facts
+
+
+def test_on_a_good_machine_everything_is_green():
+    found = checks(GOOD)
+    assert [f.check for f in found if f.level != "green"] == []
+    assert len(found) == len(RULES) == len({f.check for f in found})
+    assert warnings(GOOD) == []
+
+
+DEEP = [{"name": "C6", "latency_us": 133, "disabled": False}]
+LEFT = {"path": "/dev/shm/fastrtps_1", "middleware": "Fast DDS", "bytes": 4096}
+NODE = {"pid": 7, "name": "talker", "what": "node", "why": "a ROS 2 node"}
+DAEMON = {"pid": 8, "name": "iox-roudi", "what": "daemon", "why": "a daemon"}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "check", "level", "word"),
+    [
+        ("sysctls/net.core.rmem_max", "212992", "receive buffer", "red", "208 KiB"),
+        ("sysctls/net.core.rmem_max", "4194304", "receive buffer", "yellow", "4 MiB"),
+        ("sysctls/net.core.rmem_max", None, "receive buffer", "unknown", "cannot be read"),
+        ("sysctls/net.core.wmem_max", "212992", "send buffer", "yellow", "212992"),
+        ("sysctls/net.core.netdev_max_backlog", "300", "receive backlog", "yellow", "300"),
+        ("sysctls/net.ipv4.ipfrag_high_thresh", "4194304", "IP reassembly", "yellow", "whatever is set here"),
+        ("sysctls/net.ipv4.tcp_congestion_control", "bbr", "TCP congestion control", "yellow", "bbr"),
+        ("network/bridge_nf_call_iptables", "1", "bridge filter", "yellow", "= 1"),
+        ("network/multicast_lo", "nothing came back", "multicast on lo", "yellow", "nothing came back"),
+        ("network/multicast_route", "no route", "multicast route", "yellow", "no route"),
+        ("network/multicast_host", "eth0: nothing came back", "multicast in trials", "red", "eth0"),
+        ("network/multicast_host", None, "multicast in trials", "unknown", "no host"),
+        ("network/interfaces", ["docker0", "eth0", "lo", "tailscale0"], "interfaces", "yellow", "docker0, tailscale0"),
+        ("hardware/cores_usable", 2, "cores", "yellow", "2 of 8 cores"),
+        ("hardware/container", {"cpu_quota_cores": 1.5}, "CPU quota", "red", "1.5 cores of 8"),
+        ("hardware/virtualization", "hypervisor", "virtual machine", "yellow", "hypervisor"),
+        ("hardware/governor", "powersave", "frequency governor", "yellow", "powersave"),
+        ("hardware/governor", None, "frequency governor", "unknown", "no frequency control"),
+        ("hardware/smt_active", True, "SMT siblings", "yellow", "on"),
+        ("hardware/idle_states", DEEP, "idle states", "yellow", "C6 133 µs"),
+        ("state/steal_fraction_since_boot", 0.2, "steal since boot", "yellow", "20.00%"),
+        ("sampled/steal", 0.02, "steal now", "yellow", "2.0%"),
+        ("sampled/steal", 0.2, "steal now", "red", "20.0%"),
+        ("sampled/steal", None, "steal now", "unknown", "no processor time"),
+        ("sampled/busy", 0.3, "load now", "yellow", "30%"),
+        ("sampled/busy", 0.9, "load now", "red", "90%"),
+        ("kernel/clocksource", "hpet", "clock source", "red", "hpet"),
+        ("kernel/transparent_hugepages", "always", "transparent huge pages", "yellow", "always"),
+        ("limits/timer_slack_ns", 1000, "timer slack", "yellow", "1000 ns"),
+        ("limits/files", 1024, "process limits", "yellow", "ulimit -n"),
+        ("limits/files", 128, "process limits", "red", "128 open files"),
+        ("limits/memlock_bytes", 65536, "process limits", "yellow", "64 KiB of locked memory"),
+        ("limits/processes", 100, "process limits", "yellow", "--pids-limit"),
+        ("shm/bytes", None, "/dev/shm", "red", "there is none"),
+        ("shm/bytes", 64 << 20, "/dev/shm", "red", "64 MiB"),
+        ("shm/used_bytes", 7 << 30, "/dev/shm", "yellow", "7 GiB used"),
+        ("shm/leftovers", [LEFT], "leftover segments", "yellow", "Fast DDS"),
+        ("state/memory_available_bytes", 1 << 28, "memory", "red", "256 MiB"),
+        ("hardware/container", {"memory_bytes": 1 << 30}, "memory", "yellow", "limited to 1 GiB"),
+        ("programs", [NODE, DAEMON], "running robots", "red", "talker (7, a ROS 2 node)"),
+        ("programs", [DAEMON], "running robots", "yellow", "iox-roudi"),
+        ("abilities/host", "unshare: Operation not permitted", "isolated hosts", "red", "not permitted"),
+        ("abilities/cgroup", "Read-only file system", "control groups", "yellow", "no: Read-only"),
+        ("abilities/perf", "Permission denied", "scheduler tracing", "yellow", "Permission denied"),
+        ("abilities/tun", "No such file or directory", "network emulation", "yellow", "No such file"),
+        ("abilities/user_namespace", "Operation not permitted", "user namespaces", "yellow", "not permitted"),
+        ("abilities/dma_latency", "Permission denied", "processors kept awake", "yellow", "denied"),
+        ("abilities/real_time", "Operation not permitted", "real-time priority", "yellow", "not permitted"),
+        ("tools/middlewares", {"floor": "", "zenoh": "not built yet"}, "middlewares", "yellow", "not built: zenoh"),
+        ("tools/middlewares", {"floor": "not built yet"}, "middlewares", "red", "none is built"),
+        ("tools/tools", {"sampler": "", "load": "the load is not built"}, "tools", "yellow", "not built"),
+        ("calibration", None, "calibration", "yellow", "none of this machine"),
+        ("calibration", {"summary": "s", "age_days": 40.0}, "calibration", "yellow", "40 days ago"),
+    ],
+)  # fmt: skip
+def test_each_rule_has_its_cause(path, value, check, level, word):
+    found = checks(changed(path, value))
+    (finding,) = [f for f in found if f.check == check]
+    assert finding.level == level and word in finding.found
+    others = [f.check for f in found if f.level != "green" and f.check != check]
+    # Fewer usable cores than there are is one fact that two rules may see; everything else stays one finding.
+    assert others == []
+    assert finding.why and finding.expected
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "check"),
+    [
+        ("sysctls/net.core.rmem_max", "212992", "receive buffer"),
+        ("sysctls/net.core.netdev_max_backlog", "300", "receive backlog"),
+        ("sysctls/net.ipv4.ipfrag_high_thresh", "4194304", "IP reassembly"),
+        ("sysctls/net.ipv4.tcp_congestion_control", "bbr", "TCP congestion control"),
+        ("network/bridge_nf_call_iptables", "1", "bridge filter"),
+    ],
+)
+def test_a_sysctl_has_a_command_for_now_and_one_for_good(path, value, check):
+    (finding,) = [f for f in checks(changed(path, value)) if f.check == check]
+    settings = re.fullmatch(r"sysctl -w ((?:[a-z0-9_.-]+=[a-z0-9]+ ?)+)", finding.fix)[1].split()
+    assert settings and all(setting in finding.permanent for setting in settings)
+    assert "/etc/sysctl.d/60-rmwbench-" in finding.permanent
+
+
+def test_the_worst_comes_first():
+    facts = changed("programs", [NODE])
+    facts["hardware"]["governor"] = None
+    facts["calibration"] = None
+    assert [f.level for f in checks(facts)[:4]] == ["red", "yellow", "unknown", "green"]
+    order = [LEVELS.index(f.level) for f in checks(facts)]
+    assert order == sorted(order)
+
+
+def test_what_nobody_looked_for_is_not_judged():
+    facts = {key: GOOD[key] for key in ("hardware", "kernel", "sysctls", "state")}
+    found = {f.check for f in checks(facts)}
+    assert "load now" in found and not found & {"steal now", "leftover segments", "isolated hosts", "running robots"}
+    assert checks({}) == []
+
+
+def test_without_a_sample_the_load_average_speaks():
+    facts = {**GOOD, "state": {**GOOD["state"], "load_1min": 20.0}}
+    del facts["sampled"]
+    (finding,) = [f for f in checks(facts) if f.check == "load now"]
+    assert finding.level == "red" and "load average 20.0 on 8 cores" in finding.found
+
+
+def test_a_report_repeats_what_spoils_trials_and_marks_what_is_red():
+    facts = changed("sysctls/net.core.rmem_max", "212992")
+    facts["abilities"]["cgroup"] = "Read-only file system"  # worth knowing, but no trial suffers from it
+    facts["hardware"]["governor"] = "powersave"
+    found = warnings(facts)
+    assert len(found) == 2 and found[0].startswith("RED receive buffer: ") and "sysctl -w" in found[0]
+    assert found[1].startswith("frequency governor: powersave")
+
+
+def test_leftovers_are_removed_by_name_and_not_by_guess():
+    facts = changed("shm/leftovers", [{**LEFT, "path": f"/dev/shm/fastrtps_{n}"} for n in range(5)])
+    facts["shm"]["unseen_processes"] = 3
+    (finding,) = [f for f in checks(facts) if f.check == "leftover segments"]
+    assert finding.fix == "rm -r -- " + " ".join(f"/dev/shm/fastrtps_{n}" for n in range(5))
+    assert "and 2 more" in finding.found and "3 processes of other users" in finding.found
+    facts["shm"] |= {"leftovers": [], "middleware_files": 4}
+    (finding,) = [f for f in checks(facts) if f.check == "leftover segments"]
+    assert finding.level == "unknown"  # there are files, and some processes could not be looked into
+
+
+def test_the_facts_of_this_machine_satisfy_every_rule():
+    """Whatever this machine is like: no rule trips over what is really found."""
+    assert len(checks(gather.quick(card.describe()))) > 15

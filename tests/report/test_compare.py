@@ -1,0 +1,294 @@
+"""Two campaigns or two arms: what differs besides the results comes first, planted regressions are found, and what is
+not comparable is said.
+"""
+
+import dataclasses
+import json
+import shutil
+
+import pytest
+from rich.console import Console
+
+from rmwbench.cli.main import main
+from rmwbench.errors import UserError
+from rmwbench.report.compare import compare
+from rmwbench.report.compare_html import axis_of, mark, render_html
+from rmwbench.report.compare_select import side
+from rmwbench.report.compare_terminal import print_compare
+from tests import synthetic_bundle
+
+WORKLOADS = ("camera", "pointcloud")
+ARMS = tuple(a for a in synthetic_bundle.ARMS if a.middleware in ("zenoh", "cyclonedds"))
+
+
+def slower(arm, factor):
+    return dataclasses.replace(arm, base_ns=arm.base_ns * factor, bytes_per_ns=arm.bytes_per_ns / factor)
+
+
+def newer(arm):
+    return dataclasses.replace(arm, version=arm.version + ".1")
+
+
+@pytest.fixture(scope="module")
+def campaigns(tmp_path_factory):
+    """`old`; `new`, in which zenoh tuned is 1.3 times slower and everything is of another version; `same`, a second run
+    of `old`.
+    """
+    place = tmp_path_factory.mktemp("compare")
+
+    def write(name, arms, seed):
+        synthetic_bundle.write(place / name, arms=arms, workloads=WORKLOADS, blocks=10, sd=0.01, seed=seed)
+
+    write("old", ARMS, 7)
+    write("same", ARMS, 8)
+    write("new", tuple(newer(slower(a, 1.3) if a.arm == "zenoh tuned" else a) for a in ARMS), 9)
+    return place
+
+
+def compared(campaigns, a, b, **options):
+    return compare(side(f"{campaigns}/{a}"), side(f"{campaigns}/{b}"), **options)
+
+
+def verdicts(document, metric="response_latency_p50"):
+    return {r["cell"]: r["verdict"] for r in document["rows"] if r["metric"] == metric}
+
+
+def topic(document, name):
+    return next(t for t in document["environment"] if t["topic"] == name)
+
+
+def changed(campaigns, tmp_path, name, change):
+    """A copy of a campaign with another campaign.json."""
+    copy = shutil.copytree(campaigns / name, tmp_path / "changed")
+    document = json.loads((copy / "campaign.json").read_text())
+    change(document)
+    (copy / "campaign.json").write_text(json.dumps(document))
+    return copy
+
+
+def test_a_planted_regression_is_found_and_nothing_else(campaigns):
+    document = compared(campaigns, "old", "new")
+    found = verdicts(document)
+    assert {cell for cell, v in found.items() if v == "worse"} == {"camera, zenoh tuned", "pointcloud, zenoh tuned"}
+    assert (document["verdict"], document["exit_code"], document["paired"]) == ("worse", 1, False)
+    row = next(r for r in document["rows"] if r["cell"] == "camera, zenoh tuned")
+    assert row["ratio"]["low"] < 1.3 < row["ratio"]["high"]
+    assert "not interleaved" in row["ratio"]["caution"]
+    assert any("not interleaved" in text for text in document["cautions"])
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+
+
+def test_two_runs_of_the_same_are_not_called_different(campaigns):
+    document = compared(campaigns, "old", "same", margin=0.15)
+    assert "worse" not in {r["verdict"] for r in document["rows"]}
+    assert set(verdicts(document).values()) == {"equivalent"}
+    assert [t["answer"] for t in document["environment"]] == ["same"] * 5
+    # the fixture's Cyclone loses 8 %: as much on both sides cannot be shown in ten trials of thirty messages
+    lossy = {r["cell"]: r["verdict"] for r in document["rows"] if r["metric"] == "undelivered"}
+    assert lossy.pop("camera, cyclonedds untouched") == "undecided"
+    assert set(lossy.values()) == {"equivalent"}
+    assert document["exit_code"] == 2
+    easy = compared(
+        campaigns, "old:zenoh tuned", "same:zenoh tuned", metrics=["response_latency_p50", "pss"], margin=0.15
+    )
+    assert (easy["verdict"], easy["exit_code"]) == ("equivalent", 0)
+
+
+def test_the_environment_comes_first_in_the_order_of_what_matters(campaigns, tmp_path):
+    def change(d):
+        d["machine"]["facts"][0]["value"] = "64"
+        d["tool_version"] = "0.2.0"
+        d["suite"]["text"] = "# a test fixture, changed\n"
+        d["machine"]["aa_floor"] = 0.02
+        for m in d["middlewares"]:
+            for p in m["profiles"]:
+                p["text"] = p["text"].replace("'tuned'}", "'tuned', queue: {size: 16}}")
+
+    other = changed(campaigns, tmp_path, "new", change)
+    document = compare(side(f"{campaigns}/old"), side(str(other)))
+    assert [t["topic"] for t in document["environment"]] == ["machine", "workload", "software", "instrument", "day"]
+    assert topic(document, "machine")["differences"] == [{"name": "cores", "a": "2", "b": "64"}]
+    software = {d["name"]: (d["a"], d["b"]) for d in topic(document, "software")["differences"]}
+    assert software["zenoh: version"] == ("1.10.2-fixture", "1.10.2-fixture.1")
+    assert software["zenoh tuned: queue.size"] == (None, "16")
+    assert "zenoh untouched: queue.size" not in software
+    instrument = {d["name"]: d for d in topic(document, "instrument")["differences"]}
+    assert instrument["tool version"]["b"] == "0.2.0"
+    assert "+# a test fixture, changed" in instrument["suite text"]["lines"]
+    assert instrument["A/A floor"] == {"name": "A/A floor", "a": None, "b": "2 %"}
+    assert document["rules"]["aa_floor"] == 0.02
+    assert any("machines differ" in text for text in document["cautions"])
+    printed = terminal(document)
+    assert printed.index("The same machine? no") < printed.index("response latency")
+
+
+def test_a_machine_that_is_not_described_is_unknown_and_not_the_same(campaigns, tmp_path):
+    other = changed(campaigns, tmp_path, "same", lambda d: d.pop("machine"))
+    document = compare(side(f"{campaigns}/old"), side(str(other)))
+    assert topic(document, "machine") == {
+        "topic": "machine",
+        "question": "the same machine?",
+        "answer": "unknown",
+        "differences": [],
+    }
+
+
+def test_the_larger_of_both_floors_is_respected(campaigns, tmp_path):
+    other = changed(campaigns, tmp_path, "new", lambda d: d["machine"].update(aa_floor=0.5))
+    document = compare(side(f"{campaigns}/old"), side(str(other)))
+    assert document["rules"]["margin"] == document["rules"]["aa_floor"] == 0.5
+    assert set(verdicts(document).values()) == {"equivalent"}
+    assert any("50 %" in text for text in document["cautions"])
+
+
+def test_arms_of_one_campaign_are_compared_within_blocks_and_unlike_things_are_flagged(campaigns):
+    document = compared(campaigns, "old:zenoh untouched", "old:zenoh tuned")
+    assert document["paired"] and set(verdicts(document).values()) == {"better"}
+    assert not any("interleaved" in text for text in document["cautions"])
+    row = document["rows"][0]
+    assert (row["arm_a"], row["arm_b"]) == ("zenoh untouched", "zenoh tuned")
+    assert row["flags"] == ["path: the loopback interface in A, shared memory in B"]
+    assert "caution" not in row["ratio"]
+
+
+def test_a_workload_that_is_another_one_is_not_compared(campaigns, tmp_path, monkeypatch):
+    faster = synthetic_bundle.WORKLOADS["pointcloud"] | {"rate_hz": 20.0}
+    monkeypatch.setitem(synthetic_bundle.WORKLOADS, "pointcloud", faster)
+    synthetic_bundle.write(tmp_path / "c", arms=ARMS, workloads=WORKLOADS, blocks=5, sd=0.01, seed=3)
+    document = compare(side(f"{campaigns}/old"), side(f"{tmp_path}/c"), metrics=["pss"])
+    assert {r["workload"] for r in document["rows"]} == {"camera"}
+    assert document["not_comparable"][0] == {
+        "cell": "pointcloud, zenoh untouched",
+        "reason": "the workload is another one: workload.rate_hz: 10.0 → 20.0",
+    }
+    assert {r["verdict"] for r in document["rows"]} == {"equivalent"}
+    assert document["exit_code"] == 2  # a regression could hide in what is not compared
+    (different,) = topic(document, "workload")["differences"]
+    assert (different["name"], different["a"], different["b"]) == ("workload.rate_hz", "10.0", "20.0")
+
+
+def test_what_b_lacks_is_said_and_counts_and_what_a_lacks_is_said(campaigns):
+    document = compared(campaigns, "old:workload=camera", "same:arm=zenoh tuned,arm=zenoh untouched", metrics=["pss"])
+    reasons = {x["cell"]: x["reason"] for x in document["not_comparable"]}
+    assert reasons["camera, cyclonedds tuned (A)"] == "B has no arm cyclonedds tuned"
+    assert reasons["pointcloud, zenoh tuned (B)"] == "A has no workload pointcloud"
+    assert document["exit_code"] == 2
+    only_more = compared(campaigns, "old:workload=camera", "same", metrics=["pss"])
+    assert only_more["not_comparable"] and only_more["exit_code"] == 0
+
+
+def test_a_level_selected_on_each_side_is_compared_on_purpose(tmp_path):
+    place = synthetic_bundle.write(tmp_path / "c", arms=ARMS[:2], workloads=("camera",), levels=3, blocks=6)
+    document = compare(side(f"{place}:level=0"), side(f"{place}:level=2"))
+    assert {r["cell"] for r in document["rows"]} == {f"camera [level=0], {a.arm}" for a in ARMS[:2]}
+    assert all("level 0, in B 2" in r["flags"] for r in document["rows"])
+    assert document["paired"]
+
+
+def test_failed_trials_are_a_row_where_there_are_any(tmp_path):
+    steady = [a for a in synthetic_bundle.ARMS if a.arm == "fastdds tuned"]
+    broken = [dataclasses.replace(steady[0], fails=tuple(range(1, 9)))]
+    for name, arms in (("a", steady), ("b", broken)):
+        synthetic_bundle.write(tmp_path / name, arms=tuple(arms), workloads=("camera",), blocks=9)
+    document = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
+    assert verdicts(document, "failed_trials") == {"camera, fastdds tuned": "worse"}
+    assert set(verdicts(document).values()) == {"no data"}  # one trial is left
+    assert document["exit_code"] == 1
+
+
+def test_named_metrics_replace_the_default_ones_and_none_is_left_out(campaigns):
+    document = compared(campaigns, "old:zenoh tuned", "new:zenoh tuned", metrics=["response_latency_p99", "pss"])
+    assert [r["metric"] for r in document["rows"]] == ["response_latency_p99", "pss"] * 2
+    assert set(verdicts(document, "response_latency_p99").values()) == {"no data"}  # 30 messages per trial
+    wide = compared(campaigns, "old:zenoh tuned", "new:zenoh tuned", margin=0.6)
+    assert "worse" not in {r["verdict"] for r in wide["rows"]}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "says"),
+    [
+        ("old", "old", "a trial cannot be compared with itself"),
+        ("old:zenoh tuned", "old", "a trial cannot be compared with itself"),
+        ("gone", "old", "no such directory"),
+        ("gone:zenoh tuned", "old", "no such directory"),
+        ("old:zenoh tunde", "new", "did you mean `zenoh tuned`"),
+        ("old:arn=zenoh tuned", "new", "did you mean `arm`"),
+        ("old:workload=camera,zenoh", "new", "no part of a selection"),
+        ("old:", "new", "empty selection"),
+        ("old:workload=", "new", "empty selection"),
+        ("old:middleware=zenoh,arm=cyclonedds tuned", "new", "no cell has all of this"),
+    ],
+)
+def test_wrong_sides_are_refused_with_what_to_do(campaigns, a, b, says):
+    with pytest.raises(UserError, match=says):
+        compared(campaigns, a, b)
+
+
+def test_a_directory_with_a_colon_is_found(campaigns, tmp_path):
+    shutil.copytree(campaigns / "old", tmp_path / "a:b")
+    assert side(f"{tmp_path}/a:b").wanted == {}
+    assert side(f"{tmp_path}/a:b:zenoh tuned").wanted == {"arm": ("zenoh tuned",)}
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as end:
+        main(["compare", *arguments])
+    return end.value.code, capsys.readouterr()
+
+
+def test_the_verb_prints_writes_and_answers_with_its_exit_code(campaigns, capsys, tmp_path):
+    old, new = f"{campaigns}/old", f"{campaigns}/new"
+    code, printed = run(capsys, old, new, "--html", f"{tmp_path}/c.html")
+    assert code == 1
+    assert "B is worse than A." in printed.out
+    assert "1.3" in (tmp_path / "c.html").read_text()
+    code, printed = run(
+        capsys, f"{new}:zenoh tuned", f"{old}:zenoh tuned", "--json", "--metric", "response_latency_p50"
+    )
+    assert code == 0 and json.loads(printed.out)["verdict"] == "better"
+    code, printed = run(capsys, old, new, "--margin", "5")
+    assert code == 2 and "--margin 5%" in printed.err
+    code, printed = run(capsys, old, new, "--metric", "response_latency_50")
+    assert code == 2 and "did you mean `response_latency_p50`" in printed.err
+    assert run(capsys, old, new, "--html", f"{tmp_path}")[0] == 2
+    assert run(capsys, old, new, "--html", f"{tmp_path}/none/c.html")[0] == 2
+
+
+def terminal(document, width=80):
+    console = Console(width=width, record=True, file=open("/dev/null", "w"), highlight=False)  # noqa: SIM115
+    print_compare(document, console)
+    return console.export_text()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_every_row_has_its_verdict_in_the_terminal(campaigns, width):
+    document = compared(campaigns, "old", "new")
+    text = terminal(document, width)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width
+    for verdict in ("worse", "equivalent"):
+        assert sum(line.rstrip().endswith(verdict) for line in lines) >= sum(
+            r["verdict"] == verdict for r in document["rows"] if width == 80
+        )
+
+
+def test_what_a_bundle_says_cannot_drive_the_terminal_or_the_page(campaigns, tmp_path):
+    evil = "\x1b[2J<script>alert(1)</script>"
+    other = changed(campaigns, tmp_path, "same", lambda d: d.update(tool_version=evil))
+    document = compare(side(f"{campaigns}/old"), side(str(other)), metrics=["pss"])
+    assert "\x1b" not in terminal(document)
+    page = render_html(document)
+    assert "<script" not in page and "&lt;script&gt;" in page
+
+
+def test_marks_lie_on_the_axis_and_intervals_without_end_run_off_it(campaigns):
+    document = compared(campaigns, "old", "new")
+    axis = axis_of(document)
+    assert axis.place(1) == 50 and axis.band[0] < 50 < axis.band[0] + axis.band[1]
+    for row in document["rows"]:
+        if row["ratio"] and "value" in row["ratio"]:
+            found = mark(row, axis)
+            assert 0 <= found.low <= found.at <= found.high <= 100
+    endless = {"ratio": {"value": 1.1, "low": 0.0, "high": "inf"}}
+    assert (mark(endless, axis).off_left, mark(endless, axis).off_right) == (True, True)
+    assert mark({"ratio": {"no_data": "…"}}, axis) is None

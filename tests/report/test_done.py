@@ -1,0 +1,56 @@
+"""What a report says of how much was done, without a campaign."""
+
+import pytest
+
+from rmwbench.report import done
+
+LOOK = {
+    "blocks": 8,
+    "looks": [5, 8, 12, 20],
+    "alpha": 0.002,
+    "ended": False,
+    "decided": 14,
+    "of": 14,
+    "stop": "decided",
+}
+
+
+def campaign(look=None, complete=6, planned=6, **trials):
+    return {"blocks_complete": complete, "blocks_planned": planned, "looks": look, "trials": {"void": 0} | trials}
+
+
+@pytest.mark.parametrize(
+    ("document", "text"),
+    [
+        (campaign(), "6 of 6 blocks"),
+        (campaign(LOOK, 8, 20), "8 of at most 20 blocks, 14 of 14 verdicts decided"),
+        (
+            campaign(LOOK | {"decided": 9, "stop": "maximum"}, 20, 20),
+            "20 of at most 20 blocks, 9 of 14 verdicts decided",
+        ),
+        (campaign(LOOK | {"looks": [6], "stop": "maximum"}), "6 of 6 blocks, 14 of 14 verdicts decided"),
+        (campaign(LOOK | {"looks": [6], "stop": "time"}, 5), "5 of at most 6 blocks, 14 of 14 verdicts decided"),
+    ],
+)
+def test_blocks(document, text):
+    assert done.blocks(document) == text
+
+
+@pytest.mark.parametrize(
+    ("trials", "text"),
+    [
+        ({}, None),
+        ({"void": 1}, "1 void"),
+        ({"void": 3, "repeated": 3, "voided_by": {"steal": 3}}, "3 void (steal 3), repeated"),
+        (
+            {"void": 4, "repeated": 2, "voided_by": {"steal": 2, "canary": 1}},
+            "4 void (steal 2, canary 1), 2 of them repeated",
+        ),
+    ],
+)
+def test_void(trials, text):
+    assert done.void(campaign(**trials)) == text
+
+
+def test_failed():
+    assert done.failed(campaign(failed=2)) == "2 failed" and done.failed(campaign(failed=0)) is None
