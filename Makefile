@@ -5,7 +5,7 @@ UV = $$(setup/uv)
 RUN = $(UV) run --quiet --no-sync
 # Outside the clone, keyed by Cargo.lock and compiler: a fresh clone finds what the last one built.
 CARGO = cd native && CARGO_TARGET_DIR="$$(./target-dir)" cargo
-FIRST_SET = floor synthetic iceoryx2 zenoh cyclonedds fastdds
+FIRST_SET = floor synthetic null iceoryx2 zenoh cyclonedds fastdds
 
 help:
 	@echo "make demo      install what is missing, evaluate the middlewares on this machine (about 5 minutes), show the answer"
@@ -36,7 +36,7 @@ test-rust:
 	@if cargo fmt --version >/dev/null 2>&1; then cd native && cargo fmt --all -- --check; else echo "SKIPPED: formatting, rustfmt is not installed (rustup component add rustfmt)"; fi
 	@$(CARGO) test --release --quiet --locked
 	@$(CARGO) test --release --quiet --locked -p rmwbench-bench
-	@for name in $(filter-out floor synthetic,$(FIRST_SET)); do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name) || exit 1; done
+	@for name in $(filter-out floor synthetic null,$(FIRST_SET)); do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name) || exit 1; done
 
 test-python:
 	@$(RUN) ruff check rmwbench tests bench

@@ -42,6 +42,7 @@ PROGRAMS = {
             "Cyclone worker against Cyclone's own benchmark",
         ),
         Program("fastdds", ("rmwbench-bench-fastdds",), (), "worker's path against a bare program"),
+        Program("sampler", ("rmwbench-sampler",), ("-m", "bench.sampler"), "the sampler's CPU time within a window"),
         Program("metrics", (), ("-m", "bench.metrics"), "metrics of 10 million messages against a DuckDB scan"),
         Program("campaign", (), ("-m", "bench.campaign"), "statistics of a campaign of 5 040 trials"),
     )

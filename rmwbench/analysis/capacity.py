@@ -76,9 +76,15 @@ class Search:
 
     @property
     def bounds(self) -> Bounds:
-        """The interval, its ends moved outwards to levels."""
+        """The interval, its ends moved outwards to levels, and never beyond what a trial did: the model alone says
+        neither that a level holds above all that held, nor that one fails below all that failed."""
         low, high = (self._quantile(q) for q in ((1 - POSTERIOR) / 2, (1 + POSTERIOR) / 2))
-        return Bounds(np.floor(low + 1e-9).astype(np.int64), np.ceil(high - 1e-9).astype(np.int64), self._quantile(0.5))
+        place = np.arange(self.levels)
+        highest_held = np.where(self.held > 0, place, -1).max(axis=1)
+        lowest_failed = np.where(self.failed > 0, place, self.levels).min(axis=1)
+        low = np.minimum(np.floor(low + 1e-9).astype(np.int64), highest_held)
+        high = np.maximum(np.ceil(high - 1e-9).astype(np.int64), lowest_failed)
+        return Bounds(low, high, np.clip(self._quantile(0.5), low, high))
 
     @property
     def resolved(self) -> np.ndarray:

@@ -75,18 +75,19 @@ def pairs(arms: Sequence[Arm], rules: Rules) -> Pairs:
 
 
 def _rounding(values: np.ndarray, used: np.ndarray) -> np.ndarray:
-    """The least standard error of a mean log-ratio of values that are multiples of a quantum, [i, j]: (q/x)²/12 of each
-    (Sheppard). The quantum is the smallest step between any two values of the workload: a clock's tick where it is
-    coarse, next to nothing otherwise. Without it a handful of equal ratios, rounded to the same tick, would be certain.
+    """The least standard error of a mean log-ratio [i, j] of values that a coarse clock rounded to multiples of a
+    quantum q: √(q²/12·(1/x² + 1/y²)) (Sheppard), not divided by the blocks, because what a value is rounded by is the
+    same in all of them where they scatter by less than q. 0 where the values are no multiples. Without it a handful of
+    equal ratios would be taken for certainty.
     """
-    steps = np.diff(np.sort(values[used]))
+    x = values[used]
+    steps = np.diff(np.sort(x))
     steps = steps[steps > 0]
-    if not len(steps):
+    if not len(steps) or np.abs(x / steps.min() - np.rint(x / steps.min())).max() > 0.01:
         return np.zeros((len(values), len(values)))
     variance = np.where(used, (steps.min() / values) ** 2 / 12, 0.0)
     variance = variance @ used.T.astype(float)
-    n = _common(used, used)
-    return np.sqrt(variance + variance.T) / np.maximum(n, 1)
+    return np.sqrt((variance + variance.T) / np.maximum(_common(used, used), 1))
 
 
 def _losses(arms: Sequence[Arm], rules: Rules) -> tuple[np.ndarray, np.ndarray]:

@@ -170,6 +170,8 @@ def _smallest(enough: Callable[[int], bool], least: int, guess: float) -> int | 
 
 def _guess(distance: float, sd: float, level: float, power: float) -> float:
     """As if the spread were known: (z_level + z_power)²·sd²/distance²; a lower bound of what t needs."""
+    if distance <= 0:
+        return math.inf
     return ((float(special.ndtri(level)) + float(special.ndtri(1 - power))) * sd / distance) ** 2
 
 

@@ -17,6 +17,10 @@ SMALL_ROWS = 200_000
 """Up to this many rows a trial's records are read at once: opening a file five times costs more than reading it."""
 
 
+MANY = 32
+"""From this many trials on they are read from merged files; of those a row group is the least that can be decoded."""
+
+
 @dataclass(frozen=True)
 class TrialEvidence:
     """One trial: its row of `trials`, its rows of the small tables, its records."""
@@ -75,7 +79,7 @@ def evidence(bundle: "Bundle", lines: Iterable["TrialLine"], small: Small | None
     """The evidence of these trials, one after the other; `small` where the caller has read it already."""
     lines = list(lines)
     small = small or Small(bundle, [x.trial for x in lines])
-    merged = {name: bundle.lots(name) for name in ("sent", "received")}
+    merged = {name: bundle.lots(name) for name in ("sent", "received")} if len(lines) >= MANY else {}
     for x in lines:
         yield TrialEvidence(
             x.trial,

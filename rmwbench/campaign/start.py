@@ -85,7 +85,9 @@ def resumed_campaign(directory: Path) -> Campaign:
         raise UserError(
             "this campaign cannot be resumed: it was not made by `rmwbench run`", where=str(directory)
         ) from None
-    plan = _plan(text, request)
+    # The looks it began with, whatever this version of rmwbench would plan today.
+    looks = ((stored.get("plan") or {}).get("blocks") or {}).get("looks") or ()
+    plan = replace(_plan(text, request), looks=tuple(looks))
     course = Course(plan, bundle.journal.lines)
     workers = preflight.find_and_check(plan, Places(shown(Path(request.suite_file)), text, plan.suite))
     _check_same(bundle, plan, workers)

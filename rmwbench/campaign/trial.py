@@ -348,6 +348,8 @@ def _result(outcome: Outcome) -> TrialResult:
         cause = "machine" if is_machines_fault(reasons) else None
     else:
         status, reason = "failed", outcome.failure
+    for flag in machine.flags(outcome.probes):
+        _note(outcome, "machine", "flag", outcome.window.end_ns if outcome.window else None, text=flag)
     begun = time.monotonic_ns()
     tables = trial_tables(outcome, status, reason, attested)
     outcome.steps_ns["tables"] = time.monotonic_ns() - begun

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from rmwbench.errors import UserError
+
 
 def register(app: typer.Typer) -> None:
     app.command(name="calibrate", help="Prove the instrument on this machine: known truths, and A/A comparisons.")(
@@ -35,6 +37,13 @@ def calibrate(
     session = Session(fresh_directory(out), summarise, console, quick=quick, seed=seed)
     try:
         document: dict[str, Any] = session.run()
+    except OSError as error:
+        raise UserError(
+            "the calibration cannot be written",
+            where=error.filename or str(session.directory),
+            actual=error.strerror,
+            fix="make room, or choose another place with --out DIR",
+        ) from error
     except Interrupted as stopped:
         console.print(f"stopped by {stopped}: nothing is stored")
         raise typer.Exit(130) from None

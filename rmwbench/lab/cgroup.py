@@ -54,11 +54,13 @@ class Group:
 
 
 def stale() -> list[Path]:
-    """Groups whose orchestrator is gone."""
+    """Groups whose orchestrator is gone. Those of another PID namespace are not ours to judge."""
+    here = os.readlink("/proc/self/ns/pid")
     found = []
     for root in _ROOTS:
         for path in _below(root):
-            if not marker.lives(path.name.removeprefix(PREFIX).replace("+", "/")):
+            text = path.name.removeprefix(PREFIX).replace("+", "/")
+            if f":{here}:" in text and not marker.lives(text):
                 found.append(path)
     return found
 

@@ -51,9 +51,9 @@ class Sampler:
         named = [{"process": name, "pid": pid, "role": role} for name, pid, role in processes if pid is not None]
         self._request("watch", {"processes": named})
 
-    def start(self, sampling: Sampling, steady_ns: int, end_ns: int) -> None:
-        """The window, in ns of CLOCK_MONOTONIC."""
-        fields = {"steady_ns": steady_ns, "end_ns": end_ns, "canary_ns": CANARY_NS}
+    def start(self, sampling: Sampling, steady_ns: int, end_ns: int, canary_ns: int = CANARY_NS) -> None:
+        """The window, in ns of CLOCK_MONOTONIC; `canary_ns` 0 is none."""
+        fields = {"steady_ns": steady_ns, "end_ns": end_ns, "canary_ns": canary_ns}
         fields |= {"interval_ns": round(1e9 / sampling.series_hz) if sampling.series_hz else 0}
         self._request("start", {**fields, "threads": sampling.threads, "schedule": sampling.schedule})
 

@@ -14,6 +14,7 @@ from rmwbench.analysis.metric import finites
 from rmwbench.analysis.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
+from rmwbench.report import disturbed
 from rmwbench.report.losses import losses
 from rmwbench.report.measure import Small
 from rmwbench.report.tails import tails, worst_trial
@@ -44,6 +45,7 @@ class ArmReport:
         self.qos = _one(_qos(g["qos"]) for _, _, g in granted if g.get("qos"))
         self.reliable = is_reliable(endpoints)
         self.regrant = sorted({t for _, a, g in granted for t in _regranted(a.get("qos") or {}, g.get("qos") or {})})
+        self.disturbed = disturbed.texts([t.trial for t in trials], small.events)
         self.notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
         self.path, self.main_path = _path(
             [r for t in trials for r in small.attestations[t.trial]],
@@ -96,8 +98,15 @@ class ArmReport:
             "role": "floor" if self.floor else "contender",
             "cell": self.cell["cell"],
             "factors": loads(self.cell["factors"]),
-            "flags": [*(str(f) for f in self.definition.get("flags") or []), *self.regrant, *unlike],
+            "flags": [
+                *(str(f) for f in self.definition.get("flags") or []),
+                *self.regrant,
+                *unlike,
+                *self.disturbed,
+            ],
             "unlike": unlike,
+            "disturbed": self.disturbed,
+            "conditions": self.definition.get("conditions") or {},
             "notes": self.notes,
             "path": self.path,
             "publish_mode": self.publish_mode,

@@ -181,6 +181,10 @@ def _cautions(one: bool, rules: Rules, floors: Sequence[float], topics: list[dic
             "mood, other load, a new kernel) is in every ratio, and no number of trials averages it out. To be sure, "
             "run both in one campaign."
         )
+    day = next(t for t in topics if t["topic"] == "day")["differences"]
+    if day:
+        found = ", ".join(f"{d['name']} {d['a']} → {d['b']}" for d in day[:3])
+        yield f"The conditions differed ({found}{', …' if len(day) > 3 else ''}): a difference may be theirs."
     if not floors:
         yield (
             "This machine's A/A noise is not known (`rmwbench calibrate` measures it): a small difference may be noise."

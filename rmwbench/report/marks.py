@@ -1,9 +1,10 @@
 """Marks behind an arm's name: `*` where isolation forced a setting of its profile, `†` where it is unlike the others in
-more than the middleware. One place, so that terminal and Markdown mark alike."""
+more than the middleware, `‡` where the machine disturbed most of its trials. One place, so that terminal and Markdown
+mark alike."""
 
 from typing import Any
 
-FORCED, UNLIKE = "*", "†"
+FORCED, UNLIKE, DISTURBED = "*", "†", "‡"
 
 
 def marks(arm: dict[str, Any]) -> str:
@@ -21,4 +22,6 @@ def notes(workload: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _mark(arm: dict[str, Any], flag: str) -> str:
+    if flag in arm.get("disturbed", []):
+        return DISTURBED
     return UNLIKE if flag in arm.get("unlike", []) else FORCED

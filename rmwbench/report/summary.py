@@ -84,16 +84,18 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
 def _judge(
     arms: dict[str, list[compare.Arm]], rules: compare.Rules, plan: dict[str, Any], campaign: dict[str, Any]
 ) -> tuple[dict[str, dict[str, compare.Verdict]], dict[str, Any]]:
-    """A sequential campaign's verdicts are those of its last look. One that was interrupted has no look at its end: it is
-    judged as if time had ended it there, and the report says that it is not finished.
+    """The verdicts, and at which level they were given. A sequential campaign's are those of its last look. One that
+    was interrupted has no look at its end: it is judged as if time had ended it there, and the report says that it is
+    not finished.
     """
     looks = (plan.get("blocks") or {}).get("looks")
     if not looks:
         blocks = campaign["blocks_complete"]
         return compare.judge(arms, rules), {"blocks": blocks, "alpha": rules.alpha, "look": None, "looks": []}
     last = (campaign["looks"] or {}) if campaign["finished"] else {}
-    blocks, ended = min(last.get("blocks", campaign["blocks_complete"]), looks[-1]), last.get("ended", True)
-    verdicts = sequential.judge(arms, rules, looks, blocks=last.get("blocks"), ended=ended)
+    there = max((b + 1 for found in arms.values() for a in found for b in (*a.primary, *a.undelivered)), default=0)
+    blocks, ended = min(last.get("blocks", there), looks[-1]), last.get("ended", True)
+    verdicts = sequential.judge(arms, rules, looks, blocks=blocks, ended=ended)
     level = sequential.alpha_at(looks, blocks, alpha=rules.alpha, ended=ended)
     passed = sum(n < blocks for n in looks) + 1
     return verdicts, {"blocks": blocks, "alpha": finite(level), "look": passed, "looks": list(looks)}

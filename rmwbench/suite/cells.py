@@ -252,6 +252,6 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
             f"factor `{name}` changes nothing in workload `{cell.workload.name}`",
             expected="a level that overrides a setting of the workload or of its arms",
             actual=f"`{_text(twin.factors[name])}` and `{_text(cell.factors[name])}` give the same cell",
-            fix="its nodes set the field themselves: remove it there, or exclude the workload under `exclude`",
+            fix="its nodes or an arm set it themselves: remove it there, or exclude the combination under `exclude`",
             at=("factors", name),
         )

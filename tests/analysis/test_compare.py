@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.stats import binom
 
-from rmwbench.analysis.compare import Arm, NoRatio, Ratio, Rules, judge, ratio, sign_flip, spread
+from rmwbench.analysis.compare import Arm, NoRatio, Ratio, Rules, judge, ratio, sign_flip, spread, unpaired
 
 RULES = Rules(minutes_per_block=1.0)
 
@@ -252,3 +253,72 @@ def test_sign_flip_agrees_with_enumeration_and_is_none_below_ten():
 def test_spread_is_of_block_ratios_not_of_blocks():
     mood = np.array([1, 10, 100, 3, 30, 300.0])
     assert spread([arm("a", mood), arm("b", 2 * mood)]) == pytest.approx(0, abs=1e-9)
+
+
+def test_unpaired_is_welch_and_says_that_it_is_not_interleaved():
+    a, b = [100, 110, 95, 105, 120], [200, 230, 190, 215, 180, 240]
+    found = unpaired(a, b)
+    published = stats.ttest_ind(np.log(a), np.log(b), equal_var=False).confidence_interval(0.95)
+    assert (math.log(found.low), math.log(found.high)) == pytest.approx((published.low, published.high))
+    assert "not interleaved" in found.caution
+    assert "caution" in found.document()
+
+
+def test_unpaired_adds_what_campaigns_differ_by():
+    a, b = noisy(100, 0.05, 1, 10), noisy(120, 0.05, 2, 10)
+    alone, known, none = unpaired(a, b), unpaired(a, b, 0.1), unpaired(a, b, 0.0)
+    assert known.caution is None
+    assert (none.low, none.high) == (alone.low, alone.high)
+    assert math.log(known.high / known.low) >= 2 * 1.96 * 0.1
+    assert alone.high < 0.9
+
+
+def test_unpaired_covers_only_with_the_noise_between_campaigns():
+    rng = np.random.default_rng(28)
+    with_it = without = 0
+    for _ in range(1000):
+        a, b = (np.exp(0.1 * rng.standard_normal() + 0.1 * rng.standard_normal(6)) for _ in "ab")
+        with_it += (r := unpaired(a, b, 0.1 * math.sqrt(2))).low <= 1 <= r.high
+        without += (r := unpaired(a, b)).low <= 1 <= r.high
+    assert with_it >= 930
+    assert without < 700
+
+
+def test_unpaired_needs_finite_trials_of_both():
+    assert "1 and 2 trials" in unpaired([1.0], [1.0, 2.0]).reason
+    assert "infinite" in unpaired([1.0, math.inf], [1.0, 2.0]).reason
+    assert unpaired([2.0, 2.0], [1.0, 1.0]).value == pytest.approx(2)
+
+
+def test_equal_ratios_of_coarse_values_are_no_certainty():
+    """Five blocks of 1 tick against 2 ticks: a t test on them alone has no variance at all."""
+    ticks = [arm("a", [10e6] * 5), arm("b", [20e6] * 5), arm("c", [10e6, 20e6, 10e6, 10e6, 20e6])]
+    assert judge({"w": ticks}, RULES)["w"]["b"].verdict == "undecided"
+    fine = [arm("a", noisy(10e6, 1e-6, 1, 5)), arm("b", noisy(20e6, 1e-6, 2, 5)), arm("c", noisy(15e6, 0.2, 3, 5))]
+    assert judge({"w": fine}, RULES)["w"]["b"].verdict == "worse"
+
+
+def test_worse_needs_the_interval_beyond_the_floor_and_the_estimate_beyond_the_margin():
+    values = {"w": [arm("a", noisy(100, 0.01, 1)), arm("b", noisy(112, 0.01, 2))]}
+    assert judge(values, Rules())["w"]["b"].verdict == "worse"
+    found = judge(values, Rules())["w"]["b"].ratio
+    assert 1.05 < found.low < found.value < found.high < 1.2
+    assert judge(values, Rules(aa_floor=0.05))["w"]["b"].verdict == "worse"
+    inside = Rules(aa_floor=(found.low + found.value) / 2 - 1)
+    assert judge(values, inside)["w"]["b"].verdict == "undecided"
+    assert judge(values, Rules(aa_floor=0.20))["w"]["b"].verdict == "equivalent"
+    assert Rules(margin=0.05, aa_floor=0.2).margin == 0.2
+
+
+def test_a_report_of_six_thousand_pairs_is_judged_as_its_workloads_are_alone():
+    """The matrices of all pairs, against one pair at a time."""
+    rng = np.random.default_rng(29)
+    arms = campaign(rng, np.linspace(1, 2, 80), 10, 0.1)
+    verdicts = judge({"w": arms}, RULES)["w"]
+    for name, verdict in verdicts.items():
+        if verdict.verdict == "worse":
+            both = {a.name: a.primary for a in arms}
+            alone = ratio(both[name], both[verdict.against])
+            assert verdict.ratio.value == pytest.approx(alone.value)
+            assert verdict.ratio.low < alone.low
+    assert {v.verdict for v in verdicts.values()} == {"worse", "undecided"}

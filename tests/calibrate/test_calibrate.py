@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -94,10 +95,15 @@ def outcomes(directory, document, worker, workloads=None):
     return {(truth.arm, truth.truth): truth for truth in found}
 
 
+@cache
+def unsabotaged(directory, worker):
+    return outcomes(directory, summarise(Bundle(directory)), worker)
+
+
 def newly_failed(judged, directory=None, document=None, workloads=None):
     """The truths that fail now and did not before."""
     place, shown, worker = judged
-    before = outcomes(place, shown, worker)
+    before = unsabotaged(place, worker)
     after = outcomes(directory or place, shown if document is None else document, worker, workloads)
     return {
         key
@@ -156,7 +162,8 @@ def test_an_analysis_that_is_off_by_ten_percent_is_seen(judged, factor):
 
 
 def unknown(judged):
-    return {key for key, truth in outcomes(*judged).items() if truth.outcome == recovery.UNKNOWN}
+    directory, _, worker = judged
+    return {key for key, truth in unsabotaged(directory, worker).items() if truth.outcome == recovery.UNKNOWN}
 
 
 def test_records_that_are_stretched_by_ten_percent_are_not_excused_by_the_machine(judged, tmp_path):

@@ -1,6 +1,7 @@
 """Whole campaigns as a user runs them, on the fake worker: finish, stop, resume, and every refusal before anything is
 written."""
 
+import itertools
 import json
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.campaign.plan import make_plan
 from rmwbench.cli.main import main
 from rmwbench.lab import machine
+from rmwbench.lab.machine import rules
 from rmwbench.report.summary import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
@@ -45,7 +47,8 @@ class Bench:
 
     def start(self, *arguments: object) -> subprocess.Popen:
         """In a process of its own, to be killed."""
-        command = [sys.executable, "-c", "from rmwbench.cli.main import main; main()", *map(str, arguments)]
+        code = "from rmwbench.lab import machine; machine.void_reason = lambda probes: None; "
+        command = [sys.executable, "-c", code + "from rmwbench.cli.main import main; main()", *map(str, arguments)]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def command(self, *arguments: object) -> tuple[int, str]:
@@ -80,6 +83,7 @@ def bench(tmp_path, capsys, monkeypatch):
     tools.place(made.workers)
     monkeypatch.setenv("RMWBENCH_WORKERS", str(made.workers))
     monkeypatch.setenv("RMWBENCH_TARGET_DIR", str(tmp_path / "none"))
+    monkeypatch.setattr(machine, "void_reason", lambda probes: None)  # a busy machine is not what is tested here
     return made
 
 
@@ -139,16 +143,17 @@ def test_blocks_for_which_there_is_no_time_are_left_out_and_can_be_resumed(bench
 
 def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(bench, monkeypatch):
     """The kernel's counters of two trials say that the hypervisor took the processor away."""
-    windows = iter([0, 900, 900, *[0] * 100])
+    stolen = iter([(0, 0), (0, 900), (0, 900), *[(0, 0)] * 100])
+    edges = itertools.chain.from_iterable(stolen)
+    read_edge, void_reason = machine.read_edge, rules.void_reason
 
-    def read_ticks():
-        now_ticks = time.monotonic_ns() // 10_000_000
-        stolen = next(windows) if read_ticks.calls % 2 else 0
-        read_ticks.calls += 1
-        return machine.Ticks(busy=now_ticks, idle=now_ticks, softirq=0, steal=stolen)
+    def with_steal():
+        reading = read_edge()
+        return reading._replace(ticks=machine.Ticks(reading.ticks.busy, reading.ticks.idle, 0, next(edges)))
 
-    read_ticks.calls = 0
-    monkeypatch.setattr(machine, "read_ticks", read_ticks)
+    monkeypatch.setattr(machine, "read_edge", with_steal)
+    only_steal = lambda probes: void_reason([row for row in probes if row["probe"] == "steal"])  # noqa: E731
+    monkeypatch.setattr(machine, "void_reason", only_steal)
     code, output = bench.run()
     assert code == 0 and "steal" in output and "it runs again" in output, output
     assert bench.finished() == [1, 2, 9, 10, 3, 4, 5, 6, 7, 8]
@@ -168,6 +173,23 @@ def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(ben
     }  # fmt: skip
     assert campaign["blocks_complete"] == 2
     assert "2 void (steal 2), repeated" in bench.command("show", bench.out)[1]
+
+
+def test_a_resumed_campaign_keeps_the_looks_it_began_with(bench):
+    bench.suite.write_text(SUITE.replace("{planned: 2, minimum: 2}", "{minimum: 5, maximum: 8}"))
+    process = bench.start("run", bench.suite, "--out", bench.out, "--no-report", "--workload", "small")
+    bench.until_trials(1)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    path = bench.out / "campaign.json"
+    document = json.loads(path.read_text())
+    assert document["plan"]["blocks"]["looks"] == [5, 8]
+    document["plan"]["blocks"]["looks"] = [2, 7, 8]  # as an older version may have planned them
+    path.write_text(json.dumps(document))
+    code, output = bench.command("run", "--resume", bench.out, "--no-report")
+    assert code == 0, output
+    looks = [line for line in bench.lines() if line["type"] == "look"]
+    assert looks[0]["blocks"] == 2 and looks[1]["blocks"] == 7 and looks[0]["looks"] == [2, 7, 8]
 
 
 def test_a_failing_worker_costs_its_trials_and_not_the_campaign(bench):

@@ -11,7 +11,7 @@ from scipy import special
 
 from rmwbench.analysis.capacity import Search, simulate
 
-LEVELS, STEP, CAMPAIGNS = 110, np.log(1.05), 400
+LEVELS, STEP, CAMPAIGNS = 90, np.log(1.05), 300
 MOST_TRIALS = 40
 
 
@@ -54,20 +54,25 @@ def _arms(name, rng, campaigns=CAMPAIGNS):
 def _covered(name, most_trials, seed=1):
     rng = np.random.default_rng(seed)
     probability, truth = _arms(name, rng)
-    search = Search(np.arange(LEVELS) * STEP, 40, campaigns=CAMPAIGNS)
+    search = Search(np.arange(LEVELS) * STEP, 30, campaigns=CAMPAIGNS)
     simulate(search, probability, rng, most_trials)
     bounds = search.bounds
     return search, bounds, truth, (bounds.low <= truth) & (truth <= bounds.high)
 
 
 @pytest.mark.parametrize("name", BOUNDARIES)
-@pytest.mark.parametrize("most_trials", [16, MOST_TRIALS])
-def test_the_interval_holds_the_truth_whatever_the_boundary_and_whenever_one_stops(name, most_trials):
-    _, bounds, truth, covered = _covered(name, most_trials)
-    # 400 campaigns at a true 93 % would fall below 90 % once in a hundred runs; the seed is fixed, so this is no lottery
-    assert covered.mean() >= 0.93, f"{name}: {covered.mean():.3f}"
-    assert (bounds.low < bounds.high).all()
-    assert (np.sort(np.stack([bounds.low, bounds.estimate, bounds.high]), axis=0)[1] == bounds.estimate).all()
+def test_the_interval_holds_the_truth_whatever_the_boundary_and_whenever_one_stops(name):
+    rng = np.random.default_rng(1)
+    probability, truth = _arms(name, rng)
+    search = Search(np.arange(LEVELS) * STEP, 30, campaigns=CAMPAIGNS)
+    for more_trials in (16, MOST_TRIALS - 16):
+        simulate(search, probability, rng, more_trials)
+        bounds = search.bounds
+        covered = ((bounds.low <= truth) & (truth <= bounds.high)).mean()
+        print(f"{name}, after {search.trials.mean():.0f} trials: {covered:.1%}")
+        assert covered >= 0.93
+        assert (bounds.low < bounds.high).all()
+        assert ((bounds.low <= bounds.estimate) & (bounds.estimate <= bounds.high)).all()
 
 
 def test_a_sharp_boundary_is_found_to_the_level_in_some_twenty_trials():
@@ -129,9 +134,9 @@ def test_bracketing_doubles_and_halves_and_the_test_stays_near_what_was_tried():
 def test_drift_of_the_machine_widens_or_shifts_but_does_not_break():
     """A boundary that wanders by a fifth during the search: the interval holds its mean in most campaigns."""
     rng = np.random.default_rng(3)
-    place = rng.uniform(20, 90, CAMPAIGNS)
+    place = rng.uniform(20, 70, CAMPAIGNS)
     walk = np.cumsum(rng.normal(0, 0.7, (MOST_TRIALS, CAMPAIGNS)), axis=0)
-    search = Search(np.arange(LEVELS) * STEP, 40, campaigns=CAMPAIGNS)
+    search = Search(np.arange(LEVELS) * STEP, 30, campaigns=CAMPAIGNS)
     rows = np.arange(CAMPAIGNS)
     for trial in range(MOST_TRIALS):
         level = search.next()

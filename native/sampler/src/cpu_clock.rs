@@ -8,7 +8,8 @@ pub fn cpu_ns(pid: i32) -> Option<i64> {
     let mut clock: libc::clockid_t = 0;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: both calls only write to the variables given. Process 0 would be ourselves, and a number too large wraps round to another clock.
-    let read = (1..=PID_MAX).contains(&pid) && unsafe { libc::clock_getcpuclockid(pid, &mut clock) == 0 && libc::clock_gettime(clock, &mut time) == 0 };
+    let read = (1..=PID_MAX).contains(&pid)
+        && unsafe { libc::clock_getcpuclockid(pid, &mut clock) == 0 && libc::clock_gettime(clock, &mut time) == 0 };
     read.then(|| time.tv_sec * 1_000_000_000 + time.tv_nsec)
 }
 

@@ -21,13 +21,26 @@ part!(
 );
 
 part!(Interface {
-    rx_bytes: u64, rx_packets: u64, rx_errors: u64, rx_dropped: u64, tx_bytes: u64, tx_packets: u64, tx_errors: u64, tx_dropped: u64,
+    rx_bytes: u64,
+    rx_packets: u64,
+    rx_errors: u64,
+    rx_dropped: u64,
+    tx_bytes: u64,
+    tx_packets: u64,
+    tx_errors: u64,
+    tx_dropped: u64,
 });
 
 part!(Udp { in_datagrams: u64, out_datagrams: u64, in_errors: u64, rcvbuf_errors: u64, sndbuf_errors: u64, no_ports: u64 });
 
 part!(Ip {
-    reasm_required: u64, reasm_ok: u64, reasm_fails: u64, reasm_timeouts: u64, frag_creates: u64, in_discards: u64, out_discards: u64,
+    reasm_required: u64,
+    reasm_ok: u64,
+    reasm_fails: u64,
+    reasm_timeouts: u64,
+    frag_creates: u64,
+    in_discards: u64,
+    out_discards: u64,
 });
 
 part!(Tcp {

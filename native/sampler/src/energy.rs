@@ -93,7 +93,9 @@ impl Sensors {
                     let steps = points.windows(2).map(|pair| counted(pair[0].1, pair[1].1, *range));
                     steps.sum::<Option<u64>>()? as f64 * 1e-6
                 }
-                _ => points.windows(2).map(|pair| (pair[1].0 - pair[0].0) as f64 * (pair[0].1 + pair[1].1) as f64 / 2.0).sum::<f64>() * 1e-15,
+                _ => {
+                    points.windows(2).map(|pair| (pair[1].0 - pair[0].0) as f64 * (pair[0].1 + pair[1].1) as f64 / 2.0).sum::<f64>() * 1e-15
+                }
             };
             Some((name.clone(), Energy { joules }))
         };

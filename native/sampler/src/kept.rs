@@ -6,6 +6,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+/// What is shorter came whole with one call.
+const WHOLE_BYTES: usize = 2048;
+
 #[derive(Debug)]
 pub struct Kept {
     file: File,
@@ -31,6 +34,11 @@ impl Kept {
             }
             match self.file.read_at(&mut self.buffer[length..], length as u64) {
                 Ok(0) => break,
+                // The kernel fills a page before it returns part of such a file, and no line takes half of one.
+                Ok(count) if length == 0 && count < WHOLE_BYTES.min(self.buffer.len()) => {
+                    length = count;
+                    break;
+                }
                 Ok(count) => length += count,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),

@@ -64,8 +64,10 @@ fn serve(control: OwnedFd, mut document: File) -> ExitCode {
                 .map_or_else(|(kind, why)| protocol::error(id, kind, "cmd start", &why), |()| protocol::ok(id, json!({}))),
             Command::Collect {} => match window.take() {
                 None => protocol::error(id, "invalid", "cmd collect", "expected a start before it"),
-                Some(running) => collect(running, &mut document)
-                    .map_or_else(|why| protocol::error(id, "failed", "cmd collect", &why), |bytes| protocol::ok(id, json!({"bytes": bytes}))),
+                Some(running) => collect(running, &mut document).map_or_else(
+                    |why| protocol::error(id, "failed", "cmd collect", &why),
+                    |bytes| protocol::ok(id, json!({"bytes": bytes})),
+                ),
             },
             Command::Exit {} => {
                 control.send(&protocol::ok(id, json!({})));

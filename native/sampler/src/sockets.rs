@@ -68,7 +68,9 @@ pub fn read() -> Sockets {
     sockets.udp = files.iter().flat_map(|text| parse_udp(text)).collect();
     match diag_udp_buffers() {
         Ok(buffers) => sockets.udp.iter_mut().for_each(|udp| udp.buffer_bytes = buffers.get(&udp.inode).copied()),
-        Err(e) => sockets.problems.push(("sockets.udp.receive_buffer_bytes", format!("the kernel's sock_diag does not answer for UDP: {e}"))),
+        Err(e) => {
+            sockets.problems.push(("sockets.udp.receive_buffer_bytes", format!("the kernel's sock_diag does not answer for UDP: {e}")))
+        }
     }
     match diag_tcp() {
         Ok(found) => sockets.tcp = found,

@@ -74,10 +74,7 @@ impl Last {
 
     /// (process, thread) → CPU time and wait now.
     pub fn read(&mut self) -> Vec<(&str, i32, (u64, u64))> {
-        self.files
-            .iter_mut()
-            .filter_map(|(name, tid, file)| Some((name.as_str(), *tid, parse_schedstat(file.read().ok()?)?)))
-            .collect()
+        self.files.iter_mut().filter_map(|(name, tid, file)| Some((name.as_str(), *tid, parse_schedstat(file.read().ok()?)?))).collect()
     }
 }
 

@@ -11,15 +11,13 @@ use std::path::Path;
 use rmwbench_harness::clock::{now_ns, process_cpu_ns, remove_timer_slack, sleep_until};
 
 use crate::canary;
-use crate::document::{
-    Canary, Document, Machine, Own, Sample, Schedule, SeriesInterface, SeriesIp, SeriesProcess, SeriesTcp, SeriesUdp, Snapshot, Thread,
-};
+use crate::document::{Canary, Document, Machine, Own, Sample, Schedule, SeriesInterface, SeriesProcess, Snapshot, Thread};
 use crate::energy::{Readings, Sensors};
 use crate::kept::Kept;
 use crate::machine::{parse_softnet, parse_stat};
 use crate::memory;
 use crate::neighbours::{find, neighbours, Neighbour};
-use crate::network::{add_netstat, parse_interfaces, parse_snmp};
+use crate::network::{add_netstat, parse_interfaces, parse_losses, parse_snmp};
 use crate::owners::{self, Owners};
 use crate::processes::{Process, Stat, HARNESS, OTHER, WORKER};
 use crate::protocol::{Start, Watched, TOOL};
@@ -64,7 +62,7 @@ struct Edge {
     files: BTreeMap<&'static str, String>,
 }
 
-/// Files that are read at each edge, and those of a series.
+/// Files that are read at each edge.
 const FILES: [(&str, &str); 6] = [
     ("stat", "/proc/stat"),
     ("dev", "/proc/net/dev"),
@@ -73,7 +71,6 @@ const FILES: [(&str, &str); 6] = [
     ("netstat", "/proc/net/netstat"),
     ("softnet", "/proc/net/softnet_stat"),
 ];
-const SERIES_FILES: [&str; 4] = ["stat", "dev", "snmp", "snmp6"];
 
 type Files = BTreeMap<&'static str, Kept>;
 
@@ -357,34 +354,22 @@ fn read_series(
 }
 
 fn sample(time_ns: i64, processes: &mut [Process], files: &mut Files, with_threads: bool) -> Sample {
-    let mut texts: BTreeMap<&'static str, String> = BTreeMap::new();
-    let mut of_processes = BTreeMap::new();
+    let mut sample = Sample { time_ns, ..Sample::default() };
     for process in processes.iter_mut() {
         let (Some(cpu_ns), Some(rss)) = (process.cpu_ns(), process.rss_bytes()) else { continue };
         let run_delay_ns = if with_threads { threads::sums(&threads::read(&process.directory)).run_delay_ns } else { None };
-        of_processes.insert(process.name.clone(), SeriesProcess { cpu_ns, rss_bytes: Some(rss), run_delay_ns });
+        sample.processes.insert(process.name.clone(), SeriesProcess { cpu_ns, rss_bytes: Some(rss), run_delay_ns });
     }
-    for name in SERIES_FILES {
-        if let Some(text) = files.get_mut(name).and_then(|file| Some(file.read().ok()?.to_string())) {
-            texts.insert(name, text);
-        }
+    let mut text = |name: &str| files.get_mut(name).and_then(|file| file.read().ok().map(str::to_string)).unwrap_or_default();
+    sample.machine = parse_stat(&text("stat"));
+    for (name, i) in parse_interfaces(&text("dev")) {
+        let kept = SeriesInterface { rx_bytes: i.rx_bytes, tx_bytes: i.tx_bytes, rx_packets: i.rx_packets, tx_packets: i.tx_packets };
+        sample.interfaces.insert(name, kept);
     }
-    let text = |name: &str| texts.get(name).map_or("", String::as_str);
-    let interfaces = parse_interfaces(text("dev")).into_iter().map(|(name, i)| {
-        let kept =
-            SeriesInterface { rx_bytes: i.rx_bytes, tx_bytes: i.tx_bytes, rx_packets: i.rx_packets, tx_packets: i.tx_packets };
-        (name, kept)
-    });
-    let network = parse_snmp(text("snmp"), text("snmp6"));
-    Sample {
-        time_ns,
-        machine: parse_stat(text("stat")),
-        processes: of_processes,
-        interfaces: interfaces.collect(),
-        udp: network.as_ref().map(|(udp, ..)| SeriesUdp { rcvbuf_errors: udp.rcvbuf_errors }),
-        ip: network.as_ref().map(|(_, ip, _)| SeriesIp { reasm_fails: ip.reasm_fails }),
-        tcp: network.as_ref().map(|(.., tcp)| SeriesTcp { retransmitted_segments: tcp.retransmitted_segments }),
+    if let Some((udp, ip, tcp)) = parse_losses(&text("snmp")) {
+        (sample.udp, sample.ip, sample.tcp) = (Some(udp), Some(ip), Some(tcp));
     }
+    sample
 }
 
 fn used_by_thread(

@@ -179,11 +179,7 @@ fn known_work_is_found_in_the_counters() {
         let watched = [("burner", "worker"), ("toucher", "worker"), ("sleeper", "worker"), ("sender", "worker"), ("daemon", "daemon")];
         sampler.watch(&watched.map(|(name, role)| (name, pid(name), role)));
         let (steady_ns, end_ns) = (now_ns() + 400 * MS, now_ns() + 3400 * MS);
-        sampler.ask(start(
-            steady_ns,
-            end_ns,
-            json!({"interval_ns": 100 * MS, "canary_ns": 10 * MS, "threads": true, "schedule": true}),
-        ));
+        sampler.ask(start(steady_ns, end_ns, json!({"interval_ns": 100 * MS, "canary_ns": 10 * MS, "threads": true, "schedule": true})));
         for name in ["burner", "toucher", "sleeper", "sender"] {
             cue(children.get_mut(name).unwrap(), steady_ns + 100 * MS);
         }
@@ -271,7 +267,12 @@ fn what_is_gone_or_was_never_there_is_told_and_costs_nothing_else() {
         assert_eq!(refused(sampler.answer(json!({"cmd": "collect"}))), "invalid");
         assert_eq!(refused(sampler.answer(json!({"cmd": "dance"}))), "unsupported");
         assert_eq!(refused(sampler.answer(start(1000, 0, json!({})))), "invalid");
-        sampler.watch(&[("short", short.id(), "worker"), ("stays", stays.id(), "worker"), ("nobody", 99_999, "daemon"), ("stays", 1, "worker")]);
+        sampler.watch(&[
+            ("short", short.id(), "worker"),
+            ("stays", stays.id(), "worker"),
+            ("nobody", 99_999, "daemon"),
+            ("stays", 1, "worker"),
+        ]);
         let (steady_ns, end_ns) = (now_ns() + 200 * MS, now_ns() + 900 * MS);
         sampler.ask(start(steady_ns, end_ns, json!({})));
         assert_eq!(refused(sampler.answer(start(steady_ns, end_ns, json!({})))), "invalid");

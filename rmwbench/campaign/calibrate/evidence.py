@@ -9,7 +9,7 @@ import subprocess
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -155,9 +155,7 @@ class Evidence:
         )  # fmt: skip
 
     def _fates(self, settings: Mapping[str, Any], writer: int, first: int, n: int, nonce: str) -> Fates:
-        command = [self._worker, "--truth", json.dumps(settings), str(writer), str(first + n), nonce]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TRUTH_TIMEOUT_S)
-        lines = [json.loads(line) for line in done.stdout.splitlines()][first:]
+        lines = _truth(self._worker, json.dumps(settings), writer, first + n, nonce)[first:]
         column = lambda name: np.array([line[name] for line in lines])  # noqa: E731
         return Fates(
             lost=column("lost"),
@@ -166,3 +164,11 @@ class Evidence:
             corrupt=np.array([line["corrupt"] is not None for line in lines]),
             latency_ns=np.array([line["latency_ns"] or 0 for line in lines], float),
         )
+
+
+@cache
+def _truth(worker: Path, settings: str, writer: int, count: int, nonce: str) -> list[dict[str, Any]]:
+    """The worker's own lines for the first `count` messages; asked once for the several truths of an arm."""
+    command = [worker, "--truth", settings, str(writer), str(count), nonce]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TRUTH_TIMEOUT_S)
+    return [json.loads(line) for line in done.stdout.splitlines()]

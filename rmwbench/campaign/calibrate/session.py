@@ -68,7 +68,8 @@ class Session:
         bundles = {}
         for done, step in enumerate(steps):
             rest_s = self._slowdown * sum(other.estimated_s for other in steps[done:])
-            self._say(f"{step.title}: {step.trials} trials; about {duration_text(round(rest_s))} left")
+            lies = f", {step.lies} of which lie and are to be void" if step.lies else ""
+            self._say(f"{step.title}: {step.trials} trials{lies}; about {duration_text(round(rest_s))} left")
             bundles[step.name] = self._run(step)
         evidence = Evidence(bundles["truths"], self.show(bundles["truths"]), workers["synthetic"].executable)
         found = truths.judge(evidence, known)
@@ -81,12 +82,22 @@ class Session:
         store.write(document, self.directory / "calibration.json")
         return document
 
-    def _prepared(self, name: str, title: str, workloads: Sequence[grid.Workload], blocks: int | None = None) -> "Step":
+    def _prepared(
+        self,
+        name: str,
+        title: str,
+        workloads: Sequence[grid.Workload],
+        *,
+        blocks: int | None = None,
+        seed: int | None = None,
+    ) -> "Step":
         path, blocks = self.directory / f"{name}.yaml", blocks or grid.blocks(quick=self.quick)
         path.write_text(grid.suite_text(f"calibrate-{name}", title, workloads, blocks), encoding="utf-8")
         arms = [workload.settings["timeline"]["steady_s"] for workload in workloads for _ in workload.arms]
         each_s = sum(arms) + len(arms) * FIXED_S
-        return Step(name, title, path, len(arms) * blocks, blocks * each_s)
+        lies = blocks * sum("lying_path" in arm.options for workload in workloads for arm in workload.arms)
+        seed = self.seed if seed is None else seed
+        return Step(name, title, path, seed, len(arms) * blocks, lies, blocks * each_s)
 
     def _skewed(self, worker: Worker) -> Truth | str:
         """The truth about a reader with another clock, or why it is not tested."""
@@ -100,7 +111,7 @@ class Session:
     def _run(self, step: "Step", changed: Callable[[Campaign], Campaign] = lambda campaign: campaign) -> Bundle:
         directory = self.directory / step.name
         campaign = new_campaign(
-            str(step.suite), directory, seed=self.seed, budget_s=None, workloads=(), arms=(), calibrated=False
+            str(step.suite), directory, seed=step.seed, budget_s=None, workloads=(), arms=(), calibrated=False
         )
         campaign, began_s = changed(campaign), time.monotonic()
         with campaign.writer:
@@ -119,8 +130,7 @@ class Session:
             return found
         again = [pair for pair in pairs if tuple(reversed(pair.name.split("_", 1))) in different]
         self._say(f"once more, to tell chance from a difference: {', '.join(pair.name for pair in again)}")
-        self.seed += 1
-        step = self._prepared("aa-again", "What was found different, once more", again)
+        step = self._prepared("aa-again", "What was found different, once more", again, seed=self.seed + 1)
         return aa.confirmed(found, aa.judge(self.show(self._run(step)), again))
 
     def _document(
@@ -196,7 +206,9 @@ class Step:
     name: str
     title: str
     suite: Path
+    seed: int
     trials: int
+    lies: int
     estimated_s: float
 
 

@@ -173,6 +173,11 @@ def void_reason(probes: Iterable[Mapping[str, object]]) -> str | None:
     return "; ".join(reasons) or None
 
 
+def flags(probes: Iterable[Mapping[str, object]]) -> list[str]:
+    """What a report says beside the trial: `NAME: why` of each rule that fires without voiding it."""
+    return [f"{v.rule}: {v.text}" for v in violations(probes) if v.kind == "flag"]
+
+
 def rules_named_in(reason: str) -> list[str]:
     """The names of the rules that a trial's stored reason holds, in order: what `voided: steal 2, canary 1` counts."""
     names = "|".join(dict.fromkeys(rule.name for rule in RULES))

@@ -1,0 +1,24 @@
+"""What the machine did to an arm's trials without voiding them: the flags that were raised when they ran, as one text per
+rule (docs/doctor.md)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+EVENT = "flag"
+SHARE = 0.5
+"""An arm is marked where at least this share of its trials has the flag; what happens to a few, blocks carry."""
+
+
+def texts(trials: Sequence[int], events: Mapping[int, Iterable[Mapping[str, Any]]]) -> list[str]:
+    """`machine: RULE in N of M trials; the last: …`, in alphabetical order; empty for an arm that was left in peace."""
+    found: dict[str, list[str]] = {}
+    for trial in trials:
+        for row in events.get(trial, ()):
+            if row["event"] == EVENT and row["text"]:
+                rule, _, text = row["text"].partition(": ")
+                found.setdefault(rule, []).append(text)
+    return [
+        f"machine: {rule} in {len(said)} of {len(trials)} trials; the last: {said[-1]}"
+        for rule, said in sorted(found.items())
+        if len(said) >= SHARE * len(trials)
+    ]

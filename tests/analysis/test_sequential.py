@@ -1,0 +1,155 @@
+"""Looks: where they are, what each may spend, and that a decision stays."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis import sequential
+from rmwbench.analysis.compare import Arm, Rules, judge
+from rmwbench.analysis.verdict import Ratio, Verdict
+
+LOOKS = (5, 8, 12, 20)
+
+
+def arm(name, values):
+    return Arm(name, dict(enumerate(values)), {b: (0, 100) for b in range(len(values))})
+
+
+def noisy(centre, sd, seed, blocks=20):
+    return list(centre * np.exp(sd * np.random.default_rng(seed).standard_normal(blocks)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "looks"),
+    [
+        ((5, 20), LOOKS),
+        ((5, 5), (5,)),
+        ((5, 6), (6,)),  # two looks at nearly the same blocks would only cost
+        ((5, 10), (5, 8, 10)),
+        ((5, 100), (5, 8, 12, 18, 27, 41, 62, 100)),
+        ((10, 50, 10), (10, 20, 30, 40, 50)),
+    ],
+)
+def test_looks_start_at_the_minimum_and_end_at_the_maximum(asked, looks):
+    assert sequential.looks(*asked) == looks
+
+
+@pytest.mark.parametrize("asked", [(1, 5), (6, 5), (5, 10, 0)])
+def test_impossible_looks_are_refused(asked):
+    with pytest.raises(ValueError, match="looks need"):
+        sequential.looks(*asked)
+
+
+@pytest.mark.parametrize("looks", [(5,), LOOKS, (5, 6, 7, 8), sequential.looks(5, 200)])
+def test_shares_add_up_to_alpha_and_grow(looks):
+    shares = [sequential.alpha_at(looks, n, alpha=0.04) for n in looks]
+    assert math.fsum(shares) == pytest.approx(0.04)
+    assert all(s > 0 for s in shares)
+    if looks == sequential.looks(looks[0], looks[-1]):
+        assert shares[-1] == max(shares)  # the last look is the one that promises
+
+
+def test_nothing_may_be_decided_off_the_looks():
+    assert sequential.alpha_at(LOOKS, 4) == 0
+    assert sequential.alpha_at(LOOKS, 7) == 0
+    assert sequential.alpha_at(LOOKS, 21) == 0
+    assert sequential.alpha_at(LOOKS, 21, ended=True) == 0
+
+
+@pytest.mark.parametrize("blocks", [3, 5, 7, 8, 19, 20])
+def test_where_the_budget_ends_the_rest_is_spent(blocks):
+    passed = math.fsum(sequential.alpha_at(LOOKS, n) for n in LOOKS if n < blocks)
+    assert passed + sequential.alpha_at(LOOKS, blocks, ended=True) == pytest.approx(0.05)
+
+
+def test_looks_in_disorder_are_refused():
+    with pytest.raises(ValueError, match="ascending"):
+        sequential.alpha_at((8, 5), 8)
+
+
+def test_one_look_is_a_campaign_of_fixed_length():
+    arms = {"w": [arm("a", noisy(100, 0.1, 1, 6)), arm("b", noisy(130, 0.1, 2, 6)), arm("c", noisy(101, 0.1, 3, 6))]}
+    fixed, looked = judge(arms, Rules()), sequential.judge(arms, Rules(), (6,))
+    assert looked == fixed
+
+
+def test_no_alpha_decides_nothing_even_where_values_never_vary():
+    arms = {"w": [arm("a", [1.0] * 7), arm("b", [9.0] * 7)]}
+    verdicts = judge(arms, Rules(alpha=0.0))["w"]
+    assert {v.verdict for v in verdicts.values()} == {"undecided"}
+    assert verdicts["b"].ratio.low == 0
+    assert verdicts["b"].ratio.high == math.inf
+    verdicts["b"].document()  # infinite ends must be writable
+
+
+def test_a_decision_stays_though_later_blocks_disagree():
+    slow_at_first = [*noisy(300, 0.02, 2, 5), *noisy(60, 0.5, 3, 15)]
+    arms = {"w": [arm("a", noisy(100, 0.02, 1)), arm("b", slow_at_first)]}
+    early = sequential.judge(arms, Rules(), LOOKS, blocks=5)["w"]
+    assert (early["b"].verdict, early["a"].verdict) == ("worse", "best")
+    late = sequential.judge(arms, Rules(), LOOKS)["w"]
+    assert late["b"] == early["b"]  # with the interval of the look that decided it
+    assert late["a"].verdict == "best"
+    assert judge(arms, Rules(alpha=sequential.alpha_at(LOOKS, 20)))["w"]["b"].verdict != "worse"
+
+
+def test_the_leader_becomes_best_when_the_others_fall_at_different_looks():
+    """b falls early and is unlucky later, c needs the blocks: at no single look both are worse."""
+    b = [*noisy(200, 0.03, 2, 5), *noisy(150, 1.2, 3, 15)]
+    c = noisy(120, 0.12, 4)
+    arms = {"w": [arm("a", noisy(100, 0.03, 1)), arm("b", b), arm("c", c)]}
+    assert sequential.judge(arms, Rules(), LOOKS, blocks=5)["w"]["c"].verdict == "undecided"
+    now = judge(arms, Rules(alpha=sequential.alpha_at(LOOKS, 20)))["w"]
+    assert now["b"].verdict == "undecided"
+    verdicts = sequential.judge(arms, Rules(), LOOKS)["w"]
+    assert [verdicts[n].verdict for n in "abc"] == ["best", "worse", "worse"]
+    assert not sequential.needs_more({"w": verdicts})
+
+
+def test_equivalent_stays_and_gives_way_to_best_only():
+    arms = {"w": [arm("a", noisy(100, 0.003, 1)), arm("b", noisy(100, 0.003, 2))]}
+    early = sequential.judge(arms, Rules(), LOOKS, blocks=5)["w"]
+    assert {v.verdict for v in early.values()} == {"equivalent"}
+    drifted = {"w": [arms["w"][0], arm("b", [*arms["w"][1].primary.values()][:5] + noisy(130, 0.003, 3, 15))]}
+    assert sequential.judge(drifted, Rules(), LOOKS)["w"]["b"].verdict == "equivalent"
+
+
+def test_blocks_after_a_look_are_not_seen_by_it():
+    rng = np.random.default_rng(5)
+    arms = {"w": [arm(n, noisy(100 + 20 * k, 0.3, k)) for k, n in enumerate("abc")]}
+    other = {
+        "w": [Arm(a.name, {b: v if b < 8 else float(rng.random()) for b, v in a.primary.items()}) for a in arms["w"]]
+    }
+    strip = {"w": [Arm(a.name, a.primary) for a in arms["w"]]}
+    assert sequential.judge(strip, Rules(), LOOKS, blocks=8) == sequential.judge(other, Rules(), LOOKS, blocks=8)
+
+
+def test_the_end_of_the_budget_decides_with_what_is_left():
+    arms = {"w": [arm("a", noisy(100, 0.1, 1, 7)), arm("b", noisy(125, 0.1, 2, 7))]}
+    assert sequential.judge(arms, Rules(), LOOKS)["w"]["b"].verdict == "undecided"
+    assert sequential.judge(arms, Rules(), LOOKS, ended=True)["w"]["b"].verdict == "worse"
+
+
+def test_the_time_to_decide_is_that_of_a_look_still_to_come():
+    arms = {"w": [arm("a", noisy(100, 0.15, 1, 8)), arm("b", noisy(122, 0.15, 2, 8))]}
+    b = sequential.judge(arms, Rules(minutes_per_block=2.0), LOOKS)["w"]["b"]
+    assert b.verdict == "undecided"
+    assert b.minutes_to_decide in (24.0, 40.0)
+    assert "blocks would decide it" in b.reason
+    hard = {"w": [arm("a", noisy(100, 0.15, 1, 8)), arm("b", noisy(109, 0.15, 2, 8))]}
+    b = sequential.judge(hard, Rules(minutes_per_block=2.0), LOOKS)["w"]["b"]
+    assert "longer than this one may become" in b.reason
+    assert b.minutes_to_decide > 40
+
+
+def test_more_is_needed_only_for_what_matters():
+    ratio = Ratio(1, 0.9, 1.1, 5)
+    verdicts = {
+        "imu": {"a": Verdict("best", None, ratio, ""), "b": Verdict("worse", "a", ratio, "")},
+        "camera": {"a": Verdict("undecided", "b", ratio, ""), "f": Verdict("reference", None, None, "")},
+        "scan": {"a": Verdict("no data", None, None, "")},
+    }
+    assert sequential.needs_more(verdicts)
+    assert not sequential.needs_more(verdicts, lambda workload, arm: workload != "camera")
+    assert not sequential.needs_more({"imu": verdicts["imu"], "scan": verdicts["scan"]})

@@ -1,0 +1,215 @@
+"""What else the machine does, for real: loads that come up, are accounted apart, end with the trial, and void it where
+they do not come up. Needs the built floor worker, sampler and load."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rmwbench.campaign.outcome import Order
+from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.lab import background, machine, tool
+from rmwbench.lab.background import Background, Flow
+from rmwbench.lab.cgroup import remove_stale, stale
+from rmwbench.lab.host import Host
+from rmwbench.lab.middleware import find_workers
+from rmwbench.lab.worker import Crew
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import parse
+from tests.lab.tools import built
+
+pytestmark = pytest.mark.timing
+
+SUITE = """
+suite: mini
+title: a test
+timeline: {{warmup_s: 0.1, drain_s: 0.5, grace_s: 0.2, match_s: 5}}
+arms:
+  - {{name: floor, middleware: floor, options: {{transport: {transport}, path: {transport}}}}}
+workloads:
+  - name: w
+    message: Bytes(320)
+    rate_hz: 200
+    qos: {{reliability: best_effort, durability: volatile, history: keep_last, depth: 10}}
+    timeline: {{steady_s: 0.6}}
+    background: {background}
+    host_idle: {host_idle}
+"""
+
+
+@pytest.fixture(scope="module")
+def worker():
+    built("load")
+    found = find_workers().get("floor")
+    if found is None or found.problem:
+        pytest.skip("the floor worker is not built: rmwbench middlewares build floor")
+    return found
+
+
+def run(worker, kind="idle", host_idle="as_found", transport="tcp") -> TrialResult:
+    text = SUITE.format(background=kind, host_idle=host_idle, transport=transport)
+    (cell,) = cells(parse(text, where="mini.yaml"))
+    return run_trial(Order(1, cell, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), worker)
+
+
+def probes(result: TrialResult) -> dict[str, float]:
+    return {row["probe"]: row["value"] for row in result.tables["probes"].to_pylist() if row["at"] == "window"}
+
+
+def cpu_ns(result: TrialResult) -> dict[str, float]:
+    """Role → processor time in the window."""
+    found: dict[str, float] = {}
+    for row in result.tables["counters"].to_pylist():
+        if row["counter"] == "cpu" and row["at"] in ("steady_begin", "steady_end"):
+            sign = 1 if row["at"] == "steady_end" else -1
+            found[row["role"]] = found.get(row["role"], 0) + sign * row["value"]
+    return found
+
+
+def not_failed(result: TrialResult) -> TrialResult:
+    """A machine that others keep busy may void the trial; the load's account is there all the same."""
+    assert result.status == "done" or result.reason.startswith("machine: "), result.reason
+    assert "background" not in machine.rules_named_in(result.reason or "")
+    return result
+
+
+def loads() -> list[str]:
+    done = subprocess.run(["pgrep", "-x", "rmwbench-load"], capture_output=True, text=True)
+    return done.stdout.split()
+
+
+def test_all_processors_busy_is_all_processors_busy(worker):
+    result = not_failed(run(worker, "cpu100"))
+    found = probes(result)
+    assert found["background_achieved"] > 0.8 and found["busy"] + found["softirq"] + found["steal"] >= 0.9
+    assert "machine_bound" in [v.rule for v in machine.violations(result.tables["probes"].to_pylist())]
+    assert cpu_ns(result)["background"] > 5 * cpu_ns(result)["publisher"]
+    assert found["background_cpu"] <= found["own"] <= 1
+
+
+def test_half_of_the_processors_is_half(worker):
+    found = probes(not_failed(run(worker, "cpu50")))
+    assert found["background_achieved"] > 0.8 and 0.05 < found["background_cpu"] < 0.6
+
+
+def test_copies_move_bytes(worker):
+    found = probes(not_failed(run(worker, "membw")))
+    assert found["background_achieved"] > 0.8 and found["background_rate"] > 1e8
+
+
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
+def test_traffic_is_on_the_interface_and_not_on_the_middlewares_account(worker, transport):
+    quiet, loud = (not_failed(run(worker, kind, transport=transport)) for kind in ("idle", "traffic"))
+    sent = {}
+    for name, result in (("quiet", quiet), ("loud", loud)):
+        rows = [r for r in result.tables["counters"].to_pylist() if r["counter"] == "interface.lo.tx_bytes"]
+        at = {r["at"]: r["value"] for r in rows}
+        sent[name] = at["steady_end"] - at["steady_begin"]
+    assert sent["loud"] > sent["quiet"] + 0.6 * 0.8 * 10_000 * 1428
+    assert probes(loud)["background_rate"] == pytest.approx(14e6, rel=0.1)
+    attested = {}
+    for name, result in (("quiet", quiet), ("loud", loud)):
+        rows = result.tables["attestations"].to_pylist()
+        attested[name] = sum(row["bytes"] for row in rows if (row["path"], row["label"]) == (transport, "counted"))
+    assert attested["loud"] == pytest.approx(attested["quiet"], rel=0.4)
+
+
+def test_processors_kept_awake_count_as_idle(worker):
+    result = not_failed(run(worker, "idle", "awake"))
+    found, used = probes(result), cpu_ns(result)
+    assert found["host_awake"] == 1 and used["awake"] >= 0
+    shares = [found[name] for name in ("busy", "idle", "softirq", "steal")]
+    assert sum(shares) == pytest.approx(1.0) and min(shares) >= 0
+    # The spinners ran in what would have been idle time, and are in neither our own nor anybody else's share.
+    assert used["awake"] / (0.6e9 * os.cpu_count()) <= found["idle"] + 0.05
+
+
+def test_nothing_is_left_of_a_load(worker):
+    result = not_failed(run(worker, "traffic", "awake"))
+    assert loads() == []
+    names = {row["process"]: row["role"] for row in result.tables["counters"].to_pylist()}
+    assert names["background"] == "background" and names["awake"] == "awake"
+    assert not [path for path in stale() if path.name.startswith(f"rmwbench-{os.getpid()}:")]
+
+
+def test_a_load_that_does_not_come_up_voids_the_trial(worker, monkeypatch):
+    monkeypatch.setattr(background, "TIMEOUT_S", 1.0)
+    broken = tool.Tool("load", Path("/bin/false"), {})
+    monkeypatch.setattr(background.tool, "find", lambda name: broken)
+    result = run(worker, "cpu50", "awake")
+    assert result.status == "void"
+    assert {"background", "host_idle"} <= set(machine.rules_named_in(result.reason))
+    events = [row for row in result.tables["events"].to_pylist() if row["event"] == "problem"]
+    assert {row["process"] for row in events} == {"background", "awake"} and all(row["text"] for row in events)
+
+
+def test_a_load_that_puts_on_too_little_voids_the_trial(worker, monkeypatch):
+    """A stopped load is alive and does nothing, like one that a limit holds down."""
+    begun = Background.start
+
+    def start_and_stop(self):
+        begun(self)
+        os.kill(self._loads["background"].process.pid, signal.SIGSTOP)
+
+    ended = Background.stop
+
+    def go_on_and_end(self):
+        os.kill(self._loads["background"].process.pid, signal.SIGCONT)
+        ended(self)
+
+    monkeypatch.setattr(Background, "start", start_and_stop)
+    monkeypatch.setattr(Background, "stop", go_on_and_end)
+    result = run(worker, "cpu100")
+    assert result.status == "void" and "background" in machine.rules_named_in(result.reason)
+    assert probes(result)["background_achieved"] < 0.8
+
+
+ORCHESTRATOR = """
+import sys, time
+from rmwbench.lab.background import Background
+from rmwbench.lab.host import Host
+from rmwbench.lab.worker import Crew
+host = Host("test"); host.wait_ready()
+crew = Crew(host)
+loads = Background(crew, {"background": "cpu100", "host_idle": "awake"})
+loads.start()
+print(*[p.pid for p in crew.tools.values()], loads._group.path if loads._group else "-", flush=True)
+time.sleep(60)
+"""
+
+
+def test_loads_die_with_an_orchestrator_that_is_killed():
+    running = subprocess.Popen([sys.executable, "-c", ORCHESTRATOR], stdout=subprocess.PIPE, text=True)
+    try:
+        *pids, group = running.stdout.readline().split()
+    finally:
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+    assert len(pids) == 2
+    deadline = time.monotonic() + 10
+    while loads():
+        assert time.monotonic() < deadline, "loads outlive their orchestrator"
+        time.sleep(0.02)
+    if group != "-":
+        assert Path(group) in stale()
+        assert Path(group) in remove_stale() and not Path(group).exists()
+
+
+def test_idle_and_as_found_start_nothing():
+    with Host("test") as host:
+        host.wait_ready()
+        with Crew(host) as crew:
+            loads = Background(crew, {"background": "idle", "host_idle": "as_found"})
+            loads.start()
+            loads.stop()
+            assert crew.tools == {} and loads.probes() == [] and loads.pids == [] and loads.problems == {}
+
+
+def test_a_flow_knows_what_was_sent_between_two_times():
+    flow = Flow(((10, 100), (20, 110), (500, 600), (510, 610)), 1428)
+    assert flow.datagrams(15, 505) == 500 and flow.datagrams(20, 510) == 500 and flow.datagrams(0, 5) == 0
+    assert Flow().datagrams(0, 10**9) == 0

@@ -1,0 +1,118 @@
+"""A machine that takes its processors away in the middle of a trial, made for real: the trial must become void, for the
+machine's sake and by the right rule.
+
+Steal itself cannot be made inside a machine. Its two likenesses can: a real-time thread that keeps a processor, which
+no ordinary thread gets it back from, and a CPU quota that stops everything for most of each period. Both are thieves
+as a hypervisor is one: the middleware did nothing and gets nothing.
+"""
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rmwbench.campaign.judge import is_machines_fault
+from rmwbench.campaign.outcome import Order
+from rmwbench.campaign.trial import run_trial
+from rmwbench.lab.machine import rules_named_in
+from rmwbench.lab.middleware import find_workers
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import parse
+
+pytestmark = pytest.mark.timing
+
+SUITE = """
+suite: mini
+title: a test
+blocks: {planned: 2, minimum: 2}
+timeline: {warmup_s: 0.1, drain_s: 0.5, grace_s: 0.2, match_s: 5}
+arms:
+  - {name: floor, middleware: floor, options: {transport: shm_ring}}
+workloads:
+  - {name: w, message: Bytes(320), rate_hz: 100, timeline: {steady_s: 1.5}}
+"""
+
+THIEF = """
+import os, time
+os.sched_setaffinity(0, {%d})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+print("here", flush=True)
+end = time.monotonic() + 20
+while time.monotonic() < end:
+    pass
+"""
+
+
+@pytest.fixture(scope="module")
+def worker():
+    found = find_workers().get("floor")
+    if found is None or found.problem:
+        pytest.skip("the floor worker is not built: rmwbench middlewares build floor")
+    return found
+
+
+@contextlib.contextmanager
+def thief(processor):
+    """A real-time thread on that processor. The kernel leaves 5 % of each second to the others."""
+    running = subprocess.Popen(
+        [sys.executable, "-c", THIEF % processor], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        if running.stdout.readline().strip() != b"here":
+            pytest.skip(f"no real-time thread here: {running.stderr.read().decode().strip().splitlines()[-1:]}")
+        yield
+    finally:
+        running.kill()
+        running.wait()
+
+
+def test_a_stolen_processor_voids_the_trial(worker):
+    processors = sorted(os.sched_getaffinity(0))
+    if len(processors) < 2:
+        pytest.skip("with its only processor stolen nothing would run at all")
+    (cell,) = cells(parse(SUITE, where="mini.yaml"))
+    with thief(processors[-1]):
+        result = run_trial(Order(1, cell, 0, 0, seed=11, nonce=5), worker)
+    assert result.status == "void", result.reason
+    assert "canary" in rules_named_in(result.reason)
+    reasons = result.reason.split("; machine: ")
+    assert result.cause == "machine" and is_machines_fault([reasons[0]])
+    stalled = [row["value"] for row in result.tables["probes"].to_pylist() if row["probe"] == "canary_stalled"]
+    assert stalled and stalled[0] > 0.5
+
+
+BURN = """
+import time
+from rmwbench.lab import machine
+begin, end = machine.read_edge(), time.monotonic() + 1.0
+while time.monotonic() < end:
+    pass
+print(machine.void_reason(machine.edge_probes(begin, machine.read_edge())))
+"""
+
+
+def test_a_used_up_quota_voids_the_trial():
+    """As in a container with --cpus 0.3: whoever wants more stands still for the rest of each period."""
+    group = Path("/sys/fs/cgroup/cpu") / f"rmwbench-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / "cpu.cfs_quota_us").write_text("30000")
+    except OSError as error:
+        if group.is_dir():
+            group.rmdir()
+        pytest.skip(f"no CPU group can be made here: {error.strerror}")
+    try:
+        command = ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh", sys.executable, "-c", BURN]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert rules_named_in(done.stdout) == ["throttled"], (done.stdout, done.stderr)
+    finally:
+        deadline = time.monotonic() + 10
+        while group.is_dir():
+            assert time.monotonic() < deadline
+            with contextlib.suppress(OSError):
+                group.rmdir()
+            time.sleep(0.01)

@@ -1,0 +1,210 @@
+"""Axes: what a workload looks like at another level, which levels there are, and how long a probe must be."""
+
+import itertools
+
+import pytest
+
+from rmwbench.analysis.capacity_arm import ArmSearch
+from rmwbench.campaign.capacity import testable
+from rmwbench.campaign.capacity.axis import AXES, NETWORK, axis, levels
+from rmwbench.campaign.capacity.cells import ENOUGH_MESSAGES, Cells
+from rmwbench.campaign.capacity.request import parse_level, quantity
+from rmwbench.errors import UserError
+from rmwbench.suite.load import parse
+
+SUITE = """\
+suite: mini
+title: a test
+timeline: {warmup_s: 0.1, steady_s: 1.0, drain_s: 0.1}
+arms:
+  - {name: one, middleware: synthetic}
+  - {name: spin, middleware: synthetic, wait: poll}
+workloads:
+  - {name: small, message: Bytes(100), rate_hz: 200}
+  - {name: random, message: Bytes(100), arrival: {kind: poisson, rate_hz: 200}}
+  - {name: flood, message: Bytes(100), arrival: {kind: saturation, limit: 1000}}
+  - {name: chain, message: Bytes(100), rate_hz: 100, relays: 1, subscribers: 2}
+  - name: graph
+    nodes:
+      - {name: a, publishers: [{topic: x, message: Bytes(64), rate_hz: 100},
+                               {topic: y, message: Array1k, arrival: {kind: poisson, rate_hz: 25}}]}
+      - {name: r, subscriptions: [{topic: x}], publishers: [{topic: z, arrival: {kind: relay, from: x}}]}
+      - {name: b, subscriptions: [{topic: z}, {topic: y}]}
+"""
+LOADED = parse(SUITE, where="mini.yaml")
+WORKLOADS = {workload.name: workload for workload in LOADED.workloads}
+
+
+def cells(workload, along="rate", messages=1000):
+    return Cells(LOADED, WORKLOADS[workload], axis(along), messages)
+
+
+def test_a_rate_is_the_fastest_publishers_and_the_others_keep_their_proportion():
+    along = AXES["rate"]
+    assert along.own(WORKLOADS["graph"]) == 100
+    changed = along.at(WORKLOADS["graph"], 400)
+    rates = [
+        p.rate_hz or (p.arrival and getattr(p.arrival, "rate_hz", None)) for n in changed.nodes for p in n.publishers
+    ]
+    assert rates == [400, 100, None]
+    assert along.at(WORKLOADS["small"], 333).schedule.rate_hz == 333
+    assert along.at(WORKLOADS["random"], 333).arrival.rate_hz == 333
+
+
+def test_size_subscribers_and_topics_change_what_they_say():
+    cell = cells("small", "size").cell(LOADED.arms[0], 4096.0)
+    assert {e.type.payload_bytes for e in cell.endpoints} == {4096} and cell.factors == {"payload_bytes": 4096}
+    cell = cells("chain", "subscribers").cell(LOADED.arms[0], 7.0)
+    assert len([n for n in cell.workload.graph if n.name.startswith("listener")]) == 7
+    cell = cells("chain", "topics").cell(LOADED.arms[0], 3.0)
+    assert [n.name for n in cell.workload.graph] == [n.name for n in WORKLOADS["chain"].graph]
+    assert len({e.topic for e in cell.endpoints}) == 6  # three of the talker, three of the relay
+    relays = [e for e in cell.endpoints if e.relay_from]
+    by_number = {e.endpoint: e for e in cell.endpoints}
+    assert len(relays) == 3
+    assert {(by_number[e.relay_from].topic[-3:], e.topic[-3:]) for e in relays} == {
+        ("_c1", "_c1"),
+        ("_c2", "_c2"),
+        ("_c3", "_c3"),
+    }
+
+
+@pytest.mark.parametrize(
+    "workload, along, part",
+    [
+        ("flood", "rate", "no schedule to be late against"),
+        ("graph", "subscribers", "lists its nodes itself"),
+        ("graph", "size", "several message types"),
+    ],
+)
+def test_a_workload_that_has_no_level_says_why(workload, along, part):
+    with pytest.raises(UserError) as error:
+        axis(along).own(WORKLOADS[workload])
+    assert part in str(error.value)
+
+
+@pytest.mark.parametrize("name", NETWORK)
+def test_the_network_has_to_wait_for_its_emulator(name):
+    with pytest.raises(UserError, match="needs the network emulator"):
+        axis(name)
+
+
+def test_an_unknown_axis_gets_a_suggestion():
+    with pytest.raises(UserError, match="did you mean `size`"):
+        axis("sise")
+
+
+@pytest.mark.parametrize("resolution", [0.01, 0.05, 0.2, 1.0])
+def test_levels_are_no_further_apart_than_asked_and_doubling_finds_one(resolution):
+    found = levels(AXES["rate"], 30.0, resolution, 1.0, 30_000.0)
+    assert found[0] == 1.0 and found[-1] == 30_000.0 and 30.0 in found
+    assert max(b / a for a, b in itertools.pairwise(found)) <= 1 + resolution + 0.006  # of rounding
+    assert all(any(abs(other / (2 * level) - 1) < 0.006 for other in found) for level in found if 4 < level < 10_000)
+
+
+def test_whole_levels_are_whole_and_each_once():
+    found = levels(AXES["subscribers"], 1.0, 0.05, 1, 1000)
+    assert found[:12] == tuple(map(float, range(1, 13))) and len(set(found)) == len(found)
+    assert all(level == int(level) for level in found)
+
+
+@pytest.mark.parametrize("level, messages", [(10.0, 1000), (1000.0, 1000), (0.5, 20), (300_000.0, 10_000)])
+def test_the_window_is_as_long_as_the_percentile_needs(level, messages):
+    cell = cells("small", messages=messages).cell(LOADED.arms[0], level)
+    assert cell.steady_messages >= max(messages, 50)
+    assert cell.timeline.steady_s <= max(1.0, 1.05 * max(messages, 50) / level + 0.02)
+    assert cell.steady_messages <= max(1.2 * ENOUGH_MESSAGES, 1.2 * messages)
+
+
+def test_a_poisson_window_has_room_for_a_short_draw():
+    assert cells("random").cell(LOADED.arms[0], 200.0).steady_messages >= 1000 + 4 * 1000**0.5 - 1
+
+
+@pytest.mark.parametrize(
+    "text, along, level",
+    [
+        ("100", "rate", 100),
+        ("1.5 kHz", "rate", 1500),
+        ("64kB", "size", 64_000),
+        ("1MiB", "size", 1 << 20),
+        ("7", "topics", 7),
+    ],
+)
+def test_a_level_is_read_with_its_unit(text, along, level):
+    assert parse_level(text, AXES[along], "--to") == level
+
+
+@pytest.mark.parametrize(
+    "text, along", [("3 kB", "rate"), ("x", "rate"), ("0", "rate"), ("1.2.3", "rate"), ("1", "size")]
+)
+def test_what_is_no_level_is_refused(text, along):
+    with pytest.raises(UserError, match="--to"):
+        parse_level(text, AXES[along], "--to")
+
+
+def test_levels_are_printed_with_their_unit():
+    assert quantity(412.0, AXES["rate"]) == "412 Hz" and quantity(38_900.0, AXES["rate"]) == "38.9 kHz"
+    assert quantity(1.0, AXES["topics"]) == "1 topic" and quantity(7.0, AXES["subscribers"]) == "7 subscribers"
+
+
+def test_a_spinning_arm_needs_a_core_more_than_it_spins(monkeypatch):
+    one = cells("small").cell(LOADED.arms[1], 200.0)
+    assert testable.spin_reason(one, 2) is None and "it needs 2" in testable.spin_reason(one, 1)
+    assert testable.spin_reason(cells("small").cell(LOADED.arms[0], 200.0), 1) is None
+    monkeypatch.setattr(testable, "describe", lambda: {"hardware": {"cores_usable": 4}})
+    found = levels(AXES["subscribers"], 1.0, 0.05, 1, 100)
+    count, why = testable.testable(cells("small", "subscribers"), LOADED.arms[1], found)
+    assert found[count - 1] == 3 and "4 spinning and 4 cores" in why
+
+
+def test_what_does_not_fit_into_memory_ends_the_range(monkeypatch):
+    monkeypatch.setattr(testable, "available_memory_bytes", lambda: 2 << 30)
+    found = levels(AXES["size"], 1000.0, 0.2, 64, 1 << 28)
+    count, why = testable.testable(cells("small", "size"), LOADED.arms[0], found)
+    assert 0 < count < len(found) and "of memory" in why
+    # a depth of 10 and two in the making, at the publisher and at the reader
+    assert found[count - 1] * 24 < 2 << 30 < found[count] * 24 + (1 << 30)
+
+
+class TestArmSearch:
+    """The answer in the axis's unit."""
+
+    def _after(self, levels, start, truth, *, whole=False, most=40):
+        search = ArmSearch(levels, start, whole=whole)
+        while not search.resolved and search.trials < most:
+            level = search.next()
+            search.record(level, level <= truth)
+        return search
+
+    def test_a_sharp_capacity(self):
+        found = levels(AXES["rate"], 100.0, 0.05, 1.0, 100_000.0)
+        capacity = self._after(found, 100.0, 412).capacity()
+        assert capacity.state == "bracketed"
+        assert capacity.low <= 412 < capacity.high and capacity.high / capacity.low < 1.06
+        assert capacity.low <= capacity.value <= capacity.high
+
+    def test_whole_numbers_end_with_the_last_that_may_hold(self):
+        capacity = self._after(tuple(map(float, range(1, 50))), 1.0, 7, whole=True).capacity()
+        assert (capacity.low, capacity.value, capacity.high) == (7, 7, 7)
+
+    def test_nothing_failed_and_nothing_held(self):
+        above = self._after((1.0, 2.0, 4.0, 8.0), 1.0, 100).capacity()
+        assert (above.state, above.low, above.high) == ("at least", 8.0, None)
+        below = self._after((1.0, 2.0, 4.0, 8.0), 4.0, 0.5).capacity()
+        assert (below.state, below.high, below.value) == ("below", 1.0, None)
+
+    def test_one_trial_claims_no_more_than_it_saw(self):
+        search = ArmSearch(tuple(2.0**k for k in range(20)), 16.0)
+        assert search.capacity().state == "no data"
+        search.record(16.0, True)
+        assert search.capacity().state == "at least" and search.capacity().low <= 16.0
+
+    def test_less_is_harder_where_levels_fall(self):
+        """The axis that the network emulator will bring: bandwidth."""
+        falling = tuple(1000.0 / 1.1**k for k in range(60))
+        search = ArmSearch(falling, falling[0])
+        while not search.resolved and search.trials < 40:
+            level = search.next()
+            search.record(level, level >= 50)
+        capacity = search.capacity()
+        assert capacity.high <= 50 <= capacity.low * 1.001 and capacity.high <= capacity.value <= capacity.low

@@ -1,0 +1,166 @@
+"""A whole search from rounds to report, with arms whose capacity is a formula."""
+
+import json
+from collections import defaultdict
+
+import pytest
+from rich.console import Console
+
+from rmwbench.bundle import Bundle
+from rmwbench.report.capacity import summarise
+from rmwbench.report.capacity_html import render_html
+from rmwbench.report.capacity_markdown import write_markdown
+from rmwbench.report.capacity_terminal import print_capacity
+from tests.capacity.simulated import Law, campaign
+
+LAWS = {
+    "serves 1 kHz": Law(service_s=0.001, noise=0.02),
+    "calls 400 Hz": Law(call_s=0.0025, noise=0.02),
+    "loses": Law(loss=0.05),
+    "slow": Law(latency_s=0.02),
+    "fast": Law(),
+}
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    made, lab = campaign(tmp_path_factory.mktemp("capacity") / "one", LAWS, most=20_000.0)
+    with made.writer:
+        assert made.run() is None
+    bundle = Bundle(made.writer.directory)
+    return made, lab, bundle, summarise(bundle)
+
+
+def arm(document, name):
+    return next(a for a in document["arms"] if a["arm"] == name)
+
+
+@pytest.mark.parametrize("name, truth", [("serves 1 kHz", 1000), ("calls 400 Hz", 400)])
+def test_the_interval_holds_the_capacity_that_the_formula_has(searched, name, truth):
+    """Up to 1 % above the truth a queue grows too slowly to be one, and the latency limit allows a few messages."""
+    found = arm(searched[3], name)["capacity"]
+    assert found["state"] == "bracketed"
+    assert found["low"] <= truth * 1.02 and truth <= found["high"] and found["high"] / found["low"] < 1.25
+    assert found["low"] <= found["value"] <= found["high"]
+
+
+def test_each_way_to_fail_is_called_by_its_name(searched):
+    document = searched[3]
+    assert arm(document, "serves 1 kHz")["breaks"]["kind"] in ("unstable", "slow")
+    assert "the queue grew" in json.dumps(arm(document, "serves 1 kHz")["levels"])
+    assert "the publisher could not keep the schedule" in arm(document, "calls 400 Hz")["breaks"]["cause"]
+    lossy = arm(document, "loses")
+    assert lossy["capacity"]["state"] == "below" and lossy["breaks"]["kind"] == "lossy"
+    assert "does not hold" in lossy["answer"]
+    slow = arm(document, "slow")
+    assert slow["capacity"]["state"] == "below" and slow["breaks"]["cause"] == "p99 response 20 ms"
+    fast = arm(document, "fast")
+    assert (fast["capacity"]["state"], fast["capacity"]["low"]) == ("at least", 20_000)
+    assert fast["breaks"] is None and "at least up to 20" in fast["answer"]
+
+
+def test_no_latency_of_a_growing_queue_is_quoted(searched):
+    document = searched[3]
+    unstable = [level for a in document["arms"] for level in a["levels"] if level["unstable"]]
+    assert unstable
+    for level in unstable:
+        for name in document["search"]["curve"]:
+            assert "no_data" in level["metrics"][name] and "queue grows" in level["metrics"][name]["no_data"]
+        assert level["queue_growth_hz"] > 0
+
+
+def test_arms_take_turns_and_get_the_same_schedule(searched):
+    _, lab, _, _ = searched
+    rounds = defaultdict(list)
+    for order in lab.orders:
+        rounds[order.block].append(order)
+    assert all(len({o.cell.arm.name for o in orders}) == len(orders) for orders in rounds.values())
+    assert all(len({o.seed for o in orders}) == 1 for orders in rounds.values())
+    assert len({o.nonce for o in lab.orders}) == len(lab.orders)
+    assert len(rounds[0]) == len(LAWS)
+    orders = {tuple(o.cell.arm.name for o in sorted(found, key=lambda o: o.position)) for found in rounds.values()}
+    assert len({order[0] for order in orders}) > 1  # not always the same arm first
+
+
+def test_the_bundle_is_whole_and_the_report_finds_what_the_search_found(searched):
+    made, lab, bundle, document = searched
+    bundle.check()
+    assert bundle.journal.finished and not bundle.journal.left_behind()
+    cells = bundle.rows("cells")
+    assert len({(c["arm"], c["factors"]) for c in cells}) == len(cells)
+    assert {line.cell for line in bundle.trials()} == {c["cell"] for c in cells}
+    for pursuit in made.pursuits:
+        assert pursuit.search.capacity().document("hz") == arm(document, pursuit.name)["capacity"]
+        assert arm(document, pursuit.name)["ended"] == pursuit.ended
+    assert len(bundle.trials()) == len(lab.orders)
+
+
+def test_the_curve_below_the_capacity_has_three_trials_a_level(searched):
+    levels = arm(searched[3], "serves 1 kHz")["levels"]
+    capacity = arm(searched[3], "serves 1 kHz")["capacity"]["low"]
+    for share in (1.0, 0.5, 0.25):
+        near = [level for level in levels if 0.8 <= level["level"] / (capacity * share) <= 1.25]
+        assert max(level["held"] + level["failed"] for level in near) >= 3
+
+
+def test_terminal_page_and_markdown_say_the_same(searched, tmp_path):
+    document = searched[3]
+    wide, narrow = Console(width=160, record=True, file=open("/dev/null", "w")), Console(width=80, record=True)
+    for console in (wide, narrow):
+        print_capacity(document, console)
+    text = wide.export_text()
+    html = render_html(document)
+    written = write_markdown(document, tmp_path / "report.md")
+    markdown = (tmp_path / "report.md").read_text()
+    for found in document["arms"]:
+        for page in (text, html, markdown):
+            assert found["arm"] in page
+    assert "unstable" in text and "unstable" in html and "unstable" in markdown
+    assert "≥ 20.0 kHz" in text and "≥ 20.0 kHz" in html
+    assert {path.suffix for path in written} == {".md", ".svg", ".png"}
+    assert max(len(line) for line in narrow.export_text().splitlines()) <= 80
+
+
+def test_a_budget_ends_the_search_and_is_named(tmp_path):
+    made, lab = campaign(tmp_path / "short", {"serves 1 kHz": Law(service_s=0.001)}, budget_s=0.0001)
+    with made.writer:
+        made.run()
+    document = summarise(Bundle(tmp_path / "short"))
+    assert not lab.orders and document["arms"][0]["ended"] == "budget"
+    assert document["arms"][0]["capacity"]["state"] == "no data"
+
+
+def test_void_trials_say_nothing_and_failed_ones_say_no(tmp_path):
+    laws = {"moody": Law(service_s=0.001, void=range(2, 5)), "broken": Law(fails="worker talker: it crashed\nand more")}
+    made, lab = campaign(tmp_path / "moody", laws)
+    with made.writer:
+        made.run()
+    document = summarise(Bundle(tmp_path / "moody"))
+    moody = arm(document, "moody")
+    assert moody["trials"]["void"] == 3 and moody["capacity"]["state"] == "bracketed"
+    asked = [o.cell.factors["rate_hz"] for o in lab.orders if o.cell.arm.name == "moody"]
+    assert len(set(asked[1:5])) == 1  # asked again at the same level until it answered
+    broken = arm(document, "broken")
+    assert broken["capacity"]["state"] == "no data" and "it crashed" in broken["answer"]
+    assert broken["trials"]["failed"] <= 6
+
+
+def test_a_machine_without_idle_time_is_said(tmp_path):
+    laws = {"busy": Law(service_s=0.001, idle=0.03), "idle": Law(service_s=0.001, idle=0.5)}
+    made, _ = campaign(tmp_path / "busy", laws)
+    with made.writer:
+        made.run()
+    document = summarise(Bundle(tmp_path / "busy"))
+    assert arm(document, "busy")["machine_bound"]["idle"] == 0.03 and arm(document, "idle")["machine_bound"] is None
+    assert "machine-bound" in arm(document, "busy")["answer"]
+    assert any("machine-bound" in c["text"] for c in document["conclusions"])
+
+
+def test_two_arms_apart_are_told_apart_and_two_alike_are_not(tmp_path):
+    laws = {"a": Law(service_s=0.001), "b": Law(service_s=0.001), "c": Law(service_s=0.004)}
+    made, _ = campaign(tmp_path / "three", laws)
+    with made.writer:
+        made.run()
+    texts = [c["text"] for c in summarise(Bundle(tmp_path / "three"))["conclusions"]]
+    assert any("at a higher rate than c" in text for text in texts)
+    assert any("not told apart" in text and "a and b" in text for text in texts)
