@@ -93,7 +93,7 @@ def arm(
 
 def rules(machine: Mapping[str, Any] | None, minutes_per_block: float | None) -> compare.Rules:
     """What a claim needs on a campaign.json's `machine`: the margin is 5 %, or the A/A noise of that day where it is
-    larger.
+    larger. The noise bounds the estimate, not the interval, which contains it already (docs/method.md).
     """
     aa_floor = (machine or {}).get("aa_floor") or 0.0
-    return compare.Rules(margin=max(MARGIN, aa_floor), aa_floor=aa_floor, minutes_per_block=minutes_per_block)
+    return compare.Rules(margin=max(MARGIN, aa_floor), minutes_per_block=minutes_per_block)

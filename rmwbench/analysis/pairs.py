@@ -43,9 +43,10 @@ class Pairs:
             return NoRatio(
                 f"in {infinite} of {n} blocks lost messages reach the quantile: an infinite value has no ratio"
             )
-        mean, half = float(self.mean[i, j]), 0.0
-        if self.error[i, j] > 0:
-            half = -float(special.stdtrit(n - 1, level)) * float(self.error[i, j]) if level > 0 else math.inf
+        mean, half = float(self.mean[i, j]), math.inf  # no level: no claim about it
+        if level > 0:
+            error = float(self.error[i, j])
+            half = -float(special.stdtrit(n - 1, level)) * error if error > 0 else 0.0
         return Ratio(math.exp(mean), math.exp(mean - half), _exp(mean + half), n)
 
 

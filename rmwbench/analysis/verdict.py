@@ -74,10 +74,10 @@ class Rules:
 
     `alpha`: of the whole report, or the share of one look (`sequential.alpha_at`); 0 decides nothing. `margin`: the
     ratio minus 1 that matters, never below the A/A floor. `aa_floor`: the ratio minus 1 by which identical arms differ
-    on this machine however long one measures (calibration); 0 where it is not known. `loss_margin`: the fraction of
-    messages that a best-effort arm may lose more than another without being judged by it; reliable arms have none.
-    `ahead`: (blocks, alpha) of the looks still to come, `campaign_alpha`: what a campaign of its own has; they only
-    serve to say how long it would take.
+    however long one measures; 0 for arms that shared randomised blocks, where there is no such difference, and the A/A
+    noise for campaigns that did not. `loss_margin`: the fraction of messages that a best-effort arm may lose more than
+    another without being judged by it; reliable arms have none. `ahead`: (blocks, alpha) of the looks still to come,
+    `campaign_alpha`: what a campaign of its own has; they only serve to say how long it would take.
     """
 
     alpha: float = 0.05

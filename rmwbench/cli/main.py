@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-VERBS = ("plan", "run", "capacity", "calibrate", "show", "compare", "report", "query", "middlewares", "clean", "doctor")
+VERBS = ("plan", "run", "capacity", "calibrate", "show", "explain", "compare", "report", "query", "middlewares", "clean", "doctor")
 """In the order of the help. A verb whose module is not there yet is left out."""
 
 HELP = """

@@ -84,7 +84,7 @@ def _print(made: "Plan", order: bool) -> None:
     console.print(
         f"{_count(arms, 'arm')}, {_count(len(made.comparisons), 'comparison')}, {_count(len(made.cells), 'cell')}; "
         f"{at_most}{_count(made.blocks, 'block')} of {duration_text(made.block_s)} = "
-        f"{_count(len(made.trials), 'trial')}, {at_most or 'about '}[bold]{worst}[/bold]"
+        f"{_count(len(made.trials), 'trial')}, about [bold]{worst}[/bold]"
     )
     if early:
         best = duration_text(made.least_blocks * made.block_s)
@@ -92,7 +92,7 @@ def _print(made: "Plan", order: bool) -> None:
         console.print(
             f"It looks after {_series(made.looks)} blocks and ends as soon as everything "
             f"{f'in {escape(awaited)} ' if awaited else ''}is decided: "
-            f"[bold]{best}[/bold] at best, {worst} at worst. Seed {made.seed}.\n"
+            f"about [bold]{best}[/bold] at best, {worst} at worst. Seed {made.seed}.\n"
         )
     else:
         console.print(

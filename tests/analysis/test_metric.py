@@ -3,8 +3,10 @@
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rmwbench.analysis.metric import AtLeast, Measured, NoData
+from rmwbench.analysis.metric import AtLeast, Measured, NoData, finite, finites
 from rmwbench.analysis.quantile import allowed, needed, rank
 
 M = Measured("ns", 12.0, 11.0, 13.0, 180, 6, "95 % t interval")
@@ -25,6 +27,11 @@ def test_a_bare_number_cannot_be_formatted(metric):
 def test_infinity_is_written_as_a_word():
     document = Measured("ns", math.inf, 5.0, math.inf, 30, 6, "range").document()
     assert (document["value"], document["low"], document["high"]) == ("inf", 5, "inf")
+
+
+@given(st.lists(st.floats(allow_nan=False)))
+def test_many_numbers_are_rounded_as_each_would_be(values):
+    assert [repr(x) for x in finites(values)] == [repr(finite(v)) for v in values]
 
 
 def test_not_a_number_is_refused():

@@ -64,7 +64,7 @@ def test_every_law_of_the_grid_has_its_formula_and_every_arm_its_workload(quick)
     workloads = grid.truths(quick=quick)
     names = [arm.name for workload in workloads for arm in workload.arms]
     assert len(names) == len(set(names))
-    for arm in workloads[0].arms:
+    for arm in (*workloads[0].arms, *workloads[1].arms):
         if "latency" in arm.options:
             assert math.isfinite(law.quantile_ns(law.structured(arm.options["latency"]), 0.9))
         if "loss" in arm.options:

@@ -53,8 +53,11 @@ class Law:
 
 
 class Worker:
-    description = {"middleware": "synthetic", "layer": "floor", "version": "0", "release_date": "2026-01-01"}
     middleware = "synthetic"
+
+    @property
+    def description(self):
+        return {"middleware": "synthetic", "layer": "floor", "version": "0", "release_date": "2026-01-01"}
 
     def profile(self, name):
         return {"name": name, "format": "", "text": ""}

@@ -1,5 +1,6 @@
 """A whole search from rounds to report, with arms whose capacity is a formula."""
 
+import io
 import json
 from collections import defaultdict
 
@@ -105,7 +106,7 @@ def test_the_curve_below_the_capacity_has_three_trials_a_level(searched):
 
 def test_terminal_page_and_markdown_say_the_same(searched, tmp_path):
     document = searched[3]
-    wide, narrow = Console(width=160, record=True, file=open("/dev/null", "w")), Console(width=80, record=True)
+    wide, narrow = (Console(width=width, record=True, file=io.StringIO()) for width in (160, 80))
     for console in (wide, narrow):
         print_capacity(document, console)
     text = wide.export_text()

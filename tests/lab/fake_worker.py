@@ -45,8 +45,9 @@ if "--describe" in sys.argv:
     print(json.dumps({describe!r}))
     sys.exit(0)
 control = socket.socket(fileno=int(sys.argv[sys.argv.index("--control-fd") + 1]))
-records_fd = int(sys.argv[sys.argv.index("--records-fd") + 1])
-records = mmap.mmap(records_fd, os.fstat(records_fd).st_size)
+daemon = sys.argv[sys.argv.index("--daemon") + 1] if "--daemon" in sys.argv else None
+records_fd = None if daemon else int(sys.argv[sys.argv.index("--records-fd") + 1])
+records = None if daemon else mmap.mmap(records_fd, os.fstat(records_fd).st_size)
 writers, readers, snapshots = {{}}, {{}}, []
 finishing, late_by_s = True, 0.0
 
@@ -116,13 +117,22 @@ def at(time_ns, *names):
         time.sleep(max(0, (when - now()) / 1e9))
         usage(name)
 
+def serve():
+    """A daemon that is always somewhat busy, and says so in its log."""
+    print("serving", request["profile"]["name"], flush=True)
+    while True:
+        until = time.thread_time() + 0.001
+        while time.thread_time() < until: pass
+        time.sleep(0.003)
+
 granted = {{}}
 def fault(request):
     globals()["request"] = request
     exec(FAULT.replace("; return", ""), globals())
 
-def handle(request):
-    global granted
+def handle(request_):
+    global granted, request
+    request = request_
     cmd, reply = request["cmd"], {{}}
     if cmd == "create":
         reply["endpoints"] = {{}}
@@ -135,9 +145,10 @@ def handle(request):
                 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 20000 + e["endpoint"]))
                 readers[e["endpoint"]] = e | {{"socket": s, "peers": set(), "last": {{}}}}
                 threading.Thread(target=read, args=(readers[e["endpoint"]],), daemon=True).start()
-    elif cmd == STAGE:
+    elif cmd == STAGE or (daemon and STAGE == "daemon"):
         fault(request)
         if "return" in FAULT: return
+    if daemon and cmd == "open": threading.Thread(target=serve, daemon=True).start()
     if cmd == "match":
         reply["endpoints"] = {{str(n): {{"matched": 1, "time_ns": now()}} for n in [*writers, *readers]}}
     elif cmd == "probe":
@@ -159,8 +170,9 @@ def handle(request):
 
 print("a line on stdout, where no protocol belongs", flush=True)
 print("the last words", file=sys.stderr, flush=True)
-if STAGE == "hello": fault({{"id": 0}})
+if STAGE == "hello" or (daemon and STAGE == "daemon_hello"): fault({{"id": 0}})
 hello = {{"protocol": 1, "worker": "fake", "middleware": "fake", "version": "1", "build": "test", "pid": os.getpid(), "clock": "CLOCK_MONOTONIC"}}
+if daemon: hello["daemon"] = daemon
 hello |= {hello!r}
 say(hello=hello)
 buffer = b""

@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn our_own_sleeps_are_seen_or_the_reason_is_told() {
         let me = Process::open("me", "worker", &find(std::process::id() as i32).unwrap()).unwrap();
-        let recorder = match start(&[me], now_ns() + 60_000_000) {
+        let recorder = match start(&[me], now_ns() + 800_000_000) {
             Ok(recorder) => recorder,
             Err(reason) => {
                 assert!(reason.contains("sysctl") || reason.contains("CONFIG_PERF_EVENTS"), "{reason}");

@@ -46,7 +46,7 @@ def judge(evidence: Evidence, workloads: Iterable[Workload]) -> list[Truth]:
 def _of(evidence: Evidence, workload: Workload) -> Iterator[Truth]:
     name, arms = workload.name, workload.arms
     match name:
-        case "stream":
+        case "stream" | "tail":
             for arm in arms:
                 for truth, check in checks.truths_of(arm):
                     yield _judged(truth, name, arm.name, lambda c=check, a=arm: c(checks.Subject(evidence, name, a)))

@@ -1,0 +1,59 @@
+"""`rmwbench explain [DIR]`: which path the bytes took, where messages were lost, why the slowest were slow."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rmwbench.errors import UserError, did_you_mean
+
+CAMPAIGNS = Path("campaigns")
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        name="explain", help="Why: the path of the bytes, where messages were lost, what made the slowest slow."
+    )(explain)
+
+
+def explain(
+    directory: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."),
+    ] = None,
+    workload: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this workload.")] = None,
+    arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm.")] = None,
+    trial: Annotated[
+        int | None, typer.Option(metavar="N", help="The slowest messages of this trial, not of each arm's worst.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print paths, losses and tails as JSON.")] = False,
+) -> None:
+    from rmwbench.bundle import Bundle
+    from rmwbench.bundle.newest import newest_campaign
+    from rmwbench.report.explain import explanations
+
+    bundle = Bundle(directory or newest_campaign(CAMPAIGNS))
+    found = explanations(bundle, trial)
+    for option, wanted, key in (("--workload", workload, "workload"), ("--arm", arm, "arm")):
+        known = list(dict.fromkeys(one[key] for one in found))
+        for name in wanted or ():
+            if name not in known:
+                raise UserError(
+                    f"this campaign has no {key} `{name}`" + ("" if trial is None else f" in trial {trial}"),
+                    where=option,
+                    expected="one of " + ", ".join(known),
+                    actual=name,
+                    fix=did_you_mean(name, known),
+                )
+        if wanted:
+            found = [one for one in found if one[key] in wanted]
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+        return
+    from rich.console import Console
+
+    from rmwbench.report.explain_terminal import print_explanations
+
+    print_explanations(found, Console(highlight=False))

@@ -1,0 +1,27 @@
+"""What `rmwbench explain` says, one entry per arm of a workload: from the same show document as every report."""
+
+from typing import Any
+
+from rmwbench.bundle import Bundle
+from rmwbench.errors import UserError
+from rmwbench.report.measure import Small
+from rmwbench.report.summary import summarise
+from rmwbench.report.tails import tails
+
+
+def explanations(bundle: Bundle, trial: int | None = None) -> list[dict[str, Any]]:
+    """`workload`, `arm`, `path`, `notes`, `losses`, `tails` of each arm. With `trial` only of its arm, and the tails of
+    that trial. UserError for a trial that is not there or was not done."""
+    found = [
+        {"workload": w["workload"], **{key: arm[key] for key in ("arm", "cell", "path", "notes", "losses", "tails")}}
+        for w in summarise(bundle)["workloads"]
+        for arm in w["arms"]
+    ]
+    if trial is None:
+        return found
+    line = next((x for x in bundle.trials() if x.trial == trial), None)
+    if line is None or line.status != "done":
+        why = "the campaign has no such trial" if line is None else f"it is {line.status}: {line.reason}"
+        raise UserError(f"trial {trial} cannot be explained", where="--trial", actual=why)
+    (of,) = [one for one in found if one["cell"] == line.cell]
+    return [of | {"tails": tails(bundle, line, Small(bundle))}]

@@ -1,0 +1,68 @@
+"""`rmwbench explain`: every arm has its path, its losses and its slowest messages, and bad wishes are refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from rmwbench.bundle import Bundle
+from rmwbench.cli.main import _app
+from rmwbench.errors import UserError
+from rmwbench.report.explain import explanations
+from tests import synthetic_bundle
+
+
+@pytest.fixture(scope="module")
+def every(directory):
+    return explanations(Bundle(directory))
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("explain") / "bundle"
+    synthetic_bundle.write(path, blocks=5)
+    return path
+
+
+def test_every_arm_is_explained_and_what_is_missing_is_accounted_for(every):
+    found = every
+    lossy = [one for one in found if one["losses"]]
+    assert lossy and len(lossy) < len(found)
+    for one in lossy:
+        losses = one["losses"]
+        explained = sum(place["messages"] for place in losses["places"])
+        assert losses["missing"] == explained + losses["not_located"] or any(
+            place["label"] == "at most" for place in losses["places"]
+        )
+    tails = [tail for one in found for tail in one["tails"]]
+    assert tails
+    for tail in tails:
+        assert sum(cause["messages"] for cause in tail["causes"]) == tail["messages"] <= tail["of"]
+        assert [m["latency_ns"] for m in tail["worst"]] == sorted(
+            (m["latency_ns"] for m in tail["worst"]), reverse=True
+        )
+        for message in tail["worst"]:
+            assert sum(message["phases_ns"].values()) == message["latency_ns"]
+
+
+def test_one_trial_is_that_trials_arm_alone(directory, every):
+    trial = next(tail["trial"] for one in every for tail in one["tails"])
+    (one,) = explanations(Bundle(directory), trial)
+    assert {tail["trial"] for tail in one["tails"]} == {trial}
+
+
+def test_a_trial_that_is_not_there_or_was_not_done_is_refused(directory):
+    failed = next(line.trial for line in Bundle(directory).trials() if line.status != "done")
+    for trial in (99_999, failed):
+        with pytest.raises(UserError, match="cannot be explained"):
+            explanations(Bundle(directory), trial)
+
+
+def test_the_verb_prints_text_and_json_of_the_arm_that_was_asked_for(directory, every):
+    run = lambda *more: CliRunner().invoke(_app(), ["explain", str(directory), *more])  # noqa: E731
+    name = every[0]["arm"]
+    shown = run("--arm", name)
+    assert shown.exit_code == 0 and name in shown.output and "path" in shown.output
+    assert {one["arm"] for one in json.loads(run("--arm", name, "--json").output)} == {name}
+    assert isinstance(run("--arm", "nobody").exception, UserError)

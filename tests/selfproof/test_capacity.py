@@ -1,0 +1,97 @@
+"""A capacity that is known comes out of the whole command: real workers, real clocks, the real search.
+
+A publish call of b seconds cannot be made more than 1/b times a second, so no level above 1/b holds: exact on any
+machine. How far below 1/b a level still holds is the machine's part, since whatever takes the processor away makes a
+call longer: the trials' own publish calls say how much, and the interval must reach up to what they leave.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rmwbench.bundle import Bundle
+from rmwbench.report.capacity import summarise
+from tests.selfproof.proof import COMMAND
+
+pytestmark = pytest.mark.timing
+
+STEP = 1.11
+GROWS = 1.02
+"""A queue that grows by 1 % of the messages due is no growing queue yet, and the clock rounds the period."""
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    out = tmp_path_factory.mktemp("capacity") / "out"
+    suite = Path(__file__).with_name("capacity.yaml")
+    command = [*COMMAND, "capacity", str(suite), "--workload", "stream", "--limit", "p50 response < 40 ms, loss < 5 %"]
+    command += ["--resolution", "10%", "--from", "50", "--to", "4kHz", "--budget", "75s", "--out", str(out), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=150, env=os.environ)
+    assert done.returncode in (0, 1), done.stderr
+    return Bundle(out), summarise(Bundle(out))
+
+
+def arm(document, name):
+    return next(found for found in document["arms"] if found["arm"] == name)
+
+
+def calls_s(bundle, document, name):
+    """The publish calls' mean duration per trial, in seconds."""
+    cells = {level["cell"] for level in arm(document, name)["levels"]}
+    found = []
+    for line in bundle.trials("done"):
+        if line.cell in cells:
+            columns = bundle.columns("sent", line.trial, ["call_ns", "return_ns"])
+            made = columns["call_ns"] > 0
+            found.append(float((columns["return_ns"][made] - columns["call_ns"][made]).mean()) / 1e9)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name, block_s", [("calls 4 ms", 0.004), ("calls 1 ms", 0.001)])
+def test_the_interval_holds_the_known_capacity(searched, name, block_s):
+    bundle, document = searched
+    found = arm(document, name)
+    assert found["trials"]["failed"] == 0
+    truth = 1 / block_s
+    for level in found["levels"]:
+        if level["level"] > GROWS * truth:
+            assert level["held"] == 0, f"nothing can hold {level['level']} Hz"
+    capacity = found["capacity"]
+    if capacity["state"] != "bracketed" or found["trials"]["done"] < 8:
+        pytest.skip(f"the machine left {found['trials']['done']} trials: {found['answer']}")
+    assert capacity["low"] <= GROWS * truth and float(capacity["value"]) <= STEP * truth
+    calls = calls_s(bundle, document, name)
+    assert calls.min() >= block_s
+    # what the machine's slower half of trials still leaves
+    left = 1 / np.quantile(calls, 0.75)
+    if left < 0.8 * truth or sum(level["failed"] for level in found["levels"] if level["level"] < 0.7 * truth):
+        pytest.skip("the machine took so much processor time that lower levels failed too")
+    assert float(capacity["high"]) * STEP >= left
+
+
+def test_how_it_fails_is_told_apart(searched):
+    _, document = searched
+    blocked = arm(document, "calls 1 ms")
+    above = [level for level in blocked["levels"] if level["level"] > 1300]
+    if not above:
+        pytest.skip(f"the machine kept the search below that: {blocked['answer']}")
+    assert all(set(level["kinds"]) == {"unstable"} for level in above)
+    assert all("could not keep the schedule" in cause for level in above for cause in level["causes"])
+    for level in above:
+        growth, expected = level["queue_growth_hz"], level["level"] - 1000
+        assert growth is None or growth >= 0.7 * expected
+        assert all("no_data" in level["metrics"][name] for name in document["search"]["curve"])
+
+
+def test_a_constant_latency_is_slow_and_not_unstable(searched):
+    _, document = searched
+    slow = arm(document, "slow")
+    assert slow["capacity"]["state"] in ("below", "bracketed") and not any(level["held"] for level in slow["levels"])
+    quiet = [probe for probe in slow["probes"] if probe["kind"] in ("slow", "lossy")]
+    assert len(quiet) >= len([p for p in slow["probes"] if p["kind"] == "unstable"])
+    for level in slow["levels"]:
+        value = level["metrics"]["response_latency_p50"].get("value")
+        assert value is None or value == "inf" or value >= 60e6
