@@ -52,7 +52,7 @@ def cost(
     apart = not any(role == "both" for role, _ in table)
     missing = "the counter was not read at both ends of the steady window"
     shared = missing if apart else "publisher and subscription share a process"
-    sampled = any(role == "harness" for role, _ in table)
+    sampled = ("harness", "sampler") in table
     unsampled = why.get("", NOT_SAMPLED)
 
     cpu = _steady(table, MIDDLEWARE, "cpu")
@@ -68,7 +68,8 @@ def cost(
     if other is None and sampled and not any(role == "other" for role, _ in table):
         other = 0.0
     put("cpu_cores_other", other, window_ns, missing if sampled else unsampled)
-    put("cpu_cores_harness", _steady(table, ("harness",), "cpu"), window_ns, missing if sampled else unsampled)
+    harness = _steady(table, ("harness",), "cpu") if sampled else None
+    put("cpu_cores_harness", harness, window_ns, missing if sampled else unsampled)
     put("cpu_cores_sampler", _steady(table, ("harness",), "cpu", "sampler"), window_ns, unsampled)
     softirq = _steady(table, ("machine",), "processor.softirq")
     put("softirq_cores", softirq, window_ns, why.get("machine", unsampled))

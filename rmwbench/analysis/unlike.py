@@ -1,5 +1,5 @@
-"""What must not be compared silently (rule 8): arms that differ in layer, granted QoS, path, publish mode, touch or age
-carry a flag.
+"""What must not be compared silently (rule 8): arms that differ in layer, granted QoS, path, publish mode, touch, what
+else the machine did, or age carry a flag.
 
 A flag names the difference to what most contenders of the workload have; where no value has a majority every arm says
 its own.
@@ -25,6 +25,7 @@ class Facts:
     touch: str | None = None
     release_date: str | None = None
     floor: bool = False
+    conditions: str | None = None
 
 
 _TEXTS = {
@@ -36,6 +37,7 @@ _TEXTS = {
     ),
     "publish_mode": ("publishes in mode {mine}, most others {most}", "publishes in mode {mine}, others {rest}"),
     "touch": ("payload touched: {mine}, most others: {most}", "payload touched: {mine}, others: {rest}"),
+    "conditions": ("measured with {mine}, most others with {most}", "measured with {mine}, others with {rest}"),
 }
 
 

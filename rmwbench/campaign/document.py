@@ -15,6 +15,8 @@ from rmwbench.campaign.profile import forced, resolved_profile
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker
 
+TRACED = "traced: every thread's schedule was recorded, which costs time; compare its latencies with traced trials only"
+
 
 def campaign_document(
     name: str,
@@ -52,6 +54,7 @@ def cells_table(plan: Plan, workers: Mapping[str, Worker]) -> pa.Table:
         definition = cell.definition()
         definition["arm"]["profile"] = profile
         definition["flags"] = [f"{profile['name']}*: {text}" for text in [forced(cell, worker)] if text]
+        definition["flags"] += [TRACED] if cell.sampling.traced else []
         rows.append(
             {
                 "cell": cell.number,

@@ -53,7 +53,7 @@ def capacity(
     from rich.console import Console
 
     from rmwbench.bundle import Bundle
-    from rmwbench.campaign.capacity.request import Request, prepare
+    from rmwbench.campaign.capacity.request import Request, forecast, prepare
     from rmwbench.campaign.capacity.run import CapacityCampaign
     from rmwbench.cli.plan import parse_duration_s
     from rmwbench.report.capacity import summarise
@@ -74,6 +74,7 @@ def capacity(
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     prepared = prepare(request, suite, directory)
     with prepared.writer:
+        console.print(forecast(prepared), markup=False)
         for warning in prepared.warnings:
             console.print(f"! {warning}", style="yellow", markup=False)
         campaign = CapacityCampaign(prepared, console)

@@ -66,6 +66,7 @@ class Sampler:
         meanwhile."""
         process, number = self._process, self._collect
         if process is None or number is None:
+            self.problem = self.problem or (self._loss(process) if process else None)
             return
         deadline = time.monotonic() + timeout_s
         while number in process.pending and process.lost is None:
@@ -76,11 +77,18 @@ class Sampler:
             self._crew.turn(rest_s)
         refusals = [reply["error"] for reply in process.replies.values() if "error" in reply]
         if process.lost is not None:
-            self.problem = process.lost.reason()
+            self.problem = self._loss(process)
         elif refusals:
             self.problem = f"the sampler refused {refusals[0].get('object')}: {refusals[0].get('message')}"
         else:
             self._take(process.replies[number]["ok"].get("bytes", 0))
+
+    def _loss(self, process: WorkerProcess) -> str | None:
+        """How it was lost; its exit status, which travels another way, is known by now."""
+        if process.lost is None:
+            return None
+        crashed = process.lost.kind == "crashed"
+        return (process.failure("crashed", process.lost.message) if crashed else process.lost).reason()
 
     def _take(self, size: int) -> None:
         self.raw = os.pread(self._file, size, 0)

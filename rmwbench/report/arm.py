@@ -3,7 +3,7 @@ metrics.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rmwbench.analysis import compare, look
@@ -17,7 +17,6 @@ from rmwbench.bundle.read import TrialLine
 from rmwbench.report import disturbed
 from rmwbench.report.losses import losses
 from rmwbench.report.measure import Small
-from rmwbench.report.tails import tails, worst_trial
 
 
 class ArmReport:
@@ -32,6 +31,7 @@ class ArmReport:
         small: Small,
         bundle: Bundle,
         primary: str,
+        tails: Sequence[dict[str, Any]] = (),
     ):
         self.cell, self.trials, self.lines, self.primary = cell, trials, lines, primary
         self.name = name
@@ -57,9 +57,7 @@ class ArmReport:
         self.configuration = self._configuration(bundle)
         keep_last = any((g.get("qos") or {}).get("history") == "keep_last" for _, _, g in granted)
         self.losses = losses(trials, small, reliable=self.reliable, keep_last=keep_last)
-        worst = worst_trial(trials)
-        worst_line = next((x for x in lines if worst is not None and x.trial == worst.trial), None)
-        self.tails = [] if worst_line is None else tails(bundle, worst_line, small)
+        self.tails = list(tails)
 
     @property
     def facts(self) -> Facts:
@@ -72,6 +70,7 @@ class ArmReport:
             self.touch,
             self.cell["release_date"],
             self.floor,
+            disturbed.conditions(self.definition),
         )
 
     @property
@@ -106,7 +105,7 @@ class ArmReport:
             ],
             "unlike": unlike,
             "disturbed": self.disturbed,
-            "conditions": self.definition.get("conditions") or {},
+            "conditions": disturbed.conditions(self.definition),
             "notes": self.notes,
             "path": self.path,
             "publish_mode": self.publish_mode,

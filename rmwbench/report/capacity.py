@@ -21,6 +21,7 @@ from rmwbench.analysis.stability import Stability, stability
 from rmwbench.analysis.trial import measure_trial
 from rmwbench.bundle import Bundle
 from rmwbench.report import capacity_words as words
+from rmwbench.report.summary import machine_document
 
 KIND = "capacity"
 MACHINE_BOUND_IDLE = 0.10
@@ -69,7 +70,7 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
         "schema": "rmwbench/capacity",
         "version": 1,
         "campaign": _campaign(bundle),
-        "machine": _machine(bundle),
+        "machine": machine_document(bundle),
         "search": {
             **{name: plan[name] for name in ("along", "factor", "unit", "title", "whole", "limit", "own_level")},
             "workload": plan["workload"],
@@ -306,13 +307,4 @@ def _campaign(bundle: Bundle) -> dict[str, Any]:
         "rounds": 1 + max((line.block for line in lines), default=-1),
         "trials": {s: counts[s] for s in ("done", "failed", "void")},
         "wall_s": round(wall["s"], 1),
-    }
-
-
-def _machine(bundle: Bundle) -> dict[str, Any]:
-    m = bundle.campaign.get("machine") or {}
-    return {
-        "summary": m.get("summary") or "machine not described",
-        "facts": m.get("facts") or [],
-        "warnings": m.get("warnings") or [],
     }

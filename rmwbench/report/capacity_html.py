@@ -5,6 +5,7 @@ from typing import Any
 
 from rmwbench.report import capacity_words as words
 from rmwbench.report import look
+from rmwbench.report.calibration import calibration_line
 from rmwbench.report.capacity_picture import figures
 from rmwbench.report.capacity_rows import LEFT, rows
 from rmwbench.report.html import render_page
@@ -34,6 +35,7 @@ def render_html(doc: dict[str, Any]) -> str:
         campaign=doc["campaign"],
         machine=doc["machine"],
         search=search,
+        calibrated=calibration_line(doc["machine"]),
         question=words.question(search),
         glossary=doc["glossary"],
         arms=[_arm(arm, doc, styles[arm["arm"]]) for arm in doc["arms"]],

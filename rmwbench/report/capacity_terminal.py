@@ -10,6 +10,7 @@ from rich.text import Text
 
 from rmwbench.report import capacity_words as words
 from rmwbench.report import format as fmt
+from rmwbench.report.calibration import calibration_line
 from rmwbench.report.capacity_rows import CAUSE, LEFT, Row, rows
 
 _STYLE = {"holds": "green", "mixed": "yellow", "fails": "red", "says nothing": "magenta"}
@@ -30,7 +31,9 @@ def print_capacity(doc: dict[str, Any], console: Console) -> None:
             style="dim",
         )
     )
-    console.print(Text(str(doc["machine"]["summary"]), style="dim"))
+    for text in (str(doc["machine"]["summary"]), calibration_line(doc["machine"])):
+        if text:
+            console.print(Text(text, style="dim"))
     console.print()
     console.print(_answers(doc))
     for arm in doc["arms"]:

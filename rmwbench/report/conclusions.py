@@ -161,6 +161,11 @@ def _campaign(d: dict[str, Any], *, calibrated: bool, margin: float, one_host: b
             f"{c['blocks_complete']} blocks are few: a difference that is not decided may well be there; each "
             "workload says what could have been seen."
         )
+    if any(str(flag).startswith("traced:") for w in d["workloads"] for a in w["arms"] for flag in a.get("flags", [])):
+        texts.append(
+            "This campaign was traced: recording every thread's schedule costs time, so its latencies compare with "
+            "those of other traced campaigns only."
+        )
     texts.append(
         "This holds for this machine, on this day, with these versions and configurations; another machine "
         "may order them differently."

@@ -1,9 +1,10 @@
-"""What the machine did to an arm's trials without voiding them: the flags that were raised when they ran, as one text per
-rule (docs/doctor.md)."""
+"""What the machine did to an arm's trials without voiding them: the flags that were raised when they ran, as one text
+per rule (docs/doctor.md)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+USUAL = {"background": "idle", "host_idle": "as_found"}
 EVENT = "flag"
 SHARE = 0.5
 """An arm is marked where at least this share of its trials has the flag; what happens to a few, blocks carry."""
@@ -22,3 +23,12 @@ def texts(trials: Sequence[int], events: Mapping[int, Iterable[Mapping[str, Any]
         for rule, said in sorted(found.items())
         if len(said) >= SHARE * len(trials)
     ]
+
+
+def conditions(definition: Mapping[str, Any]) -> str | None:
+    """What else the machine did, as a cell stores it; None for a bundle that does not say."""
+    found = definition.get("conditions")
+    if not found:
+        return None
+    asked = [f"{name} {level}" for name, level in found.items() if level != USUAL.get(name)]
+    return ", ".join(asked) or "nothing else running"

@@ -89,10 +89,11 @@ def card(document: dict[str, Any], workload: dict[str, Any]) -> list[str]:
     """The experiment card that travels with every exported chart: suite, trials, date, machine."""
     campaign = document["campaign"]
     blocks = workload.get("resolution", {}).get("blocks") or campaign["blocks_complete"]
+    conditions = {arm.get("conditions") for arm in workload["arms"]} - {None, "nothing else running"}
     return [
         f"suite {campaign['suite']} · {fmt.counted(int(blocks), 'block')} · {str(campaign['created_utc'])[:10]} · "
         f"rmwbench {campaign.get('tool_version', '')} · {campaign['name']}",
-        str(document["machine"]["summary"]),
+        " · ".join([str(document["machine"]["summary"]), *sorted(conditions)]),
     ]
 
 

@@ -25,6 +25,7 @@ from rmwbench.report.arm import ArmReport
 from rmwbench.report.calibration import calibration
 from rmwbench.report.conclusions import conclusions
 from rmwbench.report.measure import Small
+from rmwbench.report.tails import of_worst
 
 
 def summarise(bundle: Bundle) -> dict[str, Any]:
@@ -44,6 +45,7 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
     for line in lines:
         if line.cell in lines_of:
             lines_of[line.cell].append(line)
+    tails = of_worst(bundle, measured, lines, small)
     workloads = comparisons(plan, cells)
     arms = {
         w.name: [
@@ -55,6 +57,7 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
                 small,
                 bundle,
                 w.primary_metric,
+                tails.get(c["cell"], ()),
             )
             for c in w.cells
         ]
@@ -67,7 +70,7 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
         "schema": "rmwbench/show",
         "version": 1,
         "campaign": campaign,
-        "machine": _machine(bundle),
+        "machine": machine_document(bundle),
         "workloads": [
             _workload(w, arms[w.name], verdicts[w.name], judged, replace(rules, alpha=judged["alpha"]), contenders)
             for w in workloads
@@ -237,7 +240,8 @@ def _minutes_per_block(plan: dict[str, Any], lines: list[TrialLine], campaign: d
     return seconds / 60 if seconds else None
 
 
-def _machine(bundle: Bundle) -> dict[str, Any]:
+def machine_document(bundle: Bundle) -> dict[str, Any]:
+    """`machine` of the show document."""
     m = bundle.campaign.get("machine") or {}
     calibrated = calibration(m, bundle.campaign.get("created_utc"))
     return {

@@ -1,6 +1,6 @@
 """The slowest messages of an arm, explained: of its worst trial, because a cause belongs to a moment."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rmwbench.analysis.aggregate import Trial
@@ -8,7 +8,7 @@ from rmwbench.analysis.latency import Endpoint, Window
 from rmwbench.analysis.tail import explain, pairs
 from rmwbench.analysis.witness import witnesses
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.evidence import evidence
+from rmwbench.bundle.evidence import TrialEvidence, evidence
 from rmwbench.bundle.read import TrialLine
 from rmwbench.report.measure import Small
 
@@ -26,13 +26,25 @@ def worst_trial(trials: Sequence[Trial]) -> Trial | None:
     return found if found is not None and slowest(found) > 0 else None
 
 
+def of_worst(
+    bundle: Bundle, cells: Mapping[int, Sequence[Trial]], lines: Iterable[TrialLine], small: Small
+) -> dict[int, list[dict[str, Any]]]:
+    """Cell -> the tails of its worst trial, where it has one. In order of trials: that is how they are stored."""
+    worst = {trial.trial for found in cells.values() if (trial := worst_trial(found)) is not None}
+    return {x.cell: _of(bundle, x) for x in evidence(bundle, (x for x in lines if x.trial in worst), small)}
+
+
 def tails(bundle: Bundle, line: TrialLine, small: Small) -> list[dict[str, Any]]:
     """One document per writer and reader of the trial (docs/formats/show.md, `tail`), the longest tail first."""
     (found,) = evidence(bundle, [line], small)
+    return _of(bundle, found)
+
+
+def _of(bundle: Bundle, found: TrialEvidence) -> list[dict[str, Any]]:
     places = {e["endpoint"]: e["process"] for e in found.endpoints}
     endpoints = [Endpoint(e["endpoint"], e["kind"], e["topic"]) for e in found.endpoints]
     window = Window(found.row.get("steady_begin_ns"), found.row.get("steady_end_ns"))
-    samples, schedule = bundle.rows("samples", line.trial), bundle.rows("schedule", line.trial)
+    samples, schedule = bundle.rows("samples", found.trial), bundle.rows("schedule", found.trial)
     out = []
     for writer, reader, first_seq, pair in pairs(found.records, endpoints, window):
         seen = witnesses(found.events, samples, schedule, publisher=places[writer], receiver=places[reader])
@@ -41,7 +53,7 @@ def tails(bundle: Bundle, line: TrialLine, small: Small) -> list[dict[str, Any]]
             document = tail.document()
             for message in document["worst"]:
                 message["seq"] = first_seq + message.pop("place")
-            out.append({"trial": line.trial, "writer": writer, "reader": reader, **document})
+            out.append({"trial": found.trial, "writer": writer, "reader": reader, **document})
     return sorted(out, key=lambda tail: -tail["worst"][0]["latency_ns"])
 
 

@@ -72,7 +72,7 @@ def _print_campaign(doc: dict[str, Any], console: Console) -> None:
     _line(console, str(machine.get("summary", "")))
     _line(console, calibration_line(machine))
     for warning in machine.get("warnings", []):
-        _bullet(console, "!", str(warning), "yellow")
+        _bullet(console, "!", str(warning), "bold red" if str(warning).startswith("RED ") else "yellow")
 
 
 def _print_workload(workload: dict[str, Any], console: Console) -> None:

@@ -125,3 +125,21 @@ def test_a_suite_that_is_no_text_is_refused(user):
     assert "not text" in user.is_refused("run", "mini.yaml", "--out", "out")
     user.suite.write_text(SUITE + "arms: [")
     assert "not YAML" in user.is_refused("run", "mini.yaml", "--out", "out")
+
+
+@pytest.mark.parametrize("rate", ["banana", "0", "-5Hz", "1000Hz", "nan"])
+def test_a_series_has_a_rate(user, rate):
+    error = user.is_refused("run", "mini.yaml", "--out", "out", f"--series={rate}")
+    assert "--series: this is no rate for a series" in error and rate in error
+
+
+def test_what_is_sampled_belongs_to_the_plan_and_is_no_wish_of_a_resumed_campaign(user, campaign):
+    for option in ("--threads", "--schedule", "--series=10Hz"):
+        error = user.is_refused("run", "--resume", "campaign", option)
+        assert "contradict each other" in error and option.split("=")[0] in error
+
+
+def test_a_misspelt_sampling_is_found_in_the_suite(user):
+    user.edit("timeline:", "sampling: {serie_hz: 10}\ntimeline:")
+    error = user.is_refused("run", "mini.yaml", "--out", "out")
+    assert "serie_hz" in error and "series_hz" in error

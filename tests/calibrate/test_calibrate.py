@@ -249,10 +249,10 @@ def test_a_law_whose_formula_is_off_is_seen(judged, monkeypatch):
 @pytest.mark.parametrize(
     ("workload", "name", "verdict", "key"),
     [
-        ("twins", "2 ms", "worse", ("2 ms and 2 ms again", "equal arms")),
-        ("twins", "2 ms again", "best", ("2 ms and 2 ms again", "equal arms")),
-        ("apart", "3 ms of two", "equivalent", ("2 ms of two and 3 ms of two", "1.5 times as slow")),
-        ("apart", "3 ms of two", "undecided", ("2 ms of two and 3 ms of two", "1.5 times as slow")),
+        ("twins", "20 ms", "worse", ("20 ms and 20 ms again", "equal arms")),
+        ("twins", "20 ms again", "best", ("20 ms and 20 ms again", "equal arms")),
+        ("apart", "30 ms of two", "equivalent", ("20 ms of two and 30 ms of two", "1.5 times as slow")),
+        ("apart", "30 ms of two", "undecided", ("20 ms of two and 30 ms of two", "1.5 times as slow")),
     ],
 )
 def test_a_wrong_verdict_is_seen(judged, workload, name, verdict, key):
@@ -264,11 +264,11 @@ def test_a_wrong_verdict_is_seen(judged, workload, name, verdict, key):
 
 
 def test_a_wrong_ratio_is_seen(judged):
-    key = ("2 ms of two and 3 ms of two", "1.5 times as slow")
+    key = ("20 ms of two and 30 ms of two", "1.5 times as slow")
     if key in unknown(judged):
         pytest.skip("the machine took the arms' trials")
     document = copy.deepcopy(judged[1])
-    ratio = arm_of(document, "apart", "3 ms of two")["verdict"]["ratio"]
+    ratio = arm_of(document, "apart", "30 ms of two")["verdict"]["ratio"]
     ratio |= {"value": 9.0, "low": 8.0, "high": 10.0}
     assert key in newly_failed(judged, document=document)
 

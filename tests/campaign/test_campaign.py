@@ -325,3 +325,21 @@ def test_middlewares_lists_the_worker_for_people_and_for_scripts(bench):
     assert "fake 1.0, released 2026-01-01" in text and "loan (it always copies)" in text
     code, text = bench.command("middlewares", "build", "zenho")
     assert code == 2 and "did you mean 'zenoh'" in text
+
+
+def test_what_is_sampled_is_kept_with_the_campaign_and_resumed_the_same(bench):
+    code, output = bench.run("--series", "50Hz", "--threads", "--schedule")
+    assert code == 0 and "traced" in output
+    bundle = Bundle(bench.out)
+    asked = {"series_hz": 50.0, "threads": True, "schedule": True}
+    assert bundle.campaign["request"]["sampling"] == asked
+    definitions = [json.loads(row["definition"]) for row in bundle.rows("cells")]
+    assert all(d["sampling"] == asked and any(f.startswith("traced:") for f in d["flags"]) for d in definitions)
+    assert len(bundle.rows("samples")) > 100
+    lines = (bench.out / "journal.jsonl").read_text().splitlines()
+    kept = [line for line in lines if json.loads(line)["type"] not in ("finished", "merged", "removed")]
+    cut = max(i for i, line in enumerate(kept) if json.loads(line)["type"] == "trial")
+    (bench.out / "journal.jsonl").write_text("".join(line + "\n" for line in kept[:cut]))
+    code, output = bench.command("run", "--resume", bench.out, "--no-report")
+    assert code == 0 and "traced" in output
+    assert len(bench.finished()) == 8

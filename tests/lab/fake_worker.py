@@ -118,7 +118,7 @@ def at(time_ns, *names):
         usage(name)
 
 def serve():
-    """A daemon that is always somewhat busy, and says so in its log."""
+    # a daemon that is always somewhat busy, and says so in its log
     print("serving", request["profile"]["name"], flush=True)
     while True:
         until = time.thread_time() + 0.001

@@ -85,8 +85,8 @@ def test_whoever_uses_the_processor_is_named():
     finally:
         spinner.kill()
         spinner.wait()
-    assert found["load now"]["level"] in ("yellow", "red")
-    assert f"({spinner.pid})" in found["load now"]["found"]
+    assert found["load"]["level"] in ("yellow", "red")
+    assert f"({spinner.pid})" in found["load"]["found"]
 
 
 def test_a_running_node_and_a_daemon_are_told_apart(tmp_path):

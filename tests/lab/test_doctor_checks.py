@@ -93,8 +93,8 @@ DAEMON = {"pid": 8, "name": "iox-roudi", "what": "daemon", "why": "a daemon"}
         ("sampled/steal", 0.02, "steal now", "yellow", "2.0%"),
         ("sampled/steal", 0.2, "steal now", "red", "20.0%"),
         ("sampled/steal", None, "steal now", "unknown", "no processor time"),
-        ("sampled/busy", 0.3, "load now", "yellow", "30%"),
-        ("sampled/busy", 0.9, "load now", "red", "90%"),
+        ("sampled/busy", 0.3, "load", "yellow", "30%"),
+        ("sampled/busy", 0.9, "load", "red", "90%"),
         ("kernel/clocksource", "hpet", "clock source", "red", "hpet"),
         ("kernel/transparent_hugepages", "always", "transparent huge pages", "yellow", "always"),
         ("limits/timer_slack_ns", 1000, "timer slack", "yellow", "1000 ns"),
@@ -163,14 +163,14 @@ def test_the_worst_comes_first():
 def test_what_nobody_looked_for_is_not_judged():
     facts = {key: GOOD[key] for key in ("hardware", "kernel", "sysctls", "state")}
     found = {f.check for f in checks(facts)}
-    assert "load now" in found and not found & {"steal now", "leftover segments", "isolated hosts", "running robots"}
+    assert "load" in found and not found & {"steal now", "leftover segments", "isolated hosts", "running robots"}
     assert checks({}) == []
 
 
 def test_without_a_sample_the_load_average_speaks():
     facts = {**GOOD, "state": {**GOOD["state"], "load_1min": 20.0}}
     del facts["sampled"]
-    (finding,) = [f for f in checks(facts) if f.check == "load now"]
+    (finding,) = [f for f in checks(facts) if f.check == "load"]
     assert finding.level == "red" and "load average 20.0 on 8 cores" in finding.found
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.sequential import alpha_at
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.errors import UserError
@@ -136,7 +137,14 @@ def test_a_failed_trial_is_reported_with_its_reason(document):
     assert (failed["done"], failed["failed"]) == (5, 1)
     assert "SIGSEGV" in failed["failures"][0]["reason"]
     assert "SIGSEGV" in texts(document)
-    assert document["campaign"]["trials"] == {"planned": 144, "done": 143, "failed": 1, "void": 0, "repeated": 0, "voided_by": {}}
+    assert document["campaign"]["trials"] == {
+        "planned": 144,
+        "done": 143,
+        "failed": 1,
+        "void": 0,
+        "repeated": 0,
+        "voided_by": {},
+    }
     assert document["campaign"]["blocks_complete"] == 6
 
 
@@ -319,3 +327,41 @@ def test_an_unknown_primary_metric_is_not_replaced_silently(tmp_path):
     (directory / "campaign.json").write_text(json.dumps(campaign))
     with pytest.raises(UserError, match="was it response_latency_p50"):
         summarise(Bundle(directory))
+
+
+def test_void_trials_are_counted_by_the_name_of_their_rule(tmp_path):
+    directory = synthetic_bundle.write(tmp_path / "c", blocks=3, workloads=("camera",))
+    reasons = ("machine: steal: 3 % of processor time was taken", "path: asked for shm, but only 2 % took it: lo 98 %")
+    with BundleWriter.reopen(directory) as writer:
+        for n, reason in enumerate((*reasons, reasons[0]), start=100):
+            row = {"trial": n, "cell": 1, "block": 0, "status": "void", "reason": reason}
+            writer.finish_trial(
+                trial=n,
+                cell=1,
+                block=0,
+                status="void",
+                reason=reason,
+                finished_utc="",
+                tables={"trials": table_from_rows("trials", [row])},
+            )
+    trials = summarise(Bundle(directory))["campaign"]["trials"]
+    assert trials["void"] == 3
+    assert trials["voided_by"] == {"steal": 2, "path": 1}
+
+
+def test_each_workload_says_at_which_look_and_level_it_was_judged(tmp_path, document):
+    assert workload(document, "imu")["judged"] == {"blocks": 6, "alpha": 0.05, "look": None, "looks": []}
+    directory = synthetic_bundle.write(tmp_path / "c", blocks=8, workloads=("camera",))
+    campaign = json.loads((directory / "campaign.json").read_text())
+    campaign["plan"]["blocks"] = {"count": 12, "planned": None, "minimum": 5, "maximum": 12, "looks": [5, 8, 12]}
+    (directory / "campaign.json").write_text(json.dumps(campaign))
+    look = {"blocks": 8, "looks": [5, 8, 12], "alpha": 0.0112, "ended": False, "decided": 7, "of": 7, "stop": "decided"}
+    with BundleWriter.reopen(directory) as writer:
+        writer.append({"type": "look", **look})
+        writer.append({"type": "finished"})
+    found = workload(summarise(Bundle(directory)), "camera")
+    judged = found["judged"]
+    assert (judged["blocks"], judged["look"], judged["looks"]) == (8, 2, [5, 8, 12])
+    alpha = alpha_at([5, 8, 12], 8)
+    assert judged["alpha"] == pytest.approx(alpha, rel=1e-5) and 0 < alpha < 0.05
+    assert f"Judged at look 2 of 3, after 8 blocks, with {alpha * 100:.2g} % of error" in found["resolution"]["text"]

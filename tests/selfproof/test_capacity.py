@@ -2,7 +2,7 @@
 
 A publish call of b seconds cannot be made more than 1/b times a second, so no level above 1/b holds: exact on any
 machine. How far below 1/b a level still holds is the machine's part, since whatever takes the processor away makes a
-call longer: the trials' own publish calls say how much, and the interval must reach up to what they leave.
+call longer: what came through at the levels above says how much it left, and the interval must reach up to that.
 """
 
 import os
@@ -38,38 +38,26 @@ def arm(document, name):
     return next(found for found in document["arms"] if found["arm"] == name)
 
 
-def calls_s(bundle, document, name):
-    """The publish calls' mean duration per trial, in seconds."""
-    cells = {level["cell"] for level in arm(document, name)["levels"]}
-    found = []
-    for line in bundle.trials("done"):
-        if line.cell in cells:
-            columns = bundle.columns("sent", line.trial, ["call_ns", "return_ns"])
-            made = columns["call_ns"] > 0
-            found.append(float((columns["return_ns"][made] - columns["call_ns"][made]).mean()) / 1e9)
-    return np.array(found)
+def saturated_hz(found):
+    """What came through per second at each level whose queue grew: the capacity that the machine left at that time."""
+    rates = [level["metrics"]["achieved_rate"].get("value") for level in found["levels"] if level["unstable"]]
+    return np.array([float(rate) for rate in rates if rate is not None])
 
 
 @pytest.mark.parametrize("name, block_s", [("calls 4 ms", 0.004), ("calls 1 ms", 0.001)])
 def test_the_interval_holds_the_known_capacity(searched, name, block_s):
-    bundle, document = searched
-    found = arm(document, name)
+    _, document = searched
+    found, truth = arm(document, name), 1 / block_s
     assert found["trials"]["failed"] == 0
-    truth = 1 / block_s
     for level in found["levels"]:
         if level["level"] > GROWS * truth:
             assert level["held"] == 0, f"nothing can hold {level['level']} Hz"
+    assert (saturated_hz(found) <= GROWS * truth).all()
     capacity = found["capacity"]
-    if capacity["state"] != "bracketed" or found["trials"]["done"] < 8:
+    if capacity["state"] != "bracketed" or found["trials"]["done"] < 8 or not len(saturated_hz(found)):
         pytest.skip(f"the machine left {found['trials']['done']} trials: {found['answer']}")
     assert capacity["low"] <= GROWS * truth and float(capacity["value"]) <= STEP * truth
-    calls = calls_s(bundle, document, name)
-    assert calls.min() >= block_s
-    # what the machine's slower half of trials still leaves
-    left = 1 / np.quantile(calls, 0.75)
-    if left < 0.8 * truth or sum(level["failed"] for level in found["levels"] if level["level"] < 0.7 * truth):
-        pytest.skip("the machine took so much processor time that lower levels failed too")
-    assert float(capacity["high"]) * STEP >= left
+    assert float(capacity["high"]) * STEP >= min(np.median(saturated_hz(found)), truth)
 
 
 def test_how_it_fails_is_told_apart(searched):

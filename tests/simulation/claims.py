@@ -139,14 +139,22 @@ def found(report: Report, campaigns: int, seed: int) -> float:
 
 
 def power_of_promised_ratios(scale: float = 1.0) -> Iterator[Rate]:
-    """One arm slower by what `resolvable_ratio` promises, all others equal: the hardest case for Holm."""
-    for seed, (n, arms, workloads, blocks, sd) in enumerate(
-        [(2000, 2, 1, 5, 0.1), (2000, 2, 1, 5, 0.6), (2000, 3, 1, 6, 0.02), (200, 7, 3, 6, 0.1), (200, 7, 1, 12, 0.3)]
+    """One arm slower by what `resolvable_ratio` promises, all others equal, or slow as well and only one fast: then the
+    pair that convicts it is alone.
+    """
+    for seed, (n, arms, fast, workloads, blocks, sd) in enumerate(
+        [
+            (2000, 2, 1, 1, 5, 0.1),
+            (2000, 2, 1, 1, 5, 0.6),
+            (2000, 3, 2, 1, 6, 0.02),
+            (200, 7, 6, 3, 6, 0.1),
+            (500, 7, 1, 1, 6, 0.1),
+            (200, 7, 1, 3, 12, 0.3),
+        ]
     ):
-        tests = comparisons(arms, arms * workloads)
-        ratio = resolvable_ratio(blocks, tests, sd)
-        report = Report("", [1] * (arms - 1) + [ratio], workloads, blocks, sd)
-        name = f"{arms} arms, {workloads} workloads, {blocks} blocks, sd {sd}: {ratio:.3g}×"
+        ratio = resolvable_ratio(blocks, comparisons(arms, arms * workloads), sd)
+        report = Report("", [1] * fast + [ratio] * (arms - fast), workloads, blocks, sd)
+        name = f"{fast} fast, {arms - fast} slow, {workloads} workloads, {blocks} blocks, sd {sd}: {ratio:.3g}×"
         campaigns = int(n * scale)
         yield Rate(name, found(report, campaigns, 2000 + seed), campaigns)
 

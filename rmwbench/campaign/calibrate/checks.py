@@ -216,17 +216,19 @@ def twins(evidence: Evidence, workload: str, arms: Sequence[Arm]) -> Checks:
 
 def apart(evidence: Evidence, workload: str, arms: Sequence[Arm]) -> Checks:
     """Of two arms one is 1.5 times as slow: it must be worse, and the ratio's interval must hold 1.5; the machine adds
-    to both medians, hence the allowances."""
+    to both medians, hence the allowances. Where it makes the ratios scatter so much that their interval holds 1 too,
+    nothing can be told; an `undecided` beside an interval clear of 1 is a failure."""
     quick, slow = (Subject(evidence, workload, arm) for arm in arms)
     common = {t.block for t in quick.trials} & {t.block for t in slow.trials}
     verdict = evidence.arm(workload, slow.arm.name)["verdict"]
     if len(common) < 5:
         yield Check("verdict", recovery.UNKNOWN, "worse", f"{len(common)} blocks have both, 5 are needed")
         return
-    found = verdict["verdict"]
+    found, ratio = verdict["verdict"], verdict["ratio"] or {}
     outcome = recovery.RECOVERED if (found, verdict["against"]) == ("worse", quick.arm.name) else recovery.FAILED
+    if found == "undecided" and "value" in ratio and float(ratio["low"]) <= 1 <= float(ratio["high"]):
+        outcome, found = recovery.UNKNOWN, f"undecided, ratio {ratio['value']} [{ratio['low']}, {ratio['high']}]"
     yield Check(f"verdict of `{slow.arm.name}`", outcome, f"worse than {quick.arm.name}", found)
-    ratio = verdict["ratio"] or {}
     if "value" not in ratio:
         yield Check("the ratio", recovery.FAILED, f"{RATIO}", "no ratio")
         return

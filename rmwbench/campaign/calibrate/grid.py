@@ -80,8 +80,9 @@ _TAIL = (Arm("pareto", {"latency": "pareto min_ns=1000000 alpha=1.5", "fifo": Fa
 _TAILS = (*_TAIL, Arm("heavier tail", {"latency": "pareto min_ns=200000 alpha=1.2", "fifo": False}))
 TAIL_DRAIN_S = 10.0
 
-_TWO_MS = {"latency": "lognormal median_ns=2000000 sigma=0.3", "fifo": False}
-_THREE_MS = {"latency": "lognormal median_ns=3000000 sigma=0.3", "fifo": False}
+# Long against what a busy machine adds, so that a verdict is about the arms.
+_TWENTY_MS = {"latency": "lognormal median_ns=20000000 sigma=0.3", "fifo": False}
+_THIRTY_MS = {"latency": "lognormal median_ns=30000000 sigma=0.3", "fifo": False}
 RATIO = 1.5
 """Of the medians of the two laws above."""
 
@@ -107,13 +108,13 @@ def truths(*, quick: bool) -> tuple[Workload, ...]:
         Workload(
             "twins",
             "two arms that are alike",
-            (Arm("2 ms", _TWO_MS), Arm("2 ms again", _TWO_MS | {"seed": 2})),
+            (Arm("20 ms", _TWENTY_MS), Arm("20 ms again", _TWENTY_MS | {"seed": 2})),
             stream | {"timeline": spans},
         ),
         Workload(
             "apart",
             "two arms, one 1.5 times as slow",
-            (Arm("2 ms of two", _TWO_MS), Arm("3 ms of two", _THREE_MS | {"seed": 2})),
+            (Arm("20 ms of two", _TWENTY_MS), Arm("30 ms of two", _THIRTY_MS | {"seed": 2})),
             stream | {"timeline": spans},
         ),
         Workload(

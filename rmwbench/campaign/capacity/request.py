@@ -179,6 +179,26 @@ def prepare(request: Request, suite: str, directory: Path) -> Prepared:
     )
 
 
+TYPICAL_TRIALS = 24
+"""Of an arm with a boundary about as sharp as the levels, the curve included."""
+
+
+def forecast(prepared: Prepared) -> str:
+    """What a search will do and how long it takes about, in one sentence."""
+    cells, along, request = prepared.cells, prepared.along, prepared.request
+    probe_s = cells.probe_s(prepared.start)
+    arms = sum(bool(c.levels) for c in prepared.contestants)
+    least, most = (quantity(level, along) for level in (prepared.levels[0], prepared.levels[-1]))
+    text = (
+        f"{arms} {'arm' if arms == 1 else 'arms'} from {quantity(prepared.start, along)}, between {least} and {most}; a "
+        f"probe takes {duration_text(probe_s)} there ({prepared.limit.demanding.text} needs {cells.messages} messages)"
+    )
+    if request.budget_s is not None:
+        return f"{text}; ends after {duration_text(request.budget_s)} at the latest"
+    whole = duration_text(TYPICAL_TRIALS * arms * probe_s)
+    return f"{text}; about {whole} at that length, with at most {MOST_TRIALS} probes per arm to decide it"
+
+
 def nearest_level(found: Sequence[float], level: float) -> float:
     """The level of an arm's range nearest to the one wanted."""
     return min(found, key=lambda known: abs(math.log(known / level)))

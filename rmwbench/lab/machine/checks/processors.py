@@ -90,7 +90,7 @@ def load_now(facts: Facts) -> Finding:
         found = f"load average {load:.1f} on {usable} cores"
         level = "red" if load > 2 * usable else "yellow" if load > 0.5 * usable else "green"
     fix = "end these programs, or wait until they are done" if level != "green" else None
-    return Finding("load now", level, found, f"less than {OTHERS_YELLOW:.0%} in use", why, fix, spoils=True)
+    return Finding("load", level, found, f"less than {OTHERS_YELLOW:.0%} in use", why, fix, spoils=True)
 
 
 def governor(facts: Facts) -> Finding:

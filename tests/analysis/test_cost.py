@@ -1,0 +1,126 @@
+"""Cost from counters: who counts, what is apart, and that absent is never zero."""
+
+import pytest
+
+from rmwbench.analysis.cost import cost, unread
+from rmwbench.analysis.glossary import GLOSSARY
+
+WINDOW_NS = 2_000_000_000
+
+
+def both(process, role, counter, begin, end):
+    return [
+        {"process": process, "role": role, "endpoint": None, "counter": counter, "at": at, "value": value}
+        for at, value in (("steady_begin", begin), ("steady_end", end))
+    ]
+
+
+def at(process, role, counter, value, when="end"):
+    return [{"process": process, "role": role, "endpoint": None, "counter": counter, "at": when, "value": value}]
+
+
+def worker(process, role, cpu):
+    names = ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
+    rows = [row for name in names for row in both(process, role, name, 10, 35)]
+    rows += both(process, role, "cpu", 1_000, 1_000 + cpu) + both(process, role, "run_delay", 5, 5 + cpu // 10)
+    return rows + [row for name in ("pss", "rss", "peak_rss", "shared_pss") for row in at(process, role, name, 1000)]
+
+
+OLD = worker("talker", "publisher", 3_000_000) + worker("listener", "subscription", 1_000_000)
+SAMPLED = (
+    OLD
+    + worker("roudi", "daemon", 500_000)
+    + worker("helper", "other", 300_000)
+    + both("sampler", "harness", "cpu", 0, 4_000_000)
+    + both("orchestrator", "harness", "cpu", 0, 2_000_000)
+    + both("machine", "machine", "processor.softirq", 0, 20_000_000)
+    + both("local", "machine", "interface.lo.tx_bytes", 100, 3_100)
+    + both("local", "machine", "interface.lo.tx_packets", 1, 31)
+    + both("local", "machine", "interface.eth0.tx_bytes", 0, 500)
+    + both("local", "machine", "interface.eth0.tx_packets", 0, 5)
+)
+
+
+def measured(rows, delivered=100, **more):
+    more = {"delivered_bytes": 1000, "no_data": {}} | more
+    return cost(rows, published=50, delivered=delivered, window_ns=WINDOW_NS, **more)
+
+
+def test_a_middleware_costs_what_its_workers_daemons_and_children_use_and_we_are_apart():
+    values, _ = measured(SAMPLED)
+    assert values["cpu_per_message"] == 4_800_000 / 100
+    assert values["cpu_cores"] == pytest.approx(4_800_000 / WINDOW_NS)
+    assert values["cpu_cores_daemon"] == pytest.approx(500_000 / WINDOW_NS)
+    assert values["cpu_cores_other"] == pytest.approx(300_000 / WINDOW_NS)
+    assert values["cpu_cores_harness"] == pytest.approx(6_000_000 / WINDOW_NS)
+    assert values["cpu_cores_sampler"] == pytest.approx(4_000_000 / WINDOW_NS)
+    assert values["cpu_per_message_publisher"] == 60_000 and values["cpu_per_message_subscription"] == 10_000
+    assert values["softirq_cores"] == pytest.approx(0.01)
+    assert values["context_switches_per_message"] == 2 and values["page_faults_per_message"] == 2
+    assert values["processor_wait_per_message"] == 4_800
+    assert values["pss"] == 4000 and values["pss_daemon"] == 1000 and values["pss_publisher"] == 1000
+
+
+def test_cpu_per_gigabyte_is_in_seconds():
+    values, _ = measured(SAMPLED, delivered_bytes=500_000_000)
+    assert values["cpu_per_gigabyte"] == pytest.approx(4_800_000e-9 / 0.5)
+
+
+def test_bytes_on_the_wire_are_counted_by_interface():
+    values, _ = measured(SAMPLED)
+    assert values["wire_bytes_per_payload_byte"] == 3.5 and values["packets_per_message"] == 0.35
+    assert values["wire_bytes_per_payload_byte_lo"] == 3 and values["wire_bytes_per_payload_byte_eth0"] == 0.5
+
+
+def test_what_an_old_bundle_did_not_sample_is_absent_with_its_reason():
+    values, reasons = measured(OLD)
+    assert values["cpu_per_message"] == 40_000 and values["pss"] == 2000
+    for name in ("cpu_cores_daemon", "cpu_cores_other", "cpu_cores_harness", "cpu_cores_sampler", "softirq_cores"):
+        assert reasons[name] == "no sampler read this trial"
+    assert "interfaces" in reasons["wire_bytes_per_payload_byte"] and "power" in reasons
+
+
+def test_no_daemon_is_no_zero_but_no_child_is():
+    values, reasons = measured([row for row in SAMPLED if row["role"] not in ("daemon", "other")])
+    assert reasons["cpu_cores_daemon"] == reasons["pss_daemon"] == "no daemon ran"
+    assert values["cpu_cores_other"] == 0.0
+
+
+def test_what_the_sampler_could_not_read_is_told_in_its_words():
+    events = [
+        {"event": "no_data", "text": "energy: no RAPL counter and no board power sensor here"},
+        {"event": "no_data", "text": "run_delay_ns: this kernel does not account for it"},
+        {"event": "created", "text": "energy: not this"},
+    ]
+    without = [row for row in SAMPLED if row["counter"] != "run_delay"]
+    _, reasons = measured(without, no_data=unread(events))
+    assert reasons["power"] == reasons["energy_per_message"] == "no RAPL counter and no board power sensor here"
+    assert reasons["processor_wait_per_message"] == "this kernel does not account for it"
+    failed = unread([{"event": "no_data", "text": "the sampler did not answer within 10 s"}])
+    assert failed == {"": "the sampler did not answer within 10 s"}
+    assert measured(OLD, no_data=failed)[1]["cpu_cores_other"] == "the sampler did not answer within 10 s"
+    assert unread([{"event": "no_data", "text": "tool sampler: ended"}]) == {"": "tool sampler: ended"}
+
+
+def test_packages_and_their_memory_are_added_and_their_parts_are_not():
+    rapl = [
+        row
+        for name, joules in (("package-0", 10.0), ("package-1", 4.0), ("package-0/core", 7.0), ("package-0/dram", 1.0))
+        for row in at("machine", "machine", f"energy.rapl:{name}", joules, "window")
+    ]
+    values, _ = measured(SAMPLED + rapl)
+    assert values["power"] == 7.5 and values["energy_per_message"] == 0.15
+    board = at("machine", "machine", "energy.hwmon:ina3221/VDD_IN", 8.0, "window")
+    board += at("machine", "machine", "energy.hwmon:ina3221/VDD_CPU", 3.0, "window")
+    assert measured(SAMPLED + board)[0]["power"] == 4.0
+
+
+def test_every_metric_is_explained():
+    values, reasons = measured(SAMPLED)
+    assert values.keys() | reasons.keys() <= GLOSSARY.keys()
+
+
+def test_nothing_delivered_is_no_division():
+    values, reasons = measured(SAMPLED, delivered=0, delivered_bytes=0)
+    assert reasons["cpu_per_message"] == reasons["cpu_per_gigabyte"] == "no message to divide by"
+    assert "cpu_cores" in values

@@ -1,0 +1,247 @@
+"""What the sampler brings into a trial: real numbers that agree with each other, daemons, and nothing worse than
+missing numbers when it fails."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rmwbench.analysis import cost
+from rmwbench.campaign import sampled
+from rmwbench.campaign.outcome import Order
+from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.lab import sampler, tool
+from rmwbench.lab.middleware import Worker, find_workers
+from rmwbench.suite.cells import Cell, cells
+from rmwbench.suite.load import parse
+from tests.campaign.cells import cell, order
+from tests.lab import fake_worker, tools
+
+PAGE = Path(__file__).parents[2] / "docs" / "formats" / "sampler.md"
+
+SUITE = """
+suite: mini
+title: a test
+timeline: {{warmup_s: 0.1, drain_s: 0.3, grace_s: 0.2, match_s: 5}}
+sampling: {{{sampling}}}
+arms:
+  - {{name: floor, middleware: {middleware}, options: {{{options}}}}}
+workloads:
+  - {{name: w, message: Bytes({size}), rate_hz: 200, timeline: {{steady_s: 0.5}}}}
+"""
+
+Rows = list[dict]
+
+
+def real(middleware="floor", options="transport: tcp", size=1000, sampling="") -> TrialResult:
+    tools.built("sampler")
+    worker = find_workers().get(middleware)
+    if worker is None or worker.problem:
+        pytest.fail(f"the {middleware} worker is not built: rmwbench middlewares build {middleware}")
+    text = SUITE.format(middleware=middleware, options=options, size=size, sampling=sampling)
+    (made,) = cells(parse(text, where="mini.yaml"))
+    return run_trial(Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), worker)
+
+
+def fake(tmp_path, fault="", stage="", made: Cell | None = None, daemons: tuple[str, ...] = ()) -> TrialResult:
+    tools.built("sampler")
+    profile = fake_worker.DESCRIBE["profiles"][0] | ({"daemons": list(daemons)} if daemons else {})
+    path = fake_worker.install(tmp_path, fault, stage, describe={"profiles": [profile]})
+    return run_trial(order(made), Worker("fake", path, fake_worker.DESCRIBE | {"profiles": [profile]}, None))
+
+
+def rows(result: TrialResult, table: str) -> Rows:
+    return result.tables[table].to_pylist() if table in result.tables else []
+
+
+def grown(found: Rows, counter: str) -> dict[str, float]:
+    """Process → growth of a counter within the window."""
+    wanted = [r for r in found if r["counter"] == counter]
+    at = {
+        edge: {r["process"]: r["value"] for r in wanted if r["at"] == edge} for edge in ("steady_begin", "steady_end")
+    }
+    return {name: value - at["steady_begin"][name] for name, value in at["steady_end"].items()}
+
+
+def reasons(result: TrialResult) -> str:
+    return "\n".join(r["text"] for r in rows(result, "events") if r["event"] == "no_data")
+
+
+def test_the_document_of_the_page_is_read_here_too():
+    block = PAGE.read_text().split("```json\n")[2].split("```")[0]
+    document = sampler.parse(block.encode())
+    assert document["snapshots"][0]["processes"]["talker"]["cpu_ns"] == 1
+    columns = sampled.samples(document)
+    found = dict(zip(zip(columns["process"], columns["counter"], strict=True), columns["unit"], strict=True))
+    assert found["talker", "cpu"] == "ns" and found["talker", "rss"] == "bytes"
+    assert found["machine", "interface.lo.tx_packets"] == "count" and found["machine", "processor.steal"] == "ns"
+    assert sampled.schedule(document)["event"] == ["out_runnable", "in"]
+    with pytest.raises(ValueError, match=r"snapshots\.0\.processes\.talker\.cpu_ns"):
+        sampler.parse(block.replace('"cpu_ns": 1, "voluntary', '"cpu_ns": "one", "voluntary', 1).encode())
+    with pytest.raises(ValueError, match="own"):
+        sampler.parse(b'{"snapshots": [], "memory": {}, "no_data": {}}')
+
+
+@pytest.mark.timing
+def test_what_is_counted_agrees_with_what_was_delivered_and_with_the_machine():
+    result = real(size=4000)
+    assert (result.status, result.reason) == ("done", None)
+    counters = rows(result, "counters")
+    (trial,) = rows(result, "trials")
+    window_ns = trial["steady_end_ns"] - trial["steady_begin_ns"]
+    cpu = grown(counters, "cpu")
+    assert {"talker", "listener", "sampler", "init", "orchestrator"} <= cpu.keys()
+    assert all(value >= 0 for value in cpu.values()) and cpu["talker"] > 0
+    # Ticks are 10 ms each, one more or less on either side and processor.
+    machine = grown(counters, "processor.user")["machine"] + grown(counters, "processor.system")["machine"]
+    machine += grown(counters, "processor.softirq")["machine"]
+    processors = next(r["value"] for r in counters if r["counter"] == "processors")
+    assert sum(cpu.values()) <= machine + 2 * processors * 10_000_000 + 0.1 * window_ns
+    roles = {r["process"]: r["role"] for r in counters if r["counter"] == "run_delay"}
+    assert roles["talker"] == "publisher" and roles["listener"] == "subscription" and roles["sampler"] == "harness"
+
+    inside = [r for r in rows(result, "received") if trial["steady_begin_ns"] <= r["taken_ns"] < trial["steady_end_ns"]]
+    payload = sum(r["bytes"] for r in inside)
+    assert payload > 0
+    document = json.loads(result.files["sampler.json"])
+    begin, end = document["snapshots"]
+    of = lambda edge: {s["inode"]: s for s in edge["sockets"] if s["kind"] == "tcp" and s["process"] == "talker"}  # noqa: E731
+    sent = sum(s["sent_bytes"] - of(begin).get(n, {"sent_bytes": 0})["sent_bytes"] for n, s in of(end).items())
+    last = max(r["bytes"] for r in inside) * 2  # on its way at either edge
+    assert sent >= payload - last
+    assert {s["peer_process"] for s in of(end).values()} == {"listener"}
+    wire = grown(counters, "interface.lo.tx_bytes")["local"]
+    assert wire >= sent
+    values, _ = cost.cost(
+        counters,
+        published=len(inside),
+        delivered=len(inside),
+        window_ns=window_ns,
+        delivered_bytes=payload,
+        no_data=cost.unread(rows(result, "events")),
+    )
+    assert 1.0 <= values["wire_bytes_per_payload_byte_lo"] + last / payload < 3
+    assert values["cpu_per_gigabyte"] == pytest.approx(values["cpu_per_message"] / 4000, rel=0.01)
+    assert values["cpu_cores_other"] == 0 and 0 < values["cpu_cores_sampler"] <= values["cpu_cores_harness"]
+    probes = {r["probe"]: r["value"] for r in rows(result, "probes") if r["at"] == "window"}
+    assert probes["canary_max"] >= probes["canary_p50"] > 0 and 0 <= probes["canary_late"] <= 1
+    assert 0 < probes["own"] <= 1 and probes["foreign"] >= 0
+
+
+@pytest.mark.timing
+def test_a_series_threads_and_schedule_come_only_where_asked_for():
+    plain = real("floor", "transport: shm_ring")
+    assert not rows(plain, "samples") and not rows(plain, "schedule")
+    result = real("floor", "transport: shm_ring", sampling="series_hz: 20, threads: true, schedule: true")
+    assert result.status == "done"
+    assert result.order.cell.definition()["sampling"] == {"series_hz": 20, "threads": True, "schedule": True}
+    series = [r for r in rows(result, "samples") if r["process"] == "talker" and r["counter"] == "cpu"]
+    assert len(series) >= 4 and [r["value"] for r in series] == sorted(r["value"] for r in series)
+    (trial,) = rows(result, "trials")
+    assert all(trial["steady_begin_ns"] <= r["time_ns"] < trial["steady_end_ns"] + 50_000_000 for r in series)
+    counters = rows(result, "counters")
+    threads = [r for r in counters if r["counter"].startswith("thread.") and r["counter"].endswith(".cpu")]
+    assert {"talker", "listener"} <= {r["process"] for r in threads} and {r["at"] for r in threads} == {"window"}
+    switches = rows(result, "schedule")
+    if not switches:
+        assert "schedule: the kernel forbids it" in reasons(result)
+    else:
+        blocked = [r for r in switches if r["process"] == "listener" and r["event"] == "out_blocked"]
+        assert len(blocked) >= 50, "the listener slept before each of 100 messages"
+
+
+@pytest.mark.timing
+def test_burnt_processor_time_is_found_from_outside():
+    """The truth is the synthetic worker's; here it is told by the sampler and not by the worker's own account."""
+    burnt_ns = 400_000
+    result = real("synthetic", f"latency: constant ns=1000, cpu_burn_ns: publisher={burnt_ns}", size=100)
+    assert result.status == "done", result.reason
+    document = json.loads(result.files["sampler.json"])
+    begin, end = (snapshot["processes"]["talker"]["cpu_ns"] for snapshot in document["snapshots"])
+    own = grown(rows(result, "counters"), "cpu")["talker"]
+    sent = [r for r in rows(result, "sent") if not r["flags"] & 4]
+    assert end - begin >= 0.97 * len(sent) * burnt_ns
+    assert end - begin == pytest.approx(own, rel=0.05)
+
+
+def test_a_daemon_serves_before_the_workers_open_and_its_cost_is_its_middlewares(tmp_path):
+    result = fake(tmp_path, daemons=("router", "keeper"), made=cell(steady_s=0.4))
+    assert (result.status, result.reason) == ("done", None)
+    events = [(r["time_ns"], r["process"], r["event"]) for r in rows(result, "events")]
+    created = min(time_ns for time_ns, _, event in events if event == "created")
+    assert {process for _, process, event in events if event == "hello"} >= {"router", "keeper"}
+    assert result.files["router.stdout"].startswith(b"a line on stdout") and b"serving" in result.files["keeper.stdout"]
+    assert created > 0 and result.steps_ns["daemon.router"] > 0
+    counters = rows(result, "counters")
+    cpu = grown(counters, "cpu")
+    assert cpu["router"] > 10_000_000, "it burns a quarter of a core"
+    assert {r["role"] for r in counters if r["process"] == "router"} == {"daemon"}
+    assert next(r["value"] for r in counters if r["process"] == "router" and r["counter"] == "pss") > 1_000_000
+    (trial,) = rows(result, "trials")
+    window_ns = trial["steady_end_ns"] - trial["steady_begin_ns"]
+    values, _ = cost.cost(counters, published=80, delivered=80, window_ns=window_ns)
+    assert values["cpu_cores_daemon"] == pytest.approx((cpu["router"] + cpu["keeper"]) / window_ns)
+    assert values["cpu_cores"] >= values["cpu_cores_daemon"] and values["pss_daemon"] > 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("fault", "stage", "said"),
+    [
+        ("exit", "daemon_hello", "daemon router: ended before its hello (exit code 3)"),
+        ("segfault", "daemon", "daemon router: ended (SIGSEGV)"),
+        ("refuse", "daemon", "daemon router: refused open (unsupported): this: not here"),
+    ],
+)
+def test_a_daemon_that_does_not_serve_fails_the_trial(tmp_path, fault, stage, said):
+    result = fake(tmp_path, fault, stage, daemons=("router",))
+    assert result.status == "failed" and said in result.reason
+
+
+FAULTY = """#!{python}
+import json, os, socket, sys, time
+control = socket.socket(fileno=int(sys.argv[sys.argv.index("--control-fd") + 1]))
+say = lambda line: control.sendall(json.dumps(line).encode() + b"\\n")
+say({{"hello": {{"protocol": 1, "tool": "sampler", "pid": 1, "clock": "CLOCK_MONOTONIC"}}}})
+buffer = b""
+while data := control.recv(65536):
+    buffer += data
+    *lines, buffer = buffer.split(b"\\n")
+    for line in map(json.loads, lines):
+        {deed}
+        say({{"id": line["id"], "ok": {{"bytes": 9}}}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("deed", "said"),
+    [
+        ("os.abort()", "SIGABRT"),
+        ("control.sendall(b'hoho\\n')", "no JSON"),
+        ("if line['cmd'] == 'collect': time.sleep(100)", "did not answer within"),
+        ("say({'id': line['id'], 'error': {'object': 'x', 'message': 'no mood'}}); continue", "no mood"),
+        ("pass", "something else than its document"),
+    ],
+)
+def test_a_sampler_that_fails_costs_the_trial_nothing_but_its_numbers(tmp_path, monkeypatch, deed, said):
+    path = tmp_path / "rmwbench-sampler"
+    path.write_text(FAULTY.format(python=fake_worker.INTERPRETER, deed=deed))
+    path.chmod(0o755)
+    worker = fake_worker.install(tmp_path)
+    monkeypatch.setattr(tool, "find", lambda name: tool.Tool(name, path, {}))
+    monkeypatch.setattr("rmwbench.campaign.trial.COMMAND_TIMEOUT_S", 2.0)
+    result = run_trial(order(), Worker("fake", worker, fake_worker.DESCRIBE, None))
+    assert (result.status, result.reason) == ("done", None)
+    assert said in reasons(result)
+    counters = rows(result, "counters")
+    assert any(r["process"] == "talker" and r["counter"] == "cpu" for r in counters), "the worker's own account stays"
+    _, why = cost.cost(counters, published=1, delivered=1, window_ns=10, no_data=cost.unread(rows(result, "events")))
+    assert said in why["cpu_cores_other"] and said in why["softirq_cores"]
+
+
+def test_without_a_sampler_the_trial_says_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("RMWBENCH_WORKERS", str(tmp_path))
+    monkeypatch.setenv("RMWBENCH_TARGET_DIR", str(tmp_path / "none"))
+    worker = fake_worker.install(tmp_path)
+    result = run_trial(order(), Worker("fake", worker, fake_worker.DESCRIBE, None))
+    assert result.status == "done" and "the sampler is not built" in reasons(result)
+    assert "sampler.json" not in result.files

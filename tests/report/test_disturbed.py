@@ -1,0 +1,36 @@
+"""What the machine did to trials that were kept, as marks of an arm."""
+
+from rmwbench.report import disturbed
+from rmwbench.report.marks import marks, notes
+
+
+def flag(text, event="flag"):
+    return {"event": event, "text": text}
+
+
+def test_a_flag_in_half_of_the_trials_is_a_mark_and_one_in_fewer_is_not():
+    events = {1: [flag("canary: 4% late"), flag("steal: 2%")], 2: [flag("canary: 9% late")], 3: [], 4: []}
+    assert disturbed.texts([1, 2, 3, 4], events) == ["machine: canary in 2 of 4 trials; the last: 9% late"]
+    assert disturbed.texts([1], events) == [
+        "machine: canary in 1 of 1 trials; the last: 4% late",
+        "machine: steal in 1 of 1 trials; the last: 2%",
+    ]
+
+
+def test_other_events_and_other_trials_say_nothing():
+    events = {1: [flag("canary: x", event="log")], 9: [flag("canary: y")]}
+    assert disturbed.texts([1, 2], events) == [] == disturbed.texts([], events)
+
+
+def test_the_mark_is_its_own():
+    text = "machine: canary in 2 of 2 trials; the last: x"
+    arm = {"arm": "a", "flags": ["untouched*: forced", "unlike", text], "unlike": ["unlike"], "disturbed": [text]}
+    assert marks(arm) == "*†‡"
+    assert ("‡", f"a: {text}") in notes({"arms": [arm]})
+
+
+def test_conditions_are_told_where_they_are_not_the_usual_ones():
+    told = disturbed.conditions
+    assert told({}) is None
+    assert told({"conditions": {"background": "idle", "host_idle": "as_found"}}) == "nothing else running"
+    assert told({"conditions": {"background": "cpu50", "host_idle": "awake"}}) == "background cpu50, host_idle awake"
