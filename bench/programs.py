@@ -19,8 +19,8 @@ DEADLINE_S = 900.0
 
 @dataclass(frozen=True)
 class Program:
-    """`crates` are built in this order, the last is the program; none: `arguments` are for this Python. Each takes
-    `--times N` besides."""
+    """`crates` are built in this order, the last is the program, unless `arguments` name a module (`-m`) for this
+    Python. Each takes `--times N` besides."""
 
     name: str
     crates: tuple[str, ...]
@@ -55,9 +55,7 @@ class Crashed(Exception):
 
 def build(program: Program) -> list[str]:
     """Builds it where the workers are built, and returns the command that runs it. Raises Crashed."""
-    if not program.crates:
-        return [sys.executable, *program.arguments]
-    environment = workspace.cargo_environment()
+    environment = workspace.cargo_environment() if program.crates else {}
     for crate in program.crates:
         command = ["cargo", "build", "--quiet", "--release", "--locked", "-p", crate]
         # stdout is for results
@@ -66,6 +64,8 @@ def build(program: Program) -> list[str]:
         )
         if done.returncode:
             raise Crashed(f"`{' '.join(command)}` ended with status {done.returncode}")
+    if program.arguments[:1] == ("-m",):
+        return [sys.executable, *program.arguments]
     executable = Path(environment["CARGO_TARGET_DIR"]) / "release" / program.crates[-1]
     return [str(executable), *program.arguments]
 

@@ -66,6 +66,7 @@ def measure(sampling: Sampling, seconds: float, canary_ns: int | None) -> dict[s
             host.spawn(f"p{number}", Path("/bin/sleep"), ["600"], {}, {})
         pids = [host.receive(TIMEOUT_S).inner_pid for _ in range(PROCESSES)]
         with contextlib.closing(Sampler(crew)) as sampler:
+            sampler.spawn()
             sampler.watch([(f"p{number}", pid, "worker") for number, pid in enumerate(pids)])
             begin_ns = time.monotonic_ns() + LEAD_NS
             end_ns = begin_ns + round(seconds * 1e9)

@@ -222,9 +222,7 @@ SCENARIOS = (
     Scenario(
         "overrun",
         "best effort, 60 kB; the readers stand still for 400 ms and the kernel drops",
-        _subscriber(
-            [Stream(1, 60_000, RATE_HZ)], ["-u"], reliability="best_effort", pauses=((1.5, 0.4),)
-        ),
+        _subscriber([Stream(1, 60_000, RATE_HZ)], ["-u"], reliability="best_effort", pauses=((1.5, 0.4),)),
         _overrun,
     ),
     Scenario(

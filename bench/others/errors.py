@@ -1,4 +1,4 @@
-"""The error of a tool: what it says less what our ledger says, over repetitions, with an interval that assumes nothing."""
+"""The error of a tool: what it says less what our ledger says, over repetitions, with a distribution-free interval."""
 
 import statistics
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def line(tool: str, scenario: str, readings: Sequence[Reading], note: str | None
     """Readings of one quantity over repetitions, as one line of `--json` (docs/other-tools.md).
 
     `error` is the median of the differences in `unit`; `low` and `high` bound it with at least 95 % (order statistics,
-    from 6 repetitions on; None below). `relative` are the same three divided by the ledger's median where that is not 0.
+    from 6 repetitions on; None below). `relative`: the same three divided by the ledger's median where that is not 0.
     """
     known = [r for r in readings if r.says is not None and r.ledger is not None]
     first = readings[0]

@@ -1,4 +1,4 @@
-"""What a trial of this bench leaves: our records in memory, as the analysis wants them, and what the other tool printed.
+"""What a trial of this bench leaves: our records, as the analysis wants them, and what the other tool printed.
 
 The ledger is the analysis of every campaign (rmwbench.analysis), not a second one made for this table.
 """
@@ -17,9 +17,7 @@ class RecordColumns:
     """Sections of records files as columns over all endpoints; stamps that were not taken are `ABSENT`."""
 
     def __init__(self, sections: Sequence[Section]):
-        self._rows = {
-            kind: [section.rows for section in sections if section.kind == kind] for kind in (SENT, RECEIVED)
-        }
+        self._rows = {kind: [section.rows for section in sections if section.kind == kind] for kind in (SENT, RECEIVED)}
         surplus = sum(section.overflow for section in sections)
         if surplus:
             raise ValueError(f"{surplus} messages found no room in the records")

@@ -1,5 +1,5 @@
-"""One trial: our publishers and our reader as workers, with the harness's schedule and records, and processes of another
-tool on the same topic, all in a host of their own (rmwbench.lab.host): nothing is heard outside, nothing stays.
+"""One trial: our publishers and our reader as workers, with the harness's schedule and records, and processes of
+another tool on the same topic, all in a host of their own: nothing is heard outside, nothing stays.
 
 The other tool starts first and is matched before the schedule begins; it is ended only when it has printed a line later
 than the last message, so that what it says is what it knows.
@@ -28,8 +28,6 @@ LEAD_NS = 50_000_000
 SETTLE_S = 0.4
 TIMEOUT_S = 15.0
 DRAIN_NS = 500_000_000
-LATE_S = 2.6
-"""How long a tool that prints once a second may take to print a line behind the last message."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +53,12 @@ class Tool:
 
 @dataclass(frozen=True)
 class Trial:
-    """`matches`: peers that each publisher and our reader expect, the other tool's among them. `pauses`: (begin, length)
-    in seconds from the start, in which our reader and the tools that pause are stopped by SIGSTOP. `ready` and `done`
-    look at what the first tool printed so far (and at the time of the last message, in seconds of the clock); `done` is
-    asked for until it is true or LATE_S are over."""
+    """`matches`: peers that each publisher and our reader expect, the other tool's among them. `pauses`: (begin,
+    length) in seconds from the start, in which our reader (with `paused="talkers"` our publishers) and the tools that
+    pause are stopped by SIGSTOP. `depth`: of keep last; 0 keeps all. `ready` and `done` look at what the first tool
+    printed so far (and at the time of the last message, in seconds of the clock); `done` is asked for until it is true
+    or `late_s` is over.
+    """
 
     worker: Path
     profile: Mapping[str, Any]
@@ -69,8 +69,11 @@ class Trial:
     reliability: str = "reliable"
     topic: str = "others"
     pauses: Sequence[tuple[float, float]] = ()
+    paused: str = "listener"
+    depth: int = 0
     ready: Callable[[str], bool] = lambda text: True
     done: Callable[[str, float], bool] = lambda text, last_s: True
+    late_s: float = 2.6  # a tool that prints once a second has then printed behind the last message
     type: Mapping[str, Any] | None = None
 
 
@@ -129,9 +132,10 @@ def _live(trial: Trial, host: Host, crew: Crew, tools: "Sequence[Running]") -> t
     end_ns = begin_ns + round(trial.seconds * 1e9)
     times = {"at_ns": begin_ns, "steady_ns": begin_ns, "end_ns": end_ns, "grace_ns": 2_000_000_000}
     crew.ask_all("start", times, TIMEOUT_S)
+    ours = [name for name in crew.workers if (name == "listener") == (trial.paused == "listener")]
     pausing = [tool.inner_pid for tool in tools if tool.tool.pauses]
     for at_s, length_s in trial.pauses:
-        pids = [crew.workers["listener"].inner_pid, *pausing]
+        pids = [*(crew.workers[name].inner_pid for name in ours), *pausing]
         crew.watch_until(begin_ns + round(at_s * 1e9))
         for pid in pids:
             host.signal(pid, int(signal.SIGSTOP))
@@ -152,7 +156,7 @@ def _live(trial: Trial, host: Host, crew: Crew, tools: "Sequence[Running]") -> t
     # What was lost on purpose never comes, so an incomplete drain is no failure.
     crew.ask({"listener": ("drain", {"expect": expect, "timeout_ns": DRAIN_NS})}, TIMEOUT_S)
     last_s = time.monotonic()
-    while tools and not trial.done(tools[0].text(), last_s) and time.monotonic() < last_s + LATE_S:
+    while tools and not trial.done(tools[0].text(), last_s) and time.monotonic() < last_s + trial.late_s:
         crew.turn(0.05)
     warnings = [f"{never} messages of the schedule were never sent"] if never else []
     if tools and not trial.done(tools[0].text(), last_s):
@@ -164,13 +168,13 @@ def _live(trial: Trial, host: Host, crew: Crew, tools: "Sequence[Running]") -> t
 def _endpoint(trial: Trial, number: int, kind: str, payload_bytes: int, matches: int) -> dict[str, Any]:
     from rmwbench.suite.message_type import message_type
 
-    depth = {"history": "keep_all", "depth": 0}
+    history = {"history": "keep_last" if trial.depth else "keep_all", "depth": trial.depth}
     return {
         "endpoint": number,
         "kind": kind,
         "topic": trial.topic,
         "type": trial.type or message_type(f"Bytes({payload_bytes})").wire(),
-        "qos": {"reliability": trial.reliability, "durability": "volatile", **depth},
+        "qos": {"reliability": trial.reliability, "durability": "volatile", **history},
         "touch": "header",
         "loan": False,
         "publish_mode": "default",

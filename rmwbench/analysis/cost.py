@@ -52,7 +52,9 @@ def cost(
     apart = not any(role == "both" for role, _ in table)
     missing = "the counter was not read at both ends of the steady window"
     shared = missing if apart else "publisher and subscription share a process"
-    sampled = ("harness", "sampler") in table
+    # A worker of that name would make it `sampler#2`.
+    sampler = next((p for role, p in table if role == "harness" and p.partition("#")[0] == "sampler"), None)
+    sampled = sampler is not None
     unsampled = why.get("", NOT_SAMPLED)
 
     cpu = _steady(table, MIDDLEWARE, "cpu")
@@ -70,7 +72,7 @@ def cost(
     put("cpu_cores_other", other, window_ns, missing if sampled else unsampled)
     harness = _steady(table, ("harness",), "cpu") if sampled else None
     put("cpu_cores_harness", harness, window_ns, missing if sampled else unsampled)
-    put("cpu_cores_sampler", _steady(table, ("harness",), "cpu", "sampler"), window_ns, unsampled)
+    put("cpu_cores_sampler", _steady(table, ("harness",), "cpu", sampler) if sampled else None, window_ns, unsampled)
     softirq = _steady(table, ("machine",), "processor.softirq")
     put("softirq_cores", softirq, window_ns, why.get("machine", unsampled))
 

@@ -114,6 +114,7 @@ def _live(
     with _step(outcome, "spawn"):
         for process, fd in files.items():
             crew.spawn(process, worker.executable, fd)
+        sampler.spawn()
         crew.wait_hello(HELLO_TIMEOUT_S)
     _note_hellos(outcome, crew)
     roles = [("worker", crew.workers), ("daemon", crew.daemons)]

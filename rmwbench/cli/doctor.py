@@ -75,8 +75,11 @@ def _calibration() -> dict[str, Any] | None:
     if document is None:
         return None
     made = datetime.strptime(document["created_utc"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-    truths = document.get("truths") or {}
-    summary = f"recovered {truths.get('recovered')} of {truths.get('injected')} injected truths"
+    truths, pairs = document["truths"], document["aa"]
+    summary = (
+        f"recovered {truths['recovered']} of {truths['total']} injected truths, "
+        f"A/A declared different in {pairs['different']} of {pairs['total']}"
+    )
     return {"summary": summary, "age_days": (datetime.now(UTC) - made).total_seconds() / 86400}
 
 

@@ -25,7 +25,6 @@ class Sampler:
     """The sampler in a trial's host. `document` is the parsed reply, once `read` found one, and `raw` its bytes."""
 
     def __init__(self, crew: Crew):
-        """Starts it; a sampler that is not there is a problem of its own."""
         self.problem: str | None = None
         self.document: dict[str, Any] | None = None
         self.raw = b""
@@ -33,8 +32,11 @@ class Sampler:
         self._process: WorkerProcess | None = None
         self._collect: int | None = None
         self._file = os.memfd_create("rmwbench-sampler", os.MFD_CLOEXEC)
+
+    def spawn(self) -> None:
+        """Starts it, best after the workers, which somebody waits for; that it is not there becomes its problem."""
         try:
-            self._process = crew.spawn_tool(NAME, tool.find(NAME).executable, self._file)
+            self._process = self._crew.spawn_tool(NAME, tool.find(NAME).executable, self._file)
         except UserError as error:
             self.problem = str(error)
 

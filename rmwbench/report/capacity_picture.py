@@ -208,14 +208,14 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     base = alt.Chart(pictures._POINTS)
     medians, tails = (base.transform_filter(f"datum.kind == '{kind}'") for kind in ("median", "tail"))
     upright = alt.Chart(alt.NamedData(name="parts"))
-    layers = [
-        upright.mark_rect(opacity=0.1, clip=True)
+    layers = [  # the legend looks like the first layer that has the colour
+        medians.mark_line(strokeWidth=1.8).encode(x=x("level:Q"), y=y, order="level:Q", color=colour, strokeDash=dash),
+        upright.mark_rect(fillOpacity=0.1, opacity=1, clip=True)
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
         .encode(x=x("low:Q"), x2="high:Q", color=colour),
         upright.mark_rule(strokeWidth=1.5, opacity=0.9).encode(
             x=x("value:Q"), color=colour, strokeDash=dash, tooltip=pictures._TOOLTIP
         ),
-        medians.mark_line(strokeWidth=1.8).encode(x=x("level:Q"), y=y, order="level:Q", color=colour, strokeDash=dash),
         tails.mark_rule(strokeWidth=1.2, opacity=0.5)
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
         .encode(x=x("level:Q"), y=alt.Y("low:Q", scale=heights_scale), y2="high:Q", color=colour),
@@ -291,7 +291,7 @@ def loss(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
             strokeDash=alt.StrokeDash("arm:N", scale=dashes, legend=key),
         ),
         base.mark_circle(size=30, opacity=0.9).encode(
-            x=x("level:Q"), y=y, color=alt.Color("arm:N", scale=scale, legend=None), tooltip=pictures._TOOLTIP
+            x=x("level:Q"), y=y, color=alt.Color("arm:N", scale=scale, legend=key), tooltip=pictures._TOOLTIP
         ),
     ]
     limits = [c["below"] for c in search["limit"]["conditions"] if c["metric"] == "loss" and c["below"] <= top]
@@ -311,15 +311,13 @@ def _level_axis(domain: list[float], search: dict[str, Any], title: str):
 
 
 def _legend(narrow: bool) -> alt.Legend:
-    """Names under the picture; its strokes are opaque also where the first layer with the colour is a shade."""
+    """Names under the picture."""
     return alt.Legend(
         orient="bottom",
         columns=2 if narrow else 4,
         title=None,
         symbolType="stroke",
         symbolSize=300,
-        symbolOpacity=1,
-        symbolStrokeWidth=2,
         labelColor=TEXT,
     )
 

@@ -80,6 +80,14 @@ def test_what_an_old_bundle_did_not_sample_is_absent_with_its_reason():
     assert "interfaces" in reasons["wire_bytes_per_payload_byte"] and "power" in reasons
 
 
+def test_a_worker_called_sampler_hides_nothing():
+    rows = [row | {"process": "sampler#2"} if row["process"] == "sampler" else row for row in SAMPLED]
+    rows += worker("sampler", "subscription", 7_000_000)
+    values, _ = measured(rows)
+    assert values["cpu_cores_sampler"] == pytest.approx(4_000_000 / WINDOW_NS)
+    assert values["cpu_per_message_subscription"] == 80_000
+
+
 def test_no_daemon_is_no_zero_but_no_child_is():
     values, reasons = measured([row for row in SAMPLED if row["role"] not in ("daemon", "other")])
     assert reasons["cpu_cores_daemon"] == reasons["pss_daemon"] == "no daemon ran"

@@ -179,3 +179,9 @@ def test_a_void_says_what_the_worker_knows_of_the_reason():
     assert reasons(found) == ["keep_all switches shared memory off"]
     reason = contradiction("shm", attestations(found), reasons(found))
     assert reason.startswith("path: asked for shm") and reason.endswith("; keep_all switches shared memory off")
+
+
+def test_what_was_in_flight_at_the_windows_edges_is_no_path_of_its_own():
+    (row,) = attestations(sampled(observed(received(100)), lo=9_700, datagrams=100))
+    assert (row["path"], row["label"], row["bytes"], row["fraction"]) == ("udp", "counted", 9_700, pytest.approx(1.0))
+    assert len(attestations(sampled(observed(received(100)), lo=9_000, datagrams=100))) == 2

@@ -132,7 +132,8 @@ def test_nothing_is_left_of_a_load(worker):
     result = not_failed(run(worker, "traffic", "awake"))
     assert loads() == []
     names = {row["process"]: row["role"] for row in result.tables["counters"].to_pylist()}
-    assert names["background"] == "background" and names["awake"] == "awake"
+    unread = [row["text"] for row in result.tables["events"].to_pylist() if row["event"] == "no_data"]
+    assert (names.get("background"), names.get("awake")) == ("background", "awake"), (names, unread)
     assert not [path for path in stale() if path.name.startswith(f"rmwbench-{os.getpid()}:")]
 
 

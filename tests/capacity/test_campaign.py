@@ -165,3 +165,19 @@ def test_two_arms_apart_are_told_apart_and_two_alike_are_not(tmp_path):
     texts = [c["text"] for c in summarise(Bundle(tmp_path / "three"))["conclusions"]]
     assert any("at a higher rate than c" in text for text in texts)
     assert any("not told apart" in text and "a and b" in text for text in texts)
+
+
+def test_an_arm_with_long_probes_does_not_spend_the_time_of_the_others(tmp_path):
+    """A capacity at 12 Hz needs a window of 80 s, one at 1 kHz a second: rounds with both would be nearly all its."""
+    laws = {"crawls": Law(service_s=1 / 13), "serves 1 kHz": Law(service_s=0.001, noise=0.05)}
+    made, lab = campaign(tmp_path / "two", laws, limit="p99 response < 500 ms")
+    with made.writer:
+        made.run()
+    probe_s = made.prepared.cells.probe_s
+    used_s = {name: 0.0 for name in laws}
+    places = [place for place, order in enumerate(lab.orders) if order.cell.arm.name == "serves 1 kHz"]
+    for order in lab.orders[: places[14]]:  # both are still searching
+        used_s[order.cell.arm.name] += probe_s(order.cell.factors["rate_hz"])
+    assert used_s["crawls"] <= 1.5 * used_s["serves 1 kHz"] + 3 * probe_s(200.0) + 110
+    found = arm(summarise(Bundle(tmp_path / "two")), "crawls")["capacity"]
+    assert found["low"] <= 13 * 1.02 and found["high"] >= 13

@@ -189,3 +189,26 @@ def test_an_attempt_that_is_denied_says_why():
     assert tries._in_child(denied) == "Operation not permitted"
     assert tries._in_child(dies) == "the attempt died"
     assert tries._in_child(lambda: None) == ""
+
+
+def test_a_machine_that_cannot_be_looked_at_is_neither_good_nor_bad():
+    words = " ".join(COMMAND[:1]) + f" -c '{COMMAND[2]}' doctor"
+    command = [*private_mounts(), "sh", "-c", f"mount -t tmpfs none /proc; {words}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+    assert done.returncode == 2 and done.stdout == "" and "Traceback" not in done.stderr
+    assert "cannot look at this machine" in done.stderr and "/proc" in done.stderr
+
+
+def test_programs_are_called_what_people_call_them(tmp_path):
+    script = tmp_path / "drive.py"
+    script.write_text("import time; time.sleep(60)")
+    running = subprocess.Popen([sys.executable, "-u", script])
+    try:
+        deadline = time.monotonic() + 10
+        while (name := processes.told(running.pid)) is None and time.monotonic() < deadline:
+            time.sleep(0.01)  # a process that has just begun has no words yet
+        assert name.endswith(" drive.py")
+        assert processes.told(os.getpid()) and processes.told(2**22 + 1) is None
+    finally:
+        running.kill()
+        running.wait()

@@ -1,4 +1,5 @@
-//! Compiles the bare program with the flags of the worker's shim, against the headers that the worker found.
+//! Compiles the bare program, and the reader of Fast DDS's statistics, with the flags of the worker's shim, against the headers that
+//! the worker found.
 
 use std::env;
 use std::path::Path;
@@ -10,19 +11,22 @@ fn main() {
     println!("cargo:rerun-if-changed=bare");
     println!("cargo:rerun-if-env-changed=CXX");
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
-    let object = Path::new(&out).join("bare.o");
     let archive = Path::new(&out).join("libfastdds_bare.a");
-    let mut compile = Command::new(env::var("CXX").unwrap_or_else(|_| "c++".into()));
-    compile.args(FLAGS).args(["-I", "bare", "-I", "../../middlewares/fastdds/shim", "bare/bare.cpp", "-o"]).arg(&object);
-    for include in listed("DEP_FASTDDS_INCLUDES") {
-        compile.args(["-isystem", &include]);
-    }
+    let objects = ["bare", "statistics"].map(|name| {
+        let object = Path::new(&out).join(format!("{name}.o"));
+        let mut compile = Command::new(env::var("CXX").unwrap_or_else(|_| "c++".into()));
+        compile.args(FLAGS).args(["-I", "bare", "-I", "../../middlewares/fastdds/shim", &format!("bare/{name}.cpp"), "-o"]).arg(&object);
+        for include in listed("DEP_FASTDDS_INCLUDES") {
+            compile.args(["-isystem", &include]);
+        }
+        run(compile);
+        object
+    });
     for directory in listed("DEP_FASTDDS_LIBRARIES") {
         println!("cargo:rustc-link-arg=-Wl,--disable-new-dtags,-rpath,{directory}");
     }
-    run(compile);
     let mut pack = Command::new("ar");
-    pack.arg("crs").arg(&archive).arg(&object);
+    pack.arg("crs").arg(&archive).args(&objects);
     run(pack);
     println!("cargo:rustc-link-search=native={out}");
     println!("cargo:rustc-link-lib=static=fastdds_bare");

@@ -327,6 +327,15 @@ fn read_process(process: &mut Process, into: &mut BTreeMap<String, (i64, Stat)>)
     }
 }
 
+/// Resident memory is read with every so manieth sample: it changes slowly and costs as much as everything else of a process.
+const MEMORY_EVERY: usize = 5;
+
+/// A sample as it is taken, processes by their place: names are for later.
+struct Taken {
+    sample: Sample,
+    processes: Vec<Option<SeriesProcess>>,
+}
+
 /// A sample every interval, the first one at the window's begin; None when not asked.
 fn read_series(
     plan: &Start,
@@ -338,38 +347,44 @@ fn read_series(
     if plan.interval_ns == 0 {
         return None;
     }
-    let mut samples = Vec::with_capacity(((plan.end_ns - plan.steady_ns) / plan.interval_ns).clamp(0, 1 << 16) as usize + 1);
+    let mut taken: Vec<Taken> = Vec::with_capacity(((plan.end_ns - plan.steady_ns) / plan.interval_ns).clamp(0, 1 << 16) as usize + 1);
     let mut due_ns = plan.steady_ns;
     while due_ns < plan.end_ns {
         sleep_until(due_ns);
-        let time_ns = now_ns();
-        samples.push(sample(time_ns, processes, files, plan.threads));
+        taken.push(take_sample(processes, files, plan.threads, taken.len() % MEMORY_EVERY == 0));
         if due_ns > plan.steady_ns && !sensors.is_empty() {
-            readings.push(sensors.read(time_ns));
+            readings.push(sensors.read(now_ns()));
         }
         // A sample that is missed stays missed: a burst of late ones would tell nothing and cost much.
         due_ns += plan.interval_ns * (1 + (now_ns() - due_ns).max(0) / plan.interval_ns);
     }
-    Some(samples)
+    let named = |Taken { mut sample, processes: values }: Taken| {
+        let names = processes.iter().map(|process| process.name.clone());
+        sample.processes = names.zip(values).filter_map(|(name, value)| Some((name, value?))).collect();
+        sample
+    };
+    Some(taken.into_iter().map(named).collect())
 }
 
-fn sample(time_ns: i64, processes: &mut [Process], files: &mut Files, with_threads: bool) -> Sample {
-    let mut sample = Sample { time_ns, ..Sample::default() };
-    for process in processes.iter_mut() {
-        let (Some(cpu_ns), Some(rss)) = (process.cpu_ns(), process.rss_bytes()) else { continue };
+fn take_sample(processes: &mut [Process], files: &mut Files, with_threads: bool, with_memory: bool) -> Taken {
+    let mut sample = Sample { time_ns: now_ns(), ..Sample::default() };
+    let of_process = |process: &mut Process| {
+        let cpu_ns = process.cpu_ns()?;
+        let rss_bytes = if with_memory { process.rss_bytes() } else { None };
         let run_delay_ns = if with_threads { threads::sums(&threads::read(&process.directory)).run_delay_ns } else { None };
-        sample.processes.insert(process.name.clone(), SeriesProcess { cpu_ns, rss_bytes: Some(rss), run_delay_ns });
-    }
-    let mut text = |name: &str| files.get_mut(name).and_then(|file| file.read().ok().map(str::to_string)).unwrap_or_default();
-    sample.machine = parse_stat(&text("stat"));
-    for (name, i) in parse_interfaces(&text("dev")) {
+        Some(SeriesProcess { cpu_ns, rss_bytes, run_delay_ns })
+    };
+    let values = processes.iter_mut().map(of_process).collect();
+    sample.machine = files.get_mut("stat").and_then(|file| parse_stat(file.read().ok()?));
+    let interfaces = files.get_mut("dev").and_then(|file| Some(parse_interfaces(file.read().ok()?)));
+    for (name, i) in interfaces.unwrap_or_default() {
         let kept = SeriesInterface { rx_bytes: i.rx_bytes, tx_bytes: i.tx_bytes, rx_packets: i.rx_packets, tx_packets: i.tx_packets };
         sample.interfaces.insert(name, kept);
     }
-    if let Some((udp, ip, tcp)) = parse_losses(&text("snmp")) {
+    if let Some((udp, ip, tcp)) = files.get_mut("snmp").and_then(|file| parse_losses(file.read().ok()?)) {
         (sample.udp, sample.ip, sample.tcp) = (Some(udp), Some(ip), Some(tcp));
     }
-    sample
+    Taken { sample, processes: values }
 }
 
 fn used_by_thread(

@@ -45,9 +45,9 @@ def window(outcome: Outcome) -> tuple[Snapshot, Snapshot] | None:
 
 def _without(flow: Flow, begin: Snapshot, end: Snapshot) -> Snapshot:
     """The counters at the end without what our own background load sent over the loopback since the beginning."""
-    sent = flow.datagrams(begin["time_ns"], end["time_ns"])
-    if not sent:
+    if not flow.bursts:
         return end
+    sent = flow.datagrams(begin["time_ns"], end["time_ns"])
     interfaces = dict(end.get("interfaces", {}))
     if LOOPBACK in interfaces:
         size = sent * flow.datagram_bytes

@@ -31,8 +31,8 @@ MOST_TRIALS = 40
 MOST_LEVELS = 3000
 FEWEST_ROUNDS = 12
 """A budget for fewer cannot bracket and test an arm."""
-RANGE_BELOW, RANGE_ABOVE = 1e3, 1e5
-"""How far from the workload's own level a search goes where no range is given."""
+RANGE_BELOW, RANGE_ABOVE, LONGEST_PROBE_S = 1e3, 1e5, 60.0
+"""How far from the workload's own level a search goes where no range is given, and how long its probes may become."""
 UNITS = {
     "hz": {"hz": 1, "khz": 1e3, "mhz": 1e6},
     "bytes": {"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1024, "mib": 1 << 20, "gib": 1 << 30},
@@ -109,6 +109,9 @@ def prepare(request: Request, suite: str, directory: Path) -> Prepared:
         )
     start = min(found, key=lambda level: abs(math.log(level / min(max(own, least), most))))
     cells = Cells(loaded, workload, along, limit.messages)
+    if request.least is None:  # who did not ask for them should not wait a quarter of an hour for each
+        longest_s = max(LONGEST_PROBE_S, 2 * cells.probe_s(start))
+        found = tuple(level for level in found if level >= start or cells.probe_s(level) <= longest_s)
     contestants = tuple(_contestant(cells, arm, found) for arm in arms)
     able = [c for c in contestants if c.levels]
     if not able:
@@ -190,8 +193,8 @@ def forecast(prepared: Prepared) -> str:
     arms = sum(bool(c.levels) for c in prepared.contestants)
     least, most = (quantity(level, along) for level in (prepared.levels[0], prepared.levels[-1]))
     text = (
-        f"{arms} {'arm' if arms == 1 else 'arms'} from {quantity(prepared.start, along)}, between {least} and {most}; a "
-        f"probe takes {duration_text(probe_s)} there ({prepared.limit.demanding.text} needs {cells.messages} messages)"
+        f"{arms} {'arm' if arms == 1 else 'arms'} from {quantity(prepared.start, along)}, between {least} and {most}; "
+        f"probes take {duration_text(probe_s)} there ({prepared.limit.demanding.text} needs {cells.messages} messages)"
     )
     if request.budget_s is not None:
         return f"{text}; ends after {duration_text(request.budget_s)} at the latest"

@@ -1,10 +1,11 @@
 """Rounds of probes: in each round every arm that is still open makes one fresh trial at its own next level, in random
 order, so that what the machine does meanwhile hits all arms alike.
 
-The next level depends on all trials of the arm before, and on nothing else; a report that reads the same trials comes
-to the same interval. A trial that is void says nothing and is not counted; one that failed did not hold its level. When
-every arm is decided, or has had its number of trials, the curve below the capacity is filled up to three trials a level
-where time is left.
+An arm with long probes (a percentile at a low rate) takes part in fewer rounds, so that it does not spend the time of
+the others. The next level depends on all trials of the arm before, and on nothing else; a report that reads the same
+trials comes to the same interval. A trial that is void says nothing and is not counted; one that failed did not hold
+its level. When every arm is decided, or has had its number of trials, the curve below the capacity is filled up to
+three trials a level where time is left.
 """
 
 import gc
@@ -36,6 +37,8 @@ from rmwbench.suite.seed import derive_seed
 MOST_IN_VAIN, MOST_SPOILT = 4, 12
 """Trials of an arm in a row that said nothing, or failed with nothing else before, after which it is left; and those
 that the machine spoilt, which may be over soon."""
+AHEAD, AHEAD_PROBES = 1.5, 3
+"""How far an arm's time may be ahead of the arm that had least: as a factor, and in probes at the first level."""
 CURVE_TRIALS = 3
 CURVE_SHARES = (1.0, 0.5, 0.25, 0.125)
 """Of the capacity: the levels of the curve that get several trials."""
@@ -45,11 +48,13 @@ Run = Callable[[Order, object, Host | None], TrialResult]
 
 @dataclass
 class Pursuit:
-    """An arm on its way. `ended`: why it makes no more probes; `in_vain`: trials in a row that said nothing."""
+    """An arm on its way. `ended`: why it makes no more probes; `in_vain`: trials in a row that said nothing; `used_s`:
+    the time that its probes took."""
 
     contestant: Contestant
     search: ArmSearch
     in_vain: int = 0
+    used_s: float = 0.0
     ended: str | None = None
     kinds: Counter = field(default_factory=Counter)
 
@@ -106,11 +111,18 @@ class CapacityCampaign:
             due = [(pursuit, level) for pursuit in self.pursuits if (level := wanted(pursuit)) is not None]
             if not due:
                 return
+            due = self._in_turn(due)
             seed = self.prepared.request.seed
             due.sort(key=lambda item: derive_seed(seed, "capacity order", self._round, item[0].name))
             for position, (pursuit, level) in enumerate(due):
                 self._probe(signals, pursuit, level, position)
             self._round += 1
+
+    def _in_turn(self, due: list[tuple[Pursuit, float]]) -> list[tuple[Pursuit, float]]:
+        """Those whose time is not far ahead of the one that had least."""
+        least_s = min(pursuit.used_s for pursuit, _ in due)
+        most_s = AHEAD * least_s + AHEAD_PROBES * self.prepared.cells.probe_s(self.prepared.start)
+        return [(pursuit, level) for pursuit, level in due if pursuit.used_s <= most_s]
 
     def _searching(self, pursuit: Pursuit) -> float | None:
         """The next level of the search, None where it has ended; then `ended` says why."""
@@ -159,6 +171,7 @@ class CapacityCampaign:
         self._trial += 1
         order = Order(self._trial, cell, self._round, position, *self._draws(cell))
         worker = self.prepared.workers[cell.arm.middleware]
+        pursuit.used_s += self.prepared.cells.probe_s(level)
         with signals.interruptible():
             result = self._run(order, worker, Host(f"{self.prepared.name}/{self._trial}"))
         self._write(result)

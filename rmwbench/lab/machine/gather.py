@@ -107,6 +107,7 @@ def sampled(seconds: float) -> dict[str, Any]:
         if pid in times and pid != os.getpid()
     ]
     top = sorted((row for row in used if row[2] >= 0.02), key=lambda row: -row[2])[:TOP]
+    top = [(pid, processes.told(pid) or name, share) for pid, name, share in top]
     busy = after.busy - before.busy + after.softirq - before.softirq
     return {
         "seconds": elapsed,

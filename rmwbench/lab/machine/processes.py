@@ -31,7 +31,7 @@ MIDDLEWARE_FILES = {
 @dataclass
 class Walk:
     """`programs` are of middlewares; `mapped` are (device, inode) of every file that some process maps or holds open;
-    `unseen` counts processes that could not be looked into."""
+    `unseen` counts processes of which only the command line could be read."""
 
     programs: list[dict[str, Any]] = field(default_factory=list)
     mapped: set[tuple[int, int]] = field(default_factory=set)
@@ -46,12 +46,15 @@ def walk(proc: Path = Path("/proc")) -> Walk:
             continue
         try:
             words = (entry / "cmdline").read_bytes().split(b"\0")
-            if not words[0]:
-                continue  # a kernel thread, or gone
-            maps = (entry / "maps").read_text(errors="replace")
-        except PermissionError:
-            found.unseen += 1
+        except OSError:
             continue
+        if not words[0]:
+            continue  # a kernel thread, or gone
+        try:
+            maps = (entry / "maps").read_text(errors="replace")
+        except PermissionError:  # of another user: its words still tell a daemon or a node
+            found.unseen += 1
+            maps = ""
         except OSError:
             continue
         found.mapped.update(_mapped(maps))
@@ -60,6 +63,16 @@ def walk(proc: Path = Path("/proc")) -> Walk:
         if program:
             found.programs.append({"pid": int(entry.name), **program})
     return found
+
+
+def told(pid: int, proc: Path = Path("/proc")) -> str | None:
+    """What a process is called by people: its program, or the script that an interpreter runs."""
+    try:
+        words = (proc / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return None
+    program, script = os.path.basename(words[0]), _script(words)
+    return f"{program} {script}".rstrip() or None
 
 
 def leftovers(
@@ -133,7 +146,7 @@ def _program(words: list[str], maps: str) -> dict[str, Any] | None:
     name = os.path.basename(words[0])
     if name.startswith(OURS):
         return None
-    script = os.path.basename(words[1]) if len(words) > 1 and name.startswith(("python", "ruby", "sh", "bash")) else ""
+    script = _script(words)
     for candidate in (name, script, *(_module(words))):
         if DAEMONS.match(candidate):
             return {"name": candidate, "what": "daemon", "why": "a daemon"}
@@ -144,6 +157,15 @@ def _program(words: list[str], maps: str) -> dict[str, Any] | None:
         what = "a ROS 2 node" if library[1].startswith("rcl") else f"uses lib{library[1]}"
         return {"name": script or name, "what": "node", "why": what}
     return None
+
+
+def _script(words: list[str]) -> str:
+    """The script that an interpreter runs, "" for any other program and for commands in words."""
+    if not os.path.basename(words[0]).startswith(("python", "ruby", "perl", "node", "sh", "bash")):
+        return ""
+    module = words[words.index("-m") + 1 : words.index("-m") + 2] if "-m" in words else []
+    scripts = [word for word in words[1:] if word and not word.startswith("-")] if "-c" not in words else []
+    return os.path.basename((module or scripts or [""])[0])
 
 
 def _module(words: list[str]) -> list[str]:

@@ -273,10 +273,17 @@ impl Endpoint for FloorSubscription {
         self.granted.clone()
     }
 
+    /// What a UDP socket dropped is not the doing of a queue of the reader's; the kernel counts it for everybody to see.
     fn account(&self) -> Account {
+        let dropped = self.stats.dropped.load(Ordering::Relaxed);
+        let is_socket = self.open.options.transport == Transport::Udp;
+        let mut counters = BTreeMap::from([("refused_peers".to_string(), i64::from(self.peers.refused.load(Ordering::Relaxed)))]);
+        if is_socket {
+            counters.insert("datagrams_dropped".into(), dropped as i64);
+        }
         Account {
-            reader_drops: Some(self.stats.dropped.load(Ordering::Relaxed)),
-            counters: BTreeMap::from([("refused_peers".to_string(), i64::from(self.peers.refused.load(Ordering::Relaxed)))]),
+            reader_drops: (!is_socket).then_some(dropped),
+            counters,
             evidence: evidence(&self.open, self.stats.received.load(Ordering::Relaxed), "taken from the channel"),
         }
     }

@@ -1,0 +1,50 @@
+"""The capacity page in a real browser: quiet, offline, every chart drawn, inside a phone's width, in the dark."""
+
+import pytest
+
+from rmwbench.bundle import Bundle
+from rmwbench.report.capacity import summarise
+from rmwbench.report.capacity_html import write_html
+from tests.capacity.simulated import Law, campaign
+from tests.report.test_browser import Visit
+from tests.report.test_browser import browser as browser
+from tests.report.test_browser import pytestmark as browser_needed
+
+pytestmark = [browser_needed]
+
+LAWS = {
+    "serves 1 kHz": Law(service_s=0.001, noise=0.05),
+    "calls 400 Hz": Law(call_s=0.0025),
+    "loses": Law(loss=0.05),
+    "fast <script>alert(1)</script>": Law(),
+}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("page") / "one"
+    made, _ = campaign(directory, LAWS, most=20_000.0, resolution=0.1)
+    with made.writer:
+        made.run()
+    write_html(summarise(Bundle(directory)), directory / "report.html")
+    return (directory / "report.html").as_uri()
+
+
+@pytest.mark.parametrize("width, scheme", [(1280, "light"), (1280, "dark"), (360, "light")])
+def test_it_draws_everything_and_stays_quiet_and_inside(browser, url, width, scheme):
+    visit = Visit(browser, url, width, scheme)
+    assert visit.said == [] and visit.asked == [url]
+    assert visit.page.locator(".chart svg").count() == visit.page.locator(".chart").count() == 3
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+    visit.context.close()
+
+
+def test_the_answers_are_text_and_the_levels_open(browser, url):
+    visit = Visit(browser, url)
+    row = visit.page.locator("tr[data-arm='serves 1 kHz']")
+    assert "Hz" in row.locator(".capacity").inner_text() and "queue grew" in row.inner_text()
+    visit.page.locator("#levels details.arm summary").first.click()
+    table = visit.page.locator("#levels details.arm").first.locator("table.levels").first
+    assert table.is_visible() and "unstable" in table.inner_text()
+    assert "<script>" in visit.page.locator("tbody").first.inner_text()  # a name is text
+    visit.context.close()

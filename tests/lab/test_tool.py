@@ -1,0 +1,85 @@
+"""Our own tools: found where workers are, never taken for middlewares, built with every build; and processes of a Crew
+that are no workers."""
+
+import contextlib
+import time
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.lab import tool
+from rmwbench.lab.host import Host
+from rmwbench.lab.middleware import build, find
+from rmwbench.lab.sampler import Sampler
+from rmwbench.lab.worker import Crew, WorkerFailed
+from rmwbench.suite.sampling import Sampling
+from tests.lab import fake_worker, tools
+
+
+@pytest.fixture
+def workers(tmp_path, monkeypatch):
+    directory = tmp_path / "workers"
+    directory.mkdir()
+    tools.place(directory)
+    monkeypatch.setenv("RMWBENCH_WORKERS", str(directory))
+    monkeypatch.setenv("RMWBENCH_TARGET_DIR", str(tmp_path / "target"))
+    return directory
+
+
+def test_a_tool_is_found_beside_workers_and_is_no_middleware(workers):
+    fake_worker.install(workers)
+    assert list(find.find_workers()) == ["fake"]
+    found = tool.find("sampler")
+    assert found.executable == workers / "rmwbench-sampler" and found.description["reads"]["cpu"] == "yes"
+    with pytest.raises(UserError, match=r"(?s)the emulator is not built.*rmwbench middlewares build"):
+        tool.find("emulator")
+
+
+def test_a_tool_that_changes_is_asked_again(workers):
+    assert tool.find("sampler").description["protocol"] == 1
+    path = workers / "rmwbench-sampler"
+    path.unlink()
+    path.write_text('#!/bin/sh\necho \'{"tool": "other", "protocol": 1}\'\n')
+    path.chmod(0o755)
+    with pytest.raises(UserError, match="not the sampler that fits"):
+        tool.find("sampler")
+
+
+def test_every_build_builds_the_tools():
+    crates = [recipe.crate for recipe in build.choose(["floor"])]
+    assert crates[-1] == "rmwbench-floor" and "rmwbench-sampler" in crates
+    everything = [recipe.crate for recipe in build.choose([])]
+    assert "rmwbench-sampler" in everything and "rmwbench-zenoh" in everything
+    assert [recipe.crate for recipe in build.choose(["sampler"])].count("rmwbench-sampler") == 1
+    with pytest.raises(UserError, match=r"did you mean 'sampler'"):
+        build.choose(["sampller"])
+
+
+def test_a_worker_and_a_daemon_may_have_one_name(tmp_path):
+    path = fake_worker.install(tmp_path)
+    fields = {"profile": {"name": "untouched"}}
+    with Host("names") as host, Crew(host) as crew:
+        host.wait_ready()
+        crew.spawn_daemon("sampler", path)
+        crew.wait_hello(10)
+        crew.ask_daemon("sampler", "open", fields, 10)
+        with contextlib.closing(Sampler(crew)) as sampler:
+            sampler.spawn()
+            assert sampler.problem is None
+            begin_ns = time.monotonic_ns() + 100_000_000
+            sampler.watch([("sampler", crew.daemons["sampler"].inner_pid, "daemon")])
+            sampler.start(Sampling(), begin_ns, begin_ns + 100_000_000)
+            sampler.ask()
+            sampler.read(10)
+            assert sampler.problem is None
+            end = sampler.document["snapshots"][1]["processes"]
+            assert end["sampler"]["role"] == "daemon" and end["sampler#2"]["role"] == "harness"
+
+
+def test_a_daemon_must_say_who_it_is(tmp_path):
+    path = fake_worker.install(tmp_path, hello={"daemon": "somebody else"})
+    with Host("who") as host, Crew(host) as crew:
+        host.wait_ready()
+        crew.spawn_daemon("router", path)
+        with pytest.raises(WorkerFailed, match="daemon router: says that it is the daemon 'somebody else'"):
+            crew.wait_hello(10)
