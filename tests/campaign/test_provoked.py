@@ -65,10 +65,10 @@ def test_a_message_below_zenohs_threshold_asked_for_shared_memory_is_void_with_t
 
 def test_zenoh_reliable_over_udp_is_refused_with_its_reason(tmp_path):
     workers("zenoh")
-    profile = 'mode: "peer", listen: {endpoints: ["udp/127.0.0.1:0"]}, transport: {shared_memory: {enabled: false}}'
+    profile = '{mode: "peer", listen: {endpoints: ["udp/127.0.0.1:0"]}, transport: {shared_memory: {enabled: false}}}'
     arms = "  - {name: zenoh, middleware: zenoh, profile: udp.json5}\n"
     reliable = "  - {name: w, message: Bytes(400), rate_hz: 200, qos: {reliability: reliable}}\n"
-    assert run(tmp_path, arms, reliable, ("udp.json5", "{%s}" % profile)) == 2
+    assert run(tmp_path, arms, reliable, ("udp.json5", profile)) == 2
     ((status, reason),) = endings(tmp_path)["zenoh"]
     assert status == "failed" and "unsupported" in reason and "reliable" in reason and "UDP" in reason
 

@@ -13,8 +13,8 @@ from rmwbench.campaign.outcome import Outcome
 from rmwbench.lab.background import Flow
 
 LOOPBACK = "lo"
-TCP_HEADER_BYTES = 66
-"""Ethernet 14, IPv4 20, TCP 32 with time stamps: what an interface counts of a segment besides its payload."""
+TCP_HEADER_BYTES = 52
+"""IPv4 20, TCP 32 with time stamps: what the loopback counts of a segment besides its payload (it has no Ethernet)."""
 
 Snapshot = Mapping[str, Any]
 

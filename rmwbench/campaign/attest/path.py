@@ -72,7 +72,7 @@ def attestations(outcome: Outcome) -> list[dict[str, Any]]:
     if rest * delivered >= 1:
         path, why, known = _remainder(outcome, segments, bool(claimed), edges[1])
         most = max((row for row in rows if row["label"] == "counted"), key=lambda row: row["fraction"], default=None)
-        if path == "other" and rest <= EDGE and most is not None and most["fraction"] > MAJORITY:
+        if rest <= EDGE and most is not None and most["fraction"] > MAJORITY:
             most["fraction"] += rest
             return rows
         rows.append(_row(path, None, "inferred", round(rest * delivered), rest, why, known))
