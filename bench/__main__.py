@@ -19,10 +19,15 @@ SCHEMA, VERSION = "rmwbench/bench", 1
 
 
 def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["others"]:
+        from bench.others.__main__ import main as others
+
+        return others(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description="How fast the instrument itself is, as ratios of things that run beside each other.",
-        epilog="\n".join(f"  {p.name:11} {p.about}" for p in PROGRAMS.values()),
+        epilog="\n".join(f"  {p.name:11} {p.about}" for p in PROGRAMS.values())
+        + "\n\nHow wrong other tools are: python -m bench others --help",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs to run (all without one)")

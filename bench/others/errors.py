@@ -1,5 +1,6 @@
 """The error of a tool: what it says less what our ledger says, over repetitions, with a distribution-free interval."""
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ def line(tool: str, scenario: str, readings: Sequence[Reading], note: str | None
     `error` is the median of the differences in `unit`; `low` and `high` bound it with at least 95 % (order statistics,
     from 6 repetitions on; None below). `relative`: the same three divided by the ledger's median where that is not 0.
     """
-    known = [r for r in readings if r.says is not None and r.ledger is not None]
+    known = [r for r in readings if _finite(r.says) and _finite(r.ledger)]
     first = readings[0]
     out: dict[str, Any] = {
         "tool": tool,
@@ -42,9 +43,11 @@ def line(tool: str, scenario: str, readings: Sequence[Reading], note: str | None
     }
     for side in ("says", "ledger"):
         values = [value for r in readings if (value := getattr(r, side)) is not None]
-        out[side] = statistics.median(values) if values else None
+        # JSON has no infinity: null, and a note
+        out[side] = middle if values and math.isfinite(middle := statistics.median(values)) else None
+    if len(known) < len(readings):
+        out["note"] = "; ".join([*([note] if note else []), _why(readings)])
     if not known:
-        out["note"] = note or "no data on one side"
         return out
     errors = sorted(r.says - r.ledger for r in known)
     out["error"] = statistics.median(errors)
@@ -55,3 +58,17 @@ def line(tool: str, scenario: str, readings: Sequence[Reading], note: str | None
         bounds = (out["error"], out["low"], out["high"])
         out["relative"] = [None if bound is None else bound / out["ledger"] for bound in bounds]
     return out
+
+
+def _finite(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def _why(readings: Sequence[Reading]) -> str:
+    """Of the repetitions without an error."""
+    reasons = {
+        "the tool says nothing": sum(r.says is None for r in readings),
+        "the ledger gives no number of so few messages": sum(r.ledger is None for r in readings),
+        "the ledger says never: lost messages are later than all": sum(r.ledger == math.inf for r in readings),
+    }
+    return "; ".join(f"{what} ({count} of {len(readings)})" for what, count in reasons.items() if count)

@@ -28,8 +28,8 @@ def campaign_document(
     *,
     calibrated: bool = True,
 ) -> dict[str, Any]:
-    """campaign.json. `request` is what `--resume` needs to make the same plan again. The machine's newest calibration is
-    copied in unless `calibrated` is false: a calibration must not rest on the one before it."""
+    """campaign.json. `request` is what `--resume` needs to make the same plan again. The machine's newest calibration
+    is copied in unless `calibrated` is false: a calibration must not rest on the one before it."""
     described = machine.describe()
     return {
         "campaign": name,

@@ -43,8 +43,8 @@ def compare(
         Path | None, typer.Option(metavar="FILE", help="Write the comparison with its forest plot as one HTML file.")
     ] = None,
 ) -> None:
-    from rmwbench.report.compare import compare as compared
-    from rmwbench.report.compare_select import side
+    from rmwbench.report.compare.document import compare as compared
+    from rmwbench.report.compare.select import side
 
     document = compared(side(a), side(b), margin=_margin(margin), metrics=metric or ())
     if html is not None:
@@ -56,7 +56,7 @@ def compare(
     else:
         from rich.console import Console
 
-        from rmwbench.report.compare_terminal import print_compare
+        from rmwbench.report.compare.terminal import print_compare
 
         print_compare(document, Console(highlight=False))
         if html is not None:
@@ -84,7 +84,7 @@ def _margin(text: str | None) -> float | None:
 
 def _write(document: dict, path: Path) -> None:
     from rmwbench.errors import UserError
-    from rmwbench.report.compare_html import write_html
+    from rmwbench.report.compare.html import write_html
 
     if path.is_dir():
         raise UserError(

@@ -30,7 +30,7 @@ def explain(
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
-    from rmwbench.report.explain import explanations
+    from rmwbench.report.explain.document import explanations
 
     bundle = Bundle(directory or newest_campaign(CAMPAIGNS))
     found = explanations(bundle, trial)
@@ -54,6 +54,6 @@ def explain(
         return
     from rich.console import Console
 
-    from rmwbench.report.explain_terminal import print_explanations
+    from rmwbench.report.explain.terminal import print_explanations
 
     print_explanations(found, Console(highlight=False))

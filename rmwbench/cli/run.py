@@ -97,9 +97,7 @@ def run(
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     if any(cell.sampling.traced for cell in campaign.plan.cells):
-        console.print(
-            "traced: every thread's schedule is recorded; latencies are not comparable with other trials"
-        )
+        console.print("traced: every thread's schedule is recorded; latencies are not comparable with other trials")
     with campaign.writer:
         if not campaign.course.finished:
             ending = _run(campaign, directory, console)

@@ -11,10 +11,10 @@ from rich.console import Console
 
 from rmwbench.cli.main import main
 from rmwbench.errors import UserError
-from rmwbench.report.compare import compare
-from rmwbench.report.compare_html import axis_of, mark, render_html
-from rmwbench.report.compare_select import side
-from rmwbench.report.compare_terminal import print_compare
+from rmwbench.report.compare.document import compare
+from rmwbench.report.compare.html import axis_of, mark, render_html
+from rmwbench.report.compare.select import side
+from rmwbench.report.compare.terminal import print_compare
 from tests import synthetic_bundle
 
 WORKLOADS = ("camera", "pointcloud")

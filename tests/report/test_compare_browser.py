@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from rmwbench.report.compare import compare
-from rmwbench.report.compare_html import write_html
-from rmwbench.report.compare_select import side
+from rmwbench.report.compare.document import compare
+from rmwbench.report.compare.html import write_html
+from rmwbench.report.compare.select import side
 from tests import synthetic_bundle
 from tests.report.test_browser import CHROMIUM, browser, pytestmark  # noqa: F401 (a fixture and a mark)
 

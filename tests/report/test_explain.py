@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from rmwbench.bundle import Bundle
 from rmwbench.cli.main import _app
 from rmwbench.errors import UserError
-from rmwbench.report.explain import explanations
+from rmwbench.report.explain.document import explanations
 from tests import synthetic_bundle
 
 

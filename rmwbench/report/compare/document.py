@@ -19,8 +19,8 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.report.arm import ArmReport
-from rmwbench.report.compare_environment import definition_differences, environment
-from rmwbench.report.compare_select import Alone, Match, Side, match, name
+from rmwbench.report.compare.environment import definition_differences, environment
+from rmwbench.report.compare.select import Alone, Match, Side, match, name
 from rmwbench.report.measure import Small
 
 COST = ("cpu_per_message", "pss")

@@ -11,7 +11,7 @@ INDENT = " " * 11
 
 
 def print_explanations(found: list[dict[str, Any]], console: Console) -> None:
-    """`found`: as `rmwbench.report.explain.explanations` gives it."""
+    """`found`: as `rmwbench.report.explain.document.explanations` gives it."""
     for one in found:
         console.print(f"[bold]{escape(one['workload'])}[/bold]  {escape(one['arm'])}")
         _item(console, "path", one["path"] or "no data: nothing was delivered, or nobody counted")

@@ -9,9 +9,9 @@ from typing import Any
 
 from rmwbench.analysis.comparisons import loads
 from rmwbench.bundle.read import TrialLine
-from rmwbench.report.compare_select import Match, Side
-from rmwbench.report.compare_select import name as cell_name
-from rmwbench.report.compare_settings import differences, lines, of_texts
+from rmwbench.report.compare.select import Match, Side
+from rmwbench.report.compare.select import name as cell_name
+from rmwbench.report.compare.settings import differences, lines, of_texts
 from rmwbench.report.format import quantity
 
 QUESTIONS = {
