@@ -118,21 +118,22 @@ def _counting(seen: Seen) -> list[Reading]:
 
 
 def _rates(seen: Seen) -> list[Reading]:
-    messages = seen.messages()
-    seconds = messages_per = seen.window.length_ns / 1e9
-    rate_hz = messages.arrived_in_window / messages_per
+    messages, seconds = seen.messages(), seen.window.length_ns / 1e9
+    rate_hz = messages.arrived_in_window / seconds
     bits = (messages.bytes_in_window + KEYED_SEQ_BYTES * messages.arrived_in_window) * 8
     lines = [line for line in ddsperf_text.counts(seen.printed) if line.delta]
+    rates, mbit = [line.rate_hz for line in lines], [line.mbit_per_s for line in lines]
     return [
-        Reading("rate, mean of its lines", "1/s", statistics.fmean(line.rate_hz for line in lines), rate_hz),
+        Reading("rate, mean of its lines", "1/s", statistics.fmean(rates), rate_hz),
+        # Its first and last second are not full ones, which only its reader can know.
+        Reading("rate, the same without first and last", "1/s", _mean(rates[1:-1]), rate_hz),
         Reading("rate, its 10 s average at the end", "1/s", lines[-1].rate10_hz, rate_hz),
-        Reading(
-            "throughput, mean of its lines",
-            "Mbit/s",
-            statistics.fmean(line.mbit_per_s for line in lines),
-            bits / seconds / 1e6,
-        ),
+        Reading("throughput, mean of its lines", "Mbit/s", statistics.fmean(mbit), bits / seconds / 1e6),
     ]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return statistics.fmean(values) if values else None
 
 
 def _one_way(seen: Seen) -> list[Reading]:
@@ -228,13 +229,13 @@ SCENARIOS = (
     Scenario(
         "ping",
         "closed loop, as fast as it goes; the answering side stands still three times for 200 ms",
-        _pinger(["ping"], _PAUSES),
+        _pinger(["ping", "size", str(BYTES + KEYED_SEQ_BYTES)], _PAUSES),
         _pings,
     ),
     Scenario(
         "ping 500 Hz",
         "the same at 500 round trips a second",
-        _pinger(["ping", "500Hz"], _PAUSES),
+        _pinger(["ping", "500Hz", "size", str(BYTES + KEYED_SEQ_BYTES)], _PAUSES),
         _pings,
     ),
 )

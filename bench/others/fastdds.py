@@ -150,7 +150,7 @@ def _clean(seen: Seen) -> list[Reading]:
     return [
         Reading("messages sent (DATA_COUNT)", "messages", _last(seen, "data_count"), messages.publishes),
         Reading("latency samples", "messages", float(len(latency)), messages.ledger.delivered),
-        Reading("latency from the call, p50", "ns", _median(latency), service.exact[0.5]),
+        Reading("latency from the write, p50", "ns", _median(latency), service.exact[0.5]),
         *_throughput(seen),
     ]
 
@@ -178,17 +178,14 @@ def _stall(seen: Seen) -> list[Reading]:
 
 
 def _lost(seen: Seen) -> list[Reading]:
-    ledger = seen.messages().ledger
+    messages = seen.messages()
     lost = _values(seen, "rtps_lost_packets")
+    delivered = float(len(_values(seen, "history_latency_ns")))
     return [
-        Reading("messages lost (RTPS_LOST, packets)", "messages", max(lost) if lost else 0.0, ledger.lost),
-        Reading("messages lost (sent − latency samples)", "messages", _unheard(seen), ledger.lost),
+        Reading("messages sent (DATA_COUNT)", "messages", _last(seen, "data_count"), messages.publishes),
+        Reading("messages lost (RTPS_LOST, packets)", "messages", max(lost, default=0.0), messages.ledger.lost),
+        Reading("messages delivered (latency samples)", "messages", delivered, messages.ledger.delivered),
     ]
-
-
-def _unheard(seen: Seen) -> float | None:
-    sent = _last(seen, "data_count")
-    return None if sent is None else sent - len(_values(seen, "history_latency_ns"))
 
 
 def _last(seen: Seen, statistic: str) -> float | None:

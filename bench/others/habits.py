@@ -87,19 +87,23 @@ def quantile(values: np.ndarray, q: float) -> float | None:
     return float(np.sort(values)[rank(len(values), q)])
 
 
+def printed_quantile(values: np.ndarray, q: float) -> float | None:
+    """As a tool prints it, from however few."""
+    return float(np.sort(values)[rank(len(values), q)]) if len(values) else None
+
+
 def from_the_call(flow: Flow) -> Reading:
-    return Reading("latency p99", "ns", quantile(flow.service_ns, 0.99), quantile(flow.response_ns, 0.99))
+    return Reading("latency p99", "ns", printed_quantile(flow.service_ns, 0.99), quantile(flow.response_ns, 0.99))
 
 
 def of_means(flow: Flow) -> Reading:
     """The 95 % quantile of one-second means."""
-    means = sorted(float(second.mean()) for second in flow.seconds_ns)
-    says = means[rank(len(means), 0.95)] if means else None
+    says = printed_quantile(np.array([second.mean() for second in flow.seconds_ns]), 0.95)
     return Reading("latency p95", "ns", says, quantile(flow.response_ns, 0.95))
 
 
 def mean_of_quantiles(flow: Flow) -> Reading:
-    p99s = [float(np.sort(second)[rank(len(second), 0.99)]) for second in flow.seconds_ns]
+    p99s = [printed_quantile(second, 0.99) for second in flow.seconds_ns]
     return Reading("latency p99", "ns", float(np.mean(p99s)) if p99s else None, quantile(flow.response_ns, 0.99))
 
 
@@ -126,7 +130,8 @@ def unsigned_gaps(flow: Flow) -> Reading:
 def survivors(flow: Flow) -> Reading:
     """Quantiles of what arrived: a lost message has no latency and so does not count."""
     response = flow.response_ns
-    return Reading("latency p99", "ns", quantile(response[np.isfinite(response)], 0.99), quantile(response, 0.99))
+    says = printed_quantile(response[np.isfinite(response)], 0.99)
+    return Reading("latency p99", "ns", says, quantile(response, 0.99))
 
 
 def too_late_removed(flow: Flow) -> Reading:
@@ -170,8 +175,7 @@ def overflowing(flow: Flow) -> Reading:
 
 def deep_quantile(flow: Flow) -> Reading:
     """The 99.99 % quantile of however many messages there are: mostly their maximum."""
-    known = np.sort(flow.service_ns)
-    says = float(known[rank(len(known), 0.9999)]) if len(known) else None
+    says = printed_quantile(flow.service_ns, 0.9999)
     return Reading("latency p99.99", "ns", says, quantile(flow.response_ns, 0.9999))
 
 

@@ -21,8 +21,8 @@ def render(document: Mapping[str, Any], console: Any) -> None:
         console.print(Text(f"not here: {absent['tool']}: {absent['reason']}", "bold yellow"))
     _table(console, "The same records, evaluated as others do", document["habits"])
     for pooled in document["seconds_as_samples"]:
-        text = f"seconds as samples: of {pooled['scenario']}, {pooled['held']} of {pooled['trials']} intervals of 95 % hold"
-        console.print(Text(text + " the mean of the other trials"))
+        held = f"{pooled['held']} of {pooled['trials']} intervals of 95 % hold the mean of the other trials"
+        console.print(Text(f"seconds as samples: {pooled['scenario']}: {held}"))
     for failure in document["failed"]:
         console.print(Text(f"failed: {failure['what']}: {failure['problem']}", "red"))
     if document["interrupted"]:
@@ -83,4 +83,7 @@ def error(line: Mapping[str, Any]) -> str:
 def _percent(value: float | None) -> str:
     if value is None:
         return "–"
-    return f"× {value + 1:.3g}" if value >= 1 else f"{100 * value:+.3g} %"
+    if value >= 1:
+        return f"× {value + 1:.3g}"
+    # a thousandth is the rounding of the tool's own digits
+    return "0 %" if abs(value) < 5e-4 else f"{100 * value:+.1f} %" if value > -0.99 else f"{100 * value:+.2f} %"

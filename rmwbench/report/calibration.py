@@ -22,6 +22,8 @@ def calibration(machine: Mapping[str, Any], created_utc: str | None) -> dict[str
     """`machine.calibration` of the show document: `text` (one line), `warnings`, and the counts behind them; of a
     campaign's `machine` and its start."""
     found = machine.get("calibration")
+    if not found and not machine.get("kernel"):  # imported: measured elsewhere, by something else
+        return {"text": "", "warnings": [], "known": False}
     if not found:
         return {"text": NEVER, "warnings": [NEVER], "known": False}
     age_days = _age_days(found.get("created_utc"), created_utc)

@@ -32,9 +32,13 @@ def test_the_line_has_age_kernel_and_counts():
 
 
 def test_never_calibrated_is_a_warning_and_no_line():
-    shown = calibration({}, CREATED)
+    shown = calibration({"kernel": {"release": "6.1"}}, CREATED)
     assert shown["warnings"] == [NEVER] and "rmwbench calibrate" in NEVER
     assert calibration_line({"calibration": shown}) == "" == calibration_line({})
+
+
+def test_what_was_measured_by_others_is_not_blamed_for_it():
+    assert calibration({}, CREATED) == {"text": "", "warnings": [], "known": False}
 
 
 @pytest.mark.parametrize(

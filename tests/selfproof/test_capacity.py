@@ -28,7 +28,7 @@ def searched(tmp_path_factory):
     out = tmp_path_factory.mktemp("capacity") / "out"
     suite = Path(__file__).with_name("capacity.yaml")
     command = [*COMMAND, "capacity", str(suite), "--workload", "stream", "--limit", "p50 response < 40 ms, loss < 5 %"]
-    command += ["--resolution", "10%", "--from", "50", "--to", "4kHz", "--budget", "50s", "--out", str(out), "--json"]
+    command += ["--resolution", "10%", "--from", "50", "--to", "4kHz", "--budget", "70s", "--out", str(out), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=150, env=os.environ)
     assert done.returncode in (0, 1), done.stderr
     return Bundle(out), summarise(Bundle(out))

@@ -19,4 +19,5 @@ pub mod protocol;
 pub mod schedule;
 pub mod sockets;
 pub mod threads;
+pub mod wakings;
 pub mod window;

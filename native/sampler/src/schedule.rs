@@ -1,25 +1,22 @@
 //! When each watched thread was woken, got a processor and lost it, from the kernel's own records (perf_event_open(2)).
 //!
 //! Every switch costs the watched thread about a microsecond more, so this is for traced trials only. One ring per thread, since the
-//! kernel shares none between threads; a thread that starts within the window is not seen. The event of each ring is the tracepoint
-//! `sched_waking`, which the kernel also delivers to the thread that is woken, and which carries the records of switches along; where
-//! tracepoints are out of reach it is an event that never happens, and only the switches are left.
+//! kernel shares none between threads; a thread that starts within the window is not seen. When a thread was woken is another source
+//! with other needs ([`crate::wakings`]): where it is out of reach the switches are left.
 
 use std::collections::BTreeMap;
-use std::ffi::CStr;
-use std::fs;
 use std::io;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use perf_event::events::{Software, Tracepoint};
+use perf_event::events::Software;
 use perf_event::{Builder, Clock, Record, SampleFlag, Sampler};
 use rmwbench_harness::clock::now_ns;
-use rustix::thread::{unshare_unsafe, UnshareFlags};
 
 use crate::document::{Schedule, ScheduleEvent};
 use crate::processes::{Process, HARNESS};
 use crate::threads;
+use crate::wakings::{self, Wakings};
 
 /// About 5000 switches of one thread between two emptyings.
 const RING_BYTES: usize = 256 << 10;
@@ -27,9 +24,8 @@ const RING_BYTES: usize = 256 << 10;
 const SMALL_RING_BYTES: usize = 16 << 10;
 const EMPTY_EVERY: Duration = Duration::from_millis(100);
 
-/// `PERF_RECORD_LOST`, `PERF_RECORD_SAMPLE` and `PERF_RECORD_SWITCH`, and what their `misc` says (linux/perf_event.h).
+/// `PERF_RECORD_LOST` and `PERF_RECORD_SWITCH`, and what their `misc` says (linux/perf_event.h).
 const LOST: u32 = 2;
-const SAMPLE: u32 = 9;
 const SWITCH: u32 = 14;
 const SWITCH_OUT: u16 = 1 << 13;
 const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
@@ -48,14 +44,9 @@ pub struct Recorder {
 /// Begins to record. Fails with what forbids it and how to allow it.
 pub fn start(processes: &[Process], end_ns: i64) -> Result<Recorder, String> {
     let (mut watched, mut unseen) = (Vec::new(), BTreeMap::new());
-    let mut waking = waking_id();
     for process in processes.iter().filter(|p| p.role != HARNESS) {
         for tid in threads::read(&process.directory).into_keys() {
-            let opened = waking.as_ref().map_err(Clone::clone).and_then(|&id| open(tid, Some(id)).map_err(|e| explained(&e)));
-            if let Err(reason) = &opened {
-                waking = Err(reason.clone());
-            }
-            match opened.or_else(|_| open(tid, None)) {
+            match open(tid) {
                 Ok(sampler) => watched.push(Watched { process: process.name.clone(), tid, sampler }),
                 Err(e) => drop(unseen.insert(format!("schedule.{}", process.name), explained(&e))),
             }
@@ -64,11 +55,10 @@ pub fn start(processes: &[Process], end_ns: i64) -> Result<Recorder, String> {
     if watched.is_empty() {
         return Err(unseen.into_values().next().unwrap_or_else(|| "no thread to watch".into()));
     }
-    if let Err(reason) = waking {
-        unseen.insert("schedule.woken".into(), reason);
-    }
+    let named: Vec<(String, i32)> = watched.iter().map(|one| (one.process.clone(), one.tid)).collect();
+    let wakings = wakings::open(&named).map_err(|reason| unseen.insert("schedule.woken".into(), reason)).ok();
     let builder = std::thread::Builder::new().name("schedule".into());
-    let thread = builder.spawn(move || record(watched, end_ns)).map_err(|e| format!("no thread for it: {e}"))?;
+    let thread = builder.spawn(move || record(watched, wakings, end_ns)).map_err(|e| format!("no thread for it: {e}"))?;
     Ok(Recorder { thread, unseen })
 }
 
@@ -79,49 +69,16 @@ impl Recorder {
     }
 }
 
-fn open(tid: i32, waking: Option<u64>) -> io::Result<Sampler> {
+fn open(tid: i32) -> io::Result<Sampler> {
     let build = |bytes: usize| {
         let mut builder = Builder::new(Software::DUMMY);
-        builder.exclude_kernel(true).exclude_hv(true);
-        if let Some(id) = waking {
-            builder.event(Tracepoint::with_id(id)).sample_period(1).include_kernel();
-        }
         builder.observe_pid(tid).any_cpu().context_switch(true).sample_id_all(true).sample(SampleFlag::TID | SampleFlag::TIME);
-        builder.clockid(Clock::MONOTONIC);
+        builder.clockid(Clock::MONOTONIC).exclude_kernel(true).exclude_hv(true);
         let mut sampler = builder.build()?.sampled(bytes)?;
         sampler.enable()?;
         Ok(sampler)
     };
     build(RING_BYTES).or_else(|_: io::Error| build(SMALL_RING_BYTES))
-}
-
-/// The number of the tracepoint. Where tracefs is not mounted it is mounted for a moment, in a mount namespace of a thread's own, so
-/// that nobody else sees it.
-fn waking_id() -> Result<u64, String> {
-    const DIRECTORIES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-    let read = || {
-        let texts = DIRECTORIES.iter().map(|directory| fs::read_to_string(format!("{directory}/events/sched/sched_waking/id")));
-        texts.filter_map(Result::ok).find_map(|text| text.trim().parse().ok())
-    };
-    let mounted = move || -> io::Result<Option<u64>> {
-        // SAFETY: leaves the file system state of the other threads alone; this thread touches nothing else of it.
-        unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
-        let mount = |source: &CStr, target: &CStr, kind: &CStr, flags: libc::c_ulong| {
-            // SAFETY: strings that end in zero, and no data.
-            let done = unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, std::ptr::null()) };
-            if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-        };
-        mount(c"none", c"/", c"none", libc::MS_REC | libc::MS_PRIVATE)?;
-        mount(c"tracefs", c"/sys/kernel/tracing", c"tracefs", 0)?;
-        Ok(read())
-    };
-    if let Some(id) = read() {
-        return Ok(id);
-    }
-    let found = std::thread::spawn(mounted).join().map_err(|_| "the thread that looks for it died".to_string())?;
-    found
-        .map_err(|e| format!("tracepoints are out of reach ({e}): they need the machine's root, and tracefs on /sys/kernel/tracing"))?
-        .ok_or_else(|| "this kernel has no tracepoint sched_waking (CONFIG_TRACEPOINTS)".into())
 }
 
 fn explained(error: &io::Error) -> String {
@@ -135,7 +92,7 @@ fn explained(error: &io::Error) -> String {
     }
 }
 
-fn record(mut watched: Vec<Watched>, end_ns: i64) -> Schedule {
+fn record(mut watched: Vec<Watched>, mut wakings: Option<Wakings>, end_ns: i64) -> Schedule {
     let mut schedule = Schedule::default();
     loop {
         let over = now_ns() >= end_ns;
@@ -143,6 +100,9 @@ fn record(mut watched: Vec<Watched>, end_ns: i64) -> Schedule {
             while let Some(record) = one.sampler.next_record() {
                 take(&record, &one.process, one.tid, &mut schedule);
             }
+        }
+        if let Some(wakings) = &mut wakings {
+            wakings.empty_into(&mut schedule);
         }
         if over {
             break;
@@ -168,22 +128,9 @@ fn take(record: &Record<'_>, process: &str, tid: i32, schedule: &mut Schedule) {
             let event: ScheduleEvent = (time_ns as i64, process.to_string(), tid, what.to_string());
             schedule.events.push(event);
         }
-        // Process and thread of whoever woke it, then the time. What it woke itself is here too, and is not about it.
-        SAMPLE => {
-            let (Some(who), Some(time_ns)) = (number(0), number(8)) else { return };
-            if waker(who) == tid {
-                return;
-            }
-            schedule.events.push((time_ns as i64, process.to_string(), tid, "woken".to_string()));
-        }
         LOST => schedule.lost += number(8).unwrap_or(1),
         _ => {}
     }
-}
-
-/// Of the pair (process, thread) of 32 bits each.
-fn waker(pair: u64) -> i32 {
-    i32::from_ne_bytes(pair.to_ne_bytes()[4..].try_into().expect("four bytes"))
 }
 
 #[cfg(test)]
