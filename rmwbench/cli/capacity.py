@@ -56,7 +56,7 @@ def capacity(
     from rmwbench.campaign.capacity.request import Request, forecast, prepare
     from rmwbench.campaign.capacity.run import CapacityCampaign
     from rmwbench.cli.plan import parse_duration_s
-    from rmwbench.report.capacity import summarise
+    from rmwbench.report.capacity.document import summarise
 
     directory = out or Path("campaigns") / f"capacity-{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     request = Request(
@@ -86,8 +86,8 @@ def capacity(
 
         typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
     else:
-        from rmwbench.report.capacity_html import write_html
-        from rmwbench.report.capacity_terminal import print_capacity
+        from rmwbench.report.capacity.html import write_html
+        from rmwbench.report.capacity.terminal import print_capacity
 
         print_capacity(document, Console(highlight=False))
         path = directory / "report.html"

@@ -35,7 +35,7 @@ def report(
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
     from rmwbench.errors import UserError
-    from rmwbench.report import capacity
+    from rmwbench.report.capacity import document as capacity
     from rmwbench.report.summary import summarise
 
     directory = directory or newest_campaign(CAMPAIGNS)
@@ -61,8 +61,8 @@ def report(
 
 def _write(kind: Format, document: dict, path: Path) -> None:
     if document["schema"] == "rmwbench/capacity":
-        from rmwbench.report.capacity_html import write_html
-        from rmwbench.report.capacity_markdown import write_markdown
+        from rmwbench.report.capacity.html import write_html
+        from rmwbench.report.capacity.markdown import write_markdown
     else:
         from rmwbench.report.html import write_html
         from rmwbench.report.markdown import write_markdown

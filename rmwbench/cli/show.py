@@ -21,7 +21,7 @@ def show(
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
-    from rmwbench.report import capacity
+    from rmwbench.report.capacity import document as capacity
     from rmwbench.report.summary import summarise
 
     bundle = Bundle(directory or newest_campaign(CAMPAIGNS))
@@ -34,7 +34,7 @@ def show(
         return
     from rich.console import Console
 
-    from rmwbench.report.capacity_terminal import print_capacity
+    from rmwbench.report.capacity.terminal import print_capacity
     from rmwbench.report.terminal import print_show
 
     (print_capacity if is_capacity else print_show)(document, Console(highlight=False))

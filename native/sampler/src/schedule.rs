@@ -101,13 +101,14 @@ fn record(mut watched: Vec<Watched>, mut wakings: Option<Wakings>, end_ns: i64) 
                 take(&record, &one.process, one.tid, &mut schedule);
             }
         }
-        if let Some(wakings) = &mut wakings {
-            wakings.empty_into(&mut schedule);
-        }
+        schedule.lost += wakings.as_mut().map_or(0, Wakings::empty);
         if over {
             break;
         }
         std::thread::sleep(EMPTY_EVERY.min(Duration::from_nanos((end_ns - now_ns()).max(0) as u64)));
+    }
+    if let Some(wakings) = wakings {
+        wakings.finish(&mut schedule);
     }
     schedule.events.sort_by_key(|event| event.0);
     schedule

@@ -1,7 +1,9 @@
-//! When each watched thread was made runnable: the kernel's tracepoint `sched_waking`, which it also delivers to the thread that is woken.
+//! When each watched thread was made runnable: the kernel's tracepoint `sched_waking`, of the whole machine.
 //!
-//! That delivery goes to events of one thread on one processor, so there is one event for each pair; those of a processor share a ring,
-//! and the number of the event says whom a sample is about. Tracepoints need the machine's root: without it there is no data.
+//! It fires in whoever wakes, not in the thread that is woken, so there is one event per processor for all threads, and every waking of
+//! the machine is taken down. It names threads by the machine's numbers, which a host does not know; each watched thread therefore has
+//! one more event, `sched_switch`, which fires once, when the thread first gives its processor up, and tells its number. All this needs
+//! the machine's root: without it there is no data.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::CStr;
@@ -10,103 +12,122 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 use perf_event::events::Tracepoint;
-use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler};
+use perf_event::{Builder, Clock, SampleFlag, Sampler};
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 use rustix::thread::{unshare_unsafe, UnshareFlags};
 
-use crate::document::{Schedule, ScheduleEvent};
+use crate::document::Schedule;
 
-/// About 20 000 wake-ups of one processor between two emptyings.
-const RING_BYTES: usize = 1 << 20;
-/// Opening more events than this would take longer than the warm-up of a trial.
-const MAX_EVENTS: usize = 4096;
+/// About 30 000 wake-ups of one processor between two emptyings.
+const RING_BYTES: usize = 2 << 20;
+const ONE_RECORD_BYTES: usize = 4096;
+/// As many wakings of the machine are kept; more are counted as lost.
+const MAX_SEEN: usize = 20_000_000;
 const DIRECTORIES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// `PERF_RECORD_LOST` and `PERF_RECORD_SAMPLE`, and the ioctl that lets events share a ring (linux/perf_event.h).
+/// `PERF_RECORD_LOST` and `PERF_RECORD_SAMPLE`, and the ioctl that enables an event for so many times (linux/perf_event.h).
 const LOST: u32 = 2;
 const SAMPLE: u32 = 9;
-const SET_OUTPUT: libc::Ioctl = 0x2405;
+const REFRESH: libc::Ioctl = 0x2402;
+/// Where the number of the woken thread stands in `sched_waking`, and that of the thread that gives up in `sched_switch`: after eight
+/// bytes that all tracepoints share and sixteen of the command.
+const NUMBER_AT: usize = 24;
 
 pub struct Wakings {
     rings: Vec<Sampler>,
-    _events: Vec<Counter>,
-    threads: HashMap<u64, (String, i32)>,
+    watched: Vec<(String, i32, Sampler)>,
+    /// Time, and the machine's number of the thread.
+    seen: Vec<(i64, i32)>,
 }
 
-/// Opens the events of these threads (process, number). Fails with what forbids it.
+/// Opens the events for these threads (process, number). Fails with what forbids it.
 pub fn open(threads: &[(String, i32)]) -> Result<Wakings, String> {
-    let processors = processors();
-    if processors.is_empty() || threads.len() * processors.len() > MAX_EVENTS {
-        return Err(format!("{} threads on {} processors are too many to watch", threads.len(), processors.len()));
-    }
-    let id = tracepoint()?;
+    let ids = tracepoints()?;
     let _ = raise_descriptor_limit();
     let failed = |e: io::Error| {
         format!("the kernel forbids tracepoints ({e}): run as the machine's root, or sysctl -w kernel.perf_event_paranoid=-1")
     };
-    let mut wakings = Wakings { rings: Vec::new(), _events: Vec::new(), threads: HashMap::new() };
-    for processor in processors {
-        let mut ring: Option<Sampler> = None;
-        for (process, tid) in threads {
-            let mut event = match event(id, *tid, processor) {
-                Ok(event) => event,
-                Err(e) if e.raw_os_error() == Some(libc::ESRCH) => continue, // it ended meanwhile
-                Err(e) => return Err(failed(e)),
-            };
-            wakings.threads.insert(event.id(), (process.clone(), *tid));
-            match &ring {
-                None => {
-                    event.enable().map_err(failed)?;
-                    ring = Some(event.sampled(RING_BYTES).map_err(failed)?);
-                }
-                Some(first) => {
-                    // SAFETY: both descriptors are open, and the call touches no memory of ours.
-                    if unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT, first.as_raw_fd()) } != 0 {
-                        return Err(failed(io::Error::last_os_error()));
-                    }
-                    event.enable().map_err(failed)?;
-                    wakings._events.push(event);
-                }
-            }
+    let mut watched = Vec::new();
+    for (process, tid) in threads {
+        match tells_number(ids.switch, *tid) {
+            Ok(event) => watched.push((process.clone(), *tid, event)),
+            Err(e) if e.raw_os_error() == Some(libc::ESRCH) => {} // it ended meanwhile
+            Err(e) => return Err(failed(e)),
         }
-        wakings.rings.extend(ring);
     }
-    Ok(wakings)
+    let rings = processors().into_iter().map(|processor| tells_wakings(ids.waking, processor)).collect::<io::Result<_>>();
+    Ok(Wakings { rings: rings.map_err(failed)?, watched, seen: Vec::new() })
 }
 
 impl Wakings {
-    /// Takes what the rings hold.
-    pub fn empty_into(&mut self, schedule: &mut Schedule) {
+    /// Takes what the rings hold; returns how many records were lost.
+    pub fn empty(&mut self) -> u64 {
+        let mut lost = 0;
         for ring in &mut self.rings {
             while let Some(record) = ring.next_record() {
                 let bytes: Vec<u8> = record.data().iter().flat_map(|part| part.iter().copied()).collect();
                 match record.ty() {
-                    SAMPLE => schedule.events.extend(woken(&bytes, &self.threads)),
-                    LOST => schedule.lost += eight(&bytes, 8).unwrap_or(1),
+                    SAMPLE if self.seen.len() < MAX_SEEN => self.seen.extend(sample(&bytes)),
+                    SAMPLE => lost += 1,
+                    LOST => lost += eight(&bytes, 8).unwrap_or(1),
                     _ => {}
                 }
             }
         }
+        lost
+    }
+
+    /// Adds what concerns the watched threads. One that never gave its processor up was never woken.
+    pub fn finish(mut self, schedule: &mut Schedule) {
+        schedule.lost += self.empty();
+        let mut threads: HashMap<i32, (String, i32)> = HashMap::new();
+        for (process, tid, event) in &mut self.watched {
+            while let Some(record) = event.next_record() {
+                let bytes: Vec<u8> = record.data().iter().flat_map(|part| part.iter().copied()).collect();
+                if let Some((_, number)) = sample(&bytes).filter(|_| record.ty() == SAMPLE) {
+                    threads.insert(number, (process.clone(), *tid));
+                }
+            }
+        }
+        let concerned = self.seen.iter().filter_map(|(time_ns, number)| {
+            let (process, tid) = threads.get(number)?;
+            Some((*time_ns, process.clone(), *tid, "woken".to_string()))
+        });
+        schedule.events.extend(concerned);
     }
 }
 
-/// A sample: the event's number, process and thread of whoever runs, the time. What the thread itself wakes comes this way too, and is
-/// not about it.
-fn woken(bytes: &[u8], threads: &HashMap<u64, (String, i32)>) -> Option<ScheduleEvent> {
-    let (process, tid) = threads.get(&eight(bytes, 0)?)?;
-    let waker = i32::from_ne_bytes(bytes.get(12..16)?.try_into().ok()?);
-    (waker != *tid).then_some((eight(bytes, 16)? as i64, process.clone(), *tid, "woken".to_string()))
+/// Time, and the number in the tracepoint's own data, which has its length before it.
+fn sample(bytes: &[u8]) -> Option<(i64, i32)> {
+    let raw = bytes.get(12..)?;
+    Some((eight(bytes, 0)? as i64, i32::from_ne_bytes(raw.get(NUMBER_AT..NUMBER_AT + 4)?.try_into().ok()?)))
 }
 
 fn eight(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-fn event(id: u64, tid: i32, processor: usize) -> io::Result<Counter> {
-    let mut builder = Builder::new(Tracepoint::with_id(id));
-    builder.observe_pid(tid).one_cpu(processor).sample_period(1).clockid(Clock::MONOTONIC).include_kernel();
-    builder.sample(SampleFlag::IDENTIFIER | SampleFlag::TID | SampleFlag::TIME);
-    builder.build()
+fn tells_number(switch: u64, tid: i32) -> io::Result<Sampler> {
+    let mut builder = with_raw(switch);
+    let event = builder.observe_pid(tid).any_cpu().build()?.sampled(ONE_RECORD_BYTES)?;
+    // SAFETY: the descriptor is open, and the call touches no memory of ours.
+    if unsafe { libc::ioctl(event.as_raw_fd(), REFRESH, 1) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(event)
+}
+
+fn tells_wakings(waking: u64, processor: usize) -> io::Result<Sampler> {
+    let mut builder = with_raw(waking);
+    let mut event = builder.any_pid().one_cpu(processor).build()?.sampled(RING_BYTES)?;
+    event.enable()?;
+    Ok(event)
+}
+
+fn with_raw(tracepoint: u64) -> Builder<'static> {
+    let mut builder = Builder::new(Tracepoint::with_id(tracepoint));
+    builder.sample_period(1).clockid(Clock::MONOTONIC).include_kernel().include_hv().sample(SampleFlag::TIME | SampleFlag::RAW);
+    builder
 }
 
 fn processors() -> BTreeSet<usize> {
@@ -119,29 +140,37 @@ fn raise_descriptor_limit() -> Result<(), rustix::io::Errno> {
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })
 }
 
-/// The number of the tracepoint. Where tracefs is not mounted it is mounted for a moment, in a mount namespace of a thread's own, so
+#[derive(Clone, Copy)]
+struct Tracepoints {
+    waking: u64,
+    switch: u64,
+}
+
+/// The numbers of the tracepoints. Where tracefs is not mounted it is mounted for a moment, in a mount namespace of a thread's own, so
 /// that nobody else sees it.
-fn tracepoint() -> Result<u64, String> {
-    if let Some(id) = read_id() {
-        return Ok(id);
+fn tracepoints() -> Result<Tracepoints, String> {
+    if let Some(ids) = read_ids() {
+        return Ok(ids);
     }
-    let found = std::thread::spawn(read_id_mounted).join().map_err(|_| "the thread that looks for it died".to_string())?;
+    let found = std::thread::spawn(read_ids_mounted).join().map_err(|_| "the thread that looks for it died".to_string())?;
     found
         .map_err(|e| format!("tracepoints are out of reach ({e}): they need the machine's root, and tracefs on {}", DIRECTORIES[0]))?
-        .ok_or_else(|| "this kernel has no tracepoint sched_waking (CONFIG_TRACEPOINTS)".into())
+        .ok_or_else(|| "this kernel has no tracepoints of its scheduler (CONFIG_TRACEPOINTS)".into())
 }
 
-fn read_id() -> Option<u64> {
-    let texts = DIRECTORIES.iter().map(|directory| fs::read_to_string(format!("{directory}/events/sched/sched_waking/id")));
-    texts.filter_map(Result::ok).find_map(|text| text.trim().parse().ok())
+fn read_ids() -> Option<Tracepoints> {
+    let read = |directory: &str, name: &str| -> Option<u64> {
+        fs::read_to_string(format!("{directory}/events/sched/{name}/id")).ok()?.trim().parse().ok()
+    };
+    DIRECTORIES.iter().find_map(|d| Some(Tracepoints { waking: read(d, "sched_waking")?, switch: read(d, "sched_switch")? }))
 }
 
-fn read_id_mounted() -> io::Result<Option<u64>> {
+fn read_ids_mounted() -> io::Result<Option<Tracepoints>> {
     // SAFETY: this thread alone leaves the mounts that the others share, and then ends.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
     mount(c"none", c"/", c"none", libc::MS_REC | libc::MS_PRIVATE)?;
     mount(c"tracefs", c"/sys/kernel/tracing", c"tracefs", 0)?;
-    Ok(read_id())
+    Ok(read_ids())
 }
 
 fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: libc::c_ulong) -> io::Result<()> {
@@ -158,58 +187,13 @@ fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: libc::c_ulong) -> io:
 mod tests {
     use super::*;
 
-    fn sample(id: u64, waker: i32, time_ns: u64) -> Vec<u8> {
-        let mut bytes = id.to_ne_bytes().to_vec();
-        bytes.extend(99_i32.to_ne_bytes());
-        bytes.extend(waker.to_ne_bytes());
-        bytes.extend(time_ns.to_ne_bytes());
-        bytes
-    }
-
     #[test]
-    fn what_a_thread_wakes_itself_is_not_about_it() {
-        let threads = HashMap::from([(7, ("listener".to_string(), 12))]);
-        assert_eq!(woken(&sample(7, 3, 1000), &threads), Some((1000, "listener".to_string(), 12, "woken".to_string())));
-        assert_eq!(woken(&sample(7, 12, 1000), &threads), None);
-        assert_eq!(woken(&sample(8, 3, 1000), &threads), None);
-        assert_eq!(woken(&sample(7, 3, 1000)[..20], &threads), None);
-    }
-
-    #[test]
-    fn too_many_threads_are_refused_with_their_number() {
-        let many: Vec<(String, i32)> = (0..5000).map(|tid| ("p".to_string(), tid)).collect();
-        assert!(open(&many).err().unwrap().starts_with("5000 threads on "));
-    }
-}
-#[cfg(test)]
-mod debug {
-    use super::*;
-    #[test]
-    #[ignore]
-    fn debug() {
-        let tid = unsafe { libc::gettid() };
-        for what in ["sched_waking","sched_wakeup"] {
-        let id: u64 = if what == "sched_waking" { tracepoint().unwrap() } else { tracepoint().unwrap() - 1 };
-        eprintln!("{what} {id}");
-        let mut rings: Vec<Sampler> = Vec::new();
-        for cpu in processors() {
-            let mut b = Builder::new(Tracepoint::with_id(id));
-            b.observe_pid(tid).one_cpu(cpu).sample_period(1).include_kernel().include_hv();
-            b.sample(SampleFlag::IDENTIFIER | SampleFlag::TID | SampleFlag::TIME| SampleFlag::CPU);
-            let mut c = b.build().unwrap().sampled(1<<20).unwrap();
-            c.enable().unwrap();
-            rings.push(c);
-        }
-        for _ in 0..20 { std::thread::sleep(std::time::Duration::from_millis(2)); }
-        for (k, ring) in rings.iter_mut().enumerate() {
-            let mut n = 0;
-            while let Some(r) = ring.next_record() {
-                let bytes: Vec<u8> = r.data().iter().flat_map(|part| part.iter().copied()).collect();
-                n += 1;
-                if n < 4 { eprintln!("cpu {k} type {} misc {} {:?} tid {tid}", r.ty(), r.misc(), bytes.chunks(4).map(|c| u32::from_ne_bytes(c.try_into().unwrap())).collect::<Vec<_>>()); }
-            }
-            eprintln!("cpu {k}: {n} records; count {:?}", ring.read());
-        }
-        }
+    fn a_sample_has_its_number_behind_the_command() {
+        let mut bytes = 1000_u64.to_ne_bytes().to_vec();
+        bytes.extend(36_u32.to_ne_bytes());
+        bytes.extend([0; 24]);
+        bytes.extend(4711_i32.to_ne_bytes());
+        assert_eq!(sample(&bytes), Some((1000, 4711)));
+        assert_eq!(sample(&bytes[..38]), None);
     }
 }

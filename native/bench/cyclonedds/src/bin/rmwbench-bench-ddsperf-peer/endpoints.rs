@@ -251,8 +251,7 @@ unsafe fn topic(shared: &Shared, config: &EndpointConfig) -> Result<dds_entity_t
         Reliability::BestEffort => c"DDSPerfUDataKS",
     };
     // SAFETY: the strings outlive the call, which copies them. Keyed, as ddsperf's type is; all messages have the key 0.
-    let handle =
-        unsafe { cdds_create_blob_topic(shared.participant, name.as_ptr().cast_mut(), c"KeyedSeq".as_ptr().cast_mut(), false) };
+    let handle = unsafe { cdds_create_blob_topic(shared.participant, name.as_ptr().cast_mut(), c"KeyedSeq".as_ptr().cast_mut(), false) };
     good(handle, "topic")
 }
 

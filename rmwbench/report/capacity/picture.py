@@ -9,10 +9,10 @@ from typing import Any
 
 import altair as alt
 
-from rmwbench.report import capacity_words as words
 from rmwbench.report import format as fmt
 from rmwbench.report import pictures
-from rmwbench.report.capacity_rows import FEWEST_TRIALS, latency
+from rmwbench.report.capacity import words
+from rmwbench.report.capacity.rows import FEWEST_TRIALS, latency
 from rmwbench.report.figures import Figure
 from rmwbench.report.look import looks
 from rmwbench.report.pictures import LOST, MUTED, SURFACE, TEXT, Spec

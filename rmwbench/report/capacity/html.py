@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from rmwbench.report import capacity_words as words
 from rmwbench.report import look
 from rmwbench.report.calibration import calibration_line
-from rmwbench.report.capacity_picture import figures
-from rmwbench.report.capacity_rows import LEFT, rows
+from rmwbench.report.capacity import words
+from rmwbench.report.capacity.picture import figures
+from rmwbench.report.capacity.rows import LEFT, rows
 from rmwbench.report.html import render_page
 
 

@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.report import capacity_words as words
 from rmwbench.report import format as fmt
+from rmwbench.report.capacity import words
 
 FEWEST_TRIALS = 3
 

@@ -20,7 +20,7 @@ from rmwbench.analysis.metric import Measured, Metric, NoData, finite
 from rmwbench.analysis.stability import Stability, stability
 from rmwbench.analysis.trial import measure_trial
 from rmwbench.bundle import Bundle
-from rmwbench.report import capacity_words as words
+from rmwbench.report.capacity import words
 from rmwbench.report.summary import machine_document
 
 KIND = "capacity"

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rmwbench.report import capacity_words as words
 from rmwbench.report import format as fmt
-from rmwbench.report.capacity_html import card
-from rmwbench.report.capacity_picture import figures
-from rmwbench.report.capacity_rows import rows
+from rmwbench.report.capacity import words
+from rmwbench.report.capacity.html import card
+from rmwbench.report.capacity.picture import figures
+from rmwbench.report.capacity.rows import rows
 from rmwbench.report.markdown import escape
 
 

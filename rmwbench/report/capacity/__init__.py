@@ -1,0 +1,1 @@
+"""A capacity search's answer: how much each arm holds, and its latency against the load."""
