@@ -19,14 +19,14 @@ from rmwbench.analysis.latency import Endpoint, Window
 from rmwbench.lab import records
 from rmwbench.lab.host import Exited, Host, Spawned
 from rmwbench.lab.records import RECEIVED, SENT, SectionPlan
-from rmwbench.lab.worker import Crew
+from rmwbench.lab.worker import Crew, WorkerFailed
 
 NONCE = 0x07E25
 LISTENER = 100
 LEAD_NS = 50_000_000
 # Matched on our side says nothing of the other's: its reader learns of our writer a moment later.
 SETTLE_S = 0.4
-TIMEOUT_S = 15.0
+TIMEOUT_S = 10.0
 DRAIN_NS = 500_000_000
 
 
@@ -95,7 +95,14 @@ def run(trial: Trial) -> Seen:
         for name, fd in files.items():
             crew.spawn(name, trial.worker, fd)
         crew.wait_hello(TIMEOUT_S)
-        window, warnings = _live(trial, host, crew, tools)
+        try:
+            window, warnings = _live(trial, host, crew, tools)
+        except WorkerFailed as failed:
+            # A peer that is gone shows first as a match that never comes.
+            for tool in tools:
+                if not Path(f"/proc/{tool.pid}").exists():
+                    raise ToolFailed(tool.tool.name, f"ended early ({failed.reason()})", tool.text()) from None
+            raise
         for tool in tools:
             tool.end(host)
         sections = [section for fd in files.values() for section in records.read(fd, NONCE)]
@@ -194,6 +201,7 @@ class ToolFailed(Exception):
 class Running:
     tool: Tool
     inner_pid: int
+    pid: int
     output: int
 
     def text(self) -> str:
@@ -218,4 +226,4 @@ def _start(stack: contextlib.ExitStack, host: Host, tool: Tool) -> Running:
     report = host.receive(TIMEOUT_S)
     if not isinstance(report, Spawned):
         raise ToolFailed(tool.name, f"cannot be started ({report})", "")
-    return Running(tool, report.inner_pid, output)
+    return Running(tool, report.inner_pid, report.pid, output)

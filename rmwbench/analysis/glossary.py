@@ -217,7 +217,7 @@ _ENTRIES = [
         "CPU time of our own processes beside the workers (orchestrator, sampler, the host's init) per second of the "
         "steady window. In no other figure.",
     ),
-    Entry("cpu_cores_sampler", "CPU, sampler", "cores", "amount", "The sampler's part of that: what this page costs."),
+    Entry("cpu_cores_sampler", "CPU, sampler", "cores", "amount", "The sampler's part of that: what it costs to know."),
     Entry(
         "softirq_cores",
         "soft interrupts",

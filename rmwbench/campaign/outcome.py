@@ -37,8 +37,8 @@ class Window:
 class Outcome:
     """`granted` maps endpoint → reply of create; `events` are the workers' with `process` added; `collected` maps
     process → reply, asked and answered between the two of `collecting_ns`. `sampled` is the sampler's document
-    (docs/formats/sampler.md), or `unsampled` says why there is none; `own_cpu_ns` is the orchestrator's CPU time at both
-    ends of the window."""
+    (docs/formats/sampler.md), or `unsampled` says why there is none; `own_cpu_ns` is the orchestrator's CPU time at
+    both ends of the window."""
 
     order: Order
     started_utc: str

@@ -353,7 +353,9 @@ class Crew:
                     self._selector.modify(worker.control, wanted, worker)
         for key, mask in self._selector.select(timeout_s):
             if key.data is None:
-                self._hear_host()
+                # All of it: who says hello has been reported before, and its PID is needed by then.
+                while self._hear_host():
+                    pass
             else:
                 self._hear_worker(key.data, mask)
         for worker in self._everyone:

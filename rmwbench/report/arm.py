@@ -47,10 +47,11 @@ class ArmReport:
         self.regrant = sorted({t for _, a, g in granted for t in _regranted(a.get("qos") or {}, g.get("qos") or {})})
         self.disturbed = disturbed.texts([t.trial for t in trials], small.events)
         self.notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
-        self.path, self.main_path = _path(
+        self.paths = _paths(
             [r for t in trials for r in small.attestations[t.trial]],
             sum(1 for t in trials if small.attestations[t.trial]),
         )
+        self.path, self.main_path = _path(self.paths)
         self.values = {
             name: [(t, v) for t in trials if (v := trial_value(e, t)) is not None] for name, e in GLOSSARY.items()
         }
@@ -108,6 +109,7 @@ class ArmReport:
             "conditions": disturbed.conditions(self.definition),
             "notes": self.notes,
             "path": self.path,
+            "paths": self.paths,
             "publish_mode": self.publish_mode,
             "qos": self.qos,
             "touch": self.touch,
@@ -145,23 +147,33 @@ class ArmReport:
         return compare.ratio(self.compared.primary, floor.compared.primary).document()
 
 
-def _path(rows: list[dict[str, Any]], trials: int) -> tuple[str | None, str | None]:
-    """("shm 97 % (inferred), lo 3 %", "shm"): fractions averaged over trials; bytes where there are no fractions."""
+def _paths(rows: list[dict[str, Any]], trials: int) -> list[dict[str, Any]]:
+    """Path, interface, how it is known, and its fraction of the payload, the largest first: fractions averaged over
+    trials; bytes where there are no fractions."""
     use = "fraction" if all(r["fraction"] is not None for r in rows) else "bytes"
-    weight: Counter[str] = Counter()
-    labels: dict[str, set[str]] = {}
+    weight: Counter[tuple[str, str, str]] = Counter()
     for r in rows:
         if r[use]:
-            weight[r["path"]] += r[use]
-            labels.setdefault(r["path"], set()).add(r["label"])
+            weight[r["path"], r.get("interface") or "", r["label"]] += r[use]
     total = trials if use == "fraction" else sum(weight.values())
-    if not weight or not total:
+    return [
+        {"path": path, "interface": interface or None, "label": label, "fraction": n / total}
+        for (path, interface, label), n in sorted(weight.items(), key=lambda x: (-x[1], x[0]))
+    ]
+
+
+def _path(paths: list[dict[str, Any]]) -> tuple[str | None, str | None]:
+    """("shm 97 % (inferred), udp 3 %", "shm") of what `_paths` gives."""
+    fractions: Counter[str] = Counter()
+    labels: dict[str, set[str]] = {}
+    for one in paths:
+        fractions[one["path"]] += one["fraction"]
+        labels.setdefault(one["path"], set()).add(one["label"])
+    if not fractions:
         return None, None
-    ordered = sorted(weight.items(), key=lambda x: (-x[1], x[0]))
+    ordered = sorted(fractions.items(), key=lambda x: (-x[1], x[0]))
     texts = [
-        f"{p} {100 * n / total:.0f} %{' (inferred)' if labels[p] == {'inferred'} else ''}"
-        for p, n in ordered
-        if n / total >= 0.005
+        f"{p} {100 * n:.0f} %{' (inferred)' if labels[p] == {'inferred'} else ''}" for p, n in ordered if n >= 0.005
     ]
     return ", ".join(texts), ordered[0][0]
 

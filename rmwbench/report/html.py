@@ -19,7 +19,8 @@ from markupsafe import Markup
 from rmwbench.report import columns, done, look
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
-from rmwbench.report.figures import card, figures
+from rmwbench.report.explain.figures import explained
+from rmwbench.report.figures import Figure, card, figures
 from rmwbench.report.headline import headline
 
 VERDICTS = {
@@ -73,6 +74,7 @@ def render_page(template: str, specs: list[dict[str, Any]], **context: Any) -> s
     )
     inks = {light: f"var(--ink-{number})" for number, light in enumerate(look.to_dark())}
     environment.filters["ink"] = inks.__getitem__
+    environment.filters["part"] = lambda kind: inks[look.part(kind)]
     environment.filters["letter"] = lambda keys, key: "abcdefghijklmnopqrstuvwxyz"[keys.index(key) % 26]
     vega = vl_convert.javascript_bundle().replace("</script", r"<\/script")
     script = _asset("page.js")
@@ -94,19 +96,11 @@ def _workload(
     """What the template shows of a workload; its charts are added to `specs` and referred to by their place."""
     looks = look.looks(workload["arms"])
     shown = {column: columns.chosen(workload, column) for column in columns.COLUMNS}
-    drawn = []
-    for figure in figures(workload, phone=True):
-        if figure.spec is not None:
-            specs.append(
-                {
-                    "datasets": figure.spec["datasets"],
-                    "wide": _without_data(figure.spec),
-                    "narrow": figure.narrow and _without_data(figure.narrow),
-                }
-            )
-        if figure.spec is not None or figure.key == "loss":
-            place = None if figure.spec is None else len(specs) - 1
-            drawn.append({"figure": figure, "place": place})
+    drawn = [
+        _drawing(figure, specs)
+        for figure in figures(workload, phone=True)
+        if figure.spec is not None or figure.key == "loss"
+    ]
     notes: dict[str, list[str]] = {}
     for arm in workload["arms"]:
         for flag in arm.get("flags", []):
@@ -119,10 +113,28 @@ def _workload(
         "arms": [_arm(f"{number}-{place}", arm, looks[arm["arm"]]) for place, arm in enumerate(workload["arms"])],
         "figures": [drawing for drawing in drawn if drawing["figure"].key != "comparison"],
         "comparison": next((drawing for drawing in drawn if drawing["figure"].key == "comparison"), None),
+        "why": [
+            _drawing(one.figure, specs) | {"keys": one.keys, "tables": one.tables}
+            for one in explained(workload, phone=True)
+        ],
         "notes": notes,
         "groups": _groups(workload),
         "card": " · ".join(card(doc, workload)),
     }
+
+
+def _drawing(figure: Figure, specs: list[dict[str, Any]]) -> dict[str, Any]:
+    """A figure and the place of its chart in `specs`, to which it is added; None where it has no chart."""
+    if figure.spec is None:
+        return {"figure": figure, "place": None}
+    specs.append(
+        {
+            "datasets": figure.spec["datasets"],
+            "wide": _without_data(figure.spec),
+            "narrow": figure.narrow and _without_data(figure.narrow),
+        }
+    )
+    return {"figure": figure, "place": len(specs) - 1}
 
 
 def _arm(key: str, arm: dict[str, Any], style: look.Look) -> dict[str, Any]:

@@ -38,6 +38,20 @@ NEUTRAL: dict[str, Pair] = {
     "surface": ("#fefefe", "#171b20"),
     "lost": ("#c8102e", "#ff6b7a"),
 }
+# Parts of explaining bars: paths, and where a message was lost or held up. Quieter than the middlewares' colours, because
+# they are not arms; a name stands in or beside each.
+PARTS: dict[str, Pair] = {
+    "shm": ("#2b6f77", "#7cc5cd"),
+    "process": ("#3b6f45", "#93cf9c"),
+    "unix": ("#7a5c1e", "#d9b972"),
+    "udp": ("#47598f", "#9fb0ea"),
+    "tcp": ("#70498f", "#c7a5e8"),
+    "network": ("#566a86", "#a2b6d3"),
+    "publisher": ("#8c3b5e", "#e892b6"),
+    "way": ("#2f6b80", "#82bfd6"),
+    "reader": ("#6f611d", "#cfc074"),
+    "machine": ("#505f7a", "#a9b8d4"),
+}
 _DASHES = ((), (2, 2), (8, 3, 2, 3), (1, 3))  # further profiles of one middleware
 _UNTOUCHED_DASH = (5, 3)
 
@@ -81,7 +95,12 @@ def _kind(arm: dict[str, Any]) -> bool:
     return str(arm.get("profile", "")).startswith("untouched")
 
 
+def part(kind: str) -> str:
+    """The light colour of a part; grey for what nobody can say."""
+    return PARTS.get(kind, FLOOR)[0]
+
+
 def to_dark() -> dict[str, str]:
     """Every colour of a light chart with its counterpart: a dark chart is the light one with the colours replaced."""
-    pairs = [*_KNOWN.values(), *_OTHERS, *NEUTRAL.values()]
+    pairs = [*_KNOWN.values(), *_OTHERS, *NEUTRAL.values(), *PARTS.values()]
     return dict(pairs)

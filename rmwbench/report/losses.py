@@ -7,6 +7,7 @@ from typing import Any
 
 from rmwbench.analysis.aggregate import Trial
 from rmwbench.analysis.loss import drops, locate
+from rmwbench.report import format as fmt
 from rmwbench.report.measure import Small
 
 
@@ -18,7 +19,22 @@ def losses(trials: Sequence[Trial], small: Small, *, reliable: bool, keep_last: 
     if not ledger.undelivered:
         return None
     counted = reduce(add, (drops(small.counters[t.trial]) for t in trials))
-    return locate(ledger, counted, reliable=reliable, keep_last=keep_last).document()
+    found = locate(ledger, counted, reliable=reliable, keep_last=keep_last)
+    return {"wanted": ledger.wanted} | found.document()
+
+
+def measure(place: dict[str, Any]) -> str:
+    """`at most 32 messages (40 datagrams counted there)`, `32 messages, inferred`."""
+    text = ("at most " if place["label"] == "at most" else "") + fmt.counted(place["messages"], "message")
+    if place["unit"] != "messages":
+        text += f" ({fmt.significant_count(place['count'])} {place['unit']} counted there)"
+    return text + (", inferred" if place["label"] == "inferred" else "")
+
+
+def largest(losses: dict[str, Any]) -> dict[str, Any] | None:
+    """The place that explains most of the missing messages; None where none does, or more of them are not located."""
+    found = max(losses["places"], key=lambda place: place["messages"], default=None)
+    return found if found is not None and found["messages"] > losses["not_located"] else None
 
 
 def line(losses: dict[str, Any]) -> str:

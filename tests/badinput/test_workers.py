@@ -57,7 +57,7 @@ def test_a_missing_sampler_is_told_before_anything_is_written(user):
 def test_a_sampler_of_another_version_is_no_sampler(user):
     path = user.workers / "rmwbench-sampler"
     path.unlink()
-    path.write_text("#!/bin/sh\necho '{\"tool\": \"sampler\", \"protocol\": 99}'\n")
+    path.write_text('#!/bin/sh\necho \'{"tool": "sampler", "protocol": 99}\'\n')
     path.chmod(0o755)
     assert "protocol 99" in user.is_refused("run", "mini.yaml", "--out", "out")
     path.write_text("#!/bin/sh\nexit 3\n")

@@ -75,7 +75,7 @@ def test_the_document_of_the_page_is_read_here_too():
     found = dict(zip(zip(columns["process"], columns["counter"], strict=True), columns["unit"], strict=True))
     assert found["talker", "cpu"] == "ns" and found["talker", "rss"] == "bytes"
     assert found["machine", "interface.lo.tx_packets"] == "count" and found["machine", "processor.steal"] == "ns"
-    assert sampled.schedule(document)["event"] == ["out_runnable", "in"]
+    assert sampled.schedule(document)["event"] == ["out_runnable", "in", "out_blocked", "woken"]
     with pytest.raises(ValueError, match=r"snapshots\.0\.processes\.talker\.cpu_ns"):
         sampler.parse(block.replace('"cpu_ns": 1, "voluntary', '"cpu_ns": "one", "voluntary', 1).encode())
     with pytest.raises(ValueError, match="own"):
@@ -148,6 +148,8 @@ def test_a_series_threads_and_schedule_come_only_where_asked_for():
     else:
         blocked = [r for r in switches if r["process"] == "listener" and r["event"] == "out_blocked"]
         assert len(blocked) >= 50, "the listener slept before each of 100 messages"
+        woken = [r for r in switches if r["process"] == "listener" and r["event"] == "woken"]
+        assert len(woken) >= 50 or "schedule.woken: " in reasons(result)
 
 
 @pytest.mark.timing

@@ -76,6 +76,18 @@ def test_a_worker_and_a_daemon_may_have_one_name(tmp_path):
             assert end["sampler"]["role"] == "daemon" and end["sampler#2"]["role"] == "harness"
 
 
+def test_whoever_said_hello_is_known_by_its_number(tmp_path):
+    """The host reports each process by a message of its own; none of them may be left for later."""
+    path = fake_worker.install(tmp_path)
+    with Host("many") as host, Crew(host) as crew:
+        host.wait_ready()
+        for number in range(8):
+            crew.spawn_daemon(f"d{number}", path)
+        time.sleep(1.5)  # until all have said hello, so that one turn has everything to take
+        crew.wait_hello(10)
+        assert all(daemon.inner_pid and daemon.pid for daemon in crew.daemons.values())
+
+
 def test_a_daemon_must_say_who_it_is(tmp_path):
     path = fake_worker.install(tmp_path, hello={"daemon": "somebody else"})
     with Host("who") as host, Crew(host) as crew:

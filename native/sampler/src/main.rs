@@ -1,5 +1,6 @@
 //! `rmwbench-sampler`: under the orchestrator's control, or by hand with `--watch`.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
@@ -109,9 +110,10 @@ fn describe() -> Value {
     let found = sockets::read();
     let scheduled = rmwbench_sampler::threads::read(Path::new("/proc/self")).values().any(|task| task.scheduled.is_some());
     let me = find(std::process::id() as i32).and_then(|me| rmwbench_sampler::processes::Process::open("me", WORKER, &me).ok());
+    let mut unseen = BTreeMap::new();
     let recorded = match me {
         None => Err("/proc does not show this process".to_string()),
-        Some(me) => schedule::start(&[me], now_ns()).and_then(|recorder| recorder.finish(&mut Default::default())).map(drop),
+        Some(me) => schedule::start(&[me], now_ns()).and_then(|recorder| recorder.finish(&mut unseen)).map(drop),
     };
     json!({
         "protocol": PROTOCOL, "tool": TOOL, "version": VERSION,
@@ -122,7 +124,8 @@ fn describe() -> Value {
             "tcp_bytes": answer(problem("sockets.tcp", &found)),
             "unix_peers": answer(problem("sockets.unix", &found)),
             "energy": answer(sensors.reason.clone()),
-            "schedule": answer(recorded.err()),
+            "schedule": answer(recorded.clone().err()),
+            "schedule_woken": answer(recorded.err().or(unseen.remove("schedule.woken"))),
         },
         "energy_sensors": sensors.names().collect::<Vec<_>>(),
     })
@@ -164,7 +167,7 @@ fn watch(pids: &[&str], seconds: &str) -> ExitCode {
     let asked: Vec<_> = document.no_data.iter().filter(|(_, why)| *why != "not asked").collect();
     print(&json!({
         "seconds": window_ns / 1e9, "processes": processes, "wake_up_lateness_ns": document.canary, "energy": document.energy,
-        "sampler_cpu_ns": document.own.window_cpu_ns, "no_data": asked.into_iter().collect::<std::collections::BTreeMap<_, _>>(),
+        "sampler_cpu_ns": document.own.window_cpu_ns, "no_data": asked.into_iter().collect::<BTreeMap<_, _>>(),
     }))
 }
 

@@ -28,11 +28,16 @@ const BYTES: usize = 2_000_000;
 
 /// Runs `body` in a process of its own in fresh PID, network, mount and IPC namespaces; `test` is the test's full name.
 fn isolated(test: &str, body: impl FnOnce()) {
+    isolated_with(test, &["--mount-proc"], body);
+}
+
+fn isolated_with(test: &str, more: &[&str], body: impl FnOnce()) {
     if std::env::var(INSIDE).is_ok_and(|name| name == test) {
         return body();
     }
     let output = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--net", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"])
+        .args(["--user", "--map-root-user", "--net", "--mount", "--ipc", "--pid", "--fork", "--kill-child"])
+        .args(more)
         .args(["sh", "-c", "ip link set lo up; \"$0\" \"$@\"; exit $?"])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture", "--test-threads", "1"])
@@ -230,6 +235,8 @@ fn known_work_is_found_in_the_counters() {
             Some(schedule) => {
                 let slept = schedule.events.iter().filter(|e| e.1 == "sleeper" && e.3 == "out_blocked").count();
                 assert!(slept >= SLEEPS, "{slept} of {SLEEPS} sleeps seen");
+                let woken = schedule.events.iter().filter(|e| e.1 == "sleeper" && e.3 == "woken").count();
+                assert!(woken >= SLEEPS || document.no_data["schedule.woken"].contains("root"), "{woken} {:?}", document.no_data);
                 assert!(schedule.events.windows(2).all(|pair| pair[0].0 <= pair[1].0));
             }
         }
@@ -297,6 +304,31 @@ fn what_is_gone_or_was_never_there_is_told_and_costs_nothing_else() {
         assert!(!late.snapshots[0].processes.contains_key("short"));
         stays.kill().unwrap();
         stays.wait().unwrap();
+    });
+}
+
+/// As in a container that may not mount one: `/proc` shows the numbers of outside, and everybody else's processes.
+#[test]
+fn without_a_proc_of_its_own_a_host_is_told_apart_by_its_namespace() {
+    isolated_with("without_a_proc_of_its_own_a_host_is_told_apart_by_its_namespace", &[], || {
+        let (mut burner, mut stranger) = (play("burner"), play("stranger"));
+        let mut sampler = Sampler::spawn();
+        sampler.watch(&[("burner", burner.id(), "daemon")]);
+        let (steady_ns, end_ns) = (now_ns() + 600 * MS, now_ns() + 2600 * MS);
+        sampler.ask(start(steady_ns, end_ns, json!({"threads": true})));
+        cue(&mut burner, steady_ns + 50 * MS);
+        let document = sampler.collect();
+        let [begin, last] = &document.snapshots[..] else { panic!("two snapshots") };
+        let used = last.processes["burner"].cpu_ns - begin.processes["burner"].cpu_ns;
+        assert!((BURNT_NS..BURNT_NS + 10 * MS).contains(&used), "burnt {used} ns");
+        let in_threads: u64 = document.threads.as_ref().unwrap()["burner"].iter().map(|thread| thread.cpu_ns).sum();
+        assert!(in_threads as i64 >= BURNT_NS * 9 / 10);
+        assert!(document.memory["burner"].pss_bytes > 0);
+        let pids: Vec<i32> = last.processes.values().map(|p| p.pid).collect();
+        assert!(pids.contains(&(stranger.id() as i32)) && pids.len() <= 6, "{:?}", last.processes.keys());
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
+        end([burner]);
     });
 }
 

@@ -1,0 +1,230 @@
+"""A show document's arms as bars of shares: which path the bytes took, where messages were lost, why the slowest were
+slow. What is drawn and what is told in words beside it come from here, so that they agree.
+
+Fifteen causes and a dozen places are too many colours to learn. A colour therefore says where: at the publisher, on the
+way, at the reader, in the machine; the name stands in the bar. How solid a part is says how well it is known.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.report import format as fmt
+from rmwbench.report.losses import measure
+
+SEEN = 0.005
+"""A smaller share of the bytes is discovery and the like: in the document, not in a picture."""
+
+COUNTED, CLAIMED, INFERRED = "counted", "claimed", "inferred"
+"""How well a part is known, drawn filled, outlined, dashed: counted; the middleware's word, or an upper bound; what
+remained."""
+_KNOWN = {"evidence": CLAIMED, "at most": CLAIMED, "inferred": INFERRED, "not located": INFERRED}
+
+PATHS: Mapping[str, str] = {
+    "shm": "shared memory",
+    "process": "within one process",
+    "unix": "Unix sockets",
+    "udp": "UDP sockets",
+    "tcp": "TCP connections",
+    "network": "a network interface; the protocol was not counted",
+    "other": "no path that is known here",
+}
+SIDES: Mapping[str, str] = {
+    "publisher": "the publisher's side",
+    "way": "the way between, in the kernel and the network",
+    "reader": "the reader's side",
+    "machine": "the machine, whatever the middleware",
+    "unknown": "nobody can say",
+}
+_PLACE_SIDES = {
+    "schedule": "publisher",
+    "publish call": "publisher",
+    "writer's history": "publisher",
+    "interface": "way",
+    "IP reassembly": "way",
+    "socket buffer": "way",
+    "content": "way",
+    "too late": "way",
+    "reader's queue": "reader",
+    "reader's history": "reader",
+}
+CAUSE_SIDES: Mapping[str, str] = {
+    "steal": "machine",
+    "machine busy": "machine",
+    "publisher not scheduled": "machine",
+    "receiver not scheduled": "machine",
+    "page fault": "machine",
+    "publish blocked": "publisher",
+    "publisher late": "publisher",
+    "payload writing": "publisher",
+    "behind an earlier message": "way",
+    "retransmission": "way",
+    "socket buffer full": "way",
+    "IP reassembly": "way",
+    "TCP retransmission": "way",
+    "taking": "reader",
+    "unexplained": "unknown",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a bar: `share` of the axis, `kind` for its colour (a path or a side), `known` for how solid it is,
+    `label` to stand in it, `told` the same with everything about it."""
+
+    name: str
+    share: float
+    kind: str
+    known: str
+    label: str
+    told: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One arm's parts from left to right, and the number right of them."""
+
+    arm: str
+    parts: Sequence[Part]
+    beside: str
+
+
+@dataclass(frozen=True)
+class Key:
+    """An entry of a legend: the look of a part, its name, and what it means."""
+
+    kind: str
+    known: str
+    name: str
+    words: str
+
+
+def percent(share: float) -> str:
+    return "< 0.1 %" if 0 < share < 0.001 else fmt.quantity(share, "fraction")
+
+
+def paths(arms: Iterable[dict[str, Any]]) -> list[Bar]:
+    """Shares of the payload bytes; arms that nobody attested have no bar."""
+    out = []
+    for arm in arms:
+        parts = []
+        for one in _joined(arm.get("paths") or ()):
+            if one["fraction"] >= SEEN:
+                share = percent(one["fraction"])
+                on = f" over {one['interface']}" if one["interface"] else ""
+                known = {"counted": "counted by the kernel", "evidence": "the middleware's own word"}
+                told = f"{share} {PATHS.get(one['path'], one['path'])}{on}, {known.get(one['label'], 'inferred')}"
+                label = f"{one['path']} {share}" + (" inferred" if one["label"] == "inferred" else "")
+                known = _KNOWN.get(one["label"], COUNTED)
+                parts.append(Part(one["path"], one["fraction"], one["path"], known, label, told))
+        if parts:
+            out.append(Bar(arm["arm"], parts, ", ".join(part.label for part in parts[1:])))
+    return out
+
+
+def places(arms: Iterable[dict[str, Any]]) -> list[Bar]:
+    """Shares of the wanted messages; only arms that miss some. The parts of an arm add up to what it misses: places
+    that may each explain the same messages are one part."""
+    out = []
+    for arm in arms:
+        losses = arm.get("losses")
+        if losses and losses["missing"] and losses.get("wanted"):
+            parts = [part for part in _places(losses) if part.share > 0]
+            out.append(Bar(arm["arm"], parts, percent(losses["missing"] / losses["wanted"])))
+    return out
+
+
+def causes(arms: Iterable[dict[str, Any]]) -> list[Bar]:
+    """Shares of the slowest messages, of the writer and reader with the longest tail; only arms that have one."""
+    out = []
+    for arm in arms:
+        if tails := arm.get("tails"):
+            parts = []
+            for one in tails[0]["causes"]:
+                side = CAUSE_SIDES.get(one["cause"], "unknown")
+                share = percent(one["share"])
+                told = f"{one['messages']} of {tails[0]['messages']}: {one['text']}"
+                known = INFERRED if side == "unknown" else COUNTED
+                parts.append(Part(one["cause"], one["share"], side, known, f"{one['cause']} {share}", told))
+            out.append(Bar(arm["arm"], parts, fmt.quantity(tails[0]["worst"][0]["latency_ns"], "ns")))
+    return out
+
+
+def path_keys(bars: Iterable[Bar]) -> list[Key]:
+    kinds = {part.kind for bar in bars for part in bar.parts}
+    return [Key(kind, COUNTED, kind, words) for kind, words in PATHS.items() if kind in kinds]
+
+
+def place_keys(arms: Iterable[dict[str, Any]]) -> list[Key]:
+    """Each place of any arm once, with what it means and what to do about it."""
+    found: dict[str, Key] = {}
+    for losses in (arm.get("losses") for arm in arms):
+        for one in (losses or {}).get("places", ()):
+            if one["messages"]:
+                known = _KNOWN.get(one["label"], COUNTED)
+                found.setdefault(one["place"], Key(_side(one["place"]), known, one["place"], one["text"]))
+        if losses and losses["not_located"]:
+            words = "no place counted them" + (
+                f"; nobody counts at {', '.join(losses['uncounted'])}" if losses["uncounted"] else ""
+            )
+            found.setdefault("not located", Key("unknown", INFERRED, "not located", words))
+    return _by_side(found.values())
+
+
+def cause_keys(arms: Iterable[dict[str, Any]]) -> list[Key]:
+    """Each cause of any drawn arm once, with its words."""
+    found: dict[str, Key] = {}
+    for tails in (arm.get("tails") for arm in arms):
+        for one in tails[0]["causes"] if tails else ():
+            side = CAUSE_SIDES.get(one["cause"], "unknown")
+            known = INFERRED if side == "unknown" else COUNTED
+            found.setdefault(one["cause"], Key(side, known, one["cause"], one["text"]))
+    return _by_side(found.values())
+
+
+def _joined(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Interfaces of one path and label together, named after the largest: eth0 beside lo is discovery."""
+    joined: dict[tuple[str, str], dict[str, Any]] = {}
+    for one in found:
+        key = one["path"], one["label"]
+        if key in joined:
+            joined[key]["fraction"] += one["fraction"]
+        else:
+            joined[key] = dict(one)
+    return sorted(joined.values(), key=lambda one: -one["fraction"])
+
+
+def _places(losses: dict[str, Any]) -> Iterable[Part]:
+    wanted, exact, bounds = losses["wanted"], losses["not_located"], []
+    for one in losses["places"]:
+        if one["label"] == "at most":
+            bounds.append(one)
+            continue
+        exact += one["messages"]
+        share, known = one["messages"] / wanted, _KNOWN.get(one["label"], COUNTED)
+        told = f"{measure(one)}: {one['text']}"
+        yield Part(one["place"], share, _side(one["place"]), known, one["place"], told)
+    rest = max(0, losses["missing"] - exact)
+    bounds = [one for one in bounds if one["messages"]]
+    if rest and sum(one["messages"] for one in bounds) > rest:
+        name = " or ".join(one["place"] for one in bounds)
+        told = "; ".join(f"{measure(one)}: {one['text']}" for one in bounds)
+        yield Part(name, rest / wanted, _side(bounds[0]["place"]), CLAIMED, name, told)
+    else:
+        for one in bounds:
+            told = f"{measure(one)}: {one['text']}"
+            yield Part(
+                one["place"], one["messages"] / wanted, _side(one["place"]), CLAIMED, f"at most: {one['place']}", told
+            )
+    if losses["not_located"]:
+        told = fmt.counted(losses["not_located"], "message")
+        yield Part("not located", losses["not_located"] / wanted, "unknown", INFERRED, "not located", told)
+
+
+def _side(place: str) -> str:
+    return next((side for name, side in _PLACE_SIDES.items() if place.startswith(name)), "unknown")
+
+
+def _by_side(keys: Iterable[Key]) -> list[Key]:
+    order = list(SIDES)
+    return sorted(keys, key=lambda key: order.index(key.kind))
