@@ -23,7 +23,7 @@ def line(tool: str, scenario: str, readings: Sequence[Reading], note: str | None
     """Readings of one quantity over repetitions, as one line of `--json` (docs/other-tools.md).
 
     `error` is the median of the differences in `unit`; `low` and `high` bound it with at least 95 % (order statistics,
-    from 6 repetitions on; None below). `relative`: the same three divided by the ledger's median where that is not 0.
+    from 6 repetitions on; None below). `relative`: the same three of says / ledger − 1; None where the ledger has a 0.
     """
     known = [r for r in readings if _finite(r.says) and _finite(r.ledger)]
     first = readings[0]
@@ -39,29 +39,37 @@ def line(tool: str, scenario: str, readings: Sequence[Reading], note: str | None
         "high": None,
         "relative": None,
         "repetitions": len(known),
+        "readings": [[_finite_or_none(r.says), _finite_or_none(r.ledger)] for r in readings],
         "note": note,
     }
     for side in ("says", "ledger"):
         values = [value for r in readings if (value := getattr(r, side)) is not None]
-        # JSON has no infinity: null, and a note
-        out[side] = middle if values and math.isfinite(middle := statistics.median(values)) else None
+        out[side] = _finite_or_none(statistics.median(values)) if values else None
     if len(known) < len(readings):
         out["note"] = "; ".join([*([note] if note else []), _why(readings)])
     if not known:
         return out
-    errors = sorted(r.says - r.ledger for r in known)
-    out["error"] = statistics.median(errors)
-    rank = lowest_rank(len(errors))
-    if rank is not None:
-        out["low"], out["high"] = errors[rank], errors[-1 - rank]
-    if out["ledger"]:
-        bounds = (out["error"], out["low"], out["high"])
-        out["relative"] = [None if bound is None else bound / out["ledger"] for bound in bounds]
+    out["error"], out["low"], out["high"] = _bounded([r.says - r.ledger for r in known])
+    if all(r.ledger for r in known):
+        out["relative"] = _bounded([r.says / r.ledger - 1 for r in known])
     return out
+
+
+def _bounded(values: Sequence[float]) -> list[float | None]:
+    """Median, low, high."""
+    ordered = sorted(values)
+    rank = lowest_rank(len(ordered))
+    bounds = [None, None] if rank is None else [ordered[rank], ordered[-1 - rank]]
+    return [statistics.median(ordered), *bounds]
 
 
 def _finite(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
+
+
+def _finite_or_none(value: float | None) -> float | None:
+    """JSON has no infinity: null, and a note."""
+    return value if _finite(value) else None
 
 
 def _why(readings: Sequence[Reading]) -> str:

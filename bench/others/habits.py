@@ -211,7 +211,7 @@ HABITS = (
     Habit("loss between first and last arrival", "performance_test", between_first_and_last, ("clean", "gaps")),
     Habit("loss as fresh gaps", "Fast DDS ThroughputTest", fresh_gaps, ("clean", "swapped")),
     Habit("loss in unsigned 32 bits", "ddsperf", unsigned_gaps, ("clean", "twice", "swapped")),
-    Habit("quantiles of survivors", "ddsperf, performance_test", survivors, ("clean", "gaps")),
+    Habit("quantiles of survivors", "ddsperf", survivors, ("clean", "gaps")),
     Habit("too late is taken out", "ros2-performance", too_late_removed, ("clean", "stall")),
     Habit("n / (last − first)", "NVIDIA's benchmark", fence_posts, ("clean", "gaps")),
     Habit("mean of rates", "Fast DDS statistics, by its reader", mean_of_rates, ("clean", "stall")),

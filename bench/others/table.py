@@ -3,7 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-LATENCY_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+SCALES = {
+    "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),
+    "byte/s": ((1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")),
+}
 
 
 def render(document: Mapping[str, Any], console: Any) -> None:
@@ -59,8 +62,8 @@ def number(value: float | None, unit: str) -> str:
         return "–"
     if unit == "messages":
         return f"{value:,.0f}".replace(",", " ")
-    if unit == "ns":
-        factor, name = next(((f, n) for f, n in LATENCY_UNITS if abs(value) >= f), LATENCY_UNITS[-1])
+    if unit in SCALES:
+        factor, name = next(((f, n) for f, n in SCALES[unit] if abs(value) >= f), SCALES[unit][-1])
         return f"{_digits(value / factor)} {name}"
     return f"{_digits(value)} {unit}"
 

@@ -16,6 +16,7 @@ Table = dict[tuple[str, str], dict[tuple[str, str], float]]
 
 WORKERS = ("publisher", "subscription", "both")
 MIDDLEWARE = (*WORKERS, "daemon", "other")
+_DAEMON_STEP = "step.daemon."
 NOT_SAMPLED = "no sampler read this trial"
 
 
@@ -50,12 +51,17 @@ def cost(
             values[name] = amount / per
 
     apart = not any(role == "both" for role, _ in table)
+    unseen = _unseen_daemons(table)
+    table |= {("daemon", name): {} for name in unseen}
     missing = "the counter was not read at both ends of the steady window"
     shared = missing if apart else "publisher and subscription share a process"
     # A worker of that name would make it `sampler#2`.
     sampler = next((p for role, p in table if role == "harness" and p.partition("#")[0] == "sampler"), None)
     sampled = sampler is not None
     unsampled = why.get("", NOT_SAMPLED)
+    if unseen:  # without them every sum over the middleware would be too small
+        lost = why.get(f"processes.{unseen[0]}", missing) if sampled else unsampled
+        missing = f"daemon {unseen[0]} was not read: {lost}"
 
     cpu = _steady(table, MIDDLEWARE, "cpu")
     put("cpu_per_message", cpu, delivered, missing)
@@ -64,7 +70,7 @@ def cost(
     put("cpu_per_message_publisher", _steady(table, ("publisher",), "cpu") if apart else None, published, shared)
     put("cpu_per_message_subscription", _steady(table, ("subscription",), "cpu") if apart else None, delivered, shared)
     put("cpu_cores", cpu, window_ns, missing)
-    daemon = "no daemon ran" if sampled else unsampled
+    daemon = missing if unseen else "no daemon ran" if sampled else unsampled
     put("cpu_cores_daemon", _steady(table, ("daemon",), "cpu"), window_ns, daemon)
     other = _steady(table, ("other",), "cpu")
     if other is None and sampled and not any(role == "other" for role, _ in table):
@@ -84,7 +90,8 @@ def cost(
     put("processor_wait_per_message", waited, delivered, why.get("run_delay_ns", missing if sampled else unsampled))
 
     for metric, counter in (("pss", "pss"), ("rss", "rss"), ("peak_rss", "peak_rss"), ("shared_memory", "shared_pss")):
-        put(metric, _at_end(table, MIDDLEWARE, counter), 1, f"the counter {counter} was not read")
+        unread_text = missing if unseen else f"the counter {counter} was not read"
+        put(metric, _at_end(table, MIDDLEWARE, counter), 1, unread_text)
     for role in ("publisher", "subscription"):
         amount = _at_end(table, (role,), "pss") if apart else None
         put(f"pss_{role}", amount, 1, "the counter pss was not read" if apart else shared)
@@ -93,6 +100,12 @@ def cost(
     _wire(table, put, delivered, delivered_bytes)
     _energy(table, put, delivered, window_ns, why.get("energy", unsampled))
     return values, reasons
+
+
+def _unseen_daemons(table: Table) -> list[str]:
+    """Daemons that the trial started (it timed their start) and that no counter is of."""
+    started = {name for row in table.values() for c, _ in row if (name := c.removeprefix(_DAEMON_STEP)) != c}
+    return sorted(started - {process for role, process in table if role == "daemon"})
 
 
 def unread(events: Iterable[Mapping[str, Any]]) -> Reasons:

@@ -215,12 +215,13 @@ def _cause(
         return "steal" if _steal(witnesses.bins, intended, taken) >= STEAL_FRACTION else "machine busy"
     call = int(pair.call_ns[place])
     if phases["late"] - typical.late >= needed:
+        # First, because a publisher that loses its processor within a publish call is not blocked by the middleware.
+        if _overlap(witnesses.publisher_waits, intended, intended + phases["late"]) >= needed:
+            return "publisher not scheduled"
         before = int(pair.return_ns[place - 1]) if place else ABSENT
         if before != ABSENT and before - intended >= needed:
             blocked = before - max(int(pair.call_ns[place - 1]), intended)
             return "publish blocked" if blocked >= needed else earlier.get(place - 1, "behind an earlier message")
-        if _overlap(witnesses.publisher_waits, intended, intended + phases["late"]) >= needed:
-            return "publisher not scheduled"
         return "publisher late"
     if phases["writing"] - typical.writing >= needed:
         if _overlap(witnesses.publisher_waits, call - phases["writing"], call) >= needed:
@@ -248,7 +249,8 @@ def _in_flight(
         if _grew(witnesses.bins, cause, call, taken):
             return cause
     if returned != ABSENT and min(returned, taken) - call - typical.publish_call >= needed:
-        return "publish blocked"
+        waited = _overlap(witnesses.publisher_waits, call, min(returned, taken))
+        return "publisher not scheduled" if waited >= needed else "publish blocked"
     if notified != ABSENT and taken - notified - typical.taking >= needed:
         return "taking"
     if _grew(witnesses.bins, "page fault", call, taken):

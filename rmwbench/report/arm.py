@@ -47,8 +47,11 @@ class ArmReport:
         self.regrant = sorted({t for _, a, g in granted for t in _regranted(a.get("qos") or {}, g.get("qos") or {})})
         self.disturbed = disturbed.texts([t.trial for t in trials], small.events)
         self.notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
+        attested = [r for t in trials for r in small.attestations[t.trial]]
+        untold = {r["note"] for r in attested if r["path"] == "other" and (r["fraction"] or 0) >= 0.5 and r["note"]}
+        self.notes += [f"path: {note}" for note in sorted(untold)]
         self.paths = _paths(
-            [r for t in trials for r in small.attestations[t.trial]],
+            attested,
             sum(1 for t in trials if small.attestations[t.trial]),
         )
         self.path, self.main_path = _path(self.paths)

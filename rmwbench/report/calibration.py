@@ -153,7 +153,7 @@ def print_calibration(document: Mapping[str, Any], console: Console) -> None:
     console.print(Text(f"{truths['checks']} checks, {fmt.counted(truths['void_trials'], 'trial')} void by the machine"))
     floor = aa["floor"]
     if floor.get("all") is not None:
-        text = f"A/A floor at {document['blocks']} blocks: {_percent(floor['all'])}"
+        text = f"A/A floor at {aa['floor_blocks']} blocks: {_percent(floor['all'])}"
         sizes = [f"{name} {_percent(value)}" for name, value in floor.items() if name != "all" and value is not None]
         console.print(Text(f"{text} ({', '.join(sizes)}): no difference below it is claimed"))
     if text := own_text(own):

@@ -94,6 +94,16 @@ def test_no_daemon_is_no_zero_but_no_child_is():
     assert values["cpu_cores_other"] == 0.0
 
 
+def test_without_a_daemon_that_ran_no_sum_stands():
+    rows = OLD + at("orchestrator", "machine", "step.daemon.roudi", 7)
+    values, reasons = measured(rows, no_data={"": "tool sampler: ended before its answer (SIGKILL)"})
+    for metric in ("cpu_per_message", "cpu_cores", "pss", "rss", "context_switches_per_message", "pss_daemon"):
+        assert metric not in values
+        assert reasons[metric] == "daemon roudi was not read: tool sampler: ended before its answer (SIGKILL)"
+    assert values["cpu_per_message_publisher"] == 60_000
+    assert "cpu_per_message" in measured(SAMPLED + at("orchestrator", "machine", "step.daemon.roudi", 7))[0]
+
+
 def test_what_the_sampler_could_not_read_is_told_in_its_words():
     events = [
         {"event": "no_data", "text": "energy: no RAPL counter and no board power sensor here"},

@@ -59,6 +59,8 @@ def bins(at: str | None = None, steal: float = 0.0) -> Bins:
         ({"call": SLOW}, Witnesses(), "payload writing"),
         ({"call": SLOW}, Witnesses(bins=bins("page fault")), "page fault"),
         ({"return": SLOW}, Witnesses(), "publish blocked"),
+        ({"return": SLOW}, Witnesses(publisher_waits=stretch()), "publisher not scheduled"),
+        ({"return": SLOW}, Witnesses(publisher_waits=stretch(length=SLOW // 3)), "publish blocked"),
         ({"notified": SLOW}, Witnesses(), "unexplained"),
         ({"notified": SLOW}, Witnesses(receiver_waits=stretch()), "receiver not scheduled"),
         ({"notified": SLOW}, Witnesses(receiver_waits=stretch(-3 * SLOW)), "unexplained"),
@@ -87,6 +89,16 @@ def test_a_publish_call_that_holds_up_the_next_message_is_named_for_both_and_wha
         queued.notified_ns[AT + behind] = queued.taken_ns[AT + behind] - 5_000
     causes = {slow.place: slow.cause for slow in explain(queued).messages}
     assert causes == {AT: "taking", AT + 1: "taking", AT + 2: "taking"}
+
+
+def test_a_publisher_that_loses_its_processor_within_a_publish_call_is_not_blocked_by_the_middleware():
+    stamps = pair(**{"return": 3 * PERIOD})
+    for behind in (1, 2, 3):  # the messages that came due meanwhile
+        for column in (stamps.begun_ns, stamps.call_ns, stamps.return_ns, stamps.notified_ns, stamps.taken_ns):
+            column[AT + behind] = max(column[AT + behind], stamps.return_ns[AT] + behind)
+    causes = lambda w: {slow.place: slow.cause for slow in explain(stamps, w).messages}  # noqa: E731
+    assert causes(Witnesses())[AT + 1] == "publish blocked"
+    assert causes(Witnesses(publisher_waits=stretch(length=3 * PERIOD)))[AT + 1] == "publisher not scheduled"
 
 
 def test_a_backlog_behind_a_late_message_is_not_blamed_on_its_publish_call():

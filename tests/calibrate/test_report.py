@@ -59,6 +59,7 @@ def document(**changes):
     found = machine(**changes)["calibration"]
     found |= {"not_tested": [{"what": "skewed clock", "why": "no namespace"}], "blocks": 5, "wall_s": 150.0}
     found["truths"] |= {"checks": 9, "void_trials": 1}
+    found["aa"]["floor_blocks"] = 5
     found["stored"] = "there.json"
     check = {"what": "loss", "outcome": "failed", "expected": "0.1", "found": "0.2"}
     truth = {"truth": "loss", "workload": "stream", "arm": "burst", "outcome": "failed", "reason": None}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rmwbench.campaign.attest import attestations, contradiction, reasons, shared_segments
+from rmwbench.campaign.outcome import Window
 from rmwbench.lab import records
 from rmwbench.lab.records import RECEIVED, Section
 from tests.campaign.cells import cell, outcome
@@ -185,3 +186,29 @@ def test_what_was_in_flight_at_the_windows_edges_is_no_path_of_its_own():
     (row,) = attestations(sampled(observed(received(100)), lo=9_700, datagrams=100))
     assert (row["path"], row["label"], row["bytes"], row["fraction"]) == ("udp", "counted", 9_700, pytest.approx(1.0))
     assert len(attestations(sampled(observed(received(100)), lo=9_000, datagrams=100))) == 2
+
+
+def test_messages_so_few_and_small_that_discovery_outweighs_them_have_no_path_that_counters_tell():
+    def seconds_long(**more):
+        found = sampled(observed(received(25, taken_ns=50_000, size=64), **more), lo=8_000, datagrams=20)
+        found.window = Window(0, 2_000, 2_000 + 2_500_000_000)
+        return found
+
+    shared = attestations(seconds_long(segments=BOTH))
+    assert [(r["path"], r["label"], r["fraction"]) for r in shared] == [
+        ("udp", "counted", 0.0),
+        ("other", "inferred", 1.0),
+    ]
+    assert "discovery" in shared[-1]["note"] and "same segments" in shared[-1]["note"]
+    assert "discovery" in contradiction("shm", shared)
+    # nothing but the interface connects them
+    assert shares(seconds_long()) == {("lo", "counted"): 1.0}
+    # the middleware tells
+    told = attestations(seconds_long(segments=BOTH, evidence=[{"path": "shm", "messages": 25}]))
+    assert [r["path"] for r in told if r["fraction"]] == ["shm"]
+
+
+def test_a_transport_that_the_middleware_names_is_not_shared_with_discovery():
+    found = observed(received(10), evidence=[{"path": "tcp", "messages": 10}])
+    rows = attestations(sampled(found, lo=1500, tcp=1000, segments=1, datagrams=3))
+    assert {r["path"]: r["fraction"] for r in rows} == {"tcp": pytest.approx(1.0), "udp": 0.0}

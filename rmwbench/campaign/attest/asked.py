@@ -39,7 +39,8 @@ def contradiction(asked: str | None, rows: Sequence[Mapping[str, Any]], reasons:
         for row in rows
         if row["fraction"] >= 0.005
     )
-    why = f"; {'; '.join(reasons)}" if reasons else "; the middleware gave no reason"
+    told = [row["note"] for row in rows if row["path"] == "other" and row["fraction"] >= MAJORITY]
+    why = f"; {'; '.join(reasons or told)}" if reasons or told else "; the middleware gave no reason"
     return f"path: asked for {asked}, but only {found:.0%} of the bytes took it: {text}{why}"
 
 

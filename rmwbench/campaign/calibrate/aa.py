@@ -12,6 +12,8 @@ from rmwbench.analysis import recovery
 from rmwbench.campaign.calibrate.grid import LARGE, SMALL, Workload
 
 CLASSES = (SMALL, LARGE)
+FLOOR_BLOCKS = 5
+"""The fewest that give a verdict, however many the calibration itself had: more of them know the same floor better."""
 CLEAN, DIFFERENT, UNKNOWN = "no difference", "different", "could not tell"
 
 
@@ -96,8 +98,8 @@ def confirmed(first: Sequence[Pair], again: Sequence[Pair]) -> list[Pair]:
     return out
 
 
-def floors(pairs: Sequence[Pair], blocks: int) -> dict[str, float | None]:
-    """The A/A floor per class of workload, and under `all` the largest of them."""
+def floors(pairs: Sequence[Pair], blocks: int = FLOOR_BLOCKS) -> dict[str, float | None]:
+    """The A/A floor of campaigns of `blocks` blocks, per class of workload, and under `all` the largest of them."""
     found = {
         size: recovery.aa_floor([np.array(pair.logs) for pair in pairs if pair.size == size and pair.logs], blocks)
         for size in CLASSES

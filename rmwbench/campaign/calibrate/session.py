@@ -145,7 +145,7 @@ class Session:
         described, found = machine.describe(), list(found)
         count = lambda outcome: sum(truth.outcome == outcome for truth in found)  # noqa: E731
         blocks = grid.blocks(quick=self.quick)
-        floors = aa.floors(pairs, blocks)
+        floors = aa.floors(pairs)
         created_utc = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         return {
             "schema": store.SCHEMA,
@@ -186,6 +186,7 @@ class Session:
                 "different": sum(pair.outcome == aa.DIFFERENT for pair in pairs),
                 "unknown": sum(pair.outcome == aa.UNKNOWN for pair in pairs),
                 "unconfirmed": sum(pair.first is not None for pair in pairs),
+                "floor_blocks": aa.FLOOR_BLOCKS,
                 "floor": {name: None if x is None else round(x, 4) for name, x in floors.items()},
                 "pairs": [pair.document() for pair in pairs],
             },

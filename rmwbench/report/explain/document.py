@@ -8,12 +8,14 @@ from rmwbench.report.measure import Small
 from rmwbench.report.summary import summarise
 from rmwbench.report.tails import tails
 
+KEYS = ("arm", "cell", "trials", "path", "notes", "losses", "tails")
+
 
 def explanations(bundle: Bundle, trial: int | None = None) -> list[dict[str, Any]]:
-    """`workload`, `arm`, `path`, `notes`, `losses`, `tails` of each arm. With `trial` only of its arm, and the tails of
+    """`workload` and KEYS of each arm, as in the show document. With `trial` only of its arm, and the tails of
     that trial. UserError for a trial that is not there or was not done."""
     found = [
-        {"workload": w["workload"], **{key: arm[key] for key in ("arm", "cell", "path", "notes", "losses", "tails")}}
+        {"workload": w["workload"], **{key: arm[key] for key in KEYS}}
         for w in summarise(bundle)["workloads"]
         for arm in w["arms"]
     ]

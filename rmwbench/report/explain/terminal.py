@@ -14,6 +14,12 @@ def print_explanations(found: list[dict[str, Any]], console: Console) -> None:
     """`found`: as `rmwbench.report.explain.document.explanations` gives it."""
     for one in found:
         console.print(f"[bold]{escape(one['workload'])}[/bold]  {escape(one['arm'])}")
+        if not one["trials"]["done"]:  # then nothing was lost, and nothing arrived either
+            failures = one["trials"]["failures"]
+            why = f": {failures[-1]['status']}, {failures[-1]['reason']}" if failures else ""
+            _item(console, "no data", f"no trial was done{why}")
+            console.print()
+            continue
         _item(console, "path", one["path"] or "no data: nothing was delivered, or nobody counted")
         for note in one["notes"]:
             if note.startswith("path:"):
