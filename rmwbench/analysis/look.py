@@ -92,8 +92,8 @@ def arm(
 
 
 def rules(machine: Mapping[str, Any] | None, minutes_per_block: float | None) -> compare.Rules:
-    """What a claim needs on a campaign.json's `machine`: the margin is 5 %, or the A/A noise of that day where it is
-    larger. The noise bounds the estimate, not the interval, which contains it already (docs/method.md).
+    """What a claim needs on a campaign.json's `machine`: a difference beyond 5 %, and beyond the A/A noise of that day
+    where it is larger. The noise bounds the estimate, not the interval, which contains it already (docs/method.md).
     """
-    aa_floor = (machine or {}).get("aa_floor") or 0.0
-    return compare.Rules(margin=max(MARGIN, aa_floor), minutes_per_block=minutes_per_block)
+    noise = (machine or {}).get("aa_floor") or 0.0
+    return compare.Rules(margin=MARGIN, noise=noise, minutes_per_block=minutes_per_block)

@@ -1,5 +1,6 @@
 """What a comparison takes and gives: arms, the rules, ratios and verdicts."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,15 +68,21 @@ class Verdict:
         }
 
 
+NOISE_BLOCKS = 5
+"""The number of blocks for which a calibration states the A/A floor."""
+
+
 @dataclass(frozen=True)
 class Rules:
     """What a claim needs. An arm is called worse where the interval of its ratio clears 1 + `aa_floor` *and* the ratio
-    itself clears 1 + `margin`; equivalent where the interval stays below 1 + `margin`. Why both: docs/method.md.
+    itself clears 1 + `least(blocks)`; equivalent where the interval stays below 1 + `margin`. Why both: docs/method.md.
 
     `alpha`: of the whole report, or the share of one look (`sequential.alpha_at`); 0 decides nothing. `margin`: the
-    ratio minus 1 that matters, never below the A/A floor. `aa_floor`: the ratio minus 1 by which identical arms differ
+    ratio minus 1 that matters, never below `aa_floor`. `aa_floor`: the ratio minus 1 by which identical arms differ
     however long one measures; 0 for arms that shared randomised blocks, where there is no such difference, and the A/A
-    noise for campaigns that did not. `loss_margin`: the fraction of messages that a best-effort arm may lose more than
+    noise for campaigns that did not. `noise`: the ratio minus 1 that identical arms of randomised blocks stay within
+    after NOISE_BLOCKS blocks on this machine that day; no estimate within it is claimed to be a difference, and it
+    makes nothing equivalent. `loss_margin`: the fraction of messages that a best-effort arm may lose more than
     another without being judged by it; reliable arms have none. `ahead`: (blocks, alpha) of the looks still to come,
     `campaign_alpha`: what a campaign of its own has; they only serve to say how long it would take.
     """
@@ -86,9 +93,15 @@ class Rules:
     minutes_per_block: float | None = None
     loss_margin: float = 0.01
     aa_floor: float = 0.0
+    noise: float = 0.0
     ahead: tuple[tuple[int, float], ...] = ()
     campaign_alpha: float | None = None
 
     def __post_init__(self) -> None:
         if self.margin < self.aa_floor:
             object.__setattr__(self, "margin", self.aa_floor)
+
+    def least(self, blocks: int) -> float:
+        """The smallest ratio minus 1 that is claimed to be a difference after that many blocks: the noise shrinks with
+        their root, and what is below the margin does not matter."""
+        return max(self.margin, math.expm1(math.log1p(self.noise) * math.sqrt(NOISE_BLOCKS / max(blocks, 1))))

@@ -9,7 +9,7 @@ import numpy as np
 from rmwbench.analysis.pairs import Pairs
 from rmwbench.analysis.ratio import sign_flip
 from rmwbench.analysis.resolution import POWER, blocks_for, blocks_for_equivalence, power_equivalent, power_worse
-from rmwbench.analysis.verdict import Arm, NoRatio, Ratio, Rules, Verdict
+from rmwbench.analysis.verdict import NOISE_BLOCKS, Arm, NoRatio, Ratio, Rules, Verdict
 
 HOPELESS_MINUTES = 10_000
 
@@ -96,7 +96,7 @@ def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
                 found,
                 f"slower than {against} in sign: its quantile is infinite, because lost messages reach it",
             )
-        if found.value > 1 + rules.margin:
+        if found.value > 1 + rules.least(found.blocks):
             doubt = ""
             p = sign_flip(mine.differences(j.at, at))
             if p is not None and p > 0.05:
@@ -142,11 +142,11 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
         if difference > (0.0 if j.arm.reliable else rules.loss_margin)
         else ""
     )
-    if found.low > 1 and found.value <= 1 + rules.margin:
-        text = (
-            f"slower than {name}, but by less than the margin of {_percent(rules.margin)} that this machine's "
-            "noise allows to claim"
-        )
+    if found.low > 1 and found.value <= 1 + rules.least(found.blocks):
+        least = rules.least(found.blocks)
+        why = "the margin" if least == rules.margin else f"what identical arms differ by here in {found.blocks} blocks"
+        interval = f"[{found.low:.3g}, {found.high:.3g}]"
+        text = f"{found.value:.3g}× {name}, interval {interval}, but within {_percent(least)}, {why}"
     else:
         text = f"{found.value:.3g}× {name}, interval [{found.low:.3g}, {found.high:.3g}]"
     return Verdict("undecided", name, found, f"{text}{loss}; {how}", minutes)
@@ -182,6 +182,13 @@ def _inverse(r: Ratio | NoRatio | None) -> Ratio | NoRatio | None:
     return Ratio(1 / r.value, 1 / r.high, 1 / r.low if r.low > 0 else math.inf, r.blocks)
 
 
+def _quiet_blocks(mean: float, rules: Rules) -> int:
+    """From how many blocks on a log-ratio beyond the margin is beyond the A/A noise as well."""
+    if mean <= math.log1p(rules.margin) or not rules.noise:
+        return 0
+    return math.floor(NOISE_BLOCKS * (math.log1p(rules.noise) / mean) ** 2) + 1
+
+
 def _minutes(j: Judged, leader: Judged, rules: Rules) -> tuple[float | None, str]:
     """How long a campaign must be to decide it with 95 % power, were the ratio and its spread what they look like now:
     up to a look still to come, or, where none suffices, as a campaign of its own.
@@ -196,10 +203,13 @@ def _minutes(j: Judged, leader: Judged, rules: Rules) -> tuple[float | None, str
     else:
         tests, power, smallest = j.multiplier, power_equivalent, blocks_for_equivalence
     ratio = math.exp(mean)
-    blocks = next((b for b, alpha in rules.ahead if power(ratio, b, sd, tests, alpha=alpha, **more) >= POWER), None)
+    quiet = _quiet_blocks(mean, rules)
+    blocks = next(
+        (b for b, alpha in rules.ahead if b >= quiet and power(ratio, b, sd, tests, alpha=alpha, **more) >= POWER), None
+    )
     if blocks is None:
         alpha = rules.alpha if rules.campaign_alpha is None else rules.campaign_alpha
-        blocks = smallest(ratio, sd, tests, alpha=alpha, least=n + 1, **more)
+        blocks = smallest(ratio, sd, tests, alpha=alpha, least=max(n + 1, quiet), **more)
     if blocks is None:
         return None, "no realistic number of blocks would decide it: it lies at the edge of the margin"
     how = f"about {blocks} blocks would decide it"

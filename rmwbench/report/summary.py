@@ -147,7 +147,7 @@ def _resolution(
         return out | {"text": "Fewer than two contenders have data: there is nothing to tell apart."}
     if sd is None or blocks < 2:
         return out | {"text": "Too few blocks to say what could have been told apart."}
-    ratio = resolvable_ratio(blocks, comparisons, sd, alpha=rules.alpha, margin=rules.margin, aa_floor=rules.aa_floor)
+    ratio = resolvable_ratio(blocks, comparisons, sd, alpha=rules.alpha, margin=rules.least(blocks))
     found = (
         f"a difference of {ratio:.2g}× is found with 95 % certainty ({comparisons} comparisons); smaller ones may stay "
         "undecided, or count as equivalent."

@@ -102,6 +102,21 @@ def test_a_difference_within_the_machines_noise_is_not_claimed():
     values = [arm("a", noisy(100, 0.002, 1)), arm("b", noisy(108, 0.002, 2))]
     assert judge({"w": values}, Rules(margin=0.05))["w"]["b"].verdict == "worse"
     assert judge({"w": values}, Rules(margin=0.15))["w"]["b"].verdict == "equivalent"
+    noisy_day = judge({"w": values}, Rules(noise=0.3))["w"]["b"]
+    assert noisy_day.verdict == "undecided" and "identical arms differ by here" in noisy_day.reason
+
+
+def test_the_machines_noise_makes_nothing_equivalent_and_shrinks_with_the_number_of_blocks():
+    rules = Rules(noise=0.5)
+    assert rules.least(5) == pytest.approx(0.5) and rules.least(20) == pytest.approx(math.sqrt(1.5) - 1)
+    assert rules.least(10_000) == rules.margin
+    few = {"w": [arm("a", noisy(100, 0.002, 1, blocks=6)), arm("b", noisy(130, 0.002, 2, blocks=6))]}
+    assert judge(few, rules)["w"]["b"].verdict == "undecided"
+    assert judge(few, Rules(noise=4.0))["w"]["b"].verdict == "undecided"
+    many = {"w": [arm("a", noisy(100, 0.002, 1, blocks=24)), arm("b", noisy(130, 0.002, 2, blocks=24))]}
+    assert judge(many, rules)["w"]["b"].verdict == "worse"
+    alike = {"w": [arm("a", noisy(100, 0.005, 1)), arm("b", noisy(101, 0.005, 2))]}
+    assert {v.verdict for v in judge(alike, Rules(noise=4.0))["w"].values()} == {"equivalent"}
 
 
 def test_fewer_blocks_than_the_minimum_decide_nothing():

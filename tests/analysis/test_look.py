@@ -38,8 +38,12 @@ def test_a_look_and_the_report_come_to_the_same_verdicts(tmp_path):
             assert verdicts[workload["workload"]][arm["arm"]].document() == arm["verdict"]
 
 
-def test_the_margin_is_never_below_the_machines_own_noise():
+def test_the_machines_noise_raises_the_bar_for_a_difference_and_leaves_the_margin():
     noisy, quiet = rules({"aa_floor": 0.12}, None), rules({"aa_floor": 0.01}, None)
-    assert (noisy.margin, noisy.aa_floor) == (0.12, 0.0)  # the interval contains what blocks average out
+    assert (noisy.margin, noisy.noise, noisy.aa_floor) == (
+        0.05,
+        0.12,
+        0.0,
+    )  # the interval contains what blocks average out
     assert (quiet.margin, quiet.aa_floor) == (0.05, 0.0)
     assert rules({}, None) == rules(None, None) == rules({"aa_floor": None}, None)
