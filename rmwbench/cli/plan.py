@@ -166,12 +166,22 @@ def _print_resolution(console, made: "Plan") -> None:
         if not contenders:
             continue
         among = next(comparison for comparison in made.comparisons if comparison.contenders == contenders)
-        ratios = " and ".join(f"{ratio:.3g}× at a log-ratio sd of {sd:g}" for sd, ratio in among.resolvable)
+        if made.blocks < DECIDABLE_BLOCKS:
+            console.print(
+                f"With fewer than {DECIDABLE_BLOCKS} blocks nothing is decided about speed: this shows values, no verdicts."
+            )
+            return
+        ratios = " and ".join(f"{_times(ratio)} at a log-ratio sd of {sd:g}" for sd, ratio in among.resolvable)
         blocks = f"{'all ' * (len(made.looks) > 1)}{_count(made.blocks, 'block')}"
         console.print(
             f"With {blocks} and {_count(contenders, 'contender')} it finds, in 95 of 100 campaigns, a difference of "
             f"{ratios}; smaller ones by luck."
         )
+
+
+def _times(ratio: float) -> str:
+    """A ratio beyond any that two middlewares ever had is no promise."""
+    return f"{ratio:.3g}×" if ratio < LARGEST_RATIO else f"none below {LARGEST_RATIO}×"
 
 
 def _series(numbers: "tuple[int, ...]") -> str:

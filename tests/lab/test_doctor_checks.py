@@ -120,6 +120,7 @@ DAEMON = {"pid": 8, "name": "iox-roudi", "what": "daemon", "why": "a daemon"}
         ("tools/middlewares", {"floor": "", "zenoh": "not built yet"}, "middlewares", "yellow", "not built: zenoh"),
         ("tools/middlewares", {"floor": "not built yet"}, "middlewares", "red", "none is built"),
         ("tools/tools", {"sampler": "", "load": "the load is not built"}, "tools", "yellow", "not built"),
+        ("tools/tools", {"sampler": "the sampler is not built", "load": ""}, "tools", "red", "sampler: the sampler"),
         ("calibration", None, "calibration", "yellow", "none of this machine"),
         ("calibration", {"summary": "s", "age_days": 40.0}, "calibration", "yellow", "40 days ago"),
     ],

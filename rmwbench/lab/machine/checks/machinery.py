@@ -34,13 +34,14 @@ def workers(facts: Facts) -> Finding:
 
 def tools(facts: Facts) -> Finding:
     found = fact(facts, "tools", "tools")
-    why = "without the sampler a trial has no canary and no cost, without the load generator no background"
+    why = "no campaign starts without the sampler, and none with a background without the load generator"
     missing = [name for name, problem in found.items() if problem]
     expected = ", ".join(found)
     if not missing:
         return Finding("tools", "green", expected, expected, why)
     text = "; ".join(f"{name}: {found[name]}" for name in missing)
-    return Finding("tools", "yellow", text, expected, why, "make build")
+    level = "red" if "sampler" in missing else "yellow"
+    return Finding("tools", level, text, expected, why, "rmwbench middlewares build")
 
 
 def calibration(facts: Facts) -> Finding:
