@@ -36,7 +36,7 @@ test-rust:
 	@if cargo fmt --version >/dev/null 2>&1; then cd native && cargo fmt --all -- --check; else echo "SKIPPED: formatting, rustfmt is not installed (rustup component add rustfmt)"; fi
 	@$(CARGO) test --release --quiet --locked
 	@$(CARGO) test --release --quiet --locked -p rmwbench-bench
-	@for name in $(filter-out floor synthetic null,$(FIRST_SET)); do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name) || exit 1; done
+	@for name in $(filter-out floor synthetic null,$(FIRST_SET)) bench-cyclonedds; do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name) || exit 1; done
 
 test-python:
 	@$(RUN) ruff check rmwbench tests bench

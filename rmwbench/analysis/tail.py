@@ -68,9 +68,6 @@ class Bins:
     """Cause (`socket buffer full`, `IP reassembly`, `TCP retransmission`, `page fault`) → its events."""
 
 
-NOTHING = np.empty((0, 2), np.int64)
-
-
 @dataclass(frozen=True)
 class Witnesses:
     """What else was seen. `canary_late`, `publisher_waits`, `receiver_waits`: stretches [begin, end) in ns, shape

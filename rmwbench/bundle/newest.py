@@ -1,12 +1,15 @@
-"""Which campaign is meant when none is named: the newest one here."""
+"""Where campaigns go when no place is named, and which one is meant when none is named: the newest there."""
 
 import json
 from pathlib import Path
 
 from rmwbench.errors import UserError
 
+CAMPAIGNS = Path("campaigns")
+"""Below the working directory."""
 
-def newest_campaign(under: Path) -> Path:
+
+def newest_campaign(under: Path = CAMPAIGNS) -> Path:
     """The campaign below `under` that was created last. UserError where there is none."""
     found: list[tuple[str, str, Path]] = []
     for path in under.glob("*/campaign.json"):

@@ -18,7 +18,7 @@ from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell, comparisons
 from rmwbench.suite.percentiles import QUANTILES, messages_needed, percentile_name
 from rmwbench.suite.seed import derive_seed
-from rmwbench.suite.suite import Suite
+from rmwbench.suite.suite import DECIDABLE_BLOCKS, Suite
 
 DEFAULT_FIXED_COST_S = 0.3
 """Start, match, collect and clean up: what a trial costs besides its timeline, until the machine has been seen to
@@ -269,8 +269,10 @@ def _comparison(key: str, group: Sequence[Cell], in_report: int, looks: Sequence
     from rmwbench.analysis import resolution, sequential  # their scipy takes half a second: not for `--help`
 
     tests, alpha = resolution.comparisons(contenders, in_report), sequential.alpha_at(looks, looks[-1])
+    decidable = looks[-1] >= DECIDABLE_BLOCKS
     resolvable = tuple(
-        (sd, resolution.resolvable_ratio(looks[-1], tests, sd, alpha=alpha)) for sd in TYPICAL_LOG_RATIO_SDS
+        (sd, resolution.resolvable_ratio(looks[-1], tests, sd, alpha=alpha) if decidable else math.inf)
+        for sd in TYPICAL_LOG_RATIO_SDS
     )
     return Comparison(key, tuple(group), messages, percentiles, contenders, resolvable)
 

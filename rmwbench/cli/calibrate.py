@@ -9,9 +9,12 @@ from rmwbench.errors import UserError
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="calibrate", help="Prove the instrument on this machine: known truths, and A/A comparisons.")(
-        calibrate
-    )
+    app.command(
+        name="calibrate",
+        help="Prove the instrument on this machine: known truths, and A/A comparisons.",
+        epilog="Exit code 0: all truths recovered and no A/A difference, 1: something failed, 2: could not tell, "
+        "130: stopped.",
+    )(calibrate)
 
 
 def calibrate(
@@ -25,8 +28,6 @@ def calibrate(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Draws what is injected, the order and the schedules.")] = 1,
 ) -> None:
-    """Exit status: 0 all truths recovered and no A/A difference, 1 something failed, 2 could not tell, 130 when it was
-    stopped."""
     from rich.console import Console
 
     from rmwbench.campaign.calibrate.session import Interrupted, Session, fresh_directory

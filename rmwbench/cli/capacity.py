@@ -1,4 +1,4 @@
-"""`rmwbench capacity SUITE --workload W --limit …`: up to which rate (or size, readers, topics) a limit holds."""
+"""`rmwbench capacity SUITE --workload W --limit …`: up to which rate (or size, subscribers, topics) a limit holds."""
 
 import time
 from pathlib import Path
@@ -8,9 +8,12 @@ import typer
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="capacity", help="Find the highest rate (or size, readers, topics) at which a limit holds.")(
-        capacity
-    )
+    app.command(
+        name="capacity",
+        help="Find the highest rate (or size, subscribers, topics) at which a limit holds.",
+        epilog="Exit code 0: every arm has a capacity, 1: an arm does not hold the limit at any level, "
+        "2: could not tell, 130: stopped.",
+    )(capacity)
 
 
 def capacity(
@@ -48,17 +51,16 @@ def capacity(
         bool, typer.Option("--json", help="Print the capacity document (docs/formats/capacity.md).")
     ] = False,
 ) -> None:
-    """Exit status: 0 when every arm has a capacity, 1 when one does not hold the limit at any level, 130 when it was
-    stopped, 2 when it could not tell."""
     from rich.console import Console
 
     from rmwbench.bundle import Bundle
+    from rmwbench.bundle.newest import CAMPAIGNS
     from rmwbench.campaign.capacity.request import Request, forecast, prepare
     from rmwbench.campaign.capacity.run import CapacityCampaign
     from rmwbench.cli.plan import parse_duration_s
     from rmwbench.report.capacity.document import summarise
 
-    directory = out or Path("campaigns") / f"capacity-{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    directory = out or CAMPAIGNS / f"capacity-{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     request = Request(
         suite_file=suite,
         workload=workload,

@@ -1,6 +1,4 @@
-"""`rmwbench compare A B`: did something get worse? Exit code 0 where all is equivalent or better, 1 where anything is
-worse, 2 where it could not be told.
-"""
+"""`rmwbench compare A B`: did something get worse?"""
 
 import re
 from pathlib import Path
@@ -12,8 +10,8 @@ import typer
 def register(app: typer.Typer) -> None:
     app.command(
         name="compare",
-        help="Compare two campaigns, or two arms of one: environment differences first, then a verdict per metric. "
-        "Exit code 0: all equivalent or better, 1: something is worse, 2: could not tell.",
+        help="Compare two campaigns, or two arms of one: environment first, then a verdict per metric.",
+        epilog="Exit code 0: all equivalent or better, 1: something is worse, 2: could not tell.",
     )(compare)
 
 

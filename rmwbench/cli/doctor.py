@@ -17,15 +17,16 @@ STYLES = {"red": "bold red", "yellow": "yellow", "unknown": "magenta", "green": 
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="doctor", help="Say what on this machine will spoil or explain results, and how to fix it.")(
-        doctor
-    )
+    app.command(
+        name="doctor",
+        help="Say what on this machine will spoil or explain results, and how to fix it.",
+        epilog="Exit code 0: nothing is red, 1: something is, 2: this machine cannot be looked at.",
+    )(doctor)
 
 
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print the document of docs/doctor.md.")] = False,
 ) -> None:
-    """Exit status: 0 when nothing is red, 1 when something is, 2 when it cannot be told."""
     from rmwbench.errors import UserError
     from rmwbench.lab import machine
 

@@ -7,8 +7,6 @@ import typer
 
 from rmwbench.errors import UserError, did_you_mean
 
-CAMPAIGNS = Path("campaigns")
-
 
 def register(app: typer.Typer) -> None:
     app.command(
@@ -21,18 +19,22 @@ def explain(
         Path | None,
         typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."),
     ] = None,
-    workload: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this workload.")] = None,
-    arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm.")] = None,
+    workload: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
+    ] = None,
+    arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
     trial: Annotated[
         int | None, typer.Option(metavar="N", help="The slowest messages of this trial, not of each arm's worst.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print paths, losses and tails as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print paths, losses and tails (docs/formats/show.md).")
+    ] = False,
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
     from rmwbench.report.explain.document import explanations
 
-    bundle = Bundle(directory or newest_campaign(CAMPAIGNS))
+    bundle = Bundle(directory or newest_campaign())
     found = explanations(bundle, trial)
     for option, wanted, key in (("--workload", workload, "workload"), ("--arm", arm, "arm")):
         known = list(dict.fromkeys(one[key] for one in found))

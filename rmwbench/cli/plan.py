@@ -12,6 +12,7 @@ from rmwbench.errors import UserError
 if TYPE_CHECKING:
     from rmwbench.campaign.plan import Comparison, Plan
 
+LARGEST_RATIO = 1000
 UNIT_S = {"s": 1, "m": 60, "min": 60, "h": 3600}
 
 
@@ -74,6 +75,7 @@ def _print(made: "Plan", order: bool) -> None:
     from rich.markup import escape
 
     from rmwbench.campaign.plan import duration_text
+    from rmwbench.suite.suite import DECIDABLE_BLOCKS
 
     console = Console(highlight=False, soft_wrap=True)
     suite = made.suite
@@ -95,8 +97,9 @@ def _print(made: "Plan", order: bool) -> None:
             f"about [bold]{best}[/bold] at best, {worst} at worst. Seed {made.seed}.\n"
         )
     else:
+        what = "for a verdict" if suite.blocks.minimum >= DECIDABLE_BLOCKS else "for the suite"
         console.print(
-            f"At least {_count(suite.blocks.minimum, 'block')}, {duration_text(made.minimum_s)}, for a verdict. "
+            f"At least {_count(suite.blocks.minimum, 'block')}, {duration_text(made.minimum_s)}, {what}. "
             f"Seed {made.seed}.\n"
         )
     console.print(_workload_table(made), soft_wrap=False)
@@ -162,15 +165,17 @@ def _percentiles(comparison: "Comparison") -> str:
 
 def _print_resolution(console, made: "Plan") -> None:
     """One sentence per number of contenders; mostly one."""
+    from rmwbench.suite.suite import DECIDABLE_BLOCKS
+
+    if made.blocks < DECIDABLE_BLOCKS:
+        console.print(
+            f"With fewer than {DECIDABLE_BLOCKS} blocks nothing is decided: there are values, and no verdicts."
+        )
+        return
     for contenders in sorted({comparison.contenders for comparison in made.comparisons}):
         if not contenders:
             continue
         among = next(comparison for comparison in made.comparisons if comparison.contenders == contenders)
-        if made.blocks < DECIDABLE_BLOCKS:
-            console.print(
-                f"With fewer than {DECIDABLE_BLOCKS} blocks nothing is decided about speed: this shows values, no verdicts."
-            )
-            return
         ratios = " and ".join(f"{_times(ratio)} at a log-ratio sd of {sd:g}" for sd, ratio in among.resolvable)
         blocks = f"{'all ' * (len(made.looks) > 1)}{_count(made.blocks, 'block')}"
         console.print(

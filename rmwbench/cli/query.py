@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-CAMPAIGNS = Path("campaigns")
-
 
 def register(app: typer.Typer) -> None:
     app.command(name="query", help="Ask a campaign's tables with SQL (DuckDB).")(query)
@@ -30,7 +28,7 @@ def query(
 
     if as_json and as_csv:
         raise UserError("two output formats at once", where="--json --csv", fix="choose one")
-    columns, rows = run(Bundle(directory or newest_campaign(CAMPAIGNS)), sql)
+    columns, rows = run(Bundle(directory or newest_campaign()), sql)
     if as_json:
         _json(columns, rows)
     elif as_csv:

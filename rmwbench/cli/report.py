@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-CAMPAIGNS = Path("campaigns")
-
 
 class Format(StrEnum):
     html = "html"
@@ -38,7 +36,7 @@ def report(
     from rmwbench.report.capacity import document as capacity
     from rmwbench.report.summary import summarise
 
-    directory = directory or newest_campaign(CAMPAIGNS)
+    directory = directory or newest_campaign()
     path = out or directory / ("report.html" if kind is Format.html else "report.md")
     if path.is_dir():
         raise UserError(

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="run", help="Run a suite, or finish a campaign that was stopped, and show the answer.")(run)
+    app.command(
+        name="run",
+        help="Run a suite, or finish a campaign that was stopped, and show the answer.",
+        epilog="Exit code 0: finished with at least one good trial, 130: stopped, 2: otherwise.",
+    )(run)
 
 
 def run(
@@ -58,8 +62,6 @@ def run(
         bool, typer.Option("--no-report", help="Run only; `rmwbench show DIR` gives the answer later.")
     ] = False,
 ) -> None:
-    """Exit status: 0 when the campaign is finished with at least one good trial, 130 when it was stopped, 2
-    otherwise."""
     from rich.console import Console
 
     from rmwbench.campaign.start import new_campaign, resumed_campaign
@@ -81,9 +83,10 @@ def run(
             "which suite?", expected="rmwbench run SUITE, or rmwbench run --resume DIR", fix="rmwbench run quick"
         )
     else:
+        from rmwbench.bundle.newest import CAMPAIGNS
         from rmwbench.cli.plan import parse_duration_s
 
-        directory = out or Path("campaigns") / f"{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+        directory = out or CAMPAIGNS / f"{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
         budget_s = None if budget is None else parse_duration_s(budget)
         campaign = new_campaign(
             suite,

@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-CAMPAIGNS = Path("campaigns")
-
 
 def register(app: typer.Typer) -> None:
     app.command(name="show", help="Show a campaign's answer: a table per workload, and what to conclude.")(show)
@@ -24,7 +22,7 @@ def show(
     from rmwbench.report.capacity import document as capacity
     from rmwbench.report.summary import summarise
 
-    bundle = Bundle(directory or newest_campaign(CAMPAIGNS))
+    bundle = Bundle(directory or newest_campaign())
     is_capacity = capacity.is_capacity(bundle)
     document = capacity.summarise(bundle) if is_capacity else summarise(bundle)
     if as_json:

@@ -145,7 +145,7 @@ def _resolution(
     out = {"blocks": blocks, "comparisons": comparisons, "log_ratio_sd": None, "resolvable_ratio": None}
     if len(contenders) < 2:
         return out | {"text": "Fewer than two contenders have data: there is nothing to tell apart."}
-    if sd is None or blocks < 2:
+    if sd is None or blocks < rules.min_blocks:
         return out | {"text": "Too few blocks to say what could have been told apart."}
     ratio = resolvable_ratio(blocks, comparisons, sd, alpha=rules.alpha, margin=rules.least(blocks))
     found = (

@@ -5,18 +5,15 @@ import os
 
 import pytest
 
-from rmwbench.lab.middleware import find_workers
+from tests.lab import tools
 
 pytestmark = pytest.mark.timing
 
 
 @pytest.fixture
 def with_real_workers(user):
-    found = find_workers()
     for name in ("floor", "synthetic"):
-        if name not in found or found[name].problem:
-            pytest.fail(f"the {name} worker is not built: rmwbench middlewares build {name}")
-        (user.workers / f"rmwbench-{name}").symlink_to(os.path.realpath(found[name].executable))
+        (user.workers / f"rmwbench-{name}").symlink_to(os.path.realpath(tools.worker(name).executable))
     return user
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rmwbench.campaign.calibrate import grid, law
-from rmwbench.lab.middleware import find_workers
+from tests.lab import tools
 
 COUNT = 40_000
 LAWS = [
@@ -23,11 +23,8 @@ LAWS = [
 
 
 def truth(options, nonce="1"):
-    worker = find_workers().get("synthetic")
-    if worker is None or worker.problem:
-        pytest.fail("the synthetic worker is not built: rmwbench middlewares build synthetic")
     settings = json.dumps({key: law.structured(value) for key, value in options.items()})
-    command = [worker.executable, "--truth", settings, "1", str(COUNT), nonce]
+    command = [tools.worker("synthetic").executable, "--truth", settings, "1", str(COUNT), nonce]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

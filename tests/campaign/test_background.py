@@ -16,11 +16,10 @@ from rmwbench.lab import background, machine, tool
 from rmwbench.lab.background import Background, Flow
 from rmwbench.lab.cgroup import remove_stale, stale
 from rmwbench.lab.host import Host
-from rmwbench.lab.middleware import find_workers
 from rmwbench.lab.worker import Crew
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
-from tests.lab.tools import built
+from tests.lab import tools
 
 pytestmark = pytest.mark.timing
 
@@ -43,11 +42,8 @@ workloads:
 
 @pytest.fixture(scope="module")
 def worker():
-    built("load")
-    found = find_workers().get("floor")
-    if found is None or found.problem:
-        pytest.skip("the floor worker is not built: rmwbench middlewares build floor")
-    return found
+    tools.built("load")
+    return tools.worker("floor")
 
 
 def run(worker, kind="idle", host_idle="as_found", transport="tcp") -> TrialResult:

@@ -14,7 +14,8 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.cli.main import main
-from rmwbench.lab.middleware import Worker, find_workers
+from rmwbench.lab.middleware import Worker
+from tests.lab import tools
 
 pytestmark = pytest.mark.timing
 
@@ -58,10 +59,7 @@ workloads:
 
 @pytest.fixture(scope="module", autouse=True)
 def worker() -> Worker:
-    found = find_workers().get("cyclonedds")
-    if found is None or found.problem:
-        pytest.skip("the Cyclone DDS worker is not built: rmwbench middlewares build cyclonedds")
-    return found
+    return tools.worker("cyclonedds")
 
 
 def run(directory: Path, suite: str) -> int:

@@ -6,9 +6,9 @@ import pytest
 from rmwbench.campaign.outcome import Order
 from rmwbench.campaign.profile import resolved_profile
 from rmwbench.campaign.trial import TrialResult, run_trial
-from rmwbench.lab.middleware import find_workers
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
+from tests.lab import tools
 
 pytestmark = pytest.mark.timing
 
@@ -25,10 +25,7 @@ workloads:
 
 @pytest.fixture(scope="module")
 def worker():
-    found = find_workers().get("floor")
-    if found is None or found.problem:
-        pytest.skip("the floor worker is not built: rmwbench middlewares build floor")
-    return found
+    return tools.worker("floor")
 
 
 def run(worker, transport="shm_ring", path="shm", size=320, schedule="rate_hz: 500", subscribers=1) -> TrialResult:

@@ -19,9 +19,9 @@ from rmwbench.campaign.judge import is_machines_fault
 from rmwbench.campaign.outcome import Order
 from rmwbench.campaign.trial import run_trial
 from rmwbench.lab.machine import rules_named_in
-from rmwbench.lab.middleware import find_workers
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
+from tests.lab import tools
 
 pytestmark = pytest.mark.timing
 
@@ -49,10 +49,7 @@ while time.monotonic() < end:
 
 @pytest.fixture(scope="module")
 def worker():
-    found = find_workers().get("floor")
-    if found is None or found.problem:
-        pytest.skip("the floor worker is not built: rmwbench middlewares build floor")
-    return found
+    return tools.worker("floor")
 
 
 @contextlib.contextmanager

@@ -8,8 +8,8 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.cli.main import main
-from rmwbench.lab.middleware import find_workers
 from rmwbench.report.summary import summarise
+from tests.lab import tools
 
 pytestmark = pytest.mark.timing
 
@@ -23,10 +23,8 @@ arms:
 
 
 def workers(*names: str) -> None:
-    found = find_workers()
     for name in names:
-        if name not in found or found[name].problem:
-            pytest.skip(f"the worker of {name} is not built: rmwbench middlewares build {name}")
+        tools.worker(name)
 
 
 def run(directory: Path, arms: str, workloads: str, *files: tuple[str, str]) -> int:

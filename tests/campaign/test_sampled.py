@@ -11,7 +11,7 @@ from rmwbench.campaign import sampled
 from rmwbench.campaign.outcome import Order
 from rmwbench.campaign.trial import TrialResult, run_trial
 from rmwbench.lab import sampler, tool
-from rmwbench.lab.middleware import Worker, find_workers
+from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.load import parse
 from tests.campaign.cells import cell, order
@@ -35,12 +35,9 @@ Rows = list[dict]
 
 def real(middleware="floor", options="transport: tcp", size=1000, sampling="") -> TrialResult:
     tools.built("sampler")
-    worker = find_workers().get(middleware)
-    if worker is None or worker.problem:
-        pytest.fail(f"the {middleware} worker is not built: rmwbench middlewares build {middleware}")
     text = SUITE.format(middleware=middleware, options=options, size=size, sampling=sampling)
     (made,) = cells(parse(text, where="mini.yaml"))
-    return run_trial(Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), worker)
+    return run_trial(Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker(middleware))
 
 
 def fake(tmp_path, fault="", stage="", made: Cell | None = None, daemons: tuple[str, ...] = ()) -> TrialResult:

@@ -19,12 +19,10 @@ from rmwbench.campaign.run import Campaign
 from rmwbench.campaign.trial import TrialResult
 from rmwbench.cli.main import main
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import find_workers
 from rmwbench.report.summary import summarise
 from rmwbench.suite.suite import DECIDABLE_BLOCKS
 from tests.campaign.test_course import plan
-
-TRIAL_S = 1.0
+from tests.lab import tools
 
 
 @dataclass
@@ -236,9 +234,7 @@ workloads:
 
 
 def real(tmp_path, capsys, there_ns, maximum) -> tuple[Bundle, str]:
-    found = find_workers().get("synthetic")
-    if found is None or found.problem:
-        pytest.skip("the synthetic worker is not built: rmwbench middlewares build synthetic")
+    tools.worker("synthetic")
     suite, out = tmp_path / "planted.yaml", tmp_path / "out"
     suite.write_text(SYNTHETIC.format(there_ns=there_ns, maximum=maximum))
     with pytest.raises(SystemExit) as ended:

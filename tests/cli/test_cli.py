@@ -44,10 +44,42 @@ def test_plan_prints_what_would_run():
         assert words in found.stdout
 
 
+def test_a_plan_that_can_decide_nothing_says_so_and_promises_no_ratio(tmp_path):
+    suite = tmp_path / "two.yaml"
+    suite.write_text(
+        "suite: two\ntitle: two blocks\nblocks: {planned: 2, minimum: 2}\ntimeline: {steady_s: 1.0}\n"
+        "arms: [{name: a, middleware: synthetic}, {name: b, middleware: synthetic}]\n"
+        "workloads: [{name: w, message: Bytes(64), rate_hz: 100}]\n"
+    )
+    found = rmwbench("plan", str(suite))
+    assert found.returncode == 0, found.stderr
+    assert "nothing is decided" in found.stdout
+    assert "for a verdict" not in found.stdout and "×" not in found.stdout
+    document = json.loads(rmwbench("plan", str(suite), "--json").stdout)
+    assert {one["resolvable_ratio"] for c in document["comparisons"] for one in c["resolution"]} == {None}
+
+
 def test_plan_as_json_is_one_document():
     found = rmwbench("plan", "quick", "--json", "--budget", "4m", "--seed", "3")
     document = json.loads(found.stdout)
     assert (document["seed"], document["blocks"]["count"], document["budget_s"]) == (3, 5, 240)
+
+
+@pytest.mark.parametrize(("verb", "code"), [(("plan", "quick"), 0), (("plan", "quick", "--json"), 0), (("doctor",), 2)])
+def test_a_reader_that_left_early_never_reads_no(verb, code):
+    """`rmwbench doctor | head -1` under pipefail: exit code 1 would say that something is red."""
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        found = subprocess.run([*COMMAND, *verb], stdout=write, stderr=subprocess.PIPE, text=True, timeout=60)
+    finally:
+        os.close(write)
+    assert (found.returncode, found.stderr) == (code, "")
+
+
+def test_a_closed_stdout_is_no_crash():
+    found = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *COMMAND, "--version"], capture_output=True, text=True)
+    assert (found.returncode, found.stderr) == (0, "")
 
 
 def test_bad_input_is_one_message_on_stderr_and_exit_code_2():

@@ -1,4 +1,5 @@
-"""Our own tools beside fake workers: whoever runs a campaign needs the sampler, wherever its workers come from."""
+"""Workers and tools as built here. `make test` builds all of the first set before any of them is asked for, so a
+missing one fails a test: a skip would hide everything that the test is for."""
 
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.lab import tool
+from rmwbench.lab.middleware import Worker, find_workers
 
 
 def built(name: str) -> tool.Tool:
@@ -16,6 +18,14 @@ def built(name: str) -> tool.Tool:
         pytest.fail(str(error))
 
 
+def worker(name: str) -> Worker:
+    """The worker as built here; fails the test where it is not."""
+    found = find_workers().get(name)
+    if found is None or found.problem:
+        pytest.fail(f"the {name} worker is not built: rmwbench middlewares build {name}")
+    return found
+
+
 def place(directory: Path) -> None:
-    """Makes the sampler available in a directory of workers."""
+    """Makes the sampler, which every campaign needs, available in a directory of (fake) workers."""
     (directory / "rmwbench-sampler").symlink_to(built("sampler").executable)

@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from rmwbench.bundle import Bundle
 from rmwbench.cli.main import _app
 from rmwbench.errors import UserError
 from rmwbench.report.explain.document import explanations
+from rmwbench.report.explain.terminal import print_explanations
 from tests import synthetic_bundle
 
 
@@ -66,3 +68,12 @@ def test_the_verb_prints_text_and_json_of_the_arm_that_was_asked_for(directory, 
     assert shown.exit_code == 0 and name in shown.output and "path" in shown.output
     assert {one["arm"] for one in json.loads(run("--arm", name, "--json").output)} == {name}
     assert isinstance(run("--arm", "nobody").exception, UserError)
+
+
+def test_an_arm_without_a_good_trial_lost_nothing_and_is_no_zero(capsys):
+    void = {"trial": 3, "block": 0, "status": "void", "reason": "path: asked for shm"}
+    arm = {"workload": "w", "arm": "x", "cell": 1, "path": None, "notes": [], "losses": None, "tails": []}
+    print_explanations([arm | {"trials": {"done": 0, "failures": [void]}}], Console(width=200))
+    out = capsys.readouterr().out
+    assert "no data" in out and "void, path: asked for shm" in out
+    assert "nothing" not in out

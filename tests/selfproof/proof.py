@@ -21,8 +21,8 @@ import numpy as np
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.lab.middleware import find_workers
 from rmwbench.report.summary import summarise
+from tests.lab import tools
 
 COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 WARMUP = 4
@@ -32,9 +32,7 @@ DIGITS = 1e-5
 
 def run(name: str, directory: Path) -> "Proof":
     """Runs the suite of that name into `directory`/NAME; that name and the seed fix every draw of the campaign."""
-    worker = find_workers().get("synthetic")
-    if worker is None or worker.problem:
-        pytest.fail("without the synthetic worker nothing is proved: rmwbench middlewares build synthetic")
+    worker = tools.worker("synthetic")
     suite, out = Path(__file__).with_name(f"{name}.yaml"), directory / name
     command = [*COMMAND, "run", str(suite), "--out", str(out), "--seed", "1", "--no-report"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=150, env=os.environ)

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from rmwbench.analysis import recovery
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.newest import CAMPAIGNS
 from rmwbench.campaign.calibrate import aa, grid, skew, store, truths
 from rmwbench.campaign.calibrate.evidence import Evidence
 from rmwbench.campaign.calibrate.own_cost import own_cost
@@ -215,7 +216,7 @@ class Step:
 
 def fresh_directory(out: Path | None) -> Path:
     """Where the campaigns go. Raises UserError where something is there already."""
-    directory = out or Path("campaigns") / f"calibrate-{time.strftime('%Y%m%d-%H%M%S')}"
+    directory = out or CAMPAIGNS / f"calibrate-{time.strftime('%Y%m%d-%H%M%S')}"
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise UserError(
             "a calibration starts in a directory of its own",

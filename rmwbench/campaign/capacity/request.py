@@ -25,7 +25,6 @@ from rmwbench.suite.load import find, parse, read, shown
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.workload import Workload
 
-RESOLUTION = 0.05
 MOST_TRIALS = 40
 """Per arm. A boundary that is not decided to a level by then is blurred by more than that."""
 MOST_LEVELS = 3000

@@ -310,18 +310,6 @@ def _level_axis(domain: list[float], search: dict[str, Any], title: str):
     return lambda field: alt.X(field, scale=scale, axis=axis)
 
 
-def _legend(narrow: bool) -> alt.Legend:
-    """Names under the picture."""
-    return alt.Legend(
-        orient="bottom",
-        columns=2 if narrow else 4,
-        title=None,
-        symbolType="stroke",
-        symbolSize=300,
-        labelColor=TEXT,
-    )
-
-
 def _percentile(metric: str) -> str:
     """`p99`, `p99.9`, or `median`."""
     digits = metric.rsplit("_p", 1)[-1]

@@ -98,7 +98,9 @@ impl Law {
             Law::Pareto { min_ns, alpha } => min_ns > 0.0 && alpha > 0.0,
             Law::Bimodal { fast_ns, slow_ns, slow_p } => fast_ns >= 0.0 && slow_ns >= fast_ns && (0.0..=1.0).contains(&slow_p),
         };
-        (!good).then_some("expected non-negative times, max_ns >= min_ns, mean_ns >= offset_ns, slow_ns >= fast_ns, alpha > 0, slow_p from 0 to 1")
+        (!good).then_some(
+            "expected non-negative times, max_ns >= min_ns, mean_ns >= offset_ns, slow_ns >= fast_ns, alpha > 0, slow_p from 0 to 1",
+        )
     }
 }
 
