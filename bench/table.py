@@ -6,10 +6,8 @@ from typing import Any
 STYLES = {"met": "green", "not met": "red", "undecided": "yellow", "no promise": "dim", "no data": "yellow"}
 
 
-def render(document: Mapping[str, Any], console: Any) -> None:
-    """Prints the document of `--json` (docs/benchmarks.md) on a rich Console."""
-    from rich import box
-    from rich.table import Table
+def render_machine(document: Mapping[str, Any], console: Any) -> None:
+    """Prints the machine card and its load, which every document of `bench` begins with."""
     from rich.text import Text
 
     card = document["machine"]
@@ -18,6 +16,15 @@ def render(document: Mapping[str, Any], console: Any) -> None:
         console.print(Text(f"  ! {warning}", "yellow"))
     loads = document["load_average"]
     console.print(Text(f"  load average {loads['begin']:.2f} at the beginning, {loads['end']:.2f} at the end", "dim"))
+
+
+def render(document: Mapping[str, Any], console: Any) -> None:
+    """Prints the document of `--json` (docs/benchmarks.md) on a rich Console."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    render_machine(document, console)
     console.print()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading, justify in (("what", "left"), ("ratio [95 %]", "right"), ("promised", "right"), ("", "left")):

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench.table import render_machine
+
 SCALES = {
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),
     "byte/s": ((1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")),
@@ -13,12 +15,7 @@ def render(document: Mapping[str, Any], console: Any) -> None:
     """Prints the document of `--json` (docs/other-tools.md) on a rich Console."""
     from rich.text import Text
 
-    card = document["machine"]
-    console.print(Text(card["summary"], "bold"))
-    for warning in card["warnings"]:
-        console.print(Text(f"  ! {warning}", "yellow"))
-    loads = document["load_average"]
-    console.print(Text(f"  load average {loads['begin']:.2f} at the beginning, {loads['end']:.2f} at the end", "dim"))
+    render_machine(document, console)
     _table(console, "What other tools say of the same traffic", document["tools"])
     for absent in document["not_here"]:
         console.print(Text(f"not here: {absent['tool']}: {absent['reason']}", "bold yellow"))

@@ -291,10 +291,12 @@ def _fraction_answer(q: Question, e: _Effect, claimed: bool, direction: str, lev
     if claimed:
         word = "more" if direction == "worse" else "less"
         return Answer(direction, effect, f"{_percent(abs(e.mean))} {word} ({promise})")
-    if e.mean == 0:
-        return Answer("equivalent", effect, "as much on both sides")
-    if not q.reliable and abs(e.mean) <= rules.loss_margin:
+    if not any(lost for side in (q.a, q.b) for lost, _ in side.values()):
+        return Answer("equivalent", effect, "nothing is missing on either side")
+    if not q.reliable and max(-effect.low, effect.high) <= rules.loss_margin:
         return Answer("equivalent", effect, f"{_percent(abs(e.mean))} apart: {promise}")
+    if e.mean == 0:
+        return Answer("undecided", effect, "as much on both sides; the interval says what could differ")
     word = "more" if e.mean > 0 else "less"
     return Answer("undecided", effect, f"{_percent(abs(e.mean))} {word} ({promise}), in too few trials to decide")
 

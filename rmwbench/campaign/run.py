@@ -21,7 +21,8 @@ from rmwbench.campaign.pace import has_time, limit_s, may_repeat
 from rmwbench.campaign.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress
 from rmwbench.campaign.stop import Stopped, StopSignals
-from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.campaign.trial import run_trial
+from rmwbench.campaign.write import write_trial
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, marker
@@ -79,7 +80,7 @@ class Campaign:
                     may = self._may_repeat(current, time.monotonic() - begun_s)
                     following = self.course.ended(current, result.status, result.cause, may)
                     host = self._host(following) if following else None
-                    self._write(current, result)
+                    write_trial(self.writer, result, current.repeats)
                     counts[result.status] += 1
                     progress.end(current, result.status, result.reason, time.monotonic() - begun_s)
                     if following is None or following.block > current.block:
@@ -156,23 +157,3 @@ class Campaign:
 
     def _host(self, trial: Trial) -> Host:
         return Host(f"{self.name}/{trial.trial}")
-
-    def _write(self, trial: Trial, result: TrialResult) -> None:
-        order = result.order
-        tables = dict(result.tables)
-        if result.files:
-            digests = {name: self.writer.add_file(content) for name, content in result.files.items()}
-            sizes = [len(content) for content in result.files.values()]
-            rows = {"trial": order.trial, "name": list(digests), "sha256": list(digests.values()), "bytes": sizes}
-            tables["files"] = rows
-        self.writer.finish_trial(
-            trial=order.trial,
-            cell=order.cell.number,
-            block=order.block,
-            status=result.status,
-            reason=result.reason,
-            finished_utc=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            tables=tables,
-            cause=result.cause,
-            repeats=trial.repeats,
-        )

@@ -19,6 +19,9 @@ VERBS = (
 )
 """In the order of the help. A verb whose module is not there yet is left out."""
 
+GATES = ("doctor", "calibrate", "compare", "capacity")
+"""Verbs whose exit code is an answer."""
+
 HELP = """
 Which robot middleware, configured how, will carry your robot's traffic, on your machine, over your network?
 
@@ -68,30 +71,47 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _guarded(arguments: list[str] | None) -> None:
-    """Runs the verb; a reader that closed the pipe early (`| head`) has what it wanted, so that is a success."""
+    """Runs the verb. A reader that closed the pipe early (`| head`) has what it wanted, so that is a success; a verb
+    whose exit code is an answer, and that had no time to give it, could not tell."""
     code: object = 0
+    stdout = _stdout()
     try:
         try:
             typer.main.get_command(_app()).main(arguments, prog_name="rmwbench")
         except SystemExit as end:
-            code = end.code
-        sys.stdout.flush()
+            # rich and click make 1 of a broken pipe, which would read as "no".
+            broken = isinstance(end.__context__, BrokenPipeError) and _reader_gone(stdout)
+            code = _unanswered(arguments) if broken else end.code
+        if stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
-        if not _reader_gone():
+        if not _reader_gone(stdout):
             raise
-    if _reader_gone():
+        code = code or _unanswered(arguments)
+    if stdout is not None and _reader_gone(stdout):
         # What is still buffered would fail again when the interpreter flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0 if code == 1 else code
     sys.exit(code)
 
 
-def _reader_gone() -> bool:
+def _unanswered(arguments: list[str] | None) -> int:
+    verb = next(iter(sys.argv[1:] if arguments is None else arguments), "")
+    return 2 if verb in GATES else 0
+
+
+def _stdout() -> int | None:
+    """A second descriptor of stdout: rich turns the first into /dev/null when its pipe breaks."""
+    try:
+        return os.dup(sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def _reader_gone(stdout: int | None) -> bool:
     """Whether stdout is a pipe without reader. A broken pipe of anything else, such as a worker's socket, is a bug
     and stays one."""
-    try:
-        poll = select.poll()
-        poll.register(sys.stdout.fileno(), select.POLLOUT)
-        return any(event & select.POLLERR for _, event in poll.poll(0))
-    except (OSError, ValueError):
+    if stdout is None:
         return False
+    poll = select.poll()
+    poll.register(stdout, select.POLLOUT)
+    return any(event & select.POLLERR for _, event in poll.poll(0))

@@ -29,6 +29,7 @@ from rmwbench.campaign.outcome import Order
 from rmwbench.campaign.plan import duration_text
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.campaign.write import write_trial
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, marker
 from rmwbench.suite.cells import Cell
@@ -174,7 +175,7 @@ class CapacityCampaign:
         pursuit.used_s += self.prepared.cells.probe_s(level)
         with signals.interruptible():
             result = self._run(order, worker, Host(f"{self.prepared.name}/{self._trial}"))
-        self._write(result)
+        write_trial(self.writer, result)
         finding = self._judged(result)
         self._take(pursuit, level, finding, result)
 
@@ -217,27 +218,6 @@ class CapacityCampaign:
         yield derive_seed(seed, "schedule", self._round, self.prepared.request.workload)
         high, low = (derive_seed(seed, "nonce", self.prepared.name, self._trial, half) for half in ("high", "low"))
         yield (high << 32 ^ low) & (1 << 64) - 1
-
-    def _write(self, result: TrialResult) -> None:
-        order, tables = result.order, dict(result.tables)
-        if result.files:
-            digests = {name: self.writer.add_file(content) for name, content in result.files.items()}
-            sizes = [len(content) for content in result.files.values()]
-            tables["files"] = {
-                "trial": order.trial,
-                "name": list(digests),
-                "sha256": list(digests.values()),
-                "bytes": sizes,
-            }
-        self.writer.finish_trial(
-            trial=order.trial,
-            cell=order.cell.number,
-            block=order.block,
-            status=result.status,
-            reason=result.reason,
-            finished_utc=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            tables=tables,
-        )
 
     def _judged(self, result: TrialResult) -> Finding | None:
         """Read back from the bundle: what the report will see is what the search goes by."""

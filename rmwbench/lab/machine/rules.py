@@ -11,9 +11,9 @@ The limits, with what was measured on a virtual machine of two processors (docs/
 * canary: a thread on each processor that only sleeps; the shares are the worst processor's. Late is a wake-up after
   more than 1 ms: at 1 % of them the p99 of *anything* that sleeps on this machine exceeds 1 ms. Builds beside it, with
   a load average of 6 to 9 on two processors, made 11 % of the wake-ups late in the median trial and 75 % in the worst
-  of 51, but stalled (more than 10 ms) only 0 and 44 %. A processor taken away by a real-time thread: more than half stalled. So
-  half of the wake-ups stalled is a processor that somebody keeps. An arm with very many busy threads could do that
-  too, and what an arm does must not void its trial: where the trial's own processes used more than half of the
+  of 51, but stalled (more than 10 ms) only 0 and 44 %. A processor taken away by a real-time thread: more than half
+  stalled. So half of the wake-ups stalled is a processor that somebody keeps. An arm with very many busy threads could
+  do that too, and what an arm does must not void its trial: where the trial's own processes used more than half of the
   machine, the lateness is a flag and nothing more.
 * foreign: builds and desktops disturb tails; as long as the canary wakes, blocks carry it.
 """

@@ -11,8 +11,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from rmwbench.report.compare import terminal as words
 from rmwbench.report import format as fmt
+from rmwbench.report.compare import terminal as words
 
 _TICKS = (0.05, 0.1, 0.2, 0.5, 0.8, 1.0, 1.25, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 _LEAST, _MOST = log(1.3), log(200.0)
