@@ -11,7 +11,7 @@ Loss is judged first: what loses more is never called better or equivalent for b
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -138,11 +138,19 @@ def _effect(q: Question, rules: Rules) -> _Effect | str:
     if not all(((x > 0) & np.isfinite(x)).all() for x in (first, second)):
         return _by_order(first, second, q.paired)
     mean, error, freedom = _mean(np.log(first), np.log(second), q.paired)
+    rules = _rules_of(q, rules)
     floor, margin = math.log1p(rules.aa_floor), math.log1p(rules.margin)
     above = _p_above(mean, error, freedom)
     below = _p_above(-mean, error, freedom)
-    equivalent = max(1 - above(margin), 1 - below(margin))
+    # Where identical arms may differ by more than the margin, no interval of these trials shows that two do not.
+    equivalent = max(1 - above(margin), 1 - below(margin)) if floor <= margin else 1.0
     return _Effect(mean, error, freedom, min(len(a), len(b)), above(floor), below(floor), equivalent)
+
+
+def _rules_of(q: Question, rules: Rules) -> Rules:
+    """Blocks share the machine's mood, so within one campaign its noise only bounds the estimate; two campaigns have
+    nothing that averages it out."""
+    return replace(rules, aa_floor=0.0) if q.paired else replace(rules, noise=0.0)
 
 
 def _fractions(a: np.ndarray, b: np.ndarray, q: Question, rules: Rules) -> _Effect:
@@ -236,15 +244,16 @@ def _answer(q: Question, e: _Effect, different: tuple[bool, int], equal: tuple[b
         return _fraction_answer(q, e, claimed, direction, level, rules)
     if e.by_order:
         return _order_answer(q, e, claimed, direction)
+    rules = _rules_of(q, rules)
     effect = _ratio(q, level, rules)
-    beyond = abs(e.mean) > math.log1p(rules.margin)
+    beyond = abs(e.mean) > math.log1p(rules.least(e.trials))
     unit = "blocks" if q.paired else "trials of each campaign"
     if claimed and beyond:
         return Answer(direction, effect, f"{_times(effect)} over {e.trials} {unit}")
     if equal[0]:
         effect = _ratio(q, rules.alpha / equal[1], rules)
         return Answer("equivalent", effect, f"{_times(effect)}: within the margin of {_percent(rules.margin)}")
-    inside = "; a difference, but one that the margin allows" if claimed else ""
+    inside = "; a difference, but one that the margin or the machine's noise allows" if claimed else ""
     needed = _needed(e, beyond, 2 * multiplier, equal[1], rules)
     hope = f"about {needed} {unit} would decide it" if needed else f"no realistic number of {unit} would decide it"
     return Answer("undecided", effect, f"{_times(effect)}{inside}; {hope}", needed)
@@ -274,6 +283,8 @@ def _needed(e: _Effect, beyond: bool, different: int, equal: int, rules: Rules) 
             pilot_freedom=e.freedom,
             least=least,
         )
+    if rules.aa_floor > rules.margin:
+        return None
     upper = sd_upper(sd, e.freedom) if sd > 0 else 0.0
     return blocks_for_equivalence(ratio_now, upper, equal, alpha=rules.alpha, margin=rules.margin, least=least)
 

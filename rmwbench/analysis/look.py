@@ -5,6 +5,7 @@ A campaign asks at each of its looks and a report at the end. Both ask here, so 
 report says. A trial is read once, however often one looks; of each only a few numbers are kept.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -14,9 +15,10 @@ from rmwbench.analysis.aggregate import Trial, fraction_of, trial_value
 from rmwbench.analysis.comparisons import Comparison, comparisons, is_floor, is_reliable
 from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.analysis.trial import Evidence, Row, measure_trial
+from rmwbench.errors import UserError
 
 MARGIN = 0.05
-"""The smallest difference claimed where the machine's A/A noise is not known."""
+"""The ratio minus 1 that matters: no smaller difference is claimed, and arms within it are equivalent."""
 
 
 class Line(Protocol):
@@ -91,9 +93,25 @@ def arm(
     )
 
 
+def aa_noise(machine: Mapping[str, Any] | None) -> float | None:
+    """The A/A floor that a campaign.json's `machine` took along, as a ratio minus 1; None where it was not measured.
+    UserError for what is no such number."""
+    found = (machine or {}).get("aa_floor")
+    if found is None:
+        return None
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < math.inf:
+        raise UserError(
+            "the machine's A/A floor is no ratio",
+            where="campaign.json, machine.aa_floor",
+            expected="a number from 0 on",
+            actual=repr(found),
+            fix="remove it: then the report says that it is not known",
+        )
+    return float(found)
+
+
 def rules(machine: Mapping[str, Any] | None, minutes_per_block: float | None) -> compare.Rules:
     """What a claim needs on a campaign.json's `machine`: a difference beyond 5 %, and beyond the A/A noise of that day
     where it is larger. The noise bounds the estimate, not the interval, which contains it already (docs/method.md).
     """
-    noise = (machine or {}).get("aa_floor") or 0.0
-    return compare.Rules(margin=MARGIN, noise=noise, minutes_per_block=minutes_per_block)
+    return compare.Rules(margin=MARGIN, noise=aa_noise(machine) or 0.0, minutes_per_block=minutes_per_block)

@@ -116,7 +116,9 @@ def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> 
     places += below
     if drops.reader_queue:
         text = "the reader's queue was full and dropped them: it is read too slowly or is too short"
-        places.append(Place("reader's queue", drops.reader_queue, "messages", queue, "counted", text))
+        # A reader counts over the whole trial; where others dropped too, these may be from before the window.
+        label = "at most" if below else "counted"
+        places.append(Place("reader's queue", drops.reader_queue, "messages", queue, label, text))
     if rest and not below and reliable and keep_last:
         places += _histories(drops.noticed, rest)
         rest = 0

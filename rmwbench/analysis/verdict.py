@@ -78,7 +78,7 @@ class Rules:
     itself clears 1 + `least(blocks)`; equivalent where the interval stays below 1 + `margin`. Why both: docs/method.md.
 
     `alpha`: of the whole report, or the share of one look (`sequential.alpha_at`); 0 decides nothing. `margin`: the
-    ratio minus 1 that matters, never below `aa_floor`. `aa_floor`: the ratio minus 1 by which identical arms differ
+    ratio minus 1 that matters. `aa_floor`: the ratio minus 1 by which identical arms differ
     however long one measures; 0 for arms that shared randomised blocks, where there is no such difference, and the A/A
     noise for campaigns that did not. `noise`: the ratio minus 1 that identical arms of randomised blocks stay within
     after NOISE_BLOCKS blocks on this machine that day; no estimate within it is claimed to be a difference, and it
@@ -97,11 +97,9 @@ class Rules:
     ahead: tuple[tuple[int, float], ...] = ()
     campaign_alpha: float | None = None
 
-    def __post_init__(self) -> None:
-        if self.margin < self.aa_floor:
-            object.__setattr__(self, "margin", self.aa_floor)
-
     def least(self, blocks: int) -> float:
         """The smallest ratio minus 1 that is claimed to be a difference after that many blocks: the noise shrinks with
-        their root, and what is below the margin does not matter."""
-        return max(self.margin, math.expm1(math.log1p(self.noise) * math.sqrt(NOISE_BLOCKS / max(blocks, 1))))
+        their root, what stays between campaigns does not, and what is below the margin does not matter."""
+        return max(
+            self.margin, self.aa_floor, math.expm1(math.log1p(self.noise) * math.sqrt(NOISE_BLOCKS / max(blocks, 1)))
+        )

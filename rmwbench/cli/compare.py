@@ -26,9 +26,7 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help="What is judged against it, in the same form.")],
     margin: Annotated[
         str | None,
-        typer.Option(
-            metavar="PERCENT", help="The smallest difference that matters; 5% if absent, never below A/A noise."
-        ),
+        typer.Option(metavar="PERCENT", help="The smallest difference that matters; 5% if absent."),
     ] = None,
     metric: Annotated[
         list[str] | None,

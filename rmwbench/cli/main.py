@@ -8,16 +8,15 @@ import os
 import select
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
 VERBS = (
-    *("plan", "run", "capacity", "show", "explain", "compare", "report", "query"),
-    *("doctor", "calibrate", "middlewares", "clean"),
+    *("doctor", "calibrate", "middlewares", "plan", "run", "show", "explain", "report"),
+    *("compare", "capacity", "query", "clean"),
 )
-"""In the order of the help. A verb whose module is not there yet is left out."""
+"""In the order of the help, which is the one in which a newcomer wants them."""
 
 GATES = ("doctor", "calibrate", "compare", "capacity")
 """Verbs whose exit code is an answer."""
@@ -25,8 +24,11 @@ GATES = ("doctor", "calibrate", "compare", "capacity")
 HELP = """
 Which robot middleware, configured how, will carry your robot's traffic, on your machine, over your network?
 
-rmwbench runs the real middlewares through the same workloads in interleaved trials, records every message, and answers
-with an interval: better, worse, equivalent, or undecided. Start with `rmwbench plan quick`, then `rmwbench run quick`.
+rmwbench runs the real middlewares through the same workloads in interleaved trials, records every message, and \
+answers with an interval: better, worse, equivalent, or undecided. Start with `rmwbench doctor`, then \
+`rmwbench run quick`.
+
+Exit codes: 0 yes, 1 no, 2 could not tell.
 """
 
 
@@ -51,9 +53,7 @@ def _app() -> typer.Typer:
     ) -> None: ...
 
     for verb in VERBS:
-        module = f"{__package__}.{verb}"
-        if find_spec(module):
-            import_module(module).register(app)
+        import_module(f"{__package__}.{verb}").register(app)
     return app
 
 

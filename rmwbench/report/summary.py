@@ -11,6 +11,7 @@ from rmwbench.analysis import compare, sequential
 from rmwbench.analysis.aggregate import Trial
 from rmwbench.analysis.comparisons import Comparison, comparisons
 from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.look import aa_noise
 from rmwbench.analysis.look import rules as rules_of
 from rmwbench.analysis.metric import finite
 from rmwbench.analysis.resolution import comparisons as tests_at_once
@@ -38,7 +39,7 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
     for evidence in bundle.evidence((x for x in lines if x.status == "done" and x.cell in measured), small):
         measured[evidence.cell].append(measure_trial(evidence))
     campaign = _campaign(bundle, plan, lines, cells, small)
-    aa_floor = (bundle.campaign.get("machine") or {}).get("aa_floor")
+    aa_floor = aa_noise(bundle.campaign.get("machine"))
     rules = rules_of(bundle.campaign.get("machine"), _minutes_per_block(plan, lines, campaign))
 
     lines_of: dict[int, list[TrialLine]] = {c["cell"]: [] for c in cells}

@@ -61,7 +61,9 @@ def test_nothing_within_the_machines_own_noise_is_claimed():
     rng = np.random.default_rng(4)
     a, b = values(rng, sd=0.01), values(rng, 1.15, sd=0.01)
     assert one(ask(a, b)).verdict == "worse"
-    assert one(ask(a, b), Rules(aa_floor=0.2)).verdict == "equivalent"
+    assert one(ask(a, b), Rules(aa_floor=0.2)).verdict == "undecided"
+    same = one(ask(a, values(rng, sd=0.01)), Rules(aa_floor=0.2))
+    assert same.verdict == "undecided" and same.needed is None  # no number of trials shows that nothing changed
     near = one(ask(a, b), Rules(aa_floor=0.147))
     assert near.effect.value > 1.147 and near.verdict == "undecided"  # beyond the noise, but not with certainty
 
@@ -112,6 +114,15 @@ def test_sides_that_differ_by_the_margin_are_called_equivalent_in_few_tables():
         rows = [ask(values(rng, sd=0.02, n=6), values(rng, 1.0501, sd=0.02, n=8), group=g) for g in range(6)]
         wrong += any(a.verdict == "equivalent" for a in judge(rows, RULES))
     assert wrong <= 300 * 0.05 + 3 * math.sqrt(300 * 0.05 * 0.95)
+
+
+@pytest.mark.parametrize("reliable", [True, False])
+def test_losses_that_scatter_widely_are_not_equivalent_because_their_means_agree(reliable):
+    wild = losses(10, 900, 300, 50, 700)
+    same = one(ask(wild, losses(900, 10, 50, 300, 700), entry=LOSS, reliable=reliable))
+    assert same.verdict == "undecided" and same.effect.high > 0.1
+    near = one(ask(wild, losses(905, 12, 55, 303, 702), entry=LOSS, reliable=reliable))
+    assert near.verdict == "undecided"
 
 
 def losses(*counts, of=1000):

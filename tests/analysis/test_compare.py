@@ -321,8 +321,8 @@ def test_worse_needs_the_interval_beyond_the_floor_and_the_estimate_beyond_the_m
     assert judge(values, Rules(aa_floor=0.05))["w"]["b"].verdict == "worse"
     inside = Rules(aa_floor=(found.low + found.value) / 2 - 1)
     assert judge(values, inside)["w"]["b"].verdict == "undecided"
-    assert judge(values, Rules(aa_floor=0.20))["w"]["b"].verdict == "equivalent"
-    assert Rules(margin=0.05, aa_floor=0.2).margin == 0.2
+    assert judge(values, Rules(aa_floor=0.20))["w"]["b"].verdict == "undecided"
+    assert Rules(margin=0.05, aa_floor=0.2).least(100) == 0.2
 
 
 def test_a_report_of_six_thousand_pairs_is_judged_as_its_workloads_are_alone():

@@ -2,9 +2,12 @@
 
 import json
 
+import pytest
+
 from rmwbench.analysis import compare
 from rmwbench.analysis.look import Looks, rules
 from rmwbench.bundle import Bundle
+from rmwbench.errors import UserError
 from rmwbench.report.summary import summarise
 from tests import synthetic_bundle
 
@@ -47,3 +50,9 @@ def test_the_machines_noise_raises_the_bar_for_a_difference_and_leaves_the_margi
     )  # the interval contains what blocks average out
     assert (quiet.margin, quiet.aa_floor) == (0.05, 0.0)
     assert rules({}, None) == rules(None, None) == rules({"aa_floor": None}, None)
+
+
+@pytest.mark.parametrize("floor", ["x", -0.1, True, float("nan"), float("inf"), [0.1]])
+def test_a_floor_that_is_no_ratio_is_told_and_not_reckoned_with(floor):
+    with pytest.raises(UserError, match="no ratio"):
+        rules({"aa_floor": floor}, None)

@@ -41,7 +41,7 @@ def test_the_readers_queue_counts_messages_and_is_believed_first():
     found = located(ledger(lost_start=2, lost_end=8), replace(QUIET, reader_queue=6, reassembly=50))
     assert [(p.place, p.messages, p.label) for p in found.places] == [
         ("IP reassembly", 4, "at most"),
-        ("reader's queue", 6, "counted"),
+        ("reader's queue", 6, "at most"),
     ]
     assert found.not_located == 0
 

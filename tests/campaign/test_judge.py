@@ -18,7 +18,7 @@ def test_a_good_trial_is_not_void():
 
 def test_steal_voids_only_above_the_threshold_and_only_in_the_window():
     assert void_reason(steal(STEAL_VOID_FRACTION)) is None
-    assert "12.0%" in void_reason(steal(0.12))
+    assert "12.0 %" in void_reason(steal(0.12))
     assert void_reason([{**steal(0.5)[0], "at": "before"}]) is None
     found = outcome()
     found.probes = steal(0.12)

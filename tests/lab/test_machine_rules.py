@@ -40,7 +40,7 @@ def test_what_the_arm_itself_does_delays_the_canary_but_voids_nothing():
 
 def test_reasons_name_their_rules_so_that_a_report_can_count_them():
     reason = void_reason([row("steal", 0.12), row("throttled", 0.3), row("foreign", 0.9)])
-    assert reason.startswith("machine: steal: the hypervisor took 12.0%")
+    assert reason.startswith("machine: steal: the hypervisor took 12.0 %")
     assert rules_named_in(reason) == ["steal", "throttled"]
     assert rules_named_in("path: asked for shm; " + reason) == ["steal", "throttled"]
     assert rules_named_in("granted: endpoint 1 asked for machine: steal: x") == []

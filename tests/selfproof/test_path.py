@@ -26,7 +26,7 @@ def test_another_path_than_asked_voids_the_trial_whatever_the_middleware_says(ca
     found = campaign.arm(arm)
     assert found["trials"]["done"] == 0 and found["trials"]["void"] == 2
     for failure in found["trials"]["failures"]:
-        assert f"path: asked for {asked}, but only 0%" in failure["reason"]
+        assert f"path: asked for {asked}, but only 0 %" in failure["reason"]
     assert found["verdict"]["verdict"] == "no data"
     assert "no_data" in found["metrics"]["response_latency_p50"]
 

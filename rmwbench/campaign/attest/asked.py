@@ -35,13 +35,14 @@ def contradiction(asked: str | None, rows: Sequence[Mapping[str, Any]], reasons:
     if found >= MAJORITY:
         return None
     text = ", ".join(
-        f"{row['path']}{' on ' + row['interface'] if row['interface'] else ''} {row['fraction']:.0%} ({row['label']})"
+        f"{row['path']}{' on ' + row['interface'] if row['interface'] else ''} "
+        f"{100 * row['fraction']:.0f} % ({row['label']})"
         for row in rows
         if row["fraction"] >= 0.005
     )
     told = [row["note"] for row in rows if row["path"] == "other" and row["fraction"] >= MAJORITY]
     why = f"; {'; '.join(reasons or told)}" if reasons or told else "; the middleware gave no reason"
-    return f"path: asked for {asked}, but only {found:.0%} of the bytes took it: {text}{why}"
+    return f"path: asked for {asked}, but only {100 * found:.0f} % of the bytes took it: {text}{why}"
 
 
 def _grants(asked: str, row: Mapping[str, Any]) -> bool:

@@ -159,7 +159,7 @@ def _facts(raw: dict[str, Any]) -> list[dict[str, Any]]:
         fact("distribution", kernel_["distribution"]),
         fact("clock source", kernel_["clocksource"], f"resolution {kernel_['clock_resolution_ns']} ns"),
         fact("boot options", " ".join(kernel_["boot_options"]) or None, absent=("none", "none that changes timing")),
-        fact("steal since boot", f"{steal:.2%}" if steal is not None else None),
+        fact("steal since boot", f"{100 * steal:.2f} %" if steal is not None else None),
         fact("load average", f"{state_['load_1min']:.2f}", "1 minute, at the start"),
         *(fact(name, raw["sysctls"][name]) for name in SYSCTLS if name.startswith("net.")),
     ]

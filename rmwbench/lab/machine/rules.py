@@ -47,10 +47,12 @@ class Rule:
         return value < self.limit if self.below else value > self.limit
 
     def explained(self, value: float) -> str:
-        shown = (
-            (lambda x: f"{x / 1e6:.1f} ms") if self.unit == "ns" else (lambda x: f"{x:.3g}" if x > 10 else f"{x:.1%}")
-        )
-        return self.text.format(value=shown(value), limit=shown(self.limit))
+        return self.text.format(value=self._shown(value), limit=self._shown(self.limit))
+
+    def _shown(self, value: float) -> str:
+        if self.unit == "ns":
+            return f"{value / 1e6:.1f} ms"
+        return f"{value:.3g}" if value > 10 else f"{100 * value:.1f} %"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from rmwbench.analysis import across
 from rmwbench.analysis.aggregate import Trial, aggregate, fraction_of, trial_value
 from rmwbench.analysis.comparisons import Comparison, comparisons
 from rmwbench.analysis.glossary import GLOSSARY, Entry
-from rmwbench.analysis.look import MARGIN
+from rmwbench.analysis.look import MARGIN, aa_noise
 from rmwbench.analysis.metric import finite
 from rmwbench.analysis.trial import measure_trial
 from rmwbench.analysis.unlike import between
@@ -167,9 +167,9 @@ def _check_metrics(metrics: Sequence[str]) -> None:
 
 def _rules(a: Bundle, b: Bundle, margin: float | None) -> tuple[Rules, list[float]]:
     """The rules, and the A/A floors that are known. The larger counts: a difference is real only above both."""
-    floors = [f for x in (a, b) if (f := (x.campaign.get("machine") or {}).get("aa_floor")) is not None]
+    floors = [f for x in (a, b) if (f := aa_noise(x.campaign.get("machine"))) is not None]
     floor = max(floors, default=0.0)
-    return Rules(margin=max(MARGIN if margin is None else margin, floor), aa_floor=floor), floors
+    return Rules(margin=MARGIN if margin is None else margin, aa_floor=floor, noise=floor), floors
 
 
 def _cautions(one: bool, rules: Rules, floors: Sequence[float], topics: list[dict[str, Any]]) -> Iterator[str]:
@@ -189,8 +189,10 @@ def _cautions(one: bool, rules: Rules, floors: Sequence[float], topics: list[dic
         yield (
             "This machine's A/A noise is not known (`rmwbench calibrate` measures it): a small difference may be noise."
         )
-    elif rules.margin == rules.aa_floor and rules.aa_floor > MARGIN:
-        yield f"Identical arms differ by up to {rules.aa_floor * 100:.2g} % here: nothing smaller is claimed."
+    elif rules.aa_floor > rules.margin:
+        nothing = "" if one else ", and nothing is called equivalent"
+        floor = f"{rules.aa_floor * 100:.2g} %"
+        yield f"Identical arms differ by up to {floor} here: no smaller difference is claimed{nothing}."
 
 
 def _definition_reason(m: Match) -> str:

@@ -57,21 +57,21 @@ def virtualization(facts: Facts) -> Finding:
 def steal_since_boot(facts: Facts) -> Finding:
     value = fact(facts, "state", "steal_fraction_since_boot")
     why = "what the hypervisor takes is missing in every latency, most of all in tails"
-    expected = f"less than {STEAL_YELLOW:.0%}"
+    expected = f"less than {100 * STEAL_YELLOW:.0f} %"
     if value is None:
         return Finding("steal since boot", "unknown", "the kernel does not count it", expected, why)
     level = "yellow" if value >= STEAL_YELLOW else "green"
-    return Finding("steal since boot", level, f"{value:.2%}", expected, why, worth=STEAL_WORTH, spoils=True)
+    return Finding("steal since boot", level, f"{100 * value:.2f} %", expected, why, worth=STEAL_WORTH, spoils=True)
 
 
 def steal_now(facts: Facts) -> Finding:
     value, seconds = fact(facts, "sampled", "steal"), fact(facts, "sampled", "seconds")
-    why = f"above {STEAL_RED:.0%} a trial is void, so a campaign now would only collect void trials"
-    expected = f"less than {STEAL_YELLOW:.0%}"
+    why = f"above {100 * STEAL_RED:.0f} % a trial is void, so a campaign now would only collect void trials"
+    expected = f"less than {100 * STEAL_YELLOW:.0f} %"
     if value is None:
         return Finding("steal now", "unknown", "no processor time passed while looking", expected, why)
     level = "red" if value > STEAL_RED else "yellow" if value >= STEAL_YELLOW else "green"
-    found = f"{value:.1%} over {seconds:.1f} s"
+    found = f"{100 * value:.1f} % over {seconds:.1f} s"
     fix = "wait, or use a machine with processors of its own" if level != "green" else None
     return Finding("steal now", level, found, expected, why, fix, worth=STEAL_WORTH, spoils=True)
 
@@ -82,15 +82,16 @@ def load_now(facts: Facts) -> Finding:
     usable = fact(facts, "hardware", "cores_usable")
     if "sampled" in facts and fact(facts, "sampled", "busy") is not None:
         share = fact(facts, "sampled", "busy")
-        top = [f"{name} ({pid}) {part:.0%} of a core" for pid, name, part in fact(facts, "sampled", "top")]
-        found = f"{share:.0%} of the processor time is in use" + (": " + ", ".join(top) if top and share > 0.02 else "")
+        top = [f"{name} ({pid}) {100 * part:.0f} % of a core" for pid, name, part in fact(facts, "sampled", "top")]
+        users = ": " + ", ".join(top) if top and share > 0.02 else ""
+        found = f"{100 * share:.0f} % of the processor time is in use{users}"
         level = "red" if share > OTHERS_RED else "yellow" if share > OTHERS_YELLOW else "green"
     else:
         load = fact(facts, "state", "load_1min")
         found = f"load average {load:.1f} on {usable} cores"
         level = "red" if load > 2 * usable else "yellow" if load > 0.5 * usable else "green"
     fix = "end these programs, or wait until they are done" if level != "green" else None
-    return Finding("load", level, found, f"less than {OTHERS_YELLOW:.0%} in use", why, fix, spoils=True)
+    return Finding("load", level, found, f"less than {100 * OTHERS_YELLOW:.0f} % in use", why, fix, spoils=True)
 
 
 def governor(facts: Facts) -> Finding:

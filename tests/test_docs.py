@@ -1,0 +1,43 @@
+"""The documents say what the code has: links lead somewhere, tables and verbs are complete."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rmwbench.bundle.schema import TABLES
+from rmwbench.cli.main import VERBS
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text())
+    missing = [x for x in targets if not x.startswith("http") and not (page.parent / x).exists()]
+    assert missing == []
+
+
+def test_every_page_is_reached_from_the_readme():
+    reached, todo = set(), [ROOT / "README.md"]
+    while todo:
+        page = todo.pop()
+        reached.add(page)
+        found = ((page.parent / x).resolve() for x in re.findall(r"\]\(([^)#\s]+\.md)", page.read_text()))
+        todo += [x for x in found if x.exists() and x not in reached]
+        if "(docs/formats/)" in page.read_text():
+            todo += [x for x in (ROOT / "docs/formats").glob("*.md") if x not in reached]
+    assert set(PAGES) - reached == set()
+
+
+def test_the_readme_has_every_verb():
+    readme = (ROOT / "README.md").read_text()
+    assert [verb for verb in VERBS if f"`rmwbench {verb}" not in readme] == []
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_bundles_page_has_every_column_of_the_table(table):
+    page = (ROOT / "docs/formats/bundle.md").read_text()
+    row = next(line for line in page.splitlines() if line.startswith(f"| {table} |"))
+    assert [name for name in TABLES[table].names if not re.search(rf"\b{name}\b", row)] == []
