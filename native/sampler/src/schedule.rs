@@ -48,6 +48,7 @@ pub fn start(processes: &[Process], end_ns: i64) -> Result<Recorder, String> {
         for tid in threads::read(&process.directory).into_keys() {
             match open(tid) {
                 Ok(sampler) => watched.push(Watched { process: process.name.clone(), tid, sampler }),
+                Err(e) if e.raw_os_error() == Some(libc::ESRCH) => {} // it ended meanwhile
                 Err(e) => drop(unseen.insert(format!("schedule.{}", process.name), explained(&e))),
             }
         }
@@ -65,8 +66,30 @@ pub fn start(processes: &[Process], end_ns: i64) -> Result<Recorder, String> {
 impl Recorder {
     pub fn finish(self, no_data: &mut BTreeMap<String, String>) -> Result<Schedule, String> {
         no_data.extend(self.unseen);
-        self.thread.join().map_err(|_| "the recording thread died".into())
+        let schedule: Schedule = self.thread.join().map_err(|_| "the recording thread died".to_string())?;
+        if let Some(reason) = few_wakings(&schedule) {
+            no_data.entry("schedule.woken".into()).or_insert(reason);
+        }
+        Ok(schedule)
     }
+}
+
+/// Whoever gets a processor after it had blocked was woken in between. A virtual machine was seen that tells hardly any wake-up of one
+/// of its processors: then waits after a wake-up show in part only, and a reader must know.
+fn few_wakings(schedule: &Schedule) -> Option<String> {
+    let mut blocked: BTreeMap<i32, bool> = BTreeMap::new();
+    let mut ran = 0;
+    let mut in_order: Vec<&ScheduleEvent> = schedule.events.iter().collect();
+    in_order.sort_by_key(|event| event.0);
+    for event in in_order {
+        match event.3.as_str() {
+            "out_blocked" => drop(blocked.insert(event.2, true)),
+            "in" if blocked.insert(event.2, false) == Some(true) => ran += 1,
+            _ => {}
+        }
+    }
+    let woken = schedule.events.iter().filter(|event| event.3 == "woken").count();
+    (woken * 10 < ran * 9).then(|| format!("the kernel told {woken} of {ran} wake-ups: waits that begin with one are seen in part only"))
 }
 
 fn open(tid: i32) -> io::Result<Sampler> {
@@ -138,6 +161,22 @@ fn take(record: &Record<'_>, process: &str, tid: i32, schedule: &mut Schedule) {
 mod tests {
     use super::*;
     use crate::neighbours::find;
+
+    #[test]
+    fn wake_ups_that_nobody_told_are_missed() {
+        let event = |time_ns: i64, what: &str| (time_ns, "p".to_string(), 7, what.to_string());
+        let slept = |woken: bool| {
+            let mut events = Vec::new();
+            for n in 0..10 {
+                events.extend([event(n * 100, "out_blocked"), event(n * 100 + 9, "in")]);
+                events.extend(woken.then(|| event(n * 100 + 5, "woken")));
+            }
+            Schedule { events, ..Schedule::default() }
+        };
+        assert_eq!(few_wakings(&slept(true)), None);
+        assert!(few_wakings(&slept(false)).unwrap().contains("0 of 10"));
+        assert_eq!(few_wakings(&Schedule::default()), None);
+    }
 
     #[test]
     fn our_own_sleeps_are_seen_or_the_reason_is_told() {
