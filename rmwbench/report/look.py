@@ -38,8 +38,8 @@ NEUTRAL: dict[str, Pair] = {
     "surface": ("#fefefe", "#171b20"),
     "lost": ("#c8102e", "#ff6b7a"),
 }
-# Parts of explaining bars: paths, and where a message was lost or held up. Quieter than the middlewares' colours, because
-# they are not arms; a name stands in or beside each.
+# Parts of explaining bars: paths, and where a message was lost or held up. Quieter than the middlewares' colours,
+# because they are not arms; a name stands in or beside each.
 PARTS: dict[str, Pair] = {
     "shm": ("#2b6f77", "#7cc5cd"),
     "process": ("#3b6f45", "#93cf9c"),

@@ -64,8 +64,13 @@ def _paths(arms: list[dict[str, Any]], phone: bool) -> Explained:
     }
     keys += [Key("unknown", how, *words[how]) for how in words if how in known]
     rows = [
-        (arm["arm"], shares.PATHS.get(one["path"], one["path"]), one["interface"] or "–", one["label"])
-        + (percent(one["fraction"]),)
+        (
+            arm["arm"],
+            shares.PATHS.get(one["path"], one["path"]),
+            one["interface"] or "–",
+            one["label"],
+            percent(one["fraction"]),
+        )
         for arm in arms
         for one in arm.get("paths") or ()
     ]
@@ -115,9 +120,13 @@ def _causes(arms: list[dict[str, Any]], phone: bool) -> Explained:
             unwatched |= dict.fromkeys(tail["unwatched"])
             rows += [(arm["arm"], one["cause"], str(one["messages"]), percent(one["share"])) for one in tail["causes"]]
             worst += [
-                (arm["arm"], f"trial {tail['trial']}, seq {one['seq']}", one["cause"])
-                + tuple(fmt.quantity(one["phases_ns"].get(phase), "ns") for phase in PHASES)
-                + (fmt.quantity(one["latency_ns"], "ns"),)
+                (
+                    arm["arm"],
+                    f"trial {tail['trial']}, seq {one['seq']}",
+                    one["cause"],
+                    *tuple(fmt.quantity(one["phases_ns"].get(phase), "ns") for phase in PHASES),
+                    fmt.quantity(one["latency_ns"], "ns"),
+                )
                 for one in tail["worst"][:WORST]
             ]
     if unwatched:

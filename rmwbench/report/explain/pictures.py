@@ -1,7 +1,8 @@
 """Explaining bars as Vega-Lite: one specification for paths, places and causes, with the pieces of every other chart.
 
-A name stands in its part where that is wide enough on the page it is drawn on, so a wide page names more of them. Filled
-parts are counted, outlined ones somebody's word or an upper bound, dashed ones inferred: that does not rest on colour.
+A name stands in its part where that is wide enough on the page it is drawn on, so a wide page names more of them.
+Filled parts are counted, outlined ones somebody's word or an upper bound, dashed ones inferred: that does not rest on
+colour.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ import altair as alt
 
 from rmwbench.report import look, pictures
 from rmwbench.report.explain.shares import CLAIMED, COUNTED, Bar
-from rmwbench.report.pictures import MUTED, SURFACE, TEXT, Spec
+from rmwbench.report.pictures import SURFACE, TEXT, Spec
 
 _LETTER = 6.4  # px of a letter of a label in a part
 _HEIGHT, _TINT = 18, 0.16
