@@ -70,7 +70,16 @@ pub fn integrity(context: &Context<'_>) -> Outcome {
             rig.play(if rate_hz == 10 { 300 } else { 50 })?;
             rig.expect_complete(1, 2)
         };
-        run().map_err(|e| format!("{bytes} bytes: {e}"))?;
+        // An arm that repeats nothing may lose all three while the machine is busy; content is what is checked here.
+        let attempts = if context.lacks("reliable").is_some() { 4 } else { 1 };
+        let mut outcome = run();
+        for _ in 1..attempts {
+            if !matches!(&outcome, Err(e) if e.contains(" lost ")) {
+                break;
+            }
+            outcome = run();
+        }
+        outcome.map_err(|e| format!("{bytes} bytes: {e}"))?;
     }
     Ok(Verdict::Passed)
 }
