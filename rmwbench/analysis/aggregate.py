@@ -113,10 +113,7 @@ def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
     samples = [s for t in trials if (s := t.messages.samples.get(entry.source)) is not None and s.count]
     total = sum(s.count for s in samples)
     if not samples:
-        why = (
-            "the consumer's reading was not stamped" if entry.source == "consumed_latency" else "no message to measure"
-        )
-        return NoData(entry.unit, why)
+        return NoData(entry.unit, _WHY_NONE.get(entry.source, "no message to measure"))
     if all(entry.q in s.exact for s in samples):
         if len(samples) == 1:
             exact = samples[0].exact[entry.q]
@@ -155,6 +152,13 @@ def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
     # A percentile is not below a lower one: bounding the deepest that is allowed bounds all that are not.
     bound = intervals.quantile_lower_bound(wholes, deepest)
     return AtLeast(entry.unit, bound, total, len(samples), f"95 % lower bound of p{deepest * 100:.3g}; {short}")
+
+
+_WHY_NONE = {
+    "consumed_latency": "the consumer's reading was not stamped",
+    "request_leg": "the workload has no service",
+    "reply_leg": "the workload has no service, or it replied to nothing",
+}
 
 
 def _over_trials(entry: Entry, values: np.ndarray, count: int, what: str) -> Metric:

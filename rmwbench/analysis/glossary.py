@@ -53,8 +53,9 @@ _ENTRIES = [
     *_percentiles(
         "response_latency",
         "response latency",
-        "From the time the schedule wanted the message sent until it is in the reader's hands. A publisher "
-        "that falls behind does not hide it, and a message that never arrives counts as infinitely late.",
+        "From the time the schedule wanted the message sent until it is in the reader's hands; of a service's client, "
+        "until the reply is in its hands. A publisher that falls behind does not hide it, and a message that never "
+        "arrives counts as infinitely late.",
         (0.5, 0.9, 0.99, 0.999),
     ),
     *_percentiles(
@@ -83,6 +84,18 @@ _ENTRIES = [
         "How far the distance of two consecutive arrivals is from the distance intended (RFC 3550, |D|).",
         (0.5, 0.99),
     ),
+    *_percentiles(
+        "request_leg",
+        "request leg",
+        "From a client's call until its service has the request in its hands: the first of a service's two legs.",
+        (0.5, 0.99),
+    ),
+    *_percentiles(
+        "reply_leg",
+        "reply leg",
+        "From the service's call that sends the reply until the client has it in its hands.",
+        (0.5, 0.99),
+    ),
     Entry(
         "longest_stall",
         "longest stall",
@@ -97,7 +110,7 @@ _ENTRIES = [
         "fraction",
         "fraction",
         "Of the messages that publish calls accepted, once per reader: the fraction that did not arrive "
-        "sound and before the drain ended.",
+        "sound and before the drain ended. Of a service's clients: requests that got no reply.",
     ),
     Entry(
         "undelivered",
@@ -119,7 +132,11 @@ _ENTRIES = [
             ("lost_end", "lost at the end", "Lost after the last delivery."),
             ("late", "late", "Arrived only after the drain had ended."),
             ("corrupt", "corrupt", "Arrived with a wrong checksum or size, every copy counted."),
-            ("duplicates", "duplicates", "Arrived sound and in time, but not for the first time."),
+            (
+                "duplicates",
+                "duplicates",
+                "Arrived sound and in time, but not for the first time; of a client: requests answered again.",
+            ),
             (
                 "reordered",
                 "reordered",

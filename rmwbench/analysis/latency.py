@@ -7,10 +7,10 @@ time is +inf (rule 4). Latencies of several readers are pooled within the trial.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
+from rmwbench.analysis.calls import answered, heard_by, legs
 from rmwbench.analysis.ledger import (
     ABSENT,
     FAILED,
@@ -22,44 +22,16 @@ from rmwbench.analysis.ledger import (
     place_order,
     reconcile,
 )
+from rmwbench.analysis.records import Columns, Endpoint, Window
 from rmwbench.analysis.sample import Sample, blocks, make_sample
 
 SERIES_POINTS = 2_000
 
 
-class Columns(Protocol):
-    """Where the records come from. Each call returns one column of shape (rows,); null stamps are `ABSENT`."""
-
-    def sent(self, column: str) -> np.ndarray: ...
-
-    def received(self, column: str) -> np.ndarray: ...
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """A publisher or subscription of the trial, as the bundle's `endpoints` has it."""
-
-    endpoint: int
-    kind: str
-    topic: str
-
-
-@dataclass(frozen=True)
-class Window:
-    """The steady window in the workers' clock; None where the trial did not say."""
-
-    begin_ns: int | None
-    end_ns: int | None
-
-    @property
-    def length_ns(self) -> int | None:
-        return None if self.begin_ns is None or self.end_ns is None else self.end_ns - self.begin_ns
-
-
 @dataclass
 class Messages:
     """What one trial's messages say. `samples` by metric stem: response_latency, consumed_latency, service_latency,
-    publish_call, arrival_jitter.
+    publish_call, arrival_jitter; with clients request_leg and reply_leg.
     """
 
     ledger: Ledger = field(default_factory=Ledger)
@@ -79,16 +51,14 @@ class Messages:
     """
 
 
-_READ_BY = {"publisher": "subscription", "client": "service", "service": "client"}
-"""Which kind of endpoint reads what a kind writes on the same topic."""
-
-
 def measure(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> Messages:
     """Everything that follows from SENT and RECEIVED records. Raises ValueError where the records contradict their own
     format.
     """
     out = Messages()
+    recorded, columns = columns, answered(columns, endpoints)
     writers, pairs = _pairs(columns, endpoints, window, out)
+    _legs(recorded, endpoints, writers, out)
     out.publishes = sum(int(np.count_nonzero(w.places.steady & w.places.attempted)) for w in writers)
     out.scheduled = sum(int(np.count_nonzero(w.places.steady)) for w in writers)
     out.pairs, out.readers = len(pairs), len({p.reader for p in pairs})
@@ -119,6 +89,7 @@ def measure(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> 
 def paired(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> "list[_Pair]":
     """Every writer with each of its readers, ledgers made and first arrivals in place. Raises as `measure`."""
     out = Messages()
+    columns = answered(columns, endpoints)
     _, pairs = _pairs(columns, endpoints, window, out)
     _reconcile(columns, pairs, window, out)
     return pairs
@@ -129,14 +100,20 @@ def _pairs(
 ) -> "tuple[list[_Writer], list[_Pair]]":
     sent_rows = _selector(columns.sent("endpoint"))
     received_rows = _pair_selector(columns, out)
-    writers = [_writer(columns, e, sent_rows(e.endpoint), window) for e in endpoints if e.kind in _READ_BY]
-    pairs = [
-        _Pair(w, s.endpoint, received_rows(s.endpoint, w.endpoint))
+    heard = [(_writer(columns, e, sent_rows(e.endpoint), window), readers) for e, readers in heard_by(endpoints)]
+    pairs = [_Pair(w, r.endpoint, received_rows(r.endpoint, w.endpoint)) for w, readers in heard for r in readers]
+    return [w for w, _ in heard], pairs
+
+
+def _legs(recorded: Columns, endpoints: Sequence[Endpoint], writers: "Sequence[_Writer]", out: Messages) -> None:
+    """The samples `request_leg` and `reply_leg`, where there are clients."""
+    called = {
+        w.endpoint: w.places.first_seq + np.flatnonzero(w.places.steady & w.places.attempted)
         for w in writers
-        for s in endpoints
-        if s.topic == w.topic and s.kind == _READ_BY[w.kind]
-    ]
-    return writers, pairs
+        if w.kind == "client"
+    }
+    if called:
+        out.samples |= {name: make_sample([leg]) for name, leg in legs(recorded, endpoints, called).items()}
 
 
 @dataclass

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rmwbench.analysis.latency import Columns, Endpoint, Window
+from rmwbench.analysis.calls import answered, heard_by
 from rmwbench.analysis.ledger import ABSENT, CORRUPT, FOREIGN, LATE
+from rmwbench.analysis.records import Columns, Endpoint, Window
 
 INSTANTS = 11
 TREND = 0.6
 SHARE, FEWEST = 0.01, 3.0
-_READ_BY = {"publisher": "subscription", "client": "service", "service": "client"}
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ def stability(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -
     """From a trial's records. A reader counts each writer's messages for itself."""
     if window.length_ns is None or window.length_ns <= 0:
         return Stability(0.0, 0.0, 0.0, 0, 0, 0.0)
+    columns = answered(columns, endpoints)
     instants = np.linspace(window.begin_ns, window.end_ns, INSTANTS)
     queue, unsent = np.zeros(INSTANTS), np.zeros(INSTANTS)
     due = never_sent = 0
@@ -69,7 +70,7 @@ def stability(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -
         columns.received(c) for c in ("endpoint", "writer", "seq", "taken_ns", "flags")
     )
     sound = ((flags & (CORRUPT | LATE | FOREIGN)) == 0) & (taken != ABSENT)
-    for publisher in (e for e in endpoints if e.kind in _READ_BY):
+    for publisher, readers in heard_by(endpoints):
         rows = np.flatnonzero(sent_by == publisher.endpoint)
         if not len(rows):
             continue
@@ -77,9 +78,7 @@ def stability(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -
         due_ns, call_ns = intended[rows], called[rows]
         inside = (due_ns >= window.begin_ns) & (due_ns < window.end_ns)
         place = (seq[rows] - first).astype(np.int64)
-        for subscription in endpoints:
-            if subscription.topic != publisher.topic or subscription.kind != _READ_BY[publisher.kind]:
-                continue
+        for subscription in readers:
             mine = sound & (reader == subscription.endpoint) & (writer == publisher.endpoint)
             mine &= (got >= first) & (got <= last)
             arrival = np.full(last - first + 1, np.inf)

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.latency import Columns, Endpoint, Window, paired
+from rmwbench.analysis.latency import paired
 from rmwbench.analysis.ledger import ABSENT
+from rmwbench.analysis.records import Columns, Endpoint, Window
 
 WORST_FRACTION, LEAST, MOST = 0.01, 10, 1_000
 TIMES_MEDIAN = 2.0

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from rmwbench.analysis import cost
 from rmwbench.analysis.aggregate import Trial
-from rmwbench.analysis.latency import Columns, Endpoint, Window, measure
+from rmwbench.analysis.latency import measure
+from rmwbench.analysis.records import Columns, Endpoint, Window
 from rmwbench.errors import UserError
 
 Row = Mapping[str, Any]

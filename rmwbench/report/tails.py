@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rmwbench.analysis.aggregate import Trial
-from rmwbench.analysis.latency import Endpoint, Window
+from rmwbench.analysis.records import Endpoint, Window
 from rmwbench.analysis.tail import explain, pairs
 from rmwbench.analysis.witness import witnesses
 from rmwbench.bundle import Bundle

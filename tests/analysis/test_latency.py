@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis import latency
-from rmwbench.analysis.latency import Endpoint, Window, longest_gap, measure, thin_series
+from rmwbench.analysis.latency import longest_gap, measure, thin_series
 from rmwbench.analysis.ledger import ABSENT
 from rmwbench.analysis.quantile import rank
+from rmwbench.analysis.records import Endpoint, Window
 from rmwbench.analysis.sample import KEEP, make_sample
 
 PAIR = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
@@ -91,16 +92,6 @@ def test_two_writers_on_one_topic_are_told_apart_by_the_payloads_writer():
     m = measure(Records(sent, received), endpoints, Window(0, 200))
     assert (m.ledger.delivered, m.ledger.lost, m.ledger.foreign) == (2, 1, 1)
     assert m.samples["response_latency"].values.tolist() == [15, 50, np.inf]
-
-
-def test_a_service_reads_its_clients_and_they_it():
-    endpoints = [Endpoint(1, "client", "t"), Endpoint(3, "client", "t"), Endpoint(2, "service", "t")]
-    sent = [message(0, 0), message(0, 10, endpoint=3), message(0, 100, endpoint=2)]
-    received = [{"seq": 0, "taken_ns": 50}, {"seq": 0, "writer": 3, "taken_ns": 60}]
-    received += [{"seq": 0, "writer": 2, "endpoint": 1, "taken_ns": 120}]
-    m = measure(Records(sent, received), endpoints, Window(0, 200))
-    assert m.pairs == 4  # no client reads another's requests
-    assert (m.ledger.delivered, m.ledger.lost) == (3, 1)
 
 
 def test_records_in_any_order_give_the_same():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.latency import Endpoint, Window
 from rmwbench.analysis.ledger import ABSENT
+from rmwbench.analysis.records import Endpoint, Window
 from rmwbench.analysis.stability import stability
 
 ENDPOINTS = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::control::{Control, Woken};
 use crate::middleware::{Daemon, Error, Middleware};
+use crate::modes;
 use crate::protocol::{parse_request, Command, FromWorker, Open, Reply};
 use crate::worker::{complain, hello};
 
@@ -54,7 +55,9 @@ fn start(middleware: &dyn Middleware, name: &str, open: Open, serving: &mut Opti
     if serving.is_some() {
         return Err(Error::invalid(format!("daemon {name}"), "it serves already"));
     }
-    *serving = Some(middleware.daemon(name, &open.config()?)?);
+    let config = open.config()?;
+    modes::check_asked(&middleware.describe(), &config)?;
+    *serving = Some(middleware.daemon(name, &config)?);
     Ok(())
 }
 
@@ -95,6 +98,7 @@ mod tests {
                 release_date: "2026-01-01".into(),
                 build: Default::default(),
                 capabilities: capabilities(&[]),
+                modes: Default::default(),
                 profiles: Vec::new(),
             }
         }

@@ -34,6 +34,19 @@ impl MessageType {
         }
     }
 
+    /// Request and reply of `rmwbench_msgs/srv/Bytes` with so many bytes of data each: the type of a service of bytes.
+    pub fn service_bytes(request_bytes: u32, reply_bytes: u32) -> (Self, Self) {
+        let part = |part: &str, payload_bytes: u32| MessageType {
+            name: format!("Bytes_{part}({payload_bytes})"),
+            payload_bytes,
+            ros_type: format!("rmwbench_msgs/srv/Bytes_{part}"),
+            // plain CDR, little endian; then `uint8[] data` alone
+            cdr_prefix: [0, 1, 0, 0].into_iter().chain(payload_bytes.to_le_bytes()).collect(),
+            cdr_suffix: Vec::new(),
+        };
+        (part("Request", request_bytes), part("Response", reply_bytes))
+    }
+
     /// The DDS type name that ROS 2 uses: `sensor_msgs::msg::dds_::Image_`.
     pub fn dds_type_name(&self) -> String {
         let mut parts: Vec<&str> = self.ros_type.split('/').collect();
@@ -51,6 +64,16 @@ impl MessageType {
 /// The DDS topic name that ROS 2 uses for a topic.
 pub fn dds_topic_name(topic: &str) -> String {
     format!("rt/{topic}")
+}
+
+/// The DDS topic name that ROS 2 uses for a service's requests.
+pub fn dds_request_topic_name(service: &str) -> String {
+    format!("rq/{service}Request")
+}
+
+/// The DDS topic name that ROS 2 uses for a service's replies; every client of the service reads it.
+pub fn dds_reply_topic_name(service: &str) -> String {
+    format!("rr/{service}Reply")
 }
 
 mod hex {
@@ -77,6 +100,11 @@ mod tests {
     fn ros_names_become_dds_names() {
         assert_eq!(MessageType::bytes(64).dds_type_name(), "std_msgs::msg::dds_::UInt8MultiArray_");
         assert_eq!(dds_topic_name("camera"), "rt/camera");
+        let (request, reply) = MessageType::service_bytes(64, 100);
+        assert_eq!(request.dds_type_name(), "rmwbench_msgs::srv::dds_::Bytes_Request_");
+        assert_eq!((reply.dds_type_name().as_str(), reply.cdr_bytes()), ("rmwbench_msgs::srv::dds_::Bytes_Response_", 108));
+        assert_eq!(dds_request_topic_name("sum"), "rq/sumRequest");
+        assert_eq!(dds_reply_topic_name("sum"), "rr/sumReply");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a middleware implements: open a session, make nodes, publishers and subscriptions.
+//! What a middleware implements: open a session, make nodes, publishers and subscriptions, clients and services.
 //!
 //! Delivery goes to a [`Sink`] that the middleware's own thread calls, whatever that thread is: a wait set, a listener, an executor.
 //! The harness never owns the loop, because no robot's harness does; a middleware that only polls brings its own waiting thread,
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::message_type::MessageType;
+pub use crate::modes::modes;
 use crate::qos::Qos;
 
 /// A middleware: the only thing a worker's `main` names.
@@ -46,6 +47,20 @@ pub trait Daemon {}
 /// An open session. Dropping it closes it in order; nodes are dropped before their session.
 pub trait Session: Send {
     fn node(&mut self, name: &str) -> Result<Box<dyn Node>, Error>;
+
+    /// The configuration in force, profile and modes together, in the middleware's own file format; it is stored with the trial.
+    /// None: there is no such file.
+    fn configuration(&self) -> Option<Configuration> {
+        None
+    }
+}
+
+/// An effective configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Configuration {
+    /// As in [`Profile::format`].
+    pub format: String,
+    pub text: String,
 }
 
 /// A node as in ROS 2: a named holder of endpoints. Endpoints are dropped before their node.
@@ -54,9 +69,25 @@ pub trait Node: Send {
 
     /// Deliveries to `sink` may come from any thread and may begin before this returns.
     fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error>;
+
+    /// A service's client: `publish` of what it returns sends a request and does not wait for the answer; replies go to `sink`, as
+    /// a subscription's messages do. It counts the services matched. Replies to other clients are dropped here, not delivered, and
+    /// counted as `other_clients_replies` and `other_clients_reply_bytes`.
+    fn client(&mut self, config: &EndpointConfig, _sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+        Err(no_services(config))
+    }
+
+    /// A service: each request goes to `handler`, from any thread, which replies from within the call. It counts the clients matched.
+    fn service(&mut self, config: &EndpointConfig, _handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+        Err(no_services(config))
+    }
 }
 
-/// What publishers and subscriptions can tell of themselves.
+fn no_services(config: &EndpointConfig) -> Error {
+    Error::unsupported(format!("endpoint {}", config.endpoint), "services: not implemented in this worker")
+}
+
+/// What publishers, subscriptions, clients and services can tell of themselves.
 pub trait Endpoint: Send {
     /// Peers matched now.
     fn matched(&self) -> u32;
@@ -84,6 +115,13 @@ pub trait Subscription: Endpoint {}
 /// Where messages go. Called by the middleware's thread, from several at once if it has several.
 pub trait Sink: Send + Sync {
     fn deliver(&self, delivery: &Delivery<'_>);
+}
+
+/// Where a service's requests go. Called by the middleware's thread, from several at once if it has several.
+pub trait Handler: Send + Sync {
+    /// Handles one request. `reply` sends the answer to its client and returns when the middleware's call does; it is called once,
+    /// or not at all for what no client of this trial sent.
+    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>);
 }
 
 /// One message in the reader's hands.
@@ -145,6 +183,9 @@ pub struct SessionConfig {
     pub profile: Profile,
     /// Settings of the arm beyond its profile; take them with [`SessionConfig::option`].
     pub options: BTreeMap<String, Value>,
+    /// Settings of the portable vocabulary ([`crate::modes`]), which replace what the profile says; take them with
+    /// [`SessionConfig::mode`].
+    pub modes: BTreeMap<String, Value>,
     pub domain_id: u32,
     pub trial_nonce: u64,
 }
@@ -172,8 +213,12 @@ impl SessionConfig {
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
     pub endpoint: u32,
+    /// Of a client or a service: the service's name.
     pub topic: String,
+    /// Of a client or a service: the request's type.
     pub message_type: MessageType,
+    /// Of a client or a service, and of these alone.
+    pub reply_type: Option<MessageType>,
     pub qos: Qos,
     pub loan: bool,
     pub publish_mode: PublishMode,
@@ -225,6 +270,10 @@ pub struct Description {
     pub build: BTreeMap<String, Value>,
     /// Name → `yes`, `no: REASON` or `partly: REASON`; every name of [`CAPABILITIES`].
     pub capabilities: BTreeMap<String, String>,
+    /// Name → the levels that it can (`udp|tcp`, `true|false`, `N`) or `no: REASON`; what is absent is refused as not mapped.
+    /// [`modes`] builds it.
+    #[serde(default)]
+    pub modes: BTreeMap<String, String>,
     pub profiles: Vec<Profile>,
 }
 
@@ -274,7 +323,7 @@ pub enum ErrorKind {
 }
 
 /// One error, worded for the person who wrote the suite.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Error {
     pub kind: ErrorKind,
     /// What it is about: `endpoint 3`, `option transport`.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::message_type::MessageType;
-use crate::middleware::{Account, Error, Granted, Profile, PublishMode, SessionConfig, Wait};
+use crate::middleware::{Account, Configuration, Error, Granted, Profile, PublishMode, SessionConfig, Wait};
 use crate::payload::Touch;
 use crate::qos::Qos;
 use crate::usage::{Memory, Usage};
@@ -82,6 +82,8 @@ pub struct Open {
     pub profile: Profile,
     #[serde(default)]
     pub options: BTreeMap<String, Value>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub modes: BTreeMap<String, Value>,
 }
 
 impl Open {
@@ -89,7 +91,7 @@ impl Open {
     pub fn config(self) -> Result<SessionConfig, Error> {
         let trial_nonce = u64::from_str_radix(&self.trial_nonce, 16)
             .map_err(|e| Error::invalid("trial_nonce", format!("expected 16 hexadecimal digits, found {:?}: {e}", self.trial_nonce)))?;
-        Ok(SessionConfig { profile: self.profile, options: self.options, domain_id: self.domain_id, trial_nonce })
+        Ok(SessionConfig { profile: self.profile, options: self.options, modes: self.modes, domain_id: self.domain_id, trial_nonce })
     }
 }
 
@@ -115,8 +117,11 @@ pub struct EndpointSpec {
     pub topic: String,
     #[serde(rename = "type")]
     pub message_type: MessageType,
+    /// Clients and services only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_type: Option<MessageType>,
     pub qos: Qos,
-    /// Publishers only.
+    /// Publishers and clients only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival: Option<Arrival>,
     #[serde(default = "touch_all")]
@@ -270,6 +275,13 @@ pub enum FromWorker {
     Event(Event),
 }
 
+/// The answer to `open`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Opened {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<Configuration>,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Created {
     pub endpoints: BTreeMap<u32, Granted>,
@@ -302,7 +314,7 @@ pub struct Collected {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EndpointAccount {
     pub matched: u32,
-    /// Publishers only.
+    /// Of those that send: publishers, clients and services.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publish_failures: Option<u64>,
     #[serde(flatten)]

@@ -17,24 +17,8 @@ pub struct Cause {
     pub seq: u64,
 }
 
-pub struct RecordedPublisher {
-    publisher: Box<dyn Publisher>,
-    section: Option<Section>,
-    /// The source that the copying path publishes from; empty with loans.
-    message: Vec<u8>,
-    endpoint: u32,
-    nonce: u64,
-    bytes: u32,
-    touched: u32,
-    loan: bool,
-    next_seq: u64,
-    next_probe: u64,
-    failed: u64,
-    last_sent_seq: Option<u64>,
-}
-
-/// What a recorded publisher needs besides the middleware's publisher.
-pub struct PublisherParts {
+/// What a sender needs besides the middleware's publisher; it never changes.
+pub struct Recorder {
     pub section: Option<Section>,
     pub endpoint: u32,
     pub nonce: u64,
@@ -43,33 +27,37 @@ pub struct PublisherParts {
     pub loan: bool,
 }
 
-impl RecordedPublisher {
-    pub fn new(publisher: Box<dyn Publisher>, parts: PublisherParts) -> Self {
-        // Written once, not merely allocated: a first touch of 8 MiB costs more than its copy.
-        let message = if parts.loan { Vec::new() } else { vec![0xA5; parts.payload_bytes as usize] };
-        RecordedPublisher {
-            publisher,
-            section: parts.section,
-            message,
-            endpoint: parts.endpoint,
-            nonce: parts.nonce,
-            bytes: parts.payload_bytes,
-            touched: parts.touched_bytes,
-            loan: parts.loan,
-            next_seq: 0,
-            next_probe: 0,
-            failed: 0,
-            last_sent_seq: None,
+/// What a message is the next one of: the moment it was taken up, its number and what brought it about.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt {
+    pub begun_ns: i64,
+    pub seq: u64,
+    pub intended_ns: i64,
+    pub phase: Phase,
+    pub cause: Cause,
+}
+
+/// How bytes leave: by copy from a source of ours, or by writing into what the middleware lends.
+pub enum Way<'a> {
+    Copy { message: &'a mut [u8], publish: &'a mut dyn FnMut(&[u8]) -> Result<(), PublishError> },
+    Loan(&'a mut dyn Publisher),
+}
+
+impl Recorder {
+    /// A source for the copying path; empty with loans. Written once, not merely allocated: a first touch of 8 MiB costs more than
+    /// its copy.
+    pub fn message(&self) -> Vec<u8> {
+        if self.loan {
+            Vec::new()
+        } else {
+            vec![0xA5; self.payload_bytes as usize]
         }
     }
 
-    /// Sends the next message of `phase`; an attempt that failed has used its sequence number and is recorded as failed.
+    /// Writes the payload, sends it and records the attempt, also the one that failed. Probes leave no record.
     #[inline]
-    pub fn send(&mut self, intended_ns: i64, phase: Phase, cause: Cause) -> Result<(), PublishError> {
-        let begun_ns = now_ns();
-        let counter = if phase == Phase::Probe { &mut self.next_probe } else { &mut self.next_seq };
-        let seq = *counter;
-        *counter += 1;
+    pub fn send(&self, attempt: Attempt, way: Way<'_>) -> Result<(), PublishError> {
+        let Attempt { begun_ns, seq, intended_ns, phase, cause } = attempt;
         let header = Header {
             writer: self.endpoint,
             nonce: self.nonce,
@@ -77,25 +65,26 @@ impl RecordedPublisher {
             intended_ns,
             cause_seq: cause.seq,
             cause_endpoint: cause.endpoint,
-            size: self.bytes,
+            size: self.payload_bytes,
             phase,
-            touched: self.touched,
+            touched: self.touched_bytes,
         };
-        let touched = self.touched as usize;
+        let touched = self.touched_bytes as usize;
         let write = |payload: &mut [u8]| {
             header.write(payload);
             payload::fill(&mut payload[HEADER_BYTES..HEADER_BYTES + touched], header.writer, seq);
         };
         let mut call_ns = 0;
-        let result = if self.loan {
-            self.publisher.publish_loaned(self.bytes as usize, &mut |payload| {
+        let result = match way {
+            Way::Loan(publisher) => publisher.publish_loaned(self.payload_bytes as usize, &mut |payload| {
                 write(payload);
                 call_ns = now_ns();
-            })
-        } else {
-            write(&mut self.message);
-            call_ns = now_ns();
-            self.publisher.publish(&self.message)
+            }),
+            Way::Copy { message, publish } => {
+                write(message);
+                call_ns = now_ns();
+                publish(message)
+            }
         };
         let return_ns = now_ns();
         if phase == Phase::Probe {
@@ -107,9 +96,6 @@ impl RecordedPublisher {
         }
         if result.is_err() {
             flags |= sent_flag::FAILED;
-            self.failed += 1;
-        } else {
-            self.last_sent_seq = Some(seq);
         }
         if let Some(section) = &self.section {
             section.sent(&Sent {
@@ -120,15 +106,42 @@ impl RecordedPublisher {
                 return_ns,
                 cause_seq: cause.seq,
                 cause_endpoint: cause.endpoint,
-                bytes: self.bytes,
+                bytes: self.payload_bytes,
                 flags,
             });
         }
         result
     }
+}
 
-    pub fn publisher(&self) -> &dyn Publisher {
-        &*self.publisher
+/// A sender's numbers so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    next_seq: u64,
+    next_probe: u64,
+    failed: u64,
+    last_sent_seq: Option<u64>,
+}
+
+impl Tally {
+    /// The number of the next message of `phase`; an attempt that fails has used it.
+    #[inline]
+    pub fn next(&mut self, phase: Phase) -> u64 {
+        let counter = if phase == Phase::Probe { &mut self.next_probe } else { &mut self.next_seq };
+        *counter += 1;
+        *counter - 1
+    }
+
+    /// Takes note of how the attempt with `seq` ended; attempts may end in another order than they began.
+    #[inline]
+    pub fn note(&mut self, phase: Phase, seq: u64, result: Result<(), PublishError>) {
+        if phase == Phase::Probe {
+            return;
+        }
+        match result {
+            Ok(()) => self.last_sent_seq = self.last_sent_seq.max(Some(seq)),
+            Err(_) => self.failed += 1,
+        }
     }
 
     /// Messages attempted so far, probes apart.
@@ -143,6 +156,45 @@ impl RecordedPublisher {
     /// The last sequence number that the middleware accepted.
     pub fn last_sent_seq(&self) -> Option<u64> {
         self.last_sent_seq
+    }
+}
+
+/// A publisher, or a client's sending side, with its recorder.
+pub struct RecordedPublisher {
+    publisher: Box<dyn Publisher>,
+    recorder: Recorder,
+    message: Vec<u8>,
+    tally: Tally,
+}
+
+impl RecordedPublisher {
+    pub fn new(publisher: Box<dyn Publisher>, recorder: Recorder) -> Self {
+        let message = recorder.message();
+        RecordedPublisher { publisher, recorder, message, tally: Tally::default() }
+    }
+
+    /// Sends the next message of `phase`; an attempt that failed has used its sequence number and is recorded as failed.
+    #[inline]
+    pub fn send(&mut self, intended_ns: i64, phase: Phase, cause: Cause) -> Result<(), PublishError> {
+        let begun_ns = now_ns();
+        let seq = self.tally.next(phase);
+        let publisher = &mut *self.publisher;
+        let way = if self.recorder.loan {
+            Way::Loan(publisher)
+        } else {
+            Way::Copy { message: &mut self.message, publish: &mut |payload| publisher.publish(payload) }
+        };
+        let result = self.recorder.send(Attempt { begun_ns, seq, intended_ns, phase, cause }, way);
+        self.tally.note(phase, seq, result);
+        result
+    }
+
+    pub fn publisher(&self) -> &dyn Publisher {
+        &*self.publisher
+    }
+
+    pub fn tally(&self) -> &Tally {
+        &self.tally
     }
 }
 

@@ -104,17 +104,16 @@ struct Running<'a> {
 
 impl Running<'_> {
     fn finish(self, never_sent: u64, report: &dyn Fn(Event)) {
-        let (attempted, failed, last_seq) =
-            self.publisher.as_ref().map_or((0, 0, None), |p| (p.attempted(), p.failed(), p.last_sent_seq()));
+        let tally = self.publisher.as_ref().map(|p| *p.tally()).unwrap_or_default();
         // Before the report: who hears of the end may ask for the account at once.
         drop(self.publisher);
         report(Event::Finished {
             endpoint: self.slot.endpoint,
             scheduled: self.scheduled + never_sent,
-            sent: attempted - failed,
-            failed,
+            sent: tally.attempted() - tally.failed(),
+            failed: tally.failed(),
             never_sent,
-            last_seq,
+            last_seq: tally.last_sent_seq(),
             time_ns: now_ns(),
         });
     }
@@ -214,7 +213,7 @@ fn saturate(r: &mut Running, limit: u64, start: &Start, interrupt: &Interrupt) {
 mod tests {
     use super::*;
     use crate::middleware::{Account, Endpoint, Granted, PublishError, Publisher};
-    use crate::publisher::PublisherParts;
+    use crate::publisher::Recorder;
     use std::cell::RefCell;
     use std::sync::Mutex;
     use std::time::Duration;
@@ -248,7 +247,7 @@ mod tests {
     }
 
     fn slot(endpoint: u32, log: &Log, block: Duration) -> Arc<PublisherSlot> {
-        let parts = PublisherParts { section: None, endpoint, nonce: 1, payload_bytes: 64, touched_bytes: 0, loan: false };
+        let parts = Recorder { section: None, endpoint, nonce: 1, payload_bytes: 64, touched_bytes: 0, loan: false };
         PublisherSlot::new(endpoint, RecordedPublisher::new(Box::new(Fake { log: log.clone(), block }), parts))
     }
 

@@ -1,4 +1,5 @@
-//! A subscription's recorder: every delivery becomes a record, and a relay publishes from here.
+//! The recorder of what reads (a subscription, a client's replies, a service's requests): every delivery becomes a record, and a
+//! relay publishes from here.
 //!
 //! Called by the middleware's threads, maybe by several at once; nothing here allocates, locks or enters the kernel, except that a
 //! relay takes its publisher's lock, which is free unless two callbacks of one relay run at the same time.
@@ -21,6 +22,8 @@ pub struct RecordingSink {
     lately: Vec<AtomicU64>,
     /// What is taken at or after this time is late.
     late_ns: AtomicI64,
+    /// The client whose replies these are.
+    client: Option<u32>,
     relays: OnceLock<Vec<Arc<PublisherSlot>>>,
 }
 
@@ -50,8 +53,15 @@ impl RecordingSink {
             writers: (0..places).map(|_| Writer::default()).collect(),
             lately: (0..LATELY).map(|_| AtomicU64::new(0)).collect(),
             late_ns: AtomicI64::new(i64::MAX),
+            client: None,
             relays: OnceLock::new(),
         }
+    }
+
+    /// The same for the replies to `client`: what is heard is counted by the requests it answers, under the client's own number, so
+    /// that [`RecordingSink::has_heard_all`] tells whether all of them were answered.
+    pub fn of_client(self, client: u32) -> Self {
+        RecordingSink { client: Some(client), ..self }
     }
 
     /// Names the publishers that forward each message; once, before traffic. False when it was done already.
@@ -91,42 +101,53 @@ impl RecordingSink {
 
     #[inline]
     fn note(&self, header: &Header, callback_ns: i64) {
-        let mask = self.writers.len() - 1;
-        let mut place = header.writer as usize & mask;
-        for _ in 0..self.writers.len() {
-            let w = &self.writers[place];
-            let holder = w.endpoint.load(Ordering::Relaxed);
-            let ours = holder == header.writer
-                || holder == 0
-                    && match w.endpoint.compare_exchange(0, header.writer, Ordering::Relaxed, Ordering::Relaxed) {
-                        Ok(_) => true,
-                        Err(other) => other == header.writer,
-                    };
-            if ours {
-                if w.first_ns.load(Ordering::Relaxed) == 0 {
-                    let _ = w.first_ns.compare_exchange(0, callback_ns, Ordering::Release, Ordering::Relaxed);
-                }
-                if header.phase != Phase::Probe {
-                    // Release: whoever sees the numbers sees the records stored before them.
-                    w.count.fetch_add(u64::from(self.is_new(header)), Ordering::Release);
-                    if w.seen.load(Ordering::Relaxed) <= header.seq {
-                        w.seen.fetch_max(header.seq + 1, Ordering::Release);
-                    }
-                }
-                return;
-            }
-            place = (place + 1) & mask;
+        let Some(writer) = self.place(header.writer) else { return };
+        if writer.first_ns.load(Ordering::Relaxed) == 0 {
+            let _ = writer.first_ns.compare_exchange(0, callback_ns, Ordering::Release, Ordering::Relaxed);
+        }
+        if header.phase == Phase::Probe {
+            return;
+        }
+        match self.client {
+            None => self.count(writer, header.writer, header.seq),
+            // A reply to another client answers nothing here.
+            Some(client) if client != header.cause_endpoint => {}
+            Some(client) => self.place(client).into_iter().for_each(|own| self.count(own, client, header.cause_seq)),
         }
     }
 
     #[inline]
-    fn is_new(&self, header: &Header) -> bool {
-        let place = (header.seq as usize).wrapping_add(header.writer as usize * 61) % LATELY;
-        let identity = u64::from(header.writer) << 40 ^ (header.seq + 1);
+    fn count(&self, writer: &Writer, endpoint: u32, seq: u64) {
+        // Release: whoever sees the numbers sees the records stored before them.
+        writer.count.fetch_add(u64::from(self.is_new(endpoint, seq)), Ordering::Release);
+        if writer.seen.load(Ordering::Relaxed) <= seq {
+            writer.seen.fetch_max(seq + 1, Ordering::Release);
+        }
+    }
+
+    /// The place of `endpoint`, taken at its first message; None where more came than were expected.
+    #[inline]
+    fn place(&self, endpoint: u32) -> Option<&Writer> {
+        let mask = self.writers.len() - 1;
+        (0..self.writers.len()).map(|step| &self.writers[(endpoint as usize + step) & mask]).find(|w| {
+            let holder = w.endpoint.load(Ordering::Relaxed);
+            holder == endpoint
+                || holder == 0
+                    && match w.endpoint.compare_exchange(0, endpoint, Ordering::Relaxed, Ordering::Relaxed) {
+                        Ok(_) => true,
+                        Err(other) => other == endpoint,
+                    }
+        })
+    }
+
+    #[inline]
+    fn is_new(&self, endpoint: u32, seq: u64) -> bool {
+        let place = (seq as usize).wrapping_add(endpoint as usize * 61) % LATELY;
+        let identity = u64::from(endpoint) << 40 ^ (seq + 1);
         self.lately[place].swap(identity, Ordering::Relaxed) != identity
     }
 
-    fn foreign(&self, delivery: &Delivery<'_>, callback_ns: i64, flags: u32) {
+    fn foreign(&self, delivery: &Delivery<'_>, callback_ns: i64, flags: u32) -> Option<(Header, i64)> {
         if let Some(section) = &self.section {
             section.received(&Received {
                 notified_ns: delivery.notified_ns,
@@ -138,12 +159,12 @@ impl RecordingSink {
                 ..Received::default()
             });
         }
+        None
     }
-}
 
-impl Sink for RecordingSink {
+    /// Records a delivery: its header and when its callback began, or None for what is not of this trial.
     #[inline]
-    fn deliver(&self, delivery: &Delivery<'_>) {
+    pub fn record(&self, delivery: &Delivery<'_>) -> Option<(Header, i64)> {
         let callback_ns = now_ns();
         let header = match Header::read(delivery.payload) {
             Ok(header) if header.nonce == self.nonce => header,
@@ -183,6 +204,14 @@ impl Sink for RecordingSink {
             }
         }
         self.note(&header, callback_ns);
+        Some((header, callback_ns))
+    }
+}
+
+impl Sink for RecordingSink {
+    #[inline]
+    fn deliver(&self, delivery: &Delivery<'_>) {
+        let Some((header, callback_ns)) = self.record(delivery) else { return };
         for relay in self.relays.get().into_iter().flatten() {
             if callback_ns >= relay.stop_ns() {
                 continue;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::{Account, Delivery, Endpoint, Granted, PublishError, Publisher, Sink};
 use rmwbench_harness::payload::{Phase, Touch};
-use rmwbench_harness::publisher::{Cause, PublisherParts, PublisherSlot, RecordedPublisher};
+use rmwbench_harness::publisher::{Cause, PublisherSlot, RecordedPublisher, Recorder};
 use rmwbench_harness::records::{layout, memfd, Kind, Records, Sent};
 use rmwbench_harness::sink::RecordingSink;
 
@@ -90,7 +90,7 @@ fn a_record_costs_no_allocation_and_no_page_fault() {
     });
     let record = each_ns(SLOTS, |seq| section.sent(black_box(&Sent { seq, bytes: 64, ..Sent::default() })));
     let sink = Arc::new(RecordingSink::new(records.section(Kind::Received, 3), 1, Touch::All, 1));
-    let parts = PublisherParts {
+    let parts = Recorder {
         section: records.section(Kind::Sent, 2),
         endpoint: 2,
         nonce: 1,

@@ -20,9 +20,9 @@ impl Load {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let fd = theirs.as_raw_fd();
         let mut command = Command::new(env!("CARGO_BIN_EXE_rmwbench-load"));
-        command.args(["--control-fd", "3"]).stdin(Stdio::null());
+        command.args(["--control-fd", "200"]).stdin(Stdio::null());
         // SAFETY: dup2 is safe between fork and exec, and clears close-on-exec; our end keeps that flag.
-        unsafe { command.pre_exec(move || if libc::dup2(fd, 3) == 3 { Ok(()) } else { Err(std::io::Error::last_os_error()) }) };
+        unsafe { command.pre_exec(move || if libc::dup2(fd, 200) == 200 { Ok(()) } else { Err(std::io::Error::last_os_error()) }) };
         let child = command.spawn().unwrap();
         ours.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let mut load = Load { child, socket: BufReader::new(ours), id: 0 };

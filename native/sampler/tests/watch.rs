@@ -111,11 +111,11 @@ impl Sampler {
         let document = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"document".as_ptr(), 0)) };
         let mut command = Command::new(env!("CARGO_BIN_EXE_rmwbench-sampler"));
         let (control_fd, document_fd) = (theirs.as_raw_fd(), document.as_raw_fd());
-        command.args(["--control-fd", "10", "--document-fd", "11"]);
-        // SAFETY: dup2 is safe between fork and exec.
+        command.args(["--control-fd", "200", "--document-fd", "201"]);
+        // SAFETY: dup2 is safe between fork and exec. 200 and up: low numbers may be those of the descriptors that are copied.
         unsafe {
             command.pre_exec(move || {
-                let copied = libc::dup2(control_fd, 10) == 10 && libc::dup2(document_fd, 11) == 11;
+                let copied = libc::dup2(control_fd, 200) == 200 && libc::dup2(document_fd, 201) == 201;
                 copied.then_some(()).ok_or_else(std::io::Error::last_os_error)
             });
         }

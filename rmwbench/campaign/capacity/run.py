@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from rmwbench.analysis.capacity_arm import ArmSearch
-from rmwbench.analysis.latency import Endpoint, Window
 from rmwbench.analysis.limit import Finding, judge
+from rmwbench.analysis.records import Endpoint, Window
 from rmwbench.analysis.stability import stability
 from rmwbench.analysis.trial import measure_trial
 from rmwbench.bundle import Bundle

@@ -14,9 +14,9 @@ from rmwbench.analysis.capacity_arm import ArmSearch, Capacity
 from rmwbench.analysis.glossary import GLOSSARY, Entry
 from rmwbench.analysis.intervals import median_range
 from rmwbench.analysis.knee import FACTOR, Knee, Point, knee
-from rmwbench.analysis.latency import Endpoint, Window
 from rmwbench.analysis.limit import Condition, Finding, Limit, judge
 from rmwbench.analysis.metric import Measured, Metric, NoData, finite
+from rmwbench.analysis.records import Endpoint, Window
 from rmwbench.analysis.stability import Stability, stability
 from rmwbench.analysis.trial import measure_trial
 from rmwbench.bundle import Bundle

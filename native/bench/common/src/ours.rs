@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{EndpointConfig, Error, Middleware, Node, PublishMode, Session, SessionConfig, Subscription, Wait};
 use rmwbench_harness::payload::{touched_bytes, Phase, Touch};
-use rmwbench_harness::publisher::{Cause, PublisherParts, RecordedPublisher};
+use rmwbench_harness::publisher::{Cause, RecordedPublisher, Recorder};
 use rmwbench_harness::qos::Qos;
 use rmwbench_harness::records::{layout, memfd, received_flag, Kind, Records, SLOT_BYTES};
 use rmwbench_harness::sink::RecordingSink;
@@ -50,7 +50,7 @@ impl Ours {
         let sink = Arc::new(RecordingSink::new(records.section(Kind::Received, READER), nonce, Touch::All, 1));
         let reader = EndpointConfig { endpoint: READER, loan: false, ..writer.clone() };
         let subscription = nodes[1].subscription(&reader, sink.clone())?;
-        let parts = PublisherParts {
+        let parts = Recorder {
             section: records.section(Kind::Sent, WRITER),
             endpoint: WRITER,
             nonce,

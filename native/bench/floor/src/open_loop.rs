@@ -14,7 +14,7 @@ use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{EndpointConfig, Middleware, Profile, PublishMode, SessionConfig, Wait};
 use rmwbench_harness::payload::Touch;
 use rmwbench_harness::protocol::{Arrival, Event, Start};
-use rmwbench_harness::publisher::{PublisherParts, PublisherSlot, RecordedPublisher};
+use rmwbench_harness::publisher::{PublisherSlot, RecordedPublisher, Recorder};
 use rmwbench_harness::qos::Qos;
 use rmwbench_harness::records::{layout, memfd, Kind, Records};
 use rmwbench_harness::schedule::{self, Interrupt, Scheduled};
@@ -86,7 +86,7 @@ fn once(period_ns: i64, wait: Wait) -> Result<(f64, Value), String> {
     while (publisher.matched() == 0 || subscription.matched() == 0) && now_ns() < give_up_ns {
         sleep_until(now_ns() + 1_000_000);
     }
-    let parts = PublisherParts {
+    let parts = Recorder {
         section: records.section(Kind::Sent, 1),
         endpoint: 1,
         nonce: NONCE,

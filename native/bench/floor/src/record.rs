@@ -10,7 +10,7 @@ use rmwbench_bench::{print, ratio, Limit, Line};
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::{Account, Delivery, Endpoint, Granted, PublishError, PublishMode, Publisher, Sink, Wait};
 use rmwbench_harness::payload::{Header, Phase, Touch};
-use rmwbench_harness::publisher::{Cause, PublisherParts, RecordedPublisher};
+use rmwbench_harness::publisher::{Cause, RecordedPublisher, Recorder};
 use rmwbench_harness::qos::Qos;
 use rmwbench_harness::records::{layout, memfd, Kind, Received, Records, Sent};
 use rmwbench_harness::sink::RecordingSink;
@@ -121,7 +121,7 @@ fn stored(records: &Arc<Records>) -> Turn {
 
 fn sending(records: &Arc<Records>) -> Turn {
     let section = records.section(Kind::Sent, 3);
-    let parts = PublisherParts { section, endpoint: 3, nonce: NONCE, payload_bytes: 64, touched_bytes: 0, loan: false };
+    let parts = Recorder { section, endpoint: 3, nonce: NONCE, payload_bytes: 64, touched_bytes: 0, loan: false };
     let mut publisher = RecordedPublisher::new(Box::new(Null), parts);
     Box::new(move |seq| {
         let _ = black_box(publisher.send(seq as i64, Phase::Steady, Cause::default()));

@@ -1,0 +1,177 @@
+//! Modes: settings that mean the same for every middleware (`transport`, `batching`, …), so that they can be factors of a suite.
+//!
+//! The vocabulary is closed and stands here; each middleware maps what it can to its own configuration and says so in its
+//! description. What is asked and not described is refused in one place, before the middleware is opened, so that no worker can
+//! take a mode silently.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::middleware::{Description, Error, SessionConfig};
+
+/// What the levels of a mode look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Levels {
+    Named(&'static [&'static str]),
+    TrueOrFalse,
+    /// A whole number from 1; described as `N`.
+    Number,
+}
+
+/// The vocabulary, as in `worker-protocol.md`.
+pub const MODES: [(&str, Levels); 11] = [
+    ("transport", Levels::Named(&["udp", "tcp", "unix", "shm", "intra_process"])),
+    ("batching", Levels::TrueOrFalse),
+    ("congestion", Levels::Named(&["drop", "block"])),
+    ("fragment_bytes", Levels::Number),
+    ("socket_buffer_bytes", Levels::Number),
+    ("shm_pool_bytes", Levels::Number),
+    ("shm_layout", Levels::Named(&["unified", "tiered"])),
+    ("discovery", Levels::Named(&["multicast", "peers", "server"])),
+    ("threads", Levels::Number),
+    ("executor", Levels::Named(&["single_threaded", "multi_threaded", "events", "wait_set", "static"])),
+    ("security", Levels::TrueOrFalse),
+];
+
+/// Builds a description's map: what is not listed is `no: REASON` by default.
+pub fn modes(listed: &[(&str, &str)]) -> BTreeMap<String, String> {
+    MODES
+        .iter()
+        .map(|(name, _)| {
+            let answer = listed.iter().find(|(n, _)| n == name).map_or(NOT_MAPPED, |(_, answer)| answer);
+            (name.to_string(), answer.to_string())
+        })
+        .collect()
+}
+
+const NOT_MAPPED: &str = "no: not mapped in this worker";
+
+impl SessionConfig {
+    /// Mode `name` as a `T`, or None where it is not asked; a level of another shape is invalid.
+    pub fn mode<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
+        let parse = |level: &Value| {
+            serde_json::from_value(level.clone()).map_err(|e| Error::invalid(object(name), format!("{level} does not fit: {e}")))
+        };
+        self.modes.get(name).map(parse).transpose()
+    }
+
+    /// Refuses, as unsupported, the modes that are asked and that the caller does not take.
+    pub fn only_modes(&self, taken: &[&str]) -> Result<(), Error> {
+        match self.modes.keys().find(|name| !taken.contains(&name.as_str())) {
+            None => Ok(()),
+            Some(name) if taken.is_empty() => Err(Error::unsupported(object(name), "this worker takes no modes")),
+            Some(name) => Err(Error::unsupported(object(name), format!("this worker takes {}", taken.join(", ")))),
+        }
+    }
+}
+
+/// Refuses what the vocabulary does not know (invalid) and what the description says `no` to (unsupported, in its words). Levels that
+/// a mode has elsewhere and not here are left to the middleware, which knows why; [`check_granted`] is behind it.
+pub fn check_asked(description: &Description, config: &SessionConfig) -> Result<(), Error> {
+    for (name, level) in &config.modes {
+        let Some((_, levels)) = MODES.iter().find(|(known, _)| known == name) else {
+            let known: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
+            return Err(Error::invalid(object(name), format!("no such mode; expected one of {}", known.join(", "))));
+        };
+        levels.check(level).map_err(|expected| Error::invalid(object(name), format!("expected {expected}, found {level}")))?;
+        let answer = description.modes.get(name).map_or(NOT_MAPPED, String::as_str);
+        if let Some(reason) = answer.strip_prefix("no: ") {
+            return Err(Error::unsupported(object(name), reason));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a level that the description does not name although the middleware opened with it.
+pub fn check_granted(description: &Description, config: &SessionConfig) -> Result<(), Error> {
+    for (name, level) in &config.modes {
+        let described = description.modes.get(name).map_or("", String::as_str);
+        let asked = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
+        if !described.split('|').any(|level| level == asked || level == "N") {
+            return Err(Error::unsupported(object(name), format!("{asked}: {} has {described}", description.middleware)));
+        }
+    }
+    Ok(())
+}
+
+fn object(name: &str) -> String {
+    format!("mode {name}")
+}
+
+impl Levels {
+    /// The shape that was expected, where `level` has another.
+    fn check(self, level: &Value) -> Result<(), String> {
+        let fits = match self {
+            Levels::Named(names) => level.as_str().is_some_and(|level| names.contains(&level)),
+            Levels::TrueOrFalse => level.is_boolean(),
+            Levels::Number => level.as_u64().is_some_and(|n| n > 0),
+        };
+        match self {
+            _ if fits => Ok(()),
+            Levels::Named(names) => Err(format!("one of {}", names.join(", "))),
+            Levels::TrueOrFalse => Err("true or false".into()),
+            Levels::Number => Err("a whole number from 1".into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::middleware::{capabilities, ErrorKind, Profile};
+
+    fn description() -> Description {
+        Description {
+            middleware: "some".into(),
+            layer: "native".into(),
+            version: "1".into(),
+            release_date: "2026-01-01".into(),
+            build: BTreeMap::new(),
+            capabilities: capabilities(&[]),
+            modes: modes(&[("transport", "udp|shm"), ("threads", "N"), ("security", "no: this build has no plug-ins")]),
+            profiles: Vec::new(),
+        }
+    }
+
+    fn asked(name: &str, level: Value) -> SessionConfig {
+        let profile = Profile { name: "p".into(), format: "none".into(), text: String::new(), summary: String::new() };
+        SessionConfig { profile, options: BTreeMap::new(), modes: BTreeMap::from([(name.into(), level)]), domain_id: 0, trial_nonce: 1 }
+    }
+
+    #[test]
+    fn every_mode_that_is_not_described_is_refused_with_its_reason() {
+        let refusal = |name: &str, level| check_asked(&description(), &asked(name, level)).unwrap_err();
+        assert_eq!(refusal("security", json!(true)), Error::unsupported("mode security", "this build has no plug-ins"));
+        assert_eq!(refusal("batching", json!(true)).kind, ErrorKind::Unsupported);
+        let bare = Description { modes: BTreeMap::new(), ..description() };
+        assert_eq!(check_asked(&bare, &asked("threads", json!(2))).unwrap_err().kind, ErrorKind::Unsupported);
+        for (name, level) in [("speed", json!(1)), ("transport", json!("pigeon")), ("threads", json!(0)), ("security", json!("true"))] {
+            let error = refusal(name, level);
+            assert_eq!((error.kind, error.object), (ErrorKind::Invalid, format!("mode {name}")), "{}", error.message);
+        }
+        assert!(check_asked(&description(), &asked("transport", json!("tcp"))).is_ok(), "the middleware says why it has no tcp");
+    }
+
+    #[test]
+    fn a_level_that_is_not_described_does_not_pass_as_granted() {
+        let granted = |name: &str, level| check_granted(&description(), &asked(name, level));
+        assert!(granted("transport", json!("udp")).is_ok() && granted("threads", json!(7)).is_ok());
+        let error = granted("transport", json!("tcp")).unwrap_err();
+        assert!(error.kind == ErrorKind::Unsupported && error.message.contains("udp|shm"), "{error}");
+    }
+
+    #[test]
+    fn a_mode_is_taken_in_its_shape() {
+        let config = asked("threads", json!(4));
+        assert_eq!(config.mode::<u32>("threads").unwrap(), Some(4));
+        assert_eq!(config.mode::<String>("transport").unwrap(), None);
+        assert_eq!(config.mode::<bool>("threads").unwrap_err().object, "mode threads");
+        assert!(config.only_modes(&["threads"]).is_ok());
+        assert_eq!(config.only_modes(&["transport"]).unwrap_err().kind, ErrorKind::Unsupported);
+        assert_eq!(config.only_modes(&[]).unwrap_err().message, "this worker takes no modes");
+    }
+}

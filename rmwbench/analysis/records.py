@@ -1,0 +1,36 @@
+"""What the analysis is given of a trial: its records by column, its endpoints, its window. Where they come from (a
+bundle, a test) is not our business."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+
+class Columns(Protocol):
+    """Where the records come from. Each call returns one column of shape (rows,); null stamps are `ABSENT`."""
+
+    def sent(self, column: str) -> np.ndarray: ...
+
+    def received(self, column: str) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An endpoint of the trial, as the bundle's `endpoints` has it: publisher, subscription, client or service."""
+
+    endpoint: int
+    kind: str
+    topic: str
+
+
+@dataclass(frozen=True)
+class Window:
+    """The steady window in the workers' clock; None where the trial did not say."""
+
+    begin_ns: int | None
+    end_ns: int | None
+
+    @property
+    def length_ns(self) -> int | None:
+        return None if self.begin_ns is None or self.end_ns is None else self.end_ns - self.begin_ns

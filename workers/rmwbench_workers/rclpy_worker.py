@@ -1,0 +1,280 @@
+"""rclpy: what a ROS 2 node in Python pays, over whatever RMW the environment names. Needs a sourced ROS 2.
+
+Messages are Python objects, as nodes have them, where their bytes are one field `data` (Bytes, Image, …): `array.array`
+on both sides, the fastest that rclpy takes. Other types travel serialised (`raw`), and the granted note says so; option
+`raw: true` asks for that everywhere. Subscriptions are served by an executor in a thread of its own.
+"""
+
+import array
+import importlib
+import os
+import sys
+import threading
+import time
+from importlib.metadata import version
+from typing import Any
+
+from rmwbench_workers.harness import run
+from rmwbench_workers.middleware import (
+    INVALID,
+    UNSUPPORTED,
+    Account,
+    Deliver,
+    Description,
+    EndpointConfig,
+    Granted,
+    Handle,
+    Layout,
+    Profile,
+    Qos,
+    SessionConfig,
+    WorkerError,
+    known_options,
+)
+
+EXECUTORS = ("single_threaded", "multi_threaded")
+SERVICE_TYPE = "rmwbench_msgs/srv/Bytes"
+
+
+def rmw() -> str:
+    return os.environ.get("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
+
+
+class Middleware:
+    def describe(self) -> Description:
+        found = version("rclpy")
+        return Description(
+            middleware=f"rclpy/{rmw()}",
+            layer="rclpy",
+            version=found,
+            release_date="",
+            build={"source": f"rclpy {found} over {rmw()}", "ros_distro": os.environ.get("ROS_DISTRO", "unknown")},
+            capabilities={
+                "reliable": "yes",
+                "best_effort": "yes",
+                "keep_last": "yes",
+                "keep_all": "yes",
+                "transient_local": "yes",
+                "callback": "yes",
+                "intra_process": "partly: nodes of one process talk through the RMW, rclpy has no path of its own",
+                "inter_process": "yes",
+                "inter_host": "yes",
+                "services": "yes",
+            },
+            profiles=[Profile("untouched", "none", "", "as installed")],
+            modes={"executor": "|".join(EXECUTORS)},
+        )
+
+    def open(self, config: SessionConfig) -> "Session":
+        known_options(config, {"raw": None})
+        return Session(config)
+
+
+class Session:
+    def __init__(self, config: SessionConfig):
+        import rclpy
+        from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
+
+        raw = config.options.get("raw", "false")
+        if raw not in ("true", "false"):
+            raise WorkerError(INVALID, "option raw", f"expected true or false, found {raw}")
+        self.raw = raw == "true"
+        self.rclpy = rclpy
+        rclpy.init(args=[], domain_id=config.domain_id)
+        kind = config.modes.get("executor", "single_threaded")
+        self.executor_kind = kind
+        self.executor = MultiThreadedExecutor() if kind == "multi_threaded" else SingleThreadedExecutor()
+        self.thread = threading.Thread(target=self.executor.spin, daemon=True)
+        self.thread.start()
+
+    def node(self, name: str) -> "Node":
+        return Node(self, name)
+
+    def configuration(self) -> tuple[str, str] | None:
+        return "none", f"RMW_IMPLEMENTATION={rmw()}\nexecutor={self.executor_kind}\n"
+
+    def close(self) -> None:
+        self.executor.shutdown()
+        self.thread.join()
+        self.rclpy.shutdown()
+
+
+class Node:
+    def __init__(self, session: Session, name: str):
+        self.session = session
+        self.node = session.rclpy.create_node(name)
+        session.executor.add_node(self.node)
+
+    def publisher(self, config: EndpointConfig) -> "Publisher":
+        return Publisher(self, config)
+
+    def subscription(self, config: EndpointConfig, deliver: Deliver) -> "Subscription":
+        return Subscription(self, config, deliver)
+
+    def client(self, config: EndpointConfig, deliver: Deliver) -> "Client":
+        return Client(self, config, deliver)
+
+    def service(self, config: EndpointConfig, handle: Handle) -> "Service":
+        return Service(self, config, handle)
+
+    def close(self) -> None:
+        self.session.executor.remove_node(self.node)
+        self.node.destroy_node()
+
+
+def interface(ros_type: str) -> Any:
+    """The class of `package/msg/Name` or `package/srv/Name`."""
+    package, kind, name = ros_type.split("/")
+    try:
+        return getattr(importlib.import_module(f"{package}.{kind}"), name)
+    except (ImportError, AttributeError):
+        reason = f"{ros_type} is not in the sourced ROS 2; build and source ros2/rmwbench_msgs"
+        raise WorkerError(UNSUPPORTED, f"type {ros_type}", reason) from None
+
+
+def has_data(message: Any) -> bool:
+    return message.get_fields_and_field_types().get("data") == "sequence<uint8>"
+
+
+def template(message: Any, layout: Layout) -> Any:
+    """A message with every field but `data` as the layout says."""
+    from rclpy.serialization import deserialize_message
+
+    return deserialize_message(layout.cdr_prefix + bytes(layout.payload_bytes) + layout.cdr_suffix, message)
+
+
+def quality(asked: Qos) -> Any:
+    from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+    return QoSProfile(
+        depth=max(asked.depth, 1),
+        history=HistoryPolicy.KEEP_ALL if asked.keep_all else HistoryPolicy.KEEP_LAST,
+        reliability=ReliabilityPolicy.RELIABLE if asked.reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if asked.transient_local else DurabilityPolicy.VOLATILE,
+    )
+
+
+class Endpoint:
+    def __init__(self, node: Node, config: EndpointConfig, *, reads: bool):
+        self.node, self.session, self.config = node.node, node.session, config
+        self.layout = config.type
+        self.notes: list[str] = []
+        if reads and config.wait != "callback":
+            reason = f"{config.wait}: an executor calls back; write `wait: callback`"
+            raise WorkerError(UNSUPPORTED, f"endpoint {config.endpoint}", reason)
+
+    def granted(self) -> Granted:
+        notes = [*self.notes, "notified, taken and called back are one time: the executor takes before it calls"]
+        return Granted(self.config.qos, "callback", "default", notes)
+
+    def account(self) -> Account:
+        return Account()
+
+
+class Publisher(Endpoint):
+    def __init__(self, node: Node, config: EndpointConfig):
+        super().__init__(node, config, reads=False)
+        message = interface(config.type.ros_type)
+        self.message = None if self.session.raw or not has_data(message) else template(message, config.type)
+        if self.message is None:
+            self.notes.append("published serialised: rclpy's message objects are left out")
+        self.publisher = self.node.create_publisher(message, config.topic, quality(config.qos))
+
+    def publish(self, payload: memoryview) -> None:
+        if self.message is None:
+            self.publisher.publish(b"".join((self.layout.cdr_prefix, payload, self.layout.cdr_suffix)))
+        else:
+            self.message.data = array.array("B", bytes(payload))
+            self.publisher.publish(self.message)
+
+    def matched(self) -> int:
+        return self.publisher.get_subscription_count()
+
+    def close(self) -> None:
+        self.node.destroy_publisher(self.publisher)
+
+
+class Subscription(Endpoint):
+    def __init__(self, node: Node, config: EndpointConfig, deliver: Deliver):
+        super().__init__(node, config, reads=True)
+        message = interface(config.type.ros_type)
+        raw = self.session.raw or not has_data(message)
+        if raw:
+            self.notes.append("taken serialised: rclpy's message objects are left out")
+        begin, size = len(config.type.cdr_prefix), config.type.payload_bytes
+
+        def receive_raw(cdr: bytes) -> None:
+            now_ns = time.monotonic_ns()
+            deliver(memoryview(cdr)[begin : min(begin + size, len(cdr))], now_ns, now_ns)
+
+        def receive(found: Any) -> None:
+            now_ns = time.monotonic_ns()
+            deliver(memoryview(found.data), now_ns, now_ns)
+
+        function = receive_raw if raw else receive
+        self.subscription = self.node.create_subscription(message, config.topic, function, quality(config.qos), raw=raw)
+
+    def matched(self) -> int:
+        return (
+            self.subscription.get_publisher_count()
+            if hasattr(self.subscription, "get_publisher_count")
+            else (self.node.count_publishers(self.config.topic))
+        )
+
+    def close(self) -> None:
+        self.node.destroy_subscription(self.subscription)
+
+
+class Client(Endpoint):
+    def __init__(self, node: Node, config: EndpointConfig, deliver: Deliver):
+        super().__init__(node, config, reads=True)
+        self.deliver = deliver
+        self.type = interface(SERVICE_TYPE)
+        self.client = self.node.create_client(self.type, config.topic)
+
+    def publish(self, payload: memoryview) -> None:
+        request = self.type.Request()
+        request.data = array.array("B", bytes(payload))
+        self.client.call_async(request).add_done_callback(self._reply)
+
+    def _reply(self, future: Any) -> None:
+        now_ns = time.monotonic_ns()
+        self.deliver(memoryview(future.result().data), now_ns, now_ns)
+
+    def matched(self) -> int:
+        return int(self.client.service_is_ready())
+
+    def close(self) -> None:
+        self.node.destroy_client(self.client)
+
+
+class Service(Endpoint):
+    def __init__(self, node: Node, config: EndpointConfig, handle: Handle):
+        super().__init__(node, config, reads=True)
+
+        def answer(request: Any, response: Any) -> Any:
+            now_ns = time.monotonic_ns()
+
+            def reply(message: memoryview) -> None:
+                response.data = array.array("B", bytes(message))
+
+            handle(memoryview(request.data), now_ns, now_ns, reply)
+            return response
+
+        self.notes.append("the reply is sent after the callback returned: its publish time is not in the record")
+        self.service = self.node.create_service(interface(SERVICE_TYPE), config.topic, answer)
+
+    def matched(self) -> int:
+        return self.node.count_clients(self.config.topic)
+
+    def close(self) -> None:
+        self.node.destroy_service(self.service)
+
+
+def main() -> int:
+    try:
+        importlib.import_module("rclpy")
+    except ImportError:
+        print("rclpy is not to be imported: source a ROS 2 first (source /opt/ros/jazzy/setup.bash)", file=sys.stderr)
+        return 2
+    return run(Middleware())
