@@ -155,6 +155,7 @@ def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
 
 
 _WHY_NONE = {
+    "endpoint_match": "the trial recorded no creation of an endpoint",
     "consumed_latency": "the consumer's reading was not stamped",
     "request_leg": "the workload has no service",
     "reply_leg": "the workload has no service, or it replied to nothing",

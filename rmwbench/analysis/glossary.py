@@ -181,6 +181,46 @@ _ENTRIES = [
         "From the last endpoint's creation until every reader has got a message from each of its writers.",
     ),
     Entry(
+        "graph_time",
+        "time to the complete graph",
+        "ns",
+        "positive",
+        "From the first endpoint's creation until every endpoint sees all its peers: how long a system of many nodes "
+        "takes to come up, once its processes run.",
+    ),
+    *_percentiles(
+        "endpoint_match",
+        "an endpoint's time to match",
+        "From an endpoint's creation until it sees all its peers.",
+        (0.5, 0.9, 0.99),
+    ),
+    Entry(
+        "discovery_bytes",
+        "bytes until the graph was complete",
+        "bytes",
+        "amount",
+        "Bytes that all interfaces of the host sent from before the first session opened until every endpoint saw all "
+        "its peers.",
+    ),
+    Entry("discovery_packets", "packets until the graph was complete", "count", "amount", "The same in packets."),
+    Entry(
+        "history_wanted",
+        "history that late joiners may expect",
+        "messages",
+        "amount",
+        "Messages that were sent before a late transient-local reader was created, as many as its history holds. Per "
+        "trial.",
+    ),
+    Entry("history_delivered", "history delivered", "messages", "amount", "How many of those it was given. Per trial."),
+    Entry(
+        "history_time",
+        "time to the history",
+        "ns",
+        "positive",
+        "From a late reader's creation until the last message of its history is in its hands; infinite where one never "
+        "came.",
+    ),
+    Entry(
         "cpu_per_message",
         "CPU per message",
         "ns",

@@ -5,12 +5,13 @@ Every message that the schedule wanted is in every latency sample, once per read
 time is +inf (rule 4). Latencies of several readers are pooled within the trial.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from rmwbench.analysis.calls import answered, heard_by, legs
+from rmwbench.analysis.joining import Life
 from rmwbench.analysis.ledger import (
     ABSENT,
     FAILED,
@@ -26,6 +27,8 @@ from rmwbench.analysis.records import Columns, Endpoint, Window
 from rmwbench.analysis.sample import Sample, blocks, make_sample
 
 SERIES_POINTS = 2_000
+ALL_THE_TIME: Mapping[int, Life] = {}
+"""Every reader is there from before the window to after it."""
 
 
 @dataclass
@@ -51,13 +54,15 @@ class Messages:
     """
 
 
-def measure(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> Messages:
-    """Everything that follows from SENT and RECEIVED records. Raises ValueError where the records contradict their own
-    format.
+def measure(
+    columns: Columns, endpoints: Sequence[Endpoint], window: Window, lives: Mapping[int, Life] = ALL_THE_TIME
+) -> Messages:
+    """Everything that follows from SENT and RECEIVED records; `lives` are of the readers that join late or leave early.
+    Raises ValueError where the records contradict their own format.
     """
     out = Messages()
     recorded, columns = columns, answered(columns, endpoints)
-    writers, pairs = _pairs(columns, endpoints, window, out)
+    writers, pairs = _pairs(columns, endpoints, window, lives, out)
     _legs(recorded, endpoints, writers, out)
     out.publishes = sum(int(np.count_nonzero(w.places.steady & w.places.attempted)) for w in writers)
     out.scheduled = sum(int(np.count_nonzero(w.places.steady)) for w in writers)
@@ -65,11 +70,12 @@ def measure(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> 
 
     _reconcile(columns, pairs, window, out)
     out.samples["response_latency"] = make_sample(
-        responses := [_wanted(p.taken_ns, p.writer.intended_ns, p.writer.places.steady) for p in pairs]
+        responses := [_wanted(p.taken_ns, p.writer.intended_ns, p.places.steady) for p in pairs]
     )
     if pairs and window.begin_ns is not None:
-        first = pairs[0].writer
-        out.series = thin_series((first.intended_ns[first.places.steady] - window.begin_ns) / 1e9, responses[0])
+        first = pairs[0]
+        due_ns = first.writer.intended_ns[first.places.steady]
+        out.series = thin_series((due_ns - window.begin_ns) / 1e9, responses[0])
     out.samples["arrival_jitter"] = make_sample([jitter(r) for r in responses])
     del responses
 
@@ -77,7 +83,7 @@ def measure(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> 
     for w in writers:
         w.intended_ns = None
     out.samples["service_latency"] = make_sample(
-        [_wanted(p.taken_ns, p.writer.call_ns, p.writer.places.steady & p.writer.places.attempted) for p in pairs]
+        [_wanted(p.taken_ns, p.writer.call_ns, p.places.steady & p.places.attempted) for p in pairs]
     )
     pairs.clear()
     out.samples["publish_call"] = make_sample(
@@ -86,23 +92,43 @@ def measure(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> 
     return out
 
 
-def paired(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> "list[_Pair]":
+def paired(
+    columns: Columns, endpoints: Sequence[Endpoint], window: Window, lives: Mapping[int, Life] = ALL_THE_TIME
+) -> "list[_Pair]":
     """Every writer with each of its readers, ledgers made and first arrivals in place. Raises as `measure`."""
     out = Messages()
     columns = answered(columns, endpoints)
-    _, pairs = _pairs(columns, endpoints, window, out)
+    _, pairs = _pairs(columns, endpoints, window, lives, out)
     _reconcile(columns, pairs, window, out)
     return pairs
 
 
 def _pairs(
-    columns: Columns, endpoints: Sequence[Endpoint], window: Window, out: Messages
+    columns: Columns, endpoints: Sequence[Endpoint], window: Window, lives: Mapping[int, Life], out: Messages
 ) -> "tuple[list[_Writer], list[_Pair]]":
     sent_rows = _selector(columns.sent("endpoint"))
     received_rows = _pair_selector(columns, out)
     heard = [(_writer(columns, e, sent_rows(e.endpoint), window), readers) for e, readers in heard_by(endpoints)]
-    pairs = [_Pair(w, r.endpoint, received_rows(r.endpoint, w.endpoint)) for w, readers in heard for r in readers]
+    pairs = [
+        _Pair(
+            w,
+            r.endpoint,
+            received_rows(r.endpoint, w.endpoint),
+            _of_life(w, lives.get(r.endpoint)),
+            lives.get(r.endpoint),
+        )
+        for w, readers in heard
+        for r in readers
+    ]
     return [w for w, _ in heard], pairs
+
+
+def _of_life(writer: "_Writer", life: Life | None) -> Writer:
+    """The writer's messages with those alone in the steady window that the reader may expect."""
+    if life is None:
+        return writer.places
+    expected = (writer.intended_ns >= life.begin_ns) & (writer.intended_ns < life.end_ns)
+    return replace(writer.places, steady=writer.places.steady & expected)
 
 
 def _legs(recorded: Columns, endpoints: Sequence[Endpoint], writers: "Sequence[_Writer]", out: Messages) -> None:
@@ -141,6 +167,8 @@ class _Pair:
     writer: _Writer
     reader: int
     rows: "Rows"
+    places: Writer
+    life: Life | None = None
     first: np.ndarray | None = None
     missing: np.ndarray | None = None
     taken_ns: np.ndarray | None = None
@@ -163,7 +191,7 @@ def _reconcile(columns: Columns, pairs: list[_Pair], window: Window, out: Messag
     stalls = []
     for p in pairs:
         arrivals = Arrivals(seq[p.rows], taken[p.rows], flags[p.rows])
-        ledger, p.first, order = reconcile(p.writer.places, arrivals)
+        ledger, p.first, order = reconcile(p.places, arrivals)
         out.ledger += ledger
         p.taken_ns = p.placed(taken)
         if window.length_ns is None:
@@ -177,8 +205,9 @@ def _reconcile(columns: Columns, pairs: list[_Pair], window: Window, out: Messag
         elif count:
             out.bytes_in_window += int(sizes[p.first[inside]].sum(dtype=np.int64))
         ordered = arrivals.taken_ns if order is None else arrivals.taken_ns[order]
-        begin, end = np.searchsorted(ordered, [window.begin_ns, window.end_ns])
-        stalls.append(longest_gap(ordered[begin:end], window))
+        there = window if p.life is None else p.life.within(window)
+        begin, end = np.searchsorted(ordered, [there.begin_ns, there.end_ns])
+        stalls.append(longest_gap(ordered[begin:end], there))
     out.longest_stall_ns = max(stalls, default=None)
 
 
@@ -187,7 +216,7 @@ def _consumed(columns: Columns, pairs: list[_Pair], out: Messages) -> None:
     # A reader that never stamps it gives no data; one that got nothing gives infinity.
     if not len(consumed) or consumed.max() != ABSENT:
         out.samples["consumed_latency"] = make_sample(
-            [_wanted(p.placed(consumed), p.writer.intended_ns, p.writer.places.steady) for p in pairs]
+            [_wanted(p.placed(consumed), p.writer.intended_ns, p.places.steady) for p in pairs]
         )
 
 

@@ -1,0 +1,61 @@
+"""How endpoints find each other: how long each took, how long the whole graph, and what it cost on the wire.
+
+An endpoint's time runs from its creation to the moment when it sees all its peers, in its own worker's clock; a process
+that was slow to start does not count against one that was there already, except in the time of the whole graph.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+Row = Mapping[str, Any]
+BEFORE, COMPLETE = "before_open", "complete"
+NOT_READ = "the interfaces' counters were not read before the first session opened and after the graph was complete"
+
+
+def endpoint_matches_ns(events: Iterable[Row]) -> np.ndarray:
+    """From `created` to `matched` of every endpoint that has both, float64 of shape (n,), ns, +inf for one that was
+    created and never matched. An answer to `create` may come after the match: that is 0."""
+    created, matched = _times(events, "created"), _times(events, "matched")
+    return np.array([max(matched.get(e, np.inf) - t, 0.0) for e, t in created.items()], float)
+
+
+def graph(events: Iterable[Row], counters: Iterable[Row]) -> tuple[dict[str, float], dict[str, str]]:
+    """`graph_time` in ns, `discovery_bytes`, `discovery_packets`: values, and reasons for what is missing. `events` are
+    those before the window."""
+    values: dict[str, float] = {}
+    reasons: dict[str, str] = {}
+    rows = list(events)
+    created, matched = _times(rows, "created"), _times(rows, "matched")
+    if created and created.keys() <= matched.keys():
+        values["graph_time"] = max(max(matched.values()) - min(created.values()), 0.0)
+    else:
+        missing = sorted(created.keys() - matched.keys())
+        reasons["graph_time"] = f"endpoint {missing[0]} never matched" if missing else "the trial created no endpoint"
+    grown = _grown(counters)
+    for metric, what in (("discovery_bytes", "tx_bytes"), ("discovery_packets", "tx_packets")):
+        if what in grown:
+            values[metric] = grown[what]
+        else:
+            reasons[metric] = NOT_READ
+    return values, reasons
+
+
+def _times(events: Iterable[Row], name: str) -> dict[int, float]:
+    """Endpoint -> the first time of that event, ns."""
+    found: dict[int, float] = {}
+    for row in events:
+        if row["event"] == name and row["endpoint"] is not None and row["time_ns"] is not None:
+            found[row["endpoint"]] = min(found.get(row["endpoint"], np.inf), float(row["time_ns"]))
+    return found
+
+
+def _grown(counters: Iterable[Row]) -> dict[str, float]:
+    """tx_bytes and tx_packets -> what all interfaces together sent in between. Empty where one end was not read."""
+    at: dict[str, dict[str, float]] = {BEFORE: {}, COMPLETE: {}}
+    for row in counters:
+        if row["at"] in at and row["counter"].startswith("interface.") and row["value"] is not None:
+            what = row["counter"].rpartition(".")[2]
+            at[row["at"]][what] = at[row["at"]].get(what, 0.0) + row["value"]
+    return {what: at[COMPLETE][what] - value for what, value in at[BEFORE].items() if what in at[COMPLETE]}

@@ -1,0 +1,40 @@
+"""Times to match and what discovery costs, from events and counters."""
+
+import numpy as np
+
+from rmwbench.analysis.discovery import endpoint_matches_ns, graph
+
+
+def event(name, endpoint, time_ns):
+    return {"event": name, "endpoint": endpoint, "time_ns": time_ns}
+
+
+def counter(at, name, value, interface="eth0"):
+    return {"at": at, "counter": f"interface.{interface}.{name}", "value": value}
+
+
+def test_each_endpoint_counts_from_its_own_creation_and_the_graph_from_the_first():
+    events = [event("created", 1, 100), event("created", 2, 400), event("matched", 1, 900), event("matched", 2, 390)]
+    assert sorted(endpoint_matches_ns(events)) == [0, 800]
+    assert graph(events, [])[0] == {"graph_time": 800}
+
+
+def test_an_endpoint_that_never_matched_is_infinite_and_the_graph_has_no_time():
+    events = [event("created", 1, 100), event("created", 2, 100), event("matched", 1, 900)]
+    assert sorted(endpoint_matches_ns(events)) == [800, np.inf]
+    values, reasons = graph(events, [])
+    assert "graph_time" not in values and reasons["graph_time"] == "endpoint 2 never matched"
+
+
+def test_the_wire_is_counted_between_the_first_session_and_the_complete_graph():
+    counters = [
+        counter("before_open", "tx_bytes", 10.0),
+        counter("before_open", "tx_bytes", 5.0, "lo"),
+        counter("complete", "tx_bytes", 110.0),
+        counter("complete", "tx_bytes", 25.0, "lo"),
+        counter("complete", "tx_packets", 7.0),
+        counter("steady_end", "tx_bytes", 1e9),
+    ]
+    values, reasons = graph([], counters)
+    assert values == {"discovery_bytes": 120.0}
+    assert "discovery_packets" in reasons

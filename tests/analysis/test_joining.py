@@ -1,0 +1,72 @@
+"""Late joiners and leavers: what they missed before is not lost, and what history they were given is counted apart."""
+
+import json
+
+import numpy as np
+
+from rmwbench.analysis.joining import history, lives
+from rmwbench.analysis.latency import measure
+from rmwbench.analysis.records import Endpoint, Window
+from tests.analysis.test_latency import Records, message
+
+WINDOW = Window(1000, 2000)
+ENDPOINTS = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t"), Endpoint(3, "subscription", "t")]
+SENT = [message(i, 1000 + i * 100) for i in range(10)]
+
+
+def rows(durability="volatile", depth=3, **life):
+    asked = json.dumps({"qos": {"durability": durability, "history": "keep_last", "depth": depth}})
+    return [
+        {"endpoint": 2, "asked": asked, "joins_ns": None, "leaves_ns": None},
+        {"endpoint": 3, "asked": asked, "joins_ns": None, "leaves_ns": None} | life,
+    ]
+
+
+def event(name, endpoint, time_ns):
+    return {"event": name, "endpoint": endpoint, "time_ns": time_ns}
+
+
+JOINED = [event("created", 3, 1420), event("matched", 3, 1460)]
+
+
+def got(reader, seqs, delay=50):
+    return [{"endpoint": reader, "seq": s, "taken_ns": 1000 + s * 100 + delay} for s in seqs]
+
+
+def test_what_a_late_joiner_missed_is_not_lost_and_what_it_lost_is():
+    received = got(2, range(10)) + got(3, [5, 6, 8, 9])
+    known = lives(rows(joins_ns=400), JOINED, WINDOW)
+    m = measure(Records(SENT, received), ENDPOINTS, WINDOW, known)
+    assert (m.ledger.wanted, m.ledger.delivered, m.ledger.lost) == (15, 14, 1)  # 5 … 9 are its own, 7 never came
+    assert measure(Records(SENT, received), ENDPOINTS, WINDOW).ledger.lost == 6
+
+
+def test_a_reader_that_never_matched_lost_everything_since_it_was_there():
+    known = lives(rows(joins_ns=400), JOINED[:1], WINDOW)
+    m = measure(Records(SENT, got(2, range(10))), ENDPOINTS, WINDOW, known)
+    assert m.ledger.lost == 5
+
+
+def test_a_leaver_expects_nothing_after_it_left():
+    known = lives(rows(leaves_ns=300), [], WINDOW)
+    m = measure(Records(SENT, got(2, range(10)) + got(3, [0, 1, 2])), ENDPOINTS, WINDOW, known)
+    assert (m.ledger.wanted, m.ledger.lost) == (13, 0)
+    assert m.longest_stall_ns == 100  # and not the 700 ns in which one is gone
+
+
+def test_the_history_is_counted_apart_and_is_no_latency():
+    known = lives(rows("transient_local", depth=3, joins_ns=400), JOINED, WINDOW)
+    past = [{"endpoint": 3, "seq": s, "taken_ns": 1500 + s} for s in (2, 3, 4)]
+    records = Records(SENT, got(2, range(10)) + past + got(3, range(5, 10)))
+    found = history(records, ENDPOINTS, known)
+    assert found == {"history_wanted": 3, "history_delivered": 3, "history_time": 84}
+    assert measure(records, ENDPOINTS, WINDOW, known).samples["response_latency"].values.max() == 50
+    missing = history(Records(SENT, past[1:]), ENDPOINTS, known)
+    assert (missing["history_delivered"], missing["history_time"]) == (2, np.inf)
+
+
+def test_keep_all_may_expect_everything_and_volatile_nothing():
+    known = lives(rows("transient_local", joins_ns=400), JOINED, WINDOW)
+    known[3] = type(known[3])(known[3].begin_ns, known[3].end_ns, 1420, np.inf)
+    assert history(Records(SENT, []), ENDPOINTS, known)["history_wanted"] == 5
+    assert history(Records(SENT, []), ENDPOINTS, lives(rows(joins_ns=400), JOINED, WINDOW)) == {}
