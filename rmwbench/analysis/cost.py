@@ -14,7 +14,7 @@ Reasons = dict[str, str]
 Table = dict[tuple[str, str], dict[tuple[str, str], float]]
 """(role, process) -> (counter, at) -> value"""
 
-WORKERS = ("publisher", "subscription", "both")
+WORKERS = ("publisher", "subscription", "client", "service", "both")
 MIDDLEWARE = (*WORKERS, "daemon", "other")
 _DAEMON_STEP = "step.daemon."
 NOT_SAMPLED = "no sampler read this trial"

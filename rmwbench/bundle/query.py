@@ -6,9 +6,10 @@ DuckDB reads Parquet in place, so nothing is copied; the connection is in memory
 import re
 
 import duckdb
+import pyarrow as pa
 
 from rmwbench.bundle.read import Bundle
-from rmwbench.bundle.schema import TABLES
+from rmwbench.bundle.schema import ADDED, TABLES
 from rmwbench.errors import UserError, nearest
 
 
@@ -27,7 +28,8 @@ def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
         if paths:
             bundle.open(name)
             files = ", ".join(_literal(p) for p in paths)
-            connection.execute(f'create view "{name}" as select {columns} from read_parquet([{files}])')
+            columns, by_name = _columns(bundle, name)
+            connection.execute(f'create view "{name}" as select {columns} from read_parquet([{files}]{by_name})')
             allowed += paths
         else:
             connection.register(f"_empty_{name}", schema.empty_table())
@@ -36,6 +38,17 @@ def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")
     return connection
+
+
+def _columns(bundle: Bundle, name: str) -> tuple[str, str]:
+    """What to select of a table, and how its files come together: a bundle may lack columns that were added later, or a
+    resumed one have them in some files only."""
+    schema, there = TABLES[name], bundle.column_names(name)
+    found = [f'"{f.name}"' if f.name in there else f'null::{_SQL_TYPES[f.type]} as "{f.name}"' for f in schema]
+    return ", ".join(found), ", union_by_name = true" if name in ADDED else ""
+
+
+_SQL_TYPES = {pa.string(): "varchar", pa.int64(): "bigint", pa.uint64(): "ubigint", pa.uint32(): "uinteger"}
 
 
 def run(bundle: Bundle, sql: str) -> tuple[list[str], list[tuple]]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rmwbench.bundle import evidence, journal, merge
-from rmwbench.bundle.schema import SCHEMA, TABLES, VERSION, WHOLE_CAMPAIGN
+from rmwbench.bundle.schema import ADDED, SCHEMA, TABLES, VERSION, WHOLE_CAMPAIGN
 from rmwbench.errors import UserError, nearest
 
 ABSENT = np.iinfo(np.int64).min
@@ -23,7 +23,7 @@ ABSENT = np.iinfo(np.int64).min
 @dataclass(frozen=True)
 class TrialLine:
     """A trial as the journal has it: numbers, status (`done`, `failed`, `void`), reason, names of its tables; the
-    number of the void trial that it `repeats`."""
+    number of the void trial that it `repeats`, and the `cause` (`machine`, `no match`, `no delivery`)."""
 
     trial: int
     cell: int
@@ -32,6 +32,7 @@ class TrialLine:
     reason: str | None
     tables: tuple[str, ...]
     repeats: int | None = None
+    cause: str | None = None
 
 
 class Bundle:
@@ -54,10 +55,18 @@ class Bundle:
                 line.get("reason"),
                 tuple(line.get("tables") or ()),
                 line.get("repeats"),
+                line.get("cause"),
             )
             for n, line in sorted(self.journal.trials.items())
         ]
         return [t for t in lines if status is None or t.status == status]
+
+    @property
+    def unsupported(self) -> dict[int, str]:
+        """Cells that were not run because their middleware cannot do what they ask for, with the reason."""
+        planned = (self.campaign.get("plan") or {}).get("unsupported") or ()
+        found = [*planned, *(line for line in self.journal.lines if line.get("type") == "unsupported")]
+        return {row["cell"]: row["reason"] for row in found}
 
     def reload(self) -> None:
         """Reads the journal again: a campaign that is being written has more trials by now."""
@@ -124,6 +133,9 @@ class Bundle:
             return {f.name: np.empty(0, f.type.to_pandas_dtype()) for f in wanted}
         file = self._open(paths[0])
         rows = file.metadata.num_rows
+        if any(f.name not in file.schema_arrow.names for f in wanted):  # of a bundle before these were added
+            table = self._read(paths[0], [f.name for f in wanted])
+            return {f.name: _fill(np.empty(rows, f.type.to_pandas_dtype()), 0, table.column(f.name)) for f in wanted}
         constant = {f.name: v for f in wanted if (v := _constant(file, f)) is not None}
         out = {f.name: np.empty(rows, f.type.to_pandas_dtype()) for f in wanted if f.name not in constant}
         repeated = {n: np.broadcast_to(v, rows) for n, v in constant.items()}
@@ -163,6 +175,11 @@ class Bundle:
         """Checks that every file of a table is there and whole, by its footer. UserError for the first that is not."""
         for path in self.paths(name):
             self._open(path)
+
+    def column_names(self, name: str) -> set[str]:
+        """Columns that any file of a table has; one file speaks for all where none were added later."""
+        paths = self.paths(name)
+        return {c for path in (paths if name in ADDED else paths[:1]) for c in self._open(path).schema_arrow.names}
 
     def check(self) -> None:
         """Opens every file that the journal names and reads its footer: UserError for the first that is broken."""
@@ -206,7 +223,8 @@ class Bundle:
             except (OSError, pa.ArrowException) as error:
                 raise _corrupt(path, error) from None
             expected, actual = TABLES[path.parent.name], file.schema_arrow
-            missing = [f.name for f in expected if f.name not in actual.names]
+            later = ADDED.get(path.parent.name, ())
+            missing = [f.name for f in expected if f.name not in actual.names and f.name not in later]
             if missing:
                 raise UserError(
                     "a table lacks columns",
@@ -222,7 +240,12 @@ class Bundle:
     def _read(self, path: Path, columns: Sequence[str] | None) -> pa.Table:
         names = TABLES[path.parent.name].names if columns is None else list(columns)
         try:
-            return self._open(path).read(columns=names).select(names)
+            there = [name for name in names if name in self._open(path).schema_arrow.names]
+            table = self._open(path).read(columns=there)
+            for name in (name for name in names if name not in there):
+                field = TABLES[path.parent.name].field(name)
+                table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+            return table.select(names)
         except (OSError, pa.ArrowException) as error:
             raise _corrupt(path, error) from None
 

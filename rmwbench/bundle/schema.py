@@ -57,6 +57,8 @@ TABLES: dict[str, pa.Schema] = {
         + [_field("payload_bytes", U64)]
         + [_field(n, TEXT, unit="JSON") for n in ("asked", "granted")]
         + [_field("matches", U32, unit="endpoints")]
+        + [_field("peers", TEXT, unit="JSON"), _field("reply_bytes", U64), _field("middleware", TEXT)]
+        + [_field(n, I64) for n in ("joins_ns", "leaves_ns")]
     ),
     "sent": pa.schema(
         [_field("trial", U32), _field("endpoint", U32), _field("seq", U64), _field("intended_ns", I64)]
@@ -163,6 +165,11 @@ TABLES: dict[str, pa.Schema] = {
     "machine": pa.schema([_field(n, TEXT, unit="JSON") for n in ("hardware", "kernel", "sysctls", "start", "end")]),
 }
 """Table name -> schema. `frames` is reserved and has no schema yet."""
+
+ADDED: dict[str, tuple[str, ...]] = {
+    "endpoints": ("peers", "reply_bytes", "middleware", "joins_ns", "leaves_ns"),
+}
+"""Columns that version 1 did not always have: null where a bundle lacks them."""
 
 WHOLE_CAMPAIGN = ("cells", "machine")
 """Tables with one file, 000000, instead of one per trial."""

@@ -140,8 +140,9 @@ class BundleWriter:
     ) -> None:
         """Writes a trial's tables and then its journal line. `status` is `done`, `failed` or `void`.
 
-        `cause` is `machine` where the machine alone made it void, `repeats` the number of such a trial whose place this
-        one takes; the line names neither where it is None.
+        `cause` is `machine` where the machine alone made it void, `no match` or `no delivery` where it failed before
+        its window, `repeats` the number of such a trial whose place this one takes; the line names neither where it is
+        None.
         """
         if status not in ("done", "failed", "void"):
             raise ValueError(f"status {status}")

@@ -12,6 +12,10 @@ from typing import Any
 
 from rmwbench.campaign.plan import Plan, Trial
 
+UNSUPPORTED = "unsupported"
+"""Status of a trial whose worker said that its middleware cannot do this, and type of the journal's line about its
+cell: neither done nor failed, and not tried again."""
+
 MOST_REPEATS = 2
 """Per planned trial. A machine that spoils three trials in a row will spoil the fourth."""
 
@@ -26,6 +30,7 @@ class Course:
         self._number = len(plan.trials)
         self._decided = False
         finished, last = set(), None
+        unable: set[int] = set()
         for line in journal:
             match line.get("type"):
                 case "trial":
@@ -34,11 +39,13 @@ class Course:
                     self._number = max(self._number, line["trial"])
                     if line.get("repeats") is not None:
                         self._repeats[line["cell"], line["block"]] += 1
+                case "unsupported":
+                    unable.add(line["cell"])
                 case "look":
                     self._looked.add(line["blocks"])
                     self._decided = line.get("stop") == "decided"
-        self._rest = deque(trial for trial in plan.trials if trial.trial not in finished)
-        self.resumed = bool(finished)
+        self._rest = deque(t for t in plan.trials if t.trial not in finished and t.cell not in unable)
+        self.resumed = bool(finished or unable)
         if self._decided:
             self._rest.clear()
         # Only the very last: a repeat belongs right behind the trial whose place it takes, in the same mood of the
@@ -83,11 +90,14 @@ class Course:
 
     def ended(self, trial: Trial, status: str, cause: str | None, may_repeat: bool) -> Trial | None:
         """Takes note that `trial`, the next one, has run, and gives the one after it. A trial that is void for the
-        machine's sake is repeated right away where `may_repeat`, with a number of its own beyond the plan's.
+        machine's sake is repeated right away where `may_repeat`, with a number of its own beyond the plan's. One
+        that is unsupported takes its cell's others along.
         """
         if self._rest[0].trial != trial.trial:
             raise ValueError(f"trial {trial.trial} was not the next")
         self._rest.popleft()
+        if status == UNSUPPORTED:
+            self._rest = deque(other for other in self._rest if other.cell != trial.cell)
         if status == "void" and cause == "machine" and may_repeat and self._may_repeat(trial):
             self._repeat(trial)
         return self.next

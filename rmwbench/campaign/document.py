@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -11,9 +11,10 @@ import pyarrow as pa
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.calibrate import store
 from rmwbench.campaign.plan import Plan
-from rmwbench.campaign.profile import forced, resolved_profile
+from rmwbench.campaign.profile import distinct_sides, forced, resolved_profile
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker
+from rmwbench.suite.cells import Cell
 
 TRACED = "traced: every thread's schedule was recorded, which costs time; compare its latencies with traced trials only"
 
@@ -45,31 +46,45 @@ def campaign_document(
 
 
 def cells_table(plan: Plan, workers: Mapping[str, Worker]) -> pa.Table:
-    """The table `cells`; in `definition` the arm's profile is written out."""
+    """The table `cells`; in `definition` profiles are written out. A cell that mixes middlewares has all of them in its
+    columns, joined by ` + `, and the oldest release date."""
     rows = []
     for cell in plan.cells:
-        worker = workers[cell.arm.middleware]
-        described = worker.description or {}
-        profile = resolved_profile(cell, worker)
+        sides = distinct_sides(cell)
         definition = cell.definition()
-        definition["arm"]["profile"] = profile
-        definition["flags"] = [f"{profile['name']}*: {text}" for text in [forced(cell, worker)] if text]
+        definition["arm"]["profile"] = resolved_profile(cell.arm, workers[cell.arm.middleware]) if _is_run(cell) else {}
+        for key, override in cell.arm.processes.items():
+            side = override.over(cell.arm)
+            if side.middleware in workers:
+                definition["arm"]["processes"][key]["profile"] = resolved_profile(side, workers[side.middleware])
+        flags = [(side.profile.name, forced(side, workers[side.middleware])) for side in sides]
+        definition["flags"] = list(dict.fromkeys(f"{name}*: {text}" for name, text in flags if text))
         definition["flags"] += [TRACED] if cell.sampling.traced else []
+        described = [workers[side.middleware].description or {} for side in sides]
         rows.append(
             {
                 "cell": cell.number,
                 "workload": cell.workload.name,
                 "arm": cell.arm.name,
-                "middleware": cell.arm.middleware,
-                "layer": described["layer"],
-                "version": described["version"],
-                "release_date": described["release_date"],
-                "profile": profile["name"],
+                "middleware": _joined(side.middleware for side in sides),
+                "layer": _joined(one["layer"] for one in described),
+                "version": _joined(one["version"] for one in described),
+                "release_date": min(one["release_date"] for one in described),
+                "profile": _joined(side.profile.name for side in sides),
                 "factors": json.dumps(dict(cell.factors)),
                 "definition": json.dumps(definition),
             }
         )
     return table_from_rows("cells", rows)
+
+
+def _is_run(cell: Cell) -> bool:
+    """Whether a process runs the arm's own side: overrides may cover all of them."""
+    return any(side is cell.arm for side in cell.sides.values())
+
+
+def _joined(words: Iterable[str]) -> str:
+    return " + ".join(dict.fromkeys(words))
 
 
 def machine_table(described: Mapping[str, Any], end: Mapping[str, Any] | None) -> pa.Table:

@@ -38,7 +38,9 @@ class Outcome:
     """`granted` maps endpoint → reply of create; `events` are the workers' with `process` added; `collected` maps
     process → reply, asked and answered between the two of `collecting_ns`. `sampled` is the sampler's document
     (docs/formats/sampler.md), or `unsampled` says why there is none; `own_cpu_ns` is the orchestrator's CPU time at
-    both ends of the window."""
+    both ends of the window; `traffic` what interfaces had carried before the first session opened and once the graph
+    was complete. `started` are endpoints that owe a `finished`; `cause` is a failure's in one word; `unsupported` what
+    a worker said it cannot do."""
 
     order: Order
     started_utc: str
@@ -51,15 +53,19 @@ class Outcome:
     granted: dict[int, dict[str, Any]] = field(default_factory=dict)
     events: list[dict[str, Any]] = field(default_factory=list)
     matched: dict[int, int] = field(default_factory=dict)
+    started: set[int] = field(default_factory=set)
     finished: dict[int, dict[str, Any]] = field(default_factory=dict)
     collected: dict[str, dict[str, Any]] = field(default_factory=dict)
     collecting_ns: tuple[int, int] | None = None
     sampled: dict[str, Any] | None = None
     unsampled: str | None = None
     own_cpu_ns: tuple[int, int] | None = None
+    traffic: dict[str, dict[str, Any]] = field(default_factory=dict)
     background: Flow = field(default_factory=Flow)
     probes: list[dict[str, Any]] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     failure: str | None = None
+    cause: str | None = None
+    unsupported: str | None = None
     steps_ns: dict[str, int] = field(default_factory=dict)

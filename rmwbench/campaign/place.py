@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.factors import OPTION_PREFIX
 from rmwbench.suite.load import line_of
+from rmwbench.suite.modes import MODE_PREFIX
 from rmwbench.suite.suite import Suite
 
 
@@ -19,10 +20,15 @@ class Places:
     def arm(self, cell: Cell, *keys: str) -> str:
         """`quick.yaml:17`: the arm of the cell, or a key of it, or the factor that sets that key."""
         number = next(i for i, arm in enumerate(self.suite.arms) if arm.name == cell.arm.name)
-        for factor in (keys[-1], OPTION_PREFIX + keys[-1]) if keys else ():
+        for factor in (keys[-1], OPTION_PREFIX + keys[-1], MODE_PREFIX + keys[-1]) if keys else ():
             if factor in cell.factors:
                 return self._line("factors", factor)
         return self._line("arms", number, *keys)
+
+    def side(self, cell: Cell, process: str, *keys: str) -> str:
+        """The same for what a process runs, which may be an override of the arm's."""
+        key = cell.arm.key_of(process)
+        return self.arm(cell, *(() if key is None else ("processes", key)), *keys)
 
     def workload(self, cell: Cell, *keys: str) -> str:
         number = next(i for i, workload in enumerate(self.suite.workloads) if workload.name == cell.workload.name)

@@ -11,7 +11,7 @@ which it may end earlier.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rmwbench.errors import UserError
@@ -27,6 +27,8 @@ need more."""
 TYPICAL_LOG_RATIO_SDS = (0.1, 0.6)
 """Spread of block log-ratios on a quiet machine and on a small shared virtual one: what a plan can say before
 anything was measured."""
+
+NOTHING: Mapping[int, str] = {}
 
 FixedCost = float | Mapping[str, float]
 
@@ -80,7 +82,8 @@ class Plan:
     """What a campaign will do. Times are estimates from the timelines and the fixed cost; nothing here was measured.
 
     `blocks` will run, or in a sequential design at most that many: `looks` are the numbers of blocks after which it may
-    end, the last of them `blocks`. A fixed design has no looks.
+    end, the last of them `blocks`. A fixed design has no looks. `unsupported` has the cells without trials, because
+    their middleware cannot do what they ask for, with the reason.
     """
 
     suite: Suite
@@ -92,6 +95,7 @@ class Plan:
     block_s: float
     trials: tuple[Trial, ...]
     looks: tuple[int, ...] = ()
+    unsupported: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def sequential(self) -> bool:
@@ -135,6 +139,7 @@ class Plan:
             "estimated_s": round(self.estimated_s, 3),
             "minimum_s": round(self.minimum_s, 3),
             "comparisons": [_comparison_document(comparison, self.least_blocks) for comparison in self.comparisons],
+            "unsupported": [{"cell": cell, "reason": reason} for cell, reason in sorted(self.unsupported.items())],
             "cells": [cell.definition() for cell in self.cells],
             "trials": [
                 {
@@ -157,30 +162,40 @@ def make_plan(
     seed: int,
     budget_s: float | None = None,
     fixed_cost_s: FixedCost = DEFAULT_FIXED_COST_S,
+    unsupported: Mapping[int, str] = NOTHING,
 ) -> Plan:
     """Blocks, order and time for the cells of a suite.
 
-    `fixed_cost_s` is what a trial costs besides its timeline, one number or one per arm's name. Raises UserError
-    where the budget is below what the minimum of blocks takes.
+    `fixed_cost_s` is what a trial costs besides its timeline, one number or one per arm's name. `unsupported` cells get
+    no trials. Raises UserError where the budget is below what the minimum of blocks takes.
     """
-    costs_s = {cell.number: cell.timeline.duration_s + _fixed_cost_s(fixed_cost_s, cell.arm.name) for cell in cells}
+    costs_s = {
+        cell.number: cell.timeline.duration_s + _fixed_cost_s(fixed_cost_s, cell.arm.name)
+        for cell in cells
+        if cell.number not in unsupported
+    }
     block_s = math.fsum(costs_s.values())
     blocks = (
         suite.blocks.most if budget_s is None else blocks_within(budget_s, block_s, suite.blocks.minimum, suite.suite)
     )
     looks = _looks(suite.blocks.minimum, blocks) if suite.blocks.sequential else ()
     grouped = comparisons(cells)
-    in_report = sum(_contenders(group) for group in grouped.values())
+    able = {key: [cell for cell in group if cell.number in costs_s] for key, group in grouped.items()}
+    in_report = sum(_contenders(group) for group in able.values())
     return Plan(
         suite=suite,
         seed=seed,
         cells=tuple(cells),
-        comparisons=tuple(_comparison(key, group, in_report, looks or (blocks,)) for key, group in grouped.items()),
+        comparisons=tuple(
+            _comparison(key, group, _contenders(able[key]), in_report, looks or (blocks,))
+            for key, group in grouped.items()
+        ),
         blocks=blocks,
         budget_s=budget_s,
         block_s=block_s,
-        trials=_trials(grouped, seed, blocks, costs_s),
+        trials=_trials(able, seed, blocks, costs_s),
         looks=looks,
+        unsupported=dict(unsupported),
     )
 
 
@@ -251,11 +266,10 @@ def _contenders(group: Sequence[Cell]) -> int:
     return sum(not cell.arm.is_floor for cell in group)
 
 
-def _comparison(key: str, group: Sequence[Cell], in_report: int, looks: Sequence[int]) -> Comparison:
+def _comparison(key: str, group: Sequence[Cell], contenders: int, in_report: int, looks: Sequence[int]) -> Comparison:
     """`resolvable` is what the last look can tell with its share of alpha; a percentile that needs blocks pooled is
     promised of those until the first look only. A fixed design has one look, its end."""
     first = group[0]
-    contenders = _contenders(group)
     messages = None if first.saturating else first.steady_messages
     percentiles = tuple(
         Percentile(

@@ -2,7 +2,7 @@
 do."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from rmwbench.campaign.attest import ASKED
@@ -25,18 +25,16 @@ MEMORY_RESERVE_BYTES = 256 * MIB
 
 
 def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
-    """The workers of the plan's arms, checked against what its cells ask for, and the sampler. Writes and runs nothing
-    but `--describe`."""
+    """The workers of the plan's arms, with the profiles that its cells ask for, and the sampler. Writes and runs
+    nothing but `--describe`. What a middleware cannot do is no error (`unsupported.py`)."""
     tool.find(sampler.NAME)
     if any(background.asks(cell.conditions) for cell in plan.cells):
         tool.find(background.TOOL)
-    workers = require_workers(list(dict.fromkeys(cell.arm.middleware for cell in plan.cells)))
+    workers = require_workers(list(dict.fromkeys(name for cell in plan.cells for name in cell.middlewares)))
     for cell in plan.cells:
-        worker = workers[cell.arm.middleware]
-        _check_profile(cell, worker, places)
+        _check_profiles(cell, workers, places)
         _check_hosts(cell, places)
         _check_path(cell, places)
-        _check_capabilities(cell, worker, places)
     return workers
 
 
@@ -75,7 +73,7 @@ def check_room(plan: Plan, directory: Path) -> None:
             fix="end other programs, or run other workloads with --workload NAME",
         )
     # Half of the available memory is the limit of a host's /dev/shm (rmwbench/lab/host).
-    shared = sum(_queue_bytes(endpoint) for endpoint in largest.endpoints if endpoint.kind == "publisher")
+    shared = sum(_queue_bytes(endpoint) for endpoint in largest.endpoints if endpoint.writes)
     if shared > available // 2:
         raise UserError(
             "the messages of one trial do not fit into shared memory",
@@ -98,15 +96,17 @@ def _memory_bytes(cell: Cell) -> int:
 def _queue_bytes(endpoint: Endpoint) -> int:
     """A full history and two messages in the making; keep_all has no depth, and all that is sent is too much to ask
     for."""
-    return endpoint.type.payload_bytes * ((endpoint.qos.wire()["depth"] or 1) + 2)
+    size = max(endpoint.type.payload_bytes, endpoint.reply_type.payload_bytes if endpoint.reply_type else 0)
+    return size * ((endpoint.qos.wire()["depth"] or 1) + 2)
 
 
-def _check_profile(cell: Cell, worker: Worker, places: Places) -> None:
-    try:
-        resolved_profile(cell, worker)
-    except UserError as error:
-        error.where = places.arm(cell, "profile")
-        raise
+def _check_profiles(cell: Cell, workers: Mapping[str, Worker], places: Places) -> None:
+    for process, side in cell.sides.items():
+        try:
+            resolved_profile(side, workers[side.middleware])
+        except UserError as error:
+            error.where = places.side(cell, process, "profile")
+            raise
 
 
 def _check_hosts(cell: Cell, places: Places) -> None:
@@ -130,44 +130,3 @@ def _check_path(cell: Cell, places: Places) -> None:
             actual=str(asked),
             fix=did_you_mean(str(asked), ASKED),
         )
-
-
-def _check_capabilities(cell: Cell, worker: Worker, places: Places) -> None:
-    stated = (worker.description or {}).get("capabilities", {})
-    for capability, why in needed_capabilities(cell):
-        answer = stated.get(capability, "yes")  # a name that an older worker does not know is found out by asking it
-        if answer.startswith("no"):
-            raise UserError(
-                f"arm `{cell.arm.name}` cannot do what workload `{cell.workload.name}` asks of {worker.middleware}",
-                where=places.arm(cell),
-                expected=f"{capability}, because {why}",
-                actual=answer,
-                fix="exclude the combination under `exclude`, or choose another setting",
-            )
-
-
-def needed_capabilities(cell: Cell) -> Iterator[tuple[str, str]]:
-    """Names of the protocol's capabilities that a cell needs, with what in the cell needs them."""
-    place = {endpoint.endpoint: endpoint.process for endpoint in cell.endpoints}
-    for endpoint in cell.endpoints:
-        whose = f"node {endpoint.node}"
-        qos = endpoint.qos.wire()
-        yield qos["reliability"], f"{whose} asks for it"
-        yield qos["history"], f"{whose} asks for it"
-        if qos["durability"] == "transient_local":
-            yield "transient_local", f"{whose} asks for it"
-        for name in ("content_filter", "instance_key"):
-            if qos.get(name):
-                yield name, f"{whose} asks for it"
-        for peer in endpoint.peers:
-            near = place[peer] == endpoint.process
-            yield (
-                ("intra_process", f"{whose} has a peer in its process")
-                if near
-                else ("inter_process", f"{whose} has a peer in another")
-            )
-    yield cell.arm.wait, f"the arm's wait is {cell.arm.wait}"
-    if cell.arm.loan:
-        yield "loan", "the arm publishes by loan"
-    if cell.arm.publish_mode != "default":
-        yield f"publish_{cell.arm.publish_mode}", f"the arm's publish_mode is {cell.arm.publish_mode}"

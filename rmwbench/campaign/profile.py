@@ -1,42 +1,79 @@
-"""The configuration that an arm runs with: the user's file, or what the worker carries under that name."""
+"""The configuration that a side of an arm runs with: the user's file, or what the worker carries under that name."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.campaign.judge import PATH_OPTION
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
+from rmwbench.suite.side import Side
 
 DAEMONS_OPTION = "daemons"
-"""The arm's option that names the daemons of a user's own profile, separated by spaces; it is for us and not for the
-worker, which knows those of the profiles that it carries."""
+"""The option that names the daemons of a user's own profile, separated by spaces; it is for us and not for the worker,
+which knows those of the profiles that it carries."""
+
+Workers = Mapping[str, Worker]
+"""Middleware → worker."""
 
 
-def resolved_profile(cell: Cell, worker: Worker) -> dict[str, Any]:
+def resolved_profile(side: Side, worker: Worker) -> dict[str, Any]:
     """Name, format and text. Raises UserError for a name that the worker does not have."""
-    profile = cell.arm.profile
+    profile = side.profile
     if profile.text is not None:
         return {"name": profile.name, "format": profile.format or "", "text": profile.text}
     embedded = worker.profile(profile.name)
     return {key: embedded[key] for key in ("name", "format", "text")}
 
 
-def forced(cell: Cell, worker: Worker) -> str | None:
+def forced(side: Side, worker: Worker) -> str | None:
     """What isolation or the worker forces on an embedded profile, in its words; None where nothing is."""
-    profile = cell.arm.profile
+    profile = side.profile
     return None if profile.text is not None else worker.profile(profile.name).get("forced")
 
 
-def open_fields(cell: Cell, worker: Worker, nonce: int) -> dict[str, Any]:
-    """The protocol's `open` for the cell's arm. Left out are the options that are for us: what path to attest,
-    which daemons to start."""
-    options = {name: value for name, value in cell.arm.options.items() if name not in (PATH_OPTION, DAEMONS_OPTION)}
-    profile = resolved_profile(cell, worker)
-    return {"trial_nonce": f"{nonce:016x}", "domain_id": 0, "profile": profile, "options": options}
+def open_fields(side: Side, worker: Worker, nonce: int) -> dict[str, Any]:
+    """The protocol's `open`. Left out are the options that are for us: what path to attest, which daemons to start."""
+    options = {name: value for name, value in side.options.items() if name not in (PATH_OPTION, DAEMONS_OPTION)}
+    found = {"trial_nonce": f"{nonce:016x}", "domain_id": 0, "profile": resolved_profile(side, worker)}
+    return found | {"options": options, "modes": dict(side.modes)}
 
 
-def daemons(cell: Cell, worker: Worker) -> list[str]:
-    """Daemons that must serve before workers open with the arm's profile, in the order of their start."""
-    profile, asked = cell.arm.profile, cell.arm.options.get(DAEMONS_OPTION)
+def daemons(side: Side, worker: Worker) -> list[str]:
+    """Daemons that must serve before workers open with the profile, in the order of their start."""
+    asked = side.options.get(DAEMONS_OPTION)
     if asked is not None:
         return str(asked).split()
-    return [] if profile.text is not None else worker.profile(profile.name).get("daemons", [])
+    return [] if side.profile.text is not None else worker.profile(side.profile.name).get("daemons", [])
+
+
+@dataclass(frozen=True)
+class NeededDaemon:
+    """`label` is its name, with the middleware's behind it where another has the same."""
+
+    label: str
+    name: str
+    worker: Worker
+    fields: dict[str, Any]
+
+
+def needed_daemons(cell: Cell, workers: Workers, nonce: int) -> Iterator[NeededDaemon]:
+    """The daemons of all sides of a cell, each once."""
+    seen: list[tuple[str, Any, dict[str, Any]]] = []
+    for side in distinct_sides(cell):
+        worker = workers[side.middleware]
+        fields = open_fields(side, worker, nonce)
+        for name in daemons(side, worker):
+            if (name, worker.executable, fields) not in seen:
+                taken = any(name == other for other, *_ in seen)
+                seen.append((name, worker.executable, fields))
+                yield NeededDaemon(f"{name} {side.middleware}" if taken else name, name, worker, fields)
+
+
+def distinct_sides(cell: Cell) -> list[Side]:
+    """What the processes of a cell run, each once; most cells have one."""
+    found: list[Side] = []
+    for side in cell.sides.values():
+        if not any(side.side_definition() == other.side_definition() for other in found):
+            found.append(side)
+    return found

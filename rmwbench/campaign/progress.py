@@ -7,13 +7,15 @@ has not. A sequential campaign cannot know when it ends: it says when the next l
 
 import math
 import re
+from collections.abc import Mapping
 
 from rich.console import Console
 from rich.markup import escape
 
-from rmwbench.campaign.course import Course
+from rmwbench.campaign.course import UNSUPPORTED, Course
 from rmwbench.campaign.look import Look
 from rmwbench.campaign.plan import Plan, Trial, duration_text
+from rmwbench.campaign.unsupported import NOT_SUPPORTED, told
 
 LONGEST_MINUTES = 24 * 60
 """A longer campaign is no advice."""
@@ -49,14 +51,20 @@ class Progress:
         if reason and (alike := (trial.cell, re.sub(r"\d+", "", reason))) not in self._told:
             self._told.add(alike)
             cell = self._plan.cell(trial.cell)
+            said = NOT_SUPPORTED if status == UNSUPPORTED else status
             self.say(
-                f"trial {trial.trial}, {escape(cell.comparison)}: {escape(cell.arm.name)} {status}: {escape(reason)}"
+                f"trial {trial.trial}, {escape(cell.comparison)}: {escape(cell.arm.name)} {said}: {escape(reason)}"
                 + "; it runs again" * repeated
             )
         last = following is None or following.block > trial.block
         if last and not self._console.is_terminal:
             left = f", {self._left()}" if following and not self._course.look_due else ""
             self.say(f"block {trial.block + 1} of {self._most()} done{left}")
+
+    def unsupported(self, reasons: Mapping[int, str]) -> None:
+        """What does not run at all, each reason once."""
+        for text in told(self._plan, reasons):
+            self.say(f"{NOT_SUPPORTED}: {escape(text)}")
 
     def look(self, look: Look, stop: str | None) -> None:
         text = f"look after block {look.blocks}: "

@@ -1,40 +1,51 @@
 """Asks each arm's worker to open its session once, before anything is written: only the worker knows which options and
 profile texts it accepts, and a misspelt one must not be learnt from a finished campaign.
 
-Only what a worker refuses as invalid or unsupported is the user's mistake. One that fails or crashes here is left to
+Only what a worker refuses as invalid or unsupported is the user's mistake, but for a mode: a level that a middleware
+cannot do makes its cells not supported. One that fails or crashes here is left to
 its trials, which it costs without costing those of the others.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rmwbench.campaign.place import Places
-from rmwbench.campaign.plan import Plan
-from rmwbench.campaign.profile import DAEMONS_OPTION, daemons, open_fields
+from rmwbench.campaign.profile import DAEMONS_OPTION, Workers, daemons, open_fields
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab import records
+from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Host, HostBroken
 from rmwbench.lab.middleware import Worker
-from rmwbench.lab.worker import Crew, WorkerFailed, WorkerProcess
+from rmwbench.lab.worker import WorkerFailed, WorkerProcess
 from rmwbench.suite.cells import Cell
 
 TIMEOUT_S = 10.0
+MODE = "mode "
+"""How the object of an error begins that is a mode's: what the middleware cannot do, not what the user did wrong."""
 _KNOWN_OPTIONS = "known options: "
 
 
-def rehearse(plan: Plan, workers: Mapping[str, Worker], places: Places) -> None:
-    """Raises UserError at the line of the arm's option or profile that its worker refuses. About 50 ms per arm, more
-    where a daemon has to serve first."""
-    tried: list[tuple[str, dict[str, Any], list[str]]] = []
-    for cell in plan.cells:
-        worker = workers[cell.arm.middleware]
-        fields = open_fields(cell, worker, nonce=1)
-        needed = daemons(cell, worker)
-        if (worker.middleware, fields, needed) not in tried:
-            tried.append((worker.middleware, fields, needed))
-            if error := _refusal(worker, fields, needed):
-                raise _explained(cell, error, places)
+def rehearse(cells: Iterable[Cell], workers: Workers, places: Places) -> dict[int, str]:
+    """Cell → which mode its middleware cannot do, and why. Raises UserError at the line of the option or profile that a
+    worker refuses. About 50 ms per side of an arm, more where a daemon has to serve first."""
+    tried: list[tuple[tuple[str, dict[str, Any], list[str]], dict[str, Any] | None]] = []
+    found: dict[int, str] = {}
+    for cell in cells:
+        for process, side in cell.sides.items():
+            worker = workers[side.middleware]
+            asked = (side.middleware, open_fields(side, worker, nonce=1), daemons(side, worker))
+            known = next((before for before in tried if before[0] == asked), None)
+            if known is None:
+                known = (asked, _refusal(worker, *asked[1:]))
+                tried.append(known)
+            error = known[1]
+            if error is None:
+                continue
+            if error.get("kind") != "unsupported" or not str(error.get("object")).startswith(MODE):
+                raise _explained(cell, process, error, places)
+            found.setdefault(cell.number, f"{side.middleware}: {error.get('object')}: {error.get('message')}")
+    return found
 
 
 def _refusal(worker: Worker, fields: Mapping[str, Any], needed: Sequence[str]) -> dict[str, Any] | None:
@@ -44,9 +55,9 @@ def _refusal(worker: Worker, fields: Mapping[str, Any], needed: Sequence[str]) -
         with Host(name) as host, Crew(host) as crew, records.made([], nonce=1) as fd:
             host.wait_ready()
             for daemon in needed:
-                if error := _answer(crew, crew.spawn_daemon(daemon, worker.executable), fields):
+                if error := _answer(crew, crew.spawn_daemon(daemon, worker.executable, worker.environment), fields):
                     return error
-            return _answer(crew, crew.spawn(name, worker.executable, fd), fields)
+            return _answer(crew, crew.spawn(name, worker.executable, fd, environment=worker.environment), fields)
     except (WorkerFailed, HostBroken):
         return None
 
@@ -59,24 +70,26 @@ def _answer(crew: Crew, process: WorkerProcess, fields: Mapping[str, Any]) -> di
     return error if error and error.get("kind") in ("invalid", "unsupported") else None
 
 
-def _explained(cell: Cell, error: Mapping[str, Any], places: Places) -> UserError:
+def _explained(cell: Cell, process: str, error: Mapping[str, Any], places: Places) -> UserError:
+    side = cell.sides[process]
     refused, why = str(error.get("object")), str(error.get("message"))
     kind, _, name = refused.partition(" ")
     if kind == "daemon":
         name = DAEMONS_OPTION
-    is_option = kind in ("option", "daemon") and name in cell.arm.options
-    what = f"arm `{cell.arm.name}`: {cell.arm.middleware} refuses {refused}"
+    is_option = kind in ("option", "daemon") and name in side.options
+    place = ("options", name) if is_option else ("modes", name) if kind == "mode" else ()
+    what = f"arm `{cell.arm.name}`: {side.middleware} refuses {refused}"
     if why.startswith(_KNOWN_OPTIONS):
         known = why.removeprefix(_KNOWN_OPTIONS).split(", ")
         wrong, expected = name, "one of " + ", ".join(known)
     else:  # the worker's own words; they often say "unknown `a`, expected one of `b`, `c`"
         wrong, *known = re.findall(r"`([^`]+)`", why) or [name]
         what, expected = f"{what}: {why}", None
-    otherwise = None if is_option else "correct the profile, or use one that comes with the worker"
+    otherwise = None if place else "correct the profile, or use one that comes with the worker"
     return UserError(
         what,
-        where=places.arm(cell, *(("options", name) if is_option else ("profile",))),
+        where=places.side(cell, process, *(place or ("profile",))),
         expected=expected,
-        actual=f"{name}: {cell.arm.options[name]}" if is_option else None,
+        actual=f"{name}: {side.options[name]}" if is_option else None,
         fix=did_you_mean(wrong, known) or otherwise,
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 
 from rmwbench.bundle import BundleWriter
-from rmwbench.campaign.course import Course
+from rmwbench.campaign.course import UNSUPPORTED, Course
 from rmwbench.campaign.document import machine_table
 from rmwbench.campaign.look import Judge, Look
 from rmwbench.campaign.outcome import Order
@@ -59,6 +59,7 @@ class Campaign:
         """Runs until the end or a signal (SIGINT, SIGTERM, SIGHUP); the journal says which. Call it in the main
         thread."""
         progress = Progress(self.plan, console, self.course)
+        progress.unsupported(self.plan.unsupported)
         counts = {"done": 0, "failed": 0, "void": 0}
         hosts = {"kind": "hosts", "marker": marker.of_this_process("").text()}
         self.writer.append({"type": "created", "resource": hosts})
@@ -76,12 +77,17 @@ class Campaign:
                     progress.begin(current)
                     begun_s = time.monotonic()
                     with signals.interruptible():
-                        result = run_trial(self.order(current), self._worker(current), host)
+                        result = run_trial(self.order(current), self.workers, host)
                     may = self._may_repeat(current, time.monotonic() - begun_s)
                     following = self.course.ended(current, result.status, result.cause, may)
                     host = self._host(following) if following else None
-                    write_trial(self.writer, result, current.repeats)
-                    counts[result.status] += 1
+                    if result.status == UNSUPPORTED:
+                        self.writer.append(
+                            {"type": UNSUPPORTED, "cell": current.cell, "trial": current.trial, "reason": result.reason}
+                        )
+                    else:
+                        write_trial(self.writer, result, current.repeats)
+                        counts[result.status] += 1
                     progress.end(current, result.status, result.reason, time.monotonic() - begun_s)
                     if following is None or following.block > current.block:
                         goes_on = self._between_blocks(progress)
@@ -151,9 +157,6 @@ class Campaign:
         high, low = (derive_seed(self.plan.seed, "nonce", self.name, trial.trial, half) for half in ("high", "low"))
         nonce = (high << 32 ^ low) & (1 << 64) - 1
         return Order(trial.trial, self.plan.cell(trial.cell), trial.block, trial.position, trial.seed, nonce)
-
-    def _worker(self, trial: Trial) -> Worker:
-        return self.workers[self.plan.cell(trial.cell).arm.middleware]
 
     def _host(self, trial: Trial) -> Host:
         return Host(f"{self.name}/{trial.trial}")

@@ -34,7 +34,8 @@ Row = dict[str, Any]
 
 
 def role_of(outcome: Outcome, process: str) -> str:
-    """`publisher`, `subscription` or `both` for a worker: what its endpoints are."""
+    """`publisher`, `subscription`, `client` or `service` for a worker whose endpoints are all of that kind, else
+    `both`."""
     kinds = {endpoint.kind for endpoint in outcome.order.cell.endpoints if endpoint.process == process}
     return kinds.pop() if len(kinds) == 1 else "both"
 

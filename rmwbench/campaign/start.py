@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.campaign import preflight
+from rmwbench.campaign import preflight, unsupported
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.document import campaign_document, cells_table, machine_table
 from rmwbench.campaign.place import Places
-from rmwbench.campaign.plan import Plan, make_plan
+from rmwbench.campaign.plan import NOTHING, Plan, make_plan
 from rmwbench.campaign.rehearse import rehearse
 from rmwbench.campaign.run import Campaign
 from rmwbench.errors import UserError, did_you_mean
@@ -59,9 +59,14 @@ def new_campaign(
     plan = _plan(text, request)
     places = Places(shown(path), text, plan.suite)
     workers = preflight.find_and_check(plan, places)
+    lacking = unsupported.described(plan.cells, workers)
+    unsupported.check_some_left(plan, lacking, places)
     preflight.check_room(plan, directory)
     preflight.check_lab().close()
-    rehearse(plan, workers, places)
+    lacking |= rehearse((cell for cell in plan.cells if cell.number not in lacking), workers, places)
+    unsupported.check_some_left(plan, lacking, places)
+    if lacking:
+        plan = _plan(text, request, lacking)
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     name = directory.resolve().name
     document = campaign_document(name, plan, text, sha256, asdict(request), workers, calibrated=calibrated)
@@ -85,9 +90,11 @@ def resumed_campaign(directory: Path) -> Campaign:
         raise UserError(
             "this campaign cannot be resumed: it was not made by `rmwbench run`", where=str(directory)
         ) from None
-    # The looks it began with, whatever this version of rmwbench would plan today.
-    looks = ((stored.get("plan") or {}).get("blocks") or {}).get("looks") or ()
-    plan = replace(_plan(text, request), looks=tuple(looks))
+    # The looks it began with, whatever this version of rmwbench would plan today; and what was found impossible then.
+    before = stored.get("plan") or {}
+    lacking = {row["cell"]: row["reason"] for row in before.get("unsupported") or ()}
+    looks = (before.get("blocks") or {}).get("looks") or ()
+    plan = replace(_plan(text, request, lacking), looks=tuple(looks))
     course = Course(plan, bundle.journal.lines)
     workers = preflight.find_and_check(plan, Places(shown(Path(request.suite_file)), text, plan.suite))
     _check_same(bundle, plan, workers)
@@ -104,12 +111,12 @@ def resumed_campaign(directory: Path) -> Campaign:
     return Campaign(stored["campaign"], plan, course, workers, writer)
 
 
-def _plan(text: str, request: Request) -> Plan:
+def _plan(text: str, request: Request, lacking: Mapping[int, str] = NOTHING) -> Plan:
     path = Path(request.suite_file)
     loaded = parse(text, where=shown(path), directory=path.parent, middlewares=find_workers())
     loaded = loaded.model_copy(update={"sampling": loaded.sampling.model_copy(update=request.sampling)})
     chosen = _chosen(loaded, request)
-    return make_plan(loaded, chosen, seed=request.seed, budget_s=request.budget_s)
+    return make_plan(loaded, chosen, seed=request.seed, budget_s=request.budget_s, unsupported=lacking)
 
 
 def _chosen(suite: Suite, request: Request) -> tuple[Cell, ...]:

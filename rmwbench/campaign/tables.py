@@ -13,6 +13,7 @@ from rmwbench.campaign import sampled
 from rmwbench.campaign.outcome import Outcome
 from rmwbench.campaign.schedule import never_sent_due_ns
 from rmwbench.lab.records import RECEIVED, SENT, SPAN, Section
+from rmwbench.suite.timeline import to_ns
 
 WARMUP = 4
 
@@ -89,6 +90,7 @@ def _endpoints(outcome: Outcome) -> Iterator[dict[str, Any]]:
     for endpoint in cell.endpoints:
         wire = endpoint.wire(cell.arm, seed)
         asked = {key: wire[key] for key in ("qos", "touch", "loan", "publish_mode", "wait", "arrival") if key in wire}
+        life = endpoint.life
         granted = outcome.granted.get(endpoint.endpoint)
         yield {
             "endpoint": endpoint.endpoint,
@@ -102,6 +104,11 @@ def _endpoints(outcome: Outcome) -> Iterator[dict[str, Any]]:
             "asked": json.dumps(asked),
             "granted": None if granted is None else json.dumps(granted),
             "matches": outcome.matched.get(endpoint.endpoint),
+            "peers": json.dumps(endpoint.peers),
+            "reply_bytes": endpoint.reply_type.payload_bytes if endpoint.reply_type else None,
+            "middleware": cell.sides[endpoint.process].middleware,
+            "joins_ns": None if life.begin_s is None else to_ns(life.begin_s),
+            "leaves_ns": None if life.end_s is None else to_ns(life.end_s),
         }
 
 
@@ -116,6 +123,8 @@ def _events(outcome: Outcome) -> Iterator[dict[str, Any]]:
 
 def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
     yield from sampled.counters(outcome)
+    for at, found in outcome.traffic.items():
+        yield from _interfaces(outcome, found, at)
     host_done = outcome.sampled is not None
     for process, reply in outcome.collected.items():
         base = {"process": process, "role": sampled.role_of(outcome, process), "endpoint": None}
@@ -153,7 +162,8 @@ def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
 
 
 def _interfaces(outcome: Outcome, usage: Mapping[str, Any], at: str) -> Iterator[dict[str, Any]]:
-    """Of the host, hence from one worker only, under the host's name, and only where there is no sampler."""
+    """Of the host, under the host's name: at the edges of the window from one worker only, and only where there is no
+    sampler."""
     base = {"process": outcome.order.cell.hosts[0], "role": "machine", "endpoint": None}
     for interface, values in usage.get("interfaces", {}).items():
         for name, value in values.items():

@@ -1,4 +1,4 @@
-"""`rmwbench middlewares` and `rmwbench middlewares build`: what is built, what is not, why, and the command that
+"""`rmwbench middlewares`, `… show NAME` and `… build NAME`: what is built, what is not, why, and the command that
 changes it."""
 
 import json
@@ -6,12 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
+from rmwbench.errors import UserError, did_you_mean
+
 SCHEMA, VERSION = "rmwbench/middlewares", 1
 
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="List the middlewares that can be run here, or build them.", invoke_without_command=True)
     group.callback()(list_all)
+    group.command(name="show", help="All that these can and cannot do, with reasons, and their profiles.")(show)
     group.command(name="build", help="Build workers (those named, or the first set) and our tools.")(build)
     app.add_typer(group, name="middlewares")
 
@@ -26,7 +29,7 @@ def list_all(
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
     else:
-        _print(found)
+        _print_list(found)
 
 
 def document() -> dict[str, Any]:
@@ -38,6 +41,21 @@ def document() -> dict[str, Any]:
     names = [*known, *(name for name in workers if name not in known)]
     entries = [status(name, known.get(name), workers.get(name)) for name in names]
     return {"schema": SCHEMA, "version": VERSION, "middlewares": entries}
+
+
+def show(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Middlewares; all if none.")] = None,
+) -> None:
+    entries = {entry["middleware"]: entry for entry in document()["middlewares"]}
+    for name in names or []:
+        if name not in entries:
+            raise UserError(
+                f"no middleware is called `{name}`",
+                expected="one of " + ", ".join(entries),
+                actual=name,
+                fix=did_you_mean(name, list(entries)),
+            )
+    _print_whole([entries[name] for name in names or entries])
 
 
 def build(
@@ -57,13 +75,54 @@ def build(
     raise typer.Exit(1 if any(result.problem for result in results) else 0)
 
 
-def _print(found: dict[str, Any]) -> None:
+def _print_list(found: dict[str, Any]) -> None:
+    """A line each: a wide table of every capability could not be read."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from rmwbench.suite.modes import NAMES
+
+    console = Console(highlight=False)
+    built = [entry for entry in found["middlewares"] if entry["built"]]
+    if built:
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+        for heading in ("ready", "version", "released", "layer", "services", "loans", "modes"):
+            table.add_column(heading, no_wrap=True)
+        table.add_column("transports")
+        for entry in built:
+            can = entry["capabilities"]
+            answers = [can.get(name, "–").partition(":")[0] for name in ("services", "loan")]
+            modes = entry["modes"] or {}
+            able = [name for name, answer in modes.items() if not answer.startswith("no")]
+            transports = modes["transport"].replace("|", " ") if "transport" in able else "–"
+            table.add_row(
+                f"[bold]{escape(entry['middleware'])}[/bold]",
+                escape(entry["version"]),
+                entry["release_date"][:7],
+                entry["layer"],
+                *answers,
+                f"{len(able)}/{len(NAMES)}" if able else "–",
+                escape(transports),
+            )
+        console.print(table)
+        console.print()
+    for entry in found["middlewares"]:
+        if not entry["built"]:
+            name = f"[bold]{escape(entry['middleware'])}[/bold]"
+            console.print(f"{name} [yellow]not ready[/yellow]: {escape(entry['reason'])}")
+            if entry["command"]:
+                console.print(f"  do: {escape(entry['command'])}")
+    console.print("\nEverything that one can and cannot do, and why: rmwbench middlewares show NAME")
+
+
+def _print_whole(entries: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     console = Console(highlight=False)
-    for entry in found["middlewares"]:
+    for entry in entries:
         name = f"[bold]{escape(entry['middleware'])}[/bold]"
         if entry["built"]:
             console.print(
@@ -84,15 +143,15 @@ def _lines(entry: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [("what", entry["summary"])]
     if not entry["built"]:
         return [*lines, ("do", entry["command"] or "")] if entry["command"] else lines
-    lines.append(
-        (
-            "profiles",
-            "; ".join(f"{p['name']} ({p['summary']})" if p["summary"] else p["name"] for p in entry["profiles"]),
-        )
-    )
+    profiles = (f"{p['name']} ({p['summary']})" if p["summary"] else p["name"] for p in entry["profiles"])
+    lines.append(("profiles", "; ".join(profiles)))
     answers = [(name, *answer.partition(": ")[::2]) for name, answer in entry["capabilities"].items()]
     for label, wanted in (("can", "yes"), ("can partly", "partly"), ("cannot", "no")):
         found = [f"{name} ({reason})" if reason else name for name, answer, reason in answers if answer == wanted]
         if found:
             lines.append((label, (", " if wanted == "yes" else "; ").join(found)))
+    modes = (entry["modes"] or {}).items()
+    lines.append(("modes", "; ".join(f"{name} {levels}" for name, levels in modes if not levels.startswith("no"))))
+    lacking = [(name, levels.partition(": ")[2]) for name, levels in modes if levels.startswith("no")]
+    lines.append(("no mode", "; ".join(f"{name} ({reason})" if reason else name for name, reason in lacking)))
     return [(label, text) for label, text in lines if text]

@@ -38,13 +38,20 @@ def plan(
 ) -> None:
     import json
 
+    from rmwbench.campaign import unsupported
     from rmwbench.campaign.plan import make_plan
     from rmwbench.lab.middleware import find_workers
     from rmwbench.suite.cells import cells
     from rmwbench.suite.load import load
 
-    loaded = load(suite, middlewares=find_workers())  # as `run` does: a user's own worker is as good as a shipped one
-    made = make_plan(loaded, cells(loaded), seed=seed, budget_s=None if budget is None else parse_duration_s(budget))
+    workers = find_workers()
+    loaded = load(suite, middlewares=workers)  # as `run` does: a user's own worker is as good as a shipped one
+    found = cells(loaded)
+    lacking = unsupported.described(found, workers)
+    if len(lacking) == len(found):  # `run` refuses it with the reason; there is still a plan to look at
+        lacking = {}
+    budget_s = None if budget is None else parse_duration_s(budget)
+    made = make_plan(loaded, found, seed=seed, budget_s=budget_s, unsupported=lacking)
     if as_json:
         typer.echo(json.dumps(made.document(), ensure_ascii=False))
     else:
@@ -74,6 +81,7 @@ def _print(made: "Plan", order: bool) -> None:
     from rich.console import Console
     from rich.markup import escape
 
+    from rmwbench.campaign import unsupported
     from rmwbench.campaign.plan import duration_text
     from rmwbench.suite.suite import DECIDABLE_BLOCKS
 
@@ -112,8 +120,14 @@ def _print(made: "Plan", order: bool) -> None:
     for arm in {cell.arm.name: cell.arm for cell in made.cells}.values():
         how = [f"{arm.middleware}, profile {arm.profile.name}, wait {arm.wait}"]
         how += [f"publish {arm.publish_mode}"] * (arm.publish_mode != "default") + ["loan"] * arm.loan
-        how += [f"{name}={value}" for name, value in arm.options.items()] + ["the floor"] * arm.is_floor
+        how += [f"{name}={value}" for name, value in [*arm.modes.items(), *arm.options.items()]]
+        how += [f"{key}: {side.over(arm).middleware}" for key, side in arm.processes.items()]
+        how += ["the floor"] * arm.is_floor
         console.print(f"  {escape(arm.name)}: {escape(', '.join(how))}")
+    if made.unsupported:
+        console.print("\n[bold]Not supported[/bold], and not run")
+        for text in unsupported.told(made, made.unsupported):
+            console.print(f"  {escape(text)}")
     if order:
         console.print("\n[bold]Order[/bold]")
         for trial in made.trials:

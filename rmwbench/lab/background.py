@@ -24,7 +24,8 @@ from typing import Any
 from rmwbench.errors import UserError
 from rmwbench.lab import tool
 from rmwbench.lab.cgroup import Group
-from rmwbench.lab.worker import Crew, WorkerProcess
+from rmwbench.lab.crew import Crew
+from rmwbench.lab.worker import WorkerProcess
 
 TOOL = "load"
 BACKGROUND, AWAKE = "background", "awake"

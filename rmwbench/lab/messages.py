@@ -41,8 +41,19 @@ class _Granted(_Part):
     wait: str | None = None
 
 
+class _Configuration(_Part):
+    format: str
+    text: str
+
+
+class _Opened(_Part):
+    configuration: _Configuration | None = None
+    time_ns: int | None = None
+
+
 class _Created(_Part):
     endpoints: dict[str, _Granted]
+    time_ns: int | None = None
 
 
 class _MatchedEndpoint(_Part):
@@ -105,7 +116,7 @@ class _Collected(_Part):
 
 
 _EVENTS = {"first_message": _FirstMessage, "finished": _Finished, "log": _Log}
-_REPLIES = {"create": _Created, "match": _Matched, "drain": _Drained, "collect": _Collected}
+_REPLIES = {"open": _Opened, "create": _Created, "match": _Matched, "drain": _Drained, "collect": _Collected}
 _CHECKS = {model: TypeAdapter(model) for model in (*_EVENTS.values(), *_REPLIES.values())}
 
 

@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rmwbench.errors import UserError
 from rmwbench.lab import tool
-from rmwbench.lab.worker import Crew, WorkerProcess
+from rmwbench.lab.crew import Crew
+from rmwbench.lab.worker import WorkerProcess
 from rmwbench.suite.sampling import Sampling
 
 NAME = "sampler"

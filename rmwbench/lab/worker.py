@@ -1,24 +1,20 @@
-"""Worker processes and the protocol with them (docs/formats/worker-protocol.md).
+"""One worker process and the protocol with it (docs/formats/worker-protocol.md); `crew.py` is all of them together.
 
-Decision: one selector over all processes of a trial. Commands go to all of them first and answers are gathered
-afterwards, so that the fixed cost of a step is that of the slowest worker and not the sum. Whatever a worker does wrong
-(dies, hangs, talks nonsense) becomes one exception, WorkerFailed, that carries what its report needs: signal or exit
-code and the end of its stderr. A daemon is held to the same; a tool (the sampler) only loses what it would have told.
+Whatever a worker does wrong (dies, hangs, talks nonsense) becomes one exception, WorkerFailed, that carries what its
+report needs: signal or exit code and the end of its stderr. A daemon is held to the same; a tool (the sampler) only
+loses what it would have told.
 """
 
 import json
 import os
-import selectors
 import signal
 import socket
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from rmwbench.lab import messages
-from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, SpawnFailed
 
 PROTOCOL = 1
 CLOCK = "CLOCK_MONOTONIC"  # common to every process of a machine, and Python's time.monotonic_ns
@@ -31,14 +27,10 @@ CONTROL_FD, RECORDS_FD = 3, 4
 
 Role = Literal["worker", "daemon", "tool"]
 
-# A worker sees no variable of the user's shell: ROS_DOMAIN_ID, CYCLONEDDS_URI, FASTRTPS_DEFAULT_PROFILES_FILE and their
-# like would change a middleware behind the profile's back.
-INHERITED_VARIABLES = ("PATH", "LD_LIBRARY_PATH")
-
 
 class WorkerFailed(Exception):
-    """A worker cost its trial. `kind` is `crashed`, `timeout`, `protocol`, `refused` (it answered with an error) or
-    `spawn`."""
+    """A worker cost its trial. `kind` is `crashed`, `timeout`, `protocol`, `refused` (it answered with an error, which
+    `error` and the command `cmd` is) or `spawn`."""
 
     def __init__(
         self,
@@ -50,11 +42,21 @@ class WorkerFailed(Exception):
         exit_code: int | None = None,
         stderr_tail: str = "",
         role: Role = "worker",
+        error: Mapping[str, Any] | None = None,
+        cmd: str | None = None,
     ):
-        self.role = role
+        self.role, self.error, self.cmd = role, error, cmd
         self.kind, self.process, self.message = kind, process, message
         self.signal_name, self.exit_code, self.stderr_tail = signal_name, exit_code, stderr_tail
         super().__init__(self.reason())
+
+    @property
+    def unsupported(self) -> str | None:
+        """What it said is impossible with this middleware, and why; None where it failed at something else, or where
+        the worker merely does not know a command."""
+        if self.error is None or self.error.get("kind") != "unsupported" or self.cmd not in ("open", "create"):
+            return None
+        return f"{self.error.get('object')}: {self.error.get('message')}"
 
     def reason(self) -> str:
         """One line for the trial's `reason`; the last line of stderr is often the whole story."""
@@ -70,10 +72,19 @@ class WorkerFailed(Exception):
 
 
 class WorkerProcess:
-    """One process of a Crew: its identity, what it said, and what it still owes."""
+    """One process of a Crew: its identity, what it said, and what it still owes. `program` is what a daemon calls
+    itself, which two in one trial may share."""
 
-    def __init__(self, process: str, control: socket.socket, stdout_fd: int, stderr_fd: int, role: Role = "worker"):
-        self.process, self.role = process, role
+    def __init__(
+        self,
+        process: str,
+        control: socket.socket,
+        stdout_fd: int,
+        stderr_fd: int,
+        role: Role = "worker",
+        program: str | None = None,
+    ):
+        self.process, self.role, self.program = process, role, program or process
         self.control = control
         self.stdout_fd, self.stderr_fd = stdout_fd, stderr_fd
         self.hello: dict[str, Any] | None = None
@@ -87,6 +98,7 @@ class WorkerProcess:
         self.lost: WorkerFailed | None = None  # why a tool is out of use
         self.pending: dict[int, str] = {}  # id → command
         self.replies: dict[int, dict[str, Any]] = {}
+        self.replied_ns: dict[int, int] = {}  # when each was read
         self._next_id = 1
         self._incoming = bytearray()
         self._outgoing = bytearray()
@@ -102,7 +114,9 @@ class WorkerProcess:
     def stderr(self, tail_bytes: int | None = None) -> bytes:
         return self.log(self.stderr_fd, tail_bytes)
 
-    def failure(self, kind: str, message: str) -> WorkerFailed:
+    def failure(
+        self, kind: str, message: str, error: Mapping[str, Any] | None = None, cmd: str | None = None
+    ) -> WorkerFailed:
         """The exception for this worker, with what is known of its end."""
         signal_name = exit_code = None
         if self.wait_status is not None:
@@ -119,6 +133,8 @@ class WorkerProcess:
             exit_code=exit_code,
             stderr_tail=tail,
             role=self.role,
+            error=error,
+            cmd=cmd,
         )
 
     def request(self, cmd: str, fields: Mapping[str, Any]) -> int:
@@ -200,7 +216,7 @@ class WorkerProcess:
             raise self.failure(
                 "protocol", f"speaks protocol {found!r}; this rmwbench speaks {PROTOCOL}: build the {self.role} again"
             )
-        if self.role == "daemon" and hello.get("daemon") != self.process:
+        if self.role == "daemon" and hello.get("daemon") != self.program:
             raise self.failure("protocol", f"says that it is the daemon {hello.get('daemon')!r}")
         if hello.get("clock") != CLOCK:
             raise self.failure("protocol", f"stamps with clock {hello.get('clock')!r}, expected {CLOCK}")
@@ -216,219 +232,7 @@ class WorkerProcess:
         checked = self.role == "worker" and isinstance(line.get("ok"), dict)
         if checked and (problem := messages.reply_problem(cmd, line["ok"])):
             raise self.failure("protocol", f"answered {cmd} without what belongs to it: {problem}")
-        self.replies[number] = line
-
-
-class Crew:
-    """The processes of one trial in one host: workers, daemons of their middleware, tools of ours. Use as a context
-    manager; leaving it closes the descriptors, not the host."""
-
-    def __init__(self, host: Host):
-        self.host = host
-        self.workers: dict[str, WorkerProcess] = {}
-        self.daemons: dict[str, WorkerProcess] = {}
-        self.tools: dict[str, WorkerProcess] = {}
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(host, selectors.EVENT_READ, None)
-
-    def __enter__(self) -> "Crew":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._selector.close()
-        for worker in self._everyone:
-            worker.control.close()
-            os.close(worker.stdout_fd)
-            os.close(worker.stderr_fd)
-
-    @property
-    def _everyone(self) -> list[WorkerProcess]:
-        return [*self.workers.values(), *self.daemons.values(), *self.tools.values()]
-
-    def spawn(self, process: str, executable: Path, records_fd: int, arguments: Sequence[str] = ()) -> WorkerProcess:
-        """Starts a worker; `hello` of `wait_hello` tells whether it came up."""
-        words = [*arguments, "--control-fd", str(CONTROL_FD), "--records-fd", str(RECORDS_FD)]
-        return self._spawn("worker", process, executable, words, {RECORDS_FD: records_fd})
-
-    def spawn_daemon(self, name: str, executable: Path) -> WorkerProcess:
-        """Starts a daemon of a worker's middleware: the same program, and the same protocol."""
-        words = ["--daemon", name, "--control-fd", str(CONTROL_FD)]
-        return self._spawn("daemon", name, executable, words, {})
-
-    def spawn_tool(self, name: str, executable: Path, document_fd: int) -> WorkerProcess:
-        """Starts a tool of ours that writes its answer to a file. Whatever becomes of it, nothing is raised."""
-        words = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD)]
-        return self._spawn("tool", name, executable, words, {RECORDS_FD: document_fd})
-
-    def _spawn(
-        self, role: Role, process: str, executable: Path, words: list[str], files: Mapping[int, int]
-    ) -> WorkerProcess:
-        """Both output streams go to memory files: a pipe would have to be read during the window, or would block a
-        talkative middleware."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        ours.setblocking(False)
-        logs = [os.memfd_create(f"rmwbench-{name}", os.MFD_CLOEXEC) for name in ("stdout", "stderr")]
-        worker = WorkerProcess(process, ours, *logs, role)
-        {"worker": self.workers, "daemon": self.daemons, "tool": self.tools}[role][process] = worker
-        self._selector.register(ours, selectors.EVENT_READ, worker)
-        environment = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
-        environment |= {"HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8"}
-        fds = {1: logs[0], 2: logs[1], CONTROL_FD: theirs.fileno(), **files}
-        with theirs:
-            self.host.spawn(_token(role, process), executable, words, fds, environment)
-        return worker
-
-    def wait_hello(self, timeout_s: float) -> None:
-        """Until every worker and daemon said hello; a tool may take its time."""
-        workers = [*self.workers.values(), *self.daemons.values()]
-        self.wait(
-            lambda: all(w.hello for w in workers), timeout_s, "hello", lambda: [w for w in workers if not w.hello]
-        )
-
-    def ask(self, requests: Mapping[str, tuple[str, Mapping[str, Any]]], timeout_s: float) -> dict[str, dict[str, Any]]:
-        """Sends one command to each named process, then gathers the answers: process → its `ok`.
-
-        Raises WorkerFailed; an `error` answer is of kind `refused`.
-        """
-        return self._ask(self.workers, requests, timeout_s)
-
-    def ask_daemon(self, name: str, cmd: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
-        """One command to one daemon: its `ok`. Raises as `ask` does."""
-        return self._ask(self.daemons, {name: (cmd, fields)}, timeout_s)[name]
-
-    def _ask(
-        self,
-        asked: Mapping[str, WorkerProcess],
-        requests: Mapping[str, tuple[str, Mapping[str, Any]]],
-        timeout_s: float,
-    ) -> dict[str, dict[str, Any]]:
-        ids = {asked[process]: asked[process].request(cmd, fields) for process, (cmd, fields) in requests.items()}
-        what = "an answer to " + "/".join(sorted({cmd for cmd, _ in requests.values()}))
-        owing = lambda: [worker for worker, number in ids.items() if number in worker.pending]  # noqa: E731
-        self.wait(lambda: not owing(), timeout_s, what, owing)
-        answers = {}
-        for worker, number in ids.items():
-            reply = worker.replies.pop(number)
-            if error := reply.get("error"):
-                cmd = requests[worker.process][0]
-                verb = f"failed at {cmd}" if error.get("kind") == "failed" else f"refused {cmd} ({error.get('kind')})"
-                text = f"{verb}: {error.get('object')}: {error.get('message')}"
-                raise worker.failure("refused", text)
-            answers[worker.process] = reply["ok"]
-        return answers
-
-    def ask_all(self, cmd: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, dict[str, Any]]:
-        """The same command for every worker."""
-        return self.ask({process: (cmd, fields) for process in self.workers}, timeout_s)
-
-    def wait(
-        self,
-        done: Callable[[], bool],
-        timeout_s: float,
-        what: str,
-        owing: Callable[[], list[WorkerProcess]] | None = None,
-    ) -> None:
-        """Until `done()`. Raises WorkerFailed when a worker ends, breaks the protocol, or the time is up (kind
-        `timeout`, naming the first of `owing()`)."""
-        deadline = time.monotonic() + timeout_s
-        while not done():
-            rest = deadline - time.monotonic()
-            if rest <= 0:
-                late = (owing() if owing else []) or [*self.workers.values(), *self.daemons.values()]
-                raise late[0].failure("timeout", f"no {what} within {timeout_s:.3g} s")
-            self.turn(rest)
-
-    def watch_until(self, deadline_ns: int) -> None:
-        """Sleeps until the time (CLOCK_MONOTONIC), awake only for what workers say or for their end."""
-        while (rest_ns := deadline_ns - time.monotonic_ns()) > 0:
-            self.turn(rest_ns / 1e9)
-
-    def turn(self, timeout_s: float) -> None:
-        """One round of input and output. Raises WorkerFailed at the end of a worker or daemon that was not told to
-        exit."""
-        for worker in self._everyone:
-            if not worker.ended:
-                wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.wants_to_write else 0)
-                if self._selector.get_key(worker.control).events != wanted:
-                    self._selector.modify(worker.control, wanted, worker)
-        for key, mask in self._selector.select(timeout_s):
-            if key.data is None:
-                # All of it: who says hello has been reported before, and its PID is needed by then.
-                while self._hear_host():
-                    pass
-            else:
-                self._hear_worker(key.data, mask)
-        for worker in self._everyone:
-            # A child that inherited the socket may hold it open after the worker's own end.
-            if worker.wait_status is not None and not worker.ended:
-                self._take(worker)
-                if not worker.ended:
-                    worker.ended = True
-                    self._on_end(worker)
-
-    def _hear_worker(self, worker: WorkerProcess, mask: int) -> None:
-        if mask & selectors.EVENT_WRITE:
-            worker.flush()
-        if mask & selectors.EVENT_READ:
-            self._take(worker)
-
-    def _take(self, worker: WorkerProcess) -> None:
-        """What it said, and whether it ended. A tool that breaks the protocol is not listened to any more."""
-        try:
-            worker.pump()
-            if worker.ended:
-                self._on_end(worker)
-        except WorkerFailed as failed:
-            if worker.role != "tool":
-                raise
-            worker.lost = failed
-            if not worker.ended:
-                worker.ended = True
-                self._selector.unregister(worker.control)
-
-    def _on_end(self, worker: WorkerProcess) -> None:
-        self._selector.unregister(worker.control)
-        if worker.role == "tool":
-            worker.lost = worker.failure("crashed", "ended before its answer")
-        elif not worker.leaving or worker.pending:
-            raise self._ended(worker)
-
-    def _ended(self, worker: WorkerProcess) -> WorkerFailed:
-        """Why the control socket closed: waits for the exit status, which travels another way."""
-        deadline = time.monotonic() + STATUS_TIMEOUT_S
-        while worker.wait_status is None and worker.spawn_errno is None and (rest := deadline - time.monotonic()) > 0:
-            if not self._hear_host(rest):
-                break
-        if worker.spawn_errno is not None:
-            return worker.failure("spawn", f"cannot be executed: {os.strerror(worker.spawn_errno)}")
-        if worker.wait_status is None:
-            return worker.failure("protocol", "closed its control socket but still runs")
-        return worker.failure("crashed", "ended" if worker.hello else "ended before its hello")
-
-    def _hear_host(self, timeout_s: float = 0.0) -> bool:
-        """Takes one report of the host's init; False when there is none in time."""
-        try:
-            report = self.host.receive(timeout_s)
-        except HostBroken as broken:
-            raise self._everyone[0].failure("crashed", f"lost its host: {broken}") from None
-        by_token = {_token(worker.role, worker.process): worker for worker in self._everyone}
-        match report:
-            case None:
-                return False
-            case Spawned(token, inner_pid, pid):
-                by_token[token].inner_pid, by_token[token].pid = inner_pid, pid
-            case SpawnFailed(token, number):
-                by_token[token].spawn_errno = number
-            case Exited(inner_pid, status):
-                for worker in by_token.values():
-                    if worker.inner_pid == inner_pid:
-                        worker.wait_status = status
-        return True
-
-
-def _token(role: Role, process: str) -> str:
-    """What the host calls a process: names of workers are the suite's, and may be the same as a daemon's."""
-    return f"{role} {process}"
+        self.replies[number], self.replied_ns[number] = line, time.monotonic_ns()
 
 
 def _signal_name(number: int) -> str:

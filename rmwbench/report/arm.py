@@ -15,6 +15,7 @@ from rmwbench.analysis.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.report import disturbed
+from rmwbench.report.interop import pair_of
 from rmwbench.report.losses import losses
 from rmwbench.report.measure import Small
 
@@ -35,6 +36,7 @@ class ArmReport:
     ):
         self.cell, self.trials, self.lines, self.primary = cell, trials, lines, primary
         self.name = name
+        self.not_supported = bundle.unsupported.get(cell["cell"])
         self.definition = loads(cell["definition"])
         self.arm: dict[str, Any] = self.definition.get("arm") or {}
         self.floor = is_floor(cell)
@@ -118,11 +120,13 @@ class ArmReport:
             "touch": self.touch,
             "configuration": self.configuration,
             "options": self.arm.get("options") or {},
+            "pair": pair_of(self.arm),
+            "not_supported": self.not_supported,
             "trials": {
                 **{s: counts[s] for s in ("done", "failed", "void")},
                 "numbers": [t.trial for t in self.trials],
                 "failures": [
-                    {"trial": x.trial, "block": x.block, "status": x.status, "reason": x.reason}
+                    {"trial": x.trial, "block": x.block, "status": x.status, "reason": x.reason, "cause": x.cause}
                     for x in self.lines
                     if x.status != "done"
                 ],

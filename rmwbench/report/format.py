@@ -71,6 +71,11 @@ def ratio(value: dict[str, Any] | None) -> Shown:
     return Shown(f"{significant(number)}×", interval, f"{blocks} blocks" if blocks else "", "measured")
 
 
+def exponent(row: dict[str, Any]) -> str:
+    """`1.9 [1.8–2.0]` of a row of the show document's `growth`."""
+    return f"{row['exponent']:.2g} [{row['low']:.2g}–{row['high']:.2g}]"
+
+
 def quantity(value: float | None, unit: str | None) -> str:
     """`12.3 µs`, `6.22 MB`, `3.1 %`, `1 100`; an infinite value reads `∞`."""
     if value is None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rmwbench.report import columns, done
+from rmwbench.report import columns, done, interop
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.figures import Figure, card, figures
@@ -52,6 +52,13 @@ def render_markdown(doc: dict[str, Any], drawn: dict[str, list[Figure]], images:
     lines = [*_head(doc)]
     for workload in doc["workloads"]:
         lines += _workload(workload, drawn[workload["workload"]], images)
+    if doc.get("growth"):
+        lines += ["## Growth with the number of nodes", ""]
+        lines += [_row(["arm", "cost", "exponent", "it"]), _row(["---", "---", "---:", "---"])]
+        for row in doc["growth"]:
+            title = doc["glossary"][row["metric"]]["title"]
+            lines.append(_row([escape(row["arm"]), title, fmt.exponent(row), row["text"]]))
+        lines.append("")
     for kind, heading in (("conclude", "What you may conclude"), ("caution", "What you may not")):
         items = [item for item in doc["conclusions"] if item["kind"] == kind]
         if items:
@@ -92,9 +99,16 @@ def _workload(workload: dict[str, Any], drawn: list[Figure], images: dict[tuple[
     yield f"**{escape(answer.answer)}** {escape(f'{answer.detail} {answer.behind}'.strip())}".rstrip()
     yield ""
     yield from _image(workload, "comparison", images)
+    if workload.get("matrix"):
+        yield from _matrix(workload)
     yield from _table(workload)
     yield ""
     notes = [f"- {escape(mark)} {escape(text)}" for mark, text in marked_notes(workload)]
+    notes += [
+        f"- {escape(arm['arm'])}: not supported: {escape(arm['not_supported'])}"
+        for arm in workload["arms"]
+        if arm.get("not_supported")
+    ]
     notes += [
         f"- {escape(arm['arm'])}, trial {failure['trial']} {failure['status']}: "
         f"{escape(_first_line(failure['reason']))}"
@@ -123,6 +137,16 @@ def _image(workload: dict[str, Any], key: str, images: dict[tuple[str, str], str
     if image:
         yield f"![{escape(workload['title'])}: {key}]({image})"
         yield ""
+
+
+def _matrix(workload: dict[str, Any]) -> Iterable[str]:
+    yield _row(["talker ↓ listener →", *map(escape, workload["matrix"]["listeners"])])
+    yield _row(["---", *(["---:"] * len(workload["matrix"]["listeners"]))])
+    for talker, row in interop.shown(workload):
+        yield _row(
+            [escape(talker), *("" if cell is None else escape(f"{cell['mark']} {cell['words']}") for cell in row)]
+        )
+    yield ""
 
 
 def _table(workload: dict[str, Any]) -> Iterable[str]:

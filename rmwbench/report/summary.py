@@ -25,6 +25,8 @@ from rmwbench.report import charts
 from rmwbench.report.arm import ArmReport
 from rmwbench.report.calibration import calibration
 from rmwbench.report.conclusions import conclusions
+from rmwbench.report.growth import growths
+from rmwbench.report.interop import matrix
 from rmwbench.report.measure import Small
 from rmwbench.report.tails import of_worst
 
@@ -81,6 +83,7 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
     document["conclusions"] = conclusions(
         document, calibrated=aa_floor is not None, margin=rules.margin, one_host=len(hosts) == 1
     )
+    document["growth"] = growths(arms)
     document["glossary"] = {name: entry.document() for name, entry in GLOSSARY.items()}
     return document
 
@@ -120,12 +123,14 @@ def _workload(
         "spectrum": [charts.spectrum(a.name, a.trials) for a in arms],
         "series": [charts.series(a.name, a.trials, {t.trial: v for t, v in a.values[a.primary]}) for a in arms],
     }
+    documents = [a.document(verdicts[a.name], unlike[a.name], floor) for a in arms]
     return {
         "workload": w.name,
         "title": w.title,
         "description": w.description,
         "primary_metric": w.primary_metric,
-        "arms": [a.document(verdicts[a.name], unlike[a.name], floor) for a in arms],
+        "arms": documents,
+        "matrix": matrix(documents),
         "judged": judged,
         "resolution": _resolution([a.compared for a in arms], judged, rules, contenders),
         "tuning": _tuning(arms),
@@ -221,7 +226,7 @@ def _campaign(
         "seed": c.get("seed"),
         "tool_version": c.get("tool_version"),
         "blocks_planned": (plan.get("blocks") or {}).get("count", len(blocks)),
-        "blocks_complete": sum(1 for found in blocks.values() if len(found) >= len(cells)),
+        "blocks_complete": sum(1 for found in blocks.values() if len(found) >= len(cells) - len(bundle.unsupported)),
         "looks": looks and {k: looks[k] for k in ("blocks", "looks", "alpha", "ended", "decided", "of", "stop")},
         "trials": {
             "planned": len(planned),

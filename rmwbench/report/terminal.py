@@ -13,7 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.report import columns, done
+from rmwbench.report import columns, done, interop
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.columns import Column
@@ -39,6 +39,7 @@ def print_show(doc: dict[str, Any], console: Console) -> None:
     _print_campaign(doc, console)
     for workload in doc.get("workloads", []):
         _print_workload(workload, console)
+    _print_growth(doc, console)
     _print_conclusions(doc.get("conclusions", []), console)
 
 
@@ -53,6 +54,8 @@ def printable(value: Any) -> Any:
 
 def verdict_text(arm: dict[str, Any]) -> str:
     """`best`, `worse 1.84×`, `undecided`: a ratio stands only beside a verdict that says there is a difference."""
+    if arm.get("not_supported"):
+        return "not supported"
     verdict = arm.get("verdict", {})
     name = str(verdict.get("verdict", "no data"))
     ratio = fmt.ratio(verdict.get("ratio"))
@@ -85,6 +88,9 @@ def _print_workload(workload: dict[str, Any], console: Console) -> None:
     if detail:
         console.print(Text(detail))
     console.print()
+    if workload.get("matrix"):
+        console.print(_matrix(workload))
+        console.print()
     whole = _table(workload, columns.COLUMNS, released=True, judged=True)
     if Measurement.get(console, console.options.update(max_width=10_000), whole).maximum <= console.width:
         console.print(whole)
@@ -99,6 +105,8 @@ def _print_workload(workload: dict[str, Any], console: Console) -> None:
     for note in _notes(workload):
         _line(console, note)
     for arm in workload.get("arms", []):
+        if arm.get("not_supported"):
+            _bullet(console, "–", f"{arm['arm']}: not supported: {arm['not_supported']}", "dim")
         for failure in arm.get("trials", {}).get("failures", []):
             # the first line tells what happened; the whole reason is in --json and in the report
             lines = str(failure.get("reason", "")).splitlines()
@@ -106,6 +114,41 @@ def _print_workload(workload: dict[str, Any], console: Console) -> None:
             _bullet(
                 console, "!", f"{arm['arm']}: trial {failure.get('trial')} {failure.get('status')}: {reason}", "magenta"
             )
+
+
+def _matrix(workload: dict[str, Any]) -> Table:
+    """Talkers down, listeners across: a mark, and the median where messages arrived."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    table.add_column("talker ↓  listener →", no_wrap=True)
+    for listener in workload["matrix"]["listeners"]:
+        table.add_column(listener, justify="right")
+    for talker, row in interop.shown(workload):
+        cells = [
+            Text("") if cell is None else Text(f"{cell['mark']} {cell['words']}", style=_OUTCOME_STYLE[cell["outcome"]])
+            for cell in row
+        ]
+        table.add_row(Text(talker), *cells)
+    return table
+
+
+_OUTCOME_STYLE = dict.fromkeys(interop.OUTCOMES, "dim") | {
+    "delivers": "green",
+    "degraded": "yellow",
+    "no delivery": "red",
+    "no match": "red",
+    "failed": "red",
+}
+
+
+def _print_growth(doc: dict[str, Any], console: Console) -> None:
+    rows = doc.get("growth") or []
+    if not rows:
+        return
+    console.print()
+    console.print(Text("Growth with the number of nodes", style="bold underline"))
+    for row in rows:
+        title = str(doc["glossary"][row["metric"]]["title"])
+        _bullet(console, "∝", f"{row['arm']}: {title} ∝ nodes^{fmt.exponent(row)}: {row['text']}", "")
 
 
 def _table(workload: dict[str, Any], shown: tuple[Column, ...], *, released: bool, judged: bool) -> Table:

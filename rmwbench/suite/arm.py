@@ -5,95 +5,36 @@ runs; others are announced to `load` by whoever found their workers. A user's pr
 that a cell carries the text it ran with.
 """
 
-from pathlib import Path
-from typing import Annotated, Any, Literal
+import re
+from typing import Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+from pydantic import Field, model_validator
 
-from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.fault import Fault
 from rmwbench.suite.machine_condition import Background, HostIdle
 from rmwbench.suite.names import ArmName
-from rmwbench.suite.scalar import Scalar
+from rmwbench.suite.side import FORMAT_OF_SUFFIX, MAX_PROFILE_BYTES, Override, Profile, Side
 
-SHIPPED_MIDDLEWARES = ("floor", "synthetic", "null", "iceoryx2", "zenoh", "cyclonedds", "fastdds")
+__all__ = ["FORMAT_OF_SUFFIX", "MAX_PROFILE_BYTES", "Arm", "Profile"]
 
 Wait = Literal["block", "poll", "callback"]
 PublishMode = Literal["default", "sync", "async"]
 Role = Literal["contender", "floor"]
 
-FORMAT_OF_SUFFIX = {
-    ".json5": "json5",
-    ".json": "json5",
-    ".xml": "xml",
-    ".yaml": "yaml",
-    ".yml": "yaml",
-    ".toml": "toml",
-}
-MAX_PROFILE_BYTES = 256 * 1024
-"""A profile travels in one protocol line of at most 1 MiB."""
+EITHER = "|"
+"""Between the names of processes that share an override."""
 
 
-class Profile(Strict):
-    """`text` is None for a profile embedded in the worker, which `WORKER --describe` prints; for a user's own it is
-    the content."""
-
-    name: str
-    format: str | None = None
-    text: str | None = None
-
-    def definition(self) -> dict[str, str]:
-        return {name: value for name, value in self.model_dump().items() if value is not None}
-
-
-def _profile(value: Any, info: ValidationInfo) -> Any:
-    """An embedded name or a path, as people write it; a mapping or a Profile passes."""
-    if not isinstance(value, str):
-        return value
-    path = Path(value)
-    if "/" not in value and path.suffix not in FORMAT_OF_SUFFIX:
-        return Profile(name=value)
-    file = Path((info.context or {}).get("directory", ".")) / path
-    if path.suffix not in FORMAT_OF_SUFFIX:
-        raise Fault(
-            f"the format of profile `{value}` is not known",
-            expected="a file ending in " + ", ".join(FORMAT_OF_SUFFIX),
-            actual=value,
-        )
-    try:
-        if file.stat().st_size > MAX_PROFILE_BYTES:
-            raise Fault(
-                f"profile `{value}` is too large",
-                expected=f"at most {MAX_PROFILE_BYTES} bytes",
-                actual=file.stat().st_size,
-            )
-        return Profile(name=path.stem, format=FORMAT_OF_SUFFIX[path.suffix], text=file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise Fault(
-            f"profile `{value}` cannot be read",
-            expected=f"a file at {file}",
-            actual=getattr(error, "strerror", None) or str(error),
-            fix="paths are relative to the suite's file; an embedded profile is named without directory or suffix",
-        ) from error
-
-
-def _known_middleware(name: str, info: ValidationInfo) -> str:
-    known = (info.context or {}).get("middlewares")
-    if known is not None and name not in known:
-        raise unknown("middleware", name, list(known))
-    return name
-
-
-class Arm(Strict):
-    """`profile` is the name of an embedded profile, or the path of the user's own file (relative to the suite's).
+class Arm(Side):
+    """`processes` names those that run something else than the others: `listener` is also `listener_1`, `listener_2`…,
+    and `listener|service` is both.
 
     `background` and `host_idle` replace the workload's for this arm: how else could the same middleware be compared on
     an idle and on a busy machine?
     """
 
     name: ArmName
-    middleware: Annotated[str, AfterValidator(_known_middleware)]
-    profile: Annotated[Profile, BeforeValidator(_profile)] = Profile(name="untouched")
-    options: dict[str, Scalar] = Field(default_factory=dict)
+    processes: dict[str, Override] = Field(default_factory=dict)
     wait: Wait = "block"
     loan: bool = False
     publish_mode: PublishMode = "default"
@@ -101,19 +42,54 @@ class Arm(Strict):
     background: Background | None = None
     host_idle: HostIdle | None = None
 
+    @model_validator(mode="after")
+    def _each_process_once(self) -> "Arm":
+        seen: dict[str, str] = {}
+        for key in self.processes:
+            for name in key.split(EITHER):
+                if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+                    raise Fault(
+                        f"`{key}` names no process",
+                        expected="a process, or several joined by `|`, such as listener|service",
+                        actual=key,
+                        at=("processes", key),
+                    )
+                if name in seen:
+                    raise Fault(
+                        f"process `{name}` is overridden twice",
+                        expected="each process once",
+                        actual=f"`{seen[name]}` and `{key}`",
+                        at=("processes", key),
+                    )
+                seen[name] = key
+        return self
+
     @property
     def is_floor(self) -> bool:
         """The floor is what the others are measured against, not a contender."""
         return (self.role or ("floor" if self.middleware == "floor" else "contender")) == "floor"
 
+    def key_of(self, process: str) -> str | None:
+        """The key of `processes` that a process falls under; its exact name before its name without number."""
+        for name in (process, re.sub(r"_\d+$", "", process)):
+            for key in self.processes:
+                if name in key.split(EITHER):
+                    return key
+        return None
+
+    def side(self, process: str) -> Side:
+        """What a process runs."""
+        key = self.key_of(process)
+        return self if key is None else self.processes[key].over(self)
+
     def definition(self) -> dict[str, Any]:
-        return {
+        found = {
             "name": self.name,
-            "middleware": self.middleware,
+            **self.side_definition(),
             "role": "floor" if self.is_floor else "contender",
-            "profile": self.profile.definition(),
-            "options": dict(self.options),
             "wait": self.wait,
             "loan": self.loan,
             "publish_mode": self.publish_mode,
         }
+        others = {key: override.over(self).side_definition() for key, override in self.processes.items()}
+        return found | ({"processes": others} if others else {})

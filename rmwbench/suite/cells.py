@@ -1,23 +1,25 @@
 """Factors × workloads × arms → cells: all that is needed to run one combination, and to store it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from rmwbench.errors import did_you_mean
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.endpoints import Endpoint, endpoints
 from rmwbench.suite.factors import Level, Levels, combinations, with_arm_level, with_workload_level
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.percentiles import messages_needed, quantile_of
 from rmwbench.suite.sampling import NOTHING_MORE, Sampling
+from rmwbench.suite.side import Side
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.timeline import Timeline
-from rmwbench.suite.workload import Workload
+from rmwbench.suite.topology import Node
+from rmwbench.suite.workload import OF_A_TRIAL, Workload
 
-SENT, RECEIVED = 1, 2
 SLOT_BYTES = 64
 
 T = TypeVar("T", Workload, Arm)
@@ -25,11 +27,24 @@ T = TypeVar("T", Workload, Arm)
 
 @dataclass(frozen=True)
 class Process:
-    """One worker: its name, its host, and the nodes that live in it."""
+    """One worker: its name, its host, and the nodes that live in it. `opens_s`: when its session opens, in seconds from
+    the start of the steady state, where all of its nodes come late; None: at the start of the trial."""
 
     name: str
     host: str
     nodes: tuple[str, ...]
+    opens_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A node that joins or leaves, `at_s` seconds after the start of the steady state, with its endpoints."""
+
+    at_s: float
+    joins: bool
+    process: str
+    node: str
+    endpoints: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -54,21 +69,53 @@ class Cell:
     @cached_property
     def processes(self) -> tuple[Process, ...]:
         """The workers of a trial, in the order of the nodes."""
-        grouped: dict[str, list[str]] = {}
-        hosts: dict[str, str] = {}
-        for node in self.workload.graph:
-            grouped.setdefault(node.process_name, []).append(node.name)
-            hosts[node.process_name] = node.host
-        return tuple(Process(name, hosts[name], tuple(nodes)) for name, nodes in grouped.items())
+        grouped: dict[str, list[Node]] = {}
+        for node in self.workload.written_out:
+            grouped.setdefault(node.process_name, []).append(node)
+        found = []
+        for name, nodes in grouped.items():
+            joins = [node.joins_s for node in nodes]
+            opens_s = None if None in joins else min(joins)
+            found.append(Process(name, nodes[0].host, tuple(node.name for node in nodes), opens_s))
+        return tuple(found)
 
     @property
     def hosts(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(process.host for process in self.processes))
 
     @cached_property
+    def sides(self) -> dict[str, Side]:
+        """Process → what it runs."""
+        return {process.name: self.arm.side(process.name) for process in self.processes}
+
+    @property
+    def middlewares(self) -> tuple[str, ...]:
+        """Each once, in the order of the processes; the arm's own first where any process runs it."""
+        return tuple(dict.fromkeys(side.middleware for side in self.sides.values()))
+
+    @property
+    def mixed(self) -> bool:
+        """Whether its processes run more than one middleware."""
+        return len(self.middlewares) > 1
+
+    @cached_property
     def pairs(self) -> dict[int, tuple[int, ...]]:
-        """Reader → its writers: the second half of the barrier waits for each pair's first message."""
-        return {endpoint.endpoint: endpoint.peers for endpoint in self.endpoints if endpoint.kind == "subscription"}
+        """Reader → its writers, of those that are there from the start: the second half of the barrier waits for each
+        pair's first message."""
+        return {e.endpoint: e.present for e in self.endpoints if e.reads and e.life.begin_s is None}
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """Who joins and leaves within the steady state, in the order of time; of one instant, who leaves first."""
+        found: dict[tuple[float, int, str, str], list[int]] = {}
+        for e in self.endpoints:
+            for at_s, joins in ((e.life.begin_s, 1), (e.life.end_s, 0)):
+                if at_s is not None:
+                    found.setdefault((at_s, joins, e.process, e.node), []).append(e.endpoint)
+        return tuple(
+            Change(at_s, bool(joins), process, node, tuple(numbers))
+            for (at_s, joins, process, node), numbers in sorted(found.items(), key=lambda item: item[0][:2])
+        )
 
     @property
     def conditions(self) -> dict[str, str]:
@@ -82,7 +129,7 @@ class Cell:
     def steady_messages(self) -> int:
         """The fewest messages that a reader should see in the steady state of one trial: what its percentiles rest
         on."""
-        return min((e.steady_messages for e in self.endpoints if e.kind == "subscription"), default=0)
+        return min((e.steady_messages for e in self.endpoints if e.reads), default=0)
 
     @property
     def saturating(self) -> bool:
@@ -91,13 +138,14 @@ class Cell:
         return any(endpoint.saturating for endpoint in self.endpoints)
 
     def sections(self, process: str) -> list[tuple[int, int, int]]:
-        """(kind, endpoint, capacity in slots) for the process's record file: kind 1 SENT for publishers, 2 RECEIVED
-        for subscriptions."""
+        """(kind, endpoint, capacity in slots) for the process's record file: kind 1 SENT for who writes, 2 RECEIVED
+        for who reads; clients and services have both."""
         self._check_process(process)
         return [
-            (SENT if endpoint.kind == "publisher" else RECEIVED, endpoint.endpoint, endpoint.capacity)
+            (kind, endpoint.endpoint, slots)
             for endpoint in self.endpoints
             if endpoint.process == process
+            for kind, slots in endpoint.sections
         ]
 
     @property
@@ -105,15 +153,19 @@ class Cell:
         """Memory that the record files of a trial take."""
         return SLOT_BYTES * sum(endpoint.capacity for endpoint in self.endpoints)
 
-    def create_command(self, process: str, schedule_seed: int = 0) -> list[dict[str, Any]]:
-        """The `nodes` of the protocol's `create` for one process. `schedule_seed` is the trial's, shared by the arms
-        of a block."""
+    def create_command(
+        self, process: str, schedule_seed: int = 0, only: Collection[int] | None = None
+    ) -> list[dict[str, Any]]:
+        """The `nodes` of the protocol's `create` for one process: those that are there from the start, or those with
+        the endpoints in `only`. `schedule_seed` is the trial's, shared by the arms of a block."""
         self._check_process(process)
         nodes = next(found.nodes for found in self.processes if found.name == process)
-        return [
-            {"name": node, "endpoints": [e.wire(self.arm, schedule_seed) for e in self.endpoints if e.node == node]}
+        chosen = [e for e in self.endpoints if (e.life.begin_s is None if only is None else e.endpoint in only)]
+        made = [
+            {"name": node, "endpoints": [e.wire(self.arm, schedule_seed) for e in chosen if e.node == node]}
             for node in nodes
         ]
+        return [node for node in made if node["endpoints"]]
 
     def definition(self) -> dict[str, Any]:
         """The whole cell as JSON: what the bundle stores and the `create` commands are made of."""
@@ -134,6 +186,7 @@ class Cell:
             "processes": [{"name": p.name, "host": p.host, "nodes": list(p.nodes)} for p in self.processes],
             "endpoints": [
                 {"node": e.node, "process": e.process, "host": e.host, "peers": list(e.peers), "capacity": e.capacity}
+                | ({} if e.life.whole else {"joins_s": e.life.begin_s, "leaves_s": e.life.end_s})
                 | e.wire(self.arm, 0)
                 for e in self.endpoints
             ],
@@ -172,6 +225,7 @@ def cells(suite: Suite) -> tuple[Cell, ...]:
     if not found:
         raise Fault("the exclusions leave nothing to run", expected="at least one cell", actual="none", at=("exclude",))
     _check_factors_matter(suite, found)
+    _check_overrides_matter(suite, found)
     return tuple(found)
 
 
@@ -216,7 +270,7 @@ def _at_levels(suite: Suite, item: T, levels: Levels, whose: str, apply: Callabl
 
 
 def _check_primary_metric(cell: Cell, place: int) -> None:
-    if cell.saturating:
+    if cell.saturating or cell.workload.primary_metric in OF_A_TRIAL:
         return
     needed = messages_needed(quantile_of(cell.workload.primary_metric))
     if cell.steady_messages >= needed:
@@ -243,6 +297,7 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
             (cell.workload.name, cell.arm, cell.timeline, [endpoint.wire(cell.arm, 0) for endpoint in cell.endpoints])
         )
         content += repr([(process.name, process.host, process.nodes) for process in cell.processes])
+        content += repr([endpoint.life for endpoint in cell.endpoints])
         content += repr(cell.conditions)
         twin = seen.setdefault(content, cell)
         if twin is cell:
@@ -255,3 +310,28 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
             fix="its nodes or an arm set it themselves: remove it there, or exclude the combination under `exclude`",
             at=("factors", name),
         )
+
+
+def _check_overrides_matter(suite: Suite, found: Sequence[Cell]) -> None:
+    """An override that falls on no process would leave a pair of middlewares talking to itself, under two names."""
+    for index, arm in enumerate(suite.arms):
+        mine = [cell for cell in found if cell.arm.name == arm.name]
+        for key in arm.processes:
+            processes = dict.fromkeys(p.name for cell in mine for p in cell.processes)
+            if mine and not any(arm.key_of(process) == key for process in processes):
+                raise Fault(
+                    f"arm `{arm.name}` overrides process `{key}`, which no workload has",
+                    expected="one of " + ", ".join(processes),
+                    actual=key,
+                    fix=did_you_mean(key, list(processes)),
+                    at=("arms", index, "processes", key),
+                )
+        for cell in mine:
+            if arm.processes and all(arm.key_of(process.name) is None for process in cell.processes):
+                raise Fault(
+                    f"arm `{arm.name}` overrides no process of workload `{cell.workload.name}`",
+                    expected="one of " + ", ".join(process.name for process in cell.processes),
+                    actual=", ".join(arm.processes),
+                    fix="exclude the combination under `exclude`, or name its processes",
+                    at=("arms", index, "processes"),
+                )

@@ -1,7 +1,7 @@
 """From the graph to endpoints: numbers, expected peers, and how many messages each will see.
 
 Everything a trial needs to know beforehand is computed here, once, from the plan: the barrier waits for `matches`,
-the record file is as large as `capacity` says, and the percentiles that a trial allows follow from `steady_messages`.
+the record file is as large as `sections` says, and the percentiles that a trial allows follow from `steady_messages`.
 """
 
 import math
@@ -11,25 +11,36 @@ from typing import Any
 
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.arrival import Periodic, Relay, Saturation
+from rmwbench.suite.counts import Counts
 from rmwbench.suite.fault import Fault
-from rmwbench.suite.message_type import MessageType, message_type
+from rmwbench.suite.message_type import MessageType, message_type, service_type
 from rmwbench.suite.qos import Qos, incompatibility
 from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.timeline import Timeline
-from rmwbench.suite.topology import Node
+from rmwbench.suite.topology import Life, Node
 from rmwbench.suite.workload import Workload
 
 RECORD_MARGIN = 1.5
 RECORD_SLACK = 256
 """Room for duplicates and for a Poisson draw above its mean: overflow voids a trial, a slot costs 64 bytes."""
 
+SENT, RECEIVED = 1, 2
+
+READ_BY = {"publisher": "subscription", "client": "service", "service": "client"}
+"""Kind that writes → kind that reads what it writes; both are on one topic, or of one service."""
+READERS = tuple(dict.fromkeys(READ_BY.values()))
+SCHEDULED = ("publisher", "client")
+"""Kinds with an arrival of their own."""
+
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One publisher or subscription of a cell.
+    """One publisher, subscription, service or client of a cell.
 
-    `messages` is due from the start of the warm-up to the end of the steady state, `steady_messages` in the steady
-    state alone; for a subscription both add up its writers. `peers` are the endpoints it should match.
+    `type` is that of the topic, or of the service's requests, and `reply_type` that of its replies. `sent` is due from
+    the start of the warm-up to the end of the steady state, `received` adds up what its writers send, `steady_messages`
+    is what it reads (a publisher: sends) in the steady state. `peers` are the endpoints it should match in its life,
+    `present` those of them that are there when it is created.
     """
 
     endpoint: int
@@ -39,37 +50,59 @@ class Endpoint:
     host: str
     topic: str
     type: MessageType
+    reply_type: MessageType | None
     qos: Qos
     touch: str
     arrival: Any
     relay_from: int | None
+    life: Life
     peers: tuple[int, ...]
-    messages: int
+    present: tuple[int, ...]
+    sent: int
+    received: int
     steady_messages: int
     saturating: bool
 
     @property
     def matches(self) -> int:
-        return len(self.peers)
+        return len(self.present)
+
+    @property
+    def reads(self) -> bool:
+        return self.kind in READERS
+
+    @property
+    def writes(self) -> bool:
+        return self.kind in READ_BY
+
+    @property
+    def read_bytes(self) -> int:
+        """Payload of what it reads."""
+        type_read = self.reply_type if self.kind == "client" else self.type
+        return type_read.payload_bytes if type_read is not None and self.reads else 0
+
+    @property
+    def sections(self) -> tuple[tuple[int, int], ...]:
+        """(kind of record, slots) of its sections of the record file."""
+        sent = ((SENT, _capacity(self.sent)),) if self.writes else ()
+        return sent + (((RECEIVED, _capacity(self.received)),) if self.reads else ())
 
     @property
     def capacity(self) -> int:
-        """Slots in its section of the record file."""
-        return math.ceil(self.messages * RECORD_MARGIN) + RECORD_SLACK
+        """Slots of all its sections."""
+        return sum(slots for _, slots in self.sections)
 
     def wire(self, arm: Arm, schedule_seed: int) -> dict[str, Any]:
         """The endpoint's object in the protocol's `create`."""
-        asked: dict[str, Any] = {
-            "endpoint": self.endpoint,
-            "kind": self.kind,
-            "topic": self.topic,
-            "type": self.type.wire(),
-            "qos": self.qos.wire(),
-            "touch": self.touch,
-            "matches": self.matches,
-        }
-        if self.kind == "subscription":
-            return asked | {"wait": arm.wait}
+        asked: dict[str, Any] = {"endpoint": self.endpoint, "kind": self.kind, "topic": self.topic}
+        asked |= {"type": self.type.wire()}
+        if self.reply_type is not None:
+            asked["reply_type"] = self.reply_type.wire()
+        asked |= {"qos": self.qos.wire(), "touch": self.touch, "matches": self.matches}
+        if self.reads:
+            asked["wait"] = arm.wait
+        if self.kind not in SCHEDULED:
+            return asked
         if self.relay_from is not None:
             arrival = {"kind": "relay", "from": self.relay_from}
         else:
@@ -77,76 +110,110 @@ class Endpoint:
         return asked | {"arrival": arrival, "loan": arm.loan, "publish_mode": arm.publish_mode}
 
 
-def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
-    """The workload's endpoints, numbered from 1 in the order of nodes, publishers before subscriptions.
+def _capacity(messages: int) -> int:
+    return math.ceil(messages * RECORD_MARGIN) + RECORD_SLACK
 
-    Raises Fault, counted from the workload, where the topics do not fit together: two message types on one topic, or
-    qualities of service that never match.
+
+def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
+    """The workload's endpoints, numbered from 1 in the order of nodes, within a node publishers, subscriptions,
+    services, clients; a node that restarts has new ones behind all others.
+
+    Raises Fault, counted from the workload, where the topics do not fit together (two message types on one topic,
+    qualities of service that never match) or a node joins or leaves outside of the steady state.
     """
-    nodes = workload.graph
+    nodes = workload.written_out
     explicit = ("nodes",) if workload.nodes is not None else None
+    _check_lives(workload, nodes, timeline)
     drafts = _drafts(workload, nodes)
     types = _topic_types(workload, nodes, explicit)
+    services = _service_types(workload, nodes, explicit)
     peers = _peers(drafts, explicit)
-    whole, steady = _counts(drafts, 0, timeline.end_ns), _counts(drafts, timeline.warmup_ns, timeline.end_ns)
+    counts = Counts(drafts, peers, timeline)
     saturating = _saturating_topics(drafts)
+    by_number = {draft["endpoint"]: draft for draft in drafts}
     found = []
     for draft in drafts:
-        number = draft["endpoint"]
-        writers = (number,) if draft["kind"] == "publisher" else peers[number]
+        number, topic, life = draft["endpoint"], draft["topic"], draft["life"]
+        called = draft["kind"] in ("service", "client")
+        request, reply = services[topic] if called else (types[topic], None)
         found.append(
             Endpoint(
                 **draft,
-                type=types[draft["topic"]],
+                type=request,
+                reply_type=reply,
                 peers=peers[number],
-                messages=sum(whole[writer] for writer in writers),
-                steady_messages=sum(steady[writer] for writer in writers),
-                saturating=draft["topic"] in saturating,
+                present=tuple(p for p in peers[number] if by_number[p]["life"].present_at(life.begin_s)),
+                sent=counts.sent(number),
+                received=counts.received(number),
+                steady_messages=counts.steady(number),
+                saturating=topic in saturating,
             )
         )
     return tuple(found)
 
 
+def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) -> None:
+    for index, node in enumerate(nodes):
+        for key in ("joins_s", "leaves_s", "restarts_s"):
+            at_s = getattr(node, key)
+            if at_s is not None and at_s >= timeline.steady_s:
+                at = ("nodes", index, key) if workload.nodes is not None else ("graph", key)
+                raise Fault(
+                    f"node `{node.name}` {key.removesuffix('_s')} after the steady state",
+                    expected=f"{key} below {timeline.steady_s:g}, the length of the steady state",
+                    actual=f"{at_s:g}",
+                    at=at,
+                )
+
+
 def _drafts(workload: Workload, nodes: Sequence[Node]) -> list[dict[str, Any]]:
-    """Each endpoint with its own settings or the workload's; what depends on other endpoints is still missing."""
+    """Each endpoint with its own settings or the workload's; what depends on other endpoints is still missing. Second
+    lives come last, so that a restart changes no number."""
     drafts: list[dict[str, Any]] = []
-    for node in nodes:
-        place = {"node": node.name, "process": node.process_name, "host": node.host}
-        first = len(drafts) + 1
-        readers = {
-            subscription.topic: first + len(node.publishers) + index
-            for index, subscription in enumerate(node.subscriptions)
-        }
-        for publisher in node.publishers:
-            arrival = publisher.arrival or workload.schedule
-            if publisher.rate_hz is not None:
-                arrival = Periodic(kind="periodic", rate_hz=publisher.rate_hz)
-            drafts.append(
-                place
-                | {
-                    "endpoint": len(drafts) + 1,
-                    "kind": "publisher",
-                    "topic": publisher.topic,
-                    "qos": publisher.qos or workload.qos,
-                    "touch": publisher.touch or workload.touch,
-                    "arrival": arrival,
-                    "relay_from": readers[arrival.source] if isinstance(arrival, Relay) else None,
-                }
-            )
-        for subscription in node.subscriptions:
-            drafts.append(
-                place
-                | {
-                    "endpoint": len(drafts) + 1,
-                    "kind": "subscription",
-                    "topic": subscription.topic,
-                    "qos": subscription.qos or workload.qos,
-                    "touch": subscription.touch or workload.touch,
-                    "arrival": None,
-                    "relay_from": None,
-                }
-            )
+    for turn in range(2):
+        for node in nodes:
+            if turn < len(node.lives):
+                drafts += _of_node(workload, node, node.lives[turn], len(drafts) + 1)
     return drafts
+
+
+def _of_node(workload: Workload, node: Node, life: Life, first: int) -> list[dict[str, Any]]:
+    place = {"node": node.name, "process": node.process_name, "host": node.host, "life": life}
+    readers = {
+        subscription.topic: first + len(node.publishers) + index
+        for index, subscription in enumerate(node.subscriptions)
+    }
+    drafts: list[dict[str, Any]] = []
+
+    def draft(kind: str, topic: str, end: Any, arrival: Any = None) -> None:
+        drafts.append(
+            place
+            | {
+                "endpoint": first + len(drafts),
+                "kind": kind,
+                "topic": topic,
+                "qos": end.qos or workload.qos,
+                "touch": end.touch or workload.touch,
+                "arrival": arrival,
+                "relay_from": readers[arrival.source] if isinstance(arrival, Relay) else None,
+            }
+        )
+
+    for publisher in node.publishers:
+        draft("publisher", publisher.topic, publisher, _arrival(workload, publisher))
+    for subscription in node.subscriptions:
+        draft("subscription", subscription.topic, subscription)
+    for service in node.services:
+        draft("service", service.service, service)
+    for client in node.clients:
+        draft("client", client.service, client, _arrival(workload, client))
+    return drafts
+
+
+def _arrival(workload: Workload, sender: Any) -> Any:
+    if sender.rate_hz is not None:
+        return Periodic(kind="periodic", rate_hz=sender.rate_hz)
+    return sender.arrival or workload.schedule
 
 
 def _topic_types(workload: Workload, nodes: Sequence[Node], explicit: tuple[str] | None) -> dict[str, MessageType]:
@@ -181,11 +248,36 @@ def _topic_types(workload: Workload, nodes: Sequence[Node], explicit: tuple[str]
     return {topic: message_type(name) for topic, (name, _) in named.items()}
 
 
+def _service_types(
+    workload: Workload, nodes: Sequence[Node], explicit: tuple[str] | None
+) -> dict[str, tuple[MessageType, MessageType]]:
+    """Request and reply of each service."""
+    named: dict[str, tuple[str, str]] = {}
+    for index, node in enumerate(nodes):
+        for place, service in enumerate(node.services):
+            asked = service.request or workload.request, service.reply or workload.reply
+            before = named.setdefault(service.service, asked)
+            if before != asked:
+                raise Fault(
+                    f"service `{service.service}` has two types",
+                    expected=" and ".join(before),
+                    actual=" and ".join(asked),
+                    at=(*explicit, index, "services", place) if explicit else ("request",),
+                )
+    return {
+        name: (service_type(request, "request"), service_type(reply, "reply"))
+        for name, (request, reply) in named.items()
+    }
+
+
 def _peers(drafts: list[dict[str, Any]], explicit: tuple[str] | None) -> dict[int, tuple[int, ...]]:
     peers: dict[int, list[int]] = {draft["endpoint"]: [] for draft in drafts}
+    readers: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for draft in drafts:
+        readers.setdefault((draft["kind"], draft["topic"]), []).append(draft)
     for writer in drafts:
-        for reader in drafts:
-            if writer["kind"] != "publisher" or reader["kind"] != "subscription" or writer["topic"] != reader["topic"]:
+        for reader in readers.get((READ_BY.get(writer["kind"], ""), writer["topic"]), ()):
+            if not writer["life"].meets(reader["life"]):
                 continue
             reason = incompatibility(writer["qos"], reader["qos"])
             if reason:
@@ -195,8 +287,9 @@ def _peers(drafts: list[dict[str, Any]], explicit: tuple[str] | None) -> dict[in
                     actual=f"node `{reader['node']}` asks for {_qos_words(reader['qos'])}",
                     at=explicit or ("qos",),
                 )
-            peers[writer["endpoint"]].append(reader["endpoint"])
-            peers[reader["endpoint"]].append(writer["endpoint"])
+            if writer["kind"] != "service":  # client and service read each other: one pair, not two
+                peers[writer["endpoint"]].append(reader["endpoint"])
+                peers[reader["endpoint"]].append(writer["endpoint"])
     return {number: tuple(found) for number, found in peers.items()}
 
 
@@ -204,33 +297,11 @@ def _qos_words(qos: Qos) -> str:
     return f"{qos.reliability}, {qos.durability}"
 
 
-def _counts(drafts: list[dict[str, Any]], begin_ns: int, end_ns: int) -> dict[int, int]:
-    """Messages due per publisher in the span; a relay's count is that of all who publish the topic it relays."""
-    publishers = {draft["endpoint"]: draft for draft in drafts if draft["kind"] == "publisher"}
-    counts: dict[int, int] = {}
-
-    def count(number: int) -> int:
-        if number not in counts:
-            arrival = publishers[number]["arrival"]
-            if isinstance(arrival, Relay):
-                counts[number] = sum(
-                    count(other) for other, draft in publishers.items() if draft["topic"] == arrival.source
-                )
-            else:
-                counts[number] = arrival.count(begin_ns, end_ns)
-        return counts[number]
-
-    return {number: count(number) for number in publishers}
-
-
 def _saturating_topics(drafts: list[dict[str, Any]]) -> set[str]:
     """Topics on which the number of messages is the middleware's answer: a saturating publisher, or a relay behind
     one."""
     found = {draft["topic"] for draft in drafts if isinstance(draft["arrival"], Saturation)}
-    for _ in drafts:
-        found |= {
-            draft["topic"]
-            for draft in drafts
-            if isinstance(draft["arrival"], Relay) and draft["arrival"].source in found
-        }
+    relays = [draft for draft in drafts if isinstance(draft["arrival"], Relay)]
+    for _ in relays:
+        found |= {draft["topic"] for draft in relays if draft["arrival"].source in found}
     return found

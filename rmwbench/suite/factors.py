@@ -1,8 +1,8 @@
 """Factors: axes of a suite that override a field of every workload or arm, crossed in full.
 
-A factor is named after the field it overrides, so there is nothing to learn beside the fields; `options.NAME` reaches
-an option of the arms. What tells arms apart (middleware, profile) is no factor: arms are compared within a
-combination of levels, never across.
+A factor is named after the field it overrides, so there is nothing to learn beside the fields; `options.NAME` and
+`modes.NAME` reach an option and a mode of the arms, `graph.NAME` a number of a workload's graph. What tells arms apart
+(middleware, profile) is no factor: arms are compared within a combination of levels, never across.
 """
 
 from itertools import product
@@ -10,7 +10,9 @@ from typing import Any
 
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.fault import Fault, unknown
+from rmwbench.suite.modes import MODE_PREFIX, NAMES
 from rmwbench.suite.qos import Qos
+from rmwbench.suite.shapes import Graph
 from rmwbench.suite.workload import Workload
 
 WORKLOAD_FACTORS = (
@@ -19,13 +21,18 @@ WORKLOAD_FACTORS = (
     "touch",
     "subscribers",
     "relays",
+    "clients",
+    "request",
+    "reply",
     "processes",
     "background",
     "host_idle",
 )
 QOS_FACTORS = ("reliability", "durability", "history", "depth")
 ARM_FACTORS = ("wait", "loan", "publish_mode")
-OPTION_PREFIX = "options."
+OPTION_PREFIX, GRAPH_PREFIX = "options.", "graph."
+GRAPH_FACTORS = tuple(GRAPH_PREFIX + name for name in Graph.model_fields)
+MODE_FACTORS = tuple(MODE_PREFIX + name for name in NAMES)
 
 Level = str | int | float | bool
 Levels = dict[str, Level]
@@ -33,7 +40,7 @@ Levels = dict[str, Level]
 
 def check_factor_name(name: str) -> None:
     """Raises Fault for a factor that overrides nothing."""
-    known = [*WORKLOAD_FACTORS, *QOS_FACTORS, *ARM_FACTORS]
+    known = [*WORKLOAD_FACTORS, *QOS_FACTORS, *ARM_FACTORS, *MODE_FACTORS, *GRAPH_FACTORS]
     if name == "payload":  # what one is likely to type; no word is similar enough to suggest it
         raise Fault("unknown factor `payload`", expected="`message`, with levels such as Bytes(4096)", at=(name,))
     if name not in known and not (name.startswith(OPTION_PREFIX) and len(name) > len(OPTION_PREFIX)):
@@ -54,6 +61,8 @@ def with_workload_level(workload: Workload, factor: str, level: Level) -> Worklo
         return _with(workload, {"arrival": arrival})
     if factor in WORKLOAD_FACTORS:
         return _with(workload, {factor: level})
+    if factor in GRAPH_FACTORS and workload.graph is not None:
+        return _with(workload, {"graph": _with(workload.graph, {factor.removeprefix(GRAPH_PREFIX): level})})
     return workload
 
 
@@ -63,6 +72,13 @@ def with_arm_level(arm: Arm, factor: str, level: Level) -> Arm:
         return _with(arm, {factor: level})
     if factor.startswith(OPTION_PREFIX):
         return _with(arm, {"options": {**arm.options, factor.removeprefix(OPTION_PREFIX): level}})
+    if factor in MODE_FACTORS:
+        mode = {factor.removeprefix(MODE_PREFIX): level}
+        others = {  # one vocabulary for all middlewares, so a level is for every side
+            key: side if side.modes is None else _with(side, {"modes": side.modes | mode})
+            for key, side in arm.processes.items()
+        }
+        return _with(arm, {"modes": arm.modes | mode} | ({"processes": others} if others else {}))
     return arm
 
 

@@ -13,9 +13,10 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.suite.arm import SHIPPED_MIDDLEWARES
+from rmwbench.suite import pairs
 from rmwbench.suite.cells import cells
 from rmwbench.suite.fault import Fault
+from rmwbench.suite.shipped import shipped_middlewares
 from rmwbench.suite.suite import Suite
 
 SUFFIXES = (".yaml", ".yml")
@@ -88,7 +89,10 @@ def read(path: Path) -> str:
 def parse(text: str, *, where: str, directory: Path | None = None, middlewares: Iterable[str] = ()) -> Suite:
     """A suite from its text. `where` names the file in errors; profile paths are relative to `directory`."""
     tree = _tree(text, where)
-    context = {"directory": directory or Path(), "middlewares": [*dict.fromkeys((*SHIPPED_MIDDLEWARES, *middlewares))]}
+    context = {
+        "directory": directory or Path(),
+        "middlewares": [*dict.fromkeys((*shipped_middlewares(), *middlewares))],
+    }
     try:
         suite = Suite.model_validate(_plain(tree, where), context=context)
         cells(suite)  # contradictions between a level and a workload have a line too, so they are found at load
@@ -135,6 +139,12 @@ def _tree(text: str, where: str) -> CommentedMap:
             expected="keys such as suite, arms, workloads",
             actual=_shape(tree),
         )
+    if "arms" in tree:
+        try:
+            arms = pairs.expanded(tree["arms"])
+        except Fault as fault:
+            raise _fault_error(tree, where, ("arms", *fault.at), fault) from fault
+        tree["arms"] = arms  # keeps its line, since the key was there
     return tree
 
 

@@ -19,6 +19,8 @@ HEADER_BYTES = 64
 MAX_PAYLOAD_BYTES = 1 << 30
 """1 GiB: above every message that a robot sends, and below the signed 32-bit sizes inside middlewares."""
 
+_BYTES = re.compile(r"Bytes\(\s*(\d+)\s*\)")
+
 
 @dataclass(frozen=True)
 class MessageType:
@@ -47,13 +49,25 @@ class MessageType:
 
 def message_type(name: str) -> MessageType:
     """The type of that name; raises Fault for an unknown name or a payload that cannot carry the identity header."""
-    found = re.fullmatch(r"Bytes\(\s*(\d+)\s*\)", name)
+    found = _BYTES.fullmatch(name)
     if found:
         return _bytes(int(found[1]))
     if name not in _LAYOUTS:
         raise unknown("message type", name, [*_LAYOUTS, "Bytes(N)"])
     ros_type, lay_out = _LAYOUTS[name]
     return _from_layout(name, ros_type, lay_out())
+
+
+def service_type(name: str, part: str) -> MessageType:
+    """The `request` or the `reply` of the service type, whose one field is `uint8[] data`. Raises Fault for anything
+    but `Bytes(N)`: what is asked of a service is how long the way there and back is, not what stands in the fields."""
+    found = _BYTES.fullmatch(name)
+    if not found:
+        raise Fault(f"`{name}` is no message of a service", expected="Bytes(N), such as Bytes(64)", actual=name)
+    payload_bytes = _checked(int(found[1]))
+    layout = CdrLayout().u32(payload_bytes).payload(payload_bytes)
+    ros_type = {"request": "rmwbench_msgs/srv/Bytes_Request", "reply": "rmwbench_msgs/srv/Bytes_Response"}[part]
+    return _from_layout(f"Bytes({payload_bytes})", ros_type, layout)
 
 
 def message_type_names() -> list[str]:
@@ -67,6 +81,13 @@ def _from_layout(name: str, ros_type: str, layout: CdrLayout) -> MessageType:
 
 
 def _bytes(payload_bytes: int) -> MessageType:
+    _checked(payload_bytes)
+    # MultiArrayLayout without dimensions (an empty sequence and data_offset 0), then the length of `data`
+    layout = CdrLayout().u32(0).u32(0).u32(payload_bytes).payload(payload_bytes)
+    return _from_layout(f"Bytes({payload_bytes})", "std_msgs/msg/UInt8MultiArray", layout)
+
+
+def _checked(payload_bytes: int) -> int:
     if payload_bytes < HEADER_BYTES:
         raise Fault(
             f"a payload of {payload_bytes} bytes cannot carry the message's identity",
@@ -80,9 +101,7 @@ def _bytes(payload_bytes: int) -> MessageType:
             expected=f"at most {MAX_PAYLOAD_BYTES} bytes",
             actual=f"{payload_bytes} bytes",
         )
-    # MultiArrayLayout without dimensions (an empty sequence and data_offset 0), then the length of `data`
-    layout = CdrLayout().u32(0).u32(0).u32(payload_bytes).payload(payload_bytes)
-    return _from_layout(f"Bytes({payload_bytes})", "std_msgs/msg/UInt8MultiArray", layout)
+    return payload_bytes
 
 
 def _header(layout: CdrLayout) -> CdrLayout:

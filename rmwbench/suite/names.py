@@ -46,5 +46,5 @@ TopicName = Annotated[
     ),
 ]
 ArmName = Annotated[
-    str, _matching("arm", r"[^\s\x00-\x1f](?:[^\x00-\x1f]{0,58}[^\s\x00-\x1f])?", "1 to 60 characters in one line")
+    str, _matching("arm", r"[^\s\x00-\x1f](?:[^\x00-\x1f]{0,78}[^\s\x00-\x1f])?", "1 to 80 characters in one line")
 ]

@@ -1,21 +1,21 @@
-"""Nodes and topics as a graph: who publishes and subscribes what, in which process, on which host.
+"""Nodes and topics as a graph: who publishes, subscribes, serves and calls what, in which process, on which host, and
+when it is there.
 
-Most workloads are one of two shapes, so those have a shorthand: a talker with n listeners, and a chain of relays in
-between. Both expand into the same nodes that a file can also spell out, and everything behind this module knows only
-nodes. Services and clients are kinds of the worker protocol that no suite uses yet.
+Most workloads are one of a few shapes, so those have a shorthand (`shapes.py`) that expands into the same nodes that a
+file can also spell out, and everything behind this module knows only nodes.
 """
 
-import itertools
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from rmwbench.suite.arrival import Arrival, RateHz, Relay
 from rmwbench.suite.fault import Fault, Strict
-from rmwbench.suite.message_type import message_type
+from rmwbench.suite.message_type import message_type, service_type
 from rmwbench.suite.names import NodeName, TopicName
 from rmwbench.suite.qos import Qos
+from rmwbench.suite.timeline import Span
 
 Touch = Literal["none", "header", "all"]
 Placement = Literal["per_node", "one"]
@@ -28,7 +28,12 @@ def _known_message(name: str) -> str:
     return message_type(name).name
 
 
+def _known_call(name: str) -> str:
+    return service_type(name, "request").name
+
+
 MessageName = Annotated[str, AfterValidator(_known_message)]
+CallName = Annotated[str, AfterValidator(_known_call)]
 
 
 class Publisher(Strict):
@@ -50,125 +55,112 @@ class Subscription(Strict):
     touch: Touch | None = None
 
 
+class Service(Strict):
+    """Answers each request from within its callback. What is left out is taken from the workload."""
+
+    service: TopicName
+    request: CallName | None = None
+    reply: CallName | None = None
+    qos: Qos | None = None
+    touch: Touch | None = None
+
+
+class Client(Strict):
+    """Sends requests by its arrival, whether earlier ones are answered or not; their types are those of the service."""
+
+    service: TopicName
+    rate_hz: RateHz | None = None
+    arrival: Arrival | None = None
+    qos: Qos | None = None
+    touch: Touch | None = None
+
+    @model_validator(mode="after")
+    def _no_relay(self) -> "Client":
+        if isinstance(self.arrival, Relay):
+            raise Fault(
+                "a client does not relay",
+                expected="any kind of arrival but relay",
+                actual="relay",
+                at=("arrival", "kind"),
+            )
+        return self
+
+
+@dataclass(frozen=True)
+class Life:
+    """When a node is there, in seconds from the start of the steady state. `begin_s` None: from the start of the trial,
+    as part of its barrier; `end_s` None: until its end."""
+
+    begin_s: float | None = None
+    end_s: float | None = None
+
+    @property
+    def whole(self) -> bool:
+        return self.begin_s is None and self.end_s is None
+
+    def meets(self, other: "Life") -> bool:
+        """Whether there is a time at which both are there."""
+        return self._begins_before_end(other) and other._begins_before_end(self)
+
+    def present_at(self, begin_s: float | None) -> bool:
+        """Whether it is there when something begins that begins then; what begins together is."""
+        if begin_s is None:
+            return self.begin_s is None
+        return (self.begin_s is None or self.begin_s <= begin_s) and (self.end_s is None or self.end_s > begin_s)
+
+    def _begins_before_end(self, other: "Life") -> bool:
+        return self.begin_s is None or other.end_s is None or self.begin_s < other.end_s
+
+
 class Node(Strict):
     """A ROS node. `process` is its own by default; nodes that name the same process share it (the intra-process
-    case)."""
+    case).
+
+    `joins_s`, `leaves_s` and `restarts_s` count from the start of the steady state: a late joiner is created then and
+    nobody waits for it, a leaver is destroyed, and one that restarts comes back under the same name.
+    """
 
     name: NodeName
     process: NodeName | None = None
     host: NodeName = LOCAL_HOST
+    joins_s: Span | None = None
+    leaves_s: Span | None = None
+    restarts_s: Span | None = None
     publishers: Annotated[tuple[Publisher, ...], Field(strict=False)] = ()
     subscriptions: Annotated[tuple[Subscription, ...], Field(strict=False)] = ()
+    services: Annotated[tuple[Service, ...], Field(strict=False)] = ()
+    clients: Annotated[tuple[Client, ...], Field(strict=False)] = ()
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "Node":
+        joins_s = 0.0 if self.joins_s is None else self.joins_s
+        if self.leaves_s is not None and self.leaves_s <= joins_s:
+            raise Fault(
+                f"node `{self.name}` leaves before it is there",
+                expected=f"leaves_s after {joins_s:g}",
+                actual=f"{self.leaves_s:g}",
+                at=("leaves_s",),
+            )
+        if self.restarts_s is not None and (self.leaves_s is None or self.restarts_s <= self.leaves_s):
+            raise Fault(
+                f"node `{self.name}` comes back before it has left",
+                expected="`leaves_s`, and restarts_s after it",
+                actual=f"leaves_s {'absent' if self.leaves_s is None else f'{self.leaves_s:g}'}, "
+                f"restarts_s {self.restarts_s:g}",
+                at=("restarts_s",),
+            )
+        return self
 
     @property
     def process_name(self) -> str:
         return self.process or self.name
 
+    @property
+    def lives(self) -> tuple[Life, ...]:
+        """One, or two of a node that restarts."""
+        first = Life(self.joins_s, self.leaves_s)
+        return (first,) if self.restarts_s is None else (first, Life(self.restarts_s))
 
-def chain(topic: str, subscribers: int, relays: int, processes: Placement) -> tuple[Node, ...]:
-    """talker → relay_1 → … → relay_n → listener_1 … listener_m; the first topic is `topic`, the relays publish
-    `topic_1` … `topic_n`."""
-    shared = "robot" if processes == "one" else None
-    topics = [topic, *(f"{topic}_{hop}" for hop in range(1, relays + 1))]
-    nodes = [Node.model_validate({"name": "talker", "process": shared, "publishers": [{"topic": topic}]})]
-    for hop, (source, target) in enumerate(itertools.pairwise(topics), start=1):
-        publisher = {"topic": target, "arrival": {"kind": "relay", "from": source}}
-        nodes.append(
-            Node.model_validate(
-                {
-                    "name": f"relay_{hop}",
-                    "process": shared,
-                    "subscriptions": [{"topic": source}],
-                    "publishers": [publisher],
-                }
-            )
-        )
-    for number in range(1, subscribers + 1):
-        name = "listener" if subscribers == 1 else f"listener_{number}"
-        nodes.append(Node.model_validate({"name": name, "process": shared, "subscriptions": [{"topic": topics[-1]}]}))
-    return tuple(nodes)
-
-
-def check_graph(nodes: Sequence[Node]) -> None:
-    """Raises Fault (with `at` counted from the list of nodes) for a graph that cannot run: doubled names, orphans,
-    relays in a circle."""
-    if not nodes:
-        raise Fault("a workload needs nodes", expected="at least one", actual="an empty list")
-    _check_names(nodes)
-    published = {publisher.topic for node in nodes for publisher in node.publishers}
-    for index, node in enumerate(nodes):
-        if not node.publishers and not node.subscriptions:
-            raise Fault(
-                f"node `{node.name}` neither publishes nor subscribes",
-                fix="give it an endpoint or remove it",
-                at=(index,),
-            )
-        for place, subscription in enumerate(node.subscriptions):
-            if subscription.topic not in published:
-                raise Fault(
-                    f"nobody publishes topic `{subscription.topic}`",
-                    expected="one of " + (", ".join(sorted(published)) or "(no topic is published)"),
-                    actual=subscription.topic,
-                    at=(index, "subscriptions", place, "topic"),
-                )
-        for place, publisher in enumerate(node.publishers):
-            here = {subscription.topic for subscription in node.subscriptions}
-            if isinstance(publisher.arrival, Relay) and publisher.arrival.source not in here:
-                raise Fault(
-                    f"node `{node.name}` relays topic `{publisher.arrival.source}`, to which it does not subscribe",
-                    expected="one of " + (", ".join(sorted(here)) or "(it has no subscription)"),
-                    actual=publisher.arrival.source,
-                    at=(index, "publishers", place, "arrival", "from"),
-                )
-    _check_no_circle(nodes)
-
-
-def _check_names(nodes: Sequence[Node]) -> None:
-    names: set[str] = set()
-    host_of: dict[str, str] = {}
-    for index, node in enumerate(nodes):
-        if node.name in names:
-            raise Fault(
-                f"two nodes are called `{node.name}`",
-                expected="a name of its own for each",
-                actual=node.name,
-                at=(index, "name"),
-            )
-        names.add(node.name)
-        if host_of.setdefault(node.process_name, node.host) != node.host:
-            raise Fault(
-                f"process `{node.process_name}` is on two hosts",
-                expected=f"host `{host_of[node.process_name]}`, as its first node says",
-                actual=node.host,
-                at=(index, "host") if "host" in node.model_fields_set else (index, "name"),
-            )
-
-
-def _check_no_circle(nodes: Sequence[Node]) -> None:
-    hops: dict[str, set[str]] = {}
-    for node in nodes:
-        for publisher in node.publishers:
-            if isinstance(publisher.arrival, Relay):
-                hops.setdefault(publisher.arrival.source, set()).add(publisher.topic)
-    for index, node in enumerate(nodes):
-        for place, publisher in enumerate(node.publishers):
-            if isinstance(publisher.arrival, Relay) and _reaches(hops, publisher.topic, publisher.arrival.source):
-                raise Fault(
-                    f"relays go in a circle through topic `{publisher.topic}`",
-                    expected="a chain with an end",
-                    actual=f"`{publisher.arrival.source}` → `{publisher.topic}` → … → `{publisher.arrival.source}`",
-                    at=(index, "publishers", place, "arrival", "from"),
-                )
-
-
-def _reaches(hops: dict[str, set[str]], start: str, goal: str) -> bool:
-    seen: set[str] = set()
-    ahead = [start]
-    while ahead:
-        topic = ahead.pop()
-        if topic == goal:
-            return True
-        if topic not in seen:
-            seen.add(topic)
-            ahead.extend(hops.get(topic, ()))
-    return False
+    @property
+    def is_empty(self) -> bool:
+        return not (self.publishers or self.subscriptions or self.services or self.clients)

@@ -10,8 +10,13 @@ from rmwbench.suite.fault import Fault, Strict
 from rmwbench.suite.machine_condition import Background, HostIdle
 from rmwbench.suite.names import WorkloadName
 from rmwbench.suite.qos import Qos
+from rmwbench.suite.shapes import Graph, calls, chain
 from rmwbench.suite.timeline import TimelineOverride
-from rmwbench.suite.topology import MessageName, Node, Placement, Publisher, Touch, chain, check_graph
+from rmwbench.suite.topology import CallName, Client, MessageName, Node, Placement, Publisher, Service, Touch
+from rmwbench.suite.wiring import check_graph
+
+OF_A_TRIAL = ("match_time", "graph_time", "first_message_time", "endpoint_match_p50", "history_time")
+"""Metrics that rest on a trial and not on its messages."""
 
 PrimaryMetric = Literal[
     "response_latency_p50",
@@ -20,14 +25,27 @@ PrimaryMetric = Literal[
     "service_latency_p50",
     "service_latency_p90",
     "service_latency_p99",
+    "publish_call_p50",
+    "publish_call_p99",
+    *OF_A_TRIAL,
 ]
 
 
-class Workload(Strict):
-    """Without `nodes` it is a talker and `subscribers` listeners, with `relays` nodes in between.
+SHAPES = {
+    "nodes": ("subscribers", "relays", "processes", "clients", "graph"),
+    "graph": ("subscribers", "relays", "processes", "clients"),
+    "clients": ("subscribers", "relays", "message"),
+}
+"""What says where nodes are, and what is then said already."""
 
-    `message`, `rate_hz` or `arrival`, `qos` and `touch` hold for every endpoint that says nothing else; `background`
-    and `host_idle` say what else the machine does meanwhile.
+
+class Workload(Strict):
+    """Without `nodes`, `graph` or `clients` it is a talker and `subscribers` listeners, with `relays` nodes in between.
+    With `clients` it is that many clients of one service, with `graph` many nodes.
+
+    `message` (or `request` and `reply`), `rate_hz` or `arrival`, `qos` and `touch` hold for every endpoint that says
+    nothing else; each publisher or client has the whole rate. `background` and `host_idle` say what else the machine
+    does meanwhile.
     """
 
     name: WorkloadName
@@ -35,14 +53,18 @@ class Workload(Strict):
     description: str = ""
     primary_metric: PrimaryMetric = "response_latency_p50"
     message: MessageName | None = None
+    request: CallName | None = None
+    reply: CallName | None = None
     rate_hz: RateHz | None = None
     arrival: Arrival | None = None
     qos: Qos = Qos()
     touch: Touch = "all"
     subscribers: int | None = Field(default=None, ge=1, le=1000)
     relays: int | None = Field(default=None, ge=0, le=1000)
+    clients: int | None = Field(default=None, ge=1, le=1000)
     processes: Placement | None = None
     nodes: Annotated[tuple[Node, ...], Field(strict=False)] | None = None
+    graph: Graph | None = None
     timeline: TimelineOverride = TimelineOverride()
     background: Background = "idle"
     host_idle: HostIdle = "as_found"
@@ -57,51 +79,82 @@ class Workload(Strict):
                 actual="relay",
                 at=("arrival", "kind"),
             )
-        if self.nodes is None:
-            if self.message is None:
-                raise Fault(
-                    "workload without `message`",
-                    expected="a message type such as Bytes(320) or Image1080p",
-                    at=("message",),
-                )
-            if self.schedule is None:
-                raise Fault(
-                    "workload without a rate", expected="`rate_hz: 30` or `arrival: {kind: …}`", at=("rate_hz",)
-                )
-            return self
-        for name in ("subscribers", "relays", "processes"):
+        shape = next((name for name in SHAPES if getattr(self, name) is not None), None)
+        if shape is not None:
+            for name in SHAPES[shape]:
+                if getattr(self, name) is not None:
+                    raise Fault(
+                        f"`{name}` and `{shape}` contradict each other",
+                        expected=f"either `{shape}` or a shorthand with `{name}`",
+                        actual=f"both `{name}` and `{shape}`",
+                        fix=f"remove `{name}` and write its nodes into the list, or remove `nodes`"
+                        if shape == "nodes"
+                        else f"remove `{name}` or `{shape}`",
+                        at=(name,),
+                    )
+        if self.nodes is not None:
+            self._check_nodes(self.nodes)
+        else:
+            self._check_shorthand()
+        return self
+
+    def _check_shorthand(self) -> None:
+        for name in ("request", "reply") if self.clients is not None else ("message",):
+            if getattr(self, name) is None:
+                example = "Bytes(320) or Image1080p" if name == "message" else "Bytes(64)"
+                raise Fault(f"workload without `{name}`", expected=f"a message type such as {example}", at=(name,))
+        for name in ("request", "reply") if self.clients is None else ():
             if getattr(self, name) is not None:
                 raise Fault(
-                    f"`{name}` and `nodes` contradict each other",
-                    expected="either the shorthand or a list of nodes",
-                    actual=f"both `{name}` and `nodes`",
-                    fix=f"remove `{name}` and write its nodes into the list, or remove `nodes`",
-                    at=(name,),
+                    f"`{name}` without a service", expected="`clients: 1`, or `nodes` with a service", at=(name,)
                 )
+        if self.schedule is None:
+            raise Fault("workload without a rate", expected="`rate_hz: 30` or `arrival: {kind: …}`", at=("rate_hz",))
+        if self.graph is not None:
+            self.graph.expanded(self.name)
+
+    def _check_nodes(self, nodes: tuple[Node, ...]) -> None:
         try:
-            check_graph(self.nodes)
-            for index, node in enumerate(self.nodes):
+            check_graph(nodes)
+            for index, node in enumerate(nodes):
                 for place, publisher in enumerate(node.publishers):
                     self._check_publisher(publisher, (index, "publishers", place))
+                for place, client in enumerate(node.clients):
+                    self._check_sender(client, "client", "service", (index, "clients", place))
+                for place, service in enumerate(node.services):
+                    self._check_service(service, (index, "services", place))
         except Fault as fault:
             fault.at = ("nodes", *fault.at)
             raise
-        return self
 
     def _check_publisher(self, publisher: Publisher, at: tuple[str | int, ...]) -> None:
+        if publisher.message is None and self.message is None and not isinstance(publisher.arrival, Relay):
+            raise Fault(
+                "publisher without a message type",
+                expected="`message` here or in the workload",
+                at=(*at, "topic"),
+            )
+        self._check_sender(publisher, "publisher", "topic", at)
+
+    def _check_sender(self, sender: Publisher | Client, kind: str, name: str, at: tuple[str | int, ...]) -> None:
         try:
-            _one_schedule(publisher.rate_hz, publisher.arrival)
-            if publisher.message is None and self.message is None and not isinstance(publisher.arrival, Relay):
+            _one_schedule(sender.rate_hz, sender.arrival)
+            if sender.rate_hz is None and sender.arrival is None and self.schedule is None:
                 raise Fault(
-                    "publisher without a message type", expected="`message` here or in the workload", at=("topic",)
-                )
-            if publisher.rate_hz is None and publisher.arrival is None and self.schedule is None:
-                raise Fault(
-                    "publisher without a rate", expected="`rate_hz` or `arrival` here or in the workload", at=("topic",)
+                    f"{kind} without a rate", expected="`rate_hz` or `arrival` here or in the workload", at=(name,)
                 )
         except Fault as fault:
             fault.at = (*at, *fault.at)
             raise
+
+    def _check_service(self, service: Service, at: tuple[str | int, ...]) -> None:
+        for name in ("request", "reply"):
+            if getattr(service, name) is None and getattr(self, name) is None:
+                raise Fault(
+                    f"service without a type of its {name}",
+                    expected=f"`{name}` here or in the workload, such as Bytes(64)",
+                    at=(*at, "service"),
+                )
 
     @property
     def schedule(self) -> Any:
@@ -109,10 +162,14 @@ class Workload(Strict):
         return self.arrival if self.rate_hz is None else Periodic(kind="periodic", rate_hz=self.rate_hz)
 
     @property
-    def graph(self) -> tuple[Node, ...]:
-        """The nodes, written out."""
+    def written_out(self) -> tuple[Node, ...]:
+        """The nodes, whatever way they were written."""
         if self.nodes is not None:
             return self.nodes
+        if self.graph is not None:
+            return self.graph.expanded(self.name)
+        if self.clients is not None:
+            return calls(self.name, self.clients, self.processes or "per_node")
         return chain(self.name, self.subscribers or 1, self.relays or 0, self.processes or "per_node")
 
     @property

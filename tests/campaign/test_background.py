@@ -15,8 +15,8 @@ from rmwbench.campaign.trial import TrialResult, run_trial
 from rmwbench.lab import background, machine, tool
 from rmwbench.lab.background import Background, Flow
 from rmwbench.lab.cgroup import remove_stale, stale
+from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Host
-from rmwbench.lab.worker import Crew
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
 from tests.lab import tools
@@ -169,7 +169,7 @@ ORCHESTRATOR = """
 import sys, time
 from rmwbench.lab.background import Background
 from rmwbench.lab.host import Host
-from rmwbench.lab.worker import Crew
+from rmwbench.lab.crew import Crew
 host = Host("test"); host.wait_ready()
 crew = Crew(host)
 loads = Background(crew, {"background": "cpu100", "host_idle": "awake"})

@@ -232,7 +232,6 @@ def test_a_wrong_wish_is_refused_before_anything_is_written(bench, arguments, co
     [
         ("middleware: fake}", "middleware: zenoh}", "rmwbench middlewares build zenoh"),
         ("middleware: fake}", "middleware: fakee}", "did you mean `fake`"),
-        ("middleware: fake}", "middleware: fake, loan: true}", "loan, because the arm publishes by loan"),
         ("middleware: fake}", "middleware: fake, profile: untuched}", "did you mean 'untouched'"),
         ("middleware: fake}", "middleware: fake, options: {path: teleport}}", "unknown path"),
         ("Bytes(100)", "Bytes(8000000000)", "actual"),
@@ -324,7 +323,11 @@ def test_middlewares_lists_the_worker_for_people_and_for_scripts(bench):
     assert not floor["built"] and floor["version"] is None and floor["reason"]
     assert "build floor" in floor["command"] or "rustup" in floor["command"]
     text = bench.command("middlewares")[1]
-    assert "fake 1.0, released 2026-01-01" in text and "loan (it always copies)" in text
+    assert "fake" in text and "2026-01" in text and "always copies" not in text and "floor not ready" in text
+    text = bench.command("middlewares", "show", "fake")[1]
+    assert "fake 1.0, released 2026-01-01" in text and "loan (it always copies)" in text and "floor" not in text
+    code, text = bench.command("middlewares", "show", "fkae")
+    assert code == 2 and "did you mean `fake`" in text
     code, text = bench.command("middlewares", "build", "zenho")
     assert code == 2 and "did you mean 'zenoh'" in text
 

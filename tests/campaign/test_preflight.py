@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign import preflight
+from rmwbench.campaign import preflight, unsupported
 from rmwbench.campaign.plan import make_plan
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
@@ -62,5 +62,5 @@ def test_too_little_shared_memory_is_its_own_message(monkeypatch):
 
 def test_what_a_cell_needs_follows_from_its_settings():
     (cell,) = plan().cells
-    needed = {name for name, _ in preflight.needed_capabilities(cell)}
+    needed = {name for name, _ in unsupported.needed_capabilities(cell)}
     assert needed == {"reliable", "keep_last", "inter_process", "block"}

@@ -55,9 +55,9 @@ def test_size_subscribers_and_topics_change_what_they_say():
     cell = cells("small", "size").cell(LOADED.arms[0], 4096.0)
     assert {e.type.payload_bytes for e in cell.endpoints} == {4096} and cell.factors == {"payload_bytes": 4096}
     cell = cells("chain", "subscribers").cell(LOADED.arms[0], 7.0)
-    assert len([n for n in cell.workload.graph if n.name.startswith("listener")]) == 7
+    assert len([n for n in cell.workload.written_out if n.name.startswith("listener")]) == 7
     cell = cells("chain", "topics").cell(LOADED.arms[0], 3.0)
-    assert [n.name for n in cell.workload.graph] == [n.name for n in WORKLOADS["chain"].graph]
+    assert [n.name for n in cell.workload.written_out] == [n.name for n in WORKLOADS["chain"].written_out]
     assert len({e.topic for e in cell.endpoints}) == 6  # three of the talker, three of the relay
     relays = [e for e in cell.endpoints if e.relay_from]
     by_number = {e.endpoint: e for e in cell.endpoints}

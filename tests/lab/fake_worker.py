@@ -28,6 +28,7 @@ FAULTS = {
     "bare_event": "say(event='finished')",
     "empty_reply": "say(id=request['id'], ok={'endpoints': {'x': 1}, 'usage': 3})",
     "refuse": "say(id=request['id'], error={'kind': 'unsupported', 'object': 'this', 'message': 'not here'}); return",
+    "cannot": "say(id=request['id'], error={'kind': 'unsupported', 'object': 'mode transport', 'message': 'udp only'}); return",
     "close": "control.close(); time.sleep(1000)",
     "orphan": "os.fork() and os._exit(4); time.sleep(1000)",
     "scribble": "records[64 + 24:64 + 32] = struct.pack('<Q', 1 << 40)",
@@ -39,7 +40,7 @@ FAULTS = {
 }
 
 SOURCE = r"""#!{python}
-import json, mmap, os, select, socket, struct, sys, threading, time
+import json, mmap, os, select, socket, struct, sys, threading, time, zlib
 FAULT, STAGE = {fault!r}, {stage!r}
 if "--describe" in sys.argv:
     print(json.dumps({describe!r}))
@@ -48,7 +49,7 @@ control = socket.socket(fileno=int(sys.argv[sys.argv.index("--control-fd") + 1])
 daemon = sys.argv[sys.argv.index("--daemon") + 1] if "--daemon" in sys.argv else None
 records_fd = None if daemon else int(sys.argv[sys.argv.index("--records-fd") + 1])
 records = None if daemon else mmap.mmap(records_fd, os.fstat(records_fd).st_size)
-writers, readers, snapshots = {{}}, {{}}, []
+writers, readers, snapshots, nodes, started = {{}}, {{}}, [], {{}}, set()
 finishing, late_by_s = True, 0.0
 
 def now(): return time.monotonic_ns()
@@ -72,21 +73,27 @@ def usage(at):
     interfaces = {{n: {{"rx_bytes": int(v[0]), "tx_bytes": int(v[8])}} for n, v in interfaces.items()}}
     snapshots.append({{"at": at, "time_ns": now(), "cpu_ns": time.process_time_ns(), "interfaces": interfaces}})
 
-def send(writer, seq, intended, phase):
+def channel(e, writes):
+    prefix = {{"publisher": "rt", "subscription": "rt", "client": "rq" if writes else "rr", "service": "rr" if writes else "rq"}}[e["kind"]]
+    return zlib.crc32(f"{{prefix}}/{{e['topic']}}".encode())
+
+HEADER = "<IQqIIIQ"
+def send(writer, seq, intended, phase, cause=(0, 0)):
     begun = now()
-    payload = struct.pack("<IQqI", writer["endpoint"], seq, intended, phase).ljust(min(writer["type"]["payload_bytes"], 60000), b"x")
+    size = (writer["reply_type"] if writer["kind"] == "service" else writer["type"])["payload_bytes"]
+    payload = struct.pack(HEADER, writer["endpoint"], seq, intended, phase, channel(writer, True), *cause).ljust(min(size, 60000), b"x")
     out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     call = now()
     for port in range(20000, 20000 + 64):
         try: out.sendto(payload, ("127.0.0.1", port))
         except OSError: pass
-    if phase: record(1, writer["endpoint"], seq, intended, begun, call, now(), 0, 0, size=len(payload), flags=4 if phase == 1 else 0)
+    if phase: record(1, writer["endpoint"], seq, intended, begun, call, now(), cause[1], cause[0], size=len(payload), flags=4 if phase == 1 else 0)
 
 def schedule(writer, start):
     global finishing, late_by_s
     period, seq, never = writer["arrival"]["period_ns"], 0, 0
     due = start["at_ns"]
-    while due < start["end_ns"]:
+    while due < start["end_ns"] and not writer.get("gone"):
         time.sleep(max(0, (due - now()) / 1e9))
         if STAGE == "window" and due >= start["steady_ns"]:
             fault({{"id": 0}})
@@ -103,14 +110,24 @@ def schedule(writer, start):
 def read(reader):
     while True:
         data = reader["socket"].recv(1 << 16)
+        if reader.get("gone"): return
         notified = now()
-        writer, seq, intended, phase = struct.unpack_from("<IQqI", data)
+        writer, seq, intended, phase, to, *cause = struct.unpack_from(HEADER, data)
+        if to != channel(reader, False) or (reader["kind"] == "client" and cause[0] != reader["endpoint"]): continue
         if writer not in reader["peers"]:
             reader["peers"].add(writer)
             say(event="first_message", endpoint=reader["endpoint"], writer=writer, time_ns=notified)
         if phase:
             record(2, reader["endpoint"], seq, notified, now(), now(), now(), intended, writer, size=len(data), flags=4 if phase == 1 else 0)
-            reader["last"][str(writer)] = seq
+            reader["last"][str(reader["endpoint"] if reader["kind"] == "client" else writer)] = cause[1] if reader["kind"] == "client" else seq
+        if reader["kind"] == "service":
+            send(reader, reader["next"], now(), phase, (writer, seq))
+            reader["next"] += 1 if phase else 0
+
+def served(service, start):
+    while now() < start["end_ns"] + start["grace_ns"] and not service.get("gone"): time.sleep(0.002)
+    n = service["next"]
+    say(event="finished", endpoint=service["endpoint"], scheduled=n, sent=n, failed=0, never_sent=0, time_ns=now(), **({{"last_seq": n - 1}} if n else {{}}))
 
 def at(time_ns, *names):
     for when, name in zip(time_ns, names):
@@ -138,24 +155,36 @@ def handle(request_):
         reply["endpoints"] = {{}}
         for e in (e for node in request["nodes"] for e in node["endpoints"]):
             granted = {{"qos": e["qos"], "publish_mode": "sync", "wait": e.get("wait", "block"), "notes": []}}
-            if STAGE == "create": fault(request)
+            if STAGE == "create":
+                fault(request)
+                if "return" in FAULT: return
             reply["endpoints"][str(e["endpoint"])] = granted
-            if e["kind"] == "publisher": writers[e["endpoint"]] = e
-            else:
+            if e["kind"] in ("publisher", "client"): writers[e["endpoint"]] = e
+            if e["kind"] != "publisher":
                 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 20000 + e["endpoint"]))
-                readers[e["endpoint"]] = e | {{"socket": s, "peers": set(), "last": {{}}}}
+                readers[e["endpoint"]] = e | {{"socket": s, "peers": set(), "last": {{}}, "next": 0}}
                 threading.Thread(target=read, args=(readers[e["endpoint"]],), daemon=True).start()
     elif cmd == STAGE or (daemon and STAGE == "daemon"):
         fault(request)
         if "return" in FAULT: return
     if daemon and cmd == "open": threading.Thread(target=serve, daemon=True).start()
-    if cmd == "match":
-        reply["endpoints"] = {{str(n): {{"matched": 1, "time_ns": now()}} for n in [*writers, *readers]}}
+    for node in request["nodes"] if cmd == "create" else ():
+        nodes[node["name"]] = [e["endpoint"] for e in node["endpoints"]]
+    if cmd == "open" and request["modes"]:
+        reply["configuration"] = {{"format": "json", "text": json.dumps(request["modes"])}}
+    elif cmd == "match":
+        reply["endpoints"] = {{str(n): {{"matched": 1, "time_ns": now()}} for n in request.get("endpoints", [*writers, *readers])}}
+    elif cmd == "destroy":
+        for n in (n for name in request["nodes"] for n in nodes.pop(name)):
+            for e in (found.pop(n, {{}}) for found in (writers, readers)): e["gone"] = True
     elif cmd == "probe":
         for w in writers.values(): send(w, 0, now(), 0)
     elif cmd == "start":
-        for w in writers.values(): threading.Thread(target=schedule, args=(w, request), daemon=True).start()
-        threading.Thread(target=at, args=([request["steady_ns"], request["end_ns"]], "steady_begin", "steady_end"), daemon=True).start()
+        for e in [*writers.values(), *(r for r in readers.values() if r["kind"] == "service")]:
+            if e["endpoint"] in started or e["endpoint"] not in request.get("endpoints", [e["endpoint"]]): continue
+            started.add(e["endpoint"])
+            threading.Thread(target=served if e["kind"] == "service" else schedule, args=(e, request), daemon=True).start()
+        if "endpoints" not in request: threading.Thread(target=at, args=([request["steady_ns"], request["end_ns"]], "steady_begin", "steady_end"), daemon=True).start()
     elif cmd == "drain":
         deadline = now() + request["timeout_ns"]
         done = lambda: all(readers[int(r)]["last"].get(w, -1) >= n for r, ws in request["expect"].items() for w, n in ws.items())

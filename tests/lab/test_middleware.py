@@ -107,7 +107,7 @@ def test_every_crate_says_what_a_list_needs():
     found = recipes()
     assert {"floor", "synthetic"} <= set(found)
     for name, recipe in found.items():
-        assert recipe.crate == f"rmwbench-{name}" and recipe.summary, name
+        assert recipe.crate == find.program_of(name) and recipe.summary, name
 
 
 def recipe(**changes) -> Recipe:

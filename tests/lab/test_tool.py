@@ -8,10 +8,11 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.lab import tool
+from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Host
 from rmwbench.lab.middleware import build, find
 from rmwbench.lab.sampler import Sampler
-from rmwbench.lab.worker import Crew, WorkerFailed
+from rmwbench.lab.worker import WorkerFailed
 from rmwbench.suite.sampling import Sampling
 from tests.lab import fake_worker, tools
 

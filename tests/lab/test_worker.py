@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from rmwbench.lab import records
+from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Host
-from rmwbench.lab.worker import Crew, WorkerFailed
+from rmwbench.lab.worker import WorkerFailed
 from tests.lab import fake_worker
 
 ENDPOINT = {

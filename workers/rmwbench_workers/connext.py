@@ -1,7 +1,7 @@
 """RTI Connext DDS from Python, through its package on PyPI: only with a licence file of your own.
 
-Without one the library refuses to make a participant, so there is nothing to measure; the worker is then listed with that
-reason and nothing else.
+Without one the library refuses to make a participant, so there is nothing to measure; the worker is then listed with
+that reason and nothing else.
 """
 
 import os

@@ -19,9 +19,21 @@ impl Daemons {
         profile: &Profile,
         options: &BTreeMap<String, Value>,
     ) -> Result<Daemons, String> {
+        Daemons::start_with_modes(worker, middleware, profile, options, &BTreeMap::new())
+    }
+
+    /// As [`Daemons::start`], where the arm has modes.
+    pub fn start_with_modes(
+        worker: &str,
+        middleware: &dyn Middleware,
+        profile: &Profile,
+        options: &BTreeMap<String, Value>,
+        modes: &BTreeMap<String, Value>,
+    ) -> Result<Daemons, String> {
         let mut daemons = Daemons(Vec::new());
         for name in middleware.daemons(&profile.name) {
-            let open = Open { trial_nonce: "0".into(), domain_id: 0, profile: profile.clone(), options: options.clone() };
+            let open =
+                Open { trial_nonce: "0".into(), domain_id: 0, profile: profile.clone(), options: options.clone(), modes: modes.clone() };
             daemons.0.push(Worker::daemon(worker, name, open)?);
         }
         Ok(daemons)

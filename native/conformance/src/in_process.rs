@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use rmwbench_harness::middleware::{EndpointConfig, SessionConfig};
+use rmwbench_harness::middleware::{EndpointConfig, Error, ErrorKind, SessionConfig};
 use rmwbench_harness::qos::{Qos, Reliability};
 
 use crate::pair::{endpoint, Memory};
@@ -12,11 +12,22 @@ use crate::{Context, Outcome, Verdict};
 /// Payloads of 0 to 63 bytes arrive byte for byte.
 pub fn small_payloads(context: &Context<'_>) -> Outcome {
     let open = || {
-        let config = SessionConfig { profile: context.profile.clone(), options: context.arm.options.clone(), domain_id: 1, trial_nonce: 1 };
-        context.middleware.open(&config).map_err(|e| format!("open: {e}"))
+        let config = SessionConfig {
+            profile: context.profile.clone(),
+            options: context.arm.options.clone(),
+            modes: context.arm.modes.clone(),
+            domain_id: 1,
+            trial_nonce: 1,
+        };
+        context.middleware.open(&config)
     };
     let reliability = if context.lacks("reliable").is_some() { Reliability::BestEffort } else { Reliability::Reliable };
-    let (mut writing, mut reading) = (open()?, open()?);
+    let failed = |e: Error| format!("open: {e}");
+    let mut writing = match open() {
+        Err(error) if error.kind == ErrorKind::Unsupported => return Ok(Verdict::Declared(error.to_string())),
+        opened => opened.map_err(failed)?,
+    };
+    let mut reading = open().map_err(failed)?;
     let (mut talker, mut listener) =
         (writing.node("talker").map_err(|e| e.to_string())?, reading.node("listener").map_err(|e| e.to_string())?);
     for bytes in [0_u32, 1, 7, 8, 63] {

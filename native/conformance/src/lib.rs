@@ -16,6 +16,7 @@
 
 mod checks;
 mod daemons;
+mod external;
 mod host;
 mod in_process;
 mod isolated;
@@ -28,6 +29,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 pub use daemons::Daemons;
+pub use external::External;
 pub use isolated::isolated;
 use rmwbench_harness::middleware::{Description, Middleware, Profile};
 use serde_json::Value;
@@ -37,6 +39,8 @@ use serde_json::Value;
 pub struct Arm {
     pub profile: String,
     pub options: BTreeMap<String, Value>,
+    /// Modes that every session opens with, besides those that a check is about.
+    pub modes: BTreeMap<String, Value>,
     /// Capabilities that this arm lacks although the middleware has them: (name, reason).
     pub lacks: Vec<(String, String)>,
     /// Capabilities that this arm grants and does not wholly keep, by a fault of its library that has a reproducer: (name, reason).
@@ -45,11 +49,16 @@ pub struct Arm {
 
 impl Arm {
     pub fn profile(name: &str) -> Arm {
-        Arm { profile: name.into(), options: BTreeMap::new(), lacks: Vec::new(), faults: Vec::new() }
+        Arm { profile: name.into(), options: BTreeMap::new(), modes: BTreeMap::new(), lacks: Vec::new(), faults: Vec::new() }
     }
 
     pub fn option(mut self, key: &str, value: impl Into<Value>) -> Arm {
         self.options.insert(key.into(), value.into());
+        self
+    }
+
+    pub fn mode(mut self, name: &str, level: impl Into<Value>) -> Arm {
+        self.modes.insert(name.into(), level.into());
         self
     }
 
@@ -64,7 +73,7 @@ impl Arm {
     }
 
     fn name(&self) -> String {
-        let options: Vec<String> = self.options.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let options: Vec<String> = self.options.iter().chain(&self.modes).map(|(k, v)| format!("{k}={v}")).collect();
         [vec![self.profile.clone()], options].concat().join(" ")
     }
 }
@@ -105,6 +114,11 @@ pub(crate) type Outcome = Result<Verdict, String>;
 /// Runs every check with every arm; arguments are substrings that select checks. Exit code 1 when one fails.
 pub fn main(worker: &str, middleware: &dyn Middleware, arms: &[Arm]) -> ExitCode {
     let filters: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    run(worker, middleware, arms, &filters)
+}
+
+/// The same with the checks to run, as parts of their titles; all where there are none.
+pub fn run(worker: &str, middleware: &dyn Middleware, arms: &[Arm], filters: &[String]) -> ExitCode {
     if let Err(error) = host::isolate() {
         eprintln!("conformance needs namespaces of its own: {error}\n  do: run as root, or allow unprivileged user namespaces");
         return ExitCode::FAILURE;
@@ -127,6 +141,7 @@ pub fn main(worker: &str, middleware: &dyn Middleware, arms: &[Arm]) -> ExitCode
             // Of its own for each check: what one check leaves in a daemon must not explain another's failure.
             let outcome = Daemons::start(worker, middleware, &context.profile, &arm.options).and_then(|_daemons| check(&context));
             let seconds = began.elapsed().as_secs_f64();
+            host::sweep();
             match outcome {
                 Ok(Verdict::Passed) => {
                     println!("test {title} ... ok ({seconds:.1} s)");

@@ -105,7 +105,7 @@ pub fn profile(format: &str, text: &str) -> Profile {
 }
 
 pub fn session(profile: &Profile, domain_id: u32) -> SessionConfig {
-    SessionConfig { profile: profile.clone(), options: BTreeMap::new(), domain_id, trial_nonce: 1 }
+    SessionConfig { profile: profile.clone(), options: BTreeMap::new(), modes: Default::default(), domain_id, trial_nonce: 1 }
 }
 
 /// A domain per process and test: tests of one binary run side by side.
@@ -119,6 +119,7 @@ pub fn endpoint(endpoint: u32, topic: &str, bytes: u32) -> EndpointConfig {
         endpoint,
         topic: topic.into(),
         message_type: MessageType::bytes(bytes),
+        reply_type: None,
         qos: Qos::default(),
         loan: false,
         publish_mode: PublishMode::Default,

@@ -34,6 +34,7 @@ pub fn publisher(endpoint: u32, topic: &str, bytes: u32, arrival: Arrival, match
         kind: EndpointKind::Publisher,
         topic: topic.into(),
         message_type: MessageType::bytes(bytes),
+        reply_type: None,
         qos: Qos { depth, ..Qos::default() },
         arrival: Some(arrival),
         touch: Touch::All,
@@ -60,6 +61,14 @@ fn granted_reliability(context: &Context<'_>, mut nodes: Vec<NodeSpec>) -> Vec<N
         }
     }
     nodes
+}
+
+fn sends(endpoint: &EndpointSpec) -> bool {
+    endpoint.kind != EndpointKind::Subscription
+}
+
+fn reads(endpoint: &EndpointSpec) -> bool {
+    endpoint.kind != EndpointKind::Publisher
 }
 
 pub struct Rig<'a> {
@@ -103,25 +112,30 @@ impl<'a> Rig<'a> {
 
     /// Starts a process whose records have room for the endpoints of all `nodes`, now or later; returns its place.
     pub fn open(&mut self, nodes: &[&[NodeSpec]]) -> Result<usize, String> {
-        let endpoints: Vec<EndpointSpec> = nodes.iter().flat_map(|n| n.iter()).flat_map(|n| n.endpoints.clone()).collect();
-        let sections: Vec<(Kind, u32, u64)> = endpoints
-            .iter()
-            .map(|e| (if e.kind == EndpointKind::Publisher { Kind::Sent } else { Kind::Received }, e.endpoint, CAPACITY))
-            .collect();
-        let mut worker = Worker::spawn(self.context.worker, self.nonce, &sections)?;
-        worker.request(self.open_command())?;
-        self.workers.push(worker);
-        self.specs.push(endpoints);
-        Ok(self.workers.len() - 1)
+        Ok(self.open_with_modes(nodes, BTreeMap::new())?.0)
     }
 
-    fn open_command(&self) -> Command {
-        Command::Open(Open {
+    /// The same with modes; also returns the answer to `open`.
+    pub fn open_with_modes(&mut self, nodes: &[&[NodeSpec]], modes: BTreeMap<String, Value>) -> Result<(usize, Value), String> {
+        let endpoints: Vec<EndpointSpec> = nodes.iter().flat_map(|n| n.iter()).flat_map(|n| n.endpoints.clone()).collect();
+        let sent = endpoints.iter().filter(|e| sends(e)).map(|e| (Kind::Sent, e.endpoint, CAPACITY));
+        let received = endpoints.iter().filter(|e| reads(e)).map(|e| (Kind::Received, e.endpoint, CAPACITY));
+        let sections: Vec<(Kind, u32, u64)> = sent.chain(received).collect();
+        let mut worker = Worker::spawn(self.context.worker, self.nonce, &sections)?;
+        let opened = worker.request(Command::Open(self.open_with(modes)))?;
+        self.workers.push(worker);
+        self.specs.push(endpoints);
+        Ok((self.workers.len() - 1, opened))
+    }
+
+    pub fn open_with(&self, modes: BTreeMap<String, Value>) -> Open {
+        Open {
             trial_nonce: format!("{:016x}", self.nonce),
             domain_id: 0,
             profile: self.context.profile.clone(),
             options: self.context.arm.options.clone(),
-        })
+            modes: self.context.arm.modes.clone().into_iter().chain(modes).collect(),
+        }
     }
 
     pub fn create(&mut self, place: usize, nodes: Vec<NodeSpec>) -> Result<Value, String> {
@@ -143,16 +157,12 @@ impl<'a> Rig<'a> {
         let ids: Vec<u64> = self
             .workers
             .iter_mut()
-            .map(|w| w.post(Command::Match { timeout_ns: PATIENCE.as_nanos() as i64 / 2 }))
+            .map(|w| w.post(Command::Match { timeout_ns: PATIENCE.as_nanos() as i64 / 2, endpoints: None }))
             .collect::<Result<_, _>>()?;
         for (worker, id) in self.workers.iter_mut().zip(ids) {
             worker.expect_ok(id).map_err(|e| format!("match: {e}"))?;
         }
-        let expected: Vec<usize> = self
-            .specs
-            .iter()
-            .map(|s| s.iter().filter(|e| e.kind == EndpointKind::Subscription).map(|e| e.matches as usize).sum())
-            .collect();
+        let expected: Vec<usize> = self.specs.iter().map(|s| s.iter().filter(|e| reads(e)).map(|e| e.matches as usize).sum()).collect();
         let deadline = Instant::now() + PATIENCE;
         loop {
             for worker in &mut self.workers {
@@ -188,15 +198,38 @@ impl<'a> Rig<'a> {
         Ok(at_ns)
     }
 
-    /// Waits until every publisher of the living workers has finished: endpoint → event.
+    /// Starts what came after `start`, for as long as the others run at most.
+    pub fn start_late(&mut self, place: usize, length_ms: i64) -> Result<(), String> {
+        let at_ns = now_ns();
+        let start = Start { at_ns, steady_ns: at_ns, end_ns: at_ns + length_ms * MS, grace_ns: 0, endpoints: None };
+        self.workers[place].request(Command::Start(start)).map(|_| ())
+    }
+
+    /// Waits until everything in the living workers that sends by a schedule or as a relay has finished: endpoint → event.
     pub fn finished(&mut self) -> Result<BTreeMap<u32, Finished>, String> {
+        self.finished_of(|endpoint| sends(endpoint) && endpoint.kind != EndpointKind::Service)
+    }
+
+    /// Ends the services, which would otherwise wait for requests until the grace is over; adds their ends.
+    pub fn end_services(&mut self, finished: &mut BTreeMap<u32, Finished>) -> Result<(), String> {
+        for (worker, specs) in self.workers.iter_mut().zip(&self.specs) {
+            let endpoints: Vec<u32> = specs.iter().filter(|e| e.kind == EndpointKind::Service).map(|e| e.endpoint).collect();
+            if !endpoints.is_empty() {
+                worker.request(Command::Stop { endpoints, at_ns: None })?;
+            }
+        }
+        finished.extend(self.finished_of(|endpoint| endpoint.kind == EndpointKind::Service)?);
+        Ok(())
+    }
+
+    fn finished_of(&mut self, chosen: fn(&EndpointSpec) -> bool) -> Result<BTreeMap<u32, Finished>, String> {
         let deadline = Instant::now() + PATIENCE;
         let mut all = BTreeMap::new();
         for (worker, specs) in self.workers.iter_mut().zip(&self.specs) {
-            let publishers: BTreeSet<u32> = specs.iter().filter(|e| e.kind == EndpointKind::Publisher).map(|e| e.endpoint).collect();
+            let senders: BTreeSet<u32> = specs.iter().filter(|e| chosen(e)).map(|e| e.endpoint).collect();
             let done = |events: &[Event]| {
                 let ended: BTreeSet<u32> = events.iter().filter_map(|e| Finished::of(e).map(|f| f.endpoint)).collect();
-                publishers.is_subset(&ended)
+                senders.is_subset(&ended)
             };
             worker.events_until("finished", deadline, done)?;
             all.extend(worker.events.iter().filter_map(Finished::of).map(|f| (f.endpoint, f)));
@@ -204,18 +237,21 @@ impl<'a> Rig<'a> {
         Ok(all)
     }
 
-    /// Drains every reader of every writer on its topic; true when complete.
+    /// Drains every reader of every writer on its topic, a service of its clients and a client of its answers; true when complete.
     pub fn drain(&mut self, finished: &BTreeMap<u32, Finished>, timeout: Duration) -> Result<bool, String> {
-        let publishers: Vec<(String, u32)> =
-            self.specs.iter().flatten().filter(|e| e.kind == EndpointKind::Publisher).map(|e| (e.topic.clone(), e.endpoint)).collect();
+        let all: Vec<EndpointSpec> = self.specs.iter().flatten().cloned().collect();
         let mut posted = Vec::new();
         for (worker, specs) in self.workers.iter_mut().zip(&self.specs) {
             let expect: BTreeMap<u32, BTreeMap<u32, u64>> = specs
                 .iter()
-                .filter(|e| e.kind == EndpointKind::Subscription && !self.gone.contains(&e.endpoint))
+                .filter(|e| reads(e) && !self.gone.contains(&e.endpoint))
                 .map(|reader| {
-                    let writers = publishers.iter().filter(|(topic, _)| *topic == reader.topic);
-                    let last = writers.filter_map(|(_, w)| Some((*w, finished.get(w)?.last_seq?))).collect();
+                    let writers = all.iter().filter(|writer| match reader.kind {
+                        EndpointKind::Client => writer.endpoint == reader.endpoint,
+                        EndpointKind::Service => writer.kind == EndpointKind::Client && writer.topic == reader.topic,
+                        _ => writer.kind == EndpointKind::Publisher && writer.topic == reader.topic,
+                    });
+                    let last = writers.filter_map(|w| Some((w.endpoint, finished.get(&w.endpoint)?.last_seq?))).collect();
                     (reader.endpoint, last)
                 })
                 .collect();
@@ -231,9 +267,10 @@ impl<'a> Rig<'a> {
     /// Start, finish and drain in one: what most checks do.
     pub fn play(&mut self, length_ms: i64) -> Result<BTreeMap<u32, Finished>, String> {
         self.start(length_ms, 5_000)?;
-        let finished = self.finished()?;
+        let mut finished = self.finished()?;
         // As installed, Cyclone DDS needs up to 9 s to repair 32 MiB in fragments of 1344 bytes; complete, it returns at once.
         self.drain(&finished, Duration::from_secs(20))?;
+        self.end_services(&mut finished)?;
         Ok(finished)
     }
 
@@ -255,6 +292,18 @@ impl<'a> Rig<'a> {
 
     pub fn received(&self, endpoint: u32) -> Result<Vec<Slot>, String> {
         self.workers[self.place_of(endpoint)].slots(Kind::Received, endpoint)
+    }
+
+    /// The answers that `client` got: its request → the reply, by the services' records.
+    pub fn answered(&self, client: u32) -> Result<BTreeMap<u64, u64>, String> {
+        let heard: BTreeSet<(u32, u64)> = self.received(client)?.iter().map(|s| (s.peer, s.seq)).collect();
+        let mut answered = BTreeMap::new();
+        for service in self.specs.iter().flatten().filter(|e| e.kind == EndpointKind::Service) {
+            let replies = self.sent(service.endpoint)?;
+            let own = replies.iter().filter(|s| s.peer == client && heard.contains(&(service.endpoint, s.seq)));
+            answered.extend(own.map(|s| (s.words[5], s.seq)));
+        }
+        Ok(answered)
     }
 
     /// The ledger of one writer at one reader; an error for what no middleware may do under any QoS.
@@ -322,7 +371,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    fn of(event: &Event) -> Option<Finished> {
+    pub fn of(event: &Event) -> Option<Finished> {
         match *event {
             Event::Finished { endpoint, sent, failed, never_sent, last_seq, .. } => {
                 Some(Finished { endpoint, sent, failed, never_sent, last_seq })

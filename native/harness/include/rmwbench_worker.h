@@ -1,4 +1,4 @@
-/* The boundary for middlewares written in C or C++, ABI version 1.
+/* The boundary for middlewares written in C or C++, ABI version 2.
  *
  * A middleware fills one table of function pointers and hands it to the harness, which owns everything else: protocol, schedule,
  * payload, records. The table mirrors the Rust traits in `harness/src/middleware.rs` one to one. It is versioned and sized rather
@@ -13,6 +13,8 @@
  *   destroyed exactly once.
  * - A function that returns a pointer returns NULL for an error and has then filled `error`. Nothing may throw or longjmp across
  *   this boundary.
+ * - What a middleware does not have it leaves NULL where the table says so (loans, services, daemons, ...); the harness answers
+ *   `unsupported` for it.
  */
 #ifndef RMWBENCH_WORKER_H
 #define RMWBENCH_WORKER_H
@@ -24,13 +26,16 @@
 extern "C" {
 #endif
 
-#define RMWBENCH_ABI_VERSION 1u
+#define RMWBENCH_ABI_VERSION 2u
 
 /* Opaque to the harness; the middleware defines them. */
 typedef struct rmwbench_session rmwbench_session;
 typedef struct rmwbench_node rmwbench_node;
 typedef struct rmwbench_publisher rmwbench_publisher;
 typedef struct rmwbench_subscription rmwbench_subscription;
+typedef struct rmwbench_client rmwbench_client;
+typedef struct rmwbench_service rmwbench_service;
+typedef struct rmwbench_daemon rmwbench_daemon;
 
 /* ---- Errors ------------------------------------------------------------------------------------------------------------- */
 
@@ -81,6 +86,10 @@ typedef struct rmwbench_description {
   size_t capability_count;
   const rmwbench_profile *profiles;
   size_t profile_count;
+  /* name -> the levels that it can ("udp|tcp", "true|false", "N" for any whole number from 1) or "no: REASON"; what is not listed
+   * is refused as not mapped. The names and their levels: docs/formats/worker-protocol.md, "Modes". */
+  const rmwbench_pair *modes;
+  size_t mode_count;
 } rmwbench_description;
 
 /* ---- What is asked ------------------------------------------------------------------------------------------------------ */
@@ -91,6 +100,10 @@ typedef struct rmwbench_session_config {
   size_t option_count;
   uint32_t domain_id;
   uint64_t trial_nonce;
+  /* Replace what the profile says; written as options are. The harness has refused what the description says "no" to; a level
+   * that is named elsewhere and not possible here is UNSUPPORTED, object "mode NAME". */
+  const rmwbench_pair *modes;
+  size_t mode_count;
 } rmwbench_session_config;
 
 enum { RMWBENCH_RELIABLE = 0, RMWBENCH_BEST_EFFORT = 1 };
@@ -127,13 +140,15 @@ typedef struct rmwbench_message_type {
 
 typedef struct rmwbench_endpoint_config {
   uint32_t endpoint;
-  const char *topic;     /* the ROS name without leading slash: "camera" */
-  const char *dds_topic; /* "rt/camera" */
-  rmwbench_message_type type;
+  const char *topic;     /* the ROS name of the topic or service without leading slash: "camera" */
+  const char *dds_topic; /* "rt/camera"; of a client or service its requests': "rq/cameraRequest" */
+  rmwbench_message_type type; /* of a client or service: the request's */
   rmwbench_qos qos;
   int32_t loan; /* non-zero: will be published by loan and commit */
   int32_t publish_mode;
-  int32_t wait; /* subscriptions only */
+  int32_t wait; /* of what reads: subscriptions, clients, services */
+  const rmwbench_message_type *reply_type; /* of clients and services; NULL for the others */
+  const char *dds_reply_topic;             /* of clients and services: "rr/cameraReply"; NULL for the others */
 } rmwbench_endpoint_config;
 
 /* ---- What is delivered -------------------------------------------------------------------------------------------------- */
@@ -152,6 +167,19 @@ typedef struct rmwbench_sink {
   void *context;
   void (*deliver)(void *context, const rmwbench_delivery *delivery);
 } rmwbench_sink;
+
+/* Sends the answer to one request, to the client that asked; returns when the middleware's call does. */
+typedef struct rmwbench_reply {
+  void *context;
+  rmwbench_status (*send)(void *context, const uint8_t *payload, size_t bytes);
+} rmwbench_reply;
+
+/* Where a service's requests go. `handle` may be called from any thread and from several at once; it calls `reply->send` from
+ * within, in the same thread, once or (for what no client of this trial sent) not at all. */
+typedef struct rmwbench_handler {
+  void *context;
+  void (*handle)(void *context, const rmwbench_delivery *request, const rmwbench_reply *reply);
+} rmwbench_handler;
 
 /* ---- What is told ------------------------------------------------------------------------------------------------------- */
 
@@ -173,6 +201,12 @@ typedef struct rmwbench_account {
   /* `path`: "shm", "udp", "tcp", "unix", "intra_process" */
   void (*evidence)(void *context, const char *path, uint64_t messages, const char *note);
 } rmwbench_account;
+
+/* Receives the configuration in force; call `tell` once, or not at all where there is no such thing. */
+typedef struct rmwbench_configuration {
+  void *context;
+  void (*tell)(void *context, const char *format, const char *text); /* format as in rmwbench_profile */
+} rmwbench_configuration;
 
 /* ---- The table ---------------------------------------------------------------------------------------------------------- */
 
@@ -211,12 +245,55 @@ typedef struct rmwbench_middleware {
   uint32_t (*subscription_matched)(rmwbench_subscription *subscription);
   void (*subscription_granted)(rmwbench_subscription *subscription, rmwbench_granted *granted);
   void (*subscription_account)(rmwbench_subscription *subscription, const rmwbench_account *account);
+
+  /* ---- From here on: NULL where there is none; functions of one group are all there or all NULL. ---- */
+
+  /* Clients: `client_request` sends a request as `publish` does, without waiting for the answer; replies go to the sink, from any
+   * thread. Drop those that are for other clients, and count them: counters "other_clients_replies" and
+   * "other_clients_reply_bytes". `client_matched` counts services. */
+  rmwbench_client *(*client_create)(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink,
+                                    rmwbench_error *error);
+  void (*client_destroy)(rmwbench_client *client);
+  rmwbench_status (*client_request)(rmwbench_client *client, const uint8_t *payload, size_t bytes);
+  uint32_t (*client_matched)(rmwbench_client *client);
+  void (*client_granted)(rmwbench_client *client, rmwbench_granted *granted);
+  void (*client_account)(rmwbench_client *client, const rmwbench_account *account);
+
+  /* Services, of the same group as clients. `handler` is copied; its context lives as a sink's does. `service_matched` counts
+   * clients. */
+  rmwbench_service *(*service_create)(rmwbench_node *node, const rmwbench_endpoint_config *config,
+                                      const rmwbench_handler *handler, rmwbench_error *error);
+  void (*service_destroy)(rmwbench_service *service);
+  uint32_t (*service_matched)(rmwbench_service *service);
+  void (*service_granted)(rmwbench_service *service, rmwbench_granted *granted);
+  void (*service_account)(rmwbench_service *service, const rmwbench_account *account);
+
+  /* The configuration in force, profile and modes together; it is stored with the trial. */
+  void (*session_configuration)(rmwbench_session *session, const rmwbench_configuration *configuration);
+
+  /* What the isolation of trials or this worker forces on an embedded profile, NULL for nothing: it is then shown with an asterisk
+   * and this text, which lives as long as the process. */
+  const char *(*profile_forced)(const char *profile);
+
+  /* Daemons: the names of those that an embedded profile needs, in the order of their start; ends with NULL, lives as long as the
+   * process. Each runs in a process of its own (`WORKER --daemon NAME`): `daemon_open` returns when it serves, `daemon_close` ends
+   * it and removes what it left outside the process. */
+  const char *const *(*profile_daemons)(const char *profile);
+  rmwbench_daemon *(*daemon_open)(const char *name, const rmwbench_session_config *config, rmwbench_error *error);
+  void (*daemon_close)(rmwbench_daemon *daemon);
 } rmwbench_middleware;
 
 /* ---- What the harness offers -------------------------------------------------------------------------------------------- */
 
 /* Now, in nanoseconds of CLOCK_MONOTONIC. Callable from any thread. */
 int64_t rmwbench_now_ns(void);
+
+/* Layer times (SPAN records, docs/formats/records.md) of an endpoint in a traced trial: NULL where the plan has no room for them, else
+ * valid as long as the process. Ask once, at creation. */
+typedef struct rmwbench_spans rmwbench_spans;
+const rmwbench_spans *rmwbench_spans_of(uint32_t endpoint);
+/* Records that message `seq` of `writer` passed `layer` at `time_ns`. Callable from any thread; no allocation, lock or system call. */
+void rmwbench_span(const rmwbench_spans *spans, uint32_t writer, uint64_t seq, uint32_t layer, int64_t time_ns);
 
 /* The whole main() of a worker: `return rmwbench_worker_main(&table, argc, argv);`. The table must outlive the call. Returns the
  * process's exit code; a table of another ABI version or size is refused with a message on stderr and code 2. */

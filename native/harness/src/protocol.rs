@@ -47,6 +47,9 @@ pub enum Command {
     },
     Match {
         timeout_ns: i64,
+        /// Absent: every endpoint of the worker.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        endpoints: Option<Vec<u32>>,
     },
     Probe {},
     Start(Start),
@@ -108,6 +111,17 @@ pub enum EndpointKind {
     Subscription,
     Client,
     Service,
+}
+
+impl EndpointKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            EndpointKind::Publisher => "publisher",
+            EndpointKind::Subscription => "subscription",
+            EndpointKind::Client => "client",
+            EndpointKind::Service => "service",
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -280,11 +294,15 @@ pub enum FromWorker {
 pub struct Opened {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration: Option<Configuration>,
+    /// When the session was open.
+    pub time_ns: i64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Created {
     pub endpoints: BTreeMap<u32, Granted>,
+    /// When the last of them was there.
+    pub time_ns: i64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

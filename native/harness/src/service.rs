@@ -89,10 +89,7 @@ mod tests {
 
     fn service() -> RecordedService {
         let sink = Arc::new(RecordingSink::new(None, 1, Touch::All, 1));
-        RecordedService::new(
-            sink,
-            Recorder { section: None, endpoint: 9, nonce: 1, payload_bytes: 100, touched_bytes: 36, loan: false },
-        )
+        RecordedService::new(sink, Recorder { section: None, endpoint: 9, nonce: 1, payload_bytes: 100, touched_bytes: 36, loan: false })
     }
 
     fn request(seq: u64, phase: Phase) -> Vec<u8> {

@@ -2,25 +2,28 @@
 //!
 //! Everything here runs in the control thread. Between the barrier and the window's end it sleeps: it wakes for the two usage
 //! snapshots and for commands, and looks at the readers only while somebody waits for a match, a first message or a drain.
+//!
+//! An endpoint is what it does: a publisher sends by a schedule, a subscription reads, a client does both under one number, and a
+//! service reads and sends in answer.
+
+mod answers;
+mod create;
+mod traffic;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
-use std::thread;
 
 use serde_json::{json, Value};
 
 use crate::clock::now_ns;
 use crate::control::Reporter;
-use crate::middleware::{EndpointConfig, Error, Middleware, Node, Session, Sink, Subscription};
-use crate::payload::{touched_bytes, Phase, HEADER_BYTES};
-use crate::protocol::{
-    Arrival, Collected, Command, Created, Drained, EndpointAccount, EndpointKind, EndpointSpec, Event, FromWorker, Matched,
-    MatchedEndpoint, NodeSpec, Open, Reply, Request, Start,
-};
-use crate::publisher::{Cause, PublisherParts, PublisherSlot, RecordedPublisher};
-use crate::records::{Kind, Records};
-use crate::schedule::{self, Interrupt, Scheduled};
+use crate::middleware::{Endpoint, Error, Middleware, Node, Session};
+use crate::modes;
+use crate::protocol::{Arrival, Command, EndpointAccount, FromWorker, MatchedEndpoint, Open, Opened, Reply, Request};
+use crate::publisher::PublisherSlot;
+use crate::records::Records;
+use crate::schedule::Interrupt;
+use crate::service::RecordedService;
 use crate::sink::RecordingSink;
 use crate::usage::{self, Usage};
 
@@ -34,8 +37,12 @@ pub struct Trial<'m> {
     records: Arc<Records>,
     reporter: Reporter,
     // Dropped in this order: endpoints before their node, nodes before the session.
+    /// Publishers, and the sending side of clients.
     publishers: BTreeMap<u32, Publishing>,
-    subscriptions: BTreeMap<u32, Subscribed>,
+    /// Subscriptions, services, and the reading side of clients.
+    readers: BTreeMap<u32, Reading>,
+    /// The sending side of services.
+    services: BTreeMap<u32, Serving>,
     nodes: BTreeMap<String, CreatedNode>,
     session: Option<Box<dyn Session>>,
     schedules: Vec<Arc<Interrupt>>,
@@ -60,11 +67,19 @@ struct Publishing {
     matches: u32,
     started: bool,
     /// Set for a relay by `start`: when to report its end.
-    relay_ends_ns: Option<i64>,
+    ends_ns: Option<i64>,
 }
 
-struct Subscribed {
-    subscription: Box<dyn Subscription>,
+struct Serving {
+    service: Arc<RecordedService>,
+    started: bool,
+    /// Set by `start`: when to report its end.
+    ends_ns: Option<i64>,
+}
+
+struct Reading {
+    /// The middleware's subscription or service; None for a client, whose endpoint is its publisher.
+    source: Option<Box<dyn Endpoint>>,
     sink: Arc<RecordingSink>,
     matches: u32,
     reported: BTreeSet<u32>,
@@ -72,7 +87,7 @@ struct Subscribed {
 
 /// A command whose answer comes later.
 enum Waiting {
-    Match { id: u64, deadline_ns: i64, matched: BTreeMap<u32, MatchedEndpoint> },
+    Match { id: u64, deadline_ns: i64, only: Option<Vec<u32>>, matched: BTreeMap<u32, MatchedEndpoint> },
     Destroy { id: u64, nodes: Vec<String>, doomed: Vec<u32> },
     Drain { id: u64, deadline_ns: i64, expect: BTreeMap<u32, BTreeMap<u32, u64>> },
 }
@@ -84,7 +99,8 @@ impl<'m> Trial<'m> {
             records,
             reporter,
             publishers: BTreeMap::new(),
-            subscriptions: BTreeMap::new(),
+            readers: BTreeMap::new(),
+            services: BTreeMap::new(),
             nodes: BTreeMap::new(),
             session: None,
             schedules: Vec::new(),
@@ -102,17 +118,17 @@ impl<'m> Trial<'m> {
     pub fn next_wake_ns(&self) -> Option<i64> {
         let timed = self.snapshots.iter().map(|s| s.0).chain(self.later.iter().map(|l| l.0));
         let now = now_ns();
-        // A relay that was publishing at its end is looked at again.
-        let relays =
-            self.publishers.values().filter_map(|p| p.relay_ends_ns).map(|end_ns| if end_ns < now { now + LOOK_NS } else { end_ns });
+        let ends = self.publishers.values().filter_map(|p| p.ends_ns).chain(self.services.values().filter_map(|s| s.ends_ns));
+        // A relay or a service that was sending at its end is looked at again.
+        let ends = ends.map(|end_ns| if end_ns < now { now + LOOK_NS } else { end_ns });
         let look_ns = if self.started && self.waiting.is_empty() { WINDOW_LOOK_NS } else { LOOK_NS };
         let looking = self.is_looking().then_some(now + look_ns);
-        timed.chain(relays).chain(looking).min()
+        timed.chain(ends).chain(looking).min()
     }
 
     /// Whether somebody waits for what only a look at the readers can tell.
     fn is_looking(&self) -> bool {
-        !self.waiting.is_empty() || self.subscriptions.values().any(|s| s.reported.len() < s.matches as usize)
+        !self.waiting.is_empty() || self.readers.values().any(|r| r.reported.len() < r.matches as usize)
     }
 
     /// Takes a command: does it now, or at its time.
@@ -137,7 +153,7 @@ impl<'m> Trial<'m> {
             self.perform(request);
         }
         self.report_first_messages();
-        self.report_ended_relays(now);
+        self.report_ends(now);
         self.answer_waiting(now);
         std::mem::take(&mut self.outgoing)
     }
@@ -152,9 +168,10 @@ impl<'m> Trial<'m> {
 
     /// Closes everything in order.
     pub fn close(&mut self) {
-        let all: Vec<u32> = self.publishers.keys().copied().collect();
+        let all: Vec<u32> = self.publishers.keys().chain(self.services.keys()).copied().collect();
         self.stop(&all, 0);
-        self.subscriptions.clear();
+        self.readers.clear();
+        self.services.clear();
         for publishing in std::mem::take(&mut self.publishers).into_values() {
             publishing.slot.publisher.lock().expect("a publisher panicked").take();
         }
@@ -167,8 +184,14 @@ impl<'m> Trial<'m> {
         let result = match request.command {
             Command::Open(open) => self.open(open),
             Command::Create { nodes, .. } => self.create(nodes),
-            Command::Match { timeout_ns } => {
-                self.waiting.push(Waiting::Match { id, deadline_ns: now_ns() + timeout_ns, matched: BTreeMap::new() });
+            Command::Match { timeout_ns, endpoints: only } => {
+                match self.known(only.as_deref().unwrap_or_default()) {
+                    Ok(()) => {
+                        let deadline_ns = now_ns() + timeout_ns;
+                        self.waiting.push(Waiting::Match { id, deadline_ns, only, matched: BTreeMap::new() });
+                    }
+                    Err(error) => self.reply(id, Err(error)),
+                }
                 return;
             }
             Command::Probe {} => self.probe(),
@@ -212,12 +235,22 @@ impl<'m> Trial<'m> {
             let (expected, found) = (self.records.nonce(), config.trial_nonce);
             return Err(Error::invalid("trial_nonce", format!("the records file has {expected:016x}, the command {found:016x}")));
         }
-        self.session = Some(self.middleware.open(&config)?);
-        Ok(json!({}))
+        let session = if config.modes.is_empty() {
+            self.middleware.open(&config)?
+        } else {
+            let description = self.middleware.describe();
+            modes::check_asked(&description, &config)?;
+            let session = self.middleware.open(&config)?;
+            modes::check_granted(&description, &config)?;
+            session
+        };
+        let opened = Opened { time_ns: now_ns(), configuration: session.configuration() };
+        self.session = Some(session);
+        Ok(serde_json::to_value(opened).expect("text always serialises"))
     }
 
     fn known(&self, endpoints: &[u32]) -> Result<(), Error> {
-        match endpoints.iter().find(|e| !self.publishers.contains_key(e) && !self.subscriptions.contains_key(e)) {
+        match endpoints.iter().find(|e| !self.publishers.contains_key(e) && !self.readers.contains_key(e)) {
             None => Ok(()),
             Some(endpoint) => Err(Error::invalid(format!("endpoint {endpoint}"), "no endpoint of this number in this process")),
         }
@@ -226,7 +259,9 @@ impl<'m> Trial<'m> {
     fn answer_waiting(&mut self, now: i64) {
         for mut waiting in std::mem::take(&mut self.waiting) {
             let (id, answer) = match &mut waiting {
-                Waiting::Match { id, deadline_ns, matched } => (*id, self.match_answer(now, *deadline_ns, matched)),
+                Waiting::Match { id, deadline_ns, only, matched } => {
+                    (*id, self.match_answer(now, *deadline_ns, only.as_deref(), matched))
+                }
                 Waiting::Destroy { id, nodes, doomed } => (*id, self.destroyed(nodes, doomed)),
                 Waiting::Drain { id, deadline_ns, expect } => (*id, self.drain_answer(now, *deadline_ns, expect)),
             };
@@ -236,7 +271,6 @@ impl<'m> Trial<'m> {
             }
         }
     }
-
 }
 
 impl Drop for Trial<'_> {
@@ -244,4 +278,3 @@ impl Drop for Trial<'_> {
         self.close();
     }
 }
-

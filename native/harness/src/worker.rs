@@ -3,9 +3,11 @@
 use std::io::Write;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use serde_json::json;
 
+use crate::c_api::spans;
 use crate::clock;
 use crate::control::{exit_now, Control, Woken};
 use crate::daemon;
@@ -17,14 +19,22 @@ use crate::trial::Trial;
 /// Where a daemon is spoken to unless it is told otherwise.
 const DAEMON_CONTROL_FD: &str = "3";
 
+/// The worker's file name, set by its `main`.
+static PROGRAM: OnceLock<String> = OnceLock::new();
+
 const USAGE: &str = "usage: WORKER --describe | WORKER --control-fd N --records-fd M | WORKER --daemon NAME [--control-fd N]\n\
     A worker is started by rmwbench; docs/formats/worker-protocol.md says how it is spoken to.";
 
 /// Runs the worker for `middleware`: exit code 0 after `exit`, 2 for bad arguments or a bad records file.
 pub fn main(middleware: &dyn Middleware) -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    main_with(middleware, std::env::args().collect())
+}
+
+/// The same with the arguments as the program sees them, its own name first: an interpreter's process has others.
+pub fn main_with(middleware: &dyn Middleware, arguments: Vec<String>) -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match arguments[..] {
+    PROGRAM.get_or_init(|| arguments.first().map(|path| file_name(path)).unwrap_or_default());
+    match arguments.get(1..).unwrap_or_default() {
         ["--describe"] => {
             let mut document = serde_json::to_value(middleware.describe()).expect("a description always serialises");
             document["protocol"] = json!(PROTOCOL);
@@ -65,7 +75,7 @@ pub(crate) fn hello(middleware: &dyn Middleware, daemon: Option<&str>) -> FromWo
     FromWorker::Hello {
         hello: Hello {
             protocol: PROTOCOL,
-            worker: std::env::args().next().map(file_name).unwrap_or_default(),
+            worker: PROGRAM.get().cloned().unwrap_or_default(),
             middleware: description.middleware,
             version: description.version,
             build: description.build.get("source").and_then(|s| s.as_str()).unwrap_or_default().into(),
@@ -93,6 +103,7 @@ fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd) -> ExitC
         Ok(records) => records,
         Err(error) => return complain(&error.to_string()),
     };
+    spans::remember(&records);
     let mut control = match Control::new(control).and_then(|control| control.exit_at_end_of_file().map(|()| control)) {
         Ok(control) => control,
         Err(error) => return complain(&format!("control socket: {error}")),
@@ -124,7 +135,7 @@ fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd) -> ExitC
     }
 }
 
-fn file_name(path: String) -> String {
+fn file_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_string()
 }
 

@@ -90,14 +90,8 @@ fn a_record_costs_no_allocation_and_no_page_fault() {
     });
     let record = each_ns(SLOTS, |seq| section.sent(black_box(&Sent { seq, bytes: 64, ..Sent::default() })));
     let sink = Arc::new(RecordingSink::new(records.section(Kind::Received, 3), 1, Touch::All, 1));
-    let parts = Recorder {
-        section: records.section(Kind::Sent, 2),
-        endpoint: 2,
-        nonce: 1,
-        payload_bytes: 1024,
-        touched_bytes: 960,
-        loan: false,
-    };
+    let parts =
+        Recorder { section: records.section(Kind::Sent, 2), endpoint: 2, nonce: 1, payload_bytes: 1024, touched_bytes: 960, loan: false };
     let slot = PublisherSlot::new(2, RecordedPublisher::new(Box::new(Inline(sink.clone())), parts));
     let mut guard = slot.publisher.lock().unwrap();
     let publisher = guard.as_mut().unwrap();

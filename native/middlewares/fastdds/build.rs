@@ -4,8 +4,28 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{exit, Command};
 
-const SOURCES: [&str; 10] =
-    ["table", "session", "profile", "profile_names", "qos", "raw_type", "publisher", "subscription", "blocker", "poller"];
+const SOURCES: [&str; 20] = [
+    "asked",
+    "blocker",
+    "configuration",
+    "description",
+    "discovery",
+    "features",
+    "filter",
+    "flow",
+    "poller",
+    "profile",
+    "profile_names",
+    "qos",
+    "raw_type",
+    "reader",
+    "server",
+    "service",
+    "session",
+    "table",
+    "transports",
+    "writer",
+];
 const HELP: &str = "Fast DDS's headers were not found. Either install them:\n    \
     sudo apt-get install g++ libfastrtps-dev libfastcdr-dev\n\
     or name an install that has them, for example a ROS 2 distribution's:\n    \

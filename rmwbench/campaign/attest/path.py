@@ -170,9 +170,8 @@ def _row(
 
 
 def _evidence(outcome: Outcome) -> dict[str, int]:
-    """Path → payload bytes that subscriptions' evidence vouches for, scaled from the whole trial to the steady
-    window."""
-    size = {e.endpoint: e.type.payload_bytes for e in outcome.order.cell.endpoints if e.kind == "subscription"}
+    """Path → payload bytes that readers' evidence vouches for, scaled from the whole trial to the steady window."""
+    size = {e.endpoint: e.read_bytes for e in outcome.order.cell.endpoints if e.reads}
     received = {s.endpoint: len(s.rows) for s in outcome.sections if s.kind == RECEIVED}
     total, inside = sum(received[e] * size[e] for e in received if e in size), delivered_bytes(outcome)
     found: dict[str, int] = {}

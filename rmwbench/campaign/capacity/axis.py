@@ -13,7 +13,7 @@ from rmwbench.errors import UserError, did_you_mean
 from rmwbench.suite.arrival import MAX_RATE_HZ, Relay, Saturation, Trace
 from rmwbench.suite.message_type import HEADER_BYTES, message_type
 from rmwbench.suite.topology import Node
-from rmwbench.suite.workload import Workload
+from rmwbench.suite.workload import SHAPES, Workload
 
 NETWORK = ("loss", "delay", "bandwidth", "jitter")
 WHERE = "--along"
@@ -104,6 +104,8 @@ class Size(Axis):
         return workload.model_copy(update={"nodes": nodes} | ({"message": name} if workload.message else {}))
 
     def _message(self, workload: Workload) -> str:
+        if workload.clients is not None:
+            raise _unfit(workload, self, "a service has two messages, a request and a reply")
         named = {p.message for node in workload.nodes or () for p in node.publishers if p.message is not None}
         named |= {workload.message} if workload.message else set()
         if len(named) != 1:
@@ -123,6 +125,8 @@ class Subscribers(Axis):
     def own(self, workload: Workload) -> float:
         if workload.nodes is not None:
             raise _unfit(workload, self, "it lists its nodes itself")
+        if workload.graph is not None or workload.clients is not None:
+            raise _unfit(workload, self, "it has no subscribers to add")
         return float(workload.subscribers or 1)
 
     def at(self, workload: Workload, level: float) -> Workload:
@@ -143,8 +147,8 @@ class Topics(Axis):
         copies = range(1, round(level) + 1)
         if len(copies) == 1:
             return workload
-        nodes = tuple(_with_copies(node, copies) for node in workload.graph)
-        return workload.model_copy(update={"nodes": nodes, "subscribers": None, "relays": None, "processes": None})
+        nodes = tuple(_with_copies(node, copies) for node in workload.written_out)
+        return workload.model_copy(update={"nodes": nodes} | dict.fromkeys(SHAPES["nodes"]))
 
 
 AXES: dict[str, Axis] = {axis.name: axis for axis in (Rate(), Size(), Subscribers(), Topics())}

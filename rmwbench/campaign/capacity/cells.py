@@ -49,7 +49,7 @@ class Cells:
         changed = self.along.at(self.workload, level)
         long = replace_span(self._timeline, COUNTED_S)
         drafts = endpoints(changed, long)
-        per_s = min((e.steady_messages for e in drafts if e.kind == "subscription"), default=0) / COUNTED_S
+        per_s = min((e.steady_messages for e in drafts if e.reads), default=0) / COUNTED_S
         poisson = any(isinstance(e.arrival, Poisson) for e in drafts)
         # a window may begin just after a message was due; a Poisson draw may be short by four standard deviations
         wanted = self.messages + (4 * math.sqrt(self.messages) if poisson else 1)

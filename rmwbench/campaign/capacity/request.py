@@ -4,13 +4,13 @@ import hashlib
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rmwbench.analysis.limit import Limit, parse_limit
 from rmwbench.bundle import BundleWriter
-from rmwbench.campaign import preflight
+from rmwbench.campaign import preflight, unsupported
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
 from rmwbench.campaign.capacity.cells import Cells
 from rmwbench.campaign.capacity.testable import testable
@@ -128,7 +128,12 @@ def prepare(request: Request, suite: str, directory: Path) -> Prepared:
     workers = preflight.find_and_check(plan, places)
     preflight.check_room(plan, directory)
     preflight.check_lab().close()
-    rehearse(plan, workers, places)
+    lacking = unsupported.described(plan.cells, workers)
+    lacking |= rehearse((cell for cell in plan.cells if cell.number not in lacking), workers, places)
+    unsupported.check_some_left(plan, lacking, places)
+    said = {plan.cell(number).arm.name: f"{unsupported.NOT_SUPPORTED}: {why}" for number, why in lacking.items()}
+    contestants = tuple(replace(c, levels=(), bound=said[c.arm.name]) if c.arm.name in said else c for c in contestants)
+    warnings += [f"{name}: {why}" for name, why in said.items()]
 
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     document = campaign_document(directory.resolve().name, plan, text, sha256, {}, workers)

@@ -29,6 +29,7 @@ from rmwbench.campaign.outcome import Order
 from rmwbench.campaign.plan import duration_text
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.campaign.unsupported import NOT_SUPPORTED
 from rmwbench.campaign.write import write_trial
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, marker
@@ -171,10 +172,14 @@ class CapacityCampaign:
         cell = self._cell(pursuit, level)
         self._trial += 1
         order = Order(self._trial, cell, self._round, position, *self._draws(cell))
-        worker = self.prepared.workers[cell.arm.middleware]
         pursuit.used_s += self.prepared.cells.probe_s(level)
         with signals.interruptible():
-            result = self._run(order, worker, Host(f"{self.prepared.name}/{self._trial}"))
+            result = self._run(order, self.prepared.workers, Host(f"{self.prepared.name}/{self._trial}"))
+        if result.status == "unsupported":
+            pursuit.ended = f"{NOT_SUPPORTED}: {result.reason}"
+            self.writer.append({"type": "unsupported", "cell": cell.number, "reason": result.reason})
+            self._say(pursuit, quantity(level, self.prepared.along), f"[magenta]{escape(pursuit.ended)}[/magenta]")
+            return
         write_trial(self.writer, result)
         finding = self._judged(result)
         self._take(pursuit, level, finding, result)

@@ -22,7 +22,7 @@ def spin_reason(cell: Cell, cores: int) -> str | None:
     """Why the arm's spinning readers do not fit onto the machine, or None."""
     if cell.arm.wait != "poll":
         return None
-    spinners = len({e.process for e in cell.endpoints if e.kind == "subscription"})
+    spinners = len({e.process for e in cell.endpoints if e.reads})
     if cores > spinners:
         return None
     return f"not testable here: {spinners} spinning and {cores} cores; it needs {spinners + 1}"

@@ -1,7 +1,8 @@
 """Workers that are built: programs called `rmwbench-NAME` that answer `--describe`.
 
-They are looked for in RMWBENCH_WORKERS (a directory) and then where cargo builds. A worker that does not answer is
-reported with its reason and not hidden: somebody built it and expects to see it.
+They are looked for in RMWBENCH_WORKERS (a directory), where cargo builds, beside this Python (workers in Python), and
+in a sourced ROS 2 (AMENT_PREFIX_PATH). A worker that does not answer is reported with its reason and not hidden:
+somebody built it and expects to see it. One program may be several middlewares, as a worker on rclcpp is with each RMW.
 """
 
 import contextlib
@@ -9,6 +10,9 @@ import json
 import os
 import re
 import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,12 +21,15 @@ from rmwbench.errors import UserError, nearest
 from rmwbench.lab.middleware import workspace
 from rmwbench.lab.middleware.catalogue import recipes
 from rmwbench.lab.worker import PROTOCOL
+from rmwbench.suite.shipped import PREFIX, python_programs
+from rmwbench.suite.side import INSTALLED
 
 VARIABLE = "RMWBENCH_WORKERS"
+ROS_VARIABLE = "AMENT_PREFIX_PATH"
 DESCRIBE_TIMEOUT_S = 10.0
 NO_MIDDLEWARE = "it is a tool and no middleware"
-_NAME = re.compile(r"rmwbench-([a-z0-9][a-z0-9_]*)")
-_described: dict[tuple[Path, int, int], tuple[dict[str, Any] | None, str | None]] = {}
+_PROGRAM = re.compile(PREFIX + r"[a-z0-9][a-z0-9_-]*")
+_described: dict[tuple[Path, int, int], tuple[list[dict[str, Any]], str | None]] = {}
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,14 @@ class Worker:
     executable: Path
     description: dict[str, Any] | None
     problem: str | None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables that the worker asks for: those that it inherits of ours, and those that it sets itself (say, which
+        RMW rclcpp loads)."""
+        described = self.description or {}
+        inherited = {name: os.environ[name] for name in described.get("inherit", ()) if name in os.environ}
+        return inherited | described.get("environment", {})
 
     def profile(self, name: str) -> dict[str, Any]:
         """The embedded profile of that name. Raises UserError with the nearest."""
@@ -50,24 +65,46 @@ class Worker:
         )
 
 
+def program_of(middleware: str) -> str:
+    """The name of the program: what stands before a slash (`rclcpp/rmw_cyclonedds_cpp`), with dots as dashes, since a
+    crate's binary can have none."""
+    return PREFIX + middleware.partition("/")[0].replace(".", "-")
+
+
 def find_workers() -> dict[str, Worker]:
     """Middleware → worker, for every worker found; the first place wins."""
+    paths = [path for directory, only in _places() for path in _programs(directory, only)]
+    with ThreadPoolExecutor(max_workers=4) as pool:  # some load a large library before they answer
+        answers = list(pool.map(_answer, paths))
     found: dict[str, Worker] = {}
-    for directory, only in _places():
-        if not directory.is_dir():
+    taken: set[str] = set()  # programs: whoever comes first gives all the middlewares of its name
+    for path, (descriptions, problem) in zip(paths, answers, strict=True):
+        if path.name in taken or problem == NO_MIDDLEWARE:
             continue
-        for path in sorted(directory.iterdir()):
-            match = _NAME.fullmatch(path.name)
-            if match and (only is None or match[1] in only) and path.is_file() and os.access(path, os.X_OK):
-                worker = _worker(match[1], path)
-                if worker.problem != NO_MIDDLEWARE:
-                    found.setdefault(match[1], worker)
+        taken.add(path.name)
+        for description in descriptions:
+            found.setdefault(description["middleware"], Worker(description["middleware"], path, description, None))
+        if problem is not None:
+            name = _name_of(path.name)
+            found.setdefault(name, Worker(name, path, None, problem))
     return found
 
 
+def _programs(directory: Path, only: set[str] | None) -> Iterator[Path]:
+    for path in sorted(directory.iterdir()) if directory.is_dir() else ():
+        named = _PROGRAM.fullmatch(path.name) and (only is None or path.name in only)
+        if named and path.is_file() and os.access(path, os.X_OK):
+            yield path
+
+
+def _name_of(program: str) -> str:
+    """The middleware of a program that does not say it."""
+    return next((name for name in recipes() if program_of(name) == program), program.removeprefix(PREFIX))
+
+
 def _places() -> list[tuple[Path, set[str] | None]]:
-    """Directories with the names to look for there; None is every name: cargo's directory also holds programs that are
-    no workers."""
+    """Directories with the programs to look for there; None is every one: the others also hold programs that are no
+    workers."""
     places: list[tuple[Path, set[str] | None]] = []
     if VARIABLE in os.environ:
         directory = Path(os.environ[VARIABLE])
@@ -76,46 +113,67 @@ def _places() -> list[tuple[Path, set[str] | None]]:
         places.append((directory, None))
     # Without a toolchain there is nothing that cargo built; `require_workers` explains it where it matters.
     with contextlib.suppress(UserError):
-        places.append((workspace.target_directory() / "release", set(recipes())))
+        places.append((workspace.target_directory() / "release", {program_of(name) for name in recipes()}))
+    places.append((Path(sys.executable).parent, set(python_programs())))
+    for prefix in filter(None, os.environ.get(ROS_VARIABLE, "").split(os.pathsep)):
+        places += [(directory, None) for directory in sorted(Path(prefix).glob("lib/rmwbench_*"))]
     return places
 
 
-def _worker(middleware: str, path: Path) -> Worker:
+def _answer(path: Path) -> tuple[list[dict[str, Any]], str | None]:
+    """What it describes, asked once until the file changes."""
     status = path.stat()
     key = (path, status.st_mtime_ns, status.st_size)
     if key not in _described:
-        _described[key] = _describe(middleware, path)
-    description, problem = _described[key]
-    return Worker(middleware, path, description, problem)
+        _described[key] = _describe(path)
+    return _described[key]
 
 
-def _describe(middleware: str, path: Path) -> tuple[dict[str, Any] | None, str | None]:
+def _describe(path: Path) -> tuple[list[dict[str, Any]], str | None]:
+    """Descriptions, and what is wrong with the worker or with one of them."""
     try:
         done = subprocess.run(
             [path, "--describe"], stdin=subprocess.DEVNULL, capture_output=True, timeout=DESCRIBE_TIMEOUT_S, text=True
         )
     except subprocess.TimeoutExpired:
-        return None, f"--describe did not end within {DESCRIBE_TIMEOUT_S:g} s"
+        return [], f"--describe did not end within {DESCRIBE_TIMEOUT_S:g} s"
     except OSError as error:
-        return None, f"cannot be executed: {error.strerror}"
+        return [], f"cannot be executed: {error.strerror}"
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        return None, f"--describe ended with status {done.returncode}: {last[0]}"
+        return [], f"--describe ended with status {done.returncode}: {last[0]}"
     try:
-        description = json.loads(done.stdout)
-        if "tool" in description and "middleware" not in description:
-            return None, NO_MIDDLEWARE
-        profiles, found = description["profiles"], description["middleware"]
-        [description[name] for name in ("layer", "version", "release_date", "capabilities", "build")]
-        [(profile["name"], profile["format"], profile["text"]) for profile in profiles]
-        protocol = description["protocol"]
-    except (ValueError, KeyError, TypeError) as error:
-        return None, f"--describe does not print what the worker protocol asks for: {error!r}"
-    if protocol != PROTOCOL:
-        return None, f"speaks protocol {protocol!r}, this rmwbench speaks {PROTOCOL}: build it again"
-    if found != middleware:
-        return None, f"says that it is {found!r}"
-    return description, None
+        document = json.loads(done.stdout)
+        if "tool" in document and "middleware" not in document:
+            return [], NO_MIDDLEWARE
+        several = "middlewares" in document
+        shared = {"protocol": document["protocol"]} if "protocol" in document else {}
+        descriptions = [shared | one for one in document["middlewares"]] if several else [document]
+        if not descriptions:
+            return [], str(document.get("reason", "it has no middleware here"))
+        for description in descriptions:
+            _check(description)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return [], f"--describe does not print what the worker protocol asks for: {error!r}"
+    for description in descriptions:
+        if (protocol := description["protocol"]) != PROTOCOL:
+            return [], f"speaks protocol {protocol!r}, this rmwbench speaks {PROTOCOL}: build it again"
+        if program_of(description["middleware"]) != path.name:
+            return [], f"says that it is {description['middleware']!r}"
+    return descriptions, None
+
+
+def _check(description: dict[str, Any]) -> None:
+    """Raises KeyError, TypeError or ValueError for what lacks something that others rely on."""
+    [description[name] for name in ("middleware", "layer", "version", "release_date", "build", "protocol")]
+    [(profile["name"], profile["format"], profile["text"]) for profile in description["profiles"]]
+    maps = {name: description.get(name, {}) for name in ("capabilities", "modes", "environment")}
+    maps["capabilities"] = description["capabilities"]
+    for name, found in maps.items():
+        if not all(isinstance(text, str) for text in found.values()):
+            raise ValueError(f"{name} has values that are no texts")
+    if not all(isinstance(name, str) for name in description.get("inherit", [])):
+        raise ValueError("inherit names no variables")
 
 
 def require_workers(names: list[str]) -> dict[str, Worker]:
@@ -127,8 +185,10 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
     if not missing and not broken:
         return {name: found[name] for name in names}
     buildable = recipes()
-    unknown = [name for name in missing if name not in buildable]
-    reasons = [f"{name}: {problem}" for name, problem in broken.items()] + [f"{name}: not built" for name in missing]
+    elsewhere = {name: text for name in missing if name not in buildable and (text := _elsewhere(name, found))}
+    unknown = [name for name in missing if name not in buildable and name not in elsewhere]
+    reasons = [f"{name}: {problem}" for name, problem in broken.items()]
+    reasons += [f"{name}: {elsewhere.get(name, 'not built')}" for name in missing]
     if unknown:
         suggestion = nearest(unknown[0], [*buildable, *found])
         raise UserError(
@@ -136,8 +196,21 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
             expected="one of " + ", ".join(dict.fromkeys([*buildable, *found])),
             fix=f"did you mean {suggestion!r}?" if suggestion else None,
         )
+    to_build = [name for name in [*missing, *broken] if name in buildable or name not in elsewhere]
     raise UserError(
         "middlewares of this suite are not ready",
         actual="; ".join(reasons),
-        fix="rmwbench middlewares build " + " ".join([*missing, *broken]),
+        fix="rmwbench middlewares build " + " ".join(to_build) if to_build else "`rmwbench middlewares` lists what is",
     )
+
+
+def _elsewhere(name: str, found: dict[str, Worker]) -> str | None:
+    """Why a middleware that no crate builds is missing; None for a name that nobody knows."""
+    base, slash, _ = name.partition("/")
+    if slash and base in found:
+        return found[base].problem
+    if slash and any(known.startswith(f"{base}/") for known in found):
+        return "the sourced ROS 2 has " + ", ".join(known for known in found if known.startswith(f"{base}/"))
+    if name.startswith(INSTALLED):
+        return f"no {program_of(name)} here: source the ROS 2 that it was built in"
+    return f"{program_of(name)} is not installed" if program_of(name) in python_programs() else None

@@ -20,6 +20,7 @@ def status(name: str, recipe: Recipe | None, worker: Worker | None) -> dict[str,
     }
     entry |= {"built": described is not None, "executable": str(worker.executable) if worker else None}
     entry |= {field: described[field] if described else None for field in fields}
+    entry["modes"] = described.get("modes") if described else None
     if described:
         entry["profiles"] = [{"summary": "", **profile} for profile in described["profiles"]]
     return entry | {"reason": reason, "command": command}

@@ -39,6 +39,7 @@ impl Ours {
             endpoint: WRITER,
             topic: format!("ours_{}", round.name()),
             message_type: MessageType::bytes(round.load.payload_bytes),
+            reply_type: None,
             qos: Qos::default(),
             loan,
             publish_mode: PublishMode::Default,

@@ -18,5 +18,5 @@ pub fn profile(external_domain: Option<u32>) -> Profile {
 }
 
 pub fn session(domain_id: u32, nonce: u64) -> SessionConfig {
-    SessionConfig { profile: profile(Some(99)), options: Default::default(), domain_id, trial_nonce: nonce }
+    SessionConfig { profile: profile(Some(99)), options: Default::default(), modes: Default::default(), domain_id, trial_nonce: nonce }
 }

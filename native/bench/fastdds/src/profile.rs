@@ -11,5 +11,5 @@ const THROUGH_TRANSPORTS: &str = "<library_settings><intraprocess_delivery>OFF</
 pub fn session(domain_id: u32, trial_nonce: u64) -> SessionConfig {
     let tuned = rmwbench_fastdds::profiles().into_iter().find(|p| p.name == "tuned").expect("the worker embeds it");
     let text = tuned.text.replacen("<profiles>", &format!("{THROUGH_TRANSPORTS}<profiles>"), 1);
-    SessionConfig { profile: Profile { text, ..tuned }, options: BTreeMap::new(), domain_id, trial_nonce }
+    SessionConfig { profile: Profile { text, ..tuned }, options: BTreeMap::new(), modes: Default::default(), domain_id, trial_nonce }
 }

@@ -68,11 +68,12 @@ fn once(period_ns: i64, wait: Wait) -> Result<(f64, Value), String> {
     let profile = Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() };
     let domain_id = std::process::id();
     let text = |e: rmwbench_harness::middleware::Error| e.to_string();
-    let mut session = Floor.open(&SessionConfig { profile, options: BTreeMap::new(), domain_id, trial_nonce: NONCE }).map_err(text)?;
+    let mut session = Floor.open(&SessionConfig { profile, options: BTreeMap::new(), modes: Default::default(), domain_id, trial_nonce: NONCE }).map_err(text)?;
     let config = EndpointConfig {
         endpoint: 1,
         topic: "open_loop".into(),
         message_type: MessageType::bytes(64),
+        reply_type: None,
         qos: Qos { depth: 1000, ..Qos::default() },
         loan: false,
         publish_mode: PublishMode::Default,

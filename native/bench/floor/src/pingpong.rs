@@ -202,7 +202,7 @@ impl Drop for Peer {
 
 fn open(domain_id: u32) -> Result<Box<dyn Session>, String> {
     let profile = Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() };
-    Floor.open(&SessionConfig { profile, options: BTreeMap::new(), domain_id, trial_nonce: 1 }).map_err(|e| e.to_string())
+    Floor.open(&SessionConfig { profile, options: BTreeMap::new(), modes: Default::default(), domain_id, trial_nonce: 1 }).map_err(|e| e.to_string())
 }
 
 fn endpoint(topic: &str, sleeps: bool) -> EndpointConfig {
@@ -210,6 +210,7 @@ fn endpoint(topic: &str, sleeps: bool) -> EndpointConfig {
         endpoint: 1,
         topic: topic.into(),
         message_type: MessageType::bytes(PAYLOAD_BYTES as u32),
+        reply_type: None,
         qos: Qos::default(),
         loan: false,
         publish_mode: PublishMode::Default,

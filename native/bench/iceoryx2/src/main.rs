@@ -33,7 +33,7 @@ fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
     std::fs::write(&file, &profile.text).map_err(|e| e.to_string())?;
     let name = FilePath::new(file.as_os_str().as_encoded_bytes()).map_err(|e| format!("{e:?}"))?;
     let config = Config::from_file(&name).map_err(|e| e.to_string())?;
-    let session = SessionConfig { profile, options: BTreeMap::new(), domain_id: 0, trial_nonce: 7 };
+    let session = SessionConfig { profile, options: BTreeMap::new(), modes: Default::default(), domain_id: 0, trial_nonce: 7 };
     for path in &asked.parts {
         let loan = *path == "loan";
         let compared = Compared {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::protocol::{Command, Event};
+use rmwbench_harness::qos::{Durability, History, Qos};
 
 use super::lacking;
 use crate::rig::{node, periodic, publisher, subscription, Rig, MS};
@@ -45,6 +46,58 @@ pub fn late_joiner(context: &Context<'_>) -> Outcome {
     }
     rig.ledger(1, 2)?;
     Ok(Verdict::Passed)
+}
+
+/// A reader with transient local that joins after all was sent gets the writer's history: with `keep_last` just its depth, with
+/// `keep_all` everything, in order.
+pub fn late_joiner_with_history(context: &Context<'_>) -> Outcome {
+    if let Some(declared) = lacking(context, &["transient_local"]) {
+        return declared; // that it is answered `unsupported` is for "QoS granted is QoS asked"
+    }
+    const MESSAGES: u64 = 50;
+    let mut declared = Vec::new();
+    for (history, depth, expected) in [(History::KeepLast, 1, 1), (History::KeepLast, 7, 7), (History::KeepAll, 0, MESSAGES)] {
+        let name = if history == History::KeepAll { "keep_all" } else { "keep_last" };
+        if let Some(reason) = context.lacks(name) {
+            declared.push(format!("{name}: {reason}"));
+            continue;
+        }
+        let topic = format!("kept_{name}{depth}");
+        let mut writer = publisher(1, &topic, 200, periodic(500), 0);
+        let mut reader = subscription(2, &topic, 200, 1);
+        for endpoint in [&mut writer, &mut reader] {
+            endpoint.qos = Qos { durability: Durability::TransientLocal, history, depth, ..Qos::default() };
+        }
+        let (talker, listener) = (vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]);
+        let mut rig = Rig::empty(context);
+        let (talking, listening) = if context.lacks("inter_process").is_some() {
+            let place = rig.open(&[&talker, &listener])?;
+            (place, place)
+        } else {
+            (rig.open(&[&talker])?, rig.open(&[&listener])?)
+        };
+        rig.create(talking, talker)?;
+        rig.start(100, 5_000)?;
+        let finished = rig.finished()?;
+        if finished[&1].sent != MESSAGES {
+            return Err(format!("{name} {depth}: without a reader the writer sent {:?}", finished[&1]));
+        }
+        rig.create(listening, listener)?;
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while (rig.received(2)?.len() as u64) < expected && Instant::now() < deadline {
+            sleep(Duration::from_millis(20));
+        }
+        sleep(Duration::from_millis(300)); // what is too much comes now
+        let heard: Vec<u64> = rig.received(2)?.iter().map(|s| s.seq).collect();
+        if heard != (MESSAGES - expected..MESSAGES).collect::<Vec<u64>>() {
+            let fault = context.fault("transient_local");
+            match fault {
+                Some(reason) => declared.push(reason),
+                None => return Err(format!("{name} {depth}: expected the last {expected} of {MESSAGES} messages, found {heard:?}")),
+            }
+        }
+    }
+    Ok(if declared.is_empty() { Verdict::Passed } else { Verdict::Declared(declared.join("; ")) })
 }
 
 /// One of two readers leaves in order: the other misses nothing, and the writer neither fails nor waits.
@@ -94,7 +147,7 @@ pub fn writer_dies(context: &Context<'_>) -> Outcome {
     }
     let place = rig.open(&[&second])?;
     rig.create(place, second)?;
-    rig.workers[place].request(Command::Match { timeout_ns: 10_000 * MS }).map_err(|e| format!("the second writer: {e}"))?;
+    rig.workers[place].request(Command::Match { timeout_ns: 10_000 * MS, endpoints: None }).map_err(|e| format!("the second writer: {e}"))?;
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
         rig.workers[place].request(Command::Probe {})?;

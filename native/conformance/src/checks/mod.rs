@@ -2,9 +2,11 @@
 
 mod delivery;
 mod lifecycle;
+mod modes;
 mod overrun;
 mod protocol;
 mod qos;
+mod services;
 
 use crate::in_process::small_payloads;
 use crate::{Context, Outcome, Verdict};
@@ -30,9 +32,17 @@ pub const ALL: &[(&str, Check)] = &[
     ("ledger under overrun, best effort keep last", overrun::best_effort_keep_last),
     ("ledger under overrun, best effort keep all", overrun::best_effort_keep_all),
     ("late joiner, volatile", lifecycle::late_joiner),
+    ("late joiner, transient local", lifecycle::late_joiner_with_history),
     ("reader leaves", lifecycle::reader_leaves),
     ("writer dies", lifecycle::writer_dies),
     ("a fresh pair after SIGKILL of both", lifecycle::after_kill),
+    ("services answer each request once", services::answers),
+    ("services, integrity, 64 B to 1 MiB", services::integrity),
+    ("services, several clients", services::several_clients),
+    ("services, concurrent calls", services::concurrent_calls),
+    ("services, requests before the service", services::before_the_service),
+    ("services, the service dies", services::service_dies),
+    ("modes are granted or refused", modes::accepted_or_refused),
 ];
 
 /// Every capability that a check needs and the arm lacks, as a reason; None when it has them all.

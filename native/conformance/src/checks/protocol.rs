@@ -10,6 +10,7 @@ pub fn manners(context: &Context<'_>) -> Outcome {
     let nodes = vec![node("talker", vec![publisher(1, "manners", 64, periodic(100), 0)])];
     let mut rig = Rig::empty(context);
     rig.open(&[&nodes])?;
+    let again = Open { trial_nonce: "0".into(), ..rig.open_with(Default::default()) };
     let worker = &mut rig.workers[0];
 
     worker.post_line(r#"{"id": 1000, "cmd": "frobnicate"}"#)?;
@@ -20,7 +21,6 @@ pub fn manners(context: &Context<'_>) -> Outcome {
     worker.post_line(r#"{"id": 1002, "cmd": "probe", "added_in_a_later_version": 1}"#)?;
     let Reply::Ok(_) = worker.answer(1002)? else { return Err("an unknown field must be ignored".into()) };
 
-    let again = Open { trial_nonce: "0".into(), domain_id: 0, profile: context.profile.clone(), options: context.arm.options.clone() };
     let id = worker.post(Command::Open(again))?;
     expect_error(worker.answer(id)?, ErrorKind::Invalid, "a second open")?;
 

@@ -2,12 +2,15 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 pub enum Session {}
 pub enum Node {}
 pub enum Publisher {}
 pub enum Subscription {}
+pub enum Client {}
+pub enum Service {}
+pub enum Daemon {}
 
 #[repr(C)]
 pub struct Error {
@@ -49,6 +52,8 @@ pub struct Description {
     pub capability_count: usize,
     pub profiles: *const Profile,
     pub profile_count: usize,
+    pub modes: *const Pair,
+    pub mode_count: usize,
 }
 
 #[repr(C)]
@@ -58,6 +63,8 @@ pub struct SessionConfig {
     pub option_count: usize,
     pub domain_id: u32,
     pub trial_nonce: u64,
+    pub modes: *const Pair,
+    pub mode_count: usize,
 }
 
 #[repr(C)]
@@ -92,6 +99,8 @@ pub struct EndpointConfig {
     pub loan: i32,
     pub publish_mode: i32,
     pub wait: i32,
+    pub reply_type: *const MessageType,
+    pub dds_reply_topic: *const c_char,
 }
 
 #[repr(C)]
@@ -107,6 +116,18 @@ pub struct Delivery {
 pub struct Sink {
     pub context: *mut c_void,
     pub deliver: unsafe extern "C" fn(context: *mut c_void, delivery: *const Delivery),
+}
+
+#[repr(C)]
+pub struct Reply {
+    pub context: *mut c_void,
+    pub send: unsafe extern "C" fn(context: *mut c_void, payload: *const u8, bytes: usize) -> Status,
+}
+
+#[repr(C)]
+pub struct Handler {
+    pub context: *mut c_void,
+    pub handle: unsafe extern "C" fn(context: *mut c_void, request: *const Delivery, reply: *const Reply),
 }
 
 #[repr(C)]
@@ -126,7 +147,19 @@ pub struct Account {
     pub evidence: unsafe extern "C" fn(context: *mut c_void, path: *const c_char, messages: u64, note: *const c_char),
 }
 
-type Create<Parent, Child> = Option<unsafe extern "C" fn(*mut Parent, *const EndpointConfig, *mut Error) -> *mut Child>;
+#[repr(C)]
+pub struct Configuration {
+    pub context: *mut c_void,
+    pub tell: unsafe extern "C" fn(context: *mut c_void, format: *const c_char, text: *const c_char),
+}
+
+pub type Create<Child> = unsafe extern "C" fn(*mut Node, *const EndpointConfig, *mut Error) -> *mut Child;
+pub type CreateWith<Callback, Child> = unsafe extern "C" fn(*mut Node, *const EndpointConfig, *const Callback, *mut Error) -> *mut Child;
+pub type Destroy<T> = unsafe extern "C" fn(*mut T);
+pub type Matched<T> = unsafe extern "C" fn(*mut T) -> u32;
+pub type TellGranted<T> = unsafe extern "C" fn(*mut T, *mut Granted);
+pub type TellAccount<T> = unsafe extern "C" fn(*mut T, *const Account);
+pub type Send<T> = unsafe extern "C" fn(*mut T, *const u8, usize) -> Status;
 
 /// Every pointer is an `Option`: a table that leaves one out is refused, not called.
 #[repr(C)]
@@ -136,20 +169,36 @@ pub struct Middleware {
     pub struct_bytes: u32,
     pub describe: Option<unsafe extern "C" fn() -> *const Description>,
     pub session_open: Option<unsafe extern "C" fn(*const SessionConfig, *mut Error) -> *mut Session>,
-    pub session_close: Option<unsafe extern "C" fn(*mut Session)>,
+    pub session_close: Option<Destroy<Session>>,
     pub node_create: Option<unsafe extern "C" fn(*mut Session, *const c_char, *mut Error) -> *mut Node>,
-    pub node_destroy: Option<unsafe extern "C" fn(*mut Node)>,
-    pub publisher_create: Create<Node, Publisher>,
-    pub publisher_destroy: Option<unsafe extern "C" fn(*mut Publisher)>,
-    pub publish: Option<unsafe extern "C" fn(*mut Publisher, *const u8, usize) -> Status>,
+    pub node_destroy: Option<Destroy<Node>>,
+    pub publisher_create: Option<Create<Publisher>>,
+    pub publisher_destroy: Option<Destroy<Publisher>>,
+    pub publish: Option<Send<Publisher>>,
     pub loan: Option<unsafe extern "C" fn(*mut Publisher, usize, *mut *mut u8) -> Status>,
     pub commit: Option<unsafe extern "C" fn(*mut Publisher, *mut u8, usize) -> Status>,
-    pub publisher_matched: Option<unsafe extern "C" fn(*mut Publisher) -> u32>,
-    pub publisher_granted: Option<unsafe extern "C" fn(*mut Publisher, *mut Granted)>,
-    pub publisher_account: Option<unsafe extern "C" fn(*mut Publisher, *const Account)>,
-    pub subscription_create: Option<unsafe extern "C" fn(*mut Node, *const EndpointConfig, *const Sink, *mut Error) -> *mut Subscription>,
-    pub subscription_destroy: Option<unsafe extern "C" fn(*mut Subscription)>,
-    pub subscription_matched: Option<unsafe extern "C" fn(*mut Subscription) -> u32>,
-    pub subscription_granted: Option<unsafe extern "C" fn(*mut Subscription, *mut Granted)>,
-    pub subscription_account: Option<unsafe extern "C" fn(*mut Subscription, *const Account)>,
+    pub publisher_matched: Option<Matched<Publisher>>,
+    pub publisher_granted: Option<TellGranted<Publisher>>,
+    pub publisher_account: Option<TellAccount<Publisher>>,
+    pub subscription_create: Option<CreateWith<Sink, Subscription>>,
+    pub subscription_destroy: Option<Destroy<Subscription>>,
+    pub subscription_matched: Option<Matched<Subscription>>,
+    pub subscription_granted: Option<TellGranted<Subscription>>,
+    pub subscription_account: Option<TellAccount<Subscription>>,
+    pub client_create: Option<CreateWith<Sink, Client>>,
+    pub client_destroy: Option<Destroy<Client>>,
+    pub client_request: Option<Send<Client>>,
+    pub client_matched: Option<Matched<Client>>,
+    pub client_granted: Option<TellGranted<Client>>,
+    pub client_account: Option<TellAccount<Client>>,
+    pub service_create: Option<CreateWith<Handler, Service>>,
+    pub service_destroy: Option<Destroy<Service>>,
+    pub service_matched: Option<Matched<Service>>,
+    pub service_granted: Option<TellGranted<Service>>,
+    pub service_account: Option<TellAccount<Service>>,
+    pub session_configuration: Option<unsafe extern "C" fn(*mut Session, *const Configuration)>,
+    pub profile_forced: Option<unsafe extern "C" fn(*const c_char) -> *const c_char>,
+    pub profile_daemons: Option<unsafe extern "C" fn(*const c_char) -> *const *const c_char>,
+    pub daemon_open: Option<unsafe extern "C" fn(*const c_char, *const SessionConfig, *mut Error) -> *mut Daemon>,
+    pub daemon_close: Option<Destroy<Daemon>>,
 }

@@ -1,9 +1,18 @@
 //! A middleware written against the raw table, without a library behind it: what it is asked to publish it delivers on the spot.
 
-use std::sync::Mutex;
+use std::ffi::{c_char, c_void};
+use std::ptr::{null, null_mut};
+use std::sync::{Arc, Mutex};
 
-use super::*;
+use serde_json::Value;
+
+use super::table::{slice, text};
+use super::{raw, CMiddleware};
 use crate::message_type::MessageType;
+use crate::middleware::{
+    Configuration, Delivery, EndpointConfig, ErrorKind, Handler, Middleware, Profile, PublishError, PublishMode, SessionConfig, Sink, Wait,
+};
+use crate::qos::{History, Qos};
 
 static DELIVER_TO: Mutex<Option<(usize, unsafe extern "C" fn(*mut c_void, *const raw::Delivery))>> = Mutex::new(None);
 
@@ -12,6 +21,8 @@ unsafe extern "C" fn describe() -> *const raw::Description {
 }
 
 unsafe extern "C" fn session_open(config: *const raw::SessionConfig, error: *mut raw::Error) -> *mut raw::Session {
+    let modes = slice((*config).modes, (*config).mode_count);
+    assert!(modes.iter().all(|m| (text(m.name).as_str(), text(m.value).as_str()) == ("threads", "3")));
     let options = slice((*config).options, (*config).option_count);
     let Some(option) = options.first() else { return 1 as *mut raw::Session };
     (*error).kind = 1;
@@ -32,6 +43,7 @@ unsafe extern "C" fn node_destroy(_: *mut raw::Node) {}
 unsafe extern "C" fn publisher_create(_: *mut raw::Node, config: *const raw::EndpointConfig, _: *mut raw::Error) -> *mut raw::Publisher {
     assert_eq!(text((*config).dds_topic), "rt/camera");
     assert_eq!(text((*config).message_type.dds_type), "std_msgs::msg::dds_::UInt8MultiArray_");
+    assert!((*config).reply_type.is_null() && (*config).dds_reply_topic.is_null());
     1 as *mut raw::Publisher
 }
 
@@ -75,6 +87,97 @@ unsafe extern "C" fn subscription_destroy(_: *mut raw::Subscription) {
     *DELIVER_TO.lock().unwrap() = None;
 }
 
+static ASK: Mutex<Option<(usize, unsafe extern "C" fn(*mut c_void, *const raw::Delivery, *const raw::Reply))>> = Mutex::new(None);
+
+unsafe fn is_service(config: *const raw::EndpointConfig) {
+    let reply_type = &*(*config).reply_type;
+    assert_eq!((text((*config).topic), text((*config).dds_topic)), ("sum".to_string(), "rq/sumRequest".to_string()));
+    assert_eq!(text((*config).dds_reply_topic), "rr/sumReply");
+    assert_eq!((text(reply_type.dds_type).as_str(), reply_type.payload_bytes), ("rmwbench_msgs::srv::dds_::Bytes_Response_", 5));
+    assert_eq!(slice(reply_type.cdr_prefix, reply_type.cdr_prefix_bytes), [0, 1, 0, 0, 5, 0, 0, 0]);
+}
+
+unsafe extern "C" fn client_create(
+    _: *mut raw::Node,
+    config: *const raw::EndpointConfig,
+    sink: *const raw::Sink,
+    _: *mut raw::Error,
+) -> *mut raw::Client {
+    is_service(config);
+    // The client itself is where its replies go.
+    Box::into_raw(Box::new(((*sink).context, (*sink).deliver))).cast()
+}
+
+unsafe extern "C" fn client_destroy(client: *mut raw::Client) {
+    drop(Box::from_raw(client.cast::<(*mut c_void, unsafe extern "C" fn(*mut c_void, *const raw::Delivery))>()));
+}
+
+unsafe extern "C" fn client_request(client: *mut raw::Client, payload: *const u8, bytes: usize) -> raw::Status {
+    unsafe extern "C" fn send(client: *mut c_void, payload: *const u8, bytes: usize) -> raw::Status {
+        let (context, deliver) = *client.cast::<(*mut c_void, unsafe extern "C" fn(*mut c_void, *const raw::Delivery))>();
+        deliver(context, &raw::Delivery { notified_ns: 3, taken_ns: 4, payload, bytes, zero_copy: 0 });
+        raw::FULL
+    }
+    let Some((context, handle)) = *ASK.lock().unwrap() else { return raw::TIMEOUT };
+    let request = raw::Delivery { notified_ns: 1, taken_ns: 2, payload, bytes, zero_copy: 0 };
+    handle(context as *mut c_void, &request, &raw::Reply { context: client.cast(), send });
+    raw::OK
+}
+
+unsafe extern "C" fn service_create(
+    _: *mut raw::Node,
+    config: *const raw::EndpointConfig,
+    handler: *const raw::Handler,
+    _: *mut raw::Error,
+) -> *mut raw::Service {
+    is_service(config);
+    *ASK.lock().unwrap() = Some(((*handler).context as usize, (*handler).handle));
+    1 as *mut raw::Service
+}
+
+unsafe extern "C" fn service_destroy(_: *mut raw::Service) {
+    *ASK.lock().unwrap() = None;
+}
+
+unsafe extern "C" fn session_configuration(_: *mut raw::Session, configuration: *const raw::Configuration) {
+    ((*configuration).tell)((*configuration).context, c"xml".as_ptr(), c"<threads>3</threads>".as_ptr());
+}
+
+unsafe extern "C" fn profile_forced(profile: *const c_char) -> *const c_char {
+    if text(profile) == "untouched" {
+        c"the port".as_ptr()
+    } else {
+        null()
+    }
+}
+
+unsafe extern "C" fn profile_daemons(profile: *const c_char) -> *const *const c_char {
+    struct Names([*const c_char; 3]);
+    // SAFETY: never written to.
+    unsafe impl Sync for Names {}
+    static NAMES: Names = Names([c"master".as_ptr(), c"router".as_ptr(), null()]);
+    if text(profile) == "routed" {
+        NAMES.0.as_ptr()
+    } else {
+        null()
+    }
+}
+
+static DAEMONS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+unsafe extern "C" fn daemon_open(name: *const c_char, config: *const raw::SessionConfig, error: *mut raw::Error) -> *mut raw::Daemon {
+    if text(name) != "master" || (*config).trial_nonce != 1 {
+        (*error).kind = 0;
+        return null_mut();
+    }
+    DAEMONS.lock().unwrap().push(text(name));
+    1 as *mut raw::Daemon
+}
+
+unsafe extern "C" fn daemon_close(_: *mut raw::Daemon) {
+    DAEMONS.lock().unwrap().clear();
+}
+
 fn table() -> raw::Middleware {
     raw::Middleware {
         abi_version: raw::ABI_VERSION,
@@ -97,6 +200,45 @@ fn table() -> raw::Middleware {
         subscription_matched: Some(matched),
         subscription_granted: Some(tell_granted),
         subscription_account: Some(tell_account),
+        client_create: Some(client_create),
+        client_destroy: Some(client_destroy),
+        client_request: Some(client_request),
+        client_matched: Some(matched),
+        client_granted: Some(tell_granted),
+        client_account: Some(tell_account),
+        service_create: Some(service_create),
+        service_destroy: Some(service_destroy),
+        service_matched: Some(matched),
+        service_granted: Some(tell_granted),
+        service_account: Some(tell_account),
+        session_configuration: Some(session_configuration),
+        profile_forced: Some(profile_forced),
+        profile_daemons: Some(profile_daemons),
+        daemon_open: Some(daemon_open),
+        daemon_close: Some(daemon_close),
+    }
+}
+
+/// The table of a middleware that has nothing which may be missing.
+fn least() -> raw::Middleware {
+    raw::Middleware {
+        client_create: None,
+        client_destroy: None,
+        client_request: None,
+        client_matched: None,
+        client_granted: None,
+        client_account: None,
+        service_create: None,
+        service_destroy: None,
+        service_matched: None,
+        service_granted: None,
+        service_account: None,
+        session_configuration: None,
+        profile_forced: None,
+        profile_daemons: None,
+        daemon_open: None,
+        daemon_close: None,
+        ..table()
     }
 }
 
@@ -108,28 +250,31 @@ fn refusal(table: *const raw::Middleware) -> String {
 #[test]
 fn a_table_of_another_version_or_size_is_refused_with_expected_and_found() {
     assert!(refusal(null()).contains("NULL"));
-    assert!(refusal(&raw::Middleware { abi_version: 2, ..table() }).contains("ABI version: expected 1, found 2"));
+    assert!(refusal(&raw::Middleware { abi_version: 1, ..table() }).contains("ABI version: expected 2, found 1"));
     let expected = size_of::<raw::Middleware>();
     let words = refusal(&raw::Middleware { struct_bytes: 8, ..table() });
     assert!(words.contains(&format!("expected {expected} bytes, found 8")), "{words}");
     // A table whose version is wrong is not read beyond its first two fields.
-    let short = [2_u32, 8];
-    assert!(refusal(short.as_ptr().cast()).contains("found 2"));
+    let short = [1_u32, 8];
+    assert!(refusal(short.as_ptr().cast()).contains("found 1"));
 }
 
 #[test]
-fn a_missing_function_is_named_and_half_a_loan_is_refused() {
+fn a_missing_function_is_named_and_half_a_group_is_refused() {
     assert!(refusal(&raw::Middleware { subscription_destroy: None, ..table() }).contains("subscription_destroy is NULL"));
     unsafe extern "C" fn commit(_: *mut raw::Publisher, _: *mut u8, _: usize) -> raw::Status {
         raw::OK
     }
-    assert!(refusal(&raw::Middleware { commit: Some(commit), ..table() }).contains("expected both or neither"));
+    assert!(refusal(&raw::Middleware { commit: Some(commit), ..table() }).contains("loan, commit: expected all or none, and loan"));
+    assert!(refusal(&raw::Middleware { service_matched: None, ..table() }).contains("and service_matched is NULL"));
+    assert!(refusal(&raw::Middleware { daemon_close: Some(daemon_close), ..least() }).contains("expected all or none"));
 }
 
 fn config(options: &[(&str, Value)]) -> SessionConfig {
     SessionConfig {
         profile: Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() },
         options: options.iter().map(|(k, v)| (k.to_string(), v.clone())).collect(),
+        modes: Default::default(),
         domain_id: 0,
         trial_nonce: 1,
     }
@@ -165,6 +310,7 @@ fn messages_statuses_and_accounts_cross_the_boundary_whole() {
         endpoint: 1,
         topic: "camera".into(),
         message_type: MessageType::bytes(4),
+        reply_type: None,
         qos: Qos::default(),
         loan: false,
         publish_mode: PublishMode::Default,
@@ -190,4 +336,78 @@ fn messages_statuses_and_accounts_cross_the_boundary_whole() {
     drop(subscription);
     assert_eq!(publisher.publish(b"gone"), Err(PublishError::Timeout));
     assert_eq!(Arc::strong_count(&sink), 1);
+}
+
+struct Echo;
+
+impl Handler for Echo {
+    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
+        assert_eq!((request.notified_ns, request.taken_ns), (1, 2));
+        assert_eq!(reply(&[request.payload, b"!"].concat()), Err(PublishError::Full), "what the reply came to crosses the boundary too");
+    }
+}
+
+#[test]
+fn a_request_reaches_the_handler_and_its_reply_the_client() {
+    // SAFETY: a complete table.
+    let middleware = unsafe { CMiddleware::load(&table()) }.unwrap();
+    let mut session = middleware.open(&config(&[])).unwrap();
+    let mut node = session.node("adder").unwrap();
+    let (request, reply) = MessageType::service_bytes(4, 5);
+    let endpoint = EndpointConfig {
+        endpoint: 1,
+        topic: "sum".into(),
+        message_type: request,
+        reply_type: Some(reply),
+        qos: Qos::default(),
+        loan: false,
+        publish_mode: PublishMode::Default,
+        wait: Wait::Block,
+    };
+    let (sink, handler) = (Arc::new(Kept::default()), Arc::new(Echo));
+    let mut client = node.client(&endpoint, sink.clone()).unwrap();
+    assert_eq!(client.publish(b"four"), Err(PublishError::Timeout), "there is no service yet");
+    let service = node.service(&endpoint, handler.clone()).unwrap();
+    drop((node, session));
+    assert_eq!(client.publish(b"four"), Ok(()));
+    assert_eq!(*sink.0.lock().unwrap(), [(3, 4, b"four!".to_vec(), false)]);
+    assert_eq!((client.matched(), service.matched(), service.granted().qos.depth), (3, 3, 7));
+    assert_eq!(client.publish_loaned(4, &mut |_| unreachable!()), Err(PublishError::Unsupported));
+    drop((client, service));
+    assert_eq!((Arc::strong_count(&sink), Arc::strong_count(&handler)), (1, 1));
+}
+
+#[test]
+fn what_a_table_leaves_out_is_unsupported_or_none() {
+    // SAFETY: complete tables.
+    let (whole, least) = unsafe { (CMiddleware::load(&table()).unwrap(), CMiddleware::load(&least()).unwrap()) };
+    let modes = SessionConfig { modes: [("threads".to_string(), Value::from(3))].into(), ..config(&[]) };
+    let told = Configuration { format: "xml".into(), text: "<threads>3</threads>".into() };
+    assert_eq!(whole.open(&modes).unwrap().configuration(), Some(told));
+    let mut session = least.open(&modes).unwrap();
+    assert_eq!(session.configuration(), None);
+    let (message_type, reply) = MessageType::service_bytes(4, 5);
+    let (qos, publish_mode) = (Qos::default(), PublishMode::Default);
+    let endpoint = EndpointConfig {
+        endpoint: 9,
+        topic: "sum".into(),
+        message_type,
+        reply_type: Some(reply),
+        qos,
+        loan: false,
+        publish_mode,
+        wait: Wait::Block,
+    };
+    let error = session.node("n").unwrap().service(&endpoint, Arc::new(Echo)).err().unwrap();
+    assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, "endpoint 9"));
+    assert_eq!((whole.forced("untouched"), whole.forced("tuned"), least.forced("untouched")), (Some("the port"), None, None));
+    assert_eq!((whole.daemons("routed"), whole.daemons("tuned")), (&["master", "router"][..], &[][..]));
+    assert!(least.daemons("routed").is_empty());
+    assert_eq!(least.daemon("master", &modes).err().unwrap().kind, ErrorKind::Unsupported);
+    let error = whole.daemon("rooter", &modes).err().unwrap();
+    assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, "daemon rooter"));
+    let daemon = whole.daemon("master", &modes).unwrap();
+    assert_eq!(*DAEMONS.lock().unwrap(), ["master"]);
+    drop(daemon);
+    assert!(DAEMONS.lock().unwrap().is_empty());
 }

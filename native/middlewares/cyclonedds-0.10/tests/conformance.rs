@@ -1,1 +1,16 @@
-fn main() {}
+use rmwbench_conformance::Arm;
+
+const POOLS_FOR_32_MIB: &str = "1K:4096 4K:2048 16K:2048 128K:512 1M:48 32M:16";
+const UDP_LENDS_NOTHING: &str = "over UDP Cyclone DDS has nothing to loan";
+
+fn main() -> std::process::ExitCode {
+    rmwbench_conformance::main(
+        env!("CARGO_BIN_EXE_rmwbench-cyclonedds-0-10"),
+        &rmwbench_cyclonedds_0_10::CycloneDds,
+        &[
+            Arm::profile("untouched").lacks("loan", UDP_LENDS_NOTHING),
+            Arm::profile("tuned").lacks("loan", UDP_LENDS_NOTHING),
+            Arm::profile("shm").option("roudi_pools", POOLS_FOR_32_MIB),
+        ],
+    )
+}

@@ -10,7 +10,9 @@ use cyclors::dds_create_domain;
 use rmwbench_harness::middleware::{Error, SessionConfig};
 
 use crate::entity::{c_string, words, Entity};
+use crate::locals::Locals;
 use crate::log::Capture;
+use crate::modes::{self, Modes};
 use crate::profile;
 use crate::roudi;
 use crate::sockets;
@@ -20,7 +22,9 @@ pub struct Domain {
     pub notes: Vec<String>,
     /// Its profile configures Cyclone's shared-memory exchange.
     pub psmx: bool,
-    text: String,
+    pub locals: Arc<Locals>,
+    /// The configuration in force: the profile's text and what modes replace in it.
+    pub text: String,
     _entity: Entity,
 }
 
@@ -35,32 +39,39 @@ impl Domain {
             return Err(Error::invalid(object(), message));
         }
         profile::check(&profile.text, config.domain_id).map_err(|(kind, message)| Error { kind, object: object(), message })?;
+        let modes = Modes::asked(config)?;
+        let text = modes.apply(&profile.text)?;
         let mut open = OPEN.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(domain) = open.get(&config.domain_id).and_then(Weak::upgrade) {
-            if domain.text != profile.text {
+            if domain.text != text {
                 let message = format!("domain {} is open in this process with another configuration", config.domain_id);
                 return Err(Error::invalid(object(), message));
             }
             return Ok(domain);
         }
-        let domain = Arc::new(Domain::create(config)?);
+        let domain = Arc::new(Domain::create(config, &modes, text)?);
         open.insert(config.domain_id, Arc::downgrade(&domain));
         Ok(domain)
     }
 
-    fn create(config: &SessionConfig) -> Result<Domain, Error> {
+    fn create(config: &SessionConfig, modes: &Modes, text: String) -> Result<Domain, Error> {
         let profile = &config.profile;
-        let text = c_string(&profile.text, "profile")?;
-        let psmx = profile::exchanges_over_iceoryx(&profile.text);
+        let c_text = c_string(&text, "profile")?;
+        let psmx = modes::exchanges_over_iceoryx(&text);
+        let pools_asked = [roudi::POOL_BYTES, roudi::LAYOUT].into_iter().find(|mode| config.modes.contains_key(*mode));
+        if let Some(mode) = pools_asked.filter(|_| !psmx) {
+            let message = "nothing of this configuration uses shared memory (transport: shm or profile shm does)";
+            return Err(Error::unsupported(format!("mode {mode}"), message));
+        }
         if psmx && !roudi::is_running() {
             let message =
                 "its shared memory needs a RouDi, and no RouDi serves this host: an arm starts one with the option daemons: roudi";
             return Err(Error::failed(format!("profile {}", profile.name), message));
         }
         let capture = Capture::begin();
-        let before = sockets::udp();
+        let (sockets_before, threads_before, groups_before) = (sockets::udp(), receive_threads(), sockets::multicast_memberships());
         // SAFETY: a plain call with a string that outlives it.
-        let handle = unsafe { dds_create_domain(config.domain_id, text.as_ptr()) };
+        let handle = unsafe { dds_create_domain(config.domain_id, c_text.as_ptr()) };
         let said = capture.lines();
         if handle < 0 {
             let object = format!("profile {} in domain {}", profile.name, config.domain_id);
@@ -71,8 +82,18 @@ impl Domain {
         }
         let entity = Entity::owned(handle, String::new)?;
         let mut notes: Vec<String> = said.into_iter().map(|line| format!("Cyclone DDS: {line}")).collect();
-        let new: Vec<_> = sockets::udp().into_iter().filter(|s| !before.contains(s)).collect();
+        let new: Vec<_> = sockets::udp().into_iter().filter(|s| !sockets_before.contains(s)).collect();
+        if pools_asked.is_some() {
+            notes.push(roudi::described(&roudi::pools(config)?));
+        }
+        modes.check_granted(&new, || receive_threads() - threads_before, sockets::multicast_memberships() > groups_before)?;
         notes.extend(sockets::describe(&new));
-        Ok(Domain { notes, psmx, text: profile.text.clone(), _entity: entity })
+        Ok(Domain { notes, psmx, locals: Arc::default(), text, _entity: entity })
     }
+}
+
+/// Threads of this process that receive for Cyclone, by the name that it gives them.
+fn receive_threads() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    tasks.filter(|task| std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with("recv"))).count()
 }

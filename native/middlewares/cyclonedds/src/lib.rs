@@ -8,21 +8,30 @@
 //! QoS is set as rmw_cyclonedds sets it (see [`qos`]) and read back from the created endpoints. One participant serves the
 //! process, as in ROS 2; a node is a DDS publisher and subscriber that carry its name.
 
+mod batch;
 mod domain;
 mod entity;
+mod filter;
+mod locals;
 mod log;
+mod modes;
 mod node;
 mod profile;
 mod psmx;
 mod publisher;
 mod qos;
+mod reader;
 mod roudi;
+mod service;
 mod session;
 mod sockets;
 mod statistics;
 mod subscription;
 mod topic;
 mod waiter;
+mod wire;
+mod writer;
+mod xml;
 
 use std::collections::BTreeMap;
 
@@ -37,6 +46,7 @@ pub const VERSION: &str = "11.0.1";
 const WITH_SHARED_MEMORY: &str = "partly: with a profile that configures Cyclone's shared-memory exchange (shm), not over UDP";
 const KEEP_ALL: &str = "partly: wholly over UDP; over shared memory a reader holds 256 messages and loses what comes beyond";
 const TRANSIENT_LOCAL: &str = "partly: wholly over UDP; over shared memory a late joiner gets no history";
+const FILTER: &str = "partly: the reader filters after it received; writers send everything";
 /// The profile that needs RouDi.
 const SHM: &str = "shm";
 
@@ -68,11 +78,12 @@ impl Middleware for CycloneDds {
                 ("intra_process", "yes"),
                 ("inter_process", "yes"),
                 ("inter_host", "yes"),
-                ("content_filter", "no: Cyclone filters by a C function on typed samples, not by an expression"),
+                ("content_filter", FILTER),
                 ("instance_key", "no: the topics of this worker are keyless"),
-                ("services", "no: not implemented in this worker"),
-                ("evidence", "partly: messages read in shared memory are counted; of the others only interface counters tell the path"),
+                ("services", "yes"),
+                ("evidence", "partly: messages read in shared memory and messages of the own process are counted; of the others only interface counters tell"),
             ]),
+            modes: modes::described(),
             profiles: vec![
                 Profile {
                     name: "untouched".into(),
@@ -97,7 +108,7 @@ impl Middleware for CycloneDds {
     }
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn rmwbench_harness::middleware::Session>, Error> {
-        config.only_options(&["topic", roudi::POOLS])?;
+        config.only_options(&["topic", roudi::POOLS, batch::PERIOD, qos::MAX_BLOCKING, qos::MAX_SAMPLES])?;
         roudi::pools(config)?;
         Ok(Box::new(session::CycloneSession::open(config)?))
     }

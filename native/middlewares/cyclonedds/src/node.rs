@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use cyclors::{dds_create_publisher, dds_create_subscriber, dds_entity_t};
-use rmwbench_harness::middleware::{EndpointConfig, Error, Node, Publisher, Sink, Subscription};
+use rmwbench_harness::middleware::{Endpoint, EndpointConfig, Error, Handler, Node, Publisher, Sink, Subscription};
 
 use crate::entity::{c_string, Entity};
 use crate::psmx;
 use crate::publisher::CyclonePublisher;
 use crate::qos::DdsQos;
+use crate::service::{Client, Service};
 use crate::session::Shared;
 use crate::subscription::CycloneSubscription;
-use crate::topic::{self, Kind};
+use crate::topic::Kind;
 
 pub struct CycloneNode {
     parents: Arc<Parents>,
@@ -54,29 +55,32 @@ impl Node for CycloneNode {
     fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
         Ok(Box::new(CycloneSubscription::new(config, sink, self.parents.clone())?))
     }
+
+    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+        Ok(Box::new(Client::new(config, sink, self.parents.clone())?))
+    }
+
+    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+        Ok(Box::new(Service::new(config, handler, self.parents.clone())?))
+    }
 }
 
 impl Parents {
-    /// The topic of an endpoint, of the session's kind.
-    pub fn topic(&self, config: &EndpointConfig) -> Result<Entity, Error> {
-        topic::create(self.session.participant.handle(), self.session.topics, config)
-    }
-
     /// The QoS of an endpoint. A blob reader must not even listen to PSMX: cyclors' serialiser frees memory that is not its own when a
     /// described writer's message reaches it that way.
-    pub fn qos(&self, config: &EndpointConfig) -> Result<DdsQos, Error> {
-        let qos = DdsQos::asked(config)?;
-        Ok(if self.session.domain.psmx && self.session.topics == Kind::Blob { qos.without_psmx() } else { qos })
+    pub fn qos(&self, config: &EndpointConfig, topics: Kind) -> Result<DdsQos, Error> {
+        let qos = DdsQos::asked(config, &self.session.limits)?;
+        Ok(if self.session.domain.psmx && topics == Kind::Blob { qos.without_psmx() } else { qos })
     }
 
     /// What a reader of an endpoint's numbers must know; how it stands to shared memory if the profile configures that.
-    pub fn notes(&self, endpoint: dds_entity_t, config: &EndpointConfig) -> Vec<String> {
+    pub fn notes(&self, endpoint: dds_entity_t, config: &EndpointConfig, topics: Kind) -> Vec<String> {
         let mut notes = self.session.domain.notes.clone();
         if self.session.domain.psmx {
             if psmx::in_use(endpoint) {
                 notes.extend(psmx::surprises(config));
             } else {
-                notes.push(format!("path: {}", psmx::reason(self.session.topics, config)));
+                notes.push(format!("path: {}", psmx::reason(topics, config)));
             }
         }
         notes

@@ -2,6 +2,8 @@
 
 use rmwbench_harness::middleware::ErrorKind;
 
+use crate::xml::without_comments;
+
 const CRASHES: &str = "it traces the content of samples (Verbosity finest, Category trace), but raw-CDR topics have no function for \
                        that and Cyclone DDS would crash at the first message; Verbosity finer works";
 
@@ -17,16 +19,6 @@ pub fn check(text: &str, domain_id: u32) -> Result<(), (ErrorKind, String)> {
         return Err((ErrorKind::Unsupported, CRASHES.into()));
     }
     Ok(())
-}
-
-/// Whether the text configures the exchange over iceoryx, for which a RouDi must run.
-pub fn exchanges_over_iceoryx(text: &str) -> bool {
-    let text = without_comments(text).to_ascii_lowercase();
-    let mut elements = text.split("<pubsubmessageexchange").skip(1).map(|rest| rest.split('>').next().unwrap_or(""));
-    elements.any(|tag| {
-        let compact: String = tag.chars().filter(|c| !c.is_whitespace()).map(|c| if c == '\'' { '"' } else { c }).collect();
-        compact.contains("type=\"iox\"")
-    })
 }
 
 /// Whether the text has something to say about `domain_id`: Cyclone skips every Domain element of another id.
@@ -48,16 +40,6 @@ fn contents<'a>(text: &'a str, element: &str) -> impl Iterator<Item = &'a str> {
     text.split(&format!("<{element}>")).skip(1).map(|rest| rest.split('<').next().unwrap_or("").trim()).collect::<Vec<_>>().into_iter()
 }
 
-fn without_comments(text: &str) -> String {
-    let mut kept = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("<!--") {
-        kept.push_str(before);
-        rest = after.split_once("-->").map_or("", |(_, after)| after);
-    }
-    kept + rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,21 +57,6 @@ mod tests {
         }
         for text in ["<CycloneDDS><Domain Id=\"4\"><General/></Domain></CycloneDDS>", "<!-- <Domain Id=\"3\"> --><Domain Id=\"4\"/>"] {
             assert_eq!(check(text, 3).unwrap_err().0, ErrorKind::Invalid, "{text}");
-        }
-    }
-
-    #[test]
-    fn the_exchange_is_found_where_it_is_configured() {
-        for text in [include_str!("../profiles/shm.xml"), "<PubSubMessageExchange priority='1' type = 'iox'/>"] {
-            assert!(exchanges_over_iceoryx(text), "{text}");
-        }
-        for text in [
-            include_str!("../profiles/untouched.xml"),
-            include_str!("../profiles/tuned.xml"),
-            "<!-- <PubSubMessageExchange type=\"iox\"/> -->",
-            "<PubSubMessageExchange type=\"cdds\"/>",
-        ] {
-            assert!(!exchanges_over_iceoryx(text), "{text}");
         }
     }
 

@@ -1,16 +1,45 @@
 //! QoS in ROS 2's words to Cyclone's and back, set as rmw_cyclonedds sets it.
 //!
-//! That is: a reliable writer blocks without limit when its cache is full, resource limits are unlimited, a writer's end does not
-//! dispose its data, and transient-local data is kept with the endpoint's own history.
+//! That is: a reliable writer blocks without limit when its cache is full, resource limits are unlimited (options can bound both), a
+//! writer's end does not dispose its data, and transient-local data is kept with the endpoint's own history.
 
 use std::ffi::CStr;
+use std::time::Duration;
 
 use cyclors::*;
-use rmwbench_harness::middleware::{EndpointConfig, Error};
+use rmwbench_harness::middleware::{EndpointConfig, Error, SessionConfig};
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
+
+use crate::filter;
 
 const INFINITE_NS: i64 = i64::MAX;
 const UNLIMITED: i32 = -1;
+
+/// The options that bound what ROS 2 leaves without bounds.
+pub const MAX_BLOCKING: &str = "max_blocking_ms";
+pub const MAX_SAMPLES: &str = "max_samples";
+
+/// Bounds that a session sets for all its endpoints; by default ROS 2's, which are none.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    max_blocking_ns: i64,
+    /// What a reader's cache may hold, the history aside.
+    max_samples: i32,
+}
+
+impl Limits {
+    pub fn asked(config: &SessionConfig) -> Result<Limits, Error> {
+        let max_blocking_ms: Option<u64> = config.option(MAX_BLOCKING, None)?;
+        let max_samples: Option<u32> = config.option(MAX_SAMPLES, None)?;
+        let max_samples = match max_samples.map(i32::try_from) {
+            None => UNLIMITED,
+            Some(Ok(samples)) if samples > 0 => samples,
+            Some(_) => return Err(Error::invalid(format!("option {MAX_SAMPLES}"), format!("expected 1 to {}", i32::MAX))),
+        };
+        let max_blocking_ns = max_blocking_ms.and_then(|ms| i64::try_from(Duration::from_millis(ms).as_nanos()).ok());
+        Ok(Limits { max_blocking_ns: max_blocking_ns.unwrap_or(INFINITE_NS), max_samples })
+    }
+}
 
 /// An owned `dds_qos_t`.
 pub struct DdsQos(*mut dds_qos_t);
@@ -34,11 +63,11 @@ impl DdsQos {
     }
 
     /// What an endpoint asks for. Errors: what Cyclone lacks is unsupported, a history without depth invalid.
-    pub fn asked(config: &EndpointConfig) -> Result<Self, Error> {
+    pub fn asked(config: &EndpointConfig, limits: &Limits) -> Result<Self, Error> {
         let asked = &config.qos;
         let object = || format!("endpoint {}", config.endpoint);
-        if asked.content_filter.is_some() {
-            return Err(Error::unsupported(object(), "content filter: Cyclone DDS filters by a C function on typed samples"));
+        if let Some(expression) = &asked.content_filter {
+            filter::percent(expression, config.endpoint)?;
         }
         if asked.instance_key.is_some() {
             return Err(Error::unsupported(object(), "instance key: the topics of this worker are keyless"));
@@ -51,7 +80,7 @@ impl DdsQos {
             },
         };
         let (reliability, max_blocking_ns) = match asked.reliability {
-            Reliability::Reliable => (dds_reliability_kind_DDS_RELIABILITY_RELIABLE, INFINITE_NS),
+            Reliability::Reliable => (dds_reliability_kind_DDS_RELIABILITY_RELIABLE, limits.max_blocking_ns),
             Reliability::BestEffort => (dds_reliability_kind_DDS_RELIABILITY_BEST_EFFORT, 0),
         };
         let qos = DdsQos::new();
@@ -60,6 +89,9 @@ impl DdsQos {
             dds_qset_history(qos.0, history, depth);
             dds_qset_reliability(qos.0, reliability, max_blocking_ns);
             dds_qset_writer_data_lifecycle(qos.0, false);
+            if limits.max_samples != UNLIMITED {
+                dds_qset_resource_limits(qos.0, limits.max_samples, UNLIMITED, UNLIMITED);
+            }
             match asked.durability {
                 Durability::Volatile => dds_qset_durability(qos.0, dds_durability_kind_DDS_DURABILITY_VOLATILE),
                 Durability::TransientLocal => {
@@ -75,6 +107,24 @@ impl DdsQos {
     pub fn without_psmx(self) -> Self {
         // SAFETY: the pointer is ours; no instances, so no names are read.
         unsafe { dds_qset_psmx_instances(self.0, 0, std::ptr::null_mut()) };
+        self
+    }
+
+    /// What others can read beside the endpoint's QoS.
+    pub fn with_user_data(self, text: Option<&str>) -> Self {
+        if let Some(text) = text {
+            // SAFETY: the pointer is ours; Cyclone copies the bytes.
+            unsafe { dds_qset_userdata(self.0, text.as_ptr().cast(), text.len()) };
+        }
+        self
+    }
+
+    /// Whether a writer packs messages until it is flushed; no by default.
+    pub fn batching(self, on: bool) -> Self {
+        if on {
+            // SAFETY: the pointer is ours.
+            unsafe { dds_qset_writer_batching(self.0, true) };
+        }
         self
     }
 

@@ -9,10 +9,14 @@ use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 
 use rmwbench_harness::middleware::{Daemon, Error, SessionConfig};
+use serde::Deserialize;
 
 pub const NAME: &str = "roudi";
 /// The option that sizes its pools.
 pub const POOLS: &str = "roudi_pools";
+/// The modes that do.
+pub const POOL_BYTES: &str = "shm_pool_bytes";
+pub const LAYOUT: &str = "shm_layout";
 /// Message size and count: 468 MiB, which RouDi writes once when it starts. A reader that does not take holds its history's depth
 /// in iceoryx and as many in Cyclone's cache: 24 of a size is one of ROS 2's default depth, and the writer's next messages.
 const DEFAULT_POOLS: &str = "1K:4096 4K:2048 16K:2048 64K:256 256K:64 1M:48 2M:24 4M:24 8M:24";
@@ -27,6 +31,21 @@ const SOCKET: &str = "/tmp/iox1_0_i_roudi";
 pub struct Pool {
     chunk_bytes: u64,
     chunks: u32,
+}
+
+impl Pool {
+    fn bytes(&self) -> u64 {
+        self.chunk_bytes * u64::from(self.chunks)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Layout {
+    /// One pool, of chunks for the largest messages of the default.
+    Unified,
+    /// The default's sizes, in the default's proportions.
+    Tiered,
 }
 
 extern "C" {
@@ -65,9 +84,42 @@ pub fn is_running() -> bool {
     connected.map_or_else(|error| error.kind() == ErrorKind::PermissionDenied, |()| true)
 }
 
-/// The pools that the option asks for, smallest first.
+/// The pools that the option or the modes ask for, smallest first.
 pub fn pools(config: &SessionConfig) -> Result<Vec<Pool>, Error> {
-    let text = config.option(POOLS, DEFAULT_POOLS.to_string())?;
+    let text: Option<String> = config.option(POOLS, None)?;
+    let (bytes, layout) = (config.mode(POOL_BYTES)?, config.mode(LAYOUT)?);
+    match (text, bytes.is_some() || layout.is_some()) {
+        (Some(_), true) => Err(Error::invalid(format!("option {POOLS}"), format!("it says what the modes {POOL_BYTES} and {LAYOUT} say"))),
+        (None, true) => laid_out(layout.unwrap_or(Layout::Tiered), bytes),
+        (text, false) => listed(text.as_deref().unwrap_or(DEFAULT_POOLS)),
+    }
+}
+
+/// Pools of `bytes` in all, headers included, or less by what no whole chunk fits in; as large as the default where that is None.
+fn laid_out(layout: Layout, bytes: Option<u64>) -> Result<Vec<Pool>, Error> {
+    let mut pools = listed(DEFAULT_POOLS)?;
+    let whole: u64 = pools.iter().map(Pool::bytes).sum();
+    let bytes = bytes.unwrap_or(whole);
+    let least = match layout {
+        Layout::Tiered => {
+            let least = pools.iter().map(|pool| whole.div_ceil(u64::from(pool.chunks))).max().unwrap_or(0);
+            pools.iter_mut().for_each(|pool| pool.chunks = (u128::from(pool.chunks) * u128::from(bytes) / u128::from(whole)) as u32);
+            least
+        }
+        Layout::Unified => {
+            pools.drain(..pools.len() - 1);
+            pools[0].chunks = u32::try_from(bytes / pools[0].chunk_bytes).unwrap_or(u32::MAX);
+            pools[0].chunk_bytes
+        }
+    };
+    if bytes < least {
+        let message = format!("{bytes}: RouDi's pools need at least {least} bytes for a chunk of each size");
+        return Err(Error::unsupported(format!("mode {POOL_BYTES}"), message));
+    }
+    Ok(pools)
+}
+
+fn listed(text: &str) -> Result<Vec<Pool>, Error> {
     let invalid = |message: String| Error::invalid(format!("option {POOLS}"), message);
     let mut pools = Vec::new();
     for item in text.split_whitespace() {
@@ -80,6 +132,12 @@ pub fn pools(config: &SessionConfig) -> Result<Vec<Pool>, Error> {
         1..=32 => Ok(pools),
         more => Err(invalid(format!("{more} pools: iceoryx has room for 32"))),
     }
+}
+
+/// The pools in words, for a note.
+pub fn described(pools: &[Pool]) -> String {
+    let pools: Vec<String> = pools.iter().map(|pool| format!("{} × {} bytes", pool.chunks, pool.chunk_bytes)).collect();
+    format!("RouDi's pools as the modes ask: {}", pools.join(", "))
 }
 
 fn pool(item: &str) -> Option<Pool> {
@@ -103,7 +161,7 @@ mod tests {
     fn with(text: Option<&str>) -> SessionConfig {
         let profile = Profile { name: "shm".into(), format: "xml".into(), text: String::new(), summary: String::new() };
         let options = text.map(|text| (POOLS.to_string(), json!(text))).into_iter().collect();
-        SessionConfig { profile, options, domain_id: 0, trial_nonce: 1 }
+        SessionConfig { profile, options, modes: Default::default(), domain_id: 0, trial_nonce: 1 }
     }
 
     #[test]
@@ -115,8 +173,30 @@ mod tests {
 
     #[test]
     fn the_default_is_as_large_as_its_comment_says() {
-        let bytes: u64 = pools(&with(None)).unwrap().iter().map(|p| p.chunk_bytes * u64::from(p.chunks)).sum();
+        let bytes: u64 = pools(&with(None)).unwrap().iter().map(Pool::bytes).sum();
         assert_eq!(bytes >> 20, 468);
+    }
+
+    #[test]
+    fn modes_size_and_lay_out_the_pools() {
+        let asked = |modes: &[(&str, serde_json::Value)]| {
+            let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
+            pools(&SessionConfig { modes, ..with(None) })
+        };
+        let bytes = |pools: &[Pool]| pools.iter().map(Pool::bytes).sum::<u64>();
+        let (default, half) = (pools(&with(None)).unwrap(), 234_u64 << 20);
+        assert_eq!(asked(&[(LAYOUT, json!("tiered"))]).unwrap(), default);
+        let tiered = asked(&[(POOL_BYTES, json!(half))]).unwrap();
+        assert_eq!(tiered.len(), default.len());
+        assert!((half * 9 / 10..=half).contains(&bytes(&tiered)), "{tiered:?}");
+        let unified = asked(&[(LAYOUT, json!("unified")), (POOL_BYTES, json!(half))]).unwrap();
+        assert_eq!(unified, [Pool { chunk_bytes: (8 << 20) + 1024, chunks: 29 }]);
+        for modes in [vec![(POOL_BYTES, json!(1 << 20))], vec![(LAYOUT, json!("unified")), (POOL_BYTES, json!(8 << 20))]] {
+            let error = asked(&modes).unwrap_err();
+            assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, "mode shm_pool_bytes"), "{error}");
+        }
+        let twice = SessionConfig { modes: [(LAYOUT.to_string(), json!("tiered"))].into(), ..with(Some("1M:3")) };
+        assert_eq!(pools(&twice).unwrap_err().kind, ErrorKind::Invalid);
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! A session is a participant in a domain; it holds the waiting threads that its subscriptions share.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use cyclors::dds_create_participant;
-use rmwbench_harness::middleware::{Error, Node, Session, SessionConfig, Wait};
+use rmwbench_harness::middleware::{Configuration, Error, Node, Session, SessionConfig, Wait};
 
+use crate::batch::{self, Batches};
 use crate::domain::Domain;
 use crate::entity::{c_string, Entity};
 use crate::node::CycloneNode;
-use crate::qos::DdsQos;
+use crate::qos::{DdsQos, Limits};
 use crate::topic::Kind;
 use crate::waiter::Waiter;
 
@@ -18,27 +20,38 @@ pub struct CycloneSession(Arc<Shared>);
 pub struct Shared {
     blocking: Mutex<Option<Arc<Waiter>>>,
     polling: Mutex<Option<Arc<Waiter>>>,
+    /// None: every write sends at once.
+    pub batches: Option<Batches>,
     pub participant: Entity,
     pub topics: Kind,
+    pub limits: Limits,
     pub domain: Arc<Domain>,
 }
 
 impl CycloneSession {
     pub fn open(config: &SessionConfig) -> Result<Self, Error> {
         let topics = config.option("topic", None)?;
+        let limits = Limits::asked(config)?;
+        let period = Duration::from_micros(config.option(batch::PERIOD, batch::DEFAULT_PERIOD_US)?.max(1));
         let domain = Domain::open(config)?;
         let topics = topics.unwrap_or(if domain.psmx { Kind::Descriptor } else { Kind::Blob });
         let qos = DdsQos::named(&c_string("rmwbench", "participant")?);
         // SAFETY: a plain call; the domain exists already.
         let handle = unsafe { dds_create_participant(config.domain_id, qos.as_ptr(), std::ptr::null()) };
         let participant = Entity::owned(handle, || format!("participant in domain {}", config.domain_id))?;
-        Ok(CycloneSession(Arc::new(Shared { blocking: Mutex::new(None), polling: Mutex::new(None), participant, topics, domain })))
+        let batches = if config.mode("batching")? == Some(true) { Some(Batches::start(period)?) } else { None };
+        let (blocking, polling) = (Mutex::new(None), Mutex::new(None));
+        Ok(CycloneSession(Arc::new(Shared { blocking, polling, batches, participant, topics, limits, domain })))
     }
 }
 
 impl Session for CycloneSession {
     fn node(&mut self, name: &str) -> Result<Box<dyn Node>, Error> {
         Ok(Box::new(CycloneNode::new(name, self.0.clone())?))
+    }
+
+    fn configuration(&self) -> Option<Configuration> {
+        Some(Configuration { format: "xml".into(), text: self.0.domain.text.clone() })
     }
 }
 

@@ -11,17 +11,17 @@ use std::os::fd::{FromRawFd, RawFd};
 
 /// A UDP socket of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UdpSocket {
-    fd: RawFd,
+pub struct Socket {
+    pub fd: RawFd,
     /// None where it listens on every address.
-    address: Option<IpAddr>,
+    pub address: Option<IpAddr>,
     /// As the kernel counts buffers: twice what was asked for.
-    receive_bytes: i32,
-    send_bytes: i32,
+    pub receive_bytes: i32,
+    pub send_bytes: i32,
 }
 
 /// The UDP sockets of this process.
-pub fn udp() -> Vec<UdpSocket> {
+pub fn udp() -> Vec<Socket> {
     let Ok(fds) = fs::read_dir("/proc/self/fd") else { return Vec::new() };
     fds.flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -30,7 +30,7 @@ pub fn udp() -> Vec<UdpSocket> {
         .filter_map(|fd| {
             // SAFETY: borrowed, never closed here.
             let socket = ManuallyDrop::new(unsafe { std::net::UdpSocket::from_raw_fd(fd) });
-            Some(UdpSocket {
+            Some(Socket {
                 fd,
                 address: socket.local_addr().ok().map(|a| a.ip()).filter(|ip| !ip.is_unspecified()),
                 receive_bytes: option(fd, libc::SO_RCVBUF)?,
@@ -41,14 +41,26 @@ pub fn udp() -> Vec<UdpSocket> {
 }
 
 /// A note on `sockets`: the addresses they are bound to and their largest buffers; nothing when there are none.
-pub fn describe(sockets: &[UdpSocket]) -> Option<String> {
+pub fn describe(sockets: &[Socket]) -> Option<String> {
     let receive = sockets.iter().map(|s| s.receive_bytes).max()?;
     let send = sockets.iter().map(|s| s.send_bytes).max()?;
     let addresses: BTreeSet<String> = sockets.iter().filter_map(|s| s.address).map(|a| a.to_string()).collect();
     let addresses = addresses.into_iter().collect::<Vec<_>>().join(", ");
-    let limit = fs::read_to_string("/proc/sys/net/core/rmem_max").ok();
-    let limit = limit.map_or(String::new(), |text| format!(" (net.core.rmem_max {})", text.trim()));
-    Some(format!("UDP on {addresses}; socket buffers in force: receive {receive} bytes{limit}, send {send} bytes"))
+    let limit = limit("rmem_max");
+    Some(format!("UDP on {addresses}; socket buffers in force: receive {receive} bytes (net.core.rmem_max {limit}), send {send} bytes"))
+}
+
+/// How often groups were joined in this network namespace, all processes counted.
+pub fn multicast_memberships() -> u32 {
+    let table = fs::read_to_string("/proc/self/net/igmp").unwrap_or_default();
+    // A line of a group: its address, the number of sockets that joined it, its timer, and a flag.
+    let users = table.lines().filter(|line| line.starts_with('\t')).filter_map(|line| line.split_whitespace().nth(1)?.parse::<u32>().ok());
+    users.sum()
+}
+
+/// The kernel's limit of this name in `net.core`.
+pub fn limit(name: &str) -> String {
+    fs::read_to_string(format!("/proc/sys/net/core/{name}")).map_or("unknown".into(), |text| text.trim().to_string())
 }
 
 fn option(fd: RawFd, name: libc::c_int) -> Option<libc::c_int> {

@@ -5,11 +5,12 @@
 //! one octet array that is as long as the message's CDR body. Fixed in size and free of pointers, so PSMX carries it and writers loan it.
 
 use cyclors::*;
-use rmwbench_harness::message_type::{dds_topic_name, MessageType};
-use rmwbench_harness::middleware::{EndpointConfig, Error};
+use rmwbench_harness::message_type::MessageType;
+use rmwbench_harness::middleware::Error;
 use serde::Deserialize;
 
 use crate::entity::{c_string, Entity};
+use crate::wire::Wire;
 
 /// Bytes of the encapsulation header, which stand before the body on the wire and not in a sample.
 pub const ENCAPSULATION_BYTES: usize = 4;
@@ -22,16 +23,15 @@ pub enum Kind {
     Descriptor,
 }
 
-/// Creates the topic of an endpoint.
-pub fn create(participant: dds_entity_t, kind: Kind, config: &EndpointConfig) -> Result<Entity, Error> {
-    let object = format!("endpoint {}", config.endpoint);
-    let topic = c_string(&dds_topic_name(&config.topic), "topic name")?;
-    let type_name = c_string(&config.message_type.dds_type_name(), "type name")?;
+/// Creates the topic of an endpoint, which errors name as `object`.
+pub fn create(participant: dds_entity_t, kind: Kind, object: &str, wire: &Wire) -> Result<Entity, Error> {
+    let topic = c_string(&wire.topic, "topic name")?;
+    let type_name = c_string(&wire.message_type.dds_type_name(), "type name")?;
     let handle = match kind {
         // SAFETY: the strings outlive the call, which copies them although it asks for mutable pointers.
         Kind::Blob => unsafe { cdds_create_blob_topic(participant, topic.as_ptr().cast_mut(), type_name.as_ptr().cast_mut(), true) },
         Kind::Descriptor => {
-            let body_bytes = body_bytes(&config.message_type).map_err(|message| Error::invalid(&object, message))?;
+            let body_bytes = body_bytes(&wire.message_type).map_err(|message| Error::invalid(object, message))?;
             let ops = [
                 dds_stream_opcode_DDS_OP_ADR | dds_stream_typecode_primary_DDS_OP_TYPE_ARR | dds_stream_typecode_subtype_DDS_OP_SUBTYPE_1BY,
                 0, // its place in the structure

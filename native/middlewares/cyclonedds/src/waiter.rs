@@ -12,7 +12,7 @@ use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::{Error, Wait};
 
 use crate::entity::{words, Entity};
-use crate::subscription::Intake;
+use crate::reader::Intake;
 
 /// A reader in the list.
 pub struct Watched {

@@ -1,10 +1,9 @@
 //! What the conformance suite cannot see from outside a worker: answers to bad input, QoS read back, what stands on the wire, and
 //! that nothing is delivered after a subscription was dropped.
-//!
-//! Two Cyclone domains of this process pose as one on the network (`ExternalDomainId`), so messages really cross UDP, on loopback
-//! only; a tag per test keeps other processes on the same machine out.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+mod network;
+
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,49 +14,7 @@ use rmwbench_harness::middleware::*;
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
 use serde_json::json;
 
-/// Two domain ids of this process and a profile under which they meet each other and nobody else.
-struct Network {
-    domains: [u32; 2],
-    text: String,
-}
-
-impl Network {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let k = NEXT.fetch_add(1, Ordering::Relaxed);
-        let text = format!(
-            r#"<CycloneDDS><Domain Id="any">
-                 <General><Interfaces><NetworkInterface name="lo" multicast="true"/></Interfaces></General>
-                 <Discovery><ExternalDomainId>{}</ExternalDomainId><Tag>test{}-{k}</Tag></Discovery>
-               </Domain></CycloneDDS>"#,
-            100 + k,
-            std::process::id(),
-        );
-        Network { domains: [2 * k, 2 * k + 1], text }
-    }
-
-    fn open(&self, side: usize) -> Box<dyn Session> {
-        CycloneDds.open(&session(self.domains[side], &self.text)).unwrap()
-    }
-
-    fn open_with_topics(&self, side: usize, kind: &str) -> Box<dyn Session> {
-        let mut config = session(self.domains[side], &self.text);
-        config.options.insert("topic".into(), json!(kind));
-        CycloneDds.open(&config).unwrap()
-    }
-}
-
-fn session(domain_id: u32, text: &str) -> SessionConfig {
-    pair::session(&pair::profile("xml", text), domain_id)
-}
-
-fn endpoint(topic: &str, bytes: u32) -> EndpointConfig {
-    pair::endpoint(1, topic, bytes)
-}
-
-fn error_of<T>(result: Result<T, Error>) -> Error {
-    result.err().expect("expected an error")
-}
+use network::{endpoint, error_of, session, Network};
 
 #[test]
 fn a_wrong_profile_is_refused_in_cyclones_own_words() {
@@ -134,7 +91,7 @@ fn what_cyclone_lacks_is_unsupported_and_what_makes_no_sense_invalid() {
     let unsupported = [
         with(&|c| c.loan = true),
         with(&|c| c.publish_mode = PublishMode::Async),
-        with(&|c| c.qos.content_filter = Some("x > 1".into())),
+        with(&|c| c.qos.content_filter = Some("x > 1".into())), // not the portable one
         with(&|c| c.qos.instance_key = Some("id".into())),
     ];
     for config in unsupported {

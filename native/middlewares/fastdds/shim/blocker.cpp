@@ -1,12 +1,12 @@
 #include "blocker.hpp"
 
-#include "subscription.hpp"
+#include "reader.hpp"
 
 namespace rmwbench {
 
-void Blocker::add(rmwbench_subscription &subscription) { hand_over(Change::add, &subscription); }
+void Blocker::add(Reader &reader) { hand_over(Change::add, &reader); }
 
-void Blocker::remove(rmwbench_subscription &subscription) { hand_over(Change::remove, &subscription); }
+void Blocker::remove(Reader &reader) { hand_over(Change::remove, &reader); }
 
 void Blocker::stop() {
   if (!thread_.joinable()) return;
@@ -14,7 +14,7 @@ void Blocker::stop() {
   thread_.join();
 }
 
-void Blocker::hand_over(Change change, rmwbench_subscription *subscription) {
+void Blocker::hand_over(Change change, Reader *reader) {
   std::lock_guard<std::mutex> one_at_a_time(callers_);
   if (!thread_.joinable()) {
     set_.attach_condition(changed_);
@@ -22,7 +22,7 @@ void Blocker::hand_over(Change change, rmwbench_subscription *subscription) {
   }
   std::unique_lock<std::mutex> lock(mutex_);
   change_ = change;
-  subject_ = subscription;
+  subject_ = reader;
   changed_.set_trigger_value(true);
   taken_.wait(lock, [this] { return change_ == Change::none; });
 }
@@ -33,11 +33,11 @@ bool Blocker::take_change() {
   changed_.set_trigger_value(false);
   const Change change = change_;
   if (change == Change::add) {
-    subscriptions_.emplace(&subject_->condition(), subject_);
+    readers_.emplace(&subject_->condition(), subject_);
     set_.attach_condition(subject_->condition());
   } else if (change == Change::remove) {
     set_.detach_condition(subject_->condition());
-    subscriptions_.erase(&subject_->condition());
+    readers_.erase(&subject_->condition());
   }
   change_ = Change::none;
   taken_.notify_one();
@@ -51,8 +51,8 @@ void Blocker::run() {
     const int64_t notified_ns = rmwbench_now_ns();
     bool changed = false;
     for (const fd::Condition *condition : active) {
-      const auto found = subscriptions_.find(condition);
-      if (found != subscriptions_.end()) {
+      const auto found = readers_.find(condition);
+      if (found != readers_.end()) {
         found->second->drain(notified_ns);
       } else {
         changed = true;

@@ -1,8 +1,8 @@
-// wait=block: one thread in one WaitSet for all subscriptions of the session.
+// wait=block: one thread in one WaitSet for all readers of the session.
 //
-// Only that thread looks at the set of subscriptions, so a message takes no lock of ours. Changes are handed over: the caller wakes
+// Only that thread looks at the set of readers, so a message takes no lock of ours. Changes are handed over: the caller wakes
 // the thread with a guard condition and waits until it has taken the change, which is also the proof that no delivery of a removed
-// subscription is still under way.
+// reader is still under way.
 #pragma once
 
 #include <condition_variable>
@@ -15,33 +15,33 @@
 
 #include "fastdds_api.hpp"
 
-struct rmwbench_subscription;
-
 namespace rmwbench {
+
+class Reader;
 
 class Blocker {
  public:
   ~Blocker() { stop(); }
-  void add(rmwbench_subscription &subscription);
-  void remove(rmwbench_subscription &subscription);
+  void add(Reader &reader);
+  void remove(Reader &reader);
   void stop();
 
  private:
   enum class Change { none, add, remove, stop };
 
-  void hand_over(Change change, rmwbench_subscription *subscription);
+  void hand_over(Change change, Reader *reader);
   bool take_change();
   void run();
 
   fd::WaitSet set_;
   fd::GuardCondition changed_;
-  std::unordered_map<const fd::Condition *, rmwbench_subscription *> subscriptions_;
+  std::unordered_map<const fd::Condition *, Reader *> readers_;
 
   std::mutex callers_;  // one change at a time
   std::mutex mutex_;
   std::condition_variable taken_;
   Change change_ = Change::none;
-  rmwbench_subscription *subject_ = nullptr;
+  Reader *subject_ = nullptr;
   std::thread thread_;
 };
 

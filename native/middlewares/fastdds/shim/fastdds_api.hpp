@@ -19,10 +19,22 @@
 
 #include <fastdds/dds/core/condition/WaitSet.hpp>
 #include <fastdds/dds/core/policy/QosPolicies.hpp>
+#if RMWBENCH_FASTDDS_MAJOR >= 3
+#include <fastdds/rtps/transport/TCPv4TransportDescriptor.hpp>
+#include <fastdds/rtps/transport/UDPv4TransportDescriptor.hpp>
+#include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.hpp>
+#include <fastdds/utils/IPLocator.hpp>
+#else
+#include <fastdds/rtps/transport/TCPv4TransportDescriptor.h>
+#include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
+#include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
+#include <fastrtps/utils/IPLocator.h>
+#endif
 
 namespace rmwbench {
 
 namespace fd = eprosima::fastdds::dds;
+namespace transports = eprosima::fastdds::rtps;  // of the descriptors, which lie here in both
 
 #if RMWBENCH_FASTDDS_MAJOR >= 3
 namespace rtps = eprosima::fastdds::rtps;
@@ -30,7 +42,9 @@ using ReturnCode = fd::ReturnCode_t;
 constexpr ReturnCode ok = fd::RETCODE_OK;
 constexpr ReturnCode timed_out = fd::RETCODE_TIMEOUT;
 constexpr ReturnCode out_of_resources = fd::RETCODE_OUT_OF_RESOURCES;
-inline const fd::Duration_t forever = fd::c_TimeInfinite;
+constexpr ReturnCode bad_parameter = fd::RETCODE_BAD_PARAMETER;
+using Duration = fd::Duration_t;
+inline const Duration forever = fd::c_TimeInfinite;
 inline int number(ReturnCode code) { return code; }
 #else
 namespace rtps = eprosima::fastrtps::rtps;
@@ -38,7 +52,9 @@ using ReturnCode = eprosima::fastrtps::types::ReturnCode_t;
 constexpr auto ok = ReturnCode::RETCODE_OK;
 constexpr auto timed_out = ReturnCode::RETCODE_TIMEOUT;
 constexpr auto out_of_resources = ReturnCode::RETCODE_OUT_OF_RESOURCES;
-inline const eprosima::fastrtps::Duration_t forever = eprosima::fastrtps::c_TimeInfinite;
+constexpr auto bad_parameter = ReturnCode::RETCODE_BAD_PARAMETER;
+using Duration = eprosima::fastrtps::Duration_t;
+inline const Duration forever = eprosima::fastrtps::c_TimeInfinite;
 inline int number(const ReturnCode &code) { return static_cast<int>(code()); }
 #endif
 

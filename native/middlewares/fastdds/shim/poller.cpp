@@ -2,19 +2,19 @@
 
 #include <algorithm>
 
-#include "subscription.hpp"
+#include "reader.hpp"
 
 namespace rmwbench {
 
-void Poller::add(rmwbench_subscription &subscription) {
+void Poller::add(Reader &reader) {
   std::lock_guard<std::mutex> lock(callers_);
-  wanted_.push_back(&subscription);
+  wanted_.push_back(&reader);
   hand_over(wanted_);
 }
 
-void Poller::remove(rmwbench_subscription &subscription) {
+void Poller::remove(Reader &reader) {
   std::lock_guard<std::mutex> lock(callers_);
-  wanted_.erase(std::find(wanted_.begin(), wanted_.end(), &subscription));
+  wanted_.erase(std::find(wanted_.begin(), wanted_.end(), &reader));
   hand_over(wanted_);
 }
 
@@ -24,7 +24,7 @@ void Poller::stop() {
   thread_.join();
 }
 
-void Poller::hand_over(Subscriptions next) {
+void Poller::hand_over(Readers next) {
   if (!thread_.joinable()) {
     thread_ = std::thread([this] { run(); });
   }
@@ -34,15 +34,15 @@ void Poller::hand_over(Subscriptions next) {
 
 void Poller::run() {
   while (!stopping_.load(std::memory_order_relaxed)) {
-    if (Subscriptions *next = next_.load(std::memory_order_acquire)) {
+    if (Readers *next = next_.load(std::memory_order_acquire)) {
       polled_ = *next;
       next_.store(nullptr, std::memory_order_release);
     }
-    for (rmwbench_subscription *subscription : polled_) {
+    for (Reader *reader : polled_) {
       // Polling, one learns of a message by taking it: notified is when the take that found it began.
-      subscription->take(rmwbench_now_ns());
+      reader->take(rmwbench_now_ns());
     }
-    // Nobody left to poll: give the core away until the next subscription.
+    // Nobody left to poll: give the core away until the next reader.
     if (polled_.empty()) std::this_thread::yield();
   }
 }

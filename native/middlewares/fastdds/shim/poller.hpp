@@ -1,4 +1,4 @@
-// wait=poll: one spinning thread takes from all subscriptions of the session in turn.
+// wait=poll: one spinning thread takes from all readers of the session in turn.
 //
 // Changes are handed over as in the blocker, through a flag that the spinning thread reads once per round.
 #pragma once
@@ -8,27 +8,27 @@
 #include <thread>
 #include <vector>
 
-struct rmwbench_subscription;
-
 namespace rmwbench {
+
+class Reader;
 
 class Poller {
  public:
   ~Poller() { stop(); }
-  void add(rmwbench_subscription &subscription);
-  void remove(rmwbench_subscription &subscription);
+  void add(Reader &reader);
+  void remove(Reader &reader);
   void stop();
 
  private:
-  using Subscriptions = std::vector<rmwbench_subscription *>;
+  using Readers = std::vector<Reader *>;
 
-  void hand_over(Subscriptions next);
+  void hand_over(Readers next);
   void run();
 
   std::mutex callers_;
-  Subscriptions wanted_;                           // as the callers see it
-  Subscriptions polled_;                           // the thread's own
-  std::atomic<Subscriptions *> next_{nullptr};     // taken when null again
+  Readers wanted_;                           // as the callers see it
+  Readers polled_;                           // the thread's own
+  std::atomic<Readers *> next_{nullptr};     // taken when null again
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

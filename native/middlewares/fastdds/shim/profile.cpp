@@ -35,13 +35,6 @@ class Complaints : public fd::LogConsumer {
   std::shared_ptr<Kept> kept_;
 };
 
-void shut_out_the_environment() {
-  unsetenv("FASTRTPS_DEFAULT_PROFILES_FILE");
-  unsetenv("FASTDDS_DEFAULT_PROFILES_FILE");
-  unsetenv("FASTDDS_BUILTIN_TRANSPORTS");
-  setenv("SKIP_DEFAULT_XML_FILE", "1", 1);
-}
-
 // Loads `text` once per process. Throws Fault.
 void load(const std::string &text, const std::string &object) {
   static std::mutex mutex;
@@ -74,6 +67,14 @@ bool holds(const std::vector<NamedProfile> &profiles, const std::string &name) {
 }
 
 }  // namespace
+
+void shut_out_the_environment() {
+  for (const char *name : {"FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE", "FASTDDS_BUILTIN_TRANSPORTS",
+                           "FASTDDS_STATISTICS", "FASTDDS_ENVIRONMENT_FILE", "ROS_DISCOVERY_SERVER", "ROS_SUPER_CLIENT"}) {
+    unsetenv(name);
+  }
+  setenv("SKIP_DEFAULT_XML_FILE", "1", 1);
+}
 
 void log_to_stderr() {
   fd::Log::ClearConsumers();

@@ -22,10 +22,13 @@ namespace rmwbench {
 // Fast DDS's log goes to stderr whole (it writes information to stdout by itself).
 void log_to_stderr();
 
+// Environment variables and files in the working directory that Fast DDS would read besides: an arm is its profile.
+void shut_out_the_environment();
+
 class Profile {
  public:
-  // Loads the text, if there is any. Throws Fault: INVALID with the parser's own words. Environment variables and files in the
-  // working directory that Fast DDS would read besides are shut out: an arm is its profile.
+  // Loads the text, if there is any. Throws Fault: INVALID with the parser's own words. Shuts out the
+  // environment.
   explicit Profile(const rmwbench_profile &profile);
 
   fd::DomainParticipantQos participant() const;

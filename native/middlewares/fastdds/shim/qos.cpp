@@ -1,34 +1,62 @@
 #include "qos.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 
 #include "fastdds_api.hpp"
 #include "fault.hpp"
+#include "filter.hpp"
+#include "flow.hpp"
 
 namespace rmwbench {
 namespace {
 
+// Plain types reserve every place of a history in full, before the first message; this is what a history may reserve.
+constexpr size_t plain_history_bytes = size_t{512} << 20;
+
+// Makes a plain type's memory fit: as installed, a keep_all history of megabytes would reserve 5000 of them.
 template <typename Qos>
-void apply_common(const rmwbench_endpoint_config &config, Qos &qos) {
-  const rmwbench_qos &asked = config.qos;
+void reserve_plain(size_t bytes, Qos &qos) {
+  const auto places = static_cast<int32_t>(std::max<size_t>(plain_history_bytes / bytes, 16));
+  auto &limits = qos.resource_limits();
+  int32_t needed = qos.history().depth;
+  if (qos.history().kind == fd::KEEP_ALL_HISTORY_QOS) {
+    if (limits.max_samples <= 0 || limits.max_samples > places) limits.max_samples = places;
+    if (limits.max_samples_per_instance > limits.max_samples) limits.max_samples_per_instance = limits.max_samples;
+    if (limits.max_samples < limits.max_instances * limits.max_samples_per_instance) limits.max_instances = 1;
+    needed = limits.max_samples;
+  }
+  limits.allocated_samples = std::min({limits.allocated_samples, needed, places});
+}
+
+void share_data(const Asked &asked, fd::DataSharingQosPolicy &policy) {
+  if (!asked.data_sharing) return;
+  switch (*asked.data_sharing) {
+    case DataSharing::off: policy.off(); break;
+    case DataSharing::on: policy.on(""); break;
+    case DataSharing::automatic: policy.automatic(); break;
+  }
+}
+
+template <typename Qos>
+void apply_common(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes, Qos &qos) {
+  const rmwbench_qos &wanted = config.qos;
   const auto unsupported = [&](const char *message) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint), message};
   };
-  if (asked.content_filter != nullptr) {
-    unsupported("content filter: Fast DDS filters typed fields, and this worker's type is raw CDR");
-  }
-  if (asked.instance_key != nullptr) {
+  if (wanted.content_filter != nullptr) Filters::check(wanted.content_filter, endpoint_name(config.endpoint));
+  if (wanted.instance_key != nullptr) {
     unsupported("instance key: ROS 2 topics are keyless, and this worker's type is raw CDR");
   }
   qos.reliability().kind =
-      asked.reliability == RMWBENCH_RELIABLE ? fd::RELIABLE_RELIABILITY_QOS : fd::BEST_EFFORT_RELIABILITY_QOS;
+      wanted.reliability == RMWBENCH_RELIABLE ? fd::RELIABLE_RELIABILITY_QOS : fd::BEST_EFFORT_RELIABILITY_QOS;
   qos.durability().kind =
-      asked.durability == RMWBENCH_TRANSIENT_LOCAL ? fd::TRANSIENT_LOCAL_DURABILITY_QOS : fd::VOLATILE_DURABILITY_QOS;
-  if (asked.history == RMWBENCH_KEEP_ALL) {
+      wanted.durability == RMWBENCH_TRANSIENT_LOCAL ? fd::TRANSIENT_LOCAL_DURABILITY_QOS : fd::VOLATILE_DURABILITY_QOS;
+  if (wanted.history == RMWBENCH_KEEP_ALL) {
     qos.history().kind = fd::KEEP_ALL_HISTORY_QOS;
   } else {
-    const auto depth = static_cast<int32_t>(asked.depth);
+    const auto depth = static_cast<int32_t>(wanted.depth);
     if (depth <= 0) {
       throw Fault{RMWBENCH_ERROR_INVALID, endpoint_name(config.endpoint), "depth: keep_last needs from 1 to 2147483647"};
     }
@@ -39,10 +67,15 @@ void apply_common(const rmwbench_endpoint_config &config, Qos &qos) {
     if (limits.max_samples > 0) limits.max_samples = std::max(limits.max_samples, depth);
     if (limits.max_samples_per_instance > 0) limits.max_samples_per_instance = std::max(limits.max_samples_per_instance, depth);
   }
-  // The next three as rmw_fastrtps sets them for every endpoint: unbounded types need memory that grows, data sharing does not
-  // take them, and its type support writes XCDR1.
-  qos.endpoint().history_memory_policy = rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
-  qos.data_sharing().off();
+  if (plain_bytes > 0) {
+    qos.endpoint().history_memory_policy = rtps::PREALLOCATED_MEMORY_MODE;
+    reserve_plain(plain_bytes, qos);
+    share_data(asked, qos.data_sharing());
+  } else {
+    // As rmw_fastrtps sets them for every endpoint: unbounded types need memory that grows, and data sharing does not take them.
+    qos.endpoint().history_memory_policy = rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
+    qos.data_sharing().off();
+  }
 }
 
 template <typename Qos>
@@ -59,6 +92,14 @@ void tell_common(const Qos &qos, rmwbench_granted &granted) {
   }
 }
 
+Duration seconds(double milliseconds) { return Duration(milliseconds / 1e3L); }
+
+std::string milliseconds(const Duration &duration) {
+  std::ostringstream words;
+  words << static_cast<double>(duration.to_ns()) / 1e6;
+  return words.str();
+}
+
 // 2.x keeps the reader's representation within its type consistency; 3.x beside it.
 #if RMWBENCH_FASTDDS_MAJOR >= 3
 fd::DataRepresentationQosPolicy &representation(fd::DataReaderQos &qos) { return qos.representation(); }
@@ -68,32 +109,63 @@ fd::DataRepresentationQosPolicy &representation(fd::DataReaderQos &qos) { return
 
 }  // namespace
 
-void apply(const rmwbench_endpoint_config &config, fd::DataWriterQos &qos) {
-  apply_common(config, qos);
+void apply(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes, fd::DataWriterQos &qos) {
+  apply_common(config, asked, plain_bytes, qos);
+  // As rmw_fastrtps, whose type support writes XCDR1.
   qos.representation().m_value.assign(1, fd::XCDR_DATA_REPRESENTATION);
   if (config.publish_mode == RMWBENCH_PUBLISH_SYNC) qos.publish_mode().kind = fd::SYNCHRONOUS_PUBLISH_MODE;
   if (config.publish_mode == RMWBENCH_PUBLISH_ASYNC) qos.publish_mode().kind = fd::ASYNCHRONOUS_PUBLISH_MODE;
+  apply_flow(asked, config, qos);
+  apply_times(asked, qos);
 }
 
-void apply(const rmwbench_endpoint_config &config, fd::DataReaderQos &qos) {
-  apply_common(config, qos);
+void apply_times(const Asked &asked, fd::DataWriterQos &qos) {
+  if (asked.heartbeat_period_ms) {
+    auto &times = qos.reliable_writer_qos().times;
+#if RMWBENCH_FASTDDS_MAJOR >= 3
+    times.heartbeat_period = seconds(*asked.heartbeat_period_ms);
+#else
+    times.heartbeatPeriod = seconds(*asked.heartbeat_period_ms);
+#endif
+  }
+  if (asked.max_blocking_time_ms) qos.reliability().max_blocking_time = seconds(*asked.max_blocking_time_ms);
+}
+
+void apply(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes, fd::DataReaderQos &qos) {
+  apply_common(config, asked, plain_bytes, qos);
   representation(qos).m_value.assign(1, fd::XCDR_DATA_REPRESENTATION);
+  if (asked.unique_flows) qos.properties().properties().emplace_back("fastdds.unique_network_flows", "");
 }
 
-void tell(const fd::DataWriterQos &qos, rmwbench_granted &granted) {
+void tell(const fd::DataWriterQos &qos, const Asked &asked, rmwbench_granted &granted) {
   tell_common(qos, granted);
+  const auto note = [&](const std::string &words) { granted.note(granted.context, words.c_str()); };
   const bool async = qos.publish_mode().kind == fd::ASYNCHRONOUS_PUBLISH_MODE;
   granted.publish_mode = async ? RMWBENCH_PUBLISH_ASYNC : RMWBENCH_PUBLISH_SYNC;
-  granted.note(granted.context, async ? "asynchronous publishing: the call returns when the message is queued for Fast DDS's own thread"
-                                      : "synchronous publishing: the call returns when the message was handed to the transport (Fast "
-                                        "DDS's default, and rmw_fastrtps's since Humble; before that rmw_fastrtps published asynchronously)");
-  if (granted.qos.history == RMWBENCH_KEEP_ALL && granted.qos.reliability == RMWBENCH_RELIABLE) {
-    const double ms = static_cast<double>(qos.reliability().max_blocking_time.to_ns()) / 1e6;
-    const std::string words = "a full history blocks a publish call for at most " + std::to_string(ms) + " ms (max_blocking_time)";
-    granted.note(granted.context, words.c_str());
+  note(async ? "asynchronous publishing: the call returns when the message is queued for Fast DDS's own thread"
+             : "synchronous publishing: the call returns when the message was handed to the transport (Fast DDS's default, and "
+               "rmw_fastrtps's since Humble; before that rmw_fastrtps published asynchronously)");
+  if (asked.flow && async) {
+    const Flow &flow = *asked.flow;
+    note("flow controller " + std::string(qos.publish_mode().flow_controller_name) + ": " + flow.scheduler + ", " +
+         (flow.max_bytes_per_period == 0 ? std::string("no limit")
+                                         : "at most " + std::to_string(flow.max_bytes_per_period) + " bytes in each " +
+                                               std::to_string(flow.period_ms) + " ms"));
+  }
+  if (asked.heartbeat_period_ms) {
+#if RMWBENCH_FASTDDS_MAJOR >= 3
+    const auto &period = qos.reliable_writer_qos().times.heartbeat_period;
+#else
+    const auto &period = qos.reliable_writer_qos().times.heartbeatPeriod;
+#endif
+    note("heartbeat period " + milliseconds(period) + " ms");
+  }
+  if (asked.max_blocking_time_ms || (granted.qos.history == RMWBENCH_KEEP_ALL && granted.qos.reliability == RMWBENCH_RELIABLE)) {
+    note("a full history blocks a publish call for at most " + milliseconds(qos.reliability().max_blocking_time) +
+         " ms (max_blocking_time)");
   }
 }
 
-void tell(const fd::DataReaderQos &qos, rmwbench_granted &granted) { tell_common(qos, granted); }
+void tell(const fd::DataReaderQos &qos, const Asked &, rmwbench_granted &granted) { tell_common(qos, granted); }
 
 }  // namespace rmwbench

@@ -8,7 +8,25 @@ namespace rmwbench {
 // more than their bounded part; the payload pool then grows each place to what it carried, once.
 constexpr uint32_t reserved_bytes = 1024;
 
-RawType::RawType(const char *name) {
+uint8_t *Layout::construct(uint8_t *sample, size_t bytes) const {
+  uint8_t *payload = sample + prefix.size() - encapsulation_bytes;
+  std::memcpy(sample, prefix.data() + encapsulation_bytes, prefix.size() - encapsulation_bytes);
+  std::memcpy(payload + bytes, suffix.data(), suffix.size());
+  return payload;
+}
+
+std::unique_lock<std::mutex> RawType::sized(size_t bytes) {
+  if (!plain_) return {};
+  std::unique_lock<std::mutex> held(mutex_);
+#if RMWBENCH_FASTDDS_MAJOR >= 3
+  max_serialized_type_size = static_cast<uint32_t>(bytes);
+#else
+  m_typeSize = static_cast<uint32_t>(bytes);
+#endif
+  return held;
+}
+
+RawType::RawType(const char *name, bool plain) : plain_(plain) {
 #if RMWBENCH_FASTDDS_MAJOR >= 3
   set_name(name);
   max_serialized_type_size = reserved_bytes;

@@ -3,14 +3,20 @@
 // Fast DDS forces exactly one copy on each side, in serialize and in deserialize; that is the memcpy here, and nothing is added to
 // it. The layout travels with the sample and not with the type, because types of one name share one registration per participant
 // while `Bytes(64)` and `Bytes(1024)` differ in their prefix.
+//
+// A plain type is one whose samples Fast DDS may lend and share between processes as they are: it has one size. As one name is one
+// object here, that size is set for as long as an endpoint of the type is made or a sample is lent.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include <fastdds/dds/topic/TopicDataType.hpp>
+
+#include <rmwbench_worker.h>
 
 #include "fastdds_api.hpp"
 
@@ -21,7 +27,20 @@ struct Layout {
   std::vector<uint8_t> prefix;
   std::vector<uint8_t> suffix;
 
+  explicit Layout(const rmwbench_message_type &type)
+      : prefix(type.cdr_prefix, type.cdr_prefix + type.cdr_prefix_bytes),
+        suffix(type.cdr_suffix, type.cdr_suffix + type.cdr_suffix_bytes) {}
+
   size_t around() const { return prefix.size() + suffix.size(); }
+  size_t size(size_t payload_bytes) const { return around() + payload_bytes; }
+
+  // A lent sample is the message behind its encapsulation, which Fast DDS writes itself. Writes what stands around `bytes` of
+  // payload and returns where the payload begins.
+  uint8_t *construct(uint8_t *sample, size_t bytes) const;
+  const uint8_t *payload_of(const uint8_t *sample) const { return sample + prefix.size() - encapsulation_bytes; }
+  void *sample_of(uint8_t *payload) const { return payload - (prefix.size() - encapsulation_bytes); }
+
+  static constexpr size_t encapsulation_bytes = 4;
 };
 
 // What a writer hands to Fast DDS: the caller's payload, in place.
@@ -51,7 +70,18 @@ struct Incoming {
 
 class RawType : public fd::TopicDataType {
  public:
-  explicit RawType(const char *name);
+  RawType(const char *name, bool plain);
+
+  // Holds the type at `bytes`, encapsulation included, until the lock goes; nothing where the type is not plain.
+  std::unique_lock<std::mutex> sized(size_t bytes);
+
+  bool is_bounded() const override { return plain_; }
+#if RMWBENCH_FASTDDS_MAJOR >= 3
+  bool is_plain(fd::DataRepresentationId_t) const override { return plain_; }
+#else
+  bool is_plain() const override { return plain_; }
+#endif
+  bool construct_sample(void *) const override { return plain_; }  // the writer lays out what it lends, see Layout::construct
 
 #if RMWBENCH_FASTDDS_MAJOR >= 3
   bool serialize(const void *const data, rtps::SerializedPayload_t &payload, fd::DataRepresentationId_t) override {
@@ -79,6 +109,9 @@ class RawType : public fd::TopicDataType {
 #endif
 
  private:
+  const bool plain_;
+  std::mutex mutex_;
+
   static uint32_t size(const void *data);
   static bool write(const void *data, rtps::SerializedPayload_t &payload);
   static bool read(rtps::SerializedPayload_t &payload, void *data);

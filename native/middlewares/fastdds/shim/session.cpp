@@ -5,34 +5,53 @@
 #include <fastdds/dds/domain/DomainParticipantFactory.hpp>
 #include <fastdds/dds/topic/TypeSupport.hpp>
 
+#include "discovery.hpp"
 #include "fault.hpp"
-#include "raw_type.hpp"
+#include "features.hpp"
+#include "flow.hpp"
+#include "transports.hpp"
 
 using namespace rmwbench;
 
-rmwbench_session::rmwbench_session(const rmwbench_session_config &config) : profile(config.profile) {
-  if (config.option_count > 0) {
-    throw Fault{RMWBENCH_ERROR_INVALID, std::string("option ") + config.options[0].name,
-                "Fast DDS has no options beyond its profile; known options: none"};
-  }
-  if (config.domain_id > 232) {
-    throw Fault{RMWBENCH_ERROR_INVALID, "domain_id", "expected 0 to 232, found " + std::to_string(config.domain_id)};
+namespace {
+
+bool shares_data(const Profile &profile, const fd::Publisher &publisher) {
+  return profile.writer(publisher, "").data_sharing().kind() == fd::ON;
+}
+
+}  // namespace
+
+rmwbench_session::rmwbench_session(const rmwbench_profile &named, Asked what, uint32_t domain_id)
+    : asked(std::move(what)), profile(named) {
+  if (domain_id > 232) {
+    throw Fault{RMWBENCH_ERROR_INVALID, "domain_id", "expected 0 to 232, found " + std::to_string(domain_id)};
   }
   log_to_stderr();
   fd::DomainParticipantQos qos = profile.participant();
   if (qos.name().size() == 0) {
     qos.name("rmwbench");
   }
-  participant = fd::DomainParticipantFactory::get_instance()->create_participant(config.domain_id, qos);
+  apply_transports(asked, qos);
+  apply_intra_process(asked);
+  apply_discovery(asked, qos);
+  if (asked.discovery == Discovery::server && servers_listening(asked.server_count) == 0) {
+    throw Fault{RMWBENCH_ERROR_INVALID, "mode discovery",
+                "no discovery server listens in this host: the arm needs the option daemons: server (or the profile discovery_server)"};
+  }
+  apply_flow(asked, qos);
+  apply_security(asked, qos);
+  apply_statistics(asked, qos);
+  participant = fd::DomainParticipantFactory::get_instance()->create_participant(domain_id, qos);
   if (participant == nullptr) {
     throw Fault{RMWBENCH_ERROR_FAILED, "participant", "Fast DDS could not create a participant; its words are on stderr"};
   }
   publisher = participant->create_publisher(participant->get_default_publisher_qos());
   subscriber = participant->create_subscriber(participant->get_default_subscriber_qos());
-  if (publisher == nullptr || subscriber == nullptr) {
+  if (publisher == nullptr || subscriber == nullptr || participant->register_content_filter_factory(Filters::class_name, &filters) != ok) {
     close();
-    throw Fault{RMWBENCH_ERROR_FAILED, "participant", "Fast DDS could not create its publisher and subscriber"};
+    throw Fault{RMWBENCH_ERROR_FAILED, "participant", "Fast DDS could not create its publisher, subscriber and content filter"};
   }
+  plain_types = asked.plain_types || (asked.data_sharing && *asked.data_sharing != DataSharing::off) || shares_data(profile, *publisher);
 }
 
 rmwbench_session::~rmwbench_session() { close(); }
@@ -41,6 +60,7 @@ void rmwbench_session::close() {
   poller.stop();
   blocker.stop();
   participant->delete_contained_entities();
+  participant->unregister_content_filter_factory(Filters::class_name);
   fd::DomainParticipantFactory::get_instance()->delete_participant(participant);
 }
 
@@ -57,7 +77,7 @@ fd::Topic *rmwbench_session::topic(const char *name, const char *type, uint32_t 
   }
   fd::TypeSupport support = participant->find_type(type);
   if (support.empty()) {
-    support.reset(new RawType(type));
+    support.reset(new RawType(type, plain_types));
     if (support.register_type(participant) != ok) {
       throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(endpoint), std::string("Fast DDS refused type ") + type};
     }
@@ -69,6 +89,8 @@ fd::Topic *rmwbench_session::topic(const char *name, const char *type, uint32_t 
   topics_[name] = Shared{made, 1};
   return made;
 }
+
+RawType *rmwbench_session::type(const char *name) const { return static_cast<RawType *>(participant->find_type(name).get()); }
 
 void rmwbench_session::release_topic(fd::Topic *topic) {
   std::lock_guard<std::mutex> lock(topics_mutex_);

@@ -14,20 +14,30 @@
 
 #include <rmwbench_worker.h>
 
+#include "asked.hpp"
 #include "blocker.hpp"
 #include "fastdds_api.hpp"
+#include "filter.hpp"
 #include "poller.hpp"
 #include "profile.hpp"
+#include "raw_type.hpp"
 
 struct rmwbench_session {
-  explicit rmwbench_session(const rmwbench_session_config &config);
+  rmwbench_session(const rmwbench_profile &profile, rmwbench::Asked asked, uint32_t domain_id);
   ~rmwbench_session();
 
   // The participant's topic of that name, made on first use; every call is paired with release_topic().
   rmwbench::fd::Topic *topic(const char *name, const char *type, uint32_t endpoint);
   void release_topic(rmwbench::fd::Topic *topic);
+  // The type of a topic that was made.
+  rmwbench::RawType *type(const char *name) const;
 
+  const rmwbench::Asked asked;
   const rmwbench::Profile profile;
+  // Whether topics have plain types, which Fast DDS lends and shares (raw_type.hpp). The endpoints of a trial agree on it, because
+  // all of them have its arm.
+  bool plain_types = false;
+  rmwbench::Filters filters;
   rmwbench::fd::DomainParticipant *participant = nullptr;
   rmwbench::fd::Publisher *publisher = nullptr;
   rmwbench::fd::Subscriber *subscriber = nullptr;

@@ -1,55 +1,23 @@
-// The table that the harness calls, and what the worker tells of itself. Everything else is behind these one-line functions.
+// The table that the harness calls. Everything is behind these one-line functions.
 
 #include <rmwbench_worker.h>
 
-#include "fastdds_api.hpp"
+#include "configuration.hpp"
+#include "description.hpp"
 #include "fault.hpp"
-#include "publisher.hpp"
-#include "release.hpp"
+#include "reader.hpp"
+#include "server.hpp"
+#include "service.hpp"
 #include "session.hpp"
-#include "subscription.hpp"
+#include "writer.hpp"
 
 namespace {
 
-constexpr char no_filter[] = "no: Fast DDS filters typed fields, and this worker's type is raw CDR";
-constexpr char no_key[] = "no: ROS 2 topics are keyless, and this worker's type is raw CDR";
-constexpr char no_loan[] =
-    "no: Fast DDS lends memory of plain, bounded types only, and 2.9.1's data-sharing reader crashes when it is overrun";
-constexpr char no_zero_copy[] = "no: Fast DDS copies into the writer's history and out of the reader's; loans would avoid it";
-constexpr char no_evidence[] = "no: Fast DDS does not tell which transport a message took";
-constexpr char keep_all[] = "partly: at most resource_limits.max_samples messages (5000 as installed)";
-
-const rmwbench_pair capability_list[] = {
-    {"reliable", "yes"},       {"best_effort", "yes"},   {"keep_last", "yes"},     {"keep_all", keep_all},
-    {"transient_local", "yes"}, {"loan", no_loan},        {"zero_copy", no_zero_copy}, {"block", "yes"},
-    {"poll", "yes"},           {"callback", "yes"},      {"publish_sync", "yes"},  {"publish_async", "yes"},
-    {"intra_process", "yes"},  {"inter_process", "yes"}, {"inter_host", "yes"},    {"content_filter", no_filter},
-    {"instance_key", no_key},  {"evidence", no_evidence},
-};
-
-const rmwbench_pair build_facts[] = {
-    {"source", RMWBENCH_FASTDDS_SOURCE},
-    {"compiler", RMWBENCH_FASTDDS_COMPILER},
-};
-
-const rmwbench_description *describe() {
-  static const rmwbench_description description{
-      "fastdds",
-      "native",
-      RMWBENCH_FASTDDS_VERSION,
-      rmwbench::release_date(RMWBENCH_FASTDDS_VERSION),
-      build_facts,
-      sizeof build_facts / sizeof *build_facts,
-      capability_list,
-      sizeof capability_list / sizeof *capability_list,
-      nullptr,  // the profiles are embedded by the Rust side, where include_str! is at hand
-      0,
-  };
-  return &description;
-}
-
 rmwbench_session *session_open(const rmwbench_session_config *config, rmwbench_error *error) {
-  return rmwbench::guarded(error, [&] { return new rmwbench_session(*config); });
+  return rmwbench::guarded(error, [&] {
+    rmwbench::Asked asked(config->modes, config->mode_count, config->options, config->option_count);
+    return new rmwbench_session(config->profile, std::move(asked), config->domain_id);
+  });
 }
 
 void session_close(rmwbench_session *session) { delete session; }
@@ -74,6 +42,22 @@ rmwbench_status publish(rmwbench_publisher *publisher, const uint8_t *payload, s
   }
 }
 
+rmwbench_status loan(rmwbench_publisher *publisher, size_t bytes, uint8_t **memory) {
+  try {
+    return publisher->loan(bytes, memory);
+  } catch (...) {
+    return RMWBENCH_FAILED;
+  }
+}
+
+rmwbench_status commit(rmwbench_publisher *publisher, uint8_t *memory, size_t) {
+  try {
+    return publisher->commit(memory);
+  } catch (...) {
+    return RMWBENCH_FAILED;
+  }
+}
+
 uint32_t publisher_matched(rmwbench_publisher *publisher) { return publisher->matched(); }
 
 void publisher_granted(rmwbench_publisher *publisher, rmwbench_granted *granted) { publisher->granted(*granted); }
@@ -93,12 +77,61 @@ void subscription_granted(rmwbench_subscription *subscription, rmwbench_granted 
 
 void subscription_account(rmwbench_subscription *subscription, const rmwbench_account *account) { subscription->account(*account); }
 
+rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink,
+                               rmwbench_error *error) {
+  return rmwbench::guarded(error, [&] { return new rmwbench_client(node->session, *config, *sink); });
+}
+
+void client_destroy(rmwbench_client *client) { delete client; }
+
+rmwbench_status client_request(rmwbench_client *client, const uint8_t *payload, size_t bytes) {
+  try {
+    return client->publish(payload, bytes);
+  } catch (...) {
+    return RMWBENCH_FAILED;
+  }
+}
+
+uint32_t client_matched(rmwbench_client *client) { return client->matched(); }
+
+void client_granted(rmwbench_client *client, rmwbench_granted *granted) { client->granted(*granted); }
+
+void client_account(rmwbench_client *client, const rmwbench_account *account) { client->account(*account); }
+
+rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_handler *handler,
+                                 rmwbench_error *error) {
+  return rmwbench::guarded(error, [&] { return new rmwbench_service(node->session, *config, *handler); });
+}
+
+void service_destroy(rmwbench_service *service) { delete service; }
+
+uint32_t service_matched(rmwbench_service *service) { return service->matched(); }
+
+void service_granted(rmwbench_service *service, rmwbench_granted *granted) { service->granted(*granted); }
+
+void service_account(rmwbench_service *service, const rmwbench_account *account) { service->account(*account); }
+
+void session_configuration(rmwbench_session *session, const rmwbench_configuration *configuration) {
+  configuration->tell(configuration->context, "xml", rmwbench::configuration(*session).c_str());
+}
+
+const char *const *profile_daemons(const char *) {
+  static const char *const none[] = {nullptr};  // the Rust side has the profiles, and says it
+  return none;
+}
+
+rmwbench_daemon *daemon_open(const char *name, const rmwbench_session_config *config, rmwbench_error *error) {
+  return rmwbench::guarded(error, [&] { return new rmwbench_daemon(name, *config); });
+}
+
+void daemon_close(rmwbench_daemon *daemon) { delete daemon; }
+
 }  // namespace
 
 extern "C" const rmwbench_middleware rmwbench_fastdds_middleware = {
     RMWBENCH_ABI_VERSION,
     sizeof(rmwbench_middleware),
-    describe,
+    rmwbench::description,
     session_open,
     session_close,
     node_create,
@@ -106,8 +139,8 @@ extern "C" const rmwbench_middleware rmwbench_fastdds_middleware = {
     publisher_create,
     publisher_destroy,
     publish,
-    nullptr,  // no loans: see no_loan
-    nullptr,
+    loan,
+    commit,
     publisher_matched,
     publisher_granted,
     publisher_account,
@@ -116,6 +149,22 @@ extern "C" const rmwbench_middleware rmwbench_fastdds_middleware = {
     subscription_matched,
     subscription_granted,
     subscription_account,
+    client_create,
+    client_destroy,
+    client_request,
+    client_matched,
+    client_granted,
+    client_account,
+    service_create,
+    service_destroy,
+    service_matched,
+    service_granted,
+    service_account,
+    session_configuration,
+    nullptr,  // nothing is forced on a profile
+    profile_daemons,
+    daemon_open,
+    daemon_close,
 };
 
 // The sizes of the header's structs as this compiler sees them: the Rust side's test compares them with its own.

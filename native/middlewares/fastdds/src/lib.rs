@@ -6,15 +6,20 @@
 //! - QoS as rmw_fastrtps sets it, the rest from the profile: `shim/qos.cpp`;
 //! - one participant per process, nodes are names: `shim/session.hpp`;
 //! - waiting in one WaitSet, in one spinning thread, or in Fast DDS's own: `shim/blocker.hpp`, `shim/poller.hpp`, `shim/subscription.cpp`;
-//! - profiles in Fast DDS's XML: `shim/profile.hpp` and `profiles/`.
+//! - profiles in Fast DDS's XML: `shim/profile.hpp` and `profiles/`; modes and options on top of them: `shim/asked.hpp`, and the file
+//!   named after each; what came of all that: `shim/configuration.hpp`;
+//! - services as rmw_fastrtps's: `shim/service.hpp`; content filters: `shim/filter.hpp`; the discovery server: `shim/server.hpp`.
 //!
 //! Time to match, two processes started together in fresh namespaces: 2 to 10 ms when both hear each other's first announcement, 70 ms
 //! more when an endpoint was announced before its peer knew the participant (Fast DDS repeats it at the first acknowledgement, after a
 //! fixed 70 ms), 100 ms more (`tuned`: 10 ms) when the first announcement came too early to be heard or answered. A participant that
 //! comes after the other's first half second can wait for 3 s (`tuned`: 0.2 s), see `profiles/tuned.xml`.
 
+mod profiles;
+mod security;
+
 use rmwbench_harness::c_api::{raw, CMiddleware};
-use rmwbench_harness::middleware::{Description, Error, Middleware, Profile, Session, SessionConfig};
+use rmwbench_harness::middleware::{Daemon, Description, Error, Middleware, Session, SessionConfig};
 
 extern "C" {
     #[link_name = "rmwbench_fastdds_middleware"]
@@ -38,31 +43,42 @@ impl FastDds {
 
 impl Middleware for FastDds {
     fn describe(&self) -> Description {
-        Description { profiles: profiles(), ..self.shim.describe() }
+        let description = self.shim.describe();
+        Description { profiles: profiles::profiles(&description.version), ..description }
     }
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
-        self.shim.open(config)
+        self.shim.open(&with_keys(config)?)
+    }
+
+    fn daemons(&self, profile: &str) -> &'static [&'static str] {
+        if profile == profiles::DISCOVERY_SERVER {
+            &["server"]
+        } else {
+            &[]
+        }
+    }
+
+    fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
+        self.shim.daemon(name, &with_keys(config)?)
     }
 }
 
-/// The embedded profiles; their comments say why each setting is there.
-pub fn profiles() -> Vec<Profile> {
-    let profile = |name: &str, text: &str, summary: &str| Profile {
-        name: name.into(),
-        format: "xml".into(),
-        text: text.into(),
-        summary: summary.into(),
-    };
-    vec![
-        profile("untouched", "", "as installed: shared memory (512 KiB segment) beside UDP, heartbeat 3 s"),
-        profile(
-            "tuned",
-            include_str!("../profiles/tuned.xml"),
-            "large messages and low latency on one machine: larger segment, faster repair",
-        ),
-    ]
+/// `config`, with the place of the trial's keys where security is asked for.
+fn with_keys(config: &SessionConfig) -> Result<SessionConfig, Error> {
+    if config.options.contains_key(KEYS) {
+        return Err(Error::invalid(format!("option {KEYS}"), "it is the worker's own, for the keys that mode security makes"));
+    }
+    let mut config = config.clone();
+    if config.mode("security")? == Some(true) {
+        let directory = security::directory(config.trial_nonce)?;
+        config.options.insert(KEYS.into(), directory.display().to_string().into());
+    }
+    Ok(config)
 }
+
+/// What the shim calls the directory of the keys.
+const KEYS: &str = "security_directory";
 
 /// Sizes of the header's structs as the C++ compiler sees them, in the header's order.
 pub fn struct_bytes_in_cpp() -> [usize; 12] {

@@ -23,6 +23,7 @@ use crate::pool::Pool;
 use crate::queue::Queue;
 use crate::rendezvous::{self, topic_prefix, Acceptance, Answer, Offer, Outgoing, Started};
 use crate::ring_reader::RingReader;
+use crate::service::Service;
 use crate::stream::StreamReader;
 use crate::waiter::{Change, Channel, Link, Outlet, Stats, Waiter};
 
@@ -56,9 +57,15 @@ pub struct SubscriptionEntry {
     pub queue_depth: u32,
     pub zero_copy: bool,
     pub waiter: Arc<Waiter>,
-    pub sink: Arc<dyn Sink>,
+    pub reader: Reader,
     pub stats: Arc<Stats>,
     pub peers: Arc<Peers>,
+}
+
+/// Where a subscription's messages go.
+pub enum Reader {
+    Sink(Arc<dyn Sink>),
+    Service(Service),
 }
 
 pub struct Control {
@@ -374,6 +381,10 @@ impl SubscriptionEntry {
         }
         let fd = fds.into_iter().next().ok_or("no channel came with the offer")?;
         let text = |e: Errno| e.to_string();
+        let sink: Arc<dyn Sink> = match &self.reader {
+            Reader::Sink(sink) => sink.clone(),
+            Reader::Service(service) => Arc::new(service.at(self.transport, self.reliable, fd.try_clone().map_err(|e| e.to_string())?)),
+        };
         let mut acceptance = Acceptance { reliable: self.reliable, queue_depth: 0 };
         let mut queue_fd = None;
         let channel = match self.transport {
@@ -387,7 +398,7 @@ impl SubscriptionEntry {
             Transport::Udp => Channel::Datagram(DatagramReader::new(fd, offer.payload_bytes)),
             Transport::Tcp | Transport::Unix => Channel::Stream(StreamReader::new(fd, offer.payload_bytes)),
         };
-        let outlet = Outlet { sink: self.sink.clone(), stats: self.stats.clone() };
+        let outlet = Outlet { sink, stats: self.stats.clone() };
         let link = Link { id, subscription, outlet, channel };
         self.waiter.post(Change::Add(Box::new(link)));
         let bell = self.waiter.bell_fd.as_ref().filter(|_| queue_fd.is_some());

@@ -17,6 +17,7 @@ mod queue;
 mod rendezvous;
 mod ring_reader;
 mod ring_writer;
+mod service;
 mod session;
 mod sockets;
 mod stream;
@@ -24,7 +25,7 @@ mod waiter;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, Description, Error, Middleware, Profile, Session, SessionConfig};
+use rmwbench_harness::middleware::{capabilities, modes, Description, Error, Middleware, Profile, Session, SessionConfig};
 
 pub use options::{Options, Transport, OPTION_NAMES};
 
@@ -63,8 +64,24 @@ impl Middleware for Floor {
                 ("inter_host", "no: the rendezvous is a file of this machine"),
                 ("content_filter", "no: a raw channel knows no content"),
                 ("instance_key", "no: a raw channel knows no content"),
-                ("services", "no: not implemented in this worker"),
+                (
+                    "services",
+                    "partly: over unix, tcp and udp, whose answers come back on the requests' connection; a ring has one direction",
+                ),
                 ("evidence", "yes"),
+            ]),
+            modes: modes(&[
+                ("transport", "udp|tcp|unix|shm"),
+                ("socket_buffer_bytes", "N"),
+                ("batching", "no: each message is a system call or a ring entry of its own"),
+                ("congestion", "no: the QoS decides: reliable blocks, best_effort drops"),
+                ("fragment_bytes", "no: streams have no fragments, and datagrams are cut into 60000 bytes"),
+                ("shm_pool_bytes", "no: a publisher's pool has the slots that its depth needs (option slots)"),
+                ("shm_layout", "no: a pool has one type's slots"),
+                ("discovery", "no: there is one rendezvous, a directory of this machine"),
+                ("threads", "no: one thread waits for all subscriptions of a session"),
+                ("executor", "no: raw primitives have no executor"),
+                ("security", "no: raw primitives neither sign nor encrypt"),
             ]),
             profiles: vec![Profile {
                 name: "untouched".into(),

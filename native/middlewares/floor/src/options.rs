@@ -74,18 +74,37 @@ impl Default for Options {
     }
 }
 
+/// Mode `transport` in the floor's words.
+fn transport_mode(config: &SessionConfig) -> Result<Option<Transport>, Error> {
+    let Some(level) = config.mode::<String>("transport")? else { return Ok(None) };
+    match level.as_str() {
+        "udp" => Ok(Some(Transport::Udp)),
+        "tcp" => Ok(Some(Transport::Tcp)),
+        "unix" => Ok(Some(Transport::Unix)),
+        "shm" => Ok(Some(Transport::ShmRing)),
+        _ => Err(Error::unsupported("mode transport", format!("{level}: a channel is the same within a process and between two"))),
+    }
+}
+
 impl Options {
     pub fn read(config: &SessionConfig) -> Result<Options, Error> {
         config.only_options(&OPTION_NAMES)?;
+        config.only_modes(&["transport", "socket_buffer_bytes"])?;
         let default = Options::default();
         let options = Options {
-            transport: config.option("transport", default.transport)?,
+            transport: transport_mode(config)?.map_or_else(|| config.option("transport", default.transport), Ok)?,
             slots: config.option("slots", default.slots)?,
             inline_bytes: config.option("inline_bytes", default.inline_bytes)?,
             zero_copy: config.option("zero_copy", default.zero_copy)?,
-            socket_buffer_bytes: config.option("socket_buffer_bytes", default.socket_buffer_bytes)?,
+            socket_buffer_bytes: match config.mode("socket_buffer_bytes")? {
+                Some(bytes) => Some(bytes),
+                None => config.option("socket_buffer_bytes", default.socket_buffer_bytes)?,
+            },
             publish_timeout_ns: config.option("publish_timeout_ns", default.publish_timeout_ns)?,
         };
+        if options.transport == Transport::ShmRing && config.modes.contains_key("socket_buffer_bytes") {
+            return Err(Error::unsupported("mode socket_buffer_bytes", "transport shm_ring has no sockets"));
+        }
         let out_of_range = |key: &str, expected: &str, found: String| {
             Err(Error::invalid(format!("option {key}"), format!("expected {expected}, found {found}")))
         };

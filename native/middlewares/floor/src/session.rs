@@ -5,29 +5,31 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use rmwbench_harness::middleware::{
-    Account, Endpoint, EndpointConfig, Error, Evidence, Granted, Node, PublishError, PublishMode, Publisher, Session, Sink, Subscription,
-    Wait,
+    Account, Endpoint, EndpointConfig, Error, Evidence, Granted, Handler, Node, PublishError, PublishMode, Publisher, Session, Sink,
+    Subscription, Wait,
 };
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 
 use crate::bell::Bell;
-use crate::control::{Control, Peers, PublisherEntry, SubscriptionEntry};
+use crate::control::{Control, Peers, PublisherEntry, Reader, SubscriptionEntry};
 use crate::options::{Options, Transport};
 use crate::rendezvous::{Offer, Outgoing};
 use crate::ring_writer::{Ring, RingWriter};
+use crate::service;
 use crate::sockets::{granted_buffers, SocketOutlet, SocketWriter};
 use crate::waiter::{Doorbell, Stats, Waiter};
 
 pub struct FloorSession(Arc<Open>);
 
 /// What all endpoints of a session share.
-struct Open {
-    options: Options,
+pub struct Open {
+    pub options: Options,
     // The control thread hands links to the waiting threads: it ends first.
-    control: Control,
+    pub control: Control,
     blocking: Mutex<Option<Arc<Waiter>>>,
     spinning: Mutex<Option<Arc<Waiter>>>,
+    clients: Mutex<Option<Arc<Waiter>>>,
 }
 
 struct FloorNode(Arc<Open>);
@@ -38,7 +40,13 @@ impl FloorSession {
         let limit = getrlimit(Resource::Nofile);
         let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
         let control = Control::start(domain_id)?;
-        Ok(FloorSession(Arc::new(Open { options, control, blocking: Mutex::default(), spinning: Mutex::default() })))
+        Ok(FloorSession(Arc::new(Open {
+            options,
+            control,
+            blocking: Mutex::default(),
+            spinning: Mutex::default(),
+            clients: Mutex::default(),
+        })))
     }
 }
 
@@ -50,8 +58,17 @@ impl Session for FloorSession {
 
 impl Open {
     /// The session's waiting thread of that kind, started by its first subscription.
-    fn waiter(&self, wait: Wait) -> Result<Arc<Waiter>, Error> {
-        let place = if wait == Wait::Poll { &self.spinning } else { &self.blocking };
+    pub fn waiter(&self, wait: Wait) -> Result<Arc<Waiter>, Error> {
+        self.waiter_at(if wait == Wait::Poll { &self.spinning } else { &self.blocking }, wait)
+    }
+
+    /// The thread that waits for the answers to this session's clients, apart from that of its services: a service that waits until
+    /// its answer fits into the channel must not keep the client from reading it.
+    pub fn client_waiter(&self, wait: Wait) -> Result<Arc<Waiter>, Error> {
+        self.waiter_at(&self.clients, wait)
+    }
+
+    fn waiter_at(&self, place: &Mutex<Option<Arc<Waiter>>>, wait: Wait) -> Result<Arc<Waiter>, Error> {
         let mut place = place.lock().unwrap();
         if let Some(waiter) = &*place {
             return Ok(waiter.clone());
@@ -69,7 +86,7 @@ impl Open {
     }
 
     /// Refuses what no raw channel can do.
-    fn check(&self, config: &EndpointConfig) -> Result<(), Error> {
+    pub fn check(&self, config: &EndpointConfig) -> Result<(), Error> {
         let unsupported = |message: String| Err(Error::unsupported(format!("endpoint {}", config.endpoint), message));
         let transport = self.options.transport;
         if transport == Transport::Udp && config.qos.reliability == Reliability::Reliable {
@@ -106,7 +123,7 @@ impl Open {
     }
 
     /// The QoS in force and what to know of it.
-    fn granted(&self, config: &EndpointConfig, slots: Option<u32>) -> Result<Granted, Error> {
+    pub fn granted(&self, config: &EndpointConfig, slots: Option<u32>) -> Result<Granted, Error> {
         let mut qos: Qos = config.qos.clone();
         let mut notes = Vec::new();
         if self.options.transport == Transport::ShmRing {
@@ -184,11 +201,19 @@ impl Node for FloorNode {
             queue_depth: open.options.queue_depth(&config.qos, config.message_type.payload_bytes),
             zero_copy: open.options.zero_copy,
             waiter: open.waiter(config.wait)?,
-            sink,
+            reader: Reader::Sink(sink),
             stats: stats.clone(),
             peers: peers.clone(),
         })?;
         Ok(Box::new(FloorSubscription { open: open.clone(), id, peers, stats, granted }))
+    }
+
+    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+        Ok(Box::new(service::client(&self.0, config, sink)?))
+    }
+
+    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+        Ok(Box::new(service::service(&self.0, config, handler)?))
     }
 }
 
@@ -296,6 +321,6 @@ impl Drop for FloorSubscription {
 }
 
 /// There is one channel and no fallback: the transport that was asked is the one that carried them.
-fn evidence(open: &Open, messages: u64, note: &str) -> Vec<Evidence> {
+pub fn evidence(open: &Open, messages: u64, note: &str) -> Vec<Evidence> {
     vec![Evidence { path: open.options.transport.path().into(), messages, note: note.into() }]
 }

@@ -152,6 +152,13 @@ impl SocketWriter {
     }
 }
 
+impl SocketWriter {
+    /// The channel that was offered to `peer` and not yet accepted.
+    pub fn offered_channel(&self, peer: PeerId) -> Option<Arc<Channel>> {
+        self.offered.lock().unwrap().get(&peer).cloned()
+    }
+}
+
 /// Waits until `fd` takes bytes or its reader is gone; false at the time-out or a signal. `timeout_ns`: None for ever.
 pub fn writable(fd: &OwnedFd, timeout_ns: Option<i64>) -> bool {
     let timeout = timeout_ns.map(|ns| ns.max(0)).map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });

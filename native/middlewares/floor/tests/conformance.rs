@@ -2,10 +2,11 @@ use rmwbench_conformance::Arm;
 
 fn main() -> std::process::ExitCode {
     let socket = |transport: &str| Arm::profile("untouched").option("transport", transport);
+    const ONE_WAY: &str = "a ring has one direction";
     let arms = [
-        Arm::profile("untouched"),
+        Arm::profile("untouched").lacks("services", ONE_WAY),
         // Every message through slots, few of them, and copied out.
-        Arm::profile("untouched").option("inline_bytes", 0).option("slots", 16).option("zero_copy", false),
+        Arm::profile("untouched").option("inline_bytes", 0).option("slots", 16).option("zero_copy", false).lacks("services", ONE_WAY),
         socket("tcp").lacks("loan", "a socket copies"),
         socket("unix").lacks("loan", "a socket copies"),
         socket("udp").lacks("loan", "a socket copies").lacks("reliable", "no retransmission"),

@@ -34,7 +34,7 @@ impl Domain {
     fn try_session(&self, options: Value) -> Result<Box<dyn Session>, Error> {
         let profile = Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() };
         let options: BTreeMap<String, Value> = serde_json::from_value(options).unwrap();
-        Floor.open(&SessionConfig { profile, options, domain_id: self.0, trial_nonce: 1 })
+        Floor.open(&SessionConfig { profile, options, modes: Default::default(), domain_id: self.0, trial_nonce: 1 })
     }
 }
 
@@ -77,6 +77,7 @@ impl Spec {
             endpoint: 1,
             topic: self.topic.clone(),
             message_type: MessageType::bytes(self.bytes),
+            reply_type: None,
             qos: self.qos.clone(),
             loan: false,
             publish_mode: PublishMode::Default,

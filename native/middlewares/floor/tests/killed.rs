@@ -32,13 +32,22 @@ fn session(domain_id: u32, transport: &str) -> Box<dyn Session> {
     let profile = Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() };
     let options =
         BTreeMap::from([("transport".to_string(), transport.into()), ("publish_timeout_ns".to_string(), 30_000_000_000_i64.into())]);
-    Floor.open(&SessionConfig { profile, options, domain_id, trial_nonce: 1 }).unwrap()
+    Floor.open(&SessionConfig { profile, options, modes: Default::default(), domain_id, trial_nonce: 1 }).unwrap()
 }
 
 fn config() -> EndpointConfig {
     let message_type = MessageType::bytes(100_000);
     let (qos, publish_mode) = (Qos::default(), PublishMode::Default);
-    EndpointConfig { endpoint: 1, topic: "killed".into(), message_type, qos, loan: false, publish_mode, wait: Wait::Block }
+    EndpointConfig {
+        endpoint: 1,
+        topic: "killed".into(),
+        message_type,
+        reply_type: None,
+        qos,
+        loan: false,
+        publish_mode,
+        wait: Wait::Block,
+    }
 }
 
 fn peer(role: &str, domain_id: u32, transport: &str) -> Child {

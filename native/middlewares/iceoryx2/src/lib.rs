@@ -4,6 +4,8 @@
 //! - [`service`]: one publish-subscribe service and one event service of the same name per topic. Publish-subscribe alone can only
 //!   be polled, so even the `untouched` profile needs the event service; both ends derive its settings from the QoS alone.
 //! - [`publisher`]: reliable means a queue that does not overflow and a call that waits, bounded, for room.
+//! - [`late`]: history reaches a late joiner by an event to the publisher's process, which is what iceoryx2 leaves to its users.
+//! - [`requests`]: a service is a request-response service, an event service that wakes it, and one that wakes each client.
 //! - [`waiter`]: one thread on a wait set for all blocking subscriptions of a session, one spinning thread for all polling ones.
 //! - [`dead_nodes`]: what a killed process left is removed by the living, when they look for peers or wait in vain.
 //!
@@ -12,10 +14,15 @@
 //!
 //! The payload lies at an offset of 8 bytes in its chunk (`[u8]` asks for no alignment), which costs a copy nothing measurable.
 
+mod client;
 mod dead_nodes;
 mod exclusive;
+mod late;
+mod modes;
 mod profile;
 mod publisher;
+mod requests;
+mod server;
 mod service;
 mod session;
 mod subscription;
@@ -44,7 +51,7 @@ impl Middleware for Iceoryx2 {
                     "keep_all",
                     "partly: a queue of fixed depth (option keep_all_depth); reliable waits for room, best_effort drops the newest",
                 ),
-                ("transient_local", "no: history reaches a late joiner only when the publisher's own thread publishes again"),
+                ("transient_local", "yes"),
                 ("loan", "yes"),
                 ("zero_copy", "yes"),
                 ("block", "yes"),
@@ -57,16 +64,17 @@ impl Middleware for Iceoryx2 {
                 ("inter_host", "no: shared memory only"),
                 ("content_filter", "no: not in iceoryx2"),
                 ("instance_key", "no: not in iceoryx2"),
-                ("services", "no: request-response exists in iceoryx2, not yet in this worker"),
+                ("services", "partly: a client has at most depth requests without an answer; one more fails"),
                 ("evidence", "yes"),
             ]),
+            modes: modes::described(),
             profiles: profile::embedded(),
         }
     }
 
     fn forced(&self, profile: &str) -> Option<&'static str> {
         (profile == "untouched")
-            .then_some("room for 32 publishers and subscribers per topic, more than as installed, for fan-outs and many nodes")
+            .then_some("room for 32 publishers and subscribers per topic and 64 clients per service, more than as installed, for fan-outs and many nodes")
     }
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {

@@ -4,6 +4,8 @@
 //! as DDS bounds it (`max_blocking_time`); after that the call fails, and what dead processes left is removed for the next one.
 //! With several readers the message may then have reached some of them: the writer's record says failed, the readers' say received.
 
+use std::mem::MaybeUninit;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use iceoryx2::port::notifier::Notifier;
@@ -11,16 +13,21 @@ use iceoryx2::port::publisher::Publisher;
 use iceoryx2::port::{BackpressureAction, LoanError, SendError};
 use iceoryx2::prelude::*;
 use iceoryx2::sample_mut::SampleMut;
+use iceoryx2::sample_mut_uninit::SampleMutUninit;
 use rmwbench_harness::middleware as trait_;
 use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Evidence, Granted, PublishError, PublishMode, Wait};
 
 use crate::dead_nodes::DeadNodes;
 use crate::exclusive::Exclusive;
+use crate::late::Late;
 use crate::service::{granted_qos, notes, Events, PubSub, Settings};
 use crate::session::Shared;
+use crate::waiter::Registration;
 
 pub struct Iceoryx2Publisher {
-    ports: Exclusive<Ports>,
+    /// Dropped first: it shares the ports.
+    _joiners: Option<Registration>,
+    ports: Held,
     service: PubSub,
     reliable: bool,
     dead_nodes: DeadNodes,
@@ -31,14 +38,40 @@ pub struct Iceoryx2Publisher {
     timeouts: i64,
 }
 
-struct Ports {
-    publisher: Publisher<ipc::Service, [u8], ()>,
-    notifier: Notifier<ipc::Service>,
+pub struct Ports {
+    pub publisher: Publisher<ipc::Service, [u8], ()>,
+    pub notifier: Notifier<ipc::Service>,
 }
 
+/// Ports in the hands of the publishing thread alone, or shared with the thread that serves late joiners.
+enum Held {
+    Alone(Exclusive<Ports>),
+    Shared(Arc<Mutex<Exclusive<Ports>>>),
+}
+
+impl Held {
+    #[inline]
+    fn with<T>(&self, call: impl FnOnce(&Ports) -> T) -> T {
+        match self {
+            Held::Alone(ports) => call(&ports.0),
+            Held::Shared(ports) => call(&ports.lock().unwrap_or_else(|e| e.into_inner()).0),
+        }
+    }
+}
+
+type Sample = SampleMut<ipc::Service, [u8], ()>;
+
 impl Iceoryx2Publisher {
-    pub fn create(service: PubSub, events: &Events, config: &EndpointConfig, settings: Settings, shared: &Shared) -> Result<Self, Error> {
-        let failed = |e: &dyn std::fmt::Display| Error::failed(format!("endpoint {}", config.endpoint), e);
+    pub fn create(
+        service: PubSub,
+        events: &Events,
+        late: Option<&Late>,
+        config: &EndpointConfig,
+        settings: Settings,
+        shared: &Shared,
+    ) -> Result<Self, Error> {
+        let object = format!("endpoint {}", config.endpoint);
+        let failed = |e: &dyn std::fmt::Display| Error::failed(object.clone(), e);
         let reliable = settings.backpressure == BackpressureStrategy::RetryUntilDelivered;
         let mut builder = service
             .publisher_builder()
@@ -48,6 +81,10 @@ impl Iceoryx2Publisher {
             let max_blocking = shared.max_blocking;
             builder = builder.set_backpressure_handler(move |info| waited(info.elapsed_time, max_blocking));
         }
+        let pool = shared.modes.pool(config.message_type.payload_bytes, &object)?;
+        if let Some(pool) = &pool {
+            builder = builder.override_sample_preallocation(pool.preallocation());
+        }
         let publisher = builder.create().map_err(|e| failed(&e))?;
         let notifier = events.notifier_builder().create().map_err(|e| failed(&e))?;
         // Readers map a new publisher's memory when they next look: have them look now, not when the first message is waiting.
@@ -56,9 +93,20 @@ impl Iceoryx2Publisher {
         if reliable && !settings.safe_overflow {
             notes.push(format!("a publish call fails after waiting {} ms", shared.max_blocking.as_millis()));
         }
+        notes.extend(pool.as_ref().map(|pool| pool.note()));
+        let ports = Exclusive(Ports { publisher, notifier });
+        let (ports, joiners) = match late {
+            None => (Held::Alone(ports), None),
+            Some(late) => {
+                let ports = Arc::new(Mutex::new(ports));
+                let joiners = late.serve(ports.clone(), shared, &object)?;
+                (Held::Shared(ports), Some(joiners))
+            }
+        };
         let granted = Granted { qos: granted_qos(&service, &config.qos), publish_mode: PublishMode::Sync, wait: Wait::Block, notes };
         Ok(Iceoryx2Publisher {
-            ports: Exclusive(Ports { publisher, notifier }),
+            _joiners: joiners,
+            ports,
             service,
             reliable,
             dead_nodes: shared.dead_nodes.clone(),
@@ -69,37 +117,60 @@ impl Iceoryx2Publisher {
         })
     }
 
-    /// Hands `sample` to every reader's queue and wakes those that block.
+    /// Loans, has `write` make a sample of it, hands it to every reader's queue and wakes those that block.
     #[inline]
-    fn send(&mut self, sample: SampleMut<ipc::Service, [u8], ()>) -> Result<(), PublishError> {
-        let readers = self.service.dynamic_config().number_of_subscribers();
-        let result = match sample.send() {
-            // Fewer than there were before and are now: a queue was full, or its reader has not mapped it yet.
-            Ok(reached) if reached < readers && reached < self.service.dynamic_config().number_of_subscribers() => {
-                self.not_delivered += 1;
-                if self.reliable {
-                    Err(PublishError::Full)
-                } else {
-                    Ok(())
+    fn send(
+        &mut self,
+        bytes: usize,
+        write: impl FnOnce(SampleMutUninit<ipc::Service, [MaybeUninit<u8>], ()>) -> Sample,
+    ) -> Result<(), PublishError> {
+        let (service, reliable) = (&self.service, self.reliable);
+        let (mut not_delivered, mut timed_out) = (false, false);
+        let result = self.ports.with(|ports| {
+            let sample = write(ports.publisher.loan_slice_uninit(bytes).map_err(loan_error)?);
+            let readers = service.dynamic_config().number_of_subscribers();
+            let result = match sample.send() {
+                // Fewer than there were before and are now: a queue was full, or its reader has not mapped it yet.
+                Ok(reached) if reached < readers && reached < service.dynamic_config().number_of_subscribers() => {
+                    not_delivered = true;
+                    if reliable {
+                        Err(PublishError::Full)
+                    } else {
+                        Ok(())
+                    }
                 }
-            }
-            Ok(_) => Ok(()),
-            Err(SendError::UnableToDeliver) => {
-                self.timeouts += 1;
-                self.dead_nodes.sweep();
-                Err(PublishError::Timeout)
-            }
-            Err(SendError::LoanError(e)) => Err(loan_error(e)),
-            Err(_) => Err(PublishError::Failed),
-        };
-        // Also after a failure: other readers may have the message.
-        let notified = self.ports.0.notifier.notify();
+                Ok(_) => Ok(()),
+                Err(SendError::UnableToDeliver) => {
+                    timed_out = true;
+                    Err(PublishError::Timeout)
+                }
+                Err(SendError::LoanError(e)) => Err(loan_error(e)),
+                Err(_) => Err(PublishError::Failed),
+            };
+            // Also after a failure: other readers may have the message.
+            let notified = ports.notifier.notify();
+            result.and(notified.map(|_| ()).map_err(|_| PublishError::Failed))
+        });
+        self.not_delivered += i64::from(not_delivered);
+        if timed_out {
+            self.timeouts += 1;
+            self.dead_nodes.sweep();
+        }
         self.sent += u64::from(result.is_ok());
-        result.and(notified.map(|_| ()).map_err(|_| PublishError::Failed))
+        result
     }
 }
 
-fn waited(elapsed: Duration, limit: Duration) -> BackpressureAction {
+/// Errors: publish mode async.
+pub fn refuse_async(config: &EndpointConfig) -> Result<(), Error> {
+    if config.publish_mode != PublishMode::Async {
+        return Ok(());
+    }
+    let why = "publish_mode async: iceoryx2 hands over an offset in the caller's thread";
+    Err(Error::unsupported(format!("endpoint {}", config.endpoint), why))
+}
+
+pub fn waited(elapsed: Duration, limit: Duration) -> BackpressureAction {
     if elapsed < limit {
         BackpressureAction::Retry
     } else {
@@ -107,7 +178,7 @@ fn waited(elapsed: Duration, limit: Duration) -> BackpressureAction {
     }
 }
 
-fn loan_error(error: LoanError) -> PublishError {
+pub fn loan_error(error: LoanError) -> PublishError {
     match error {
         LoanError::OutOfMemory | LoanError::ExceedsMaxLoans => PublishError::Full,
         LoanError::ExceedsMaxLoanSize | LoanError::InternalFailure => PublishError::Failed,
@@ -116,16 +187,16 @@ fn loan_error(error: LoanError) -> PublishError {
 
 impl trait_::Publisher for Iceoryx2Publisher {
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
-        let sample = self.ports.0.publisher.loan_slice_uninit(payload.len()).map_err(loan_error)?;
-        self.send(sample.write_from_slice(payload))
+        self.send(payload.len(), |sample| sample.write_from_slice(payload))
     }
 
     fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
-        let sample = self.ports.0.publisher.loan_slice_uninit(bytes).map_err(loan_error)?;
-        // SAFETY: the chunk lies in mapped shared memory, whose bytes are always initialised, and any byte is a valid u8.
-        let mut sample = unsafe { sample.assume_init() };
-        fill(sample.payload_mut());
-        self.send(sample)
+        self.send(bytes, |sample| {
+            // SAFETY: the chunk lies in mapped shared memory, whose bytes are always initialised, and any byte is a valid u8.
+            let mut sample = unsafe { sample.assume_init() };
+            fill(sample.payload_mut());
+            sample
+        })
     }
 }
 

@@ -30,27 +30,25 @@ pub struct Settings {
     pub depth: usize,
     /// For queues that do not overflow.
     pub backpressure: BackpressureStrategy,
+    /// Messages that a publisher keeps for late joiners.
+    pub history: usize,
 }
 
 impl Settings {
     pub fn of(config: &EndpointConfig, keep_all_depth: usize) -> Result<Settings, Error> {
         let object = || format!("endpoint {}", config.endpoint);
         let qos = &config.qos;
-        if qos.durability == Durability::TransientLocal {
-            return Err(Error::unsupported(
-                object(),
-                "durability transient_local: iceoryx2 delivers history only when the publisher publishes again",
-            ));
-        }
         if qos.content_filter.is_some() || qos.instance_key.is_some() {
             return Err(Error::unsupported(object(), "content filters and instance keys: iceoryx2 has neither"));
         }
         if qos.history == History::KeepLast && qos.depth == 0 {
             return Err(Error::invalid(object(), "qos depth: expected at least 1, found 0"));
         }
+        let depth = if qos.history == History::KeepAll { keep_all_depth } else { qos.depth as usize };
         Ok(Settings {
+            history: if qos.durability == Durability::TransientLocal { depth } else { 0 },
+            depth,
             safe_overflow: qos.history == History::KeepLast && qos.reliability == Reliability::BestEffort,
-            depth: if qos.history == History::KeepAll { keep_all_depth } else { qos.depth as usize },
             backpressure: match qos.reliability {
                 Reliability::Reliable => BackpressureStrategy::RetryUntilDelivered,
                 Reliability::BestEffort => BackpressureStrategy::DiscardData,
@@ -64,6 +62,7 @@ pub fn granted_qos(service: &PubSub, asked: &Qos) -> Qos {
     Qos {
         history: if service.static_config().has_safe_overflow() { History::KeepLast } else { asked.history },
         depth: service.static_config().subscriber_max_buffer_size() as u32,
+        durability: if service.static_config().history_size() > 0 { Durability::TransientLocal } else { Durability::Volatile },
         ..asked.clone()
     }
 }
@@ -75,7 +74,14 @@ pub fn notes(settings: &Settings) -> Vec<String> {
         (false, BackpressureStrategy::RetryUntilDelivered) => "a full queue makes the publisher wait; nothing accepted is dropped",
         (false, BackpressureStrategy::DiscardData) => "a full queue drops the newest message",
     };
-    vec![full.into(), format!("depth {} counts per publisher", settings.depth)]
+    let mut notes = vec![full.into(), format!("depth {} counts per publisher", settings.depth)];
+    if settings.history > 0 {
+        notes.push(format!(
+            "the last {} messages of each publisher are kept for late joiners; a thread of its process sends them",
+            settings.history
+        ));
+    }
+    notes
 }
 
 pub fn pub_sub(node: &Node<ipc::Service>, name: &ServiceName, settings: Settings, object: &str) -> Result<PubSub, Error> {
@@ -85,7 +91,7 @@ pub fn pub_sub(node: &Node<ipc::Service>, name: &ServiceName, settings: Settings
             .publish_subscribe::<[u8]>()
             .enable_safe_overflow(settings.safe_overflow)
             .subscriber_max_buffer_size(settings.depth)
-            .history_size(0)
+            .history_size(settings.history)
             .open_or_create()
             .map_err(|e| match e {
                 E::SystemInFlux
@@ -93,8 +99,11 @@ pub fn pub_sub(node: &Node<ipc::Service>, name: &ServiceName, settings: Settings
                 | E::PublishSubscribeCreateError(C::AlreadyExists | C::IsBeingCreatedByAnotherInstance | C::HangsInCreation) => {
                     Refusal::InFlux(e.to_string())
                 }
-                E::PublishSubscribeOpenError(O::IncompatibleOverflowBehavior | O::DoesNotSupportRequestedMinBufferSize) => {
-                    Refusal::Mismatch(format!("another endpoint of this topic has another reliability, history or depth ({e})"))
+                E::PublishSubscribeOpenError(
+                    O::IncompatibleOverflowBehavior | O::DoesNotSupportRequestedMinBufferSize | O::DoesNotSupportRequestedMinHistorySize,
+                ) => {
+                    let what = "another endpoint of this topic has another reliability, durability, history or depth";
+                    Refusal::Mismatch(format!("{what} ({e})"))
                 }
                 e => Refusal::Final(e.to_string()),
             })
@@ -113,13 +122,13 @@ pub fn events(node: &Node<ipc::Service>, name: &ServiceName, object: &str) -> Re
     })
 }
 
-enum Refusal {
+pub enum Refusal {
     InFlux(String),
     Mismatch(String),
     Final(String),
 }
 
-fn retrying<T>(object: &str, mut attempt: impl FnMut() -> Result<T, Refusal>) -> Result<T, Error> {
+pub fn retrying<T>(object: &str, mut attempt: impl FnMut() -> Result<T, Refusal>) -> Result<T, Error> {
     let begin = Instant::now();
     loop {
         match attempt() {

@@ -5,11 +5,16 @@ use std::time::Duration;
 
 use iceoryx2::prelude::*;
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{EndpointConfig, Error, PublishMode, SessionConfig, Sink, Wait};
+use rmwbench_harness::middleware::{EndpointConfig, Error, Profile, SessionConfig, Sink, Wait};
 
+use crate::client::Iceoryx2Client;
 use crate::dead_nodes::DeadNodes;
+use crate::late::Late;
+use crate::modes::Modes;
 use crate::profile;
-use crate::publisher::Iceoryx2Publisher;
+use crate::publisher::{refuse_async, Iceoryx2Publisher};
+use crate::requests::{request_response, RequestSettings};
+use crate::server::Iceoryx2Service;
 use crate::service::{events, pub_sub, Settings};
 use crate::subscription::Iceoryx2Subscription;
 use crate::waiter::Waiters;
@@ -24,12 +29,14 @@ pub struct Shared {
     pub waiters: Arc<Waiters>,
     /// How long a reliable publish call waits for room: DDS's `max_blocking_time`, with its default of 100 ms.
     pub max_blocking: Duration,
-    keep_all_depth: usize,
+    pub keep_all_depth: usize,
+    pub modes: Modes,
     domain_id: u32,
 }
 
 pub struct Iceoryx2Session {
     shared: Shared,
+    profile: Profile,
 }
 
 impl Iceoryx2Session {
@@ -49,8 +56,10 @@ impl Iceoryx2Session {
                 waiters: Arc::new(Waiters::default()),
                 max_blocking: Duration::from_millis(max_blocking_ms),
                 keep_all_depth,
+                modes: Modes::asked(config)?,
                 domain_id: config.domain_id,
             },
+            profile: config.profile.clone(),
         })
     }
 }
@@ -66,44 +75,113 @@ impl trait_::Session for Iceoryx2Session {
             .signal_handling_mode(SignalHandlingMode::Disabled)
             .create::<ipc::Service>()
             .map_err(|e| Error::failed(object(), e))?;
-        Ok(Box::new(Iceoryx2Node { node, shared: self.shared.clone() }))
+        Ok(Box::new(Iceoryx2Node { node, name: node_name, for_clients: None, shared: self.shared.clone() }))
+    }
+
+    /// iceoryx2's modes are settings of ports: the file is the profile's.
+    fn configuration(&self) -> Option<trait_::Configuration> {
+        Some(trait_::Configuration { format: "toml".into(), text: self.profile.text.clone() })
     }
 }
 
 struct Iceoryx2Node {
     node: Node<ipc::Service>,
+    name: NodeName,
+    /// Made for the first client, whose port two threads share.
+    for_clients: Option<Node<ipc_threadsafe::Service>>,
     shared: Shared,
 }
 
 impl Iceoryx2Node {
     fn topic(&self, config: &EndpointConfig) -> Result<ServiceName, Error> {
-        ServiceName::new(&format!("{}/{}", self.shared.domain_id, config.topic))
-            .map_err(|e| Error::invalid(format!("topic {}", config.topic), e.to_string()))
+        self.service_name(&config.topic)
+    }
+
+    fn service_name(&self, name: &str) -> Result<ServiceName, Error> {
+        ServiceName::new(&format!("{}/{name}", self.shared.domain_id)).map_err(|e| Error::invalid(format!("topic {name}"), e.to_string()))
+    }
+
+    /// Where late joiners of a topic with history announce themselves. `@` is in no ROS name.
+    fn late(&self, config: &EndpointConfig, settings: Settings, object: &str) -> Result<Option<Late>, Error> {
+        if settings.history == 0 {
+            return Ok(None);
+        }
+        let name = self.service_name(&format!("{}@late", config.topic))?;
+        Ok(Some(Late(events(&self.node, &name, object)?)))
+    }
+
+    fn clients(&mut self, object: &str) -> Result<Node<ipc_threadsafe::Service>, Error> {
+        if self.for_clients.is_none() {
+            let builder = NodeBuilder::new().name(&self.name).config(&self.shared.config);
+            let node = builder.signal_handling_mode(SignalHandlingMode::Disabled).create().map_err(|e| Error::failed(object, e))?;
+            self.for_clients = Some(node);
+        }
+        Ok(self.for_clients.clone().expect("just made"))
     }
 }
 
 impl trait_::Node for Iceoryx2Node {
     fn publisher(&mut self, config: &EndpointConfig) -> Result<Box<dyn trait_::Publisher>, Error> {
         let object = format!("endpoint {}", config.endpoint);
-        if config.publish_mode == PublishMode::Async {
-            return Err(Error::unsupported(object, "publish_mode async: iceoryx2 hands over an offset in the caller's thread"));
-        }
+        refuse_async(config)?;
         let settings = Settings::of(config, self.shared.keep_all_depth)?;
         let name = self.topic(config)?;
         let service = pub_sub(&self.node, &name, settings, &object)?;
         let events = events(&self.node, &name, &object)?;
-        Ok(Box::new(Iceoryx2Publisher::create(service, &events, config, settings, &self.shared)?))
+        let late = self.late(config, settings, &object)?;
+        Ok(Box::new(Iceoryx2Publisher::create(service, &events, late.as_ref(), config, settings, &self.shared)?))
     }
 
     fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn trait_::Subscription>, Error> {
         let object = format!("endpoint {}", config.endpoint);
-        if config.wait == Wait::Callback {
-            return Err(Error::unsupported(object, "wait callback: iceoryx2 calls nobody back"));
-        }
+        refuse_callback(config)?;
         let settings = Settings::of(config, self.shared.keep_all_depth)?;
         let name = self.topic(config)?;
         let service = pub_sub(&self.node, &name, settings, &object)?;
         let events = events(&self.node, &name, &object)?;
-        Ok(Box::new(Iceoryx2Subscription::create(service, &events, config, settings, sink, &self.shared)?))
+        let late = self.late(config, settings, &object)?;
+        Ok(Box::new(Iceoryx2Subscription::create(service, &events, late.as_ref(), config, settings, sink, &self.shared)?))
     }
+
+    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn trait_::Publisher>, Error> {
+        let object = format!("endpoint {}", config.endpoint);
+        refuse_callback(config)?;
+        let settings = RequestSettings::of(config, self.shared.keep_all_depth)?;
+        let name = self.topic(config)?;
+        let service = request_response(&self.clients(&object)?, &name, settings, &object)?;
+        let requests = events(&self.node, &self.service_name(&request_events(&config.topic))?, &object)?;
+        let replies = |client: u128| events(&self.node, &self.service_name(&reply_events(&config.topic, client))?, &object);
+        Ok(Box::new(Iceoryx2Client::create(service, &requests, &replies, config, settings, sink, &self.shared)?))
+    }
+
+    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn trait_::Handler>) -> Result<Box<dyn trait_::Endpoint>, Error> {
+        let object = format!("endpoint {}", config.endpoint);
+        refuse_callback(config)?;
+        let settings = RequestSettings::of(config, self.shared.keep_all_depth)?;
+        let service = request_response(&self.node, &self.topic(config)?, settings, &object)?;
+        let requests = events(&self.node, &self.service_name(&request_events(&config.topic))?, &object)?;
+        let (node, topic, domain_id) = (self.node.clone(), config.topic.clone(), self.shared.domain_id);
+        let replies = move |client: u128| {
+            let name = ServiceName::new(&format!("{domain_id}/{}", reply_events(&topic, client))).ok()?;
+            events(&node, &name, "reply").ok()
+        };
+        Ok(Box::new(Iceoryx2Service::create(service, &requests, Box::new(replies), config, settings, handler, &self.shared)?))
+    }
+}
+
+fn refuse_callback(config: &EndpointConfig) -> Result<(), Error> {
+    if config.wait == Wait::Callback {
+        return Err(Error::unsupported(format!("endpoint {}", config.endpoint), "wait callback: iceoryx2 calls nobody back"));
+    }
+    Ok(())
+}
+
+/// The event service that wakes a service.
+fn request_events(topic: &str) -> String {
+    format!("{topic}@request")
+}
+
+/// The event service that wakes one client: each has its own, or every reply would wake all clients.
+fn reply_events(topic: &str, client: u128) -> String {
+    format!("{topic}@reply{client:x}")
 }

@@ -12,9 +12,10 @@ use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evi
 
 use crate::dead_nodes::DeadNodes;
 use crate::exclusive::Exclusive;
+use crate::late::Late;
 use crate::service::{granted_qos, notes, Events, PubSub, Settings};
 use crate::session::Shared;
-use crate::waiter::Registration;
+use crate::waiter::{Reader, Registration};
 
 /// Messages taken in one turn: a subscription that is never empty must not starve the others.
 const TURN: usize = 64;
@@ -36,10 +37,9 @@ struct Counts {
 }
 
 /// What the waiting thread holds.
-pub struct Reader {
+struct Messages {
     subscriber: Subscriber<ipc::Service, [u8], ()>,
-    /// None for polling.
-    pub listener: Option<Listener<ipc::Service>>,
+    listener: Option<Listener<ipc::Service>>,
     sink: Arc<dyn Sink>,
     counts: Arc<Counts>,
 }
@@ -48,6 +48,7 @@ impl Iceoryx2Subscription {
     pub fn create(
         service: PubSub,
         events: &Events,
+        late: Option<&Late>,
         config: &EndpointConfig,
         settings: Settings,
         sink: Arc<dyn Sink>,
@@ -64,24 +65,21 @@ impl Iceoryx2Subscription {
         let mut qos = granted_qos(&service, &config.qos);
         qos.depth = subscriber.buffer_size() as u32;
         let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes: notes(&settings) };
-        let reader = Exclusive(Reader { subscriber, listener, sink, counts: counts.clone() });
-        let registration = shared.waiters.add(config.wait, reader).map_err(|e| failed(&e))?;
+        if let Some(late) = late {
+            late.announce().map_err(|e| failed(&e))?;
+        }
+        let reader = Messages { subscriber, listener, sink, counts: counts.clone() };
+        let registration = shared.waiters.add(config.wait, Exclusive(Box::new(reader))).map_err(|e| failed(&e))?;
         Ok(Iceoryx2Subscription { _registration: registration, service, dead_nodes: shared.dead_nodes.clone(), granted, counts })
     }
 }
 
-impl Reader {
-    /// Takes the pending notifications, so that the listener is silent until the next one. Called before messages are taken, as
-    /// iceoryx2's manual has it: a message sent after this wakes us again. (Taking messages first and looking twice would hide about
-    /// 2 of 15 µs from the latency; it is not what its users write.)
-    pub fn acknowledge(&self) {
-        if let Some(listener) = &self.listener {
-            let _ = listener.try_wait(|_| {});
-        }
+impl Reader for Messages {
+    fn listener(&self) -> Option<&Listener<ipc::Service>> {
+        self.listener.as_ref()
     }
 
-    /// Delivers what is there, `TURN` messages at most; whether there may be more. `notified_ns` 0: nobody waited (polling).
-    pub fn drain(&self, notified_ns: i64) -> bool {
+    fn drain(&self, notified_ns: i64) -> bool {
         for _ in 0..TURN {
             match self.subscriber.receive() {
                 Ok(Some(sample)) => {

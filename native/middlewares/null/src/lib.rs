@@ -2,9 +2,10 @@
 //!
 //! Two uses. What a trial measures here is the instrument itself: schedule, payload, stamps and records, with nothing in between. And it
 //! is the smallest worker there is, the example of docs/adding-a-middleware.md: everything a middleware must answer stands on this page,
-//! and what it cannot do it declares.
+//! and what it cannot do it declares. Services, which not every middleware has, stand in [`service`].
 
 pub mod clock_cost;
+mod service;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -12,7 +13,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::{
-    capabilities, Account, Delivery, Description, Endpoint, EndpointConfig, Error, Evidence, Granted, Middleware, Node, Profile,
+    capabilities, Account, Delivery, Description, Endpoint, EndpointConfig, Error, Evidence, Granted, Handler, Middleware, Node, Profile,
     PublishError, PublishMode, Publisher, Session, SessionConfig, Sink, Subscription,
 };
 use rmwbench_harness::qos::Durability;
@@ -46,8 +47,11 @@ impl Middleware for Null {
                 ("intra_process", "yes"),
                 ("inter_process", "no: there is nothing that could carry a message to another process"),
                 ("inter_host", "no: there is nothing that could carry a message to another process"),
+                ("services", "yes"),
                 ("evidence", "yes"),
             ]),
+            // Of the portable settings it has none: there is nothing to set.
+            modes: BTreeMap::new(),
             profiles: vec![Profile {
                 name: "untouched".into(),
                 format: "none".into(),
@@ -59,6 +63,7 @@ impl Middleware for Null {
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
         config.only_options(&[])?;
+        config.only_modes(&[])?;
         Ok(Box::new(NullSession { domain_id: config.domain_id }))
     }
 }
@@ -94,8 +99,8 @@ struct NullNode {
 }
 
 impl NullNode {
-    /// The topic of an endpoint, or why its wishes cannot be granted: never a silent fallback.
-    fn topic(&self, config: &EndpointConfig) -> Result<Arc<Topic>, Error> {
+    /// What is granted to an endpoint, or why its wishes cannot be: never a silent fallback.
+    fn granted(&self, config: &EndpointConfig) -> Result<Granted, Error> {
         let refuse = |message| Err(Error::unsupported(format!("endpoint {}", config.endpoint), message));
         if config.qos.durability == Durability::TransientLocal {
             return refuse("transient_local: nothing is kept for late joiners");
@@ -106,32 +111,45 @@ impl NullNode {
         if config.publish_mode == PublishMode::Async {
             return refuse("publish_async: the publish call is the delivery");
         }
-        Ok(TOPICS.lock().unwrap().entry((self.domain_id, config.topic.clone())).or_default().clone())
+        // All of the quality of service, because nothing can go wrong: no queue, no loss.
+        let qos = config.qos.clone();
+        Ok(Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes: vec!["delivered within the publish call".into()] })
+    }
+
+    fn topic(&self, config: &EndpointConfig) -> Arc<Topic> {
+        TOPICS.lock().unwrap().entry((self.domain_id, config.topic.clone())).or_default().clone()
     }
 }
 
 impl Node for NullNode {
     fn publisher(&mut self, config: &EndpointConfig) -> Result<Box<dyn Publisher>, Error> {
-        let topic = self.topic(config)?;
+        let (granted, topic) = (self.granted(config)?, self.topic(config));
         topic.writer_count.fetch_add(1, Ordering::SeqCst);
         // A loan is this buffer: its size is known here, and the hot path allocates nothing.
         let loan = vec![0; config.message_type.payload_bytes as usize];
-        Ok(Box::new(NullPublisher { topic, granted: granted(config), loan }))
+        Ok(Box::new(NullPublisher { topic, granted, loan }))
     }
 
     fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
-        let topic = self.topic(config)?;
+        let (granted, topic) = (self.granted(config)?, self.topic(config));
         let reader = Arc::new(Reader { sink, delivered: AtomicU64::new(0) });
         topic.readers.lock().unwrap().push(reader.clone());
         topic.reader_count.fetch_add(1, Ordering::SeqCst);
-        Ok(Box::new(NullSubscription { topic, granted: granted(config), reader }))
+        Ok(Box::new(NullSubscription { topic, granted, reader }))
     }
-}
 
-/// All of the quality of service is granted because nothing can go wrong: no queue, no loss.
-fn granted(config: &EndpointConfig) -> Granted {
-    let qos = config.qos.clone();
-    Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes: vec!["delivered within the publish call".into()] }
+    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+        if config.loan {
+            return Err(Error::unsupported(format!("endpoint {}", config.endpoint), "loan: a request is handed over as it is"));
+        }
+        let granted = self.granted(config)?;
+        Ok(Box::new(service::NullClient::new(service::service(self.domain_id, &config.topic), sink, granted)))
+    }
+
+    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+        let granted = self.granted(config)?;
+        Ok(Box::new(service::NullService::new(service::service(self.domain_id, &config.topic), handler, granted)))
+    }
 }
 
 struct NullPublisher {
@@ -201,9 +219,7 @@ impl Endpoint for NullSubscription {
     }
 
     fn account(&self) -> Account {
-        let messages = self.reader.delivered.load(Ordering::Relaxed);
-        let note = "in the publish call".to_string();
-        Account { reader_drops: Some(0), evidence: vec![Evidence { path: "intra_process".into(), messages, note }], ..Account::default() }
+        in_the_call(self.reader.delivered.load(Ordering::Relaxed))
     }
 }
 
@@ -212,4 +228,10 @@ impl Drop for NullSubscription {
         self.topic.readers.lock().unwrap().retain(|reader| !Arc::ptr_eq(reader, &self.reader));
         self.topic.reader_count.fetch_sub(1, Ordering::SeqCst);
     }
+}
+
+/// The account of a reader that got `messages`.
+fn in_the_call(messages: u64) -> Account {
+    let note = "in the publish call".to_string();
+    Account { reader_drops: Some(0), evidence: vec![Evidence { path: "intra_process".into(), messages, note }], ..Account::default() }
 }

@@ -58,6 +58,7 @@ impl Middleware for Synthetic {
                 ("inter_host", "no: it rides on channels of one machine"),
                 ("evidence", "yes"),
             ]),
+            modes: Default::default(),
             profiles: vec![
                 profile("untouched", include_str!("../profiles/untouched.json"), "nothing is done to any message"),
                 profile(
@@ -74,6 +75,7 @@ impl Middleware for Synthetic {
         let floor = SessionConfig {
             profile: Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() },
             options: BTreeMap::from([("transport".to_string(), settings.transport.clone().into())]),
+            modes: BTreeMap::new(),
             // A domain of its own: floor and synthetic must not meet on one topic.
             domain_id: config.domain_id ^ 0x5353_0000,
             trial_nonce: config.trial_nonce,

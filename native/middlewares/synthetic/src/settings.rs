@@ -215,7 +215,13 @@ mod tests {
 
     fn read(text: &str, options: Value) -> Result<Settings, Error> {
         let profile = Profile { name: "p".into(), format: "json".into(), text: text.into(), summary: String::new() };
-        Settings::read(&SessionConfig { profile, options: serde_json::from_value(options).unwrap(), domain_id: 0, trial_nonce: 0 })
+        Settings::read(&SessionConfig {
+            profile,
+            options: serde_json::from_value(options).unwrap(),
+            modes: Default::default(),
+            domain_id: 0,
+            trial_nonce: 0,
+        })
     }
 
     #[test]

@@ -62,12 +62,13 @@ impl Bench {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let domain = std::process::id().wrapping_mul(64) + NEXT.fetch_add(1, Ordering::Relaxed);
         let profile = Profile { name: "test".into(), format: "json".into(), text: settings.to_string(), summary: String::new() };
-        let config = SessionConfig { profile, options: BTreeMap::new(), domain_id: domain, trial_nonce: NONCE };
+        let config = SessionConfig { profile, options: BTreeMap::new(), modes: Default::default(), domain_id: domain, trial_nonce: NONCE };
         let mut session = Synthetic.open(&config).unwrap_or_else(|e| panic!("{e}"));
         let endpoint = EndpointConfig {
             endpoint: WRITER,
             topic: "truth".into(),
             message_type: MessageType::bytes(bytes as u32),
+            reply_type: None,
             qos: Qos::default(),
             loan: false,
             publish_mode: PublishMode::Default,

@@ -16,6 +16,8 @@ use zenoh::Wait as _;
 pub enum Side {
     Publisher,
     Subscription,
+    Client,
+    Service,
 }
 
 impl Side {
@@ -23,7 +25,13 @@ impl Side {
         match self {
             Side::Publisher => "pub",
             Side::Subscription => "sub",
+            Side::Client => "client",
+            Side::Service => "service",
         }
+    }
+
+    fn of(word: &str) -> Option<Side> {
+        [Side::Publisher, Side::Subscription, Side::Client, Side::Service].into_iter().find(|side| side.word() == word)
     }
 }
 
@@ -34,6 +42,12 @@ pub struct Count {
     pub local: u32,
     /// In other sessions.
     pub remote: u32,
+}
+
+impl Count {
+    pub fn total(self) -> u32 {
+        self.local + self.remote
+    }
 }
 
 pub struct Graph {
@@ -86,11 +100,7 @@ impl Tokens {
     fn note(&self, key: &str, kind: SampleKind) {
         // @rmwbench / domain / side / session / node / endpoint / topic, which may have slashes itself
         let mut parts = key.splitn(7, '/');
-        let side = match parts.nth(2) {
-            Some("pub") => Side::Publisher,
-            Some("sub") => Side::Subscription,
-            _ => return,
-        };
+        let Some(side) = parts.nth(2).and_then(Side::of) else { return };
         let Some(topic) = parts.nth(3) else { return };
         let mut tokens = self.0.lock().expect("a liveliness callback panicked");
         let keys = tokens.entry((side, topic.to_string())).or_default();

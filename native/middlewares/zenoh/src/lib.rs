@@ -1,7 +1,10 @@
 //! Zenoh 1.10 through its Rust API: one session per process, as an rmw has it.
 //!
 //! Decisions, each in the module that carries it out:
-//! - [`publisher`]: reliable blocks on congestion, best effort drops; a loan comes from a shared-memory provider.
+//! - [`publisher`]: reliable blocks on congestion, best effort drops; a loan comes from a shared-memory provider. Late joiners get
+//!   history by zenoh-ext, as rmw_zenoh has it.
+//! - [`client`] and [`service`]: queries and queryables.
+//! - [`modes`]: the portable vocabulary in Zenoh's settings; [`profile`] puts both together, [`router`] serves a host.
 //! - [`mailroom`]: `block` and `poll` put samples into a queue per subscription that one thread of the session empties, as rmw_zenoh
 //!   does it with its wait set; `callback` delivers in Zenoh's own receiving thread, without a queue.
 //! - [`graph`]: Zenoh says only *whether* a publisher has subscribers; liveliness tokens say how many, in both directions.
@@ -10,27 +13,37 @@
 //! A publisher and a subscription of one session meet inside the session: Zenoh calls the subscriber in the publisher's own thread,
 //! without a link. Nodes do not exist in Zenoh; a node's name appears in its liveliness tokens.
 
+mod certificates;
+mod client;
 mod graph;
 mod mailroom;
+mod modes;
 mod profile;
 mod publisher;
+mod reading;
 mod rendezvous;
+mod router;
+mod service;
 mod session;
 mod subscription;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, Description, Error, Middleware, Session, SessionConfig};
+use rmwbench_harness::middleware::{capabilities, Daemon, Description, Error, Middleware, Session, SessionConfig};
 use serde_json::{json, Value};
 
 pub struct Zenoh;
 
 impl Middleware for Zenoh {
     fn describe(&self) -> Description {
-        let build: [(&str, Value); 3] = [
+        let build: [(&str, Value); 4] = [
             ("source", "crate zenoh 1.10.2".into()),
             ("compiler", env!("RMWBENCH_RUSTC").into()),
-            ("features", json!(["transport_tcp", "transport_udp", "transport_unixsock-stream", "shared-memory", "unstable"])),
+            (
+                "features",
+                json!(["transport_tcp", "transport_udp", "transport_unixsock-stream", "transport_tls", "shared-memory", "unstable"]),
+            ),
+            ("extensions", "crate zenoh-ext 1.10.2".into()),
         ];
         Description {
             middleware: "zenoh".into(),
@@ -41,9 +54,9 @@ impl Middleware for Zenoh {
             capabilities: capabilities(&[
                 ("reliable", "partly: over stream links (TCP, Unix sockets); UDP links resend nothing and are refused"),
                 ("best_effort", "yes"),
-                ("keep_last", "partly: a queue at the reader (block, poll); a callback has no queue, and the publisher keeps no history"),
+                ("keep_last", "partly: a queue at the reader (block, poll); a callback has no queue, and the publisher keeps history for late joiners only"),
                 ("keep_all", "partly: a queue of fixed size at the reader (option keep_all_depth) that blocks when reliable"),
-                ("transient_local", "no: not in Zenoh's core (zenoh-ext has it)"),
+                ("transient_local", "yes"), // by zenoh-ext
                 ("loan", "partly: with shared memory enabled in the profile"),
                 ("zero_copy", "partly: payloads in shared memory; others are read in Zenoh's receive buffer, copied when fragmented"),
                 ("block", "yes"),
@@ -56,10 +69,25 @@ impl Middleware for Zenoh {
                 ("inter_host", "yes"),
                 ("content_filter", "no: Zenoh filters by key expression, not by content"),
                 ("instance_key", "no: an instance would be a key expression of its own"),
-                ("services", "no: queryables exist in Zenoh, not yet in this worker"),
+                ("services", "yes"),
                 ("evidence", "yes"),
             ]),
+            modes: modes::described(),
             profiles: profile::embedded(),
+        }
+    }
+
+    fn daemons(&self, profile: &str) -> &'static [&'static str] {
+        match profile {
+            profile::RMW_ZENOH | profile::ROUTER => &[router::NAME],
+            _ => &[],
+        }
+    }
+
+    fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
+        match name {
+            router::NAME => Ok(Box::new(router::Router::start(config)?)),
+            other => Err(Error::unsupported(format!("daemon {other}"), format!("unknown, expected {}", router::NAME))),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Queues of samples, one per subscription, emptied by one thread: how `block` and `poll` wait.
+//! Queues of messages, one per reading endpoint, emptied by one thread: how `block` and `poll` wait.
 //!
 //! Zenoh's channels are waited for one by one, and 200 nodes must not need 200 threads. So each subscription's callback puts its
 //! sample into a queue here and wakes the session's thread through a condition variable, as rmw_zenoh does with its wait set. What a
@@ -11,6 +11,7 @@ use std::thread::{self, JoinHandle, ThreadId};
 
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::Wait;
+use zenoh::query::Query;
 use zenoh::sample::Sample;
 
 /// Messages taken from one queue in a row, so that a busy topic starves no other.
@@ -25,8 +26,14 @@ pub enum WhenFull {
     Block,
 }
 
-/// Hands a sample to its subscription: (sample, when the wait returned).
-pub type Deliver = Box<dyn Fn(Sample, i64) + Send + Sync>;
+/// What waits in a queue: messages and replies, or requests.
+pub enum Mail {
+    Sample(Sample),
+    Request(Query),
+}
+
+/// Hands mail to its endpoint: (mail, when the wait returned).
+pub type Deliver = Box<dyn Fn(Mail, i64) + Send + Sync>;
 
 pub struct Mailroom {
     shared: Arc<Shared>,
@@ -56,7 +63,7 @@ struct State {
 }
 
 struct Mailbox {
-    queue: VecDeque<Sample>,
+    queue: VecDeque<Mail>,
     depth: usize,
     when_full: WhenFull,
     dropped: u64,
@@ -107,8 +114,8 @@ impl Drop for Mailroom {
 }
 
 impl Post {
-    /// Queues a sample; called by Zenoh's threads, or by the publisher's own when both ends are in this session.
-    pub fn put(&self, sample: Sample) {
+    /// Queues mail; called by Zenoh's threads, or by the publisher's own when both ends are in this session.
+    pub fn put(&self, mail: Mail) {
         let displaced; // dropped after the lock: it may be the last holder of a large buffer
         let mut state = self.shared.lock();
         loop {
@@ -138,7 +145,7 @@ impl Post {
             }
         }
         let mailbox = state.boxes[self.id].as_mut().expect("checked above, and the lock was held since");
-        mailbox.queue.push_back(sample);
+        mailbox.queue.push_back(mail);
         if mailbox.queue.len() == 1 && state.busy != Some(self.id) {
             state.ready.push_back(self.id);
             self.shared.ready.fetch_add(1, Ordering::Release);
@@ -187,14 +194,14 @@ impl Shared {
             state.busy = Some(id);
             for _ in 0..TURN {
                 let Some(mailbox) = state.boxes[id].as_mut() else { break };
-                let Some(sample) = mailbox.queue.pop_front() else { break };
+                let Some(mail) = mailbox.queue.pop_front() else { break };
                 let deliver = mailbox.deliver.clone();
                 let senders_wait = mailbox.when_full == WhenFull::Block;
                 drop(state);
                 if senders_wait {
                     self.settled.notify_all();
                 }
-                deliver(sample, notified_ns);
+                deliver(mail, notified_ns);
                 state = self.lock();
             }
             state.busy = None;

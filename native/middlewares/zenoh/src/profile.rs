@@ -1,11 +1,18 @@
-//! Profiles are Zenoh configurations (JSON5), with three words that no fixed text can hold: `{unix}` and `{tcp}` stand for an endpoint
-//! of this process's own, `"{peers}"` for those of the trial's earlier processes ([`crate::rendezvous`]). A profile without them is
-//! taken as it is.
+//! Profiles are Zenoh configurations (JSON5), with words that no fixed text can hold: `{unix}`, `{tcp}`, `{udp}` and `{tls}` stand for
+//! an endpoint of this process's own, `"{peers}"` for those of the trial's earlier processes ([`crate::rendezvous`]), `{router}`
+//! for the router of the host ([`crate::router`]). A profile without them is taken as it is. Modes come on top ([`crate::modes`]).
 
-use rmwbench_harness::middleware::{Error, Profile};
+use rmwbench_harness::middleware::{Error, Profile, SessionConfig};
 use zenoh::Config;
 
-use crate::rendezvous::Rendezvous;
+use crate::certificates::Certificates;
+use crate::modes::{endpoints, Modes};
+use crate::rendezvous::{Link, Rendezvous};
+
+/// Profiles with decisions that Zenoh's file has no words for.
+pub const RMW_ZENOH: &str = "rmw_zenoh";
+pub const SHM: &str = "shm";
+pub const ROUTER: &str = "router";
 
 pub fn embedded() -> Vec<Profile> {
     let profile = |name: &str, text: &str, summary: &str| Profile {
@@ -22,25 +29,72 @@ pub fn embedded() -> Vec<Profile> {
         ),
         profile("tuned", include_str!("../profiles/tuned.json5"), "Unix sockets, express, implicit shared memory of 24 MiB, no discovery"),
         profile("tcp", include_str!("../profiles/tcp.json5"), "TCP over loopback alone, no shared memory"),
+        profile(
+            RMW_ZENOH,
+            include_str!("../profiles/rmw_zenoh.json5"),
+            "rmw_zenoh's default session: a router for discovery, peers over TCP, no shared memory, its congestion control",
+        ),
+        profile(ROUTER, include_str!("../profiles/router.json5"), "clients of a router, through which every message goes"),
+        profile(SHM, include_str!("../profiles/shm.json5"), "an explicit shared-memory provider for each publisher, Unix sockets"),
         profile("unixsock", include_str!("../profiles/unixsock.json5"), "Unix sockets alone, no shared memory"),
     ]
 }
 
-/// The configuration, and the place among the trial's processes where the profile asks for one.
-pub fn parse(profile: &Profile, trial_nonce: u64, domain_id: u32) -> Result<(Config, Option<Rendezvous>), Error> {
+/// What a session opens with.
+pub struct Prepared {
+    pub config: Config,
+    pub modes: Modes,
+    /// The place among the trial's processes, where there is one.
+    pub rendezvous: Option<Rendezvous>,
+}
+
+/// Profile and modes together. Errors: a profile that Zenoh cannot read, modes that it cannot do.
+pub fn prepare(asked: &SessionConfig) -> Result<Prepared, Error> {
+    build(asked, true)
+}
+
+/// What the router of a host opens with: the workers' configuration, listening where they connect to.
+pub fn prepare_router(asked: &SessionConfig) -> Result<Prepared, Error> {
+    let mut prepared = build(asked, false)?;
+    let mut listen = endpoints(&prepared.config, "connect");
+    if listen.is_empty() {
+        listen.push(Link::Tcp.router());
+    }
+    let settings =
+        [("mode", "\"router\"".into()), ("listen/endpoints", serde_json::json!(listen).to_string()), ("connect/endpoints", "[]".into())];
+    for (key, value) in settings {
+        let value: String = value;
+        prepared.config.insert_json5(key, &value).map_err(|e| Error::failed(format!("router's {key}"), e))?;
+    }
+    Ok(prepared)
+}
+
+fn build(asked: &SessionConfig, listens: bool) -> Result<Prepared, Error> {
+    let profile = &asked.profile;
     let object = || format!("profile {}", profile.name);
     if profile.format != "json5" && profile.format != "json" && !(profile.format == "none" && profile.text.is_empty()) {
         return Err(Error::invalid(object(), format!("expected format json5, found {}", profile.format)));
     }
-    let (text, rendezvous) = if Rendezvous::is_asked_for(&profile.text) {
-        let (text, rendezvous) = Rendezvous::join(&profile.text, trial_nonce, domain_id).map_err(|e| Error::failed(object(), e))?;
-        (text, Some(rendezvous))
+    let modes = Modes::read(asked)?;
+    let by_words = Rendezvous::is_asked_for(&profile.text);
+    let link = modes.link().or(Link::in_text(&profile.text)).unwrap_or(Link::Tcp);
+    let replaced = modes.discovery.is_some() || (modes.link().is_some() && !by_words);
+    let rendezvous = if by_words || replaced {
+        let joined = Rendezvous::join(listens.then_some(link), asked.trial_nonce, asked.domain_id);
+        Some(joined.map_err(|e| Error::failed(object(), e))?)
     } else {
-        (profile.text.clone(), None)
+        None
     };
+    let certificates = match (&rendezvous, modes.security) {
+        (Some(rendezvous), true) => Some(Certificates::of(rendezvous.directory())?),
+        _ => None,
+    };
+    let text = profile.text.replace("{router}", &link.router());
+    let text = rendezvous.as_ref().map_or(text.clone(), |r| r.fill(&text));
     let text = if text.is_empty() { "{}" } else { &text };
-    let config = Config::from_json5(text).map_err(|e| Error::invalid(object(), e.to_string()))?;
-    Ok((config, rendezvous))
+    let mut config = Config::from_json5(text).map_err(|e| Error::invalid(object(), e.to_string()))?;
+    modes.apply(&mut config, replaced.then_some(link), rendezvous.as_ref(), certificates.as_ref())?;
+    Ok(Prepared { config, modes, rendezvous })
 }
 
 /// Whether payloads may travel in shared memory.
@@ -57,5 +111,11 @@ pub fn shared_memory_threshold_bytes(config: &Config) -> Option<u64> {
 
 /// Whether messages may travel over UDP links, which resend nothing.
 pub fn has_udp_links(config: &Config) -> bool {
-    ["listen/endpoints", "connect/endpoints"].iter().any(|key| config.get_json(key).is_ok_and(|v| v.contains("\"udp/")))
+    ["listen", "connect"].iter().flat_map(|key| endpoints(config, key)).any(|endpoint| endpoint.starts_with("udp/"))
+}
+
+/// How long a request waits for its replies.
+pub fn request_timeout_ms(config: &Config) -> u64 {
+    let set = config.get_json("queries_default_timeout").ok().and_then(|value| value.parse().ok());
+    set.unwrap_or(10_000) // Zenoh's own default
 }

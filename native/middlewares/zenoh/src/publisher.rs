@@ -1,8 +1,8 @@
 //! Publishing: `put`, which copies a slice because it must own its payload; or a buffer of a shared-memory provider.
 //!
-//! Reliable means congestion control `block`: Zenoh drops nothing on the way to the link, and the put waits. (rmw_zenoh blocks for
-//! keep_all alone and lets reliable keep_last messages be dropped on congestion; here a message asked to be reliable is.)
-//! Best effort means `drop`, which Zenoh does silently: neither it nor we can count what a congested link lost.
+//! Reliable means congestion control `block`: Zenoh drops nothing on the way to the link, and the put waits. rmw_zenoh blocks for
+//! keep_all alone and lets reliable keep_last messages be dropped on congestion; its profile does so too (option
+//! `reliable_keep_last`). Best effort means `drop`, which Zenoh does silently: neither it nor we can count what a congested link lost.
 
 use std::sync::Arc;
 use std::thread::sleep;
@@ -10,27 +10,48 @@ use std::time::{Duration, Instant};
 
 use rmwbench_harness::middleware as trait_;
 use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Granted, PublishError, PublishMode, Wait};
-use rmwbench_harness::qos::{History, Qos, Reliability};
+use rmwbench_harness::qos::{Durability, History, Reliability};
+use zenoh::bytes::ZBytes;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::Publisher;
 use zenoh::qos::CongestionControl;
-use zenoh::shm::{GarbageCollect, PosixShmProviderBackend, ShmProvider, ShmProviderBuilder};
+use zenoh::shm::{GarbageCollect, PosixShmProviderBackend, ShmProvider, ShmProviderBuilder, ZShmMut};
 use zenoh::Wait as _;
+use zenoh_ext::{AdvancedPublisher, AdvancedPublisherBuilderExt as _, CacheConfig, MissDetectionConfig};
 
 use crate::graph::Side;
 use crate::session::Shared;
 
 /// How long a loan waits for readers to give a buffer back; Zenoh's own `BlockOn` would wait for ever on one that is stuck.
 const LOAN_WAIT: Duration = Duration::from_millis(1000);
+/// How often a publisher tells the number of its last message, if it sent any; as in rmw_zenoh.
+const HEARTBEAT: Duration = Duration::from_millis(500);
 
 pub struct ZenohPublisher {
     /// First: the graph forgets a publisher before it is gone.
     _token: LivelinessToken,
-    publisher: Publisher<'static>,
+    writer: Writer,
     provider: Option<ShmProvider<PosixShmProviderBackend>>,
     topic: String,
     granted: Granted,
     shared: Arc<Shared>,
+}
+
+enum Writer {
+    Plain(Publisher<'static>),
+    /// Keeps its last messages for late joiners, or for readers that missed one.
+    Advanced(AdvancedPublisher<'static>),
+}
+
+impl Writer {
+    #[inline]
+    fn put(&self, payload: impl Into<ZBytes>) -> Result<(), PublishError> {
+        let put = match self {
+            Writer::Plain(publisher) => publisher.put(payload).wait(),
+            Writer::Advanced(publisher) => publisher.put(payload).wait(),
+        };
+        put.map_err(|_| PublishError::Failed)
+    }
 }
 
 impl ZenohPublisher {
@@ -40,41 +61,68 @@ impl ZenohPublisher {
         if config.publish_mode == PublishMode::Sync {
             return Err(Error::unsupported(object(), "publish_mode sync: a put hands the message to the link's sending task"));
         }
-        let reliable = config.qos.reliability == Reliability::Reliable;
-        if reliable && shared.udp_links {
-            return Err(Error::unsupported(object(), "reliable: this profile has UDP links, and Zenoh resends nothing over them"));
-        }
+        shared.refuse_reliable_over_udp(config)?;
         if config.loan && !shared.shared_memory {
             return Err(Error::unsupported(object(), "loan: this profile has shared memory disabled"));
         }
-        let publisher = shared
-            .session
-            .declare_publisher(shared.key(&config.topic)?)
-            .congestion_control(if reliable { CongestionControl::Block } else { CongestionControl::Drop })
-            .reliability(if reliable { zenoh::qos::Reliability::Reliable } else { zenoh::qos::Reliability::BestEffort })
-            .wait()
-            .map_err(failed)?;
-        let mut granted = granted(&publisher, &config.qos);
-        granted.notes.extend(not_in_shared_memory(config, shared));
+        let reliable = config.qos.reliability == Reliability::Reliable;
+        let may_drop = !reliable || (shared.drops_reliable_keep_last && config.qos.history == History::KeepLast);
+        let default = if may_drop { CongestionControl::Drop } else { CongestionControl::Block };
+        let congestion = shared.modes.congestion.unwrap_or(default);
+        let declare = || -> Result<_, Error> {
+            let publisher = shared.session.declare_publisher(shared.key(&config.topic)?).congestion_control(congestion);
+            Ok(publisher.reliability(if reliable { zenoh::qos::Reliability::Reliable } else { zenoh::qos::Reliability::BestEffort }))
+        };
+        let publisher = declare()?.wait().map_err(failed)?;
+        let mut granted = granted(&publisher, config, congestion);
         if reliable && granted.qos.reliability != Reliability::Reliable {
             return Err(Error::unsupported(object(), "reliable: the profile overwrites it with best_effort or congestion control drop"));
         }
-        let provider = match config.loan {
+        granted.notes.extend(not_in_shared_memory(config, shared));
+        let history = config.qos.durability == Durability::TransientLocal;
+        let writer = if history || shared.recovers(&config.qos) {
+            drop(publisher); // it told how the profile's settings come out
+            let depth = shared.depth(&config.qos);
+            let miss_detection = match shared.recovers(&config.qos) {
+                true => MissDetectionConfig::default().sporadic_heartbeat(HEARTBEAT),
+                false => MissDetectionConfig::default(), // numbers its messages, and no more
+            };
+            let advanced = declare()?.cache(CacheConfig::default().max_samples(depth)).sample_miss_detection(miss_detection);
+            granted.notes.push(format!("zenoh-ext keeps the last {depth} messages to give them again"));
+            Writer::Advanced(if history { advanced.publisher_detection() } else { advanced }.wait().map_err(failed)?)
+        } else {
+            Writer::Plain(publisher)
+        };
+        let provider = match config.loan || shared.shm_provider {
             true => Some(provider(config, shared).map_err(failed)?),
             false => None,
         };
         let token = shared.graph.announce(Side::Publisher, node, config.endpoint, &config.topic)?;
-        Ok(ZenohPublisher { _token: token, publisher, provider, topic: config.topic.clone(), granted, shared: shared.clone() })
+        Ok(ZenohPublisher { _token: token, writer, provider, topic: config.topic.clone(), granted, shared: shared.clone() })
+    }
+
+    /// A buffer of the provider, for which it may wait.
+    fn buffer(&self, bytes: usize) -> Result<ZShmMut, PublishError> {
+        let provider = self.provider.as_ref().ok_or(PublishError::Unsupported)?;
+        let mut waiting_since = None;
+        loop {
+            match provider.alloc(bytes).with_policy::<GarbageCollect>().wait() {
+                Ok(buffer) => return Ok(buffer),
+                Err(_) if waiting_since.get_or_insert_with(Instant::now).elapsed() < LOAN_WAIT => sleep(Duration::from_millis(1)),
+                Err(_) => return Err(PublishError::Full),
+            }
+        }
     }
 }
 
-/// A pool for what this publisher may have on its way: its readers' queues and some more.
+/// A pool for what this publisher may have on its way: its own history, its readers' queues and some more.
 fn provider(config: &EndpointConfig, shared: &Shared) -> zenoh::Result<ShmProvider<PosixShmProviderBackend>> {
-    let depth = match config.qos.history {
-        History::KeepLast => config.qos.depth as usize,
-        History::KeepAll => shared.keep_all_depth,
-    };
-    let slots = shared.loan_slots.unwrap_or(depth + 8);
+    if let Some(bytes) = shared.modes.shm_pool_bytes {
+        return ShmProviderBuilder::default_backend(bytes).wait();
+    }
+    let depth = shared.depth(&config.qos);
+    let kept = if config.qos.durability == Durability::TransientLocal || shared.recovers(&config.qos) { depth } else { 0 };
+    let slots = shared.loan_slots.unwrap_or(depth + 8) + kept;
     // The allocator adds a header to each chunk and one to the pool.
     let slot = (config.message_type.payload_bytes as usize).max(64) + 128;
     ShmProviderBuilder::default_backend(slots * slot + 4096).wait()
@@ -85,7 +133,7 @@ fn not_in_shared_memory(config: &EndpointConfig, shared: &Shared) -> Option<Stri
     let bytes = u64::from(config.message_type.payload_bytes);
     match shared.shared_memory_threshold_bytes {
         _ if !shared.shared_memory => Some("path: the profile switches shared memory off".into()),
-        _ if config.loan => None,
+        _ if (config.loan || shared.shm_provider) && bytes > 0 => None,
         None => Some("path: without loans nothing goes to shared memory, because the profile switches its transport_optimization off".into()),
         Some(threshold) if bytes < threshold => Some(format!(
             "path: {bytes} bytes are below the shared-memory threshold of {threshold} bytes (transport/shared_memory/transport_optimization/message_size_threshold)"
@@ -94,49 +142,56 @@ fn not_in_shared_memory(config: &EndpointConfig, shared: &Shared) -> Option<Stri
     }
 }
 
-fn granted(publisher: &Publisher<'_>, asked: &Qos) -> Granted {
-    let blocks = publisher.congestion_control() != CongestionControl::Drop;
-    let reliable = publisher.reliability() == zenoh::qos::Reliability::Reliable && blocks;
-    let congestion = if blocks {
-        "congestion control block: a put waits for the link (Zenoh closes a link that is stuck for 5 s, unless configured otherwise)"
-    } else {
-        "congestion control drop: a congested link loses messages, and Zenoh counts none of them"
+fn granted(publisher: &Publisher<'_>, config: &EndpointConfig, asked_congestion: CongestionControl) -> Granted {
+    let congestion = publisher.congestion_control();
+    // What the profile's text overwrites silently is not granted; what its name or a mode asks for is.
+    let as_asked = (congestion == CongestionControl::Drop) == (asked_congestion == CongestionControl::Drop);
+    let blocks = congestion != CongestionControl::Drop;
+    let reliable = publisher.reliability() == zenoh::qos::Reliability::Reliable && (blocks || as_asked);
+    let note = match (blocks, reliable) {
+        (true, _) => {
+            "congestion control block: a put waits for the link (Zenoh closes a link that is stuck for 5 s, unless configured otherwise)"
+        }
+        (false, true) => {
+            "congestion control drop, though reliable: as asked by the arm, a congested link loses messages, and Zenoh counts none of them"
+        }
+        (false, false) => "congestion control drop: a congested link loses messages, and Zenoh counts none of them",
     };
-    Granted {
-        qos: Qos { reliability: if reliable { Reliability::Reliable } else { Reliability::BestEffort }, ..asked.clone() },
-        publish_mode: PublishMode::Async,
-        wait: Wait::Block,
-        notes: vec![congestion.into(), "the publisher keeps no history: depth is a matter of the reader's queue".into()],
+    let mut qos = config.qos.clone();
+    qos.reliability = if reliable { Reliability::Reliable } else { Reliability::BestEffort };
+    let mut notes = vec![note.to_string()];
+    if qos.durability == Durability::Volatile {
+        notes.push("the publisher keeps no history: depth is a matter of the reader's queue".into());
     }
+    Granted { qos, publish_mode: PublishMode::Async, wait: Wait::Block, notes }
 }
 
 impl trait_::Publisher for ZenohPublisher {
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
-        self.publisher.put(payload).wait().map_err(|_| PublishError::Failed)
+        if self.shared.shm_provider && !payload.is_empty() {
+            let mut buffer = self.buffer(payload.len())?;
+            buffer.copy_from_slice(payload);
+            return self.writer.put(buffer);
+        }
+        self.writer.put(payload)
     }
 
     fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
-        let provider = self.provider.as_ref().ok_or(PublishError::Unsupported)?;
-        if bytes == 0 {
-            return self.publish(&[]); // the provider has no empty buffers
+        if self.provider.is_none() {
+            return Err(PublishError::Unsupported);
         }
-        let mut waiting_since = None;
-        let mut buffer = loop {
-            match provider.alloc(bytes).with_policy::<GarbageCollect>().wait() {
-                Ok(buffer) => break buffer,
-                Err(_) if waiting_since.get_or_insert_with(Instant::now).elapsed() < LOAN_WAIT => sleep(Duration::from_millis(1)),
-                Err(_) => return Err(PublishError::Full),
-            }
-        };
+        if bytes == 0 {
+            return self.writer.put(&[][..]); // the provider has no empty buffers
+        }
+        let mut buffer = self.buffer(bytes)?;
         fill(&mut buffer);
-        self.publisher.put(buffer).wait().map_err(|_| PublishError::Failed)
+        self.writer.put(buffer)
     }
 }
 
 impl trait_::Endpoint for ZenohPublisher {
     fn matched(&self) -> u32 {
-        let count = self.shared.graph.count(Side::Subscription, &self.topic);
-        count.local + count.remote
+        self.shared.graph.count(Side::Subscription, &self.topic).total()
     }
 
     fn granted(&self) -> Granted {

@@ -8,35 +8,94 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+/// What a session listens on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    Tcp,
+    Udp,
+    Unix,
+    Tls,
+}
+
+impl Link {
+    /// The word of a profile that stands for an endpoint of this kind.
+    const WORDS: [(&'static str, Link); 4] = [("{tcp}", Link::Tcp), ("{udp}", Link::Udp), ("{unix}", Link::Unix), ("{tls}", Link::Tls)];
+
+    /// As Zenoh's endpoints begin.
+    pub fn scheme(self) -> &'static str {
+        match self {
+            Link::Tcp => "tcp",
+            Link::Udp => "udp",
+            Link::Unix => "unixsock-stream",
+            Link::Tls => "tls",
+        }
+    }
+
+    /// The kind of endpoint that a profile's text asks for by a word.
+    pub fn in_text(text: &str) -> Option<Link> {
+        Link::WORDS.into_iter().find(|(word, _)| text.contains(word)).map(|(_, link)| link)
+    }
+
+    /// Where the router of a host listens. There is one router to a host, so this needs no trial in its name.
+    pub fn router(self) -> String {
+        match self {
+            Link::Unix => format!("unixsock-stream/{}", std::env::temp_dir().join("rmwbench-zenoh-router.sock").display()),
+            ip => format!("{}/127.0.0.1:7447", ip.scheme()),
+        }
+    }
+}
+
 pub struct Rendezvous {
     directory: PathBuf,
     number: u32,
+    /// The endpoint that others connect to.
+    pub own: Option<String>,
+    /// Those of the sessions that came before.
+    pub peers: Vec<String>,
 }
 
 impl Rendezvous {
+    /// Whether a profile's text has words that only this can fill in.
     pub fn is_asked_for(text: &str) -> bool {
-        ["{unix}", "{tcp}", "{peers}"].iter().any(|word| text.contains(word))
+        Link::in_text(text).is_some() || text.contains("{peers}")
     }
 
-    /// Registers this session and returns the profile's text with the words filled in.
-    pub fn join(text: &str, trial_nonce: u64, domain_id: u32) -> io::Result<(String, Rendezvous)> {
+    /// Registers this process; without a link it listens nowhere that the others should know of.
+    pub fn join(link: Option<Link>, trial_nonce: u64, domain_id: u32) -> io::Result<Rendezvous> {
         let directory = std::env::temp_dir().join(format!("rmwbench-zenoh-{trial_nonce:x}-{domain_id}"));
         fs::create_dir_all(&directory)?;
         let number = take_number(&directory)?;
-        let unix = format!("unixsock-stream/{}", directory.join(format!("{number}.sock")).display());
-        // Every address of 127.0.0.0/8 is this machine: one per session needs no search for a free port.
-        let [a, b, c] = tcp_host(&directory, number);
-        let tcp = format!("tcp/127.{a}.{b}.{c}:7447");
-        let own = if text.contains("{tcp}") { &tcp } else { &unix };
+        let own = link.map(|link| match link {
+            Link::Unix => format!("unixsock-stream/{}", directory.join(format!("{number}.sock")).display()),
+            ip => {
+                // Every address of 127.0.0.0/8 is this machine: one per session needs no search for a free port.
+                let [a, b, c] = host(&directory, number);
+                format!("{}/127.{a}.{b}.{c}:7447", ip.scheme())
+            }
+        });
         // Written aside and moved: nobody reads half an entry.
         let aside = directory.join(format!("{number}.new"));
-        fs::write(&aside, format!("{} {own}", std::process::id()))?;
+        fs::write(&aside, format!("{} {}", std::process::id(), own.as_deref().unwrap_or(NOWHERE)))?;
         fs::rename(&aside, directory.join(format!("{number}.peer")))?;
-        let peers = earlier(&directory, number)?.iter().map(|p| format!("\"{p}\"")).collect::<Vec<_>>().join(", ");
-        let text = text.replace("\"{peers}\"", &peers).replace("{unix}", &unix).replace("{tcp}", &tcp);
-        Ok((text, Rendezvous { directory, number }))
+        let peers = earlier(&directory, number)?;
+        Ok(Rendezvous { directory, number, own, peers })
+    }
+
+    /// The profile's text with its words filled in.
+    pub fn fill(&self, text: &str) -> String {
+        let peers = self.peers.iter().map(|p| format!("\"{p}\"")).collect::<Vec<_>>().join(", ");
+        let own = self.own.as_deref().unwrap_or("tcp/127.0.0.1:0"); // only a router has none, which listens elsewhere
+        Link::WORDS.into_iter().fold(text.replace("\"{peers}\"", &peers), |text, (word, _)| text.replace(word, own))
+    }
+
+    /// Shared by the trial's processes, removed by the last of them.
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 }
+
+/// In place of an endpoint.
+const NOWHERE: &str = "-";
 
 impl Drop for Rendezvous {
     fn drop(&mut self) {
@@ -50,7 +109,9 @@ impl Drop for Rendezvous {
                 let _ = fs::remove_file(self.directory.join(format!("{number}.{extension}")));
             }
         }
-        let _ = fs::remove_dir(&self.directory); // the last one; fails while others are there
+        if numbers(&self.directory, "taken").is_ok_and(|others| others.is_empty()) {
+            let _ = fs::remove_dir_all(&self.directory); // the last one; certificates are in it
+        }
     }
 }
 
@@ -81,7 +142,7 @@ fn earlier(directory: &Path, number: u32) -> io::Result<Vec<String>> {
             }
             if let Ok(entry) = fs::read_to_string(directory.join(format!("{other}.peer"))) {
                 if let Some((pid, endpoint)) = entry.split_once(' ') {
-                    if is_alive(pid) {
+                    if endpoint != NOWHERE && is_alive(pid) {
                         endpoints.push(endpoint.to_string());
                     }
                 }
@@ -114,7 +175,7 @@ fn is_alive(pid: &str) -> bool {
 
 /// The last three bytes of an address in 127.0.0.0/8 for session `number` of the trial in `directory`: trials that share a host
 /// should not meet, hence the directory's hash.
-fn tcp_host(directory: &Path, number: u32) -> [u8; 3] {
+fn host(directory: &Path, number: u32) -> [u8; 3] {
     let hash = directory.as_os_str().as_encoded_bytes().iter().fold(0xCBF2_9CE4_u32, |h, b| (h ^ u32::from(*b)).wrapping_mul(0x0100_0193));
     let host = hash.wrapping_add(number) % 0x00FE_FFFE + 0x0001_0000; // 127.1.0.0 to 127.255.255.253
     [(host >> 16) as u8, (host >> 8) as u8, host as u8]
@@ -128,29 +189,39 @@ mod tests {
     fn each_session_connects_to_all_earlier_ones_and_to_no_other() {
         let text = r#"{listen: {endpoints: ["{unix}"]}, connect: {endpoints: ["{peers}"]}}"#;
         let nonce = u64::from(std::process::id()) << 32 | 1;
-        let (first, one) = Rendezvous::join(text, nonce, 1).unwrap();
-        let (second, two) = Rendezvous::join(text, nonce, 1).unwrap();
-        let (other, _elsewhere) = Rendezvous::join(text, nonce, 2).unwrap();
+        let join = |domain_id| {
+            let joined = Rendezvous::join(Link::in_text(text), nonce, domain_id).unwrap();
+            (joined.fill(text), joined)
+        };
+        let (first, one) = join(1);
+        let (second, two) = join(1);
+        let (other, _elsewhere) = join(2);
+        let silent = Rendezvous::join(None, nonce, 1).unwrap();
         assert!(first.contains("0.sock") && first.contains("connect: {endpoints: []}"), "{first}");
         assert!(second.contains("1.sock") && second.contains("0.sock"), "{second}");
         assert!(other.contains("connect: {endpoints: []}"), "{other}");
+        assert_eq!((silent.own.clone(), silent.peers.len()), (None, 2));
         drop(one);
-        let (third, _three) = Rendezvous::join(text, nonce, 1).unwrap();
-        assert!(third.contains("2.sock") && third.contains("1.sock") && !third.contains("0.sock"), "{third}");
-        drop(two);
+        let (third, three) = join(1);
+        assert!(third.contains("3.sock") && third.contains("1.sock") && !third.contains("0.sock"), "{third}");
+        assert_eq!(three.peers.len(), 1);
+        let directory = three.directory().to_path_buf();
+        fs::create_dir(directory.join("tls")).unwrap();
+        drop((two, silent));
+        assert!(directory.exists());
+        drop(three);
+        assert!(!directory.exists());
     }
 
     #[test]
     fn many_at_once_make_a_full_mesh() {
-        let text = r#"["{tcp}", "{peers}"]"#;
         let nonce = u64::from(std::process::id()) << 32 | 2;
-        let joined: Vec<(String, Rendezvous)> = std::thread::scope(|scope| {
-            let all: Vec<_> = (0..16).map(|_| scope.spawn(|| Rendezvous::join(text, nonce, 1).unwrap())).collect();
+        let joined: Vec<Rendezvous> = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..16).map(|_| scope.spawn(|| Rendezvous::join(Some(Link::Tcp), nonce, 1).unwrap())).collect();
             all.into_iter().map(|t| t.join().unwrap()).collect()
         });
-        let connections: usize = joined.iter().map(|(text, _)| text.matches("tcp/").count() - 1).sum();
-        assert_eq!(connections, 16 * 15 / 2);
-        let mut own: Vec<&str> = joined.iter().map(|(text, _)| text.split('"').nth(1).unwrap()).collect();
+        assert_eq!(joined.iter().map(|r| r.peers.len()).sum::<usize>(), 16 * 15 / 2);
+        let mut own: Vec<&str> = joined.iter().filter_map(|r| r.own.as_deref()).collect();
         own.sort_unstable();
         own.dedup();
         assert_eq!(own.len(), 16);

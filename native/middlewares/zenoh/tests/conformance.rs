@@ -6,6 +6,14 @@ fn main() -> std::process::ExitCode {
     rmwbench_conformance::main(
         env!("CARGO_BIN_EXE_rmwbench-zenoh"),
         &rmwbench_zenoh::Zenoh,
-        &[Arm::profile("untouched"), Arm::profile("tuned"), no_shm(Arm::profile("tcp")), no_shm(Arm::profile("unixsock"))],
+        &[
+            Arm::profile("untouched"),
+            Arm::profile("tuned"),
+            no_shm(Arm::profile("tcp")),
+            no_shm(Arm::profile("unixsock")),
+            Arm::profile("shm"),
+            Arm::profile("router"),
+            no_shm(Arm::profile("rmw_zenoh")),
+        ],
     )
 }

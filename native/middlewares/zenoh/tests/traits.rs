@@ -3,16 +3,25 @@
 //! Only profiles without multicast: a test must not be heard on a network.
 
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
 use std::time::Duration;
 
+use rmwbench_conformance::isolated;
 use rmwbench_conformance::pair::*;
 use rmwbench_harness::middleware::*;
 use rmwbench_harness::qos::{Durability, History, Reliability};
 use rmwbench_zenoh::Zenoh;
+use serde_json::{json, Value};
 
 fn session_config(profile: &str, domain_id: u32) -> SessionConfig {
     let profile = Zenoh.describe().profiles.into_iter().find(|p| p.name == profile).unwrap();
     SessionConfig { trial_nonce: u64::from(std::process::id()), ..session(&profile, domain_id) }
+}
+
+fn with_modes(profile: &str, domain_id: u32, modes: &[(&str, Value)]) -> SessionConfig {
+    let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
+    SessionConfig { modes, ..session_config(profile, domain_id) }
 }
 
 fn open(profile: &str, domain_id: u32) -> Box<dyn Session> {
@@ -228,9 +237,9 @@ fn what_cannot_be_granted_is_refused_in_words() {
     let mut session = open("tcp", 15);
     let mut node = session.node("refused").unwrap();
     let kind = |result: Result<(), Error>| result.unwrap_err().kind;
-    let mut late = endpoint(1, "t", 8);
-    late.qos.durability = Durability::TransientLocal;
-    assert_eq!(kind(node.subscription(&late, Memory::new()).map(drop)), ErrorKind::Unsupported);
+    let mut filtered = endpoint(1, "t", 8);
+    filtered.qos.content_filter = Some("data = 1".into());
+    assert_eq!(kind(node.subscription(&filtered, Memory::new()).map(drop)), ErrorKind::Unsupported);
     let mut sync = endpoint(1, "t", 8);
     sync.publish_mode = PublishMode::Sync;
     assert_eq!(kind(node.publisher(&sync).map(drop)), ErrorKind::Unsupported);
@@ -301,4 +310,284 @@ fn a_killed_process_is_forgotten_and_its_memory_goes() {
     // The next session of anyone cleans up.
     let _next = open("tuned", 18);
     assert!(pools() < left + 3, "{left} pools before, {} after", pools());
+}
+
+/// One message from one session to another, or within one; returns the reader's evidence.
+fn carried(config: &SessionConfig, bytes: usize, reliability: Reliability, together: bool) -> Vec<String> {
+    let mut here = Zenoh.open(config).unwrap();
+    let mut there = if together { None } else { Some(Zenoh.open(config).unwrap()) };
+    let mut near = here.node("near").unwrap();
+    let mut far = there.as_mut().unwrap_or(&mut here).node("far").unwrap();
+    let qos = |c| with_qos(c, reliability, History::KeepLast, 10);
+    let memory = Memory::new();
+    let reader = far.subscription(&qos(endpoint(1, "carried", bytes as u32)), memory.clone()).unwrap();
+    let mut writer = near.publisher(&qos(endpoint(2, "carried", bytes as u32))).unwrap();
+    matched(&*writer, &*reader);
+    let mut sent = 0;
+    // UDP may lose, and Zenoh makes its pool of shared memory in the background.
+    wait_until("ten messages", || {
+        writer.publish(&vec![7; bytes]).unwrap();
+        sent += 1;
+        std::thread::sleep(Duration::from_millis(2));
+        memory.len() >= 10
+    });
+    assert!(memory.wait_for(10).iter().all(|m| *m == vec![7; bytes]), "after {sent} messages");
+    reader.account().evidence.iter().map(|e| e.path.clone()).collect()
+}
+
+#[test]
+fn every_transport_is_the_one_asked_for() {
+    isolated("every_transport_is_the_one_asked_for", || {
+        for (domain_id, profile) in ["untouched", "tuned", "tcp"].into_iter().enumerate() {
+            for (transport, path, reliability) in [
+                ("tcp", "tcp", Reliability::Reliable),
+                ("unix", "unix", Reliability::Reliable),
+                ("udp", "udp", Reliability::BestEffort),
+                ("shm", "shm", Reliability::Reliable),
+                ("intra_process", "intra_process", Reliability::Reliable),
+            ] {
+                let config = with_modes(profile, 20 + domain_id as u32, &[("transport", json!(transport)), ("discovery", json!("peers"))]);
+                let together = transport == "intra_process";
+                let config = if together { with_modes(profile, 30, &[("transport", json!(transport))]) } else { config };
+                let paths = carried(&config, 100, reliability, together);
+                assert!(paths.iter().any(|p| p == path), "{profile}, {transport}: {paths:?}");
+                assert!(paths.len() == 1 || transport == "shm", "{profile}, {transport}: {paths:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn every_discovery_finds_its_peers() {
+    isolated("every_discovery_finds_its_peers", || {
+        std::process::Command::new("ip").args(["route", "add", "224.0.0.0/4", "dev", "lo"]).status().unwrap();
+        for profile in ["untouched", "tuned", "router"] {
+            let peers = with_modes(profile, 40, &[("discovery", json!("peers"))]);
+            carried(&peers, 100, Reliability::Reliable, false);
+            let server = with_modes(profile, 41, &[("discovery", json!("server"))]);
+            assert_eq!(Zenoh.open(&server).map(drop).unwrap_err().object, "mode discovery");
+            let router = Zenoh.daemon("router", &server).unwrap();
+            carried(&server, 100, Reliability::Reliable, false);
+            drop(router);
+        }
+    });
+}
+
+#[test]
+fn tls_links_need_the_certificates_of_the_trial() {
+    isolated("tls_links_need_the_certificates_of_the_trial", || {
+        let secure = with_modes("tcp", 42, &[("security", json!(true))]);
+        assert_eq!(carried(&secure, 100_000, Reliability::Reliable, false), ["tcp"]);
+        let mut session = Zenoh.open(&secure).unwrap();
+        let text = session.configuration().unwrap().text;
+        assert!(text.contains("tls/127.") && text.contains("\"enable_mtls\": true"), "{text}");
+        // Another trial has another authority: its sessions do not get in, wherever they knock.
+        let endpoint_of = |text: &str| text.split('"').find(|t| t.starts_with("tls/127.")).unwrap().to_string();
+        let mut stranger = secure.clone();
+        stranger.trial_nonce += 1;
+        stranger.profile.text = format!(
+            "{{mode: 'peer', connect: {{endpoints: ['{}'], timeout_ms: 1000, exit_on_failure: true}}, scouting: {{multicast: {{enabled: false}}}}}}",
+            endpoint_of(&text)
+        );
+        assert_eq!(Zenoh.open(&stranger).map(drop).unwrap_err().kind, ErrorKind::Failed);
+        for (transport, mode) in [("udp", "security"), ("shm", "security"), ("unix", "security")] {
+            let both = with_modes("tcp", 43, &[("security", json!(true)), ("transport", json!(transport))]);
+            let error = Zenoh.open(&both).map(drop).unwrap_err();
+            assert_eq!((error.kind, error.object), (ErrorKind::Unsupported, format!("mode {mode}")));
+        }
+        drop(session.node("n").unwrap());
+        drop(session);
+        let left = std::fs::read_dir("/tmp").unwrap().filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().contains("zenoh"));
+        assert_eq!(left.count(), 0, "certificates and sockets are removed");
+    });
+}
+
+#[test]
+fn modes_stand_in_the_configuration_that_is_told() {
+    let told = |profile: &str, modes: &[(&str, Value)]| -> Value {
+        let config = with_modes(profile, 44, modes);
+        let text = Zenoh.open(&config).unwrap().configuration().unwrap().text;
+        serde_json::from_str(&text).unwrap()
+    };
+    let tuned = told("tuned", &[("fragment_bytes", json!(9000)), ("batching", json!(true)), ("shm_pool_bytes", json!(1 << 20))]);
+    assert_eq!(tuned["transport"]["link"]["tx"]["batch_size"], 9000);
+    assert_eq!(tuned["qos"]["publication"][0]["config"]["express"], false);
+    assert_eq!(tuned["transport"]["shared_memory"]["transport_optimization"]["pool_size"], 1 << 20);
+    let tcp = told("tcp", &[("socket_buffer_bytes", json!(300_000)), ("batching", json!(false))]);
+    assert_eq!(tcp["transport"]["link"]["tcp"]["so_sndbuf"], 300_000);
+    assert_eq!(tcp["transport"]["link"]["tx"]["queue"]["batching"]["enabled"], false);
+    assert_eq!(tcp["qos"]["publication"][0]["config"]["express"], true);
+    for (profile, modes, object) in [
+        ("unixsock", vec![("socket_buffer_bytes", json!(300_000))], "mode socket_buffer_bytes"),
+        ("tcp", vec![("shm_pool_bytes", json!(1 << 20))], "mode shm_pool_bytes"),
+        ("tuned", vec![("shm_pool_bytes", json!(1 << 20)), ("transport", json!("tcp"))], "mode shm_pool_bytes"),
+        ("tcp", vec![("fragment_bytes", json!(65_536))], "mode fragment_bytes"),
+        ("tcp", vec![("shm_layout", json!("tiered"))], "mode shm_layout"),
+        ("tcp", vec![("transport", json!("intra_process")), ("discovery", json!("peers"))], "mode discovery"),
+    ] {
+        let error = Zenoh.open(&with_modes(profile, 44, &modes)).map(drop).unwrap_err();
+        assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, object), "{}", error.message);
+    }
+}
+
+#[test]
+fn threads_are_as_many_as_asked_for() {
+    isolated("threads_are_as_many_as_asked_for", || {
+        let threads = || {
+            let names =
+                std::fs::read_dir("/proc/self/task").unwrap().map(|t| std::fs::read_to_string(t.unwrap().path().join("comm")).unwrap());
+            names.filter(|name| name.starts_with("rx-")).count()
+        };
+        let config = with_modes("unixsock", 45, &[("threads", json!(5))]);
+        let session = Zenoh.open(&config).unwrap();
+        wait_until("the receiving threads", || threads() == 5);
+        assert!(session.configuration().unwrap().text.starts_with("// environment: ZENOH_RUNTIME="));
+        let other = with_modes("unixsock", 45, &[("threads", json!(1))]);
+        assert_eq!(Zenoh.open(&other).map(drop).unwrap_err().object, "mode threads");
+    });
+}
+
+#[test]
+fn congestion_control_is_as_the_profile_and_the_mode_have_it() {
+    isolated("congestion_control_is_as_the_profile_and_the_mode_have_it", || {
+        let note = |config: &SessionConfig, history| {
+            let mut session = Zenoh.open(config).unwrap();
+            let mut node = session.node("n").unwrap();
+            let writer = node.publisher(&with_qos(endpoint(1, "t", 8), Reliability::Reliable, history, 5)).unwrap();
+            assert_eq!(writer.granted().qos.reliability, Reliability::Reliable);
+            writer.granted().notes[0].clone()
+        };
+        let (last, all) = (History::KeepLast, History::KeepAll);
+        assert!(note(&session_config("unixsock", 46), last).contains("control block"));
+        assert!(note(&with_modes("unixsock", 46, &[("congestion", json!("drop"))]), all).contains("control drop, though reliable"));
+        // As rmw_zenoh has it.
+        assert!(note(&session_config("rmw_zenoh", 46), last).contains("control drop, though reliable"));
+        assert!(note(&session_config("rmw_zenoh", 46), all).contains("control block"));
+        assert!(note(&with_modes("rmw_zenoh", 46, &[("congestion", json!("block"))]), last).contains("control block"));
+    });
+}
+
+#[test]
+fn a_late_joiner_gets_the_last_messages_of_each_writer_and_then_the_new_ones_in_order() {
+    for (domain_id, profile, loan) in [(50, "unixsock", false), (51, "shm", true)] {
+        let (mut there, mut here) = (open(profile, domain_id), open(profile, domain_id));
+        let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+        let kept = |c, depth| {
+            let mut config = with_qos(c, Reliability::Reliable, History::KeepLast, depth);
+            config.qos.durability = Durability::TransientLocal;
+            config.loan = loan;
+            config
+        };
+        let publish = |writer: &mut dyn Publisher, n: usize| match loan {
+            true => writer.publish_loaned(8, &mut |payload| payload.copy_from_slice(&byte(n))).unwrap(),
+            false => writer.publish(&byte(n)).unwrap(),
+        };
+        let mut first = near.publisher(&kept(endpoint(1, "t", 8), 3)).unwrap();
+        let mut second = near.publisher(&kept(endpoint(2, "t", 8), 3)).unwrap();
+        (0..10).for_each(|n| publish(&mut *first, n));
+        (100..102).for_each(|n| publish(&mut *second, n));
+        let memory = Memory::new();
+        let reader = far.subscription(&kept(endpoint(3, "t", 8), 100), memory.clone()).unwrap();
+        let mut expected: Vec<_> = [7, 8, 9, 100, 101].map(byte).to_vec();
+        let mut heard = memory.wait_for(5);
+        heard.sort();
+        expected.sort();
+        assert_eq!(heard, expected, "{profile}");
+        wait_until("a match", || first.matched() == 1 && reader.matched() == 2);
+        (10..30).for_each(|n| publish(&mut *first, n));
+        assert_eq!(memory.wait_for(25)[5..], (10..30).map(byte).collect::<Vec<_>>());
+        assert_eq!(reader.account().counters["missed"], 0);
+    }
+}
+
+struct Answering(AtomicUsize);
+
+impl Handler for Answering {
+    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        // An empty request is not answered.
+        if !request.payload.is_empty() {
+            reply(&[request.payload, b"!"].concat()).unwrap();
+        }
+    }
+}
+
+fn service_endpoint(number: u32, wait: Wait) -> EndpointConfig {
+    let (request, reply) = rmwbench_harness::message_type::MessageType::service_bytes(100, 100);
+    let qos = with_qos(endpoint(number, "sum", 100), Reliability::Reliable, History::KeepLast, 1000);
+    EndpointConfig { message_type: request, reply_type: Some(reply), wait, ..qos }
+}
+
+#[test]
+fn each_client_gets_its_own_replies_and_what_nobody_answers_is_counted() {
+    for (domain_id, wait) in [(52, Wait::Block), (53, Wait::Poll), (54, Wait::Callback)] {
+        let (mut there, mut here) = (open("unixsock", domain_id), open("unixsock", domain_id));
+        let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+        let memories: Vec<_> = (0..3).map(|_| Memory::new()).collect();
+        let mut clients: Vec<_> =
+            (0..3).map(|i| near.client(&service_endpoint(i + 1, wait), memories[i as usize].clone()).unwrap()).collect();
+        clients[0].publish(b"nobody is there").unwrap();
+        wait_until("the request to end", || clients[0].account().counters["unanswered"] == 1);
+        let handler = Arc::new(Answering(AtomicUsize::new(0)));
+        let service = far.service(&service_endpoint(9, wait), handler.clone()).unwrap();
+        wait_until("a match", || service.matched() == 3 && clients.iter().all(|c| c.matched() == 1));
+        for n in 0..50 {
+            clients.iter_mut().enumerate().for_each(|(i, client)| client.publish(format!("{i} {n}").as_bytes()).unwrap());
+        }
+        for (i, memory) in memories.iter().enumerate() {
+            let mut heard = memory.wait_for(50);
+            let mut expected: Vec<_> = (0..50).map(|n| format!("{i} {n}!").into_bytes()).collect();
+            (heard.sort(), expected.sort());
+            assert_eq!(heard, expected, "{wait:?}");
+        }
+        clients[0].publish(b"").unwrap();
+        wait_until("the request to end", || clients[0].account().counters["unanswered"] == 2);
+        assert_eq!(handler.0.load(Ordering::SeqCst), 151);
+        assert_eq!(clients[1].account().counters["other_clients_replies"], 0);
+        drop(service);
+        wait_until("the service to be gone", || clients.iter().all(|c| c.matched() == 0));
+    }
+}
+
+#[test]
+fn a_request_that_waits_too_long_is_a_timeout() {
+    struct Slow;
+    impl Handler for Slow {
+        fn handle(&self, _: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
+            std::thread::sleep(Duration::from_millis(400));
+            let _ = reply(b"late");
+        }
+    }
+    let mut config = session_config("unixsock", 55);
+    config.profile.text = config.profile.text.replacen('{', "{ queries_default_timeout: 50,", 1);
+    let (mut there, mut here) = (Zenoh.open(&config).unwrap(), Zenoh.open(&config).unwrap());
+    let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+    let memory = Memory::new();
+    let service = far.service(&service_endpoint(9, Wait::Block), Arc::new(Slow)).unwrap();
+    let mut client = near.client(&service_endpoint(1, Wait::Block), memory.clone()).unwrap();
+    wait_until("a match", || service.matched() == 1 && client.matched() == 1);
+    client.publish(b"hurry").unwrap();
+    wait_until("the timeout", || client.account().counters["timeouts"] == 1);
+    std::thread::sleep(Duration::from_millis(500));
+    let counters = client.account().counters;
+    assert_eq!((memory.len(), counters["unanswered"], counters["further_replies"]), (0, 0, 0), "{counters:?}");
+}
+
+#[test]
+fn a_provider_with_no_room_left_refuses_after_a_second() {
+    let config = with_modes("shm", 56, &[("shm_pool_bytes", json!(300_000))]);
+    let (mut there, mut here) = (Zenoh.open(&config).unwrap(), Zenoh.open(&config).unwrap());
+    let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+    let memory = Memory::new();
+    memory.close_gate();
+    let reader = far.subscription(&endpoint(1, "t", 100_000), memory.clone()).unwrap();
+    let mut writer = near.publisher(&endpoint(2, "t", 100_000)).unwrap();
+    matched(&*writer, &*reader);
+    let sent = (0..5).filter(|_| writer.publish(&[1; 100_000]) == Ok(())).count();
+    assert_eq!(sent, 2, "a pool of 300 kB has room for two messages of 100 kB and its own headers");
+    assert_eq!(writer.publish(&[1; 100_000]), Err(PublishError::Full));
+    memory.open_gate();
+    memory.wait_for(2);
+    assert_eq!(writer.publish(&[1; 100_000]), Ok(()));
+    assert_eq!(reader.account().evidence.iter().map(|e| e.path.as_str()).collect::<Vec<_>>(), ["shm"]);
 }

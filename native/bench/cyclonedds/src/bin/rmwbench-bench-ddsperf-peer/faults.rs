@@ -86,7 +86,7 @@ mod tests {
     fn read(name: &str, text: &str) -> Result<Faults, Error> {
         let profile = Profile { name: "p".into(), format: "xml".into(), text: String::new(), summary: String::new() };
         let options = [(name.to_string(), text.into())].into();
-        Faults::read(&SessionConfig { profile, options, domain_id: 0, trial_nonce: 0 })
+        Faults::read(&SessionConfig { profile, options, modes: Default::default(), domain_id: 0, trial_nonce: 0 })
     }
 
     #[test]

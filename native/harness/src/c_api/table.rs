@@ -1,0 +1,171 @@
+//! A table's functions, checked: those that must be there are, and a group that may be missing is there as a whole or not at all.
+
+use std::ffi::{c_char, CStr};
+
+use super::raw;
+use crate::middleware::Error;
+
+#[derive(Clone, Copy)]
+pub struct Table {
+    pub describe: unsafe extern "C" fn() -> *const raw::Description,
+    pub session_open: unsafe extern "C" fn(*const raw::SessionConfig, *mut raw::Error) -> *mut raw::Session,
+    pub session_close: raw::Destroy<raw::Session>,
+    pub node_create: unsafe extern "C" fn(*mut raw::Session, *const c_char, *mut raw::Error) -> *mut raw::Node,
+    pub node_destroy: raw::Destroy<raw::Node>,
+    pub publisher_create: raw::Create<raw::Publisher>,
+    pub publisher: Calls<raw::Publisher>,
+    pub publish: raw::Send<raw::Publisher>,
+    pub loans: Option<Loans>,
+    pub subscription_create: raw::CreateWith<raw::Sink, raw::Subscription>,
+    pub subscription: Calls<raw::Subscription>,
+    pub services: Option<Services>,
+    pub configuration: Option<unsafe extern "C" fn(*mut raw::Session, *const raw::Configuration)>,
+    pub forced: Option<unsafe extern "C" fn(*const c_char) -> *const c_char>,
+    pub daemons: Option<Daemons>,
+}
+
+/// What every kind of endpoint has.
+pub struct Calls<T> {
+    pub destroy: raw::Destroy<T>,
+    pub matched: raw::Matched<T>,
+    pub granted: raw::TellGranted<T>,
+    pub account: raw::TellAccount<T>,
+}
+
+// By hand: the derived ones would ask the same of the opaque T.
+impl<T> Clone for Calls<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Calls<T> {}
+
+#[derive(Clone, Copy)]
+pub struct Loans {
+    pub loan: unsafe extern "C" fn(*mut raw::Publisher, usize, *mut *mut u8) -> raw::Status,
+    pub commit: unsafe extern "C" fn(*mut raw::Publisher, *mut u8, usize) -> raw::Status,
+}
+
+#[derive(Clone, Copy)]
+pub struct Services {
+    pub client_create: raw::CreateWith<raw::Sink, raw::Client>,
+    pub client: Calls<raw::Client>,
+    pub request: raw::Send<raw::Client>,
+    pub service_create: raw::CreateWith<raw::Handler, raw::Service>,
+    pub service: Calls<raw::Service>,
+}
+
+#[derive(Clone, Copy)]
+pub struct Daemons {
+    pub of_profile: unsafe extern "C" fn(*const c_char) -> *const *const c_char,
+    pub open: unsafe extern "C" fn(*const c_char, *const raw::SessionConfig, *mut raw::Error) -> *mut raw::Daemon,
+    pub close: raw::Destroy<raw::Daemon>,
+}
+
+/// Checks `table` and takes a copy of its functions.
+///
+/// # Errors
+/// `Invalid` for another ABI version, another size, or a missing function; both sides of the difference are named.
+///
+/// # Safety
+/// As for [`super::CMiddleware::load`].
+pub unsafe fn load(table: *const raw::Middleware) -> Result<Table, Error> {
+    if table.is_null() {
+        return Err(bad("the table is NULL"));
+    }
+    // Only the first two fields may be read before they have been found right: another version may be shorter.
+    let (version, bytes) = ((*table).abi_version, (*table).struct_bytes as usize);
+    if version != raw::ABI_VERSION {
+        let expected = raw::ABI_VERSION;
+        return Err(bad(&format!("ABI version: expected {expected}, found {version}; rebuild it with this rmwbench_worker.h")));
+    }
+    let expected = size_of::<raw::Middleware>();
+    if bytes != expected {
+        return Err(bad(&format!("size of the table: expected {expected} bytes, found {bytes}; rebuild it with this rmwbench_worker.h")));
+    }
+    let t = *table;
+    macro_rules! present {
+        ($name:ident) => {
+            t.$name.ok_or_else(|| bad(concat!("function ", stringify!($name), " is NULL")))?
+        };
+    }
+    // A group that may be missing: true when it is there as a whole.
+    macro_rules! whole {
+        ($($name:ident),+) => {
+            match [$((stringify!($name), t.$name.is_some())),+] {
+                all if all.iter().all(|(_, present)| *present) => true,
+                none if none.iter().all(|(_, present)| !present) => false,
+                some => {
+                    let missing = some.iter().find(|(_, present)| !present).map_or("", |(name, _)| *name);
+                    return Err(bad(&format!("{}: expected all or none, and {missing} is NULL", [$(stringify!($name)),+].join(", "))));
+                }
+            }
+        };
+    }
+    macro_rules! calls {
+        ($destroy:ident, $matched:ident, $granted:ident, $account:ident) => {
+            Calls { destroy: present!($destroy), matched: present!($matched), granted: present!($granted), account: present!($account) }
+        };
+    }
+    #[rustfmt::skip]
+    let has_services = whole!(
+        client_create, client_destroy, client_request, client_matched, client_granted, client_account,
+        service_create, service_destroy, service_matched, service_granted, service_account
+    );
+    let services = if has_services {
+        Some(Services {
+            client_create: present!(client_create),
+            client: calls!(client_destroy, client_matched, client_granted, client_account),
+            request: present!(client_request),
+            service_create: present!(service_create),
+            service: calls!(service_destroy, service_matched, service_granted, service_account),
+        })
+    } else {
+        None
+    };
+    let loans = if whole!(loan, commit) { Some(Loans { loan: present!(loan), commit: present!(commit) }) } else { None };
+    let daemons = if whole!(profile_daemons, daemon_open, daemon_close) {
+        Some(Daemons { of_profile: present!(profile_daemons), open: present!(daemon_open), close: present!(daemon_close) })
+    } else {
+        None
+    };
+    Ok(Table {
+        describe: present!(describe),
+        session_open: present!(session_open),
+        session_close: present!(session_close),
+        node_create: present!(node_create),
+        node_destroy: present!(node_destroy),
+        publisher_create: present!(publisher_create),
+        publisher: calls!(publisher_destroy, publisher_matched, publisher_granted, publisher_account),
+        publish: present!(publish),
+        loans,
+        subscription_create: present!(subscription_create),
+        subscription: calls!(subscription_destroy, subscription_matched, subscription_granted, subscription_account),
+        services,
+        configuration: t.session_configuration,
+        forced: t.profile_forced,
+        daemons,
+    })
+}
+
+fn bad(message: &str) -> Error {
+    Error::invalid("rmwbench_middleware", message)
+}
+
+/// An owned copy; empty for NULL.
+pub fn text(words: *const c_char) -> String {
+    if words.is_null() {
+        return String::new();
+    }
+    // SAFETY: the header promises text that ends with a NUL.
+    unsafe { CStr::from_ptr(words) }.to_string_lossy().into_owned()
+}
+
+/// # Safety
+/// `start` points to `length` elements that live as long as the result is used, unless `length` is 0.
+pub unsafe fn slice<'a, T>(start: *const T, length: usize) -> &'a [T] {
+    if length == 0 {
+        return &[];
+    }
+    std::slice::from_raw_parts(start, length)
+}

@@ -1,0 +1,113 @@
+//! `match`, `drain` and `collect`: what the endpoints tell of themselves.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Trial;
+use crate::middleware::Error;
+use crate::protocol::{Collected, Drained, EndpointAccount, Event, FromWorker, Matched, MatchedEndpoint};
+use crate::publisher::RecordedPublisher;
+use crate::usage;
+
+impl Trial<'_> {
+    pub(super) fn collect(&mut self) -> Value {
+        self.take_due_snapshots(); // the command may have been read before the timer was
+        self.usage.retain(|u| u.at != "now");
+        self.usage.push(usage::snapshot("now"));
+        let mut endpoints = self.gone.clone();
+        for (endpoint, publishing) in &self.publishers {
+            // A publisher whose schedule still runs is its own thread's: it has no account to give yet.
+            let Ok(guard) = publishing.slot.publisher.try_lock() else { continue };
+            endpoints.extend(guard.as_ref().map(|publisher| (*endpoint, publisher_account(publisher))));
+        }
+        endpoints.extend(self.readers.keys().filter_map(|endpoint| Some((*endpoint, self.reader_account(*endpoint)?))));
+        let collected = Collected { usage: self.usage.clone(), memory: usage::memory(), endpoints };
+        serde_json::to_value(collected).expect("counters always serialise")
+    }
+
+    pub(super) fn report_first_messages(&mut self) {
+        for (endpoint, reading) in &mut self.readers {
+            for (writer, time_ns) in reading.sink.first_messages() {
+                if reading.reported.insert(writer) {
+                    self.outgoing.push(FromWorker::Event(Event::FirstMessage { endpoint: *endpoint, writer, time_ns }));
+                }
+            }
+        }
+    }
+
+    pub(super) fn match_answer(
+        &self,
+        now: i64,
+        deadline_ns: i64,
+        only: Option<&[u32]>,
+        matched: &mut BTreeMap<u32, MatchedEndpoint>,
+    ) -> Option<Result<Value, Error>> {
+        let mut missing = None;
+        let asked = |endpoint: &u32| only.is_none_or(|list| list.contains(endpoint));
+        let publishers = self.publishers.iter().filter(|(e, _)| asked(e)).filter_map(|(endpoint, p)| match p.slot.publisher.try_lock() {
+            Ok(guard) => Some((*endpoint, p.matches, Some(guard.as_ref()?.publisher().matched()))),
+            Err(_) => Some((*endpoint, p.matches, None)),
+        });
+        let readers = self.readers.iter().filter(|(e, _)| asked(e)).filter_map(|(endpoint, r)| Some((*endpoint, r.matches, Some(r.source.as_ref()?.matched()))));
+        for (endpoint, expected, actual) in publishers.chain(readers) {
+            match actual {
+                Some(actual) if actual >= expected => {
+                    matched.entry(endpoint).or_insert(MatchedEndpoint { matched: actual, time_ns: now }).matched = actual;
+                }
+                _ => {
+                    matched.remove(&endpoint);
+                    missing.get_or_insert((endpoint, expected, actual));
+                }
+            }
+        }
+        match missing {
+            None => {
+                let matched = Matched { endpoints: std::mem::take(matched) };
+                Some(Ok(serde_json::to_value(matched).expect("matches always serialise")))
+            }
+            Some((endpoint, expected, actual)) if now >= deadline_ns => {
+                // A running schedule owns its publisher, which then cannot be asked.
+                let actual = actual.map_or("a publisher that is sending".into(), |n| n.to_string());
+                Some(Err(Error::failed(
+                    format!("endpoint {endpoint}"),
+                    format!("expected {expected} matched peers, found {actual} at the time-out"),
+                )))
+            }
+            Some(_) => None,
+        }
+    }
+
+    pub(super) fn drain_answer(
+        &self,
+        now: i64,
+        deadline_ns: i64,
+        expect: &BTreeMap<u32, BTreeMap<u32, u64>>,
+    ) -> Option<Result<Value, Error>> {
+        let complete = expect.iter().all(|(reader, writers)| {
+            let reading = self.readers.get(reader);
+            reading.is_none_or(|r| writers.iter().all(|(writer, seq)| r.sink.has_heard_all(*writer, *seq)))
+        });
+        if !complete && now < deadline_ns {
+            return None;
+        }
+        for reader in expect.keys() {
+            if let Some(reading) = self.readers.get(reader) {
+                reading.sink.set_late(now);
+            }
+        }
+        Some(Ok(serde_json::to_value(Drained { complete, time_ns: now }).expect("always serialises")))
+    }
+
+    /// None for a client, whose account is its publisher's.
+    pub(super) fn reader_account(&self, endpoint: u32) -> Option<EndpointAccount> {
+        let source = self.readers.get(&endpoint)?.source.as_ref()?;
+        let publish_failures = self.services.get(&endpoint).map(|s| s.service.tally().failed());
+        Some(EndpointAccount { matched: source.matched(), publish_failures, account: source.account() })
+    }
+}
+
+pub(super) fn publisher_account(publisher: &RecordedPublisher) -> EndpointAccount {
+    let (matched, account) = (publisher.publisher().matched(), publisher.publisher().account());
+    EndpointAccount { matched, publish_failures: Some(publisher.tally().failed()), account }
+}

@@ -1,0 +1,185 @@
+//! `create`: nodes and their endpoints, all of a command or none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{CreatedNode, Publishing, Reading, Serving, Trial};
+use crate::clock::now_ns;
+use crate::message_type::MessageType;
+use crate::middleware::{EndpointConfig, Error, Granted, Handler, Node, Sink};
+use crate::payload::{touched_bytes, HEADER_BYTES};
+use crate::protocol::{Arrival, Created, EndpointKind, EndpointSpec, NodeSpec};
+use crate::publisher::{PublisherSlot, RecordedPublisher, Recorder};
+use crate::records::Kind;
+use crate::service::RecordedService;
+use crate::sink::RecordingSink;
+
+impl Trial<'_> {
+    /// All or nothing: an endpoint that outlives its node, or a number that stays taken, would fail the next command instead.
+    pub(super) fn create(&mut self, nodes: Vec<NodeSpec>) -> Result<Value, Error> {
+        let known: BTreeSet<u32> = self.publishers.keys().chain(self.readers.keys()).copied().collect();
+        let names: BTreeSet<String> = self.nodes.keys().cloned().collect();
+        let mut unfinished = None;
+        let result = self.create_all(nodes, &mut unfinished);
+        if result.is_err() {
+            self.readers.retain(|e, _| known.contains(e));
+            self.services.retain(|e, _| known.contains(e));
+            // A relay's place may live on in a sink: it is emptied, not only dropped.
+            for (_, new) in self.publishers.iter().filter(|(e, _)| !known.contains(e)) {
+                new.slot.publisher.lock().expect("a publisher panicked").take();
+            }
+            self.publishers.retain(|e, _| known.contains(e));
+            self.nodes.retain(|name, _| names.contains(name));
+            drop(unfinished);
+        }
+        result
+    }
+
+    fn create_all(&mut self, nodes: Vec<NodeSpec>, unfinished: &mut Option<Box<dyn Node>>) -> Result<Value, Error> {
+        let mut created = Created { endpoints: BTreeMap::new(), time_ns: 0 };
+        let mut relays: BTreeMap<u32, Vec<Arc<PublisherSlot>>> = BTreeMap::new();
+        for spec in nodes {
+            if self.nodes.contains_key(&spec.name) {
+                return Err(Error::invalid(format!("node {}", spec.name), "a node of this name exists already"));
+            }
+            let session = self.session.as_mut().ok_or_else(|| Error::invalid("cmd create", "open comes first"))?;
+            let node = unfinished.insert(session.node(&spec.name)?);
+            let mut endpoints = Vec::new();
+            for endpoint in spec.endpoints {
+                let number = endpoint.endpoint;
+                if number == 0 {
+                    return Err(Error::invalid("endpoint 0", "0 stands for the schedule: expected 1 or more"));
+                }
+                // Also when it is gone: its sequence numbers would begin again at 0.
+                if self.publishers.contains_key(&number) || self.readers.contains_key(&number) || self.gone.contains_key(&number) {
+                    return Err(Error::invalid(format!("endpoint {number}"), "this number is taken"));
+                }
+                endpoints.push(endpoint.endpoint);
+                let granted = match endpoint.kind {
+                    EndpointKind::Publisher | EndpointKind::Client => self.create_sender(&mut **node, &endpoint, &mut relays),
+                    EndpointKind::Subscription => self.create_subscription(&mut **node, &endpoint),
+                    EndpointKind::Service => self.create_service(&mut **node, &endpoint),
+                }?;
+                created.endpoints.insert(endpoint.endpoint, granted);
+            }
+            let node = unfinished.take().expect("made above");
+            self.nodes.insert(spec.name, CreatedNode { node, endpoints });
+        }
+        for (from, publishers) in relays {
+            let relayed = self.readers.get(&from).filter(|_| !self.services.contains_key(&from)).ok_or_else(|| {
+                Error::invalid(
+                    format!("endpoint {}", publishers[0].endpoint),
+                    format!("relays from {from}, which is no subscription and no client of this process"),
+                )
+            })?;
+            let object = format!("endpoint {}", publishers[0].endpoint);
+            if !relayed.sink.relay_to(publishers) {
+                return Err(Error::invalid(object, format!("{from} has its relays: all relays of a subscription come in one create")));
+            }
+        }
+        created.time_ns = now_ns();
+        Ok(serde_json::to_value(created).expect("granted always serialises"))
+    }
+
+    /// A publisher or a client: both send by their arrival, and a client also reads.
+    fn create_sender(
+        &mut self,
+        node: &mut dyn Node,
+        spec: &EndpointSpec,
+        relays: &mut BTreeMap<u32, Vec<Arc<PublisherSlot>>>,
+    ) -> Result<Granted, Error> {
+        let object = format!("endpoint {}", spec.endpoint);
+        let arrival = spec.arrival.clone().ok_or_else(|| Error::invalid(&object, format!("a {} needs an arrival", spec.kind.name())))?;
+        arrival.check().map_err(|why| Error::invalid(&object, format!("arrival: {why}")))?;
+        let config = config(spec)?;
+        let publisher = if spec.kind == EndpointKind::Client {
+            let sink = Arc::new(self.sink(spec).of_client(spec.endpoint));
+            let client = node.client(&config, sink.clone() as Arc<dyn Sink>)?;
+            let reading = Reading { source: None, sink, matches: spec.matches, reported: BTreeSet::new() };
+            self.readers.insert(spec.endpoint, reading);
+            client
+        } else {
+            node.publisher(&config)?
+        };
+        let granted = publisher.granted();
+        let slot = PublisherSlot::new(spec.endpoint, RecordedPublisher::new(publisher, self.recorder(spec, &spec.message_type)));
+        if let Arrival::Relay { from } = arrival {
+            relays.entry(from).or_default().push(slot.clone());
+        }
+        let publishing = Publishing { slot, arrival, matches: spec.matches, started: false, ends_ns: None };
+        self.publishers.insert(spec.endpoint, publishing);
+        Ok(granted)
+    }
+
+    fn create_subscription(&mut self, node: &mut dyn Node, spec: &EndpointSpec) -> Result<Granted, Error> {
+        let sink = Arc::new(self.sink(spec));
+        let subscription = node.subscription(&config(spec)?, sink.clone() as Arc<dyn Sink>)?;
+        let granted = subscription.granted();
+        let reading = Reading { source: Some(subscription), sink, matches: spec.matches, reported: BTreeSet::new() };
+        self.readers.insert(spec.endpoint, reading);
+        Ok(granted)
+    }
+
+    fn create_service(&mut self, node: &mut dyn Node, spec: &EndpointSpec) -> Result<Granted, Error> {
+        if spec.loan {
+            return Err(Error::unsupported(format!("endpoint {}", spec.endpoint), "loan: a service sends its replies by copy"));
+        }
+        let config = config(spec)?;
+        let reply_type = config.reply_type.as_ref().expect("checked for a service");
+        let sink = Arc::new(self.sink(spec));
+        let service = Arc::new(RecordedService::new(sink.clone(), self.recorder(spec, reply_type)));
+        let source = node.service(&config, service.clone() as Arc<dyn Handler>)?;
+        let granted = source.granted();
+        let reading = Reading { source: Some(source), sink, matches: spec.matches, reported: BTreeSet::new() };
+        self.readers.insert(spec.endpoint, reading);
+        self.services.insert(spec.endpoint, Serving { service, started: false, ends_ns: None });
+        Ok(granted)
+    }
+
+    fn sink(&self, spec: &EndpointSpec) -> RecordingSink {
+        let section = self.records.section(Kind::Received, spec.endpoint);
+        RecordingSink::new(section, self.records.nonce(), spec.touch, spec.matches)
+    }
+
+    fn recorder(&self, spec: &EndpointSpec, sent: &MessageType) -> Recorder {
+        Recorder {
+            section: self.records.section(Kind::Sent, spec.endpoint),
+            endpoint: spec.endpoint,
+            nonce: self.records.nonce(),
+            payload_bytes: sent.payload_bytes,
+            touched_bytes: touched_bytes(spec.touch, sent),
+            loan: spec.loan,
+        }
+    }
+}
+
+/// What the middleware gets to see. Errors: a payload too small for its header where one is sent, a reply type where none belongs or
+/// none where one does.
+fn config(spec: &EndpointSpec) -> Result<EndpointConfig, Error> {
+    let object = format!("endpoint {}", spec.endpoint);
+    let has_replies = matches!(spec.kind, EndpointKind::Client | EndpointKind::Service);
+    if has_replies != spec.reply_type.is_some() {
+        let message = if has_replies { "needs a reply_type" } else { "has no reply_type" };
+        return Err(Error::invalid(&object, format!("a {} {message}", spec.kind.name())));
+    }
+    let sent = [Some(&spec.message_type).filter(|_| spec.kind != EndpointKind::Subscription), spec.reply_type.as_ref()];
+    if let Some(small) = sent.into_iter().flatten().find(|t| (t.payload_bytes as usize) < HEADER_BYTES) {
+        let found = small.payload_bytes;
+        return Err(Error::invalid(
+            &object,
+            format!("expected a payload of at least {HEADER_BYTES} bytes, found {found} ({})", small.name),
+        ));
+    }
+    Ok(EndpointConfig {
+        endpoint: spec.endpoint,
+        topic: spec.topic.clone(),
+        message_type: spec.message_type.clone(),
+        reply_type: spec.reply_type.clone(),
+        qos: spec.qos.clone(),
+        loan: spec.loan,
+        publish_mode: spec.publish_mode,
+        wait: spec.wait,
+    })
+}

@@ -1,0 +1,2 @@
+#[test]
+fn x() { println!("{:?}", std::env::current_exe()); }

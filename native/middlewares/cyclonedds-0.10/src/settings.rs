@@ -1,0 +1,170 @@
+//! The modes as a second fragment of Cyclone's own XML, behind the profile's: Cyclone takes several, and the later one wins.
+
+use rmwbench_harness::middleware::{Configuration, Error, SessionConfig};
+
+use crate::{roudi, security};
+
+/// For the description.
+pub const MODES: [(&str, &str); 11] = [
+    ("transport", "udp|shm"),
+    ("batching", "no: with its WriteBatch, Cyclone DDS 0.10 keeps messages until a datagram is full or the application flushes"),
+    ("congestion", "no: a reliable writer waits at its high-water mark, a best-effort one never does; that is QoS"),
+    ("fragment_bytes", "N"),
+    ("socket_buffer_bytes", "N"),
+    ("shm_pool_bytes", "N"),
+    ("shm_layout", "unified|tiered"),
+    ("discovery", "multicast|peers"),
+    ("threads", "no: Cyclone DDS has a receive thread per socket and no setting for their number"),
+    ("executor", "no: this is the DDS itself, without an executor"),
+    ("security", "true|false"),
+];
+
+/// Around a fragment of data in a datagram: RTPS's and UDP's headers, generously.
+const HEADERS_BYTES: u32 = 200;
+const LARGEST_DATAGRAM: u32 = 65_500;
+
+/// What a session opens with.
+pub struct Settings {
+    /// Fragments of XML, separated as Cyclone takes them.
+    pub text: String,
+    /// Shared memory is configured, so that a RouDi must serve.
+    pub shared_memory: bool,
+}
+
+impl Settings {
+    pub fn of(config: &SessionConfig) -> Result<Settings, Error> {
+        let profile = &config.profile;
+        let object = || format!("profile {}", profile.name);
+        if profile.format != "xml" {
+            return Err(Error::invalid(object(), format!("Cyclone DDS reads xml, the profile is {}", profile.format)));
+        }
+        let mut shared_memory = enables_shared_memory(&profile.text);
+        let (mut domain, mut general, mut internal) = (String::new(), String::new(), String::new());
+        match config.mode::<String>("transport")?.as_deref() {
+            None => {}
+            Some("udp") => shared_memory = false,
+            Some("shm") => shared_memory = true,
+            Some(other) => {
+                let reason = match other {
+                    "tcp" => "Cyclone DDS 0.10 has TCP in place of UDP, without discovery by multicast; not mapped in this worker",
+                    _ => "Cyclone DDS 0.10 has UDP and, through iceoryx, shared memory; threads of one process share a domain anyway",
+                };
+                return Err(Error::unsupported("mode transport", format!("{other}: {reason}")));
+            }
+        }
+        if config.modes.contains_key("transport") {
+            domain += &format!("<SharedMemory><Enable>{shared_memory}</Enable><LogLevel>warn</LogLevel></SharedMemory>");
+        }
+        if let Some(bytes) = config.mode::<u32>("fragment_bytes")? {
+            if bytes > LARGEST_DATAGRAM - HEADERS_BYTES {
+                let message = format!("{bytes}: a fragment must fit a datagram, at most {} bytes", LARGEST_DATAGRAM - HEADERS_BYTES);
+                return Err(Error::unsupported("mode fragment_bytes", message));
+            }
+            let datagram = bytes + HEADERS_BYTES;
+            general += &format!("<MaxMessageSize>{datagram}B</MaxMessageSize><FragmentSize>{bytes}B</FragmentSize>");
+        }
+        if let Some(bytes) = config.mode::<u32>("socket_buffer_bytes")? {
+            // Only "max": the kernel may grant less, and an unmet "min" is fatal to Cyclone.
+            internal += &format!("<SocketReceiveBufferSize max=\"{bytes}B\"/><SocketSendBufferSize max=\"{bytes}B\"/>");
+        }
+        match config.mode::<String>("discovery")?.as_deref() {
+            None => {}
+            Some("multicast") => general += "<AllowMulticast>true</AllowMulticast>",
+            Some("peers") => {
+                general += "<AllowMulticast>false</AllowMulticast>";
+                domain += "<Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>100</MaxAutoParticipantIndex>\
+                           <Peers><Peer Address=\"localhost\"/></Peers></Discovery>";
+            }
+            Some(other) => {
+                let message = format!("{other}: Cyclone DDS has no discovery server");
+                return Err(Error::unsupported("mode discovery", message));
+            }
+        }
+        if config.mode::<bool>("security")? == Some(true) {
+            if shared_memory {
+                let message = "with shared memory Cyclone DDS 0.10 passes secured topics by UDP; ask for transport udp";
+                return Err(Error::unsupported("mode security", message));
+            }
+            domain += &security::fragment(config)?;
+        }
+        let known = ["transport", "fragment_bytes", "socket_buffer_bytes", "discovery", "security"];
+        config.only_modes(&[&known[..], &roudi::MODES].concat())?;
+        if let Some(name) = roudi::MODES.iter().find(|name| config.modes.contains_key(**name)).filter(|_| !shared_memory) {
+            return Err(Error::invalid(format!("mode {name}"), "it sizes shared memory, which is not configured: ask for transport shm"));
+        }
+        for (element, content) in [("General", general), ("Internal", internal)] {
+            if !content.is_empty() {
+                domain += &format!("<{element}>{content}</{element}>");
+            }
+        }
+        let mut text = profile.text.trim().to_string();
+        if !domain.is_empty() {
+            text += &format!(",<CycloneDDS><Domain Id=\"any\">{domain}</Domain></CycloneDDS>");
+        }
+        Ok(Settings { text, shared_memory })
+    }
+
+    pub fn configuration(&self) -> Configuration {
+        Configuration { format: "xml".into(), text: self.text.clone() }
+    }
+}
+
+/// Whether the text enables shared memory, for which a RouDi must run.
+fn enables_shared_memory(text: &str) -> bool {
+    let text = without_comments(text).to_ascii_lowercase();
+    let mut elements = text.split("<sharedmemory>").skip(1).map(|rest| rest.split("</sharedmemory>").next().unwrap_or(""));
+    elements.any(|element| {
+        let value = element.split_once("<enable>").and_then(|(_, rest)| rest.split('<').next());
+        matches!(value.map(str::trim), Some("true" | "1"))
+    })
+}
+
+fn without_comments(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("<!--") {
+        kept.push_str(before);
+        rest = after.split_once("-->").map_or("", |(_, rest)| rest);
+    }
+    kept + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use rmwbench_harness::middleware::{ErrorKind, Profile};
+    use serde_json::{json, Value};
+
+    use super::*;
+
+    fn asked(text: &str, modes: &[(&str, Value)]) -> Result<Settings, Error> {
+        let profile = Profile { name: "p".into(), format: "xml".into(), text: text.into(), summary: String::new() };
+        let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
+        Settings::of(&SessionConfig { profile, options: Default::default(), modes, domain_id: 0, trial_nonce: 1 })
+    }
+
+    #[test]
+    fn shared_memory_is_known_from_profile_and_mode() {
+        let shm = include_str!("../profiles/shm.xml");
+        assert!(asked(shm, &[]).unwrap().shared_memory);
+        assert!(!asked("<!-- <SharedMemory><Enable>true</Enable></SharedMemory> --><CycloneDDS/>", &[]).unwrap().shared_memory);
+        let off = asked(shm, &[("transport", json!("udp"))]).unwrap();
+        assert!(!off.shared_memory && off.text.ends_with(",<CycloneDDS><Domain Id=\"any\"><SharedMemory><Enable>false</Enable><LogLevel>warn</LogLevel></SharedMemory></Domain></CycloneDDS>"), "{}", off.text);
+        assert!(asked("<CycloneDDS/>", &[("transport", json!("shm"))]).unwrap().shared_memory);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_its_reason() {
+        for (name, level, kind) in [
+            ("transport", json!("tcp"), ErrorKind::Unsupported),
+            ("discovery", json!("server"), ErrorKind::Unsupported),
+            ("fragment_bytes", json!(65_400), ErrorKind::Unsupported),
+            ("shm_layout", json!("tiered"), ErrorKind::Invalid),
+        ] {
+            let error = asked("<CycloneDDS/>", &[(name, level)]).err().unwrap();
+            assert_eq!((error.kind, error.object), (kind, format!("mode {name}")), "{}", error.message);
+        }
+        let both = [("transport", json!("shm")), ("security", json!(true))];
+        assert_eq!(asked("<CycloneDDS/>", &both).err().unwrap().object, "mode security");
+        assert!(asked("<CycloneDDS/>", &[]).unwrap().text == "<CycloneDDS/>", "no mode, no second fragment");
+    }
+}

@@ -1,0 +1,335 @@
+//! The portable modes, as Cyclone's configuration has them: a second document after the profile's, whose settings replace the first's.
+//!
+//! What Cyclone cannot be told by its configuration is told elsewhere: batching is a QoS of each writer ([`crate::batch`]), pools are
+//! RouDi's ([`crate::roudi`]).
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use rmwbench_harness::middleware::{modes, Error, ErrorKind, SessionConfig};
+use serde::Deserialize;
+
+use crate::sockets::{self, Socket};
+use crate::xml;
+
+/// Cyclone reads a buffer's size as a signed number of 32 bits.
+const LARGEST_BUFFER_BYTES: u64 = i32::MAX as u64;
+/// What Cyclone's UDP can carry in one datagram, as `MaxMessageSize` counts it, and of that a fragment with its header.
+const LARGEST_MESSAGE_BYTES: u32 = 65_500;
+const LARGEST_FRAGMENT_BYTES: u32 = 65_000;
+const SMALLEST_FRAGMENT_BYTES: u32 = 1_024;
+const NAMED_WITHIN: Duration = Duration::from_millis(500);
+
+const NO_TCP: &str = "tcp: the crate cyclors builds Cyclone DDS without its DDS-over-TCP (ENABLE_TCP, a proof of concept, is off)";
+const NO_UNIX: &str = "unix: Cyclone DDS has no transport over Unix sockets";
+const NO_SERVER: &str = "server: Cyclone DDS has no discovery server; peers can be listed (discovery: peers)";
+const NO_CONGESTION: &str = "no: in Cyclone DDS reliability and history alone decide between waiting and dropping";
+const NO_EXECUTOR: &str = "no: executors are rclcpp's; here `wait` says how a subscription learns of data";
+const NO_SECURITY: &str =
+    "true: the crate cyclors builds Cyclone DDS static and without DDS Security, whose plug-ins are loaded at run time";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    Udp,
+    Tcp,
+    Unix,
+    Shm,
+    IntraProcess,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Discovery {
+    Multicast,
+    Peers,
+    Server,
+}
+
+/// What was asked, as far as a session needs it; None: as the profile has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Modes {
+    pub transport: Option<Transport>,
+    pub batching: Option<bool>,
+    fragment_bytes: Option<u32>,
+    socket_buffer_bytes: Option<u32>,
+    discovery: Option<Discovery>,
+    threads: Option<u32>,
+}
+
+/// The description's map.
+pub fn described() -> BTreeMap<String, String> {
+    modes(&[
+        ("transport", "udp|shm|intra_process"),
+        ("batching", "true|false"),
+        ("congestion", NO_CONGESTION),
+        ("fragment_bytes", "N"),
+        ("socket_buffer_bytes", "N"),
+        ("shm_pool_bytes", "N"),
+        ("shm_layout", "unified|tiered"),
+        ("discovery", "multicast|peers"),
+        ("threads", "1|2|3"),
+        ("executor", NO_EXECUTOR),
+        ("security", "false"),
+    ])
+}
+
+fn unsupported(mode: &str, why: impl Into<String>) -> Error {
+    Error::unsupported(format!("mode {mode}"), why)
+}
+
+fn socket_buffer_bytes(config: &SessionConfig) -> Result<Option<u32>, Error> {
+    match config.mode::<u64>("socket_buffer_bytes")? {
+        Some(bytes) if bytes > LARGEST_BUFFER_BYTES => {
+            Err(unsupported("socket_buffer_bytes", format!("{bytes}: Cyclone DDS takes {LARGEST_BUFFER_BYTES} at most")))
+        }
+        bytes => Ok(bytes.map(|bytes| bytes as u32)),
+    }
+}
+
+impl Modes {
+    /// What `config` asks. Errors: levels that Cyclone, or this build of it, has not.
+    pub fn asked(config: &SessionConfig) -> Result<Modes, Error> {
+        let asked = Modes {
+            transport: config.mode("transport")?,
+            batching: config.mode("batching")?,
+            fragment_bytes: config.mode("fragment_bytes")?,
+            socket_buffer_bytes: socket_buffer_bytes(config)?,
+            discovery: config.mode("discovery")?,
+            threads: config.mode("threads")?,
+        };
+        match asked.transport {
+            Some(Transport::Tcp) => return Err(unsupported("transport", NO_TCP)),
+            Some(Transport::Unix) => return Err(unsupported("transport", NO_UNIX)),
+            _ => (),
+        }
+        if asked.discovery == Some(Discovery::Server) {
+            return Err(unsupported("discovery", NO_SERVER));
+        }
+        if config.mode("security")? == Some(true) {
+            return Err(unsupported("security", NO_SECURITY));
+        }
+        if let Some(bytes) = asked.fragment_bytes.filter(|b| !(SMALLEST_FRAGMENT_BYTES..=LARGEST_FRAGMENT_BYTES).contains(b)) {
+            let why = format!("{bytes}: expected {SMALLEST_FRAGMENT_BYTES} to {LARGEST_FRAGMENT_BYTES}, what a UDP datagram carries");
+            return Err(unsupported("fragment_bytes", why));
+        }
+        if let Some(threads) = asked.threads.filter(|n| !(1..=3).contains(n)) {
+            let why =
+                format!("{threads}: Cyclone DDS receives with one thread, or with one for each of its sockets (2 or 3), no other number");
+            return Err(unsupported("threads", why));
+        }
+        if asked.transport == Some(Transport::IntraProcess) {
+            for (name, given) in [
+                ("fragment_bytes", asked.fragment_bytes.is_some()),
+                ("socket_buffer_bytes", asked.socket_buffer_bytes.is_some()),
+                ("discovery", asked.discovery.is_some()),
+                ("threads", asked.threads.is_some()),
+            ] {
+                if given {
+                    return Err(unsupported(name, "without meaning for transport intra_process, which has no socket"));
+                }
+            }
+        }
+        Ok(asked)
+    }
+
+    /// The configuration in force: `profile` less what the modes replace, and the document of the modes. Without modes it is `profile`.
+    pub fn apply(&self, profile: &str) -> Result<String, Error> {
+        let invalid = |message| Error { kind: ErrorKind::Invalid, object: "profile".into(), message };
+        let mut text = profile.to_owned();
+        // The exchange of the profile stays where the transport is not asked, or is shared memory.
+        if matches!(self.transport, Some(Transport::Udp | Transport::IntraProcess)) {
+            text = xml::without(&xml::without_comments(&text), "PubSubMessageExchange").map_err(invalid)?;
+        }
+        if self.transport == Some(Transport::IntraProcess) {
+            // There are none then, and Cyclone would miss those that are named.
+            text = xml::without(&text, "Interfaces").map_err(invalid)?;
+        }
+        if self.discovery.is_some() {
+            text = xml::without(&xml::without_comments(&text), "Peers").map_err(invalid)?;
+        }
+        let document = self.document(&text);
+        Ok(if document.is_empty() { text } else { format!("{},\n{document}", text.trim_end()) })
+    }
+
+    /// The settings that replace those of `profile`; empty without any.
+    fn document(&self, profile: &str) -> String {
+        let (mut general, mut internal, mut discovery) = (String::new(), String::new(), String::new());
+        match self.transport {
+            Some(Transport::Udp) => general.push_str("<Transport>udp</Transport>"),
+            // Not in its manual, but in its list of transports: no socket at all, endpoints of one domain still meet.
+            Some(Transport::IntraProcess) => general.push_str("<Transport>none</Transport>"),
+            Some(Transport::Shm) if !exchanges_over_iceoryx(profile) => general
+                .push_str("<Interfaces><PubSubMessageExchange type=\"iox\" priority=\"1000000\" config=\"LOG_LEVEL=WARN;\"/></Interfaces>"),
+            _ => (),
+        }
+        match self.discovery {
+            Some(Discovery::Multicast) => general.push_str("<AllowMulticast>true</AllowMulticast>"),
+            Some(Discovery::Peers) => {
+                general.push_str("<AllowMulticast>false</AllowMulticast>");
+                discovery.push_str("<ParticipantIndex>auto</ParticipantIndex><Peers><Peer Address=\"127.0.0.1\"/></Peers>");
+            }
+            _ => (),
+        }
+        if let Some(bytes) = self.fragment_bytes {
+            // One fragment in a datagram: with more room Cyclone would put several into it, and the level would change little.
+            let message_bytes = bytes + (LARGEST_MESSAGE_BYTES - LARGEST_FRAGMENT_BYTES);
+            general.push_str(&format!("<MaxMessageSize>{message_bytes}B</MaxMessageSize><FragmentSize>{bytes}B</FragmentSize>"));
+        }
+        if let Some(bytes) = self.socket_buffer_bytes {
+            internal
+                .push_str(&format!("<SocketReceiveBufferSize max=\"{bytes}B\"/><SocketSendBufferSize min=\"default\" max=\"{bytes}B\"/>"));
+        }
+        if let Some(threads) = self.threads {
+            internal.push_str(&format!("<MultipleReceiveThreads>{}</MultipleReceiveThreads>", threads > 1));
+        }
+        let groups = [("General", general), ("Internal", internal), ("Discovery", discovery)];
+        let groups: String =
+            groups.iter().filter(|(_, body)| !body.is_empty()).map(|(name, body)| format!("<{name}>{body}</{name}>")).collect();
+        if groups.is_empty() {
+            return groups;
+        }
+        format!("<CycloneDDS xmlns=\"https://cdds.io/config\"><Domain Id=\"any\">{groups}</Domain></CycloneDDS>")
+    }
+
+    /// Refuses what the kernel or Cyclone did not grant: a level that is not in force would be measured under a wrong name.
+    ///
+    /// `receive_threads` counts them: they take their names themselves, soon after they began.
+    pub fn check_granted(&self, made: &[Socket], receive_threads: impl Fn() -> usize, joined_groups: bool) -> Result<(), Error> {
+        if self.discovery == Some(Discovery::Multicast) && !joined_groups {
+            return Err(unsupported("discovery", "multicast: the interface that Cyclone DDS picked here does no multicast"));
+        }
+        if let Some(asked) = self.socket_buffer_bytes {
+            for (direction, granted, limit) in [
+                ("receive", made.iter().map(|s| s.receive_bytes).max(), "rmem_max"),
+                ("send", made.iter().map(|s| s.send_bytes).max(), "wmem_max"),
+            ] {
+                // The kernel tells twice what it was asked for.
+                let granted = granted.unwrap_or(0) / 2;
+                if u32::try_from(granted).unwrap_or(0) < asked {
+                    let why = format!(
+                        "{asked}: the kernel granted a {direction} buffer of {granted} bytes (net.core.{limit} {}); as root: sysctl -w net.core.{limit}={asked}",
+                        sockets::limit(limit)
+                    );
+                    return Err(unsupported("socket_buffer_bytes", why));
+                }
+            }
+        }
+        let Some(asked) = self.threads.map(|n| n as usize) else { return Ok(()) };
+        let deadline = Instant::now() + NAMED_WITHIN;
+        while receive_threads() != asked && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        match receive_threads() {
+            made if made == asked => Ok(()),
+            made => {
+                let why = format!("{asked}: Cyclone DDS made {made} receive threads for the sockets that it has here");
+                Err(unsupported("threads", why))
+            }
+        }
+    }
+}
+
+/// Whether the text configures the exchange over iceoryx, for which a RouDi must run.
+pub fn exchanges_over_iceoryx(text: &str) -> bool {
+    xml::tags(&xml::without_comments(text), "PubSubMessageExchange").iter().any(|tag| {
+        let compact: String = tag.chars().filter(|c| !c.is_whitespace()).map(|c| if c == '\'' { '"' } else { c }).collect();
+        compact.contains("type=\"iox\"")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rmwbench_harness::middleware::Profile;
+    use serde_json::{json, Value};
+
+    use super::*;
+
+    const SHM: &str = include_str!("../profiles/shm.xml");
+    const UNTOUCHED: &str = include_str!("../profiles/untouched.xml");
+
+    fn asked(modes: &[(&str, Value)]) -> Result<Modes, Error> {
+        let profile = Profile { name: "p".into(), format: "xml".into(), text: String::new(), summary: String::new() };
+        let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
+        Modes::asked(&SessionConfig { profile, options: BTreeMap::new(), modes, domain_id: 0, trial_nonce: 1 })
+    }
+
+    fn applied(mode: &str, level: Value, profile: &str) -> String {
+        asked(&[(mode, level)]).unwrap().apply(profile).unwrap()
+    }
+
+    #[test]
+    fn without_modes_a_profile_stays_as_it_is() {
+        for profile in [SHM, UNTOUCHED, "<!-- only this -->"] {
+            assert_eq!(asked(&[]).unwrap().apply(profile).unwrap(), profile);
+        }
+    }
+
+    #[test]
+    fn what_a_mode_replaces_goes_and_comes_once() {
+        assert!(exchanges_over_iceoryx(SHM) && !exchanges_over_iceoryx(UNTOUCHED));
+        assert!(!exchanges_over_iceoryx(&applied("transport", json!("udp"), SHM)));
+        assert_eq!(applied("transport", json!("shm"), SHM), SHM);
+        assert!(exchanges_over_iceoryx(&applied("transport", json!("shm"), UNTOUCHED)));
+        let own = "<CycloneDDS><Domain><Discovery><Peers><Peer Address='10.0.0.1'/></Peers></Discovery></Domain></CycloneDDS>";
+        let peers = applied("discovery", json!("peers"), own);
+        assert!(peers.contains("127.0.0.1") && !peers.contains("10.0.0.1"), "{peers}");
+        assert!(!applied("discovery", json!("multicast"), own).contains("Peer"));
+    }
+
+    #[test]
+    fn what_cyclone_has_not_is_unsupported_with_the_reason() {
+        for (mode, level, words) in [
+            ("transport", json!("tcp"), "ENABLE_TCP"),
+            ("transport", json!("unix"), "Unix sockets"),
+            ("discovery", json!("server"), "no discovery server"),
+            ("security", json!(true), "without DDS Security"),
+            ("fragment_bytes", json!(65_501), "65000"),
+            ("fragment_bytes", json!(12), "1024"),
+            ("threads", json!(4), "no other number"),
+        ] {
+            let error = asked(&[(mode, level)]).unwrap_err();
+            assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, format!("mode {mode}").as_str()));
+            assert!(error.message.contains(words), "{error}");
+        }
+        assert!(asked(&[("security", json!(false))]).is_ok());
+        let error = asked(&[("transport", json!("intra_process")), ("threads", json!(1))]).unwrap_err();
+        assert_eq!(error.object, "mode threads");
+    }
+
+    #[test]
+    fn a_level_that_the_kernel_cut_is_refused() {
+        let modes = asked(&[("socket_buffer_bytes", json!(100_000))]).unwrap();
+        let socket = |receive_bytes, send_bytes| Socket { fd: 0, address: None, receive_bytes, send_bytes };
+        assert!(modes.check_granted(&[socket(10, 200_000), socket(200_000, 10)], || 1, false).is_ok());
+        for (sockets, words) in
+            [(vec![socket(199_998, 200_000)], "rmem_max"), (vec![socket(200_000, 50)], "wmem_max"), (vec![], "rmem_max")]
+        {
+            let error = modes.check_granted(&sockets, || 1, false).unwrap_err();
+            assert!(error.kind == ErrorKind::Unsupported && error.message.contains(words), "{error}");
+        }
+        let threads = asked(&[("threads", json!(3))]).unwrap();
+        assert!(threads.check_granted(&[], || 3, false).is_ok());
+        let multicast = asked(&[("discovery", json!("multicast"))]).unwrap();
+        assert!(multicast.check_granted(&[], || 1, true).is_ok() && multicast.check_granted(&[], || 1, false).is_err());
+        assert!(threads.check_granted(&[], || 2, false).unwrap_err().message.contains("made 2 receive threads"));
+    }
+
+    #[test]
+    fn the_exchange_is_found_where_it_is_configured() {
+        assert!(exchanges_over_iceoryx("<PubSubMessageExchange priority='1' type = 'iox'/>"));
+        for text in [
+            include_str!("../profiles/tuned.xml"),
+            "<!-- <PubSubMessageExchange type=\"iox\"/> -->",
+            "<PubSubMessageExchange type=\"cdds\"/>",
+        ] {
+            assert!(!exchanges_over_iceoryx(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_mode_is_described() {
+        let described = described();
+        assert!(described.values().all(|answer| !answer.contains("not mapped")), "{described:?}");
+    }
+}

@@ -1,0 +1,13 @@
+// The configuration in force, as XML that Fast DDS reads: profile, modes and options together, read back from the participant. What
+// its XML has no element for stands in comments, and so do the socket buffers that the kernel granted.
+#pragma once
+
+#include <string>
+
+struct rmwbench_session;
+
+namespace rmwbench {
+
+std::string configuration(const rmwbench_session &session);
+
+}  // namespace rmwbench

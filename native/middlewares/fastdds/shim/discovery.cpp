@@ -1,0 +1,139 @@
+#include "discovery.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "fastdds_api.hpp"
+#include "fault.hpp"
+#if RMWBENCH_FASTDDS_MAJOR >= 3
+#include <fastdds/rtps/attributes/RTPSParticipantAttributes.hpp>
+#else
+#include <fastdds/rtps/attributes/RTPSParticipantAttributes.h>
+#include <fastdds/rtps/attributes/ServerAttributes.h>
+#endif
+
+namespace rmwbench {
+namespace {
+
+using Protocol = rtps::DiscoveryProtocol;
+
+constexpr uint16_t first_port = 11811;  // as ROS 2's
+
+uint16_t port_of(uint32_t number) { return static_cast<uint16_t>(first_port + number); }
+
+rtps::Locator_t udp_at(const char *address, uint16_t port) {
+  rtps::Locator_t locator;
+  locator.kind = LOCATOR_KIND_UDPv4;
+  rtps::IPLocator::setIPv4(locator, std::string(address));
+  locator.port = port;
+  return locator;
+}
+
+// The identity that ROS 2 gives to its servers: 44.53.NN.5f.45.50.52.4f.53.49.4d.41.
+void name_server(uint32_t number, rtps::GuidPrefix_t &prefix) {
+  const unsigned char bytes[12] = {0x44, 0x53, static_cast<unsigned char>(number), 0x5f, 0x45, 0x50, 0x52, 0x4f, 0x53, 0x49, 0x4d, 0x41};
+  for (int i = 0; i < 12; ++i) prefix.value[i] = bytes[i];
+}
+
+bool has_only_shared_memory(const fd::TransportConfigQos &config) {
+  if (config.use_builtin_transports) return false;
+  for (const auto &each : config.user_transports) {
+    if (dynamic_cast<transports::SharedMemTransportDescriptor *>(each.get()) == nullptr) return false;
+  }
+  return true;
+}
+
+// Nothing is announced by multicast; participants are asked for at the ports that the first `range` of a host have.
+void by_peers(const Asked &asked, fd::DomainParticipantQos &qos) {
+  auto &builtin = qos.wire_protocol().builtin;
+  rtps::Locator_t hear = udp_at("0.0.0.0", 0), peer = udp_at("127.0.0.1", 0);
+  if (has_only_shared_memory(qos.transport())) {
+    hear = rtps::Locator_t();
+    hear.kind = LOCATOR_KIND_SHM;
+    hear.port = 0;
+    hear.address[0] = 'U';  // unicast, to Fast DDS's shared memory
+    peer = hear;
+  }
+  builtin.metatrafficMulticastLocatorList.clear();
+  builtin.metatrafficUnicastLocatorList.clear();
+  builtin.metatrafficUnicastLocatorList.push_back(hear);
+  builtin.initialPeersList.clear();
+  builtin.initialPeersList.push_back(peer);
+  builtin.avoid_builtin_multicast = true;
+  fd::TransportConfigQos &config = qos.transport();
+  if (config.use_builtin_transports) {
+    config.user_transports.push_back(std::make_shared<transports::SharedMemTransportDescriptor>());
+    config.user_transports.push_back(std::make_shared<transports::UDPv4TransportDescriptor>());
+    config.user_transports.front()->maxMessageSize = config.user_transports.back()->maxMessageSize;
+    config.use_builtin_transports = false;
+  }
+  for (const auto &each : config.user_transports) each->maxInitialPeersRange = asked.peer_range;
+}
+
+void by_server(const Asked &asked, fd::DomainParticipantQos &qos) {
+  if (has_only_shared_memory(qos.transport())) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode discovery",
+                "Fast DDS's discovery server is reached by UDP or TCP, and this arm has only shared memory; leave transport: shm away "
+                "(as installed it is preferred within a host)"};
+  }
+  auto &builtin = qos.wire_protocol().builtin;
+  builtin.metatrafficMulticastLocatorList.clear();
+  builtin.discovery_config.discoveryProtocol = Protocol::CLIENT;
+  builtin.discovery_config.m_DiscoveryServers.clear();
+  for (uint32_t number = 0; number < asked.server_count; ++number) {
+    const rtps::Locator_t server = udp_at("127.0.0.1", port_of(number));
+#if RMWBENCH_FASTDDS_MAJOR >= 3
+    builtin.discovery_config.m_DiscoveryServers.push_back(server);
+#else
+    rtps::RemoteServerAttributes remote;
+    name_server(number, remote.guidPrefix);
+    remote.metatrafficUnicastLocatorList.push_back(server);
+    builtin.discovery_config.m_DiscoveryServers.push_back(remote);
+#endif
+  }
+}
+
+}  // namespace
+
+void apply_discovery(const Asked &asked, fd::DomainParticipantQos &qos) {
+  if (!asked.discovery) return;
+  auto &builtin = qos.wire_protocol().builtin;
+  switch (*asked.discovery) {
+    case Discovery::multicast:
+      builtin.discovery_config.discoveryProtocol = Protocol::SIMPLE;
+      builtin.discovery_config.m_DiscoveryServers.clear();
+      builtin.initialPeersList.clear();
+      break;
+    case Discovery::peers: by_peers(asked, qos); break;
+    case Discovery::server: by_server(asked, qos); break;
+  }
+}
+
+void become_server(uint32_t number, bool persistent, fd::DomainParticipantQos &qos) {
+  auto &wire = qos.wire_protocol();
+  name_server(number, wire.prefix);
+  wire.builtin.discovery_config.discoveryProtocol = persistent ? Protocol::BACKUP : Protocol::SERVER;
+  wire.builtin.metatrafficUnicastLocatorList.push_back(udp_at("0.0.0.0", port_of(number)));
+}
+
+uint32_t servers_listening(uint32_t count) {
+  uint32_t found = 0;
+  for (uint32_t number = 0; number < count; ++number) {
+    char port[8];
+    std::snprintf(port, sizeof port, ":%04X ", port_of(number));
+    std::ifstream sockets("/proc/self/net/udp");
+    for (std::string line; std::getline(sockets, line);) {
+      // "  sl: local_address rem_address ..."; the first colon ends sl
+      const size_t local = line.find(':');
+      if (local != std::string::npos && line.find(port, local + 1) == local + 10) {
+        ++found;
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace rmwbench

@@ -1,0 +1,44 @@
+#include "features.hpp"
+
+#include "fastdds_api.hpp"
+#include "fault.hpp"
+
+namespace rmwbench {
+
+void apply_security(const Asked &asked, fd::DomainParticipantQos &qos) {
+  if (!asked.security) return;
+#if HAVE_SECURITY
+  auto &properties = qos.properties().properties();
+  const auto set = [&](const char *name, const std::string &value) { properties.emplace_back(name, value); };
+  const std::string files = "file://" + asked.security_directory + "/";
+  set("dds.sec.auth.plugin", "builtin.PKI-DH");
+  set("dds.sec.auth.builtin.PKI-DH.identity_ca", files + "ca.cert.pem");
+  set("dds.sec.auth.builtin.PKI-DH.identity_certificate", files + "participant.cert.pem");
+  set("dds.sec.auth.builtin.PKI-DH.private_key", files + "participant.key.pem");
+  set("dds.sec.access.plugin", "builtin.Access-Permissions");
+  set("dds.sec.access.builtin.Access-Permissions.permissions_ca", files + "ca.cert.pem");
+  set("dds.sec.access.builtin.Access-Permissions.governance", files + "governance.smime");
+  set("dds.sec.access.builtin.Access-Permissions.permissions", files + "permissions.smime");
+  set("dds.sec.crypto.plugin", "builtin.AES-GCM-GMAC");
+#else
+  (void)qos;
+  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode security", "this Fast DDS was built without DDS-Security (HAVE_SECURITY 0)"};
+#endif
+}
+
+void apply_statistics(const Asked &asked, fd::DomainParticipantQos &qos) {
+  if (!asked.statistics || !*asked.statistics) return;
+#ifdef FASTDDS_STATISTICS
+  qos.properties().properties().emplace_back(
+      "fastdds.statistics",
+      "HISTORY_LATENCY_TOPIC;NETWORK_LATENCY_TOPIC;PUBLICATION_THROUGHPUT_TOPIC;SUBSCRIPTION_THROUGHPUT_TOPIC;RTPS_SENT_TOPIC;"
+      "RTPS_LOST_TOPIC;HEARTBEAT_COUNT_TOPIC;ACKNACK_COUNT_TOPIC;NACKFRAG_COUNT_TOPIC;GAP_COUNT_TOPIC;DATA_COUNT_TOPIC;"
+      "RESENT_DATAS_TOPIC;SAMPLE_DATAS_TOPIC;PDP_PACKETS_TOPIC;EDP_PACKETS_TOPIC;DISCOVERY_TOPIC;PHYSICAL_DATA_TOPIC");
+#else
+  (void)qos;
+  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option statistics",
+              "this Fast DDS was built without its statistics module (FASTDDS_STATISTICS)"};
+#endif
+}
+
+}  // namespace rmwbench

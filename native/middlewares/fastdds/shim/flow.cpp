@@ -1,0 +1,57 @@
+#include "flow.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include <fastdds/rtps/flowcontrol/FlowControllerDescriptor.hpp>
+#include <fastdds/rtps/flowcontrol/FlowControllerSchedulerPolicy.hpp>
+
+#include "fastdds_api.hpp"
+#include "fault.hpp"
+
+namespace rmwbench {
+namespace {
+
+constexpr char name[] = "rmwbench_flow";
+
+transports::FlowControllerSchedulerPolicy policy(const std::string &scheduler) {
+  using Policy = transports::FlowControllerSchedulerPolicy;
+  if (scheduler == "ROUND_ROBIN") return Policy::ROUND_ROBIN;
+  if (scheduler == "HIGH_PRIORITY") return Policy::HIGH_PRIORITY;
+  if (scheduler == "PRIORITY_WITH_RESERVATION") return Policy::PRIORITY_WITH_RESERVATION;
+  return Policy::FIFO;
+}
+
+void set_property(fd::DataWriterQos &qos, const char *property, const std::map<std::string, std::string> &by_topic, const char *topic) {
+  const auto found = by_topic.find(topic);
+  if (found != by_topic.end()) qos.properties().properties().emplace_back(property, found->second);
+}
+
+}  // namespace
+
+void apply_flow(const Asked &asked, fd::DomainParticipantQos &qos) {
+  if (!asked.flow) return;
+  auto controller = std::make_shared<transports::FlowControllerDescriptor>();
+  controller->name = name;
+  controller->scheduler = policy(asked.flow->scheduler);
+  controller->max_bytes_per_period = asked.flow->max_bytes_per_period;
+  controller->period_ms = asked.flow->period_ms;
+  qos.flow_controllers().push_back(controller);
+}
+
+void apply_flow(const Asked &asked, const rmwbench_endpoint_config &config, fd::DataWriterQos &qos) {
+  if (!asked.flow) return;
+  const auto &topics = asked.flow->topics;
+  if (!topics.empty() && std::find(topics.begin(), topics.end(), config.topic) == topics.end()) return;
+  if (config.publish_mode == RMWBENCH_PUBLISH_SYNC) {
+    throw Fault{RMWBENCH_ERROR_INVALID, endpoint_name(config.endpoint),
+                std::string("topic ") + config.topic + " goes through a flow controller, which schedules asynchronous writers only, "
+                "and publish_mode is sync; say async, or name the topics in option flow_topics"};
+  }
+  qos.publish_mode().kind = fd::ASYNCHRONOUS_PUBLISH_MODE;
+  qos.publish_mode().flow_controller_name = name;
+  set_property(qos, "fastdds.sfc.priority", asked.flow->priority, config.topic);
+  set_property(qos, "fastdds.sfc.bandwidth_reservation", asked.flow->reservation, config.topic);
+}
+
+}  // namespace rmwbench

@@ -1,0 +1,103 @@
+// A DataReader of raw CDR: a subscription's, a service's for requests, a client's for replies. Who calls `drain` is the wait mode:
+// the blocker, the poller, or Fast DDS's own thread.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <fastdds/dds/core/LoanableSequence.hpp>
+#include <fastdds/dds/subscriber/DataReader.hpp>
+#include <fastdds/dds/subscriber/DataReaderListener.hpp>
+#include <fastdds/dds/subscriber/SampleInfo.hpp>
+#include <fastdds/dds/topic/ContentFilteredTopic.hpp>
+
+#include "data_sharing.hpp"
+#include "filter.hpp"
+#include "raw_type.hpp"
+#include "session.hpp"
+
+namespace rmwbench {
+
+class Reader : private fd::DataReaderListener {
+ public:
+  // Takes and delivers whatever has arrived. `notified_ns` is when the caller learnt that something had.
+  void drain(int64_t notified_ns) { drain(*reader_, notified_ns); }
+  // Takes and delivers one message, if there is one.
+  bool take(int64_t notified_ns) { return take(*reader_, notified_ns); }
+
+  uint32_t matched() const;
+  void granted(rmwbench_granted &granted) const;
+  void account(const rmwbench_account &account) const;
+  fd::StatusCondition &condition() { return reader_->get_statuscondition(); }
+  const rtps::GUID_t &guid() const { return reader_->guid(); }
+
+ protected:
+  // `topic` and `type` are DDS's; the rest is as `config` has it. Throws Fault.
+  Reader(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic, const rmwbench_message_type &type);
+  ~Reader() override;
+  Reader(const Reader &) = delete;
+
+  // Delivery begins within open() and ends with close(): the derived object must stand for that long. A filter is set before open().
+  void filter(const std::string &expression, const std::string &parameter);
+  void open();
+  void close();
+  virtual void deliver(const fd::SampleInfo &info, const rmwbench_delivery &delivery) = 0;
+
+ private:
+  // A loaned sample: what the pointer points at is the message behind its encapsulation.
+  struct Lent {
+    uint8_t first;
+  };
+
+  void on_data_available(fd::DataReader *reader) override;
+  void drain(fd::DataReader &reader, int64_t notified_ns);
+  bool take(fd::DataReader &reader, int64_t notified_ns);
+  bool take_copy(fd::DataReader &reader, int64_t notified_ns);
+  bool take_loan(fd::DataReader &reader, int64_t notified_ns);
+
+  rmwbench_session &session_;
+  const uint32_t endpoint_;
+  const int32_t wait_;
+  const uint32_t payload_bytes_;
+  Layout layout_;
+  std::atomic<int64_t> refused_{0};
+  // One place each, owned by us: Fast DDS deserialises into it, and its buffer is kept from message to message.
+  fd::LoanableSequence<Incoming> sample_;
+  fd::SampleInfoSeq info_;
+  // Plain types: places that Fast DDS fills with its own memory.
+  fd::LoanableSequence<Lent> lent_;
+  fd::SampleInfoSeq lent_info_;
+  DataSharingSegments segments_;
+  std::atomic<int64_t> in_place_{0};
+  // Callbacks only: each transport has its own receiving thread, and they share the sample. Fast DDS calls with the reader's own lock
+  // held, so nothing that takes that lock may be done while this one is held outside a callback.
+  std::mutex callback_;
+  bool closed_ = false;
+  fd::DataReaderQos qos_;
+  RawType *type_ = nullptr;
+  fd::Topic *topic_ = nullptr;
+  fd::ContentFilteredTopic *filtered_ = nullptr;
+  std::shared_ptr<Tally> tally_;
+  fd::DataReader *reader_ = nullptr;
+};
+
+}  // namespace rmwbench
+
+struct rmwbench_subscription : rmwbench::Reader {
+  rmwbench_subscription(rmwbench_session &session, const rmwbench_endpoint_config &config, const rmwbench_sink &sink)
+      : Reader(session, config, config.dds_topic, config.type), sink_(sink) {
+    // Where the payload begins: a writer that filters for us has only the serialised message.
+    if (config.qos.content_filter != nullptr) filter(config.qos.content_filter, std::to_string(config.type.cdr_prefix_bytes));
+    open();
+  }
+  ~rmwbench_subscription() override { close(); }
+
+ private:
+  void deliver(const rmwbench::fd::SampleInfo &, const rmwbench_delivery &delivery) override {
+    sink_.deliver(sink_.context, &delivery);
+  }
+
+  const rmwbench_sink sink_;
+};

@@ -1,0 +1,184 @@
+#include "transports.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include <fastdds/dds/domain/DomainParticipantFactory.hpp>
+
+#include "fault.hpp"
+
+namespace rmwbench {
+namespace {
+
+using Descriptor = std::shared_ptr<transports::TransportDescriptorInterface>;
+using Udp = transports::UDPv4TransportDescriptor;
+using Tcp = transports::TCPv4TransportDescriptor;
+using SharedMemory = transports::SharedMemTransportDescriptor;
+
+constexpr uint32_t default_segment_bytes = 512 * 1024;  // what Fast DDS takes for 0
+
+template <typename Kind>
+Kind *as(const Descriptor &descriptor) {
+  return dynamic_cast<Kind *>(descriptor.get());
+}
+
+template <typename Kind>
+bool has(const std::vector<Descriptor> &all) {
+  return std::any_of(all.begin(), all.end(), [](const Descriptor &d) { return as<Kind>(d) != nullptr; });
+}
+
+// What Fast DDS makes by itself when no profile names transports.
+void write_out_builtin(fd::TransportConfigQos &config) {
+  if (!config.use_builtin_transports) return;
+  auto udp = std::make_shared<Udp>();
+  udp->sendBufferSize = config.send_socket_buffer_size;
+  udp->receiveBufferSize = config.listen_socket_buffer_size;
+  auto shared_memory = std::make_shared<SharedMemory>();
+  shared_memory->segment_size(2 * std::max(config.send_socket_buffer_size, config.listen_socket_buffer_size));
+  shared_memory->max_message_size(udp->max_message_size());
+  if (!has<SharedMemory>(config.user_transports)) config.user_transports.insert(config.user_transports.begin(), shared_memory);
+  if (!has<Udp>(config.user_transports)) config.user_transports.push_back(udp);
+  config.use_builtin_transports = false;
+}
+
+template <typename Kind>
+void keep_only(std::vector<Descriptor> &all) {
+  all.erase(std::remove_if(all.begin(), all.end(), [](const Descriptor &d) { return as<Kind>(d) == nullptr; }), all.end());
+  if (all.empty()) all.push_back(std::make_shared<Kind>());
+}
+
+// A port that is free now. 2.9.1 takes no port 0 for "any".
+uint16_t free_tcp_port() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof address;
+  const bool got = fd >= 0 && bind(fd, reinterpret_cast<sockaddr *>(&address), size) == 0 &&
+                   getsockname(fd, reinterpret_cast<sockaddr *>(&address), &size) == 0;
+  if (fd >= 0) close(fd);
+  if (!got) throw Fault{RMWBENCH_ERROR_FAILED, "mode transport", "no TCP port is free"};
+  return ntohs(address.sin_port);
+}
+
+// Data over TCP, discovery over UDP: Fast DDS's own LARGE_DATA has it so, because TCP has no multicast to discover by.
+void over_tcp(fd::DomainParticipantQos &qos) {
+  auto &all = qos.transport().user_transports;
+  all.erase(std::remove_if(all.begin(), all.end(), [](const Descriptor &d) { return as<SharedMemory>(d) != nullptr; }), all.end());
+  if (!has<Udp>(all)) all.push_back(std::make_shared<Udp>());
+  if (!has<Tcp>(all)) {
+    auto tcp = std::make_shared<Tcp>();
+    tcp->add_listener_port(free_tcp_port());
+    // A checksum of our own over a stream that has one already, and Nagle's wait for more to send, are what 2.x does by default.
+    tcp->calculate_crc = false;
+    tcp->check_crc = false;
+    tcp->enable_tcp_nodelay = true;
+    all.push_back(tcp);
+  }
+  const auto found = std::find_if(all.begin(), all.end(), [](const Descriptor &d) { return as<Tcp>(d) != nullptr; });
+  const Tcp &tcp = *as<Tcp>(*found);
+  rtps::Locator_t data;
+  data.kind = LOCATOR_KIND_TCPv4;
+  rtps::IPLocator::setIPv4(data, std::string("0.0.0.0"));
+  rtps::IPLocator::setPhysicalPort(data, tcp.listening_ports.empty() ? 0 : tcp.listening_ports.front());
+  qos.wire_protocol().default_unicast_locator_list.clear();
+  qos.wire_protocol().default_unicast_locator_list.push_back(data);
+
+  rtps::Locator_t hear, announce;
+  hear.kind = announce.kind = LOCATOR_KIND_UDPv4;
+  rtps::IPLocator::setIPv4(hear, std::string("0.0.0.0"));
+  rtps::IPLocator::setIPv4(announce, std::string("239.255.0.1"));
+  auto &builtin = qos.wire_protocol().builtin;
+  builtin.metatrafficUnicastLocatorList.push_back(hear);
+  builtin.metatrafficMulticastLocatorList.push_back(announce);
+}
+
+void choose(const Asked &asked, fd::DomainParticipantQos &qos) {
+  auto &all = qos.transport().user_transports;
+  switch (*asked.transport) {
+    case Transport::udp: keep_only<Udp>(all); break;
+    case Transport::shm: keep_only<SharedMemory>(all); break;
+    case Transport::tcp: over_tcp(qos); break;
+    case Transport::intra_process: break;  // the transports carry discovery, and what other processes may want
+  }
+}
+
+[[noreturn]] void no_such_transport(const char *mode, const char *kind) {
+  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, std::string("mode ") + mode, std::string("this arm has no ") + kind + " transport to size"};
+}
+
+void size_messages(const Asked &asked, fd::TransportConfigQos &config) {
+  constexpr uint32_t largest_datagram = 65500;
+  for (const Descriptor &each : config.user_transports) {
+    const bool stream = as<Tcp>(each) == nullptr && as<SharedMemory>(each) == nullptr;
+    if (stream && *asked.fragment_bytes > largest_datagram) {
+      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode fragment_bytes",
+                  "a UDP datagram of Fast DDS holds at most 65500 bytes, and fragments have one size over all transports of a "
+                  "participant; larger ones need transport: shm"};
+    }
+    each->maxMessageSize = *asked.fragment_bytes;
+    if (auto *shared_memory = as<SharedMemory>(each)) {
+      shared_memory->max_message_size(*asked.fragment_bytes);
+      const uint32_t segment = shared_memory->segment_size() == 0 ? default_segment_bytes : shared_memory->segment_size();
+      if (segment < *asked.fragment_bytes) {
+        throw Fault{RMWBENCH_ERROR_INVALID, "mode fragment_bytes",
+                    "expected at most the shared-memory segment's " + std::to_string(segment) + " bytes, found " +
+                        std::to_string(*asked.fragment_bytes) + "; ask for more with shm_pool_bytes"};
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void apply_transports(const Asked &asked, fd::DomainParticipantQos &qos) {
+  if (!asked.transport && !asked.congestion && !asked.fragment_bytes && !asked.socket_buffer_bytes && !asked.shm_pool_bytes) return;
+  fd::TransportConfigQos &config = qos.transport();
+  write_out_builtin(config);
+  // The profile's descriptors belong to the library and serve its other sessions too.
+  for (Descriptor &each : config.user_transports) {
+    if (auto *udp = as<Udp>(each)) each = std::make_shared<Udp>(*udp);
+    else if (auto *tcp = as<Tcp>(each)) each = std::make_shared<Tcp>(*tcp);
+    else if (auto *shared_memory = as<SharedMemory>(each)) each = std::make_shared<SharedMemory>(*shared_memory);
+  }
+  if (asked.transport) choose(asked, qos);
+  bool sockets = false, memory = false, datagrams = false;
+  for (const Descriptor &each : config.user_transports) {
+    if (auto *shared_memory = as<SharedMemory>(each)) {
+      memory = true;
+      if (asked.shm_pool_bytes) shared_memory->segment_size(*asked.shm_pool_bytes);
+    }
+    if (auto *socket = as<transports::SocketTransportDescriptor>(each)) {
+      sockets = true;
+      if (asked.socket_buffer_bytes) socket->sendBufferSize = socket->receiveBufferSize = *asked.socket_buffer_bytes;
+    }
+    if (auto *udp = as<Udp>(each)) {
+      datagrams = true;
+      if (asked.congestion) udp->non_blocking_send = *asked.congestion == Congestion::drop;
+    }
+  }
+  if (asked.shm_pool_bytes && !memory) no_such_transport("shm_pool_bytes", "shared-memory");
+  if (asked.socket_buffer_bytes && !sockets) no_such_transport("socket_buffer_bytes", "socket");
+  if (asked.congestion && (!datagrams || asked.transport == Transport::tcp)) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode congestion",
+                "Fast DDS can choose between dropping and blocking on a full socket with UDP only; its shared memory always drops and "
+                "repairs, its TCP always blocks"};
+  }
+  if (asked.fragment_bytes) size_messages(asked, config);
+}
+
+void apply_intra_process(const Asked &asked) {
+  if (!asked.transport) return;
+  const std::string level = *asked.transport == Transport::intra_process ? "FULL" : "OFF";
+  const std::string xml = "<?xml version=\"1.0\"?><dds xmlns=\"http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles\">"
+                          "<library_settings><intraprocess_delivery>" + level + "</intraprocess_delivery></library_settings></dds>";
+  if (fd::DomainParticipantFactory::get_instance()->load_XML_profiles_string(xml.data(), xml.size()) != ok) {
+    throw Fault{RMWBENCH_ERROR_FAILED, "mode transport", "Fast DDS refused intraprocess_delivery " + level + "; its words are on stderr"};
+  }
+}
+
+}  // namespace rmwbench

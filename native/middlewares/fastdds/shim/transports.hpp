@@ -1,0 +1,22 @@
+// The modes that choose and size transports: transport, congestion, fragment_bytes, socket_buffer_bytes, shm_pool_bytes.
+//
+// A profile's own transports are kept where the mode keeps their kind, so that `tuned` with `transport: udp` still has tuned sockets.
+// As installed Fast DDS has a UDP and a shared-memory transport that no descriptor shows; they are written out only when a mode
+// must change them, so that an arm without modes really is untouched.
+#pragma once
+
+#include <fastdds/dds/domain/qos/DomainParticipantQos.hpp>
+
+#include "asked.hpp"
+#include "fastdds_api.hpp"
+
+namespace rmwbench {
+
+// Throws Fault: UNSUPPORTED for a size of a transport that the arm does not have.
+void apply_transports(const Asked &asked, fd::DomainParticipantQos &qos);
+
+// Delivery within the process without any transport is a setting of the library and not of a participant: on for intra_process, off
+// for the other levels, whose messages would not use their transport between nodes of one process otherwise.
+void apply_intra_process(const Asked &asked);
+
+}  // namespace rmwbench

@@ -1,0 +1,278 @@
+//! Services over sockets: the connection that carries a client's requests carries the answers back, which is all that the operating
+//! system has for it. A ring has one direction, so `shm_ring` has no services.
+//!
+//! A client hands a channel to each service as a publisher does, and reads its own end of it; a service answers from within the
+//! delivery of the request, on the channel that brought it, so nobody hears another client's answer.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::message_type::MessageType;
+use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, Publisher, Sink};
+use rmwbench_harness::qos::Reliability;
+use rustix::io::Errno;
+
+use crate::control::{Peers, PublisherEntry, Reader, SubscriptionEntry};
+use crate::datagram::{self, DatagramReader};
+use crate::options::Transport;
+use crate::rendezvous::{Acceptance, Offer, Outgoing, PeerId};
+use crate::session::{evidence, Open};
+use crate::sockets::{writable, Outcome, SocketOutlet, SocketWriter};
+use crate::stream::{self, StreamReader};
+use crate::waiter::{Change, Channel, Link, Outlet, Stats, Waiter};
+
+/// Stand for clients where the waiting thread knows subscriptions by number; beyond any number that the control thread gives.
+static NEXT_CLIENT: AtomicU64 = AtomicU64::new(1 << 63);
+
+/// A service is found as a topic of a name that no topic can have.
+fn topic(config: &EndpointConfig) -> String {
+    format!("{} (service)", config.topic)
+}
+
+/// Both types in one name: they must be equal on both sides.
+fn type_name(config: &EndpointConfig, reply: &MessageType) -> String {
+    format!("{}, answered by {} of {} bytes", config.message_type.name, reply.name, reply.payload_bytes)
+}
+
+fn check<'a>(open: &Open, config: &'a EndpointConfig) -> Result<&'a MessageType, Error> {
+    open.check(config)?;
+    let object = format!("endpoint {}", config.endpoint);
+    if open.options.transport == Transport::ShmRing {
+        return Err(Error::unsupported(object, "services over shm_ring: a ring has one direction; use transport unix, tcp or udp"));
+    }
+    config.reply_type.as_ref().ok_or_else(|| Error::invalid(object, "a service needs a reply_type"))
+}
+
+/// A client's outlet: the channels that a publisher would have, and the reading of their answers.
+struct Asking {
+    writer: SocketWriter,
+    transport: Transport,
+    reply_bytes: u32,
+    waiter: Arc<Waiter>,
+    sink: Arc<dyn Sink>,
+    stats: Arc<Stats>,
+    number: u64,
+}
+
+impl Outgoing for Asking {
+    fn offer(&self, peer: PeerId) -> Result<OwnedFd, Errno> {
+        self.writer.offer(peer)
+    }
+
+    fn accept(&self, peer: PeerId, acceptance: &Acceptance, fds: Vec<OwnedFd>) -> Result<(), Errno> {
+        let fd = self.writer.offered_channel(peer).and_then(|channel| channel.fd.try_clone().ok()).ok_or(Errno::PROTO)?;
+        let channel = match self.transport {
+            Transport::Udp => Channel::Datagram(DatagramReader::new(fd, self.reply_bytes)),
+            _ => Channel::Stream(StreamReader::new(fd, self.reply_bytes)),
+        };
+        let outlet = Outlet { sink: self.sink.clone(), stats: self.stats.clone() };
+        // First the ear, then the question.
+        self.waiter.post(Change::Add(Box::new(Link { id: peer, subscription: self.number, outlet, channel })));
+        self.writer.accept(peer, acceptance, fds)
+    }
+
+    fn remove(&self, peer: PeerId, accepted: bool) {
+        self.writer.remove(peer, accepted);
+        self.waiter.post(Change::Close(peer));
+    }
+}
+
+pub struct FloorClient {
+    open: Arc<Open>,
+    id: u64,
+    asking: Arc<Asking>,
+    outlet: SocketOutlet,
+    peers: Arc<Peers>,
+    granted: Granted,
+}
+
+pub fn client(open: &Arc<Open>, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<FloorClient, Error> {
+    let reply = check(open, config)?;
+    let granted = open.granted(config, None)?;
+    let (peers, stats) = (Arc::new(Peers::default()), Arc::new(Stats::default()));
+    let asking = Arc::new(Asking {
+        writer: SocketWriter::new(&open.options),
+        transport: open.options.transport,
+        reply_bytes: reply.payload_bytes,
+        waiter: open.client_waiter(config.wait)?,
+        sink,
+        stats,
+        number: NEXT_CLIENT.fetch_add(1, Ordering::Relaxed),
+    });
+    let offer = Offer {
+        topic: topic(config),
+        type_name: type_name(config, reply),
+        payload_bytes: config.message_type.payload_bytes,
+        transport: open.options.transport.name().into(),
+        reliable: config.qos.reliability == Reliability::Reliable,
+        slots: 0,
+        max_queue_depth: 0,
+        inline_bytes: 0,
+    };
+    let id = open.control.add_publisher(PublisherEntry { offer, outgoing: asking.clone(), peers: peers.clone() })?;
+    Ok(FloorClient { open: open.clone(), id, asking, outlet: SocketOutlet::default(), peers, granted })
+}
+
+impl Publisher for FloorClient {
+    #[inline]
+    fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
+        self.asking.writer.publish(&mut self.outlet, payload)
+    }
+}
+
+impl Endpoint for FloorClient {
+    fn matched(&self) -> u32 {
+        self.peers.matched.load(Ordering::Relaxed)
+    }
+
+    fn granted(&self) -> Granted {
+        self.granted.clone()
+    }
+
+    fn account(&self) -> Account {
+        let writer = &self.asking.writer;
+        let counters = BTreeMap::from([
+            ("refused_peers".to_string(), i64::from(self.peers.refused.load(Ordering::Relaxed))),
+            ("blocked".into(), writer.blocked.load(Ordering::Relaxed) as i64),
+            ("skipped".into(), writer.skipped.load(Ordering::Relaxed) as i64),
+            ("replies_dropped".into(), self.asking.stats.dropped.load(Ordering::Relaxed) as i64),
+        ]);
+        let replies = self.asking.stats.received.load(Ordering::Relaxed);
+        Account { reader_drops: None, counters, evidence: evidence(&self.open, replies, "replies taken from the channel") }
+    }
+}
+
+impl Drop for FloorClient {
+    fn drop(&mut self) {
+        self.open.control.remove_publisher(self.id);
+        let waiter = &self.asking.waiter;
+        waiter.wait_for(waiter.post(Change::Remove(self.asking.number)));
+    }
+}
+
+/// A service's handler at the end of one client's channel.
+pub struct Answering {
+    handler: Arc<dyn Handler>,
+    transport: Transport,
+    reliable: bool,
+    timeout_ns: i64,
+    fd: OwnedFd,
+    next_id: AtomicU64,
+    replies: Arc<Replies>,
+}
+
+#[derive(Default)]
+pub struct Replies {
+    blocked: AtomicU64,
+    skipped: AtomicU64,
+}
+
+/// What a service's subscription entry makes an [`Answering`] of, for each client.
+pub struct Service {
+    handler: Arc<dyn Handler>,
+    timeout_ns: i64,
+    replies: Arc<Replies>,
+}
+
+impl Service {
+    pub fn at(&self, transport: Transport, reliable: bool, fd: OwnedFd) -> Answering {
+        let (handler, replies) = (self.handler.clone(), self.replies.clone());
+        Answering { handler, transport, reliable, timeout_ns: self.timeout_ns, fd, next_id: AtomicU64::new(0), replies }
+    }
+}
+
+impl Sink for Answering {
+    #[inline]
+    fn deliver(&self, request: &Delivery<'_>) {
+        self.handler.handle(request, &mut |payload| self.reply(payload));
+    }
+}
+
+impl Answering {
+    /// Only the waiting thread answers, so nothing comes between the parts of a reply.
+    fn reply(&self, payload: &[u8]) -> Result<(), PublishError> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let deadline = now_ns() + self.timeout_ns;
+        loop {
+            let outcome = match self.transport {
+                Transport::Udp => datagram::send(&self.fd, id, payload),
+                _ => stream::send(&self.fd, id, payload, &self.replies.blocked),
+            };
+            match outcome {
+                Outcome::Sent => return Ok(()),
+                Outcome::Gone => return Err(PublishError::Failed),
+                Outcome::Full if !self.reliable => {
+                    self.replies.skipped.fetch_add(1, Ordering::Relaxed);
+                    return Err(PublishError::Full);
+                }
+                Outcome::Full => {
+                    self.replies.blocked.fetch_add(1, Ordering::Relaxed);
+                    if now_ns() >= deadline {
+                        return Err(PublishError::Timeout);
+                    }
+                    writable(&self.fd, Some(deadline - now_ns()));
+                }
+            }
+        }
+    }
+}
+
+pub struct FloorService {
+    open: Arc<Open>,
+    id: u64,
+    peers: Arc<Peers>,
+    stats: Arc<Stats>,
+    replies: Arc<Replies>,
+    granted: Granted,
+}
+
+pub fn service(open: &Arc<Open>, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<FloorService, Error> {
+    let reply = check(open, config)?;
+    let granted = open.granted(config, None)?;
+    let (peers, stats, replies) = (Arc::new(Peers::default()), Arc::new(Stats::default()), Arc::new(Replies::default()));
+    let service = Service { handler, timeout_ns: open.options.publish_timeout_ns, replies: replies.clone() };
+    let id = open.control.add_subscription(SubscriptionEntry {
+        topic: topic(config),
+        type_name: type_name(config, reply),
+        payload_bytes: config.message_type.payload_bytes,
+        transport: open.options.transport,
+        reliable: config.qos.reliability == Reliability::Reliable,
+        queue_depth: 0,
+        zero_copy: false,
+        waiter: open.waiter(config.wait)?,
+        reader: Reader::Service(service),
+        stats: stats.clone(),
+        peers: peers.clone(),
+    })?;
+    Ok(FloorService { open: open.clone(), id, peers, stats, replies, granted })
+}
+
+impl Endpoint for FloorService {
+    fn matched(&self) -> u32 {
+        self.peers.matched.load(Ordering::Relaxed)
+    }
+
+    fn granted(&self) -> Granted {
+        self.granted.clone()
+    }
+
+    fn account(&self) -> Account {
+        let counters = BTreeMap::from([
+            ("refused_peers".to_string(), i64::from(self.peers.refused.load(Ordering::Relaxed))),
+            ("blocked".into(), self.replies.blocked.load(Ordering::Relaxed) as i64),
+            ("skipped".into(), self.replies.skipped.load(Ordering::Relaxed) as i64),
+            ("requests_dropped".into(), self.stats.dropped.load(Ordering::Relaxed) as i64),
+        ]);
+        let requests = self.stats.received.load(Ordering::Relaxed);
+        Account { reader_drops: None, counters, evidence: evidence(&self.open, requests, "requests taken from the channel") }
+    }
+}
+
+impl Drop for FloorService {
+    fn drop(&mut self) {
+        self.open.control.remove_subscription(self.id);
+    }
+}

@@ -1,0 +1,231 @@
+//! A client: the publishing thread sends requests, the waiting thread takes replies; both use one port, which is the thread-safe kind.
+//!
+//! Each request that was sent is a `PendingResponse`, which the waiting thread keeps until all services that it reached have replied
+//! or are gone. Replies to other clients do not come here: iceoryx2 has a connection for each client and request.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use iceoryx2::pending_response::PendingResponse;
+use iceoryx2::port::client::{Client, RequestSendError};
+use iceoryx2::port::listener::Listener;
+use iceoryx2::port::notifier::Notifier;
+use iceoryx2::port::SendError;
+use iceoryx2::prelude::*;
+use iceoryx2::request_mut::RequestMut;
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::middleware as trait_;
+use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishError, PublishMode, Sink, Wait};
+
+use crate::dead_nodes::DeadNodes;
+use crate::exclusive::Exclusive;
+use crate::publisher::{loan_error, refuse_async, waited};
+use crate::requests::{reply_type, RequestResponse, RequestSettings};
+use crate::service::Events;
+use crate::session::Shared;
+use crate::waiter::{Reader, Registration};
+
+type Port = ipc_threadsafe::Service;
+type Pending = PendingResponse<Port, [u8], (), [u8], ()>;
+type Request = RequestMut<Port, [u8], (), [u8], ()>;
+
+pub struct Iceoryx2Client {
+    /// Dropped first: no delivery follows, and no answer is awaited any more.
+    _registration: Registration,
+    client: Client<Port, [u8], (), [u8], ()>,
+    requests: Exclusive<Notifier<ipc::Service>>,
+    service: RequestResponse<Port>,
+    awaited: Arc<Awaited>,
+    dead_nodes: DeadNodes,
+    granted: Granted,
+    too_many: i64,
+    unheard: i64,
+    timeouts: i64,
+}
+
+#[derive(Default)]
+struct Awaited {
+    /// Sent, and not yet seen by the waiting thread. Locked while a request is sent: its answer must not be looked for before it is here.
+    sent: Mutex<Vec<Pending>>,
+    delivered: AtomicU64,
+    /// Requests whose services went without a reply.
+    unanswered: AtomicI64,
+    receive_errors: AtomicI64,
+}
+
+impl Iceoryx2Client {
+    pub fn create(
+        service: RequestResponse<Port>,
+        requests: &Events,
+        replies: &dyn Fn(u128) -> Result<Events, Error>,
+        config: &EndpointConfig,
+        settings: RequestSettings,
+        sink: Arc<dyn Sink>,
+        shared: &Shared,
+    ) -> Result<Self, Error> {
+        let failed = |e: &dyn std::fmt::Display| Error::failed(format!("endpoint {}", config.endpoint), e);
+        refuse_async(config)?;
+        reply_type(config)?;
+        let max_blocking = shared.max_blocking;
+        let client = service
+            .client_builder()
+            .initial_max_slice_len(config.message_type.payload_bytes.max(1) as usize)
+            .backpressure_strategy(settings.backpressure)
+            .set_backpressure_handler(move |info| waited(info.elapsed_time, max_blocking))
+            .create()
+            .map_err(|e| failed(&e))?;
+        let listener = match config.wait {
+            Wait::Poll => None,
+            _ => Some(replies(client.id().value())?.listener_builder().create().map_err(|e| failed(&e))?),
+        };
+        let requests = requests.notifier_builder().create().map_err(|e| failed(&e))?;
+        // Services map a new client's memory when they next look: have them look now, not when the first request is waiting.
+        requests.notify().map_err(|e| failed(&e))?;
+        let awaited = Arc::new(Awaited::default());
+        let replies = Replies { listener, sink, awaited: awaited.clone(), open: RefCell::default() };
+        let registration = shared.waiters.add(config.wait, Exclusive(Box::new(replies))).map_err(|e| failed(&e))?;
+        let qos = settings.granted(&config.qos);
+        let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes: settings.notes() };
+        Ok(Iceoryx2Client {
+            _registration: registration,
+            client,
+            requests: Exclusive(requests),
+            service,
+            awaited,
+            dead_nodes: shared.dead_nodes.clone(),
+            granted,
+            too_many: 0,
+            unheard: 0,
+            timeouts: 0,
+        })
+    }
+
+    #[inline]
+    fn send(&mut self, request: Request) -> Result<(), PublishError> {
+        let mut sent = self.awaited.sent.lock().unwrap_or_else(|e| e.into_inner());
+        match request.send() {
+            // As a topic without readers: sent, and nobody heard it.
+            Ok(pending) if pending.number_of_server_connections() == 0 => {
+                self.unheard += 1;
+                return Ok(());
+            }
+            Ok(pending) => sent.push(pending),
+            Err(RequestSendError::ExceedsMaxActiveRequests) => {
+                self.too_many += 1;
+                return Err(PublishError::Full);
+            }
+            Err(RequestSendError::SendError(SendError::UnableToDeliver)) => {
+                self.timeouts += 1;
+                drop(sent);
+                self.dead_nodes.sweep();
+                return Err(PublishError::Timeout);
+            }
+            Err(RequestSendError::SendError(SendError::LoanError(e))) => return Err(loan_error(e)),
+            Err(_) => return Err(PublishError::Failed),
+        }
+        drop(sent);
+        self.requests.0.notify().map(|_| ()).map_err(|_| PublishError::Failed)
+    }
+}
+
+impl trait_::Publisher for Iceoryx2Client {
+    fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
+        let request = self.client.loan_slice_uninit(payload.len()).map_err(loan_error)?;
+        self.send(request.write_from_slice(payload))
+    }
+
+    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+        let request = self.client.loan_slice_uninit(bytes).map_err(loan_error)?;
+        // SAFETY: the chunk lies in mapped shared memory, whose bytes are always initialised, and any byte is a valid u8.
+        let mut request = unsafe { request.assume_init() };
+        fill(request.payload_mut());
+        self.send(request)
+    }
+}
+
+/// What the waiting thread holds.
+struct Replies {
+    listener: Option<Listener<ipc::Service>>,
+    sink: Arc<dyn Sink>,
+    awaited: Arc<Awaited>,
+    /// Requests in the order in which they were sent, with the number of replies taken.
+    open: RefCell<Vec<(Pending, usize)>>,
+}
+
+impl Reader for Replies {
+    fn listener(&self) -> Option<&Listener<ipc::Service>> {
+        self.listener.as_ref()
+    }
+
+    fn drain(&self, notified_ns: i64) -> bool {
+        let mut open = self.open.borrow_mut();
+        {
+            let mut sent = self.awaited.sent.lock().unwrap_or_else(|e| e.into_inner());
+            open.extend(sent.drain(..).map(|pending| (pending, 0)));
+        }
+        open.retain_mut(|(pending, taken)| self.is_awaited(pending, taken, notified_ns));
+        false
+    }
+}
+
+impl Replies {
+    /// Delivers the replies to a request; whether more are to come.
+    fn is_awaited(&self, pending: &Pending, taken: &mut usize, notified_ns: i64) -> bool {
+        // Asked before the queue is: what a service sent before it let go is found then.
+        let connected = pending.is_connected();
+        loop {
+            match pending.receive() {
+                Ok(Some(reply)) => {
+                    let taken_ns = now_ns();
+                    let notified_ns = if notified_ns == 0 { taken_ns } else { notified_ns };
+                    *taken += 1;
+                    self.awaited.delivered.fetch_add(1, Ordering::Relaxed);
+                    self.sink.deliver(&Delivery { notified_ns, taken_ns, payload: reply.payload(), zero_copy: true });
+                }
+                Ok(None) => break,
+                Err(_) => {
+                    self.awaited.receive_errors.fetch_add(1, Ordering::Relaxed);
+                    break;
+                }
+            }
+        }
+        if *taken >= pending.number_of_server_connections() {
+            return false;
+        }
+        if !connected {
+            self.awaited.unanswered.fetch_add(i64::from(*taken == 0), Ordering::Relaxed);
+        }
+        connected
+    }
+}
+
+impl trait_::Endpoint for Iceoryx2Client {
+    fn matched(&self) -> u32 {
+        self.dead_nodes.sweep();
+        self.service.dynamic_config().number_of_servers() as u32
+    }
+
+    fn granted(&self) -> Granted {
+        self.granted.clone()
+    }
+
+    fn account(&self) -> Account {
+        let counters = [
+            ("too_many_requests", self.too_many),
+            ("requests_without_service", self.unheard),
+            ("timeouts", self.timeouts),
+            ("unanswered", self.awaited.unanswered.load(Ordering::Relaxed)),
+            ("receive_errors", self.awaited.receive_errors.load(Ordering::Relaxed)),
+            // By design: each request has a connection of its own.
+            ("other_clients_replies", 0),
+            ("other_clients_reply_bytes", 0),
+        ];
+        let messages = self.awaited.delivered.load(Ordering::Relaxed);
+        Account {
+            reader_drops: None,
+            counters: counters.into_iter().map(|(name, count)| (name.to_string(), count)).collect(),
+            evidence: vec![Evidence { path: "shm".into(), messages, note: "read in the service's data segment".into() }],
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! QoS in ROS 2's words to RustDDS's and back.
+
+use rmwbench_harness::middleware::{EndpointConfig, Error, SessionConfig};
+use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
+use rustdds::{policy, QosPolicies, QosPolicyBuilder};
+
+/// As ros2-client has it: DDS's own default.
+const MAX_BLOCKING_MS: i64 = 100;
+/// Far more than RustDDS's own 64, beyond which a reader drops what it has not yet taken.
+const MAX_SAMPLES: i32 = 8192;
+
+pub const OPTIONS: [&str; 2] = ["max_blocking_ms", "max_samples"];
+
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub max_blocking_ms: i64,
+    pub max_samples: i32,
+}
+
+impl Limits {
+    pub fn asked(config: &SessionConfig) -> Result<Limits, Error> {
+        let limits = Limits {
+            max_blocking_ms: config.option("max_blocking_ms", MAX_BLOCKING_MS)?,
+            max_samples: config.option("max_samples", MAX_SAMPLES)?,
+        };
+        if limits.max_blocking_ms < 0 || limits.max_samples < 1 {
+            return Err(Error::invalid("options max_blocking_ms and max_samples", "expected at least 0 and 1"));
+        }
+        Ok(limits)
+    }
+}
+
+/// What an endpoint asks for. Errors: what RustDDS lacks is unsupported, a history without depth invalid.
+pub fn asked(config: &EndpointConfig, limits: &Limits) -> Result<QosPolicies, Error> {
+    let object = || format!("endpoint {}", config.endpoint);
+    let asked = &config.qos;
+    if asked.content_filter.is_some() || asked.instance_key.is_some() {
+        return Err(Error::unsupported(
+            object(),
+            "content filters and instance keys: RustDDS has no filtered topics, and these are keyless",
+        ));
+    }
+    let history = match (asked.history, i32::try_from(asked.depth)) {
+        (History::KeepAll, _) => policy::History::KeepAll,
+        (History::KeepLast, Ok(depth)) if depth > 0 => policy::History::KeepLast { depth },
+        (History::KeepLast, _) => {
+            return Err(Error::invalid(object(), format!("qos depth: expected 1 to {}, found {}", i32::MAX, asked.depth)))
+        }
+    };
+    let builder = QosPolicyBuilder::new().history(history).durability(match asked.durability {
+        Durability::Volatile => policy::Durability::Volatile,
+        Durability::TransientLocal => policy::Durability::TransientLocal,
+    });
+    let builder = match asked.reliability {
+        Reliability::Reliable => builder.reliable(rustdds::Duration::from_millis(limits.max_blocking_ms)),
+        Reliability::BestEffort => builder.best_effort(),
+    };
+    Ok(match asked.history {
+        History::KeepLast => builder,
+        History::KeepAll => builder.resource_limits(policy::ResourceLimits {
+            max_samples: limits.max_samples,
+            max_instances: 1,
+            max_samples_per_instance: limits.max_samples,
+        }),
+    }
+    .build())
+}
+
+/// What is in force, read back.
+pub fn granted(policies: &QosPolicies) -> Qos {
+    let (history, depth) = match policies.history() {
+        Some(policy::History::KeepAll) => (History::KeepAll, 0),
+        Some(policy::History::KeepLast { depth }) => (History::KeepLast, depth.max(0) as u32),
+        None => (History::KeepLast, 1), // DDS's default
+    };
+    Qos {
+        reliability: match policies.reliability() {
+            Some(policy::Reliability::Reliable { .. }) => Reliability::Reliable,
+            _ => Reliability::BestEffort,
+        },
+        durability: match policies.durability() {
+            Some(policy::Durability::Volatile) | None => Durability::Volatile,
+            Some(_) => Durability::TransientLocal,
+        },
+        history,
+        depth,
+        content_filter: None,
+        instance_key: None,
+    }
+}

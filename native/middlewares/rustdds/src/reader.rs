@@ -1,0 +1,187 @@
+//! A reader: takes messages one by one, in the session's thread.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::message_type::MessageType;
+use rmwbench_harness::middleware as trait_;
+use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, Wait};
+use rustdds::no_key::SimpleDataReader;
+use rustdds::{DataReaderStatus, SampleIdentity, StatusEvented as _};
+
+use crate::qos;
+use crate::raw::{CopyTo, Layout, Raw};
+use crate::session::Shared;
+use crate::watch::{Watched, Watching};
+
+/// Where a reader's messages go.
+pub trait Outlet: Send {
+    fn sample(&self, sample: &Sample<'_>);
+}
+
+pub struct Sample<'a> {
+    /// The message less its encapsulation header.
+    pub body: &'a [u8],
+    pub delivery: Delivery<'a>,
+    /// Who wrote it, and which of its messages it is.
+    pub identity: SampleIdentity,
+    /// The request that it answers, where its writer told that beside the data.
+    pub related: Option<SampleIdentity>,
+}
+
+impl Outlet for Arc<dyn Sink> {
+    fn sample(&self, sample: &Sample<'_>) {
+        self.deliver(&sample.delivery);
+    }
+}
+
+pub struct Reader {
+    _watching: Watching,
+    inner: Arc<Inner>,
+    granted: Granted,
+    _shared: Arc<Shared>,
+}
+
+struct Inner {
+    reader: SimpleDataReader<(), Raw>,
+    /// None once the subscription is dropped; locked while it delivers.
+    intake: Mutex<Option<Intake>>,
+    matched: AtomicI32,
+    taken: AtomicU64,
+    /// Of another type or encoding under our name.
+    malformed: AtomicU64,
+    /// What RustDDS says that it lost; absent until it says so.
+    lost: AtomicI32,
+    incompatible: AtomicI32,
+}
+
+struct Intake {
+    outlet: Box<dyn Outlet>,
+    layout: Layout,
+    /// Used again for each message.
+    body: RefCell<Vec<u8>>,
+}
+
+impl Reader {
+    pub fn create(
+        config: &EndpointConfig,
+        topic: &str,
+        message_type: &MessageType,
+        header_bytes: usize,
+        outlet: Box<dyn Outlet>,
+        shared: &Arc<Shared>,
+    ) -> Result<Reader, Error> {
+        let object = || format!("endpoint {}", config.endpoint);
+        if config.wait == Wait::Callback {
+            return Err(Error::unsupported(object(), "wait callback: RustDDS has wakers and event sources, no listeners"));
+        }
+        let policies = qos::asked(config, &shared.limits)?;
+        let topic = shared.topic(topic, message_type, &policies, &object())?;
+        let reader = shared.subscriber.create_simple_datareader_no_key::<(), Raw>(&topic, Some(policies));
+        let mut reader = reader.map_err(|e| Error::failed(object(), e))?;
+        let failed = |e: std::io::Error| Error::failed(object(), e);
+        let number = shared.watch.number();
+        shared.watch.register_statuses(reader.as_status_source_mio1(), number).map_err(failed)?;
+        if config.wait != Wait::Poll {
+            shared.watch.register_data(&mut reader, number).map_err(failed)?;
+        }
+        let granted = Granted {
+            qos: qos::granted(reader.qos()),
+            publish_mode: PublishMode::Async,
+            wait: config.wait,
+            notes: vec!["each message is copied once, from RustDDS's receive buffer".into()],
+        };
+        let intake = Intake {
+            outlet,
+            layout: Layout::new(message_type, header_bytes),
+            body: RefCell::new(Vec::with_capacity(message_type.cdr_bytes() + header_bytes)),
+        };
+        let inner = Arc::new(Inner {
+            reader,
+            intake: Mutex::new(Some(intake)),
+            matched: AtomicI32::new(0),
+            taken: AtomicU64::new(0),
+            malformed: AtomicU64::new(0),
+            lost: AtomicI32::new(0),
+            incompatible: AtomicI32::new(0),
+        });
+        let watching = shared.watch.begin(number, inner.clone(), config.wait).map_err(failed)?;
+        Ok(Reader { _watching: watching, inner, granted, _shared: shared.clone() })
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // Waits for a delivery that runs; none comes after.
+        self.inner.intake.lock().expect("a delivery panicked").take();
+    }
+}
+
+impl Watched for Inner {
+    fn take(&self, notified_ns: Option<i64>) {
+        let guard = self.intake.lock().expect("a delivery panicked");
+        let Some(intake) = guard.as_ref() else { return };
+        self.reader.drain_read_notifications();
+        loop {
+            match self.reader.try_take_one_with(CopyTo(&intake.body)) {
+                Ok(None) => return,
+                Ok(Some(change)) => {
+                    let taken_ns = now_ns();
+                    let body = intake.body.borrow();
+                    let Some(payload) = intake.layout.payload(&body) else {
+                        self.malformed.fetch_add(1, Ordering::Relaxed);
+                        continue;
+                    };
+                    self.taken.fetch_add(1, Ordering::Relaxed);
+                    let delivery = Delivery { notified_ns: notified_ns.unwrap_or(taken_ns), taken_ns, payload, zero_copy: false };
+                    intake.outlet.sample(&Sample {
+                        body: &body,
+                        delivery,
+                        identity: SampleIdentity { writer_guid: change.writer_guid, sequence_number: change.sequence_number },
+                        related: change.write_options.related_sample_identity(),
+                    });
+                }
+                Err(_) => drop(self.malformed.fetch_add(1, Ordering::Relaxed)),
+            }
+        }
+    }
+
+    fn statuses(&self) {
+        while let Some(status) = self.reader.try_recv_status() {
+            match status {
+                DataReaderStatus::SubscriptionMatched { current, .. } => self.matched.store(current.count(), Ordering::Relaxed),
+                DataReaderStatus::SampleLost { count } => self.lost.store(count.count(), Ordering::Relaxed),
+                DataReaderStatus::RequestedIncompatibleQos { count, .. } => self.incompatible.store(count.count(), Ordering::Relaxed),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl trait_::Endpoint for Reader {
+    fn matched(&self) -> u32 {
+        self.inner.matched.load(Ordering::Relaxed).max(0) as u32
+    }
+
+    fn granted(&self) -> Granted {
+        self.granted.clone()
+    }
+
+    fn account(&self) -> Account {
+        let taken = self.inner.taken.load(Ordering::Relaxed);
+        let mut counters = std::collections::BTreeMap::from([
+            ("malformed".to_string(), self.inner.malformed.load(Ordering::Relaxed) as i64),
+            ("incompatible_qos".to_string(), i64::from(self.inner.incompatible.load(Ordering::Relaxed))),
+        ]);
+        let lost = self.inner.lost.load(Ordering::Relaxed);
+        if lost > 0 {
+            counters.insert("sample_lost".into(), i64::from(lost));
+        }
+        let evidence = Evidence { path: "udp".into(), messages: taken, note: "RustDDS has no transport but UDP".into() };
+        Account { reader_drops: None, counters, evidence: if taken > 0 { vec![evidence] } else { Vec::new() } }
+    }
+}
+
+impl trait_::Subscription for Reader {}

@@ -1,0 +1,136 @@
+//! A writer: builds the message and stores it; RustDDS's thread sends it.
+
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rmwbench_harness::message_type::MessageType;
+use rmwbench_harness::middleware as trait_;
+use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Granted, PublishError, PublishMode, Wait};
+use rmwbench_harness::qos::Reliability;
+use rustdds::dds::qos::HasQoSPolicy as _;
+use rustdds::dds::result::WriteError;
+use rustdds::no_key::DataWriter;
+use rustdds::{DataWriterStatus, RTPSEntity as _, SampleIdentity, StatusEvented as _, WriteOptionsBuilder, GUID};
+
+use crate::qos;
+use crate::raw::{Layout, Raw};
+use crate::session::Shared;
+use crate::watch::{Watched, Watching};
+
+pub struct Writer {
+    _watching: Watching,
+    inner: Arc<Inner>,
+    layout: Layout,
+    granted: Granted,
+    may_block: bool,
+    _shared: Arc<Shared>,
+}
+
+struct Inner {
+    writer: DataWriter<Bytes, Raw>,
+    matched: AtomicI32,
+    /// Readers of another QoS than they would need.
+    incompatible: AtomicI32,
+}
+
+impl Writer {
+    pub fn create(
+        config: &EndpointConfig,
+        topic: &str,
+        message_type: &MessageType,
+        header_bytes: usize,
+        shared: &Arc<Shared>,
+    ) -> Result<Writer, Error> {
+        let object = || format!("endpoint {}", config.endpoint);
+        if config.publish_mode == PublishMode::Sync {
+            return Err(Error::unsupported(object(), "publish_mode sync: a write stores the message, RustDDS's own thread sends it"));
+        }
+        if config.loan {
+            return Err(Error::unsupported(object(), "loan: RustDDS lends no buffers"));
+        }
+        if shared.may_block == Some(false) && config.qos.reliability == Reliability::Reliable {
+            return Err(Error::unsupported(object(), "mode congestion drop: a reliable writer of RustDDS always waits for room"));
+        }
+        let policies = qos::asked(config, &shared.limits)?;
+        let topic = shared.topic(topic, message_type, &policies, &object())?;
+        let writer = shared.publisher.create_datawriter_no_key::<Bytes, Raw>(&topic, Some(policies));
+        let mut writer = writer.map_err(|e| Error::failed(object(), e))?;
+        let number = shared.watch.number();
+        let failed = |e: std::io::Error| Error::failed(object(), e);
+        shared.watch.register_statuses(writer.as_status_source_mio1(), number).map_err(failed)?;
+        let may_block = shared.may_block.unwrap_or(false);
+        let mut notes = vec!["a write stores the message, RustDDS's one thread sends it".to_string()];
+        match config.qos.reliability {
+            Reliability::Reliable => notes.push("a write waits while the readers owe acknowledgements for a whole history".into()),
+            Reliability::BestEffort if may_block => notes.push("a write waits while the socket has no room".into()),
+            Reliability::BestEffort => notes.push("a message that the socket has no room for is dropped, and not counted".into()),
+        }
+        let granted = Granted { qos: qos::granted(&writer.qos()), publish_mode: PublishMode::Async, wait: Wait::Block, notes };
+        let inner = Arc::new(Inner { writer, matched: AtomicI32::new(0), incompatible: AtomicI32::new(0) });
+        let watching = shared.watch.begin(number, inner.clone(), Wait::Block).map_err(failed)?;
+        Ok(Writer {
+            _watching: watching,
+            inner,
+            layout: Layout::new(message_type, header_bytes),
+            granted,
+            may_block,
+            _shared: shared.clone(),
+        })
+    }
+
+    pub fn guid(&self) -> GUID {
+        self.inner.writer.guid()
+    }
+
+    /// `related`: the request that this answers, told beside the data.
+    #[inline]
+    pub fn write(&self, header: &[u8], payload: &[u8], related: Option<SampleIdentity>) -> Result<(), PublishError> {
+        let message = self.layout.message(header, payload);
+        let options = WriteOptionsBuilder::new()
+            .related_sample_identity_opt(related)
+            .source_timestamp(rustdds::Timestamp::now())
+            .best_effort_may_block(self.may_block)
+            .build();
+        match self.inner.writer.write_with_options(message, options) {
+            Ok(_) => Ok(()),
+            Err(WriteError::WouldBlock { .. }) => Err(PublishError::Timeout),
+            Err(_) => Err(PublishError::Failed),
+        }
+    }
+}
+
+impl Watched for Inner {
+    fn take(&self, _: Option<i64>) {}
+
+    fn statuses(&self) {
+        while let Some(status) = self.writer.try_recv_status() {
+            match status {
+                DataWriterStatus::PublicationMatched { current, .. } => self.matched.store(current.count(), Ordering::Relaxed),
+                DataWriterStatus::OfferedIncompatibleQos { count, .. } => self.incompatible.store(count.count(), Ordering::Relaxed),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl trait_::Publisher for Writer {
+    fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
+        self.write(&[], payload, None)
+    }
+}
+
+impl trait_::Endpoint for Writer {
+    fn matched(&self) -> u32 {
+        self.inner.matched.load(Ordering::Relaxed).max(0) as u32
+    }
+
+    fn granted(&self) -> Granted {
+        self.granted.clone()
+    }
+
+    fn account(&self) -> Account {
+        let incompatible = self.inner.incompatible.load(Ordering::Relaxed);
+        Account { counters: [("incompatible_qos".to_string(), i64::from(incompatible))].into(), ..Account::default() }
+    }
+}

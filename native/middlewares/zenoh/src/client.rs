@@ -1,0 +1,158 @@
+//! A service's client: a querier. Each request is a query of its own, so that any number may be on their way, and a reply goes to
+//! nobody but the client that asked.
+//!
+//! As rmw_zenoh has it: every matching service is asked, and replies are not consolidated.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmwbench_harness::middleware as trait_;
+use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Granted, PublishError, Sink};
+use zenoh::liveliness::LivelinessToken;
+use zenoh::query::{ConsolidationMode, Querier, QueryTarget, Reply};
+use zenoh::Wait as _;
+
+use crate::graph::Side;
+use crate::mailroom::{Deliver, Mail};
+use crate::reading::{granted, Counts, Queue, Receive};
+use crate::session::Shared;
+
+pub struct ZenohClient {
+    token: Option<LivelinessToken>,
+    querier: Option<Querier<'static>>,
+    replies: Arc<Replies>,
+    queue: Queue,
+    topic: String,
+    granted: Granted,
+    counts: Arc<Counts>,
+    shared: Arc<Shared>,
+}
+
+struct Replies {
+    receive: Receive,
+    /// Requests that nobody answered in time.
+    timeouts: AtomicU64,
+    /// Requests that ended without an answer: no service was there, or it ended or dropped the request.
+    unanswered: AtomicU64,
+    /// Answers that were errors.
+    errors: AtomicU64,
+    /// Answers beyond the first of a request.
+    further: AtomicU64,
+}
+
+/// One request on its way; dropped by Zenoh when no more answers can come.
+struct Request {
+    replies: Arc<Replies>,
+    answers: AtomicU64,
+}
+
+impl Request {
+    fn answered(&self, reply: Reply) {
+        let replies = &self.replies;
+        if self.answers.fetch_add(1, Ordering::Relaxed) > 0 {
+            replies.further.fetch_add(1, Ordering::Relaxed);
+        }
+        match reply.into_result() {
+            Ok(sample) => (replies.receive)(Mail::Sample(sample)),
+            // Zenoh's own word, in place of an answer.
+            Err(error) if *error.payload().to_bytes() == *b"Timeout" => drop(replies.timeouts.fetch_add(1, Ordering::Relaxed)),
+            Err(_) => drop(replies.errors.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        if self.answers.load(Ordering::Relaxed) == 0 {
+            self.replies.unanswered.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl ZenohClient {
+    pub fn create(node: &str, config: &EndpointConfig, sink: Arc<dyn Sink>, shared: &Arc<Shared>) -> Result<Self, Error> {
+        if config.loan {
+            return Err(Error::unsupported(format!("endpoint {}", config.endpoint), "loan: requests are published by copy"));
+        }
+        shared.refuse_reliable_over_udp(config)?;
+        let key = shared.key(&config.topic)?;
+        let counts = Arc::new(Counts::default());
+        let counted = counts.clone();
+        let deliver: Deliver = Box::new(move |mail, notified_ns| {
+            if let Mail::Sample(sample) = mail {
+                counted.hand_over(sample.payload(), notified_ns, |delivery| sink.deliver(delivery));
+            }
+        });
+        let (queue, receive) = Queue::open(config, shared, deliver)?;
+        let mut querier = shared
+            .session
+            .declare_querier(key)
+            .target(QueryTarget::AllComplete)
+            .consolidation(ConsolidationMode::None)
+            .timeout(Duration::from_millis(shared.request_timeout_ms));
+        if let Some(congestion) = shared.modes.congestion {
+            querier = querier.congestion_control(congestion);
+        }
+        let querier = querier.wait().map_err(|e| Error::failed(format!("endpoint {}", config.endpoint), e))?;
+        let mut granted = granted(config, shared.keep_all_depth);
+        granted.notes.push(format!("a request waits {} ms for its reply (queries_default_timeout)", shared.request_timeout_ms));
+        let [timeouts, unanswered, errors, further] = [0; 4].map(AtomicU64::new);
+        let token = shared.graph.announce(Side::Client, node, config.endpoint, &config.topic)?;
+        Ok(ZenohClient {
+            token: Some(token),
+            querier: Some(querier),
+            replies: Arc::new(Replies { receive, timeouts, unanswered, errors, further }),
+            queue,
+            topic: config.topic.clone(),
+            granted,
+            counts,
+            shared: shared.clone(),
+        })
+    }
+}
+
+impl trait_::Publisher for ZenohClient {
+    fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
+        let querier = self.querier.as_ref().ok_or(PublishError::Failed)?;
+        let request = Request { replies: self.replies.clone(), answers: AtomicU64::new(0) };
+        querier.get().payload(payload).callback(move |reply| request.answered(reply)).wait().map_err(|_| PublishError::Failed)
+    }
+}
+
+impl Drop for ZenohClient {
+    fn drop(&mut self) {
+        self.token.take();
+        self.queue.close();
+        if let Some(querier) = self.querier.take() {
+            let _ = querier.undeclare().wait_callbacks().wait();
+        }
+    }
+}
+
+impl trait_::Endpoint for ZenohClient {
+    fn matched(&self) -> u32 {
+        self.shared.graph.count(Side::Service, &self.topic).total()
+    }
+
+    fn granted(&self) -> Granted {
+        self.granted.clone()
+    }
+
+    fn account(&self) -> Account {
+        let services = self.shared.graph.count(Side::Service, &self.topic);
+        let mut account = self.counts.account(&self.queue, services, &self.shared.session);
+        let replies = &self.replies;
+        for (name, count) in [
+            ("timeouts", &replies.timeouts),
+            ("unanswered", &replies.unanswered),
+            ("error_replies", &replies.errors),
+            ("further_replies", &replies.further),
+        ] {
+            account.counters.insert(name.into(), count.load(Ordering::Relaxed) as i64);
+        }
+        // A reply goes to its client alone.
+        account.counters.extend([("other_clients_replies".to_string(), 0), ("other_clients_reply_bytes".to_string(), 0)]);
+        account
+    }
+}

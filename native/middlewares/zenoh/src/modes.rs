@@ -1,0 +1,312 @@
+//! The portable modes in Zenoh's terms: each becomes settings of the configuration, in place of what the profile says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use rmwbench_harness::middleware::{modes, Error, SessionConfig};
+use serde::de::DeserializeOwned;
+use serde::Deserialize;
+use serde_json::{json, Value};
+use zenoh::qos::CongestionControl;
+use zenoh::Config;
+
+use crate::certificates::Certificates;
+use crate::rendezvous::{Link, Rendezvous};
+
+/// Bytes from which a payload goes to shared memory when that is the transport asked for: all but empty ones.
+const SHM_THRESHOLD_BYTES: u32 = 1;
+/// What a profile's publication settings are about, and ours.
+const KEYS: &str = "rmwbench/**";
+
+pub fn described() -> BTreeMap<String, String> {
+    modes(&[
+        ("transport", "udp|tcp|unix|shm|intra_process"),
+        ("batching", "true|false"),
+        ("congestion", "drop|block"),
+        ("fragment_bytes", "N"),
+        ("socket_buffer_bytes", "N"),
+        ("shm_pool_bytes", "N"),
+        ("shm_layout", "unified"),
+        ("discovery", "multicast|peers|server"),
+        ("threads", "N"),
+        ("executor", "no: Zenoh has no executors, its own threads call back; wait block, poll and callback are the choices"),
+        ("security", "true|false"),
+    ])
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Transport {
+    Udp,
+    Tcp,
+    Unix,
+    Shm,
+    IntraProcess,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Discovery {
+    Multicast,
+    Peers,
+    Server,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Modes {
+    transport: Option<Transport>,
+    pub discovery: Option<Discovery>,
+    pub congestion: Option<CongestionControl>,
+    batching: Option<bool>,
+    fragment_bytes: Option<u16>,
+    socket_buffer_bytes: Option<u32>,
+    pub shm_pool_bytes: Option<usize>,
+    threads: Option<usize>,
+    pub security: bool,
+}
+
+fn unsupported<T>(mode: &str, reason: impl Into<String>) -> Result<T, Error> {
+    Err(Error::unsupported(format!("mode {mode}"), reason))
+}
+
+impl Modes {
+    pub fn read(config: &SessionConfig) -> Result<Modes, Error> {
+        config.only_modes(&described().keys().map(String::as_str).collect::<Vec<_>>())?;
+        let congestion = named(config, "congestion")?.map(|level: String| match level.as_str() {
+            "drop" => Ok(CongestionControl::Drop),
+            "block" => Ok(CongestionControl::Block),
+            other => Err(Error::invalid("mode congestion", format!("expected drop or block, found {other}"))),
+        });
+        if config.mode::<String>("shm_layout")?.is_some_and(|layout| layout != "unified") {
+            return unsupported("shm_layout", "tiered: Zenoh's shared memory is one pool for messages of every size");
+        }
+        let modes = Modes {
+            transport: named(config, "transport")?,
+            discovery: named(config, "discovery")?,
+            congestion: congestion.transpose()?,
+            batching: config.mode("batching")?,
+            fragment_bytes: match config.mode::<u64>("fragment_bytes")? {
+                None => None,
+                Some(bytes) => match u16::try_from(bytes) {
+                    Ok(bytes) => Some(bytes),
+                    Err(_) => {
+                        return unsupported(
+                            "fragment_bytes",
+                            format!("{bytes}: Zenoh's batches, which fragments fill, have at most 65535 bytes"),
+                        )
+                    }
+                },
+            },
+            socket_buffer_bytes: config.mode("socket_buffer_bytes")?,
+            shm_pool_bytes: config.mode("shm_pool_bytes")?,
+            threads: config.mode("threads")?,
+            security: config.mode("security")?.unwrap_or(false),
+        };
+        modes.agree()?;
+        Ok(modes)
+    }
+
+    /// Refuses what contradicts itself.
+    fn agree(&self) -> Result<(), Error> {
+        match self.transport {
+            Some(Transport::Udp | Transport::Unix | Transport::Shm | Transport::IntraProcess) if self.security => {
+                return unsupported("security", "Zenoh's TLS is a link of its own over TCP: it secures no other transport");
+            }
+            Some(Transport::IntraProcess) if self.discovery.is_some() => {
+                return unsupported("discovery", "with transport intra_process the session opens no link, so there is nothing to discover");
+            }
+            _ => {}
+        }
+        match (self.transport, self.shm_pool_bytes) {
+            (Some(Transport::Tcp | Transport::Udp | Transport::Unix | Transport::IntraProcess), Some(_)) => {
+                unsupported("shm_pool_bytes", "the transport asked for uses no shared memory")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The link that the modes ask for, whatever the profile has.
+    pub fn link(&self) -> Option<Link> {
+        match self.transport {
+            _ if self.security => Some(Link::Tls),
+            Some(Transport::Tcp) => Some(Link::Tcp),
+            Some(Transport::Udp) => Some(Link::Udp),
+            Some(Transport::Unix) => Some(Link::Unix),
+            Some(Transport::Shm | Transport::IntraProcess) | None => None,
+        }
+    }
+
+    /// Replaces the profile's settings. `link` is what the session listens on, where that is not left to the profile's own text.
+    pub fn apply(
+        &self,
+        config: &mut Config,
+        link: Option<Link>,
+        rendezvous: Option<&Rendezvous>,
+        certificates: Option<&Certificates>,
+    ) -> Result<(), Error> {
+        let mut set = Setter(config);
+        if let Some(link) = link {
+            set.links(self.discovery, link, rendezvous)?;
+        }
+        match self.transport {
+            Some(Transport::IntraProcess) => {
+                set.json("listen/endpoints", json!([]))?;
+                set.json("connect/endpoints", json!([]))?;
+                set.json("scouting/multicast/enabled", json!(false))?;
+                set.json("scouting/gossip/enabled", json!(false))?;
+            }
+            Some(Transport::Shm) => {
+                set.json("transport/shared_memory/enabled", json!(true))?;
+                set.json("transport/shared_memory/mode", json!("init"))?;
+                set.json("transport/shared_memory/transport_optimization/enabled", json!(true))?;
+                set.json("transport/shared_memory/transport_optimization/message_size_threshold", json!(SHM_THRESHOLD_BYTES))?;
+            }
+            // Encrypted links and plain memory beside them would be no security; the transports named are what they say.
+            Some(_) => set.json("transport/shared_memory/enabled", json!(false))?,
+            None if self.security => set.json("transport/shared_memory/enabled", json!(false))?,
+            None => {}
+        }
+        if let Some(link) = self.link() {
+            set.json("transport/link/protocols", json!([link.scheme()]))?;
+        }
+        if let Some(certificates) = certificates {
+            set.json("transport/link/tls", certificates.settings())?;
+        }
+        if let Some(batching) = self.batching {
+            set.json("transport/link/tx/queue/batching/enabled", json!(batching))?;
+            // Express travels with the message, so that a router does not batch it either.
+            set.publications(|settings| drop(settings.insert("express".into(), json!(!batching))))?;
+        }
+        if self.congestion.is_some() {
+            // Ours to set, by endpoint: the profile should not overwrite it.
+            set.publications(|settings| drop(settings.remove("congestion_control")))?;
+        }
+        if let Some(bytes) = self.fragment_bytes {
+            set.json("transport/link/tx/batch_size", json!(bytes))?;
+        }
+        if let Some(bytes) = self.socket_buffer_bytes {
+            let links = protocols(set.0);
+            if links.iter().any(|link| link != "tcp" && link != "tls") {
+                return unsupported("socket_buffer_bytes", "Zenoh sets the buffers of TCP and TLS sockets only");
+            }
+            for link in ["tcp", "tls"] {
+                set.json(&format!("transport/link/{link}/so_sndbuf"), json!(bytes))?;
+                set.json(&format!("transport/link/{link}/so_rcvbuf"), json!(bytes))?;
+            }
+        }
+        if let Some(bytes) = self.shm_pool_bytes {
+            if set.0.get_json("transport/shared_memory/enabled").is_ok_and(|enabled| enabled == "false") {
+                return unsupported("shm_pool_bytes", "the profile has shared memory disabled; with transport shm it is enabled");
+            }
+            set.json("transport/shared_memory/transport_optimization/pool_size", json!(bytes))?;
+        }
+        self.threads.map_or(Ok(()), start_threads)
+    }
+
+    /// The part of the effective configuration that is not in Zenoh's file, as comments of it.
+    pub fn beside_the_file(&self) -> String {
+        self.threads.map_or_else(String::new, |threads| format!("// environment: ZENOH_RUNTIME='{}'\n", runtime(threads)))
+    }
+}
+
+fn named<T: DeserializeOwned>(config: &SessionConfig, name: &str) -> Result<Option<T>, Error> {
+    config.mode(name)
+}
+
+struct Setter<'a>(&'a mut Config);
+
+impl Setter<'_> {
+    fn json(&mut self, key: &str, value: Value) -> Result<(), Error> {
+        self.0.insert_json5(key, &value.to_string()).map_err(|e| Error::failed(format!("configuration {key}"), e))
+    }
+
+    /// Where the session listens, and how it finds others.
+    fn links(&mut self, discovery: Option<Discovery>, link: Link, rendezvous: Option<&Rendezvous>) -> Result<(), Error> {
+        let own = rendezvous.and_then(|r| r.own.clone());
+        let anywhere = match link {
+            Link::Unix => own.clone().unwrap_or_default(),
+            ip => format!("{}/[::]:0", ip.scheme()),
+        };
+        let client = self.0.get_json("mode").is_ok_and(|mode| mode == "\"client\"");
+        match discovery {
+            Some(Discovery::Peers) => {
+                self.json("mode", json!("peer"))?;
+                self.json("listen/endpoints", json!([own.unwrap_or(anywhere)]))?;
+                self.json("connect/endpoints", json!(rendezvous.map(|r| r.peers.clone()).unwrap_or_default()))?;
+                self.json("connect/retry", json!({"period_init_ms": 10, "period_max_ms": 100, "period_increase_factor": 2}))?;
+                self.json("scouting/multicast/enabled", json!(false))?;
+                self.json("scouting/gossip/enabled", json!(false))
+            }
+            Some(Discovery::Multicast) => {
+                self.json("mode", json!("peer"))?;
+                self.json("listen/endpoints", json!([anywhere]))?;
+                self.json("connect/endpoints", json!([]))?;
+                self.json("scouting/multicast/enabled", json!(true))
+            }
+            Some(Discovery::Server) => {
+                // As rmw_zenoh does it: the router tells peers of each other, and they connect among themselves.
+                self.json("mode", json!("peer"))?;
+                self.json("listen/endpoints", json!([local(link).unwrap_or(anywhere)]))?;
+                self.json("connect/endpoints", json!([link.router()]))?;
+                self.json("scouting/multicast/enabled", json!(false))?;
+                self.json("scouting/gossip/enabled", json!(true))
+            }
+            // Only the link is asked for: the profile's way to find others stays.
+            None if client => self.json("connect/endpoints", json!([link.router()])),
+            None => self.json("listen/endpoints", json!([anywhere])),
+        }
+    }
+
+    /// Changes the settings of all publications: those that the profile has, and one that is about all of ours.
+    fn publications(&mut self, change: impl Fn(&mut serde_json::Map<String, Value>)) -> Result<(), Error> {
+        let present = self.0.get_json("qos/publication").ok().and_then(|text| serde_json::from_str::<Vec<Value>>(&text).ok());
+        let mut all = present.unwrap_or_default();
+        let about_ours = |item: &Value| item["key_exprs"].as_array().is_some_and(|keys| keys.iter().any(|key| key == KEYS));
+        if !all.iter().any(about_ours) {
+            all.push(json!({"key_exprs": [KEYS], "config": {}}));
+        }
+        for settings in all.iter_mut().filter_map(|item| item["config"].as_object_mut()) {
+            settings.retain(|_, value| !value.is_null());
+            change(settings);
+        }
+        self.json("qos/publication", Value::Array(all))
+    }
+}
+
+/// A port of the system's choice on loopback, for peers that are told of each other.
+fn local(link: Link) -> Option<String> {
+    (link != Link::Unix).then(|| format!("{}/127.0.0.1:0", link.scheme()))
+}
+
+/// `connect` or `listen` endpoints of a configuration, whether it has one list or one for each mode.
+pub fn endpoints(config: &Config, key: &str) -> Vec<String> {
+    let value: Value =
+        config.get_json(&format!("{key}/endpoints")).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    let mode = config.get_json("mode").ok().and_then(|mode| serde_json::from_str::<Option<String>>(&mode).ok()).flatten();
+    let list = if value.is_object() { &value[mode.as_deref().unwrap_or("peer")] } else { &value };
+    list.as_array().into_iter().flatten().filter_map(|endpoint| endpoint.as_str().map(str::to_string)).collect()
+}
+
+/// The links that a configuration names.
+fn protocols(config: &Config) -> BTreeSet<String> {
+    let all = endpoints(config, "listen").into_iter().chain(endpoints(config, "connect"));
+    all.filter_map(|endpoint| endpoint.split('/').next().map(str::to_string)).collect()
+}
+
+/// Zenoh's threads belong to the process and read their number from the environment when the first session opens.
+fn start_threads(threads: usize) -> Result<(), Error> {
+    static ASKED: OnceLock<usize> = OnceLock::new();
+    let asked = *ASKED.get_or_init(|| {
+        std::env::set_var("ZENOH_RUNTIME", runtime(threads));
+        threads
+    });
+    if asked == threads {
+        Ok(())
+    } else {
+        Err(Error::failed("mode threads", format!("Zenoh's threads are the process's, and this one was started with {asked}")))
+    }
+}
+
+fn runtime(threads: usize) -> String {
+    format!("(rx: (worker_threads: {threads}))")
+}

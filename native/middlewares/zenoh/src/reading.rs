@@ -1,0 +1,138 @@
+//! How a message gets from Zenoh's callback to the harness, the same for messages, requests and replies: straight away, or through a
+//! queue of the mailroom; and what is known of the path that it took.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Wait};
+use rmwbench_harness::qos::{History, Qos, Reliability};
+use zenoh::bytes::ZBytes;
+use zenoh::Wait as _;
+
+use crate::graph::Count;
+use crate::mailroom::{Deliver, Mail, Mailroom, Post, WhenFull};
+use crate::session::Shared;
+
+/// What Zenoh's callback calls.
+pub type Receive = Box<dyn Fn(Mail) + Send + Sync>;
+
+/// An endpoint's queue, where its way to wait has one.
+#[derive(Default)]
+pub struct Queue {
+    pub post: Option<Arc<Post>>,
+    /// Keeps the thread while an endpoint needs it.
+    _mailroom: Option<Arc<Mailroom>>,
+}
+
+impl Queue {
+    pub fn open(config: &EndpointConfig, shared: &Shared, deliver: Deliver) -> Result<(Queue, Receive), Error> {
+        if config.wait == Wait::Callback {
+            return Ok((Queue::default(), Box::new(move |mail| deliver(mail, now_ns()))));
+        }
+        let room = shared.mailroom(config.wait).map_err(|e| Error::failed(format!("endpoint {}", config.endpoint), e))?;
+        let (depth, when_full) = policy(&config.qos, shared.keep_all_depth);
+        let polls = config.wait == Wait::Poll;
+        // Nobody waits when polling: the message is noticed when it is taken.
+        let deliver: Deliver = Box::new(move |mail, notified_ns| deliver(mail, if polls { now_ns() } else { notified_ns }));
+        let post = room.post(depth, when_full, deliver);
+        let queue = Queue { post: Some(post.clone()), _mailroom: Some(room) };
+        Ok((queue, Box::new(move |mail| post.put(mail))))
+    }
+
+    /// Ends delivery. To be called before the endpoint is undeclared: it releases a sender that the queue holds up.
+    pub fn close(&self) {
+        if let Some(post) = &self.post {
+            post.close();
+        }
+    }
+
+    pub fn dropped(&self) -> Option<u64> {
+        self.post.as_ref().map(|post| post.dropped())
+    }
+}
+
+fn policy(qos: &Qos, keep_all_depth: usize) -> (usize, WhenFull) {
+    match (qos.history, qos.reliability) {
+        (History::KeepLast, _) => (qos.depth as usize, WhenFull::DropOldest),
+        (History::KeepAll, Reliability::Reliable) => (keep_all_depth, WhenFull::Block),
+        (History::KeepAll, Reliability::BestEffort) => (keep_all_depth, WhenFull::DropNewest),
+    }
+}
+
+pub fn granted(config: &EndpointConfig, keep_all_depth: usize) -> Granted {
+    let mut qos = config.qos.clone();
+    let note = if config.wait == Wait::Callback {
+        "wait callback has no queue: Zenoh's receiving thread delivers each message, depth drops nothing".to_string()
+    } else {
+        let (depth, when_full) = policy(&config.qos, keep_all_depth);
+        qos.depth = depth as u32;
+        match when_full {
+            WhenFull::DropOldest => format!("a queue of {depth} behind Zenoh's callback, over all publishers; full, it drops its oldest"),
+            WhenFull::DropNewest => format!("a queue of {depth} behind Zenoh's callback, over all publishers; full, it drops the newest"),
+            WhenFull::Block => {
+                format!("a queue of {depth} behind Zenoh's callback; full, it holds up Zenoh's receiving thread and so its link")
+            }
+        }
+    };
+    Granted { qos, publish_mode: PublishMode::Async, wait: config.wait, notes: vec![note] }
+}
+
+#[derive(Default)]
+pub struct Counts {
+    in_shared_memory: AtomicU64,
+    elsewhere: AtomicU64,
+    /// Came in pieces and had to be put together.
+    copied: AtomicU64,
+}
+
+impl Counts {
+    /// Gives `take` a contiguous payload; pieces are put together before `taken_ns`, as any reader of bytes would have to.
+    #[inline]
+    pub fn hand_over(&self, payload: &ZBytes, notified_ns: i64, take: impl FnOnce(&Delivery<'_>)) {
+        let zero_copy = payload.as_shm().is_some();
+        let payload = payload.to_bytes();
+        // The wait's return and the taking are two moments for a queue; for a callback that brings whole data they are one.
+        let taken_ns = now_ns();
+        if let Cow::Owned(_) = payload {
+            self.copied.fetch_add(1, Ordering::Relaxed);
+        }
+        let path = if zero_copy { &self.in_shared_memory } else { &self.elsewhere };
+        path.fetch_add(1, Ordering::Relaxed);
+        take(&Delivery { notified_ns, taken_ns, payload: &payload, zero_copy });
+    }
+
+    /// `writers` are the endpoints that send to this one.
+    pub fn account(&self, queue: &Queue, writers: Count, session: &zenoh::Session) -> Account {
+        let in_shared_memory = self.in_shared_memory.load(Ordering::Relaxed);
+        let elsewhere = self.elsewhere.load(Ordering::Relaxed);
+        let mut evidence = Vec::new();
+        if in_shared_memory > 0 {
+            evidence.push(Evidence { path: "shm".into(), messages: in_shared_memory, note: "payload().as_shm()".into() });
+        }
+        if elsewhere > 0 {
+            let (path, note) = path_elsewhere(writers, session);
+            evidence.push(Evidence { path, messages: elsewhere, note });
+        }
+        let copied = self.copied.load(Ordering::Relaxed);
+        Account { reader_drops: queue.dropped(), counters: [("reassembled".to_string(), copied as i64)].into(), evidence }
+    }
+}
+
+/// Messages that were not in shared memory: Zenoh does not mark them, so their path is inferred from who sends and which links there
+/// are.
+fn path_elsewhere(writers: Count, session: &zenoh::Session) -> (String, String) {
+    let links: BTreeSet<String> = session.info().links().wait().map(|link| link.src().protocol().as_str().to_string()).collect();
+    let names: Vec<&str> = links.iter().map(|l| if l.starts_with("unix") { "unix" } else { l.as_str() }).collect();
+    if writers.local > 0 && writers.remote == 0 {
+        ("intra_process".into(), "inferred: all senders are in this session".into())
+    } else if writers.local == 0 && names.len() == 1 {
+        // TLS runs over TCP sockets.
+        let path = if names[0] == "tls" { "tcp" } else { names[0] };
+        (path.into(), format!("inferred: not in shared memory, and the session's links are all {}", names[0]))
+    } else {
+        ("unknown".into(), format!("not in shared memory; links: {}, local senders: {}", names.join(" "), writers.local))
+    }
+}

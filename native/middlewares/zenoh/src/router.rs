@@ -1,0 +1,34 @@
+//! The router of a host, as `zenohd` or rmw_zenoh's `rmw_zenohd` is one, in a process of its own.
+
+use rmwbench_harness::middleware::{Daemon, Error, SessionConfig};
+use zenoh::Wait as _;
+
+use crate::profile;
+use crate::rendezvous::Rendezvous;
+
+pub const NAME: &str = "router";
+
+/// A router that serves; dropping it closes its links.
+pub struct Router {
+    session: zenoh::Session,
+    /// Last: certificates are in its directory.
+    _rendezvous: Option<Rendezvous>,
+}
+
+impl Router {
+    /// `config` is what the workers open with. Errors: their configuration's, or an address that is taken.
+    pub fn start(config: &SessionConfig) -> Result<Router, Error> {
+        zenoh::init_log_from_env_or("error");
+        let prepared = profile::prepare_router(config)?;
+        let session = zenoh::open(prepared.config).wait().map_err(|e| Error::failed("daemon router", e))?;
+        Ok(Router { session, _rendezvous: prepared.rendezvous })
+    }
+}
+
+impl Daemon for Router {}
+
+impl Drop for Router {
+    fn drop(&mut self) {
+        let _ = self.session.close().wait();
+    }
+}

@@ -1,0 +1,108 @@
+//! ZeroMQ through libzmq: what one would otherwise pick. A socket per endpoint, one transport for all of them.
+//!
+//! - a topic is PUB/SUB, a service ROUTER/DEALER, so that requests need not wait for the answers of others ([`publisher`],
+//!   [`subscription`], [`client`], [`service`]);
+//! - ZeroMQ knows addresses and no names: endpoints find each other by files of their host ([`board`], [`lookout`]);
+//! - one thread receives for a session, blocked or spinning ([`waiter`]);
+//! - the profile is this worker's own, since libzmq has no configuration file ([`settings`]).
+
+mod board;
+mod client;
+mod event_fd;
+mod link;
+mod lookout;
+mod publisher;
+mod qos;
+mod service;
+mod session;
+mod settings;
+mod socket;
+mod subscription;
+mod waiter;
+
+use std::collections::BTreeMap;
+
+use rmwbench_harness::middleware::{capabilities, modes, Description, Error, Middleware, Profile, Session, SessionConfig};
+use serde_json::json;
+
+pub struct ZeroMq;
+
+const NO_HISTORY: &str = "no: PUB keeps nothing for late joiners (an application can build a last-value cache over XPUB)";
+const KEEP_LAST: &str = "partly: a full queue drops the newest message and not the oldest; a depth of 1 keeps the latest (CONFLATE)";
+const KEEP_ALL: &str = "partly: 1000 messages (libzmq's own high-water mark) on either side; then reliable waits, best_effort drops";
+const ONE_HOST: &str = "no: ZeroMQ has no discovery, and this worker exchanges addresses by files of one host";
+
+impl Middleware for ZeroMq {
+    fn describe(&self) -> Description {
+        let (major, minor, patch) = zmq::version();
+        let version = format!("{major}.{minor}.{patch}");
+        let profile = |name: &str, text: &str, summary: &str| Profile {
+            name: name.into(),
+            format: "json".into(),
+            text: text.into(),
+            summary: summary.into(),
+        };
+        Description {
+            middleware: "zeromq".into(),
+            layer: "native".into(),
+            release_date: release_date(&version).into(),
+            build: BTreeMap::from([
+                ("source".into(), json!(format!("libzmq {version}, the system's; crate zmq 0.10"))),
+                ("features".into(), json!(["ipc", "curve", "draft"].map(|name| format!("{name}: {}", zmq::has(name).unwrap_or(false))))),
+            ]),
+            version,
+            capabilities: capabilities(&[
+                ("reliable", "yes"),
+                ("best_effort", "partly: the same sockets, which repeat on their way; only a full queue loses"),
+                ("keep_last", KEEP_LAST),
+                ("keep_all", KEEP_ALL),
+                ("transient_local", NO_HISTORY),
+                ("loan", "yes"),
+                ("zero_copy", "partly: nodes of one process with transport intra_process share the message; others copy it"),
+                ("block", "yes"),
+                ("poll", "yes"),
+                ("callback", "no: libzmq calls nobody back, an application waits in zmq_poll"),
+                ("publish_sync", "no: zmq_send queues, libzmq's own thread writes to the peer"),
+                ("publish_async", "yes"),
+                ("intra_process", "yes"),
+                ("inter_process", "partly: not with transport intra_process"),
+                ("inter_host", ONE_HOST),
+                ("content_filter", "no: SUB filters by the first bytes of a message"),
+                ("instance_key", "no: messages are bytes"),
+                ("services", "yes"),
+                ("evidence", "yes"),
+            ]),
+            modes: modes(&[
+                ("transport", "tcp|unix|intra_process"),
+                ("batching", "no: libzmq fills each write with what is queued, up to 8 KiB; a release build has no option for it"),
+                ("congestion", "drop|block"),
+                ("fragment_bytes", "no: ZMTP sends a message of any size as one frame"),
+                ("socket_buffer_bytes", "N"),
+                ("shm_pool_bytes", "no: libzmq has no shared memory"),
+                ("shm_layout", "no: libzmq has no shared memory"),
+                ("discovery", "no: ZeroMQ has no discovery"),
+                ("threads", "N"),
+                ("executor", "no: libzmq has no executor"),
+                ("security", "true|false"),
+            ]),
+            profiles: vec![
+                profile("untouched", include_str!("../profiles/untouched.json"), "libzmq's defaults over TCP on loopback"),
+                profile("tuned", include_str!("../profiles/tuned.json"), "one machine: Unix-domain sockets with larger buffers"),
+            ],
+        }
+    }
+
+    fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
+        config.only_options(&[])?;
+        Ok(Box::new(session::ZmqSession::open(config)?))
+    }
+}
+
+/// From libzmq's own list of releases; empty for one that this table does not know.
+fn release_date(version: &str) -> &'static str {
+    match version {
+        "4.3.4" => "2021-01-17",
+        "4.3.5" => "2023-10-09",
+        _ => "",
+    }
+}

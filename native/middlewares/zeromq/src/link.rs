@@ -1,0 +1,55 @@
+//! A socket of an endpoint, shared by the threads that use it: the publisher's, the receiving one and the lookout.
+//!
+//! A ZeroMQ socket belongs to one thread at a time; the manual allows to hand it over behind a lock. Waiting is by its descriptor, which
+//! tells only of changes: whoever uses the socket may have taken the change that another thread sleeps for, and must wake it.
+
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use zmq::Socket;
+
+use crate::event_fd::EventFd;
+
+pub struct Link {
+    socket: Mutex<Socket>,
+    fd: RawFd,
+    /// Wakes the thread that receives.
+    receiver: Arc<EventFd>,
+    /// Peers connected now.
+    pub peers: AtomicU32,
+}
+
+impl Link {
+    pub fn new(socket: Socket, receiver: Arc<EventFd>) -> zmq::Result<Arc<Link>> {
+        let fd = socket.get_fd()?;
+        Ok(Arc::new(Link { socket: Mutex::new(socket), fd, receiver, peers: AtomicU32::new(0) }))
+    }
+
+    /// The descriptor to wait for, readable when something happened to the socket.
+    pub fn fd(&self) -> RawFd {
+        self.fd
+    }
+
+    /// For the thread that receives, which looks for messages until there are none.
+    #[inline]
+    pub fn lock(&self) -> MutexGuard<'_, Socket> {
+        self.socket.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// For every other thread: afterwards the receiving one looks again if there is something to receive.
+    pub fn with<T>(&self, work: impl FnOnce(&Socket) -> T) -> T {
+        let socket = self.lock();
+        let result = work(&socket);
+        let readable = socket.get_events().is_ok_and(|events| events.contains(zmq::POLLIN));
+        drop(socket);
+        if readable {
+            self.receiver.raise();
+        }
+        result
+    }
+
+    pub fn peers(&self) -> u32 {
+        self.peers.load(Ordering::SeqCst)
+    }
+}

@@ -1,0 +1,111 @@
+//! A service: a ROUTER socket, which knows from whom each request came and sends the answer there.
+
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, Handler};
+use zmq::{Message, SocketType};
+
+use crate::board::{self, Announcement, Kind};
+use crate::link::Link;
+use crate::lookout::Duty;
+use crate::publisher::failed;
+use crate::qos;
+use crate::session::Shared;
+use crate::settings::Transport;
+use crate::socket;
+use crate::waiter::{Intake, Waiter};
+
+pub struct ZmqService {
+    _announcement: Announcement,
+    server: Arc<Server>,
+    intake: Arc<dyn Intake>,
+    waiter: Arc<Waiter>,
+    granted: Granted,
+    session: Arc<Shared>,
+}
+
+struct Server {
+    link: Arc<Link>,
+    handler: Arc<dyn Handler>,
+    zero_copy: bool,
+    requests: AtomicU64,
+}
+
+impl ZmqService {
+    pub fn new(config: &EndpointConfig, handler: Arc<dyn Handler>, session: Arc<Shared>) -> Result<Self, Error> {
+        qos::check_wait(config)?;
+        let queues = qos::queues(config, &session.settings)?;
+        let failed = |e| Error::failed(format!("endpoint {}: ROUTER socket", config.endpoint), e);
+        let socket = socket::open(&session.context, SocketType::ROUTER, &session.settings, queues).map_err(failed)?;
+        let directory = session.board.directory(Kind::Service, &config.topic)?;
+        let address = session.board.fresh_address(session.settings.transport);
+        let bound = socket::bind(&socket, &address, &session.settings).map_err(failed)?;
+        let waiter = session.waiter(config.wait)?;
+        let link = Link::new(socket, waiter.wake()).map_err(failed)?;
+        let inproc = session.settings.transport == Transport::IntraProcess;
+        let duty = if inproc { Duty::Count(session.board.directory(Kind::Client, &config.topic)?) } else { Duty::Accept };
+        session.lookout()?.add(&link, duty, session.monitored())?;
+        let server = Arc::new(Server { link, handler, zero_copy: inproc, requests: AtomicU64::new(0) });
+        let intake: Arc<dyn Intake> = server.clone();
+        waiter.add(intake.clone());
+        let announcement = board::announce(&directory, &bound)?;
+        let granted = qos::granted(config, queues, socket::notes(&session.settings));
+        Ok(ZmqService { _announcement: announcement, server, intake, waiter, granted, session })
+    }
+}
+
+impl Drop for ZmqService {
+    fn drop(&mut self) {
+        if let Ok(lookout) = self.session.lookout() {
+            lookout.remove(&self.server.link);
+        }
+        self.waiter.remove(&self.intake);
+    }
+}
+
+impl Intake for Server {
+    fn fd(&self) -> RawFd {
+        self.link.fd()
+    }
+
+    fn drain(&self, notified_ns: Option<i64>) {
+        loop {
+            let socket = self.link.lock();
+            let Ok(client) = socket.recv_msg(zmq::DONTWAIT) else { return };
+            let request = socket.recv_msg(zmq::DONTWAIT);
+            drop(socket);
+            let Ok(request) = request else { return };
+            let taken_ns = now_ns();
+            self.requests.fetch_add(1, Ordering::Relaxed);
+            let delivery =
+                Delivery { notified_ns: notified_ns.unwrap_or(taken_ns), taken_ns, payload: &request, zero_copy: self.zero_copy };
+            self.handler.handle(&delivery, &mut |reply| {
+                let socket = self.link.lock();
+                socket.send(&*client, zmq::SNDMORE | zmq::DONTWAIT).map_err(failed)?;
+                socket.send(Message::from(reply), zmq::DONTWAIT).map_err(failed)
+            });
+        }
+    }
+}
+
+impl Endpoint for ZmqService {
+    fn matched(&self) -> u32 {
+        self.server.link.peers()
+    }
+
+    fn granted(&self) -> Granted {
+        self.granted.clone()
+    }
+
+    fn account(&self) -> Account {
+        let evidence = Evidence {
+            path: self.session.settings.transport.path().into(),
+            messages: self.server.requests.load(Ordering::Relaxed),
+            note: "received by a socket that is bound to this transport alone".into(),
+        };
+        Account { evidence: vec![evidence], ..Account::default() }
+    }
+}

@@ -1,0 +1,131 @@
+//! The profile, in this worker's own JSON, and the modes that replace what it says.
+//!
+//! What is absent is left as libzmq has it. TCP is the default because it is the one transport that serves every case.
+
+use rmwbench_harness::middleware::{Configuration, Error, SessionConfig};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    #[default]
+    Tcp,
+    Unix,
+    IntraProcess,
+}
+
+impl Transport {
+    /// As in an [`rmwbench_harness::middleware::Evidence`].
+    pub fn path(self) -> &'static str {
+        match self {
+            Transport::Tcp => "tcp",
+            Transport::Unix => "unix",
+            Transport::IntraProcess => "intra_process",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Congestion {
+    Drop,
+    Block,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    #[serde(default)]
+    pub transport: Transport,
+    /// ZMQ_SNDBUF and ZMQ_RCVBUF.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket_buffer_bytes: Option<i32>,
+    /// ZMQ_IO_THREADS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u16>,
+    /// What a full queue does; absent: as the QoS has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<Congestion>,
+    /// CURVE, with keys made when the sockets are.
+    #[serde(default)]
+    pub security: bool,
+}
+
+impl Settings {
+    pub fn of(config: &SessionConfig) -> Result<Self, Error> {
+        let profile = &config.profile;
+        let object = || format!("profile {}", profile.name);
+        if profile.format != "json" {
+            return Err(Error::invalid(object(), format!("this worker reads json, the profile is {}", profile.format)));
+        }
+        let mut settings: Settings = serde_json::from_str(&profile.text).map_err(|e| Error::invalid(object(), e.to_string()))?;
+        match config.mode::<String>("transport")?.as_deref() {
+            None => {}
+            Some("tcp") => settings.transport = Transport::Tcp,
+            Some("unix") => settings.transport = Transport::Unix,
+            Some("intra_process") => settings.transport = Transport::IntraProcess,
+            Some(other) => {
+                let message = format!("{other}: libzmq has no {other} transport for PUB/SUB; expected tcp, unix or intra_process");
+                return Err(Error::unsupported("mode transport", message));
+            }
+        }
+        if let Some(bytes) = config.mode("socket_buffer_bytes")? {
+            settings.socket_buffer_bytes = Some(bytes);
+        }
+        if let Some(threads) = config.mode("threads")? {
+            settings.threads = Some(threads);
+        }
+        if let Some(congestion) = config.mode("congestion")? {
+            settings.congestion = Some(congestion);
+        }
+        if let Some(security) = config.mode("security")? {
+            settings.security = security;
+        }
+        config.only_modes(&["transport", "socket_buffer_bytes", "threads", "congestion", "security"])?;
+        if settings.security && settings.transport == Transport::IntraProcess {
+            return Err(Error::unsupported("mode security", "CURVE encrypts connections, and inproc has none"));
+        }
+        if settings.socket_buffer_bytes.is_some() && settings.transport == Transport::IntraProcess {
+            return Err(Error::unsupported("mode socket_buffer_bytes", "inproc has no sockets of the kernel"));
+        }
+        Ok(settings)
+    }
+
+    /// What is in force, as a profile that would bring it about.
+    pub fn configuration(&self) -> Configuration {
+        Configuration { format: "json".into(), text: serde_json::to_string(self).expect("plain data") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmwbench_harness::middleware::{ErrorKind, Profile};
+    use serde_json::{json, Value};
+
+    use super::*;
+
+    fn asked(text: &str, modes: &[(&str, Value)]) -> Result<Settings, Error> {
+        let profile = Profile { name: "p".into(), format: "json".into(), text: text.into(), summary: String::new() };
+        let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
+        Settings::of(&SessionConfig { profile, options: Default::default(), modes, domain_id: 0, trial_nonce: 1 })
+    }
+
+    #[test]
+    fn modes_replace_what_the_profile_says_and_the_rest_stays() {
+        let settings = asked(r#"{"transport": "unix", "threads": 2}"#, &[("transport", json!("tcp")), ("security", json!(true))]).unwrap();
+        assert_eq!(settings, Settings { threads: Some(2), security: true, ..Settings::default() });
+        let again = asked(&settings.configuration().text, &[]).unwrap();
+        assert_eq!(again, settings, "the configuration in force is a profile");
+    }
+
+    #[test]
+    fn what_libzmq_cannot_do_is_unsupported_and_nonsense_invalid() {
+        assert_eq!(asked("{}", &[("transport", json!("shm"))]).unwrap_err().kind, ErrorKind::Unsupported);
+        assert_eq!(asked("{}", &[("batching", json!(true))]).unwrap_err().kind, ErrorKind::Unsupported);
+        let inproc = ("transport", json!("intra_process"));
+        assert_eq!(asked("{}", &[inproc.clone(), ("security", json!(true))]).unwrap_err().object, "mode security");
+        assert_eq!(asked("{}", &[inproc, ("socket_buffer_bytes", json!(1))]).unwrap_err().object, "mode socket_buffer_bytes");
+        assert_eq!(asked(r#"{"speed": 1}"#, &[]).unwrap_err().kind, ErrorKind::Invalid);
+        assert_eq!(asked("{}", &[("threads", json!(70_000))]).unwrap_err().kind, ErrorKind::Invalid);
+    }
+}

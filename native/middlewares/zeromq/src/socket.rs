@@ -1,0 +1,113 @@
+//! Making sockets: the options that every one of this worker gets.
+
+use std::ffi::{c_int, c_void};
+use std::sync::Mutex;
+
+use rmwbench_harness::middleware::Error;
+use zmq::{Context, CurveKeyPair, Socket, SocketType};
+
+use crate::board::Address;
+use crate::qos::Queues;
+use crate::settings::Settings;
+
+/// What is under way when an endpoint ends is still sent, for as long as this.
+const LINGER_MS: i32 = 1000;
+/// Longer than the lookout waits before it gives a vanished peer's address up: another socket may have that port by then.
+const RECONNECT_MS: i32 = 2000;
+/// Options of `zmq.h` that the crate has no name for.
+const XPUB_NODROP: c_int = 69;
+const XPUB_VERBOSER: c_int = 78;
+
+extern "C" {
+    fn zmq_setsockopt(socket: *mut c_void, option: c_int, value: *const c_void, bytes: usize) -> c_int;
+}
+
+/// The process's contexts by their number of I/O threads: inproc works only within one, and libzmq means one for a process.
+static CONTEXTS: Mutex<Vec<(u16, Context)>> = Mutex::new(Vec::new());
+
+pub fn context(settings: &Settings) -> Result<Context, Error> {
+    let threads = settings.threads.unwrap_or(1);
+    let mut contexts = CONTEXTS.lock().unwrap();
+    if let Some((_, context)) = contexts.iter().find(|(count, _)| *count == threads) {
+        return Ok(context.clone());
+    }
+    let context = Context::new();
+    context.set_io_threads(i32::from(threads)).map_err(|e| Error::failed("ZMQ_IO_THREADS", e))?;
+    contexts.push((threads, context.clone()));
+    Ok(context)
+}
+
+/// A socket of `kind` for an endpoint, neither bound nor connected.
+pub fn open(context: &Context, kind: SocketType, settings: &Settings, queues: Queues) -> zmq::Result<Socket> {
+    let mut socket = context.socket(kind)?;
+    socket.set_linger(LINGER_MS)?;
+    socket.set_reconnect_ivl(RECONNECT_MS)?;
+    socket.set_sndhwm(queues.mark)?;
+    socket.set_rcvhwm(queues.mark)?;
+    if let Some(bytes) = settings.socket_buffer_bytes {
+        socket.set_sndbuf(bytes)?;
+        socket.set_rcvbuf(bytes)?;
+    }
+    match kind {
+        SocketType::XPUB => {
+            set(&mut socket, XPUB_VERBOSER, 1)?; // each subscription and its end, to count them
+            set(&mut socket, XPUB_NODROP, c_int::from(queues.block))?;
+        }
+        SocketType::SUB => {
+            socket.set_conflate(queues.conflate)?;
+            socket.set_subscribe(b"")?;
+        }
+        // An answer that has no way to its client is an error and not nothing.
+        SocketType::ROUTER => socket.set_router_mandatory(true)?,
+        _ => {}
+    }
+    Ok(socket)
+}
+
+fn set(socket: &mut Socket, option: c_int, value: c_int) -> zmq::Result<()> {
+    let bytes = size_of::<c_int>();
+    // SAFETY: a live socket; both options take an int.
+    match unsafe { zmq_setsockopt(socket.as_mut_ptr(), option, (&raw const value).cast(), bytes) } {
+        0 => Ok(()),
+        _ => Err(zmq::Error::from_raw(std::io::Error::last_os_error().raw_os_error().unwrap_or_default())),
+    }
+}
+
+/// Binds a socket and returns the address that others connect to, with the key that CURVE asks of them.
+pub fn bind(socket: &Socket, endpoint: &str, settings: &Settings) -> zmq::Result<Address> {
+    let mut key = None;
+    if settings.security {
+        let pair = CurveKeyPair::new()?;
+        socket.set_curve_server(true)?;
+        socket.set_curve_secretkey(&pair.secret_key)?;
+        key = Some(zmq::z85_encode(&pair.public_key).map_err(|_| zmq::Error::EINVAL)?);
+    }
+    socket.bind(endpoint)?;
+    let bound = socket.get_last_endpoint()?.map_err(|_| zmq::Error::EINVAL)?;
+    Ok(Address { endpoint: bound, key })
+}
+
+/// Connects a socket, which keeps at it should the peer not answer yet.
+pub fn connect(socket: &Socket, address: &Address) -> zmq::Result<()> {
+    if let Some(key) = &address.key {
+        let pair = CurveKeyPair::new()?;
+        socket.set_curve_serverkey(&zmq::z85_decode(key).map_err(|_| zmq::Error::EINVAL)?)?;
+        socket.set_curve_publickey(&pair.public_key)?;
+        socket.set_curve_secretkey(&pair.secret_key)?;
+    }
+    socket.connect(&address.endpoint)
+}
+
+/// The buffers that the kernel granted are its own affair for each connection; what was asked is told.
+pub fn notes(settings: &Settings) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(bytes) = settings.socket_buffer_bytes {
+        let limit = |name: &str| std::fs::read_to_string(format!("/proc/sys/net/core/{name}")).map_or("?".into(), |t| t.trim().to_string());
+        let (receive, send) = (limit("rmem_max"), limit("wmem_max"));
+        notes.push(format!("socket buffers: {bytes} bytes asked, the kernel grants at most {receive} (receive) and {send} (send)"));
+    }
+    if settings.security {
+        notes.push("CURVE: every connection is encrypted, with keys made for it; who connects is not authorised (no ZAP handler)".into());
+    }
+    notes
+}

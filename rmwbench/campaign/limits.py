@@ -1,0 +1,14 @@
+"""How long each step of a trial may take: every one has its own limit, so a trial has one too."""
+
+HELLO_TIMEOUT_S = 10.0
+COMMAND_TIMEOUT_S = 10.0
+MATCH_MARGIN_S = 2.0
+FINISH_MARGIN_S = 2.0
+
+# A large first message may be slow; a second one sent too early queues behind it.
+PROBE_INTERVAL_S = 0.05
+PROBE_INTERVAL_MAX_S = 0.8
+
+START_LEAD_NS = 20_000_000
+JOIN_LEAD_NS = 1_000_000
+TICKS_LEAD_NS = 2_000_000

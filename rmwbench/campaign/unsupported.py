@@ -1,0 +1,104 @@
+"""What cannot be run at all, with its reason: a cell whose middleware says that it has no such quality of service, mode
+or service. It is no failure and no mistake of the user's: a suite over many middlewares asks each for everything.
+
+What a worker's description tells is found here, what only its `open` tells in `rehearse.py`, and the rest by the first
+trial.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rmwbench.campaign.place import Places
+from rmwbench.campaign.plan import Plan
+from rmwbench.campaign.profile import Workers
+from rmwbench.errors import UserError
+from rmwbench.suite.cells import Cell
+
+NOT_SUPPORTED = "not supported"
+NAMED = 3
+
+
+def described(cells: Sequence[Cell], workers: Workers) -> dict[int, str]:
+    """Cell → what its workers' descriptions say it cannot do; only cells that lack something."""
+    return {cell.number: reason for cell in cells if (reason := next(_lacking(cell, workers), None))}
+
+
+def told(plan: Plan, reasons: Mapping[int, str]) -> list[str]:
+    """`ARM in COMPARISONS: REASON`, each arm and reason once."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for number, reason in reasons.items():
+        cell = plan.cell(number)
+        places.setdefault((cell.arm.name, reason), []).append(cell.comparison)
+    return [f"{arm} in {_few(found)}: {reason}" for (arm, reason), found in places.items()]
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def check_some_left(plan: Plan, unsupported: dict[int, str], places: Places) -> None:
+    """Raises UserError where nothing is left to run: then it was the user's wish and not one level of many."""
+    if len(unsupported) < len(plan.cells):
+        return
+    cell = plan.cells[0]
+    raise UserError(
+        f"arm `{cell.arm.name}` cannot do what workload `{cell.workload.name}` asks of {', '.join(cell.middlewares)}",
+        where=places.arm(cell),
+        actual=unsupported[cell.number],
+        fix="choose another setting, or exclude the combination under `exclude`",
+    )
+
+
+def _lacking(cell: Cell, workers: Workers) -> Iterator[str]:
+    for process, side in cell.sides.items():
+        if side.middleware not in workers or workers[side.middleware].description is None:
+            continue  # a plan can be looked at before everything is built
+        stated = (workers[side.middleware].description or {}).get("capabilities", {})
+        for capability, why in needed_capabilities(cell, process):
+            answer = stated.get(capability, "yes")  # a name that an older worker does not know is found by asking it
+            if answer.startswith("no"):
+                yield f"{side.middleware} has no {capability}, needed because {why}{_reason(answer)}"
+        modes = (workers[side.middleware].description or {}).get("modes")
+        for mode in side.modes:
+            answer = "no: its worker knows no modes" if modes is None else modes.get(mode, "no")
+            if answer.startswith("no"):
+                yield f"{side.middleware} has no mode {mode}{_reason(answer)}"
+
+
+def _reason(answer: str) -> str:
+    reason = answer.partition(": ")[2]
+    return f": {reason}" if reason else ""
+
+
+def needed_capabilities(cell: Cell, process: str | None = None) -> Iterator[tuple[str, str]]:
+    """Names of the protocol's capabilities that a cell, or one process of it, needs, with what in the cell needs
+    them."""
+    place = {endpoint.endpoint: endpoint.process for endpoint in cell.endpoints}
+    mine = [endpoint for endpoint in cell.endpoints if process in (None, endpoint.process)]
+    for endpoint in mine:
+        whose = f"node {endpoint.node}"
+        if endpoint.kind in ("client", "service"):
+            yield "services", f"{whose} has a {endpoint.kind}"
+        qos = endpoint.qos.wire()
+        yield qos["reliability"], f"{whose} asks for it"
+        yield qos["history"], f"{whose} asks for it"
+        if qos["durability"] == "transient_local":
+            yield "transient_local", f"{whose} asks for it"
+        for name in ("content_filter", "instance_key"):
+            if qos.get(name):
+                yield name, f"{whose} asks for it"
+        for peer in endpoint.peers:
+            near = place[peer] == endpoint.process
+            yield (
+                ("intra_process", f"{whose} has a peer in its process")
+                if near
+                else ("inter_process", f"{whose} has a peer in another")
+            )
+    if any(endpoint.reads for endpoint in mine):
+        yield cell.arm.wait, f"the arm's wait is {cell.arm.wait}"
+    if not any(endpoint.kind in ("publisher", "client") for endpoint in mine):
+        return
+    if cell.arm.loan:
+        yield "loan", "the arm publishes by loan"
+    if cell.arm.publish_mode != "default":
+        yield f"publish_{cell.arm.publish_mode}", f"the arm's publish_mode is {cell.arm.publish_mode}"

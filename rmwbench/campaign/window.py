@@ -1,0 +1,95 @@
+"""The window of a trial and its drain. Between `start` and the end of the window this process only waits."""
+
+import contextlib
+import gc
+import time
+from collections.abc import Iterator
+
+from rmwbench.campaign import limits
+from rmwbench.campaign.changes import Changes
+from rmwbench.campaign.noting import step, take_events
+from rmwbench.campaign.outcome import Outcome, Window
+from rmwbench.campaign.profile import Workers
+from rmwbench.lab import machine
+from rmwbench.lab.background import Background
+from rmwbench.lab.crew import Crew
+from rmwbench.lab.sampler import Sampler
+
+
+def run_window(outcome: Outcome, crew: Crew, workers: Workers, sampler: Sampler, background: Background) -> Changes:
+    """From `start` until every schedule has ended. Raises WorkerFailed."""
+    cell = outcome.order.cell
+    timeline = cell.timeline
+    with step(outcome, "collect_garbage"):
+        gc.collect()
+    with _quiet():
+        start_ns = time.monotonic_ns() + limits.START_LEAD_NS
+        window = Window(start_ns, start_ns + timeline.warmup_ns, start_ns + timeline.end_ns)
+        changes = Changes(outcome, crew, workers, window)
+        grace_ns = round(timeline.grace_s * 1e9)
+        times = {"at_ns": window.start_ns, "steady_ns": window.steady_ns, "end_ns": window.end_ns, "grace_ns": grace_ns}
+        sampler.start(cell.sampling, window.steady_ns, window.end_ns)
+        background.window(window.steady_ns, window.end_ns)
+        # Also those that open late: each takes its usage at both edges.
+        crew.ask_all("start", times, limits.COMMAND_TIMEOUT_S)
+        outcome.started |= {e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None}
+        outcome.window = window
+        outcome.started_late_ns = time.monotonic_ns() - window.start_ns
+        crew.watch_until(window.steady_ns - limits.TICKS_LEAD_NS)
+        begin, own_begin_ns = machine.read_edge(), time.process_time_ns()
+        changes.watch_until(window.end_ns)
+        end, own_end_ns = machine.read_edge(), time.process_time_ns()
+    outcome.steps_ns["start_lead"] = limits.START_LEAD_NS
+    outcome.own_cpu_ns = own_begin_ns, own_end_ns
+    outcome.probes += machine.edge_probes(begin, end)
+    with step(outcome, "finish"):
+        changes.settle(limits.COMMAND_TIMEOUT_S)
+        _finish(outcome, crew, timeline.grace_s + limits.FINISH_MARGIN_S)
+    return changes
+
+
+def _finish(outcome: Outcome, crew: Crew, timeout_s: float) -> None:
+    """Everything that was started tells its end: schedules, relays, services."""
+
+    def finished() -> bool:
+        take_events(outcome, crew)
+        return outcome.started <= outcome.finished.keys()
+
+    late = lambda: [  # noqa: E731
+        crew.workers[e.process]
+        for e in outcome.order.cell.endpoints
+        if e.endpoint in outcome.started and e.endpoint not in outcome.finished
+    ]
+    crew.wait(finished, timeout_s, "end of the schedule", late)
+
+
+def drain(outcome: Outcome, crew: Crew, changes: Changes) -> None:
+    """Readers wait for the last message of each of their writers; with nothing sent there is nothing to wait for. A
+    client waits for the replies to its own requests, which it knows by its own number."""
+    last = {
+        writer: event["last_seq"] for writer, event in outcome.finished.items() if event.get("last_seq") is not None
+    }
+    timeout_s = outcome.order.cell.timeline.drain_s
+    requests = {}
+    for process in outcome.order.cell.processes:
+        readers = {
+            e.endpoint: (e.endpoint,) if e.kind == "client" else e.peers
+            for e in outcome.order.cell.endpoints
+            if e.process == process.name and e.reads and e.peers and e.endpoint not in changes.gone
+        }
+        expect = {str(r): {str(w): last[w] for w in writers if w in last} for r, writers in readers.items()}
+        if any(expect.values()):
+            requests[process.name] = ("drain", {"expect": expect, "timeout_ns": round(timeout_s * 1e9)})
+    replies = crew.ask(requests, timeout_s + limits.COMMAND_TIMEOUT_S) if requests else {}
+    outcome.drained = all(reply["complete"] for reply in replies.values())
+    outcome.drain_end_ns = max((reply["time_ns"] for reply in replies.values()), default=time.monotonic_ns())
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """No garbage collection of ours: the processor belongs to the trial."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

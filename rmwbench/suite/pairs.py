@@ -1,0 +1,116 @@
+"""`pairs` under `arms`: every ordered pair of a list of middlewares, each an arm of its own.
+
+    - pairs: [cyclonedds, fastdds, {middleware: rclcpp/rmw_fastrtps_cpp, profile: tuned}]
+      wait: block
+
+The first of a pair runs the talker or client and all that has no other side, the second the listeners or the service.
+Written out in the tree of the file, before anything is validated, so that everything behind knows arms only; every line
+that an error can name is that of the entry.
+"""
+
+from typing import Any
+
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from rmwbench.suite.arm import EITHER
+from rmwbench.suite.fault import Fault
+
+KEY, ARROW = "pairs", " → "
+SECOND = EITHER.join(("listener", "service"))
+SIDE_KEYS = ("name", "middleware", "profile", "options", "modes")
+FEWEST = 2
+
+
+def expanded(arms: Any) -> Any:
+    """The list of arms with each `pairs` entry replaced by its arms; anything else as it is. Raises Fault, counted from
+    the list."""
+    if not isinstance(arms, CommentedSeq) or not any(isinstance(arm, CommentedMap) and KEY in arm for arm in arms):
+        return arms
+    found = CommentedSeq()
+    for index, arm in enumerate(arms):
+        line, column = arms.lc.item(index)
+        made = _arms(arm, index) if isinstance(arm, CommentedMap) and KEY in arm else [arm]
+        for one in made:
+            found.append(one)
+            found.lc.add_kv_line_col(len(found) - 1, [line, column, line, column])
+    found.lc.line, found.lc.col = arms.lc.line, arms.lc.col
+    return found
+
+
+def _arms(entry: CommentedMap, index: int) -> list[CommentedMap]:
+    sides = entry[KEY]
+    if not isinstance(sides, CommentedSeq) or len(sides) < FEWEST:
+        raise Fault(
+            "`pairs` is a list of middlewares",
+            expected=f"at least {FEWEST}, such as [cyclonedds, fastdds]",
+            actual=f"{len(sides)} of them" if isinstance(sides, CommentedSeq) else str(sides),
+            at=(index, KEY),
+        )
+    for key in ("name", "processes", "middleware", "profile", "options"):
+        if key in entry:
+            raise Fault(
+                f"`{key}` and `pairs` contradict each other",
+                expected="what belongs to one middleware inside of the list, for example {middleware: zenoh, "
+                "profile: tuned}",
+                actual=f"both `{key}` and `pairs`",
+                at=(index, key),
+            )
+    found = [_side(side, (index, KEY, place)) for place, side in enumerate(sides)]
+    names = [side["name"] for side in found]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise Fault(
+                f"`{name}` is in the list twice",
+                expected="each once; `name` tells two profiles of a middleware apart",
+                at=(index, KEY, place),
+            )
+    line = entry.lc.key(KEY)
+    shared = {key: value for key, value in entry.items() if key != KEY}
+    return [_arm(first, second, shared, line) for first in found for second in found]
+
+
+def _side(side: Any, at: tuple[str | int, ...]) -> dict[str, Any]:
+    """A middleware's name, or a mapping with it; with a name to show."""
+    if isinstance(side, str):
+        return {"name": side, "middleware": side}
+    if not isinstance(side, CommentedMap) or not isinstance(side.get("middleware"), str):
+        raise Fault(
+            "an entry of `pairs` is a middleware",
+            expected="its name, or a mapping such as {middleware: zenoh, profile: tuned}",
+            actual=str(side),
+            at=at,
+        )
+    for key in side:
+        if key not in SIDE_KEYS:
+            raise Fault(
+                f"unknown key `{key}`", expected="one of " + ", ".join(SIDE_KEYS), actual=str(key), at=(*at, key)
+            )
+    words = [side["middleware"], *([str(side["profile"])] if "profile" in side else [])]
+    return {"name": " ".join(words), **side}
+
+
+def _arm(first: dict[str, Any], second: dict[str, Any], shared: dict[str, Any], line: tuple[int, int]) -> CommentedMap:
+    """Every override is written out whole, so that nothing of the first reaches the second but modes for both."""
+    other = {"profile": "untouched", "options": {}, **{k: v for k, v in second.items() if k != "name"}}
+    arm = {
+        **shared,
+        **first,
+        "name": f"{first['name']}{ARROW}{second['name']}",
+        "processes": {SECOND: other},
+    }
+    if "modes" in shared:  # for both, a side's own in front
+        arm["modes"] = {**shared["modes"], **first.get("modes", {})}
+        other["modes"] = {**shared["modes"], **second.get("modes", {})}
+    elif "modes" in first:
+        other.setdefault("modes", {})
+    return _placed(arm, line)
+
+
+def _placed(mapping: dict[str, Any], line: tuple[int, int]) -> CommentedMap:
+    """As if it stood in the file at that line; what does stand there keeps its own."""
+    made = CommentedMap()
+    for key, value in mapping.items():
+        made[key] = _placed(value, line) if type(value) is dict else value
+        made.lc.add_kv_line_col(key, [*line, *line])
+    made.lc.line, made.lc.col = line
+    return made

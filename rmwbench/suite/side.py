@@ -1,0 +1,123 @@
+"""A side of a trial: the middleware that processes run, and how it is configured.
+
+Most arms have one. An arm that mixes middlewares (interoperability) has one for all its processes and others for those
+that it names.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+
+from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.modes import Modes
+from rmwbench.suite.scalar import Scalar
+
+FORMAT_OF_SUFFIX = {
+    ".json5": "json5",
+    ".json": "json5",
+    ".xml": "xml",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".toml": "toml",
+}
+MAX_PROFILE_BYTES = 256 * 1024
+"""A profile travels in one protocol line of at most 1 MiB."""
+
+INSTALLED = ("rclcpp/", "rclpy/")
+"""Middlewares that a ROS 2 brings along: which there are is the machine's matter, so any name behind these is known."""
+
+
+class Profile(Strict):
+    """`text` is None for a profile embedded in the worker, which `WORKER --describe` prints; for a user's own it is
+    the content."""
+
+    name: str
+    format: str | None = None
+    text: str | None = None
+
+    def definition(self) -> dict[str, str]:
+        return {name: value for name, value in self.model_dump().items() if value is not None}
+
+
+UNTOUCHED = Profile(name="untouched")
+
+
+def _profile(value: Any, info: ValidationInfo) -> Any:
+    """An embedded name or a path, as people write it; a mapping or a Profile passes."""
+    if not isinstance(value, str):
+        return value
+    path = Path(value)
+    if "/" not in value and path.suffix not in FORMAT_OF_SUFFIX:
+        return Profile(name=value)
+    file = Path((info.context or {}).get("directory", ".")) / path
+    if path.suffix not in FORMAT_OF_SUFFIX:
+        raise Fault(
+            f"the format of profile `{value}` is not known",
+            expected="a file ending in " + ", ".join(FORMAT_OF_SUFFIX),
+            actual=value,
+        )
+    try:
+        if file.stat().st_size > MAX_PROFILE_BYTES:
+            raise Fault(
+                f"profile `{value}` is too large",
+                expected=f"at most {MAX_PROFILE_BYTES} bytes",
+                actual=file.stat().st_size,
+            )
+        return Profile(name=path.stem, format=FORMAT_OF_SUFFIX[path.suffix], text=file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise Fault(
+            f"profile `{value}` cannot be read",
+            expected=f"a file at {file}",
+            actual=getattr(error, "strerror", None) or str(error),
+            fix="paths are relative to the suite's file; an embedded profile is named without directory or suffix",
+        ) from error
+
+
+def _known_middleware(name: str, info: ValidationInfo) -> str:
+    known = (info.context or {}).get("middlewares")
+    if known is not None and name not in known and not name.startswith(INSTALLED):
+        raise unknown("middleware", name, list(known))
+    return name
+
+
+MiddlewareName = Annotated[str, AfterValidator(_known_middleware)]
+ProfileName = Annotated[Profile, BeforeValidator(_profile)]
+Options = dict[str, Scalar]
+
+
+class Side(Strict):
+    """`profile` is the name of an embedded profile, or the path of the user's own file (relative to the suite's)."""
+
+    middleware: MiddlewareName
+    profile: ProfileName = UNTOUCHED
+    options: Options = Field(default_factory=dict)
+    modes: Modes = Field(default_factory=dict)
+
+    def side_definition(self) -> dict[str, Any]:
+        """`modes` only where there are some: a cell's definition is compared with that of older campaigns."""
+        found = {
+            "middleware": self.middleware,
+            "profile": self.profile.definition(),
+            "options": dict(self.options),
+        }
+        return found | ({"modes": dict(self.modes)} if self.modes else {})
+
+
+class Override(Strict):
+    """What some processes run instead of the arm's own. Left out: the arm's, but for another middleware its profile
+    `untouched` and no options, since both belong to one middleware; modes are portable and stay."""
+
+    middleware: MiddlewareName | None = None
+    profile: ProfileName | None = None
+    options: Options | None = None
+    modes: Modes | None = None
+
+    def over(self, base: Side) -> Side:
+        same = self.middleware in (None, base.middleware)
+        return Side.model_construct(
+            middleware=self.middleware or base.middleware,
+            profile=self.profile or (base.profile if same else UNTOUCHED),
+            options=dict(base.options if same else {}) if self.options is None else self.options,
+            modes=base.modes if self.modes is None else self.modes,
+        )

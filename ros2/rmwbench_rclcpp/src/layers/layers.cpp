@@ -1,0 +1,107 @@
+// Stands before rcl, rmw and the middleware's own write, at the same public functions for every RMW, and marks when each is passed.
+//
+// Loaded before rcl with global symbols, so that rclcpp's, rcl's and the RMW's calls land here; each goes on to the real function, which is
+// looked up in the library that has it. Nothing of ROS 2 is changed, and a process without this library has none of it.
+
+#include <dlfcn.h>
+#include <link.h>
+#include <time.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "marks.hpp"
+
+// The functions pass their arguments on untouched: integers and pointers all, at most six, as each function's own header declares them.
+namespace {
+
+using rmwbench::Marks;
+using Word = void *;
+
+Marks &marks() {
+  thread_local Marks own{};
+  return own;
+}
+
+inline void mark(uint32_t layer) {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  Marks &own = marks();
+  own.time_ns[layer] = now.tv_sec * 1000000000LL + now.tv_nsec;
+  own.set |= 1u << layer;
+}
+
+struct Search {
+  const char *symbol;
+  const void *self;
+  void *found;
+};
+
+// The first library, this one apart, that defines `symbol`. RTLD_NEXT would miss those that an RMW brought along privately.
+int look_into(dl_phdr_info *info, size_t, void *data) {
+  auto &search = *static_cast<Search *>(data);
+  if (info->dlpi_name == nullptr || info->dlpi_name[0] == '\0') return 0;
+  void *handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return 0;
+  void *symbol = dlsym(handle, search.symbol);
+  dlclose(handle);
+  Dl_info where{};
+  // dlsym looks into the library's dependencies too: only its own counts.
+  if (symbol == nullptr || dladdr(symbol, &where) == 0 || where.dli_fbase == search.self) return 0;
+  if (reinterpret_cast<const void *>(info->dlpi_addr) != where.dli_fbase) return 0;
+  search.found = symbol;
+  return 1;
+}
+
+void *real(const char *symbol) {
+  Dl_info self{};
+  dladdr(reinterpret_cast<void *>(&real), &self);
+  Search search{symbol, self.dli_fbase, nullptr};
+  dl_iterate_phdr(look_into, &search);
+  if (search.found == nullptr) {
+    std::fprintf(stderr, "rmwbench layers: nobody defines %s\n", symbol);
+    std::abort();
+  }
+  return search.found;
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) rmwbench::Marks *rmwbench_layers_marks() { return &marks(); }
+
+// Return values of up to one register go through as they come: int, bool and pointers alike.
+#define PASS(name, before, after)                                                                                    \
+  extern "C" __attribute__((visibility("default"))) Word name(Word a, Word b, Word c, Word d, Word e, Word f) {      \
+    using Real = Word (*)(Word, Word, Word, Word, Word, Word);                                                       \
+    static const Real next = reinterpret_cast<Real>(real(#name));                                                    \
+    before;                                                                                                          \
+    const Word result = next(a, b, c, d, e, f);                                                                      \
+    after;                                                                                                           \
+    return result;                                                                                                   \
+  }
+
+using namespace rmwbench;
+
+PASS(rcl_publish, mark(LAYER_RCL_PUBLISH), mark(LAYER_RCL_PUBLISH_RETURN))
+PASS(rcl_publish_loaned_message, mark(LAYER_RCL_PUBLISH), mark(LAYER_RCL_PUBLISH_RETURN))
+PASS(rmw_publish, mark(LAYER_RMW_PUBLISH), mark(LAYER_RMW_PUBLISH_RETURN))
+PASS(rmw_publish_loaned_message, mark(LAYER_RMW_PUBLISH), mark(LAYER_RMW_PUBLISH_RETURN))
+PASS(rcl_wait, (void)0, mark(LAYER_RCL_WAIT_RETURN))
+PASS(rmw_wait, (void)0, mark(LAYER_RMW_WAIT_RETURN))
+PASS(rcl_take, mark(LAYER_RCL_TAKE), mark(LAYER_RCL_TAKE_RETURN))
+PASS(rcl_take_loaned_message, mark(LAYER_RCL_TAKE), mark(LAYER_RCL_TAKE_RETURN))
+PASS(rmw_take_with_info, mark(LAYER_RMW_TAKE), mark(LAYER_RMW_TAKE_RETURN))
+PASS(rmw_take_loaned_message_with_info, mark(LAYER_RMW_TAKE), mark(LAYER_RMW_TAKE_RETURN))
+
+// The middleware's own write, as each RMW calls it; a process whose middleware has another name for it marks nothing there.
+#define WRITE(name) PASS(name, mark(LAYER_MIDDLEWARE_WRITE), mark(LAYER_MIDDLEWARE_WRITE_RETURN))
+WRITE(dds_write_ts)     // rmw_cyclonedds_cpp
+WRITE(dds_write)        // its older versions
+WRITE(dds_writecdr)     // its loans
+WRITE(z_publisher_put)  // rmw_zenoh_cpp
+// rmw_fastrtps: eprosima::fastdds::dds::DataWriter, from 2.6 to 3
+WRITE(_ZN8eprosima7fastdds3dds10DataWriter5writeEPv)
+WRITE(_ZN8eprosima7fastdds3dds10DataWriter5writeEPKv)
+WRITE(_ZN8eprosima7fastdds3dds10DataWriter17write_w_timestampEPvRKNS_8fastrtps4rtps16InstanceHandle_tERKNS4_6Time_tE)
+WRITE(_ZN8eprosima7fastdds3dds10DataWriter17write_w_timestampEPKvRKNS0_4rtps16InstanceHandle_tERKNS4_6Time_tE)

@@ -1,0 +1,71 @@
+#include "ament.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace rmwbench::ament {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> prefixes() {
+  const char *path = std::getenv("AMENT_PREFIX_PATH");
+  std::istringstream parts(path != nullptr ? path : "");
+  std::vector<std::string> found;
+  for (std::string part; std::getline(parts, part, ':');) {
+    if (!part.empty()) found.push_back(part);
+  }
+  return found;
+}
+
+bool is_file(const fs::path &path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+}  // namespace
+
+std::vector<std::string> rmw_implementations() {
+  std::set<std::string> names;
+  for (const auto &prefix : prefixes()) {
+    std::error_code ignored;
+    for (const auto &entry : fs::directory_iterator(prefix + "/share/ament_index/resource_index/rmw_typesupport", ignored)) {
+      const std::string name = entry.path().filename();
+      // The dispatcher registers itself too.
+      if (name != "rmw_implementation" && is_file(prefix + "/lib/lib" + name + ".so")) names.insert(name);
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+std::optional<std::string> prefix_of(const std::string &package) {
+  for (const auto &prefix : prefixes()) {
+    if (is_file(prefix + "/share/" + package + "/package.xml")) return prefix;
+  }
+  return std::nullopt;
+}
+
+std::string version_of(const std::string &package) {
+  const auto prefix = prefix_of(package);
+  if (!prefix) return "";
+  std::ifstream file(*prefix + "/share/" + package + "/package.xml");
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string xml = text.str();
+  const auto begin = xml.find("<version");
+  const auto open = begin == std::string::npos ? begin : xml.find('>', begin);
+  const auto end = open == std::string::npos ? open : xml.find("</version>", open);
+  return end == std::string::npos ? "" : xml.substr(open + 1, end - open - 1);
+}
+
+std::optional<std::string> file_of_a_prefix(const std::string &relative) {
+  for (const auto &prefix : prefixes()) {
+    if (is_file(prefix + "/" + relative)) return prefix + "/" + relative;
+  }
+  return std::nullopt;
+}
+
+}  // namespace rmwbench::ament

@@ -1,0 +1,137 @@
+#include "daemon.hpp"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "ament.hpp"
+#include "fault.hpp"
+
+namespace rmwbench {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto patience = 20s;
+constexpr uint16_t zenoh_port = 7447;
+constexpr uint16_t discovery_port = 11811;
+
+bool tcp_answers(uint16_t port) {
+  const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool answered = connect(probe, reinterpret_cast<sockaddr *>(&address), sizeof address) == 0;
+  close(probe);
+  return answered;
+}
+
+bool udp_is_bound(uint16_t port) {
+  char wanted[8];
+  std::snprintf(wanted, sizeof wanted, ":%04X ", port);
+  std::ifstream table("/proc/net/udp");
+  for (std::string line; std::getline(table, line);) {
+    if (line.find(wanted) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// In a prefix of ROS 2, else on PATH.
+std::string program(const std::vector<std::string> &candidates) {
+  for (const auto &candidate : candidates) {
+    if (const auto found = ament::file_of_a_prefix(candidate)) return *found;
+    const std::string name = std::filesystem::path(candidate).filename();
+    const char *path = std::getenv("PATH");
+    std::istringstream parts(path != nullptr ? path : "");
+    for (std::string part; std::getline(parts, part, ':');) {
+      if (access((part + "/" + name).c_str(), X_OK) == 0) return part + "/" + name;
+    }
+  }
+  return "";
+}
+
+struct Recipe {
+  std::vector<std::string> candidates;
+  std::vector<std::string> arguments;
+  std::function<bool()> serves;
+};
+
+Recipe recipe(const std::string &name) {
+  if (name == "router") return {{"lib/rmw_zenoh_cpp/rmw_zenohd"}, {}, [] { return tcp_answers(zenoh_port); }};
+  if (name == "discovery_server") {
+    return {{"bin/fast-discovery-server", "bin/fast-discovery-server-1.0.1"},
+            {"-i", "0", "-l", "127.0.0.1", "-p", std::to_string(discovery_port)},
+            [] { return udp_is_bound(discovery_port); }};
+  }
+  if (name == "roudi") {
+    return {{"bin/iox-roudi"}, {"-m", "on"}, [] {
+              struct stat found;
+              return stat("/tmp/roudi", &found) == 0;
+            }};
+  }
+  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "daemon " + name, "expected router, discovery_server or roudi"};
+}
+
+}  // namespace
+
+DaemonProcess::DaemonProcess(const std::string &name) {
+  const std::string object = "daemon " + name;
+  const Recipe how = recipe(name);
+  const std::string path = program(how.candidates);
+  if (path.empty()) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object, how.candidates.front() + " is in no prefix of the sourced ROS 2 and not on PATH"};
+  }
+  std::vector<char *> arguments{const_cast<char *>(path.c_str())};
+  for (const auto &argument : how.arguments) arguments.push_back(const_cast<char *>(argument.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t parent = getpid();
+  child_ = fork();
+  if (child_ == 0) {
+    // Also when this process is killed: a daemon must not outlive its trial.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);
+    execv(path.c_str(), arguments.data());
+    _exit(127);
+  }
+  if (child_ < 0) throw Fault{RMWBENCH_ERROR_FAILED, object, "fork failed"};
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (!how.serves()) {
+    if (ended()) throw Fault{RMWBENCH_ERROR_FAILED, object, path + " ended before it served; its words are on stderr"};
+    if (std::chrono::steady_clock::now() > deadline) {
+      kill(child_, SIGKILL);
+      waitpid(child_, nullptr, 0);
+      throw Fault{RMWBENCH_ERROR_FAILED, object, path + " did not serve within 20 s"};
+    }
+    std::this_thread::sleep_for(5ms);
+  }
+}
+
+DaemonProcess::~DaemonProcess() {
+  if (child_ <= 0) return;
+  kill(child_, SIGINT);
+  for (int i = 0; i < 400 && !ended(); ++i) std::this_thread::sleep_for(5ms);
+  if (child_ > 0) {
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+  }
+}
+
+bool DaemonProcess::ended() {
+  if (child_ > 0 && waitpid(child_, nullptr, WNOHANG) == child_) child_ = -1;
+  return child_ < 0;
+}
+
+}  // namespace rmwbench

@@ -1,0 +1,98 @@
+#include "environment.hpp"
+
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "fault.hpp"
+
+namespace rmwbench {
+namespace {
+
+// What a user's shell may have set and a trial must not inherit.
+const char *const strays[] = {
+    "CYCLONEDDS_URI", "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE", "FASTDDS_BUILTIN_TRANSPORTS",
+    "FASTDDS_ENVIRONMENT_FILE", "RMW_FASTRTPS_USE_QOS_FROM_XML", "RMW_FASTRTPS_PUBLICATION_MODE", "ROS_DISCOVERY_SERVER", "ROS_SUPER_CLIENT",
+    "ZENOH_SESSION_CONFIG_URI", "ZENOH_ROUTER_CONFIG_URI", "ZENOH_CONFIG_OVERRIDE", "ZENOH_ROUTER_CHECK_ATTEMPTS", "ZENOH_SHM_ALLOC_SIZE",
+    "ZENOH_SHM_MESSAGE_SIZE_THRESHOLD", "ROS_LOCALHOST_ONLY", "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS", "ROS_DOMAIN_ID",
+    "ROS_DISABLE_LOANED_MESSAGES", "ROS_SECURITY_ENABLE", "ROS_SECURITY_KEYSTORE", "ROS_NAMESPACE",
+};
+
+bool blank(const std::string &text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
+
+}  // namespace
+
+Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const Asked &asked, bool daemon) {
+  const std::string object = std::string("profile ") + profile.name;
+  for (const char *name : strays) unsetenv(name);
+  text_ = "RMW_IMPLEMENTATION=" + rmw.name + "\n";
+  for (const auto &embedded : rmw.profiles) {
+    if (embedded.name != profile.name) continue;
+    for (const auto &pair : embedded.environment) set(pair.first, pair.second);
+  }
+  std::string content;
+  if (!blank(profile.text)) {
+    if (rmw.variable.empty()) {
+      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object, rmw.name + " is configured in a way that this worker does not know; only untouched runs"};
+    }
+    if (profile.format != rmw.format) {
+      throw Fault{RMWBENCH_ERROR_INVALID, object, rmw.name + " reads " + rmw.format + ", found " + profile.format};
+    }
+    content = profile.text;
+    // The router has a file of its own kind: a session's would make it a peer.
+    if (!daemon) write_file(rmw, object, content);
+  }
+  for (const auto &[name, value] : environment_of_modes(rmw, asked.modes, content)) {
+    if (name[0] != '+') {
+      set(name, value);
+      continue;
+    }
+    const char *before = std::getenv(name.c_str() + 1);
+    set(name.substr(1), before != nullptr ? before + value : value.substr(1));
+  }
+  if (asked.qos_from_xml) {
+    if (rmw.name.rfind("rmw_fastrtps", 0) != 0) {
+      throw Fault{RMWBENCH_ERROR_INVALID, "option qos_from_xml", "only rmw_fastrtps has RMW_FASTRTPS_USE_QOS_FROM_XML"};
+    }
+    set("RMW_FASTRTPS_USE_QOS_FROM_XML", "1");
+  }
+  // Humble lends and takes loans by default, its successors do not; either way it is the arm that decides.
+  set("ROS_DISABLE_LOANED_MESSAGES", asked.settings.loaned_take ? "0" : "1");
+  // rcl's log files belong into the trial, not into a home.
+  setenv("ROS_LOG_DIR", "/tmp/rmwbench-ros-log", 1);
+  if (!path_.empty()) text_ += "\n--- " + path_ + " ---\n" + content;
+}
+
+Environment::~Environment() {
+  if (watch_ >= 0) close(watch_);
+  if (!path_.empty()) unlink(path_.c_str());
+}
+
+void Environment::set(const std::string &name, const std::string &value) {
+  setenv(name.c_str(), value.c_str(), 1);
+  text_ += name + "=" + value + "\n";
+}
+
+void Environment::write_file(const Rmw &rmw, const std::string &object, const std::string &content) {
+  path_ = "/tmp/rmwbench-" + rmw.name + "-" + std::to_string(getpid()) + "." + rmw.format;
+  std::ofstream file(path_);
+  file << content;
+  file.close();
+  watch_ = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (!file || watch_ < 0 || inotify_add_watch(watch_, path_.c_str(), IN_OPEN | IN_ACCESS) < 0) {
+    throw Fault{RMWBENCH_ERROR_FAILED, object, "cannot write " + path_};
+  }
+  set(rmw.variable, rmw.variable_prefix + path_);
+}
+
+bool Environment::was_read() {
+  if (watch_ < 0) return true;
+  alignas(inotify_event) char events[4096];
+  while (read(watch_, events, sizeof events) > 0) read_ = true;
+  return read_;
+}
+
+}  // namespace rmwbench

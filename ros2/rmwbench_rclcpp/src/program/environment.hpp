@@ -1,0 +1,39 @@
+// How a configuration reaches an RMW: a file in the trial's private /tmp, and the environment variable that this RMW really reads. That it
+// was read is not believed but seen: the kernel tells whether the file was opened.
+#pragma once
+
+#include <string>
+
+#include <rmwbench_worker.h>
+
+#include "options.hpp"
+#include "rmw.hpp"
+
+namespace rmwbench {
+
+class Environment {
+ public:
+  // Sets the variables and writes the file; those variables that would lead an RMW elsewhere are removed from this process. `daemon`: for
+  // rmw_zenohd, whose file another variable names. Throws Fault.
+  Environment(const Rmw &rmw, const rmwbench_profile &profile, const Asked &asked, bool daemon);
+  ~Environment();
+  Environment(const Environment &) = delete;
+  Environment &operator=(const Environment &) = delete;
+
+  // False where there is a file and nobody opened it since.
+  bool was_read();
+
+  // What is in force, for the trial's files: the variables, then the file.
+  const std::string &text() const { return text_; }
+
+ private:
+  void set(const std::string &name, const std::string &value);
+  void write_file(const Rmw &rmw, const std::string &name, const std::string &content);
+
+  std::string path_;
+  std::string text_;
+  int watch_ = -1;
+  bool read_ = false;
+};
+
+}  // namespace rmwbench

@@ -1,0 +1,72 @@
+#include "options.hpp"
+
+#include "fault.hpp"
+
+namespace rmwbench {
+namespace {
+
+template <class T>
+T one_of(const char *option, const std::string &value, const std::map<std::string, T> &known) {
+  const auto found = known.find(value);
+  if (found != known.end()) return found->second;
+  std::string names;
+  for (const auto &entry : known) names += (names.empty() ? "" : ", ") + entry.first;
+  throw Fault{RMWBENCH_ERROR_INVALID, std::string("option ") + option, "expected one of " + names + ", found " + value};
+}
+
+const std::map<std::string, bool> true_or_false = {{"true", true}, {"false", false}};
+
+}  // namespace
+
+Asked asked_of(const rmwbench_session_config &config) {
+  Asked asked;
+  Settings &settings = asked.settings;
+  settings.domain_id = config.domain_id;
+  for (size_t i = 0; i < config.mode_count; ++i) asked.modes[config.modes[i].name] = config.modes[i].value;
+  const auto mode = [&](const char *name) {
+    const auto found = asked.modes.find(name);
+    return found == asked.modes.end() ? std::string() : found->second;
+  };
+  if (const std::string executor = mode("executor"); !executor.empty()) {
+    static const std::map<std::string, Executor> kinds = {
+        {"single_threaded", Executor::single_threaded}, {"multi_threaded", Executor::multi_threaded}, {"events", Executor::events},
+        {"wait_set", Executor::wait_set},               {"static", Executor::static_single_threaded},
+    };
+    settings.executor = one_of("executor", executor, kinds);
+  }
+  if (const std::string threads = mode("threads"); !threads.empty()) {
+    if (settings.executor != Executor::multi_threaded) {
+      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode threads", "only the executor multi_threaded has a number of threads"};
+    }
+    settings.threads = static_cast<uint32_t>(std::stoul(threads));
+  }
+  settings.intra_process = mode("transport") == "intra_process";
+  // Within a process the message itself is handed on; between processes one message is filled again and again, as a driver does.
+  settings.publish = settings.intra_process ? PublishAs::unique_ptr : PublishAs::const_ref;
+  for (size_t i = 0; i < config.option_count; ++i) {
+    const std::string name = config.options[i].name, value = config.options[i].value;
+    if (name == "publish") {
+      settings.publish = one_of<PublishAs>("publish", value, {{"const_ref", PublishAs::const_ref}, {"unique_ptr", PublishAs::unique_ptr}});
+    } else if (name == "callback") {
+      settings.callback = one_of<CallbackAs>(
+          "callback", value, {{"const_ref", CallbackAs::const_ref}, {"shared_ptr", CallbackAs::shared_ptr}, {"unique_ptr", CallbackAs::unique_ptr}});
+    } else if (name == "bare_nodes") {
+      settings.bare_nodes = one_of("bare_nodes", value, true_or_false);
+    } else if (name == "loaned_take") {
+      settings.loaned_take = one_of("loaned_take", value, true_or_false);
+    } else if (name == "layers") {
+      settings.layers = one_of("layers", value, true_or_false);
+    } else if (name == "qos_from_xml") {
+      asked.qos_from_xml = one_of("qos_from_xml", value, true_or_false);
+    } else {
+      throw Fault{RMWBENCH_ERROR_INVALID, "option " + name,
+                  "known options: bare_nodes, callback, layers, loaned_take, publish, qos_from_xml"};
+    }
+  }
+  if (settings.layers && settings.intra_process) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option layers", "messages of the own process do not pass rcl and rmw"};
+  }
+  return asked;
+}
+
+}  // namespace rmwbench

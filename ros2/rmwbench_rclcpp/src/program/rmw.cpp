@@ -1,0 +1,288 @@
+#include "rmw.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "ament.hpp"
+#include "fault.hpp"
+#include "profiles.hpp"
+
+namespace rmwbench {
+namespace {
+
+const char no_filter[] = "no: rclcpp filters on typed fields, and the payload is an array of bytes";
+const char no_key[] = "no: ROS 2 topics are keyless";
+const char evidence[] = "partly: rclcpp tells which messages came from its own process, an RMW not how one came from another";
+const char no_security[] = "no: needs an SROS 2 keystore, which this worker does not make";
+
+#if __has_include(<rclcpp/experimental/executors/events_executor/events_executor.hpp>)
+#define RMWBENCH_EVENTS "|events"
+#else
+#define RMWBENCH_EVENTS ""
+#endif
+#if __has_include(<rclcpp/executors/static_single_threaded_executor.hpp>)
+#define RMWBENCH_STATIC "|static"
+#else
+#define RMWBENCH_STATIC ""
+#endif
+const char executors[] = "single_threaded|multi_threaded" RMWBENCH_EVENTS "|wait_set" RMWBENCH_STATIC;
+
+Pairs capabilities(Pairs own) {
+  const Pairs common = {
+      {"reliable", "yes"},      {"best_effort", "yes"},   {"keep_last", "yes"},         {"keep_all", "yes"},
+      {"transient_local", "yes"}, {"block", "yes"},       {"poll", "yes"},              {"callback", "yes"},
+      {"intra_process", "yes"}, {"inter_process", "yes"}, {"inter_host", "yes"},        {"services", "yes"},
+      {"content_filter", no_filter}, {"instance_key", no_key}, {"evidence", evidence},
+  };
+  for (const auto &entry : common) {
+    const bool has = std::any_of(own.begin(), own.end(), [&](const auto &o) { return o.first == entry.first; });
+    if (!has) own.push_back(entry);
+  }
+  return own;
+}
+
+Pairs modes(Pairs own) {
+  own.emplace_back("executor", executors);
+  own.emplace_back("threads", "N");
+  own.emplace_back("security", no_security);
+  return own;
+}
+
+Rmw cyclonedds() {
+  Rmw rmw;
+  rmw.name = "rmw_cyclonedds_cpp";
+  rmw.library = "cyclonedds";
+  rmw.format = "xml";
+  rmw.variable = "CYCLONEDDS_URI";
+  rmw.variable_prefix = "file://";
+  const bool roudi = ament::file_of_a_prefix("bin/iox-roudi").has_value();
+  rmw.capabilities = capabilities({
+      {"loan", roudi ? "partly: fixed-size types, with the profile shm" : "no: Cyclone DDS lends shared memory, and this install has no iceoryx"},
+      {"zero_copy", "no: rclcpp takes a copy unless loaned messages are enabled on the subscription, which they are not by default"},
+      {"publish_sync", "yes"},
+      {"publish_async", "no: Cyclone DDS sends in the publishing thread, it has no other way"},
+  });
+  rmw.modes = modes({
+      {"transport", roudi ? "udp|shm|intra_process" : "udp|intra_process"},
+      {"discovery", "multicast|peers"},
+      {"fragment_bytes", "N"},
+      {"socket_buffer_bytes", "N"},
+      {"batching", "no: Cyclone DDS batches on request of the writer only, which rmw_cyclonedds_cpp never makes"},
+      {"congestion", "no: follows from reliability and history"},
+      {"shm_pool_bytes", "no: RouDi has the pools, and it is iox-roudi as installed"},
+      {"shm_layout", "no: RouDi has the pools, and it is iox-roudi as installed"},
+  });
+  rmw.profiles = {
+      {"untouched", "", "as installed", {}, {}},
+      {"tuned", profiles::cyclonedds_tuned, "one machine, large messages: loopback, 64 kB fragments, larger buffers", {}, {}},
+  };
+  if (roudi) {
+    rmw.profiles.push_back({"shm",
+                            "<CycloneDDS><Domain Id=\"any\"><SharedMemory><Enable>true</Enable></SharedMemory></Domain></CycloneDDS>\n",
+                            "as installed, and shared memory by iceoryx between the processes of one host", {"roudi"}, {}});
+  }
+  return rmw;
+}
+
+Rmw fastrtps(const std::string &name) {
+  Rmw rmw;
+  rmw.name = name;
+  rmw.format = "xml";
+  // The library was renamed with 3.0, and the variable with it.
+  const bool third = !ament::version_of("fastdds").empty();
+  rmw.library = third ? "fastdds" : "fastrtps";
+  rmw.variable = third ? "FASTDDS_DEFAULT_PROFILES_FILE" : "FASTRTPS_DEFAULT_PROFILES_FILE";
+  rmw.capabilities = capabilities({
+      {"keep_all", "partly: at most resource_limits.max_samples messages (5000 as installed)"},
+      {"loan", "partly: types of fixed size"},
+      {"zero_copy", "no: rclcpp takes a copy unless loaned messages are enabled on the subscription, which they are not by default"},
+      {"publish_sync", "yes"},
+      {"publish_async", "yes"},
+  });
+  // The variable came with Fast DDS 2.13, which ROS 2 has since Jazzy; Humble and Iron have 2.6 and 2.10.
+  const bool builtin = third || ament::version_of("rmw_fastrtps_cpp").compare(0, 2, "7.") > 0;
+  rmw.modes = modes({
+      {"transport", builtin ? "udp|shm|intra_process" : "intra_process"},
+      {"discovery", "multicast|peers|server"},
+      {"fragment_bytes", "no: rmw_fastrtps has no setting for it beyond a profile file"},
+      {"socket_buffer_bytes", "no: rmw_fastrtps has no setting for it beyond a profile file"},
+      {"batching", "no: Fast DDS sends each message by itself"},
+      {"congestion", "no: follows from reliability and history"},
+      {"shm_pool_bytes", "no: rmw_fastrtps has no setting for it beyond a profile file"},
+      {"shm_layout", "no: Fast DDS has one segment for each participant"},
+  });
+  const Pairs server = {{"ROS_DISCOVERY_SERVER", "127.0.0.1:11811"}};
+  rmw.profiles = {
+      {"untouched", "", "as installed: shared memory beside UDP", {}, {}},
+      {"tuned", profiles::fastdds_tuned, "large messages and low latency on one machine: larger segment, faster repair", {}, {}},
+      {"discovery_server", "", "as installed, found through a discovery server instead of multicast", {"discovery_server"}, server},
+  };
+  return rmw;
+}
+
+Rmw zenoh() {
+  Rmw rmw;
+  rmw.name = "rmw_zenoh_cpp";
+  rmw.library = "zenoh_cpp_vendor";
+  rmw.format = "json5";
+  rmw.variable = "ZENOH_SESSION_CONFIG_URI";
+  rmw.capabilities = capabilities({
+      {"loan", "no: rmw_zenoh_cpp lends no memory"},
+      {"zero_copy", "no: rmw_zenoh_cpp deserialises every message into a new one"},
+      {"publish_sync", "no: Zenoh's put hands the message to the link's sending task"},
+      {"publish_async", "yes"},
+  });
+  rmw.modes = modes({
+      {"transport", "tcp|shm|intra_process"},
+      {"discovery", "multicast|server"},
+      {"batching", "true|false"},
+      {"congestion", "drop|block"},
+      {"shm_pool_bytes", "N"},
+      {"shm_layout", "no: rmw_zenoh_cpp has one pool for each session"},
+      {"fragment_bytes", "no: Zenoh fragments at the link's batch size, 64 kB"},
+      {"socket_buffer_bytes", "N"},
+  });
+  rmw.profiles = {
+      {"untouched", "", "as installed: TCP between peers, found through the router rmw_zenohd", {"router"}, {}},
+      {"tuned", profiles::zenoh_tuned, "as installed, and shared memory for large messages on one machine", {"router"}, {}},
+  };
+  return rmw;
+}
+
+Rmw unknown(const std::string &name) {
+  Rmw rmw;
+  rmw.name = name;
+  rmw.format = "none";
+  const std::string reason = "partly: not known to this worker, tried as asked";
+  rmw.capabilities = capabilities({{"loan", reason}, {"zero_copy", "no: not known to this worker"},
+                                   {"publish_sync", "no: not known to this worker"}, {"publish_async", "no: not known to this worker"}});
+  rmw.modes = modes({{"transport", "intra_process"}});
+  rmw.profiles = {{"untouched", "", "as installed", {}, {}}};
+  return rmw;
+}
+
+const std::string &level(const std::map<std::string, std::string> &modes, const char *name) {
+  static const std::string none;
+  const auto found = modes.find(name);
+  return found == modes.end() ? none : found->second;
+}
+
+[[noreturn]] void cannot(const char *mode, const std::string &words) {
+  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, std::string("mode ") + mode, words};
+}
+
+void discovery_of_dds(const std::string &asked, Pairs &environment) {
+  if (asked == "multicast") {
+    environment.emplace_back("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET");
+  } else if (asked == "peers") {
+    if (ament::version_of("rmw").compare(0, 2, "6.") == 0) cannot("discovery", "peers: this distribution has no ROS_STATIC_PEERS (it came with Iron)");
+    // The processes of one host know each other by its address; nothing is announced by multicast.
+    environment.emplace_back("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST");
+  }
+}
+
+Pairs of_cyclonedds(const std::map<std::string, std::string> &modes) {
+  Pairs environment;
+  // Cyclone merges the configurations of a list, the later ones over the earlier.
+  std::string own;
+  const auto domain = [&](const std::string &xml) { own += ",<CycloneDDS><Domain Id=\"any\">" + xml + "</Domain></CycloneDDS>"; };
+  const std::string &transport = level(modes, "transport");
+  if (transport == "shm") domain("<SharedMemory><Enable>true</Enable></SharedMemory>");
+  else if (!transport.empty() && transport != "udp" && transport != "intra_process") cannot("transport", transport + ": rmw_cyclonedds_cpp sends by UDP or through iceoryx");
+  if (const std::string &bytes = level(modes, "fragment_bytes"); !bytes.empty()) {
+    const uint64_t wanted = std::strtoull(bytes.c_str(), nullptr, 10);
+    if (wanted < 1024 || wanted > 65000) cannot("fragment_bytes", bytes + ": Cyclone DDS takes 1024 to 65000 bytes, what fits a UDP datagram");
+    domain("<General><MaxMessageSize>" + std::to_string(std::min<uint64_t>(wanted + 500, 65500)) + "B</MaxMessageSize><FragmentSize>" + bytes + "B</FragmentSize></General>");
+  }
+  if (const std::string &bytes = level(modes, "socket_buffer_bytes"); !bytes.empty()) {
+    domain("<Internal><SocketReceiveBufferSize max=\"" + bytes + "B\"/><SocketSendBufferSize max=\"" + bytes + "B\"/></Internal>");
+  }
+  if (!own.empty()) environment.emplace_back("+CYCLONEDDS_URI", own);
+  discovery_of_dds(level(modes, "discovery"), environment);
+  if (level(modes, "discovery") == "server") cannot("discovery", "server: Cyclone DDS has no discovery server");
+  return environment;
+}
+
+Pairs of_fastrtps(const std::map<std::string, std::string> &modes, const std::string &profile_text) {
+  Pairs environment;
+  const std::string &transport = level(modes, "transport");
+  if (!transport.empty() && transport != "intra_process") {
+    const char *asked = transport == "udp" ? "UDPv4" : transport == "shm" ? "SHM" : nullptr;
+    if (asked == nullptr) cannot("transport", transport + ": FASTDDS_BUILTIN_TRANSPORTS has udp and shm; tcp and others take a profile file");
+    if (profile_text.find("useBuiltinTransports") != std::string::npos || profile_text.find("<userTransports") != std::string::npos) {
+      cannot("transport", transport + ": the profile brings transports of its own, which Fast DDS takes before FASTDDS_BUILTIN_TRANSPORTS");
+    }
+    environment.emplace_back("FASTDDS_BUILTIN_TRANSPORTS", asked);
+  }
+  const std::string &discovery = level(modes, "discovery");
+  if (discovery == "server") environment.emplace_back("ROS_DISCOVERY_SERVER", "127.0.0.1:11811");
+  discovery_of_dds(discovery, environment);
+  return environment;
+}
+
+Pairs of_zenoh(const std::map<std::string, std::string> &modes) {
+  std::string override;
+  const auto add = [&](const std::string &pair) { override += (override.empty() ? "" : ";") + pair; };
+  Pairs environment;
+  const std::string &transport = level(modes, "transport");
+  if (transport == "shm") {
+    add("transport/shared_memory/enabled=true");
+  } else if (transport == "tcp") {
+    add("transport/shared_memory/enabled=false");
+  } else if (!transport.empty() && transport != "intra_process") {
+    cannot("transport", transport + ": sessions and router of rmw_zenoh_cpp meet by TCP; another link takes a profile file for both");
+  }
+  const std::string &discovery = level(modes, "discovery");
+  if (discovery == "multicast") {
+    add("scouting/multicast/enabled=true");
+    add("connect/endpoints=[]");
+  } else if (discovery == "peers") {
+    cannot("discovery", "peers: sessions of rmw_zenoh_cpp listen on ports of the system's choice, so only a router or multicast can tell them");
+  }
+  std::string publication;
+  if (const std::string &batching = level(modes, "batching"); !batching.empty()) {
+    publication += std::string("\"express\":") + (batching == "false" ? "true" : "false");
+  }
+  if (const std::string &congestion = level(modes, "congestion"); !congestion.empty()) {
+    publication += std::string(publication.empty() ? "" : ",") + "\"congestion_control\":\"" + congestion + "\"";
+  }
+  if (!publication.empty()) add("qos/publication=[{\"key_exprs\":[\"**\"],\"config\":{" + publication + "}}]");
+  if (const std::string &bytes = level(modes, "socket_buffer_bytes"); !bytes.empty()) {
+    add("transport/link/tcp/so_sndbuf=" + bytes);
+    add("transport/link/tcp/so_rcvbuf=" + bytes);
+  }
+  if (!override.empty()) environment.emplace_back("ZENOH_CONFIG_OVERRIDE", override);
+  if (const std::string &bytes = level(modes, "shm_pool_bytes"); !bytes.empty()) environment.emplace_back("ZENOH_SHM_ALLOC_SIZE", bytes);
+  return environment;
+}
+
+}  // namespace
+
+const Rmw &current_rmw() {
+  static const Rmw rmw = [] {
+    const char *set = std::getenv("RMW_IMPLEMENTATION");
+    const std::string name = set != nullptr ? set : "";
+    const auto installed = ament::rmw_implementations();
+    if (std::find(installed.begin(), installed.end(), name) == installed.end()) {
+      std::string known;
+      for (const auto &one : installed) known += (known.empty() ? "" : ", ") + one;
+      throw Fault{RMWBENCH_ERROR_INVALID, "RMW_IMPLEMENTATION",
+                  known.empty() ? "no RMW found; source a ROS 2 first: . /opt/ros/jazzy/setup.sh"
+                                : "expected one of " + known + ", found " + (name.empty() ? "nothing" : name)};
+    }
+    if (name == "rmw_cyclonedds_cpp") return cyclonedds();
+    if (name.rfind("rmw_fastrtps", 0) == 0) return fastrtps(name);
+    if (name == "rmw_zenoh_cpp") return zenoh();
+    return unknown(name);
+  }();
+  return rmw;
+}
+
+Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text) {
+  if (rmw.name == "rmw_cyclonedds_cpp") return of_cyclonedds(modes);
+  if (rmw.name.rfind("rmw_fastrtps", 0) == 0) return of_fastrtps(modes, profile_text);
+  if (rmw.name == "rmw_zenoh_cpp") return of_zenoh(modes);
+  return {};
+}
+
+}  // namespace rmwbench

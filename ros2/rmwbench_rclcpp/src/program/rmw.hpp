@@ -1,0 +1,40 @@
+// What this worker knows of each RMW: its capabilities, how modes reach it, the file its configuration is read from, its daemons.
+// An RMW that is not known here runs as installed.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rmwbench {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+struct EmbeddedProfile {
+  std::string name;
+  std::string text;  // empty: no file
+  std::string summary;
+  std::vector<std::string> daemons;
+  Pairs environment;  // besides the file
+};
+
+struct Rmw {
+  std::string name;
+  std::string library;         // package of the middleware itself, for its version; empty where there is none
+  std::string format;          // of its configuration: "xml", "json5", "none"
+  std::string variable;        // names the file; empty: the RMW reads none
+  std::string variable_prefix; // before the path: "file://"
+  Pairs capabilities;
+  Pairs modes;
+  std::vector<EmbeddedProfile> profiles;
+};
+
+// RMW_IMPLEMENTATION's. Throws Fault where the variable is not set or no such RMW is installed.
+const Rmw &current_rmw();
+
+// What `modes` (name → level as in the protocol) come to for this RMW: environment variables to set, in order. Modes that are rclcpp's
+// (executor, threads, transport intra_process) are not here. Throws Fault for a level that it cannot do.
+Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text);
+
+}  // namespace rmwbench

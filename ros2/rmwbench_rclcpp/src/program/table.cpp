@@ -1,0 +1,169 @@
+// The table that the harness calls: what needs no rclcpp is here, the rest is handed to the worker library.
+
+#include "table.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon.hpp"
+#include "description.hpp"
+#include "environment.hpp"
+#include "fault.hpp"
+#include "options.hpp"
+#include "worker_library.hpp"
+
+namespace rmwbench {
+namespace {
+
+// A process has one session at a time; the harness says so.
+const rmwbench_middleware *library = nullptr;
+std::unique_ptr<Environment> environment;
+
+const rmwbench_description *describe() { return &description(); }
+
+rmwbench_session *session_open(const rmwbench_session_config *config, rmwbench_error *error) {
+  return guarded(error, "session", [&]() -> rmwbench_session * {
+    Asked asked = asked_of(*config);
+    asked.settings.rmw = current_rmw().name;
+    environment = std::make_unique<Environment>(current_rmw(), config->profile, asked, false);
+    const WorkerLibrary &loaded = load_worker_library(asked.settings.layers);
+    library = loaded.table;
+    return loaded.open(asked.settings, error);
+  });
+}
+
+void session_close(rmwbench_session *session) {
+  library->session_close(session);
+  environment.reset();
+}
+
+void session_configuration(rmwbench_session *, const rmwbench_configuration *configuration) {
+  configuration->tell(configuration->context, "text", environment->text().c_str());
+}
+
+rmwbench_node *node_create(rmwbench_session *session, const char *name, rmwbench_error *error) {
+  rmwbench_node *node = library->node_create(session, name, error);
+  // The first node is what makes an RMW read its configuration.
+  if (node != nullptr && !environment->was_read()) {
+    library->node_destroy(node);
+    tell(error, RMWBENCH_ERROR_FAILED, "profile",
+         current_rmw().name + " did not open the file that " + current_rmw().variable + " names: the profile is not in force");
+    return nullptr;
+  }
+  return node;
+}
+
+void node_destroy(rmwbench_node *node) { library->node_destroy(node); }
+
+rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoint_config *config, rmwbench_error *error) {
+  return library->publisher_create(node, config, error);
+}
+void publisher_destroy(rmwbench_publisher *publisher) { library->publisher_destroy(publisher); }
+rmwbench_status publish(rmwbench_publisher *publisher, const uint8_t *payload, size_t bytes) {
+  return library->publish(publisher, payload, bytes);
+}
+rmwbench_status loan(rmwbench_publisher *publisher, size_t bytes, uint8_t **memory) { return library->loan(publisher, bytes, memory); }
+rmwbench_status commit(rmwbench_publisher *publisher, uint8_t *memory, size_t bytes) { return library->commit(publisher, memory, bytes); }
+uint32_t publisher_matched(rmwbench_publisher *publisher) { return library->publisher_matched(publisher); }
+void publisher_granted(rmwbench_publisher *publisher, rmwbench_granted *granted) { library->publisher_granted(publisher, granted); }
+void publisher_account(rmwbench_publisher *publisher, const rmwbench_account *account) { library->publisher_account(publisher, account); }
+
+rmwbench_subscription *subscription_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink,
+                                           rmwbench_error *error) {
+  return library->subscription_create(node, config, sink, error);
+}
+void subscription_destroy(rmwbench_subscription *subscription) { library->subscription_destroy(subscription); }
+uint32_t subscription_matched(rmwbench_subscription *subscription) { return library->subscription_matched(subscription); }
+void subscription_granted(rmwbench_subscription *subscription, rmwbench_granted *granted) { library->subscription_granted(subscription, granted); }
+void subscription_account(rmwbench_subscription *subscription, const rmwbench_account *account) {
+  library->subscription_account(subscription, account);
+}
+
+rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink, rmwbench_error *error) {
+  return library->client_create(node, config, sink, error);
+}
+void client_destroy(rmwbench_client *client) { library->client_destroy(client); }
+rmwbench_status client_request(rmwbench_client *client, const uint8_t *payload, size_t bytes) {
+  return library->client_request(client, payload, bytes);
+}
+uint32_t client_matched(rmwbench_client *client) { return library->client_matched(client); }
+void client_granted(rmwbench_client *client, rmwbench_granted *granted) { library->client_granted(client, granted); }
+void client_account(rmwbench_client *client, const rmwbench_account *account) { library->client_account(client, account); }
+
+rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_handler *handler,
+                                 rmwbench_error *error) {
+  return library->service_create(node, config, handler, error);
+}
+void service_destroy(rmwbench_service *service) { library->service_destroy(service); }
+uint32_t service_matched(rmwbench_service *service) { return library->service_matched(service); }
+void service_granted(rmwbench_service *service, rmwbench_granted *granted) { library->service_granted(service, granted); }
+void service_account(rmwbench_service *service, const rmwbench_account *account) { library->service_account(service, account); }
+
+// Names of a profile's daemons, ended by NULL, for each profile once.
+const char *const *profile_daemons(const char *profile) {
+  static const auto all = [] {
+    std::map<std::string, std::vector<const char *>> lists;
+    for (const auto &embedded : current_rmw().profiles) {
+      auto &list = lists[embedded.name];
+      for (const auto &name : embedded.daemons) list.push_back(name.c_str());
+      list.push_back(nullptr);
+    }
+    return lists;
+  }();
+  static const char *const none[] = {nullptr};
+  const auto found = all.find(profile);
+  return found == all.end() ? none : found->second.data();
+}
+
+rmwbench_daemon *daemon_open(const char *name, const rmwbench_session_config *config, rmwbench_error *error) {
+  return guarded(error, "daemon", [&] {
+    const Asked asked = asked_of(*config);
+    return new rmwbench_daemon{{current_rmw(), config->profile, asked, true}, DaemonProcess(name)};
+  });
+}
+
+void daemon_close(rmwbench_daemon *daemon) { delete daemon; }
+
+}  // namespace
+
+const rmwbench_middleware table = {
+    RMWBENCH_ABI_VERSION,
+    sizeof(rmwbench_middleware),
+    describe,
+    session_open,
+    session_close,
+    node_create,
+    node_destroy,
+    publisher_create,
+    publisher_destroy,
+    publish,
+    loan,
+    commit,
+    publisher_matched,
+    publisher_granted,
+    publisher_account,
+    subscription_create,
+    subscription_destroy,
+    subscription_matched,
+    subscription_granted,
+    subscription_account,
+    client_create,
+    client_destroy,
+    client_request,
+    client_matched,
+    client_granted,
+    client_account,
+    service_create,
+    service_destroy,
+    service_matched,
+    service_granted,
+    service_account,
+    session_configuration,
+    nullptr,  // nothing is forced on a profile
+    profile_daemons,
+    daemon_open,
+    daemon_close,
+};
+
+}  // namespace rmwbench

@@ -1,0 +1,34 @@
+// What the program read from `open` and the worker library acts on. Both are compiled together, so plain C++ may cross between them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <rmwbench_worker.h>
+
+namespace rmwbench {
+
+enum class Executor { single_threaded, multi_threaded, events, wait_set, static_single_threaded };
+enum class PublishAs { const_ref, unique_ptr };
+enum class CallbackAs { const_ref, shared_ptr, unique_ptr };
+
+struct Settings {
+  std::string rmw;
+  uint32_t domain_id = 0;
+  Executor executor = Executor::single_threaded;
+  uint32_t threads = 0;  // of the multi-threaded executor; 0: as many as rclcpp takes by itself
+  bool intra_process = false;
+  PublishAs publish = PublishAs::const_ref;
+  CallbackAs callback = CallbackAs::const_ref;
+  bool bare_nodes = false;   // without parameter services and rosout
+  bool loaned_take = false;  // rclcpp may take messages in the memory of the middleware
+  bool layers = false;
+};
+
+// The whole of the worker library, found by the name `rmwbench_rclcpp_worker`.
+struct WorkerLibrary {
+  rmwbench_session *(*open)(const Settings &settings, rmwbench_error *error);
+  const rmwbench_middleware *table;  // its describe and session_open are NULL: they are the program's
+};
+
+}  // namespace rmwbench

@@ -1,0 +1,86 @@
+#include "endpoints.hpp"
+
+#include "executor_loop.hpp"
+#include "fault.hpp"
+#include "publish_mode.hpp"
+#include "qos.hpp"
+#include "take_loop.hpp"
+
+namespace rmwbench {
+namespace {
+
+rclcpp::Node::SharedPtr node_for(rmwbench_node &node, const rmwbench_endpoint_config &config) {
+  if (config.publish_mode != RMWBENCH_PUBLISH_ASYNC) return node.node;
+  const std::string object = endpoint_name(config.endpoint);
+  return with_asynchronous_publishing(node, object);
+}
+
+rclcpp::CallbackGroup::SharedPtr own_group(rclcpp::Node &node, bool executed) {
+  // One for each endpoint: the executor's threads may then serve different endpoints at once, and one endpoint in its order.
+  return node.create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive, executed);
+}
+
+}  // namespace
+
+Publishing::Publishing(rmwbench_node &node_in, const rmwbench_endpoint_config &config)
+    : node(node_for(node_in, config)),
+      object(endpoint_name(config.endpoint)),
+      asked_mode(config.publish_mode),
+      session_(node_in.session) {
+  if (config.loan != 0 && session_.settings.intra_process) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object, "loan: rclcpp does not pass loaned messages within a process"};
+  }
+}
+
+void Publishing::check(const rclcpp::PublisherBase &publisher) {
+  const PublishModeFound found = publish_mode_of(publisher, session_.settings.rmw);
+  mode_ = found.mode;
+  mode_note_ = found.note;
+  if (asked_mode != RMWBENCH_PUBLISH_DEFAULT && mode_ != asked_mode) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object,
+                std::string("publish_mode ") + (asked_mode == RMWBENCH_PUBLISH_SYNC ? "sync" : "async") + ": " + mode_note_};
+  }
+}
+
+void Publishing::granted(const rclcpp::PublisherBase &publisher, rmwbench_granted &granted) const {
+  tell_qos(publisher.get_actual_qos(), granted);
+  granted.publish_mode = mode_;
+  granted.note(granted.context, mode_note_.c_str());
+  if (session_.settings.intra_process) {
+    granted.note(granted.context, session_.settings.publish == PublishAs::unique_ptr
+                                      ? "intra-process: published as unique_ptr, which rclcpp passes on"
+                                      : "intra-process: published as a const reference, which rclcpp copies once");
+  }
+}
+
+Receiving::Receiving(rmwbench_node &node_in, const rmwbench_endpoint_config &config)
+    : session(node_in.session),
+      node(node_in.node),
+      wait(config.wait),
+      loop(session.loop(config.wait)),
+      group(own_group(*node, loop == nullptr)) {
+  const Settings &settings = session.settings;
+  const std::string object = endpoint_name(config.endpoint);
+  if (loop != nullptr && settings.intra_process) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object,
+                "mode transport intra_process: rclcpp hands messages of its own process to executors only, not to who takes them"};
+  }
+  if (wait == RMWBENCH_WAIT_CALLBACK && settings.executor == Executor::wait_set) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object, "wait callback: with executor wait_set nobody calls back; it is wait block"};
+  }
+}
+
+void Receiving::granted(rmwbench_granted &granted) const {
+  granted.wait = wait;
+  std::string how;
+  if (loop == nullptr) {
+    how = session.executor->name() + " of rclcpp; notified and taken are the callback's beginning, an executor tells no earlier moment";
+  } else {
+    how = wait == RMWBENCH_WAIT_POLL ? "a thread spins over take(), no executor" : "a thread blocks on an rclcpp::WaitSet and takes, no executor";
+  }
+  granted.note(granted.context, ("executor: " + how).c_str());
+}
+
+void Receiving::released(const std::weak_ptr<void> &object) const { ExecutorLoop::release(object, *node); }
+
+}  // namespace rmwbench

@@ -1,0 +1,73 @@
+// What every endpoint can do, whatever its message type: the templates behind are in typed.hpp and service.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <rclcpp/rclcpp.hpp>
+
+#include "session.hpp"
+#include "spans.hpp"
+
+struct rmwbench_publisher {
+  virtual ~rmwbench_publisher() = default;
+  virtual rmwbench_status publish(const uint8_t *payload, size_t bytes) = 0;
+  virtual rmwbench_status loan(size_t bytes, uint8_t **memory) = 0;
+  virtual rmwbench_status commit(uint8_t *memory, size_t bytes) = 0;
+  virtual uint32_t matched() const = 0;
+  virtual void granted(rmwbench_granted &granted) const = 0;
+  virtual void account(const rmwbench_account &account) const = 0;
+};
+
+struct rmwbench_subscription {
+  virtual ~rmwbench_subscription() = default;
+  virtual uint32_t matched() const = 0;
+  virtual void granted(rmwbench_granted &granted) const = 0;
+  virtual void account(const rmwbench_account &account) const = 0;
+};
+
+namespace rmwbench {
+
+// What is decided of a publisher before its type matters.
+class Publishing {
+ public:
+  // Throws Fault for a mode that the RMW cannot do.
+  Publishing(rmwbench_node &node, const rmwbench_endpoint_config &config);
+
+  const rclcpp::Node::SharedPtr node;
+  const std::string object;  // "endpoint 3"
+  const int32_t asked_mode;
+
+  // After creation: what is in force, compared with what was asked. Throws Fault where they differ.
+  void check(const rclcpp::PublisherBase &publisher);
+  void granted(const rclcpp::PublisherBase &publisher, rmwbench_granted &granted) const;
+
+ private:
+  const rmwbench_session &session_;
+  int32_t mode_ = RMWBENCH_PUBLISH_DEFAULT;
+  std::string mode_note_;
+};
+
+// What is decided of a subscription before its type matters.
+class Receiving {
+ public:
+  Receiving(rmwbench_node &node, const rmwbench_endpoint_config &config);
+
+  rmwbench_session &session;
+  const rclcpp::Node::SharedPtr node;
+  const int32_t wait;
+  TakeLoop *const loop;  // NULL: the executor serves it
+  const rclcpp::CallbackGroup::SharedPtr group;
+
+  void granted(rmwbench_granted &granted) const;
+  // The last word before the object goes: afterwards nobody holds it.
+  void released(const std::weak_ptr<void> &object) const;
+};
+
+// Counted by the middleware's events; where it has none the counter is absent.
+struct EventCounts {
+  std::atomic<int64_t> incompatible_qos{-1};
+  std::atomic<int64_t> lost{-1};
+};
+
+}  // namespace rmwbench

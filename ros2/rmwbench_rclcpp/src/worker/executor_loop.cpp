@@ -1,0 +1,82 @@
+#include "executor_loop.hpp"
+
+#include <chrono>
+
+#include "fault.hpp"
+
+#if __has_include(<rclcpp/experimental/executors/events_executor/events_executor.hpp>)
+#include <rclcpp/experimental/executors/events_executor/events_executor.hpp>
+#define RMWBENCH_HAS_EVENTS_EXECUTOR 1
+#endif
+#if __has_include(<rclcpp/executors/static_single_threaded_executor.hpp>)
+#include <rclcpp/executors/static_single_threaded_executor.hpp>
+#define RMWBENCH_HAS_STATIC_EXECUTOR 1
+#endif
+
+namespace rmwbench {
+namespace {
+
+struct Made {
+  std::shared_ptr<rclcpp::Executor> executor;
+  std::string name;
+};
+
+Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
+  switch (settings.executor) {
+    case Executor::multi_threaded: {
+      auto executor = std::make_shared<rclcpp::executors::MultiThreadedExecutor>(options, settings.threads);
+      return {executor, "MultiThreadedExecutor, " + std::to_string(executor->get_number_of_threads()) + " threads"};
+    }
+    case Executor::events:
+#ifdef RMWBENCH_HAS_EVENTS_EXECUTOR
+      return {std::make_shared<rclcpp::experimental::executors::EventsExecutor>(
+                  std::make_unique<rclcpp::experimental::executors::SimpleEventsQueue>(), false, options),
+              "EventsExecutor"};
+#else
+      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor", "events: this rclcpp has no EventsExecutor (it came with Iron)"};
+#endif
+    case Executor::static_single_threaded:
+#ifdef RMWBENCH_HAS_STATIC_EXECUTOR
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+      return {std::make_shared<rclcpp::executors::StaticSingleThreadedExecutor>(options), "StaticSingleThreadedExecutor"};
+#pragma GCC diagnostic pop
+#else
+      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor", "static: this rclcpp has no StaticSingleThreadedExecutor any more"};
+#endif
+    default:
+      return {std::make_shared<rclcpp::executors::SingleThreadedExecutor>(options), "SingleThreadedExecutor"};
+  }
+}
+
+}  // namespace
+
+ExecutorLoop::ExecutorLoop(const Settings &settings, const rclcpp::Context::SharedPtr &context) {
+  rclcpp::ExecutorOptions options;
+  options.context = context;
+  Made made = make(settings, options);
+  executor_ = std::move(made.executor);
+  name_ = std::move(made.name);
+  thread_ = std::thread([this] { executor_->spin(); });
+}
+
+ExecutorLoop::~ExecutorLoop() {
+  // cancel() before spin() began would be forgotten.
+  while (!executor_->is_spinning()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  executor_->cancel();
+  thread_.join();
+}
+
+void ExecutorLoop::add(const rclcpp::Node::SharedPtr &node) { executor_->add_node(node); }
+
+void ExecutorLoop::remove(const rclcpp::Node::SharedPtr &node) { executor_->remove_node(node); }
+
+void ExecutorLoop::release(const std::weak_ptr<void> &object, rclcpp::Node &node) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (!object.expired() && std::chrono::steady_clock::now() < deadline) {
+    node.get_node_base_interface()->get_notify_guard_condition().trigger();
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+}
+
+}  // namespace rmwbench

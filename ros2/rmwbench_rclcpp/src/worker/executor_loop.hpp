@@ -1,0 +1,35 @@
+// rclcpp's executor of the kind that was asked, spinning in a thread of its own as `rclcpp::spin` does in main.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <rclcpp/rclcpp.hpp>
+
+#include "settings.hpp"
+
+namespace rmwbench {
+
+class ExecutorLoop {
+ public:
+  // Throws Fault for a kind that this rclcpp does not have.
+  ExecutorLoop(const Settings &settings, const rclcpp::Context::SharedPtr &context);
+  ~ExecutorLoop();
+
+  void add(const rclcpp::Node::SharedPtr &node);
+  void remove(const rclcpp::Node::SharedPtr &node);
+
+  // The class, for the notes.
+  const std::string &name() const { return name_; }
+
+  // An executor holds on to what it waits for: wakes it until the object is gone. `node` is its node.
+  static void release(const std::weak_ptr<void> &object, rclcpp::Node &node);
+
+ private:
+  std::shared_ptr<rclcpp::Executor> executor_;
+  std::string name_;
+  std::thread thread_;
+};
+
+}  // namespace rmwbench

@@ -1,0 +1,67 @@
+// The suite gives each type's exact CDR: the bytes before the payload, the payload, the bytes after it. The message that every copy
+// begins with is read from them by the RMW's own deserialiser, and written back once to see that type and suite agree.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rclcpp/serialization.hpp>
+#include <rclcpp/serialized_message.hpp>
+
+#include "fault.hpp"
+#include "message.hpp"
+
+namespace rmwbench {
+
+inline Fault layout_fault(const rmwbench_endpoint_config &config, const std::string &what) {
+  return {RMWBENCH_ERROR_INVALID, endpoint_name(config.endpoint),
+          std::string("type ") + config.type.name + " as " + config.type.ros_type + ": " + what};
+}
+
+// The whole message of `payload` as CDR.
+rclcpp::SerializedMessage cdr_of(const rmwbench_message_type &type, const uint8_t *payload);
+
+// A recognisable payload.
+std::vector<uint8_t> pattern(size_t bytes);
+
+// True once per type name and process: the check costs several copies of the message.
+bool first_of_its_type(const char *name);
+
+// Throws Fault where the ROS type and the suite's layout are not the same bytes.
+template <class T, class Field>
+T prototype(const rmwbench_endpoint_config &config, Field field) {
+  const rmwbench_message_type &type = config.type;
+  const bool check = first_of_its_type(type.name);
+  const std::vector<uint8_t> known = pattern(type.payload_bytes);
+  rclcpp::Serialization<T> serialization;
+  auto message = std::make_unique<T>();  // up to 8 MiB: not on the stack
+  rclcpp::SerializedMessage cdr = cdr_of(type, known.data());
+  serialization.deserialize_message(&cdr, message.get());
+  const Block found = block(field(*message));
+  if (found.bytes != known.size() || (found.bytes > 0 && std::memcmp(found.data, known.data(), found.bytes) != 0)) {
+    throw layout_fault(config, "the payload is not where the suite's layout has it: " + std::to_string(found.bytes) + " bytes found, " +
+                                   std::to_string(known.size()) + " expected");
+  }
+  if (check) {
+    rclcpp::SerializedMessage again;
+    serialization.serialize_message(message.get(), &again);
+    const size_t expected = type.cdr_prefix_bytes + type.payload_bytes + type.cdr_suffix_bytes;
+    // Some serialisers round the end up to 4 bytes and say so in the encapsulation's options.
+    if (again.size() < expected || again.size() > expected + 3) {
+      throw layout_fault(config, "its CDR has " + std::to_string(again.size()) + " bytes, the suite's layout " + std::to_string(expected));
+    }
+    if (!known.empty() && std::memcmp(again.get_rcl_serialized_message().buffer + type.cdr_prefix_bytes, known.data(), known.size()) != 0) {
+      throw layout_fault(config, "its CDR has the payload elsewhere than the suite's layout");
+    }
+  }
+  if constexpr (is_sequence<std::remove_reference_t<decltype(field(*message))>>::value) {
+    field(*message).clear();
+    field(*message).shrink_to_fit();
+  } else if (found.bytes > 0) {
+    std::memset(found.data, 0, found.bytes);
+  }
+  return std::move(*message);
+}
+
+}  // namespace rmwbench

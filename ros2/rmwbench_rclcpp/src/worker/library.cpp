@@ -1,0 +1,141 @@
+// The table's middle: everything that needs rclcpp. The program has the rest (src/program).
+
+#include "endpoints.hpp"
+#include "fault.hpp"
+#include "registry.hpp"
+#include "service.hpp"
+#include "settings.hpp"
+
+using namespace rmwbench;
+
+namespace {
+
+rmwbench_session *open(const Settings &settings, rmwbench_error *error) {
+  return guarded(error, "session", [&] { return new rmwbench_session(settings); });
+}
+
+void session_close(rmwbench_session *session) { delete session; }
+
+rmwbench_node *node_create(rmwbench_session *session, const char *name, rmwbench_error *error) {
+  return guarded(error, "node", [&] { return new rmwbench_node(*session, name); });
+}
+
+void node_destroy(rmwbench_node *node) { delete node; }
+
+rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoint_config *config, rmwbench_error *error) {
+  return guarded(error, "publisher", [&] { return maker_of(*config).publisher(*node, *config); });
+}
+
+void publisher_destroy(rmwbench_publisher *publisher) { delete publisher; }
+
+template <class Send>
+rmwbench_status sent(Send send) {
+  try {
+    return send();
+  } catch (...) {
+    return RMWBENCH_FAILED;
+  }
+}
+
+rmwbench_status publish(rmwbench_publisher *publisher, const uint8_t *payload, size_t bytes) {
+  return sent([&] { return publisher->publish(payload, bytes); });
+}
+
+rmwbench_status loan(rmwbench_publisher *publisher, size_t bytes, uint8_t **memory) {
+  return sent([&] { return publisher->loan(bytes, memory); });
+}
+
+rmwbench_status commit(rmwbench_publisher *publisher, uint8_t *memory, size_t bytes) {
+  return sent([&] { return publisher->commit(memory, bytes); });
+}
+
+uint32_t publisher_matched(rmwbench_publisher *publisher) { return publisher->matched(); }
+
+void publisher_granted(rmwbench_publisher *publisher, rmwbench_granted *granted) { publisher->granted(*granted); }
+
+void publisher_account(rmwbench_publisher *publisher, const rmwbench_account *account) { publisher->account(*account); }
+
+rmwbench_subscription *subscription_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink,
+                                           rmwbench_error *error) {
+  return guarded(error, "subscription", [&] { return maker_of(*config).subscription(*node, *config, *sink); });
+}
+
+void subscription_destroy(rmwbench_subscription *subscription) { delete subscription; }
+
+uint32_t subscription_matched(rmwbench_subscription *subscription) { return subscription->matched(); }
+
+void subscription_granted(rmwbench_subscription *subscription, rmwbench_granted *granted) { subscription->granted(*granted); }
+
+void subscription_account(rmwbench_subscription *subscription, const rmwbench_account *account) { subscription->account(*account); }
+
+rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink, rmwbench_error *error) {
+  return guarded(error, "client", [&] { return make_client(*node, *config, *sink); });
+}
+
+void client_destroy(rmwbench_client *client) { destroy(client); }
+
+rmwbench_status client_request(rmwbench_client *client, const uint8_t *payload, size_t bytes) {
+  return sent([&] { return request(*client, payload, bytes); });
+}
+
+uint32_t client_matched(rmwbench_client *client) { return matched(*client); }
+
+void client_granted(rmwbench_client *client, rmwbench_granted *told) { granted(*client, *told); }
+
+void client_account(rmwbench_client *client, const rmwbench_account *told) { account(*client, *told); }
+
+rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_handler *handler,
+                                 rmwbench_error *error) {
+  return guarded(error, "service", [&] { return make_service(*node, *config, *handler); });
+}
+
+void service_destroy(rmwbench_service *service) { destroy(service); }
+
+uint32_t service_matched(rmwbench_service *service) { return matched(*service); }
+
+void service_granted(rmwbench_service *service, rmwbench_granted *told) { granted(*service, *told); }
+
+void service_account(rmwbench_service *, const rmwbench_account *) {}  // rclcpp counts nothing of a service
+
+const rmwbench_middleware table = {
+    RMWBENCH_ABI_VERSION,
+    sizeof(rmwbench_middleware),
+    nullptr,  // describe: the program's
+    nullptr,  // session_open: the program's, which calls open()
+    session_close,
+    node_create,
+    node_destroy,
+    publisher_create,
+    publisher_destroy,
+    publish,
+    loan,
+    commit,
+    publisher_matched,
+    publisher_granted,
+    publisher_account,
+    subscription_create,
+    subscription_destroy,
+    subscription_matched,
+    subscription_granted,
+    subscription_account,
+    client_create,
+    client_destroy,
+    client_request,
+    client_matched,
+    client_granted,
+    client_account,
+    service_create,
+    service_destroy,
+    service_matched,
+    service_granted,
+    service_account,
+    nullptr,  // session_configuration and all behind it: the program's
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const WorkerLibrary rmwbench_rclcpp_worker = {open, &table};

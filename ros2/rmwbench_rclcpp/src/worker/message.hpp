@@ -1,0 +1,61 @@
+// Where the payload stands in each message type, and what else a message needs before it is the one that the suite described.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include <rmwbench_worker.h>
+
+namespace rmwbench {
+
+struct Block {
+  uint8_t *data;
+  size_t bytes;
+};
+
+// The field that holds a type's payload is named once, where the type is registered (types_*.cpp): a function object whose call with a
+// message returns a reference to that field. Three shapes of field exist.
+template <class T>
+Block block(std::vector<uint8_t, T> &field) {
+  return {field.data(), field.size()};
+}
+template <class Element, size_t N>
+Block block(std::array<Element, N> &field) {
+  static_assert(std::is_trivially_copyable<Element>::value && alignof(Element) <= 8, "the payload must be plain memory without gaps");
+  return {reinterpret_cast<uint8_t *>(field.data()), sizeof field};
+}
+
+template <class Field>
+struct is_sequence : std::false_type {};
+template <class Allocator>
+struct is_sequence<std::vector<uint8_t, Allocator>> : std::true_type {};
+
+// Makes room for `bytes`; false where the field has another, fixed size.
+template <class Field>
+bool make_room(Field &field, size_t bytes) {
+  if constexpr (is_sequence<Field>::value) {
+    if (field.size() != bytes) field.resize(bytes);
+    return true;
+  } else {
+    return block(field).bytes == bytes;
+  }
+}
+
+// Copies `payload` into the message.
+template <class Field>
+bool fill(Field &field, const uint8_t *payload, size_t bytes) {
+  if constexpr (is_sequence<Field>::value) {
+    field.assign(payload, payload + bytes);  // no zeros first
+    return true;
+  } else {
+    const Block place = block(field);
+    if (place.bytes != bytes) return false;
+    std::memcpy(place.data, payload, bytes);
+    return true;
+  }
+}
+
+}  // namespace rmwbench

@@ -1,0 +1,77 @@
+#include "session.hpp"
+
+#include <cstdlib>
+
+#include "executor_loop.hpp"
+#include "fault.hpp"
+#include "take_loop.hpp"
+
+using namespace rmwbench;
+
+rmwbench_session::rmwbench_session(const Settings &settings_in) : settings(settings_in), context(make_context()) {
+  if (settings.executor != Executor::wait_set) executor = std::make_unique<ExecutorLoop>(settings, context);
+}
+
+rmwbench_session::~rmwbench_session() {
+  executor.reset();
+  blocking_.reset();
+  polling_.reset();
+  if (asynchronous_) asynchronous_->shutdown("the session is closed");
+  context->shutdown("the session is closed");
+}
+
+rclcpp::Context::SharedPtr rmwbench_session::make_context() const {
+  rclcpp::InitOptions options;
+  options.shutdown_on_signal = false;
+  options.set_domain_id(settings.domain_id);
+  auto made = std::make_shared<rclcpp::Context>();
+  made->init(0, nullptr, options);
+  return made;
+}
+
+rclcpp::Context::SharedPtr rmwbench_session::asynchronous_context() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!asynchronous_) asynchronous_ = make_context();
+  return asynchronous_;
+}
+
+rclcpp::Node::SharedPtr rmwbench_session::make_node(const std::string &name, const rclcpp::Context::SharedPtr &in) {
+  rclcpp::NodeOptions options;
+  options.context(in);
+  options.use_global_arguments(false);
+  options.use_intra_process_comms(settings.intra_process);
+  if (settings.bare_nodes) {
+    options.start_parameter_services(false);
+    options.start_parameter_event_publisher(false);
+    options.enable_rosout(false);
+  }
+  auto node = std::make_shared<rclcpp::Node>(name, options);
+  if (executor && in == context) executor->add(node);
+  return node;
+}
+
+void rmwbench_session::remove_node(const rclcpp::Node::SharedPtr &node) {
+  if (executor && node->get_node_base_interface()->get_context() == context) executor->remove(node);
+}
+
+TakeLoop *rmwbench_session::loop(int32_t wait) {
+  const bool poll = wait == RMWBENCH_WAIT_POLL;
+  if (!poll && executor) return nullptr;
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto &wanted = poll ? polling_ : blocking_;
+  if (!wanted) wanted = std::make_unique<TakeLoop>(context, poll);
+  return wanted.get();
+}
+
+rmwbench_node::rmwbench_node(rmwbench_session &session_in, const char *name_in)
+    : session(session_in), name(name_in), node(session.make_node(name, session.context)) {}
+
+rmwbench_node::~rmwbench_node() {
+  session.remove_node(node);
+}
+
+rclcpp::Node::SharedPtr rmwbench_node::asynchronous() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!asynchronous_) asynchronous_ = session.make_node(name, session.asynchronous_context());
+  return asynchronous_;
+}

@@ -1,0 +1,61 @@
+// One ROS context per process; a second one only where publishers ask for a publish mode that the RMW knows per participant.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <rclcpp/rclcpp.hpp>
+
+#include "settings.hpp"
+
+namespace rmwbench {
+class ExecutorLoop;
+class TakeLoop;
+class Publishing;
+}  // namespace rmwbench
+
+struct rmwbench_session {
+  explicit rmwbench_session(const rmwbench::Settings &settings);
+  ~rmwbench_session();
+
+  // A new rclcpp node in the context `publishing` wants; the executor has it where there is one.
+  rclcpp::Node::SharedPtr make_node(const std::string &name, const rclcpp::Context::SharedPtr &context);
+  void remove_node(const rclcpp::Node::SharedPtr &node);
+
+  // The loop that serves endpoints which wait in this way (RMWBENCH_WAIT_…): NULL where the executor does.
+  rmwbench::TakeLoop *loop(int32_t wait);
+
+  const rmwbench::Settings settings;
+  rclcpp::Context::SharedPtr context;
+  // Of asynchronous publishers, where the RMW has them per context; made when the first one asks.
+  rclcpp::Context::SharedPtr asynchronous_context();
+
+  // NULL with the wait set.
+  std::unique_ptr<rmwbench::ExecutorLoop> executor;
+
+ private:
+  rclcpp::Context::SharedPtr make_context() const;
+
+  std::mutex mutex_;
+  rclcpp::Context::SharedPtr asynchronous_;
+  std::unique_ptr<rmwbench::TakeLoop> blocking_;
+  std::unique_ptr<rmwbench::TakeLoop> polling_;
+};
+
+// A named holder of endpoints. Its rclcpp node exists from the start; a second one of the same name lives in the asynchronous context
+// once an asynchronous publisher was asked of it.
+struct rmwbench_node {
+  rmwbench_node(rmwbench_session &session, const char *name);
+  ~rmwbench_node();
+
+  rclcpp::Node::SharedPtr asynchronous();
+
+  rmwbench_session &session;
+  const std::string name;
+  rclcpp::Node::SharedPtr node;
+
+ private:
+  std::mutex mutex_;
+  rclcpp::Node::SharedPtr asynchronous_;
+};

@@ -1,0 +1,33 @@
+// Layer times of traced trials: what the interposed functions saw of a message goes to the records with the message's number.
+// Without the layers library everything here does nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <rmwbench_worker.h>
+
+namespace rmwbench {
+
+// Around a publish call.
+class PublishSpans {
+ public:
+  explicit PublishSpans(uint32_t endpoint);
+  void begin() const;
+  void end(const uint8_t *payload, size_t bytes) const;
+
+ private:
+  const rmwbench_spans *section_;
+};
+
+// In a callback.
+class TakeSpans {
+ public:
+  explicit TakeSpans(uint32_t endpoint);
+  void take(const uint8_t *payload, size_t bytes) const;
+
+ private:
+  const rmwbench_spans *section_;
+};
+
+}  // namespace rmwbench

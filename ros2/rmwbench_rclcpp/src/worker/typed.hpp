@@ -1,0 +1,232 @@
+// Publisher and subscription of one message type. `Field` names its payload, see message.hpp.
+#pragma once
+
+#include <optional>
+
+#include "endpoints.hpp"
+#include "inbox.hpp"
+#include "layout.hpp"
+#include "message.hpp"
+#include "qos.hpp"
+#include "registry.hpp"
+#include "take_loop.hpp"
+
+namespace rmwbench {
+
+template <class T, class Field>
+class TypedPublisher final : public rmwbench_publisher {
+ public:
+  TypedPublisher(rmwbench_node &node, const rmwbench_endpoint_config &config)
+      : publishing_(node, config),
+        spans_(config.endpoint),
+        as_(node.session.settings.publish),
+        message_(prototype<T>(config, Field{})) {
+    if (!make_room(field_(message_), config.type.payload_bytes)) {
+      throw layout_fault(config, "this type has a fixed size, asked for a payload of " + std::to_string(config.type.payload_bytes) + " bytes");
+    }
+    rclcpp::PublisherOptions options;
+    options.event_callbacks.incompatible_qos_callback = [events = events_](rclcpp::QOSOfferedIncompatibleQoSInfo &info) {
+      events->incompatible_qos = info.total_count;
+    };
+    try {
+      publisher_ = publishing_.node->template create_publisher<T>(config.topic, asked_qos(config), options);
+    } catch (const std::invalid_argument &refused) {  // how rclcpp refuses what intra-process cannot do
+      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object, refused.what()};
+    }
+    publishing_.check(*publisher_);
+    if (config.loan != 0 && !publisher_->can_loan_messages()) {
+      // rclcpp itself would lend heap memory and copy it: a loan in name only.
+      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object,
+                  std::string("loan: ") + node.session.settings.rmw + " lends no memory for " + config.type.ros_type + " with this profile"};
+    }
+  }
+
+  ~TypedPublisher() override {
+    const std::weak_ptr<void> object = publisher_;
+    loaned_.reset();
+    publisher_.reset();
+  }
+
+  rmwbench_status publish(const uint8_t *payload, size_t bytes) override {
+    spans_.begin();
+    const rmwbench_status status = as_ == PublishAs::unique_ptr ? publish_own(payload, bytes) : publish_copy(payload, bytes);
+    spans_.end(payload, bytes);
+    return status;
+  }
+
+  rmwbench_status loan(size_t bytes, uint8_t **memory) override {
+    if (!publisher_->can_loan_messages()) return RMWBENCH_UNSUPPORTED;
+    loaned_.emplace(publisher_->borrow_loaned_message());
+    T &message = loaned_->get();
+    dress(message);
+    const Block place = block(field_(message));
+    if (place.bytes < bytes) {
+      loaned_.reset();
+      return RMWBENCH_UNSUPPORTED;
+    }
+    *memory = place.data;
+    return RMWBENCH_OK;
+  }
+
+  rmwbench_status commit(uint8_t *memory, size_t bytes) override {
+    if (!loaned_) return RMWBENCH_FAILED;
+    // The memory is the reader's as soon as it is published.
+    uint8_t identity[64] = {};
+    std::memcpy(identity, memory, std::min(bytes, sizeof identity));
+    spans_.begin();
+    auto loaned = std::move(*loaned_);
+    loaned_.reset();
+    const rmwbench_status status = sent([&] { publisher_->publish(std::move(loaned)); });
+    spans_.end(identity, std::min(bytes, sizeof identity));
+    return status;
+  }
+
+  uint32_t matched() const override { return static_cast<uint32_t>(publisher_->get_subscription_count()); }
+
+  void granted(rmwbench_granted &granted) const override { publishing_.granted(*publisher_, granted); }
+
+  void account(const rmwbench_account &account) const override {
+    const int64_t incompatible = events_->incompatible_qos;
+    if (incompatible >= 0) account.counter(account.context, "offered_incompatible_qos", incompatible);
+  }
+
+ private:
+  // Everything but the payload.
+  void dress(T &message) const { dress_message(message_, message, Field{}); }
+
+  rmwbench_status publish_copy(const uint8_t *payload, size_t bytes) {
+    if (!fill(field_(message_), payload, bytes)) return RMWBENCH_FAILED;
+    return sent([&] { publisher_->publish(message_); });
+  }
+
+  rmwbench_status publish_own(const uint8_t *payload, size_t bytes) {
+    auto message = std::make_unique<T>();
+    dress(*message);
+    if (!fill(field_(*message), payload, bytes)) return RMWBENCH_FAILED;
+    return sent([&] { publisher_->publish(std::move(message)); });
+  }
+
+  template <class Publish>
+  static rmwbench_status sent(Publish publish) {
+    try {
+      publish();
+      return RMWBENCH_OK;
+    } catch (const rclcpp::exceptions::RCLErrorBase &error) {
+      return error.ret == RCL_RET_TIMEOUT ? RMWBENCH_TIMEOUT : RMWBENCH_FAILED;
+    }
+  }
+
+  Publishing publishing_;
+  const PublishSpans spans_;
+  const PublishAs as_;
+  T message_;
+  Field field_;
+  std::shared_ptr<EventCounts> events_ = std::make_shared<EventCounts>();
+  typename rclcpp::Publisher<T>::SharedPtr publisher_;
+  std::optional<rclcpp::LoanedMessage<T>> loaned_;
+};
+
+template <class T, class Field>
+class TypedSubscription final : public rmwbench_subscription {
+ public:
+  TypedSubscription(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink)
+      : receiving_(node, config), inbox_(std::make_shared<Inbox>(sink, config.endpoint)) {
+    rclcpp::SubscriptionOptions options;
+    options.callback_group = receiving_.group;
+    options.event_callbacks.incompatible_qos_callback = [events = events_](rclcpp::QOSRequestedIncompatibleQoSInfo &info) {
+      events->incompatible_qos = info.total_count;
+    };
+    options.event_callbacks.message_lost_callback = [events = events_](rclcpp::QOSMessageLostInfo &info) {
+      events->lost = static_cast<int64_t>(info.total_count);
+    };
+    try {
+      subscription_ = create(config, options);
+    } catch (const std::invalid_argument &refused) {
+      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint), refused.what()};
+    }
+    *loans_ = subscription_->can_loan_messages() && receiving_.loop == nullptr;
+    if (receiving_.loop != nullptr) {
+      taken_ = std::make_unique<T>();
+      Source source;
+      source.subscription = subscription_;
+      source.take = [this] { return take(); };
+      source_ = receiving_.loop->add(std::move(source));
+    }
+  }
+
+  ~TypedSubscription() override {
+    inbox_->close();
+    if (source_ != nullptr) receiving_.loop->remove(source_);
+    const std::weak_ptr<void> object = subscription_;
+    subscription_.reset();
+    receiving_.released(object);
+  }
+
+  uint32_t matched() const override { return static_cast<uint32_t>(subscription_->get_publisher_count()); }
+
+  void granted(rmwbench_granted &granted) const override {
+    tell_qos(subscription_->get_actual_qos(), granted);
+    receiving_.granted(granted);
+    if (*loans_) granted.note(granted.context, "take: in the middleware's memory (rcl_take_loaned_message)");
+  }
+
+  void account(const rmwbench_account &account) const override {
+    const int64_t lost = events_->lost, incompatible = events_->incompatible_qos;
+    if (lost >= 0) account.reader_drops(account.context, static_cast<uint64_t>(lost));
+    if (incompatible >= 0) account.counter(account.context, "requested_incompatible_qos", incompatible);
+    inbox_->account(account);
+  }
+
+ private:
+  typename rclcpp::Subscription<T>::SharedPtr create(const rmwbench_endpoint_config &config, const rclcpp::SubscriptionOptions &options) {
+    const auto arrive = [inbox = inbox_, loans = loans_](const T &message, const rclcpp::MessageInfo &info) {
+      const Block found = block(Field{}(const_cast<T &>(message)));
+      const bool intra = info.get_rmw_message_info().from_intra_process;
+      inbox->arrive(found.data, found.bytes, intra, *loans && !intra);
+    };
+    const auto qos = asked_qos(config);
+    rclcpp::Node &node = *receiving_.node;
+    switch (receiving_.session.settings.callback) {
+      case CallbackAs::shared_ptr:
+        return node.create_subscription<T>(
+            config.topic, qos, [arrive](std::shared_ptr<const T> message, const rclcpp::MessageInfo &info) { arrive(*message, info); }, options);
+      case CallbackAs::unique_ptr:
+        return node.create_subscription<T>(
+            config.topic, qos, [arrive](std::unique_ptr<T> message, const rclcpp::MessageInfo &info) { arrive(*message, info); }, options);
+      default:
+        return node.create_subscription<T>(config.topic, qos, arrive, options);
+    }
+  }
+
+  bool take() {
+    rclcpp::MessageInfo info;
+    if (!subscription_->take(*taken_, info)) return false;
+    loop_stamps().taken_ns = rmwbench_now_ns();
+    const Block found = block(Field{}(*taken_));
+    inbox_->arrive(found.data, found.bytes, false, false);
+    return true;
+  }
+
+  Receiving receiving_;
+  std::shared_ptr<Inbox> inbox_;
+  std::shared_ptr<EventCounts> events_ = std::make_shared<EventCounts>();
+  std::shared_ptr<bool> loans_ = std::make_shared<bool>(false);
+  typename rclcpp::Subscription<T>::SharedPtr subscription_;
+  std::unique_ptr<T> taken_;  // reused, as who takes by himself does
+  const Source *source_ = nullptr;
+};
+
+// Adds `T` under its ROS name.
+template <class T, class Field>
+void add_type(Registry &registry, const char *ros_type) {
+  registry[ros_type] = {
+      [](rmwbench_node &node, const rmwbench_endpoint_config &config) -> rmwbench_publisher * {
+        return new TypedPublisher<T, Field>(node, config);
+      },
+      [](rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink) -> rmwbench_subscription * {
+        return new TypedSubscription<T, Field>(node, config, sink);
+      },
+  };
+}
+
+}  // namespace rmwbench

@@ -1,0 +1,45 @@
+"""Growth exponents: the truth is found, and what does not allow one gives none."""
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis.growth import growth, sizes_of, words
+
+SIZES = (2, 10, 40)
+
+
+def values(exponent, blocks=6, noise=0.05, seed=1):
+    rng = np.random.default_rng(seed)
+    return {n: {b: 3.0 * n**exponent * np.exp(rng.normal(0, noise)) for b in range(blocks)} for n in SIZES}
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 2.0])
+def test_the_interval_holds_the_truth_in_19_of_20_campaigns(exponent):
+    found = [growth(values(exponent, seed=seed)) for seed in range(200)]
+    held = np.mean([one.low <= exponent <= one.high for one in found])
+    assert 0.9 <= held <= 0.99
+    assert abs(np.mean([one.exponent for one in found]) - exponent) < 0.02
+
+
+def test_two_sizes_or_a_block_without_all_sizes_give_none():
+    assert growth({n: v for n, v in values(1.0).items() if n != 40}) is None
+    few = values(1.0, blocks=3)
+    del few[40][2]
+    assert growth(few) is None
+
+
+def test_zero_and_infinity_have_no_logarithm():
+    for bad in (0.0, np.inf):
+        broken = values(1.0)
+        broken[10][3] = bad
+        assert growth(broken) is None
+
+
+def test_words_say_no_more_than_the_interval():
+    assert words(growth(values(2.0))) == "grows with the square of the number of nodes, or nearly"
+    assert words(growth(values(1.0))) == "grows about with the number of nodes"
+    assert words(growth(values(0.0))) == "hardly grows with the number of nodes"
+
+
+def test_a_second_workload_of_the_same_size_is_another_question():
+    assert sizes_of(["a", "b", "c"], {"a": 2, "b": 2, "c": None}) == {"a": 2}

@@ -1,0 +1,77 @@
+"""Who talks to whom: each pair's outcome, its shade, and the same in all three renderers."""
+
+import pytest
+
+from rmwbench.report import interop
+
+
+def arm(talker, listener, *, median=1000.0, done=1, failures=(), not_supported=None, **wrong):
+    metrics = {"response_latency_p50": {"unit": "ns", "value": median}} if median else {}
+    metrics |= {
+        name: {"unit": "fraction" if name == "undelivered" else "messages", "value": v} for name, v in wrong.items()
+    }
+    return {
+        "arm": f"{talker} → {listener}",
+        "pair": [talker, listener],
+        "not_supported": not_supported,
+        "trials": {"done": done, "failures": list(failures)},
+        "metrics": metrics,
+    }
+
+
+def failed(cause, reason="endpoint 1: expected 1 matched peers, found 0\nstderr: …"):
+    return {"trial": 1, "block": 0, "status": "failed", "reason": reason, "cause": cause}
+
+
+def workload(arms):
+    return {"primary_metric": "response_latency_p50", "arms": arms, "matrix": interop.matrix(arms)}
+
+
+@pytest.mark.parametrize(
+    ("one", "outcome", "reason"),
+    [
+        (arm("a", "b"), "delivers", ""),
+        (arm("a", "b", undelivered=0.03), "degraded", "lost 3 %"),
+        (arm("a", "b", reordered=2.0, duplicates=1.5), "degraded", "1.5 per trial doubled; 2 per trial out of order"),
+        (
+            arm("a", "b", median=None, done=0, failures=[failed("no match")]),
+            "no match",
+            "endpoint 1: expected 1 matched peers, found 0",
+        ),
+        (arm("a", "b", median=None, done=0, failures=[failed("no delivery", "silence")]), "no delivery", "silence"),
+        (arm("a", "b", median=None, done=0, failures=[failed(None, "it died")]), "failed", "it died"),
+        (arm("a", "b", median=None, done=0), "not run", ""),
+        (arm("a", "b", median=None, done=0, not_supported="no services"), "not supported", "no services"),
+    ],
+)
+def test_a_pair_is_judged_by_what_arrived(one, outcome, reason):
+    found = interop.matrix([one, arm("b", "a")])
+    assert (found["cells"][0]["outcome"], found["cells"][0]["reason"]) == (outcome, reason)
+
+
+def test_a_workload_without_pairs_has_no_matrix():
+    alone = arm("a", "b") | {"pair": None}
+    assert interop.matrix([alone, arm("b", "a")]) is None
+    assert interop.pair_of({"middleware": "zenoh", "profile": {"name": "untouched"}}) is None
+
+
+def test_a_pair_takes_each_sides_middleware_and_profile():
+    other = {"listener|service": {"middleware": "fastdds", "profile": {"name": "tuned"}}}
+    definition = {"middleware": "cyclonedds", "profile": {"name": "untouched"}, "processes": other}
+    assert interop.pair_of(definition) == ["cyclonedds", "fastdds tuned"]
+
+
+def test_cells_are_shaded_by_their_ratio_to_the_fastest_pair():
+    arms = [arm("a", "a"), arm("a", "b", median=3000.0), arm("b", "a", median=99_000.0)]
+    rows = interop.shown(workload(arms))
+    assert [talker for talker, _ in rows] == ["a", "b"]
+    assert [None if cell is None else cell["heat"] for _, row in rows for cell in row] == ["0", "2", "4", None]
+    assert rows[0][1][1]["words"] == "3.00 µs"
+
+
+def test_a_lossy_pair_whose_median_is_infinite_has_words_and_no_shade():
+    lossy = arm("a", "b", undelivered=0.9)
+    lossy["metrics"]["response_latency_p50"]["value"] = "inf"
+    ((_, row), *_) = interop.shown(workload([lossy, arm("b", "a")]))
+    cell = next(cell for cell in row if cell and cell["arm"] == "a → b")
+    assert (cell["outcome"], cell["words"], cell["heat"]) == ("degraded", "degraded", "")
