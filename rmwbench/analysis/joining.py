@@ -1,8 +1,9 @@
-"""Readers that come late or leave early: what they may expect, and what of the past they were given.
+"""Readers that come late, leave early or filter: what they may expect, and what of the past they were given.
 
 A volatile reader may expect what is due from the moment it is matched until it leaves; what it would have got before is
 not lost. A transient-local one may expect besides the last messages that its writers had sent when it was created, as
-many as its history holds: that is its history, counted apart, for its latency is not the middleware's.
+many as its history holds: that is its history, counted apart, for its latency is not the middleware's. A reader with a
+content filter expects what passes it: the rest is filtered, not lost.
 """
 
 import json
@@ -27,6 +28,13 @@ class Life:
     end_ns: float = np.inf
     created_ns: int | None = None
     history: float = 0
+    percent: int = 100
+    """Of a content filter `percent < N` (docs/formats/worker-protocol.md): how many messages in a hundred pass."""
+
+    def expects(self, seq: np.ndarray, intended_ns: np.ndarray) -> np.ndarray:
+        """Whether each message of a writer is the reader's: bool of shape (n,)."""
+        mine = (intended_ns >= self.begin_ns) & (intended_ns < self.end_ns)
+        return mine if self.percent >= 100 else mine & passes(seq, self.percent)
 
     def within(self, window: Window) -> Window:
         """The part of a window with both edges in which the reader is there; of no length where there is none."""
@@ -34,29 +42,46 @@ class Life:
         return Window(int(begin), int(max(begin, min(window.end_ns, self.end_ns))))
 
 
+def passes(seq: np.ndarray, percent: int) -> np.ndarray:
+    """Which sequence numbers the portable filter `percent < N` lets through, as every worker computes it."""
+    scattered = (seq.astype(np.uint64) & np.uint64(0xFFFFFFFF)) * np.uint64(2654435761) & np.uint64(0xFFFFFFFF)
+    return (scattered * np.uint64(100) >> np.uint64(32)) < np.uint64(percent)
+
+
 def lives(rows: Sequence[Row], events: Iterable[Row], window: Window) -> dict[int, Life]:
-    """Endpoint -> its life, of those that join or leave. `rows` are the bundle's `endpoints`."""
+    """Endpoint -> its life, of those that join, leave or filter. `rows` are the bundle's `endpoints`."""
     if window.begin_ns is None:
         return {}
-    late = [row for row in rows if row.get("joins_ns") is not None or row.get("leaves_ns") is not None]
-    if not late:
+    special = [
+        row
+        for row in rows
+        if row.get("joins_ns") is not None
+        or row.get("leaves_ns") is not None
+        or "content_filter" in (row["asked"] or "")
+    ]
+    if not special:
         return {}
     at: dict[tuple[str, int], int] = {}
     for row in events:
         if row["endpoint"] is not None and row["time_ns"] is not None:
             at.setdefault((row["event"], row["endpoint"]), row["time_ns"])
     found = {}
-    for row in late:
+    for row in special:
         number, joins, leaves = row["endpoint"], row.get("joins_ns"), row.get("leaves_ns")
         created = at.get(("created", number)) if joins is not None else None
         begin = -np.inf if joins is None else at.get(("matched", number), created or window.begin_ns + joins)
         end = np.inf if leaves is None else window.begin_ns + leaves
-        found[number] = Life(begin, end, created, _history(row) if joins is not None else 0)
+        qos = json.loads(row["asked"] or "{}").get("qos", {})
+        found[number] = Life(begin, end, created, _history(qos) if joins is not None else 0, _percent(qos))
     return found
 
 
-def _history(row: Row) -> float:
-    qos = json.loads(row["asked"] or "{}").get("qos", {})
+def _percent(qos: Row) -> int:
+    words = str(qos.get("content_filter") or "").split()
+    return int(words[2]) if words[:2] == ["percent", "<"] and len(words) == 3 else 100
+
+
+def _history(qos: Row) -> float:
     if qos.get("durability") != "transient_local":
         return 0
     return np.inf if qos.get("history") == "keep_all" else qos.get("depth", 1)

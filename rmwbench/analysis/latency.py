@@ -127,7 +127,8 @@ def _of_life(writer: "_Writer", life: Life | None) -> Writer:
     """The writer's messages with those alone in the steady window that the reader may expect."""
     if life is None:
         return writer.places
-    expected = (writer.intended_ns >= life.begin_ns) & (writer.intended_ns < life.end_ns)
+    seq = writer.places.first_seq + np.arange(len(writer.places.steady))
+    expected = life.expects(seq, writer.intended_ns)
     return replace(writer.places, steady=writer.places.steady & expected)
 
 

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from rmwbench.analysis.joining import history, lives
+from rmwbench.analysis.joining import history, lives, passes
 from rmwbench.analysis.latency import measure
 from rmwbench.analysis.records import Endpoint, Window
 from tests.analysis.test_latency import Records, message
@@ -70,3 +70,19 @@ def test_keep_all_may_expect_everything_and_volatile_nothing():
     known[3] = type(known[3])(known[3].begin_ns, known[3].end_ns, 1420, np.inf)
     assert history(Records(SENT, []), ENDPOINTS, known)["history_wanted"] == 5
     assert history(Records(SENT, []), ENDPOINTS, lives(rows(joins_ns=400), JOINED, WINDOW)) == {}
+
+
+def test_what_a_filter_holds_back_is_not_lost():
+    asked = json.dumps({"qos": {"content_filter": "percent < 30"}})
+    filtered = [rows()[0], {"endpoint": 3, "asked": asked, "joins_ns": None, "leaves_ns": None}]
+    known = lives(filtered, [], WINDOW)
+    passed = [s for s in range(10) if ((s * 2654435761) % 2**32) * 100 // 2**32 < 30]
+    assert 0 < len(passed) < 10
+    m = measure(Records(SENT, got(2, range(10)) + got(3, passed[1:])), ENDPOINTS, WINDOW, known)
+    assert (m.ledger.wanted, m.ledger.lost) == (10 + len(passed), 1)
+
+
+def test_the_filter_passes_its_share_of_any_run_of_numbers():
+    for percent in (0, 1, 50, 99, 100):
+        share = passes(np.arange(5000, 15_000), percent).mean() * 100
+        assert abs(share - percent) < 1

@@ -53,7 +53,7 @@ class Middleware:
             middleware="cyclonedds-python",
             layer="python",
             version=found,
-            release_date="2026-07-22",
+            release_date="2026-03-20",
             build={"source": f"package cyclonedds {found}"},
             capabilities={
                 "reliable": "yes",

@@ -4,11 +4,14 @@ Each function of the C header is one function here, found by its name; those tha
 Nothing is raised across the boundary: an exception becomes the header's error or status.
 """
 
+import json
+import os
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
-from rmwbench_workers.header import ffi, library
+from rmwbench_workers.header import LIBRARY_VARIABLE, ffi, library, library_path
 from rmwbench_workers.middleware import (
     FAILED,
     EndpointConfig,
@@ -35,7 +38,42 @@ def run(middleware: Middleware) -> int:
     bridge = Bridge(middleware)
     arguments = [ffi.new("char[]", argument.encode()) for argument in sys.argv]
     vector = ffi.new("char *[]", [*arguments, ffi.NULL])
-    return harness.rmwbench_worker_main(bridge.table, len(arguments), vector)
+    serve = lambda: harness.rmwbench_worker_main(bridge.table, len(arguments), vector)  # noqa: E731
+    if sys.argv[1:] != ["--describe"]:
+        return serve()
+    printed, code = _printed(serve)
+    if code == 0:
+        print(json.dumps(_described(json.loads(printed), middleware)))
+    return code
+
+
+def _described(document: dict[str, Any], middleware: Middleware) -> dict[str, Any]:
+    """What the harness says of this worker, with the variables that make its program run inside a trial; one document
+    for each of its variants, where it has some."""
+    found = middleware.describe()
+    document |= {"inherit": list(found.inherit), "environment": {LIBRARY_VARIABLE: library_path()}}
+    if not found.variants:
+        return document
+    variants = [
+        document | {"middleware": name, "environment": document["environment"] | environment}
+        for name, environment in found.variants.items()
+    ]
+    return {"protocol": document["protocol"], "middlewares": variants}
+
+
+def _printed(run: Callable[[], int]) -> tuple[str, int]:
+    """What a function of the library writes on stdout, and what it returns."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 1)
+        try:
+            code = run()
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)
+        file.seek(0)
+        return file.read().decode(), code
 
 
 class Bridge:

@@ -36,13 +36,18 @@ def declarations(text: str) -> str:
 @cache
 def library() -> Any:
     """The harness. OSError where it was not built, with the command that builds it."""
+    path = library_path()
+    if not Path(path).is_file():
+        raise OSError(f"{path} is not there: build it with `rmwbench middlewares build`")
     ffi.cdef(declarations(HEADER.read_text()))
-    path = os.environ.get(LIBRARY_VARIABLE) or Path(_target_directory(), "release", LIBRARY)
-    try:
-        return ffi.dlopen(str(path))
-    except OSError as error:
-        raise OSError(f"{path}: {error}; build it: rmwbench middlewares build") from None
+    return ffi.dlopen(path)
 
 
-def _target_directory() -> str:
-    return subprocess.run([NATIVE / "target-dir"], capture_output=True, text=True, check=True).stdout.strip()
+@cache
+def library_path() -> str:
+    """Where the library is, or would be after a build."""
+    named = os.environ.get(LIBRARY_VARIABLE)
+    if named:
+        return named
+    found = subprocess.run([NATIVE / "target-dir"], capture_output=True, text=True, check=True)
+    return str(Path(found.stdout.strip(), "release", LIBRARY))

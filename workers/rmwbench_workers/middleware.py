@@ -101,6 +101,10 @@ class Description:
     capabilities: dict[str, str]
     profiles: list[Profile]
     modes: dict[str, str] = field(default_factory=dict)
+    inherit: tuple[str, ...] = ()
+    """Variables of the user's that the worker needs within a trial."""
+    variants: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Middlewares that this one program can be, each with the variables that make it that one."""
 
 
 Deliver = Callable[[bytes | memoryview, int, int], None]

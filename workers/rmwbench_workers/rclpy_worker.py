@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from rmwbench_workers.harness import run
@@ -40,6 +41,13 @@ def rmw() -> str:
     return os.environ.get("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
 
 
+def installed() -> list[str]:
+    """The RMWs of the sourced ROS 2, by the marks that they leave in ament's index."""
+    prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+    marks = (Path(prefix, "share/ament_index/resource_index/rmw_typesupport") for prefix in prefixes if prefix)
+    return sorted({mark.name for place in marks if place.is_dir() for mark in place.iterdir()})
+
+
 class Middleware:
     def describe(self) -> Description:
         found = version("rclpy")
@@ -63,6 +71,8 @@ class Middleware:
             },
             profiles=[Profile("untouched", "none", "", "as installed")],
             modes={"executor": "|".join(EXECUTORS)},
+            inherit=("AMENT_PREFIX_PATH", "PYTHONPATH", "ROS_DISTRO"),
+            variants={f"rclpy/{name}": {"RMW_IMPLEMENTATION": name} for name in installed()},
         )
 
     def open(self, config: SessionConfig) -> "Session":
