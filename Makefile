@@ -6,10 +6,13 @@ RUN = $(UV) run --quiet --no-sync
 # Outside the clone, keyed by Cargo.lock and compiler: a fresh clone finds what the last one built.
 CARGO = cd native && CARGO_TARGET_DIR="$$(./target-dir)" cargo
 FIRST_SET = floor synthetic null iceoryx2 zenoh cyclonedds fastdds
+# Workers that only `make test-all` builds and tests; setup/packages.apt has their packages as group `all`.
+OPTIONAL = zeromq cyclonedds-0-10 iceoryx roscpp
 
 help:
 	@echo "make demo      install what is missing, evaluate the middlewares on this machine (about 5 minutes), show the answer"
-	@echo "make test      all tests"
+	@echo "make test      all tests, of the workers those of the first set"
+	@echo "make test-all  those and the tests of the other workers, which it builds"
 	@echo "make bench     how fast the instrument itself is, against bare programs"
 	@echo "make workers   build the workers of the first set"
 	@echo "make clean     remove the Python environment (workers stay in the cache)"
@@ -46,6 +49,8 @@ test-python:
 	@$(RUN) pytest -m timing
 
 test-all: test
+	@setup/apt all
+	@for name in $(OPTIONAL); do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name) || exit 1; done
 
 bench: workers
 	@$(RUN) python -m bench

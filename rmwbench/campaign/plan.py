@@ -83,7 +83,8 @@ class Plan:
 
     `blocks` will run, or in a sequential design at most that many: `looks` are the numbers of blocks after which it may
     end, the last of them `blocks`. A fixed design has no looks. `unsupported` has the cells without trials, because
-    their middleware cannot do what they ask for, with the reason.
+    their middleware cannot do what they ask for, with the reason; `left_out` the optional arms whose middleware is not
+    here.
     """
 
     suite: Suite
@@ -96,6 +97,7 @@ class Plan:
     trials: tuple[Trial, ...]
     looks: tuple[int, ...] = ()
     unsupported: Mapping[int, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sequential(self) -> bool:
@@ -140,6 +142,7 @@ class Plan:
             "minimum_s": round(self.minimum_s, 3),
             "comparisons": [_comparison_document(comparison, self.least_blocks) for comparison in self.comparisons],
             "unsupported": [{"cell": cell, "reason": reason} for cell, reason in sorted(self.unsupported.items())],
+            "left_out": [{"arm": arm, "reason": reason} for arm, reason in self.left_out.items()],
             "cells": [cell.definition() for cell in self.cells],
             "trials": [
                 {

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from rich.console import Console
+from rich.markup import escape
 
 from rmwbench.bundle import BundleWriter
 from rmwbench.campaign.course import UNSUPPORTED, Course
@@ -22,6 +23,7 @@ from rmwbench.campaign.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial import run_trial
+from rmwbench.campaign.unsupported import told_left_out
 from rmwbench.campaign.write import write_trial
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
@@ -59,6 +61,8 @@ class Campaign:
         """Runs until the end or a signal (SIGINT, SIGTERM, SIGHUP); the journal says which. Call it in the main
         thread."""
         progress = Progress(self.plan, console, self.course)
+        for text in told_left_out(self.plan.left_out):
+            progress.say(f"left out: {escape(text)}")
         progress.unsupported(self.plan.unsupported)
         counts = {"done": 0, "failed": 0, "void": 0}
         hosts = {"kind": "hosts", "marker": marker.of_this_process("").text()}

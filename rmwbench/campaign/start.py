@@ -21,8 +21,8 @@ from rmwbench.campaign.rehearse import rehearse
 from rmwbench.campaign.run import Campaign
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab import machine
-from rmwbench.lab.middleware import Worker, find_workers
-from rmwbench.suite.cells import Cell, cells
+from rmwbench.lab.middleware import Worker, names_here
+from rmwbench.suite.cells import Cell, cells, renumbered
 from rmwbench.suite.load import find, parse, read, shown
 from rmwbench.suite.suite import Suite
 
@@ -57,6 +57,12 @@ def new_campaign(
     text = read(path)
     request = Request(str(path.absolute()), seed, budget_s, tuple(workloads), tuple(arms), dict(sampling or {}))
     plan = _plan(text, request)
+    absent = unsupported.left_out({cell.arm.name: cell.arm for cell in plan.cells}.values())
+    if absent:  # a resumed campaign has the same arms, whatever is built by then
+        kept = tuple(dict.fromkeys(cell.arm.name for cell in plan.cells if cell.arm.name not in absent))
+        unsupported.check_arms_left(kept, absent, shown(path))
+        request = replace(request, arms=kept)
+        plan = _plan(text, request)
     places = Places(shown(path), text, plan.suite)
     workers = preflight.find_and_check(plan, places)
     lacking = unsupported.described(plan.cells, workers)
@@ -65,8 +71,7 @@ def new_campaign(
     preflight.check_lab().close()
     lacking |= rehearse((cell for cell in plan.cells if cell.number not in lacking), workers, places)
     unsupported.check_some_left(plan, lacking, places)
-    if lacking:
-        plan = _plan(text, request, lacking)
+    plan = replace(_plan(text, request, lacking) if lacking else plan, left_out=absent)
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     name = directory.resolve().name
     document = campaign_document(name, plan, text, sha256, asdict(request), workers, calibrated=calibrated)
@@ -113,7 +118,7 @@ def resumed_campaign(directory: Path) -> Campaign:
 
 def _plan(text: str, request: Request, lacking: Mapping[int, str] = NOTHING) -> Plan:
     path = Path(request.suite_file)
-    loaded = parse(text, where=shown(path), directory=path.parent, middlewares=find_workers())
+    loaded = parse(text, where=shown(path), directory=path.parent, middlewares=names_here())
     loaded = loaded.model_copy(update={"sampling": loaded.sampling.model_copy(update=request.sampling)})
     chosen = _chosen(loaded, request)
     return make_plan(loaded, chosen, seed=request.seed, budget_s=request.budget_s, unsupported=lacking)
@@ -144,12 +149,7 @@ def _chosen(suite: Suite, request: Request) -> tuple[Cell, ...]:
         raise UserError(
             f"suite `{suite.suite}` excludes these workloads for these arms", fix="leave out --workload or --arm"
         )
-    return _renumbered(found)
-
-
-def _renumbered(chosen: tuple[Cell, ...]) -> tuple[Cell, ...]:
-    """A plan finds cells by their number's place, so a selection counts from 1 again."""
-    return tuple(replace(cell, number=number) for number, cell in enumerate(chosen, start=1))
+    return renumbered(found)
 
 
 def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker]) -> None:

@@ -5,12 +5,14 @@ What a worker's description tells is found here, what only its `open` tells in `
 trial.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import Workers
 from rmwbench.errors import UserError
+from rmwbench.lab.middleware import find_workers, why_not_ready
+from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import Cell
 
 NOT_SUPPORTED = "not supported"
@@ -22,6 +24,19 @@ def described(cells: Sequence[Cell], workers: Workers) -> dict[int, str]:
     return {cell.number: reason for cell in cells if (reason := next(_lacking(cell, workers), None))}
 
 
+def left_out(arms: Iterable[Arm]) -> dict[str, str]:
+    """Optional arms that cannot be run here because a middleware of theirs is not ready, with the reason."""
+    optional = [arm for arm in arms if arm.optional]
+    names = {name for arm in optional for name in arm.middlewares}
+    found = find_workers(names) if names else {}
+    reasons = {name: why_not_ready(name, found) for name in names}
+    return {
+        arm.name: reason
+        for arm in optional
+        if (reason := next((found for name in arm.middlewares if (found := reasons[name])), None))
+    }
+
+
 def told(plan: Plan, reasons: Mapping[int, str]) -> list[str]:
     """`ARM in COMPARISONS: REASON`, each arm and reason once."""
     places: dict[tuple[str, str], list[str]] = {}
@@ -31,9 +46,23 @@ def told(plan: Plan, reasons: Mapping[int, str]) -> list[str]:
     return [f"{arm} in {_few(found)}: {reason}" for (arm, reason), found in places.items()]
 
 
+def told_left_out(absent: Mapping[str, str]) -> list[str]:
+    """`ARMS: REASON`, each reason once."""
+    arms: dict[str, list[str]] = {}
+    for arm, reason in absent.items():
+        arms.setdefault(reason, []).append(arm)
+    return [f"{_few(found)}: {reason}" for reason, found in arms.items()]
+
+
 def _few(names: Sequence[str]) -> str:
     more = len(names) - NAMED
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def check_arms_left(kept: Sequence[str], absent: Mapping[str, str], where: str) -> None:
+    """Raises UserError where every arm is left out."""
+    if not kept:
+        raise UserError("no arm of this suite can be run here", where=where, actual="; ".join(absent.values()))
 
 
 def check_some_left(plan: Plan, unsupported: dict[int, str], places: Places) -> None:

@@ -34,10 +34,12 @@ def list_all(
 
 def document() -> dict[str, Any]:
     """docs/formats/middlewares.md."""
-    from rmwbench.lab.middleware import find_workers, recipes
+    from rmwbench.lab.middleware import find_workers, recipes, ros2
     from rmwbench.lab.middleware.status import status
 
     known, workers = recipes(), find_workers()
+    # It is listed once per RMW where it is built, and by its own name where it could be.
+    known |= {} if any(name.startswith(f"{ros2.NAME}/") for name in workers) else ros2.recipes()
     names = [*known, *(name for name in workers if name not in known)]
     entries = [status(name, known.get(name), workers.get(name)) for name in names]
     return {"schema": SCHEMA, "version": VERSION, "middlewares": entries}

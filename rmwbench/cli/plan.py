@@ -3,6 +3,7 @@ anything."""
 
 import math
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,18 +41,22 @@ def plan(
 
     from rmwbench.campaign import unsupported
     from rmwbench.campaign.plan import make_plan
-    from rmwbench.lab.middleware import find_workers
-    from rmwbench.suite.cells import cells
+    from rmwbench.lab.middleware import find_workers, names_here
+    from rmwbench.suite.cells import cells, renumbered
     from rmwbench.suite.load import load
 
-    workers = find_workers()
-    loaded = load(suite, middlewares=workers)  # as `run` does: a user's own worker is as good as a shipped one
-    found = cells(loaded)
+    loaded = load(suite, middlewares=names_here())  # as `run` does: a user's own worker is as good as a shipped one
+    absent = unsupported.left_out(loaded.arms)
+    chosen = [arm.name for arm in loaded.arms if arm.name not in absent]
+    unsupported.check_arms_left(chosen, absent, suite)
+    found = renumbered(tuple(cell for cell in cells(loaded) if cell.arm.name in chosen))
+    workers = find_workers({name for cell in found for name in cell.middlewares})
     lacking = unsupported.described(found, workers)
     if len(lacking) == len(found):  # `run` refuses it with the reason; there is still a plan to look at
         lacking = {}
     budget_s = None if budget is None else parse_duration_s(budget)
     made = make_plan(loaded, found, seed=seed, budget_s=budget_s, unsupported=lacking)
+    made = replace(made, left_out=absent)
     if as_json:
         typer.echo(json.dumps(made.document(), ensure_ascii=False))
     else:
@@ -124,6 +129,10 @@ def _print(made: "Plan", order: bool) -> None:
         how += [f"{key}: {side.over(arm).middleware}" for key, side in arm.processes.items()]
         how += ["the floor"] * arm.is_floor
         console.print(f"  {escape(arm.name)}: {escape(', '.join(how))}")
+    if made.left_out:
+        console.print("\n[bold]Left out[/bold], being optional and not here")
+        for text in unsupported.told_left_out(made.left_out):
+            console.print(f"  {escape(text)}")
     if made.unsupported:
         console.print("\n[bold]Not supported[/bold], and not run")
         for text in unsupported.told(made, made.unsupported):

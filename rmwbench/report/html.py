@@ -16,7 +16,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from rmwbench.report import columns, done, interop, look
+from rmwbench.report import columns, done, effects, interop, look
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.explain.figures import explained
@@ -118,6 +118,7 @@ def _workload(
             _drawing(one.figure, specs) | {"keys": one.keys, "tables": one.tables}
             for one in explained(workload, phone=True)
         ],
+        "effect_columns": effects.columns(workload),
         "matrix": interop.shown(workload) if workload.get("matrix") else [],
         "notes": notes,
         "groups": _groups(workload),

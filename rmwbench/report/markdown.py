@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rmwbench.report import columns, done, interop
+from rmwbench.report import columns, done, effects, interop
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.figures import Figure, card, figures
@@ -51,7 +51,7 @@ def render_markdown(doc: dict[str, Any], drawn: dict[str, list[Figure]], images:
     """The text; `drawn` has the figures of each workload, `images` the relative path of each (workload, figure)."""
     lines = [*_head(doc)]
     for workload in doc["workloads"]:
-        lines += _workload(workload, drawn[workload["workload"]], images)
+        lines += _workload(doc, workload, drawn[workload["workload"]], images)
     if doc.get("growth"):
         lines += ["## Growth with the number of nodes", ""]
         lines += [_row(["arm", "cost", "exponent", "it"]), _row(["---", "---", "---:", "---"])]
@@ -92,7 +92,9 @@ def _head(doc: dict[str, Any]) -> Iterable[str]:
         yield ""
 
 
-def _workload(workload: dict[str, Any], drawn: list[Figure], images: dict[tuple[str, str], str]) -> Iterable[str]:
+def _workload(
+    doc: dict[str, Any], workload: dict[str, Any], drawn: list[Figure], images: dict[tuple[str, str], str]
+) -> Iterable[str]:
     answer = headline(workload)
     yield f"## {escape(workload['title'])}"
     yield ""
@@ -103,6 +105,7 @@ def _workload(workload: dict[str, Any], drawn: list[Figure], images: dict[tuple[
         yield from _matrix(workload)
     yield from _table(workload)
     yield ""
+    yield from _effects(doc, workload)
     notes = [f"- {escape(mark)} {escape(text)}" for mark, text in marked_notes(workload)]
     notes += [
         f"- {escape(arm['arm'])}: not supported: {escape(arm['not_supported'])}"
@@ -137,6 +140,19 @@ def _image(workload: dict[str, Any], key: str, images: dict[tuple[str, str], str
     if image:
         yield f"![{escape(workload['title'])}: {key}]({image})"
         yield ""
+
+
+def _effects(doc: dict[str, Any], workload: dict[str, Any]) -> Iterable[str]:
+    shown = effects.columns(workload)
+    if not shown:
+        return
+    yield _row(["one thing changed", *(doc["glossary"][name]["title"] for name in shown)])
+    yield _row(["---", *(["---:"] * len(shown))])
+    for effect in workload["effects"]:
+        cells = [fmt.ratio(effect["ratios"].get(name)) for name in shown]
+        words = [cell.full if cell.state == "measured" else "–" for cell in cells]
+        yield _row([escape(f"{effect['arm']} ÷ {effect['against']}"), *words])
+    yield ""
 
 
 def _matrix(workload: dict[str, Any]) -> Iterable[str]:

@@ -25,6 +25,7 @@ from rmwbench.report import charts
 from rmwbench.report.arm import ArmReport
 from rmwbench.report.calibration import calibration
 from rmwbench.report.conclusions import conclusions
+from rmwbench.report.effects import effects
 from rmwbench.report.growth import growths
 from rmwbench.report.interop import matrix
 from rmwbench.report.measure import Small
@@ -134,6 +135,7 @@ def _workload(
         "judged": judged,
         "resolution": _resolution([a.compared for a in arms], judged, rules, contenders),
         "tuning": _tuning(arms),
+        "effects": effects(arms, rules.margin),
         "charts": {kind: [c for c in found if c is not None] for kind, found in made.items()},
     }
 

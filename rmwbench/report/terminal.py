@@ -13,7 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.report import columns, done, interop
+from rmwbench.report import columns, done, effects, interop
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.columns import Column
@@ -38,7 +38,7 @@ def print_show(doc: dict[str, Any], console: Console) -> None:
     doc = printable(doc)
     _print_campaign(doc, console)
     for workload in doc.get("workloads", []):
-        _print_workload(workload, console)
+        _print_workload(doc, workload, console)
     _print_growth(doc, console)
     _print_conclusions(doc.get("conclusions", []), console)
 
@@ -78,7 +78,7 @@ def _print_campaign(doc: dict[str, Any], console: Console) -> None:
         _bullet(console, "!", str(warning), "bold red" if str(warning).startswith("RED ") else "yellow")
 
 
-def _print_workload(workload: dict[str, Any], console: Console) -> None:
+def _print_workload(doc: dict[str, Any], workload: dict[str, Any], console: Console) -> None:
     answer = headline(workload)
     name, title = str(workload["workload"]), str(workload.get("title", ""))
     console.print()
@@ -104,6 +104,7 @@ def _print_workload(workload: dict[str, Any], console: Console) -> None:
         )
     for note in _notes(workload):
         _line(console, note)
+    _print_effects(doc, workload, console)
     for arm in workload.get("arms", []):
         if arm.get("not_supported"):
             _bullet(console, "–", f"{arm['arm']}: not supported: {arm['not_supported']}", "dim")
@@ -138,6 +139,23 @@ _OUTCOME_STYLE = dict.fromkeys(interop.OUTCOMES, "dim") | {
     "no match": "red",
     "failed": "red",
 }
+
+
+def _print_effects(doc: dict[str, Any], workload: dict[str, Any], console: Console) -> None:
+    """Arms against the one that they differ from in one thing, as ratios."""
+    shown = effects.columns(workload)
+    if not shown:
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    table.add_column("one thing changed", no_wrap=True)
+    for name in shown:
+        table.add_column(str(doc["glossary"][name]["title"]), justify="right")
+    for effect in workload["effects"]:
+        cells = [fmt.ratio(effect["ratios"].get(name)) for name in shown]
+        words = [cell.full if cell.state == "measured" else "–" for cell in cells]
+        table.add_row(f"{effect['arm']} ÷ {effect['against']}", *words)
+    console.print()
+    console.print(table)
 
 
 def _print_growth(doc: dict[str, Any], console: Console) -> None:

@@ -29,11 +29,19 @@ class Arm(Side):
     """`processes` names those that run something else than the others: `listener` is also `listener_1`, `listener_2`…,
     and `listener|service` is both.
 
+    An `optional` arm is left out where one of its middlewares is not ready, with the reason: a ROS 2 that is not
+    sourced is no mistake.
+
+    `against` names the arm that this one differs from in one thing: the report gives the ratio of the two, metric by
+    metric, with an interval of its own (a feature on and off, the next rung of a ladder).
+
     `background` and `host_idle` replace the workload's for this arm: how else could the same middleware be compared on
     an idle and on a busy machine?
     """
 
     name: ArmName
+    optional: bool = False
+    against: ArmName | None = None
     processes: dict[str, Override] = Field(default_factory=dict)
     wait: Wait = "block"
     loan: bool = False
@@ -65,6 +73,12 @@ class Arm(Side):
         return self
 
     @property
+    def middlewares(self) -> tuple[str, ...]:
+        """All that any of its processes may run."""
+        others = (override.middleware for override in self.processes.values())
+        return tuple(dict.fromkeys([self.middleware, *filter(None, others)]))
+
+    @property
     def is_floor(self) -> bool:
         """The floor is what the others are measured against, not a contender."""
         return (self.role or ("floor" if self.middleware == "floor" else "contender")) == "floor"
@@ -92,4 +106,6 @@ class Arm(Side):
             "publish_mode": self.publish_mode,
         }
         others = {key: override.over(self).side_definition() for key, override in self.processes.items()}
+        if self.against is not None:
+            found["against"] = self.against
         return found | ({"processes": others} if others else {})

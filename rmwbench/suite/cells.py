@@ -1,7 +1,7 @@
 """Factors × workloads × arms → cells: all that is needed to run one combination, and to store it."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -21,6 +21,12 @@ from rmwbench.suite.topology import Node
 from rmwbench.suite.workload import OF_A_TRIAL, Workload
 
 SLOT_BYTES = 64
+
+SPAN = 3
+SPANS_OF_A_MESSAGE = 6
+"""At most, on either side (docs/formats/records.md, layers)."""
+LAYERS_OPTION = "layers"
+"""The arm's option that traces the layers that a message passes; workers that cannot refuse it."""
 
 T = TypeVar("T", Workload, Arm)
 
@@ -128,8 +134,10 @@ class Cell:
     @property
     def steady_messages(self) -> int:
         """The fewest messages that a reader should see in the steady state of one trial: what its percentiles rest
-        on."""
-        return min((e.steady_messages for e in self.endpoints if e.reads), default=0)
+        on. Of readers that come late or leave only where there are no others, since all are pooled."""
+        readers = [e for e in self.endpoints if e.reads]
+        whole = [e for e in readers if e.life.whole]
+        return min((e.steady_messages for e in whole or readers), default=0)
 
     @property
     def saturating(self) -> bool:
@@ -139,19 +147,25 @@ class Cell:
 
     def sections(self, process: str) -> list[tuple[int, int, int]]:
         """(kind, endpoint, capacity in slots) for the process's record file: kind 1 SENT for who writes, 2 RECEIVED
-        for who reads; clients and services have both."""
+        for who reads, clients and services have both; 3 SPAN besides where the layers are traced."""
         self._check_process(process)
         return [
             (kind, endpoint.endpoint, slots)
             for endpoint in self.endpoints
             if endpoint.process == process
-            for kind, slots in endpoint.sections
+            for kind, slots in self._sections_of(endpoint)
         ]
+
+    def _sections_of(self, endpoint: Endpoint) -> tuple[tuple[int, int], ...]:
+        traced = self.sides[endpoint.process].options.get(LAYERS_OPTION) is True
+        spans = ((SPAN, SPANS_OF_A_MESSAGE * endpoint.capacity),) if traced else ()
+        return endpoint.sections + spans
 
     @property
     def record_bytes(self) -> int:
         """Memory that the record files of a trial take."""
-        return SLOT_BYTES * sum(endpoint.capacity for endpoint in self.endpoints)
+        sections = (section for endpoint in self.endpoints for section in self._sections_of(endpoint))
+        return SLOT_BYTES * sum(slots for _, slots in sections)
 
     def create_command(
         self, process: str, schedule_seed: int = 0, only: Collection[int] | None = None
@@ -227,6 +241,11 @@ def cells(suite: Suite) -> tuple[Cell, ...]:
     _check_factors_matter(suite, found)
     _check_overrides_matter(suite, found)
     return tuple(found)
+
+
+def renumbered(chosen: Sequence[Cell]) -> tuple[Cell, ...]:
+    """A plan finds cells by their number's place, so a selection counts from 1 again."""
+    return tuple(replace(cell, number=number) for number, cell in enumerate(chosen, start=1))
 
 
 def comparisons(all_cells: Sequence[Cell]) -> dict[str, tuple[Cell, ...]]:

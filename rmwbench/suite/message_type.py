@@ -149,6 +149,11 @@ def _radar_track() -> CdrLayout:
     return _time_and_id(layout.f64(*[0.0] * 6))  # velocity, acceleration
 
 
+def _stamped(total_bytes: int) -> Callable[[], CdrLayout]:
+    """A stamp of 8 bytes and a tracking number of 4, which identity in the payload makes idle; then the payload."""
+    return lambda: CdrLayout().u64(0).u32(0).payload(total_bytes - 12)
+
+
 def _image_1080p() -> CdrLayout:
     """sensor_msgs/Image: header, height, width, encoding, is_bigendian, step, then the length of the sequence and the
     pixels."""
@@ -179,6 +184,11 @@ _LAYOUTS: dict[str, tuple[str, Callable[[], CdrLayout]]] = {
     "NavSatFix": ("rmwbench_msgs/msg/NavSatFix", _nav_sat_fix),
     "RadarTrack": ("rmwbench_msgs/msg/RadarTrack", _radar_track),
     "Image1080p": ("sensor_msgs/msg/Image", _image_1080p),
+    # What stages of a pipeline pass on; the name is the published one, the size too ("1k" has 1032 bytes).
+    **{
+        f"Stamped{size}": (f"rmwbench_msgs/msg/Stamped{size}", _stamped(total_bytes))
+        for size, total_bytes in {"128b": 128, "1k": 1032, "10k": 10240, "100k": 102400, "500k": 512000}.items()
+    },
     # Not expressible, because they cannot hold the 64-byte header: Struct16 (16 contiguous bytes), Range (none), and
     # RadarDetection (56 before time and id).
 }  # fmt: skip

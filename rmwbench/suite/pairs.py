@@ -17,7 +17,9 @@ from rmwbench.suite.fault import Fault
 
 KEY, ARROW = "pairs", " → "
 SECOND = EITHER.join(("listener", "service"))
-SIDE_KEYS = ("name", "middleware", "profile", "options", "modes")
+SIDE_KEYS = ("name", "middleware", "profile", "options", "modes", "optional")
+OF_A_PAIR = ("name", "optional")
+"""Keys of a side that are its pairs' and no setting of it."""
 FEWEST = 2
 
 
@@ -91,13 +93,17 @@ def _side(side: Any, at: tuple[str | int, ...]) -> dict[str, Any]:
 
 def _arm(first: dict[str, Any], second: dict[str, Any], shared: dict[str, Any], line: tuple[int, int]) -> CommentedMap:
     """Every override is written out whole, so that nothing of the first reaches the second but modes for both."""
-    other = {"profile": "untouched", "options": {}, **{k: v for k, v in second.items() if k != "name"}}
+    other = {"profile": "untouched", "options": {}, **{k: v for k, v in second.items() if k not in OF_A_PAIR}}
     arm = {
         **shared,
         **first,
         "name": f"{first['name']}{ARROW}{second['name']}",
         "processes": {SECOND: other},
     }
+    optional = [side["optional"] for side in (shared, first, second) if "optional" in side]
+    if optional:
+        strange = [value for value in optional if not isinstance(value, bool)]  # for the arm's own check to tell
+        arm["optional"] = strange[0] if strange else any(optional)
     if "modes" in shared:  # for both, a side's own in front
         arm["modes"] = {**shared["modes"], **first.get("modes", {})}
         other["modes"] = {**shared["modes"], **second.get("modes", {})}

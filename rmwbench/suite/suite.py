@@ -25,8 +25,8 @@ class Blocks(Strict):
     `decide` names the workloads that a sequential design waits for; all where it is empty.
     """
 
-    planned: int | None = Field(default=None, ge=2, le=10_000)
-    minimum: int = Field(default=5, ge=2, le=10_000)
+    planned: int | None = Field(default=None, ge=1, le=10_000)
+    minimum: int = Field(default=5, ge=1, le=10_000)
     maximum: int | None = Field(default=None, ge=2, le=10_000)
     decide: Annotated[tuple[str, ...], Field(strict=False)] = ()
 
@@ -130,6 +130,11 @@ class Suite(Strict):
                         at=(kind, index, "name"),
                     )
                 seen.add(item.name)
+        arms = [arm.name for arm in self.arms]
+        for index, arm in enumerate(self.arms):
+            others = [name for name in arms if name != arm.name]
+            if arm.against is not None and arm.against not in others:
+                raise unknown("other arm", arm.against, others, at=("arms", index, "against"))
         for index, name in enumerate(self.blocks.decide):
             known = [workload.name for workload in self.workloads]
             if name not in known:

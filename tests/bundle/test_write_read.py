@@ -282,3 +282,37 @@ def test_a_wrong_table_name_suggests_the_nearest(whole):
 def test_a_missing_directory_is_one_clear_error(tmp_path):
     with pytest.raises(UserError, match="no such directory"):
         Bundle(tmp_path / "nowhere")
+
+
+def test_a_bundle_from_before_a_column_was_added_reads_it_as_null(tmp_path):
+    from rmwbench.bundle.query import run
+    from rmwbench.bundle.schema import ADDED
+
+    row = {"endpoint": 1, "kind": "publisher", "node": "n", "process": "p", "payload_bytes": 64, "peers": "[2]"}
+    line = {"cell": 1, "block": 0, "status": "done", "reason": None, "finished_utc": "2026-01-01T00:00:00Z"}
+    with BundleWriter.create(tmp_path / "c", {"campaign": "c"}) as writer:
+        for trial in (1, 2):
+            columns = {name: [value] for name, value in row.items()} | {"trial": [trial]}
+            writer.finish_trial(trial=trial, tables={"endpoints": columns}, **line)
+    path = tmp_path / "c" / "tables" / "endpoints" / "000001.parquet"
+    old = pq.read_table(path).drop_columns(list(ADDED["endpoints"]))
+    pq.write_table(old, path)
+    bundle = Bundle(tmp_path / "c")
+    bundle.check()
+    assert [(r["trial"], r["kind"], r["peers"]) for r in bundle.rows("endpoints")] == [
+        (1, "publisher", None),
+        (2, "publisher", "[2]"),
+    ]
+    assert np.array_equal(bundle.columns("endpoints", 1, ["reply_bytes"])["reply_bytes"], [ABSENT])
+    assert run(bundle, "select trial, peers, joins_ns from endpoints order by trial")[1] == [
+        (1, None, None),
+        (2, "[2]", None),
+    ]
+    pq.write_table(
+        pq.read_table(path.with_name("000002.parquet")).drop_columns(list(ADDED["endpoints"])),
+        path.with_name("000002.parquet"),
+    )
+    assert run(Bundle(tmp_path / "c"), "select max(peers), max(reply_bytes) from endpoints")[1] == [(None, None)]
+    pq.write_table(old.drop_columns(["kind"]), path)
+    with pytest.raises(UserError, match="lacks columns"):
+        Bundle(tmp_path / "c").rows("endpoints")

@@ -186,3 +186,12 @@ def test_a_trial_out_of_order_is_a_mistake_of_ours():
     walk = Walk(plan())
     with pytest.raises(ValueError):
         walk.course.ended(walk.plan.trials[5], "done", None, True)
+
+
+def test_an_unsupported_trial_takes_its_cells_others_along_and_stays_away():
+    walk = Walk(plan("{planned: 3, minimum: 2}"))
+    first = walk.course.next
+    walk.journal.append({"type": "unsupported", "cell": first.cell, "trial": first.trial, "reason": "it cannot"})
+    walk.course.ended(first, "unsupported", None, True)
+    rest = [trial.trial for trial in walk.plan.trials if trial.cell != first.cell]
+    assert walk.again().to_the_end() == rest == walk.to_the_end() and len(rest) == 15

@@ -29,6 +29,10 @@ FAULTS = {
     "empty_reply": "say(id=request['id'], ok={'endpoints': {'x': 1}, 'usage': 3})",
     "refuse": "say(id=request['id'], error={'kind': 'unsupported', 'object': 'this', 'message': 'not here'}); return",
     "cannot": "say(id=request['id'], error={'kind': 'unsupported', 'object': 'mode transport', 'message': 'udp only'}); return",
+    "late_cannot": "if request['at']['kind'] == 'service': say(id=request['id'], error={'kind': 'unsupported', 'object': 'mode transport', 'message': 'udp only'}); return",
+    "apart": "say(id=request['id'], error={'kind': 'failed', 'object': 'endpoint 1', 'message': 'expected 1, found 0'}); return",
+    "nobody": "if 'endpoints' in request: say(id=request['id'], error={'kind': 'failed', 'object': 'it', 'message': '0'}); return",
+    "late_segfault": "if running: os.kill(os.getpid(), 11)",
     "close": "control.close(); time.sleep(1000)",
     "orphan": "os.fork() and os._exit(4); time.sleep(1000)",
     "scribble": "records[64 + 24:64 + 32] = struct.pack('<Q', 1 << 40)",
@@ -50,11 +54,12 @@ daemon = sys.argv[sys.argv.index("--daemon") + 1] if "--daemon" in sys.argv else
 records_fd = None if daemon else int(sys.argv[sys.argv.index("--records-fd") + 1])
 records = None if daemon else mmap.mmap(records_fd, os.fstat(records_fd).st_size)
 writers, readers, snapshots, nodes, started = {{}}, {{}}, [], {{}}, set()
-finishing, late_by_s = True, 0.0
+finishing, late_by_s, running, said = True, 0.0, False, set()
 
 def now(): return time.monotonic_ns()
 lock = threading.Lock()
 def say(**line):
+    said.add(line.get("id"))
     with lock: control.sendall(json.dumps(line).encode() + b"\n")
 
 def record(kind, endpoint, *fields, size, flags=0):
@@ -156,8 +161,8 @@ def handle(request_):
         for e in (e for node in request["nodes"] for e in node["endpoints"]):
             granted = {{"qos": e["qos"], "publish_mode": "sync", "wait": e.get("wait", "block"), "notes": []}}
             if STAGE == "create":
-                fault(request)
-                if "return" in FAULT: return
+                fault(request | {{"at": e}})
+                if "return" in FAULT and request["id"] in said: return
             reply["endpoints"][str(e["endpoint"])] = granted
             if e["kind"] in ("publisher", "client"): writers[e["endpoint"]] = e
             if e["kind"] != "publisher":
@@ -166,7 +171,7 @@ def handle(request_):
                 threading.Thread(target=read, args=(readers[e["endpoint"]],), daemon=True).start()
     elif cmd == STAGE or (daemon and STAGE == "daemon"):
         fault(request)
-        if "return" in FAULT: return
+        if "return" in FAULT and request["id"] in said: return
     if daemon and cmd == "open": threading.Thread(target=serve, daemon=True).start()
     for node in request["nodes"] if cmd == "create" else ():
         nodes[node["name"]] = [e["endpoint"] for e in node["endpoints"]]
@@ -180,6 +185,7 @@ def handle(request_):
     elif cmd == "probe":
         for w in writers.values(): send(w, 0, now(), 0)
     elif cmd == "start":
+        globals()["running"] = True
         for e in [*writers.values(), *(r for r in readers.values() if r["kind"] == "service")]:
             if e["endpoint"] in started or e["endpoint"] not in request.get("endpoints", [e["endpoint"]]): continue
             started.add(e["endpoint"])

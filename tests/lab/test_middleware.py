@@ -1,6 +1,7 @@
 """Finding workers, reading what crates say of themselves, and building: what is missing is named, once, with its
 command."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -20,6 +21,8 @@ def workers(tmp_path, monkeypatch):
     directory.mkdir()
     monkeypatch.setenv("RMWBENCH_WORKERS", str(directory))
     monkeypatch.setenv("RMWBENCH_TARGET_DIR", str(tmp_path / "target"))
+    monkeypatch.setattr(find, "python_programs", lambda: ())  # those of this environment are no part of a test
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
     return directory
 
 
@@ -175,3 +178,89 @@ def test_the_target_directory_lies_outside_the_clone_and_can_be_chosen(tmp_path)
         pytest.skip("no Rust toolchain here")
     path = Path(found.stdout.strip())
     assert path.parent == tmp_path / "rmwbench" and len(path.name) == len("target-") + 12
+
+
+ROS = fake_worker.DESCRIBE | {"inherit": ["HERE"]}
+
+
+def describing(path: Path, document: object) -> Path:
+    return script(path, f"echo '{json.dumps(document)}'")
+
+
+def test_a_dot_in_a_name_is_a_dash_in_its_program(workers):
+    describing(workers / "rmwbench-old-0-10", fake_worker.DESCRIBE | {"middleware": "old-0.10"})
+    assert list(find.find_workers()) == ["old-0.10"]
+    describing(workers / "rmwbench-old-0-10", fake_worker.DESCRIBE | {"middleware": "old-0.11"})
+    assert "says that it is 'old-0.11'" in find.find_workers()["old-0-10"].problem
+
+
+def test_one_program_may_be_several_middlewares_each_with_its_environment(workers):
+    each = [
+        fake_worker.DESCRIBE
+        | {"middleware": f"ros/{rmw}", "environment": {"RMW_IMPLEMENTATION": rmw}, "inherit": ["HERE"]}
+        for rmw in ("rmw_a", "rmw_b")
+    ]
+    for one in each:
+        del one["protocol"]
+    describing(workers / "rmwbench-ros", {"protocol": 1, "middlewares": each})
+    found = find.find_workers()
+    assert list(found) == ["ros/rmw_a", "ros/rmw_b"]
+    assert len({worker.executable for worker in found.values()}) == 1
+    assert found["ros/rmw_b"].environment == {"RMW_IMPLEMENTATION": "rmw_b"}
+    with pytest.raises(UserError, match="ros/rmw_c"):
+        find.require_workers(["ros/rmw_c"])
+
+
+@pytest.mark.parametrize(
+    ("document", "complaint"),
+    [
+        ({"protocol": 1, "middlewares": [], "reason": "no ROS 2 is sourced"}, "no ROS 2 is sourced"),
+        ({"protocol": 1, "middlewares": []}, "it has no middleware here"),
+        ({"protocol": 1, "middlewares": [{"middleware": "ros/x"}]}, "KeyError"),
+        ({"protocol": 1, "middlewares": 3}, "TypeError"),
+        (
+            fake_worker.DESCRIBE | {"middleware": "ros", "environment": {"A": 1}},
+            "environment has values that are no texts",
+        ),
+        (fake_worker.DESCRIBE | {"middleware": "ros", "inherit": [1]}, "inherit names no variables"),
+        (fake_worker.DESCRIBE | {"middleware": "ros", "modes": {"transport": ["udp"]}}, "modes has values"),
+        (
+            {"protocol": 2, "middlewares": [{**fake_worker.DESCRIBE, "middleware": "ros/x", "protocol": 2}]},
+            "protocol 2",
+        ),
+    ],
+)
+def test_a_strange_description_is_told_and_not_believed(workers, document, complaint):
+    describing(workers / "rmwbench-ros", document)
+    found = find.find_workers()
+    assert list(found) == ["ros"] and complaint in found["ros"].problem
+
+
+def test_only_variables_that_a_description_names_are_inherited(monkeypatch):
+    monkeypatch.setenv("HERE", "yes")
+    monkeypatch.setenv("ROS_DOMAIN_ID", "42")
+    described = fake_worker.DESCRIBE | {"inherit": ["HERE", "GONE"], "environment": {"SET": "1"}}
+    assert find.Worker("fake", Path("x"), described, None).environment == {"HERE": "yes", "SET": "1"}
+    assert find.Worker("fake", Path("x"), fake_worker.DESCRIBE, None).environment == {}
+
+
+def test_a_sourced_ros_is_looked_through(workers, tmp_path, monkeypatch):
+    place = tmp_path / "ros" / "lib" / "rmwbench_ros"
+    place.mkdir(parents=True)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nonexistent:{tmp_path / 'ros'}")
+    describing(place / "rmwbench-ros", {"protocol": 1, "middlewares": [ROS | {"middleware": "ros/x"}]})
+    assert list(find.find_workers()) == ["ros/x"]
+    describing(
+        workers / "rmwbench-ros", {"protocol": 1, "middlewares": [fake_worker.DESCRIBE | {"middleware": "ros/y"}]}
+    )
+    assert list(find.find_workers()) == ["ros/y"]  # the first place gives all the middlewares of a program
+
+
+def test_why_something_is_not_ready_says_what_changes_that(workers):
+    script(workers / "rmwbench-bad", "exit 3")
+    found = find.find_workers()
+    assert "build zenoh" in find.why_not_ready("zenoh", found)
+    assert "status 3" in find.why_not_ready("bad", found)
+    assert "source the ROS 2" in find.why_not_ready("rclcpp/rmw_zenoh_cpp", found)
+    with pytest.raises(UserError, match=r"rclcpp/rmw_x: no rmwbench-rclcpp here: source the ROS 2"):
+        find.require_workers(["rclcpp/rmw_x"])

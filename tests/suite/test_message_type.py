@@ -32,6 +32,11 @@ PUBLISHED = {
     "NavSatFix": (72, 140),
     "RadarTrack": (768, 844),
     "Image1080p": (6220800, 6220848),
+    "Stamped128b": (116, 132),
+    "Stamped1k": (1020, 1036),
+    "Stamped10k": (10228, 10244),
+    "Stamped100k": (102388, 102404),
+    "Stamped500k": (511988, 512004),
 }
 
 

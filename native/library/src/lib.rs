@@ -1,4 +1,12 @@
 //! The harness as `librmwbench_worker.a` and `.so` with the C header `harness/include/rmwbench_worker.h`: for workers that cargo does
-//! not build, rclcpp through colcon and Python through ctypes. It adds nothing: the symbols are the harness's own.
+//! not build, rclcpp through colcon and Python through ctypes. It adds nothing: the symbols are the harness's own
+//! (`rmwbench_worker_main`, `rmwbench_now_ns`, …).
+//!
+//! ```text
+//! cargo build --release -p rmwbench-worker
+//! cc -I native/harness/include worker.c …/release/librmwbench_worker.a -lpthread -ldl -lm
+//! ```
+//!
+//! `tests/loopback.c` is such a worker, whole.
 
 pub use rmwbench_harness::c_api::*;

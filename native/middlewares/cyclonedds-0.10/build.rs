@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::process::{exit, Command};
 
-const HELP: &str = "Cyclone DDS 0.10's headers were not found:\n    sudo apt-get install gcc cyclonedds-dev iceoryx";
+const HELP: &str = "Cyclone DDS 0.10's headers were not found:\n    sudo apt-get install gcc g++ cyclonedds-dev libiceoryx-posh-dev";
 
 fn main() {
     println!("cargo:rerun-if-changed=shim");
-    let Some(iceoryx) = iceoryx() else { fail("no iceoryx_binding_c below /usr/include/iceoryx") };
+    let Some(iceoryx) = iceoryx() else { fail("no iceoryx below /usr/include/iceoryx") };
     let version = said("pkg-config", &["--modversion", "CycloneDDS"]);
     if !version.starts_with("0.10.") {
         fail(&format!("pkg-config knows CycloneDDS {version:?}, expected 0.10"));
@@ -19,12 +19,23 @@ fn main() {
     build.std("gnu11").warnings(true).include("shim").flag("-isystem").flag(&iceoryx).define("DDS_NDEBUG", None);
     build.file("shim/type.c").file("shim/blob.c").compile("rmwbench_cyclonedds_0_10_shim");
     println!("cargo:rustc-link-lib=ddsc");
+    // RouDi, which Cyclone does not need and its shared memory does.
+    println!("cargo:rerun-if-changed=../iceoryx/shim/roudi.cpp");
+    let mut roudi = cc::Build::new();
+    roudi.cpp(true).std("c++17").warnings(true).flag("-isystem").flag(&iceoryx);
+    roudi.file("../iceoryx/shim/roudi.cpp").compile("rmwbench_roudi");
+    for library in ["iceoryx_posh_roudi", "iceoryx_posh_config", "iceoryx_posh", "iceoryx_hoofs", "iceoryx_platform"] {
+        println!("cargo:rustc-link-lib={library}");
+    }
 }
 
 /// The directory of iceoryx's headers, which has its version in its name.
 fn iceoryx() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/include/iceoryx").ok()?;
-    versions.flatten().map(|entry| entry.path()).find(|path| path.join("iceoryx_binding_c/chunk.h").is_file())
+    versions
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| path.join("iceoryx_binding_c/chunk.h").is_file() && path.join("iceoryx_posh/roudi").is_dir())
 }
 
 fn said(program: &str, arguments: &[&str]) -> String {

@@ -19,7 +19,7 @@ from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan, duration_text, make_plan
 from rmwbench.campaign.rehearse import rehearse
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.lab.middleware import Worker, find_workers
+from rmwbench.lab.middleware import Worker, names_here
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.load import find, parse, read, shown
 from rmwbench.suite.suite import Suite
@@ -89,9 +89,12 @@ def prepare(request: Request, suite: str, directory: Path) -> Prepared:
     path = find(suite)
     text = read(path)
     limit, along = parse_limit(request.limit), axis(request.along)
-    loaded = parse(text, where=shown(path), directory=path.parent, middlewares=find_workers())
+    loaded = parse(text, where=shown(path), directory=path.parent, middlewares=names_here())
     workload = _workload(loaded, request.workload)
     arms = _arms(loaded, workload, request.arms)
+    absent = unsupported.left_out(arms)
+    arms = [arm for arm in arms if arm.name not in absent]
+    unsupported.check_arms_left([arm.name for arm in arms], absent, shown(path))
     own = along.own(workload)
     least, most = _range(along, own, request)
     found = levels(along, own, request.resolution, least, most)
@@ -117,6 +120,7 @@ def prepare(request: Request, suite: str, directory: Path) -> Prepared:
         raise UserError("no arm can be tested here", where=f"suite {loaded.suite}", actual=contestants[0].bound)
     warnings = _check_time(cells, found, start, len(able), limit, request.budget_s)
     warnings += [f"{c.arm.name}: {c.bound}" for c in contestants if not c.levels]
+    warnings += [f"left out: {name}: {reason}" for name, reason in absent.items()]
     if loaded.factors:
         warnings.append(f"the suite's factors ({', '.join(loaded.factors)}) stay at what the workload itself says")
     plan = make_plan(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from rmwbench.errors import UserError, nearest
 from rmwbench.lab import tool
-from rmwbench.lab.middleware import workspace
+from rmwbench.lab.middleware import ros2, workspace
 from rmwbench.lab.middleware.catalogue import Recipe, apt_command, recipes
 
 
@@ -30,7 +30,7 @@ def choose(names: Sequence[str]) -> list[Recipe]:
     """The recipes of these names, or the first set; every tool besides, since no campaign runs without them. Raises
     UserError for an unknown name."""
     tools = tool.recipes()
-    known = recipes() | tools
+    known = recipes() | ros2.recipes() | tools
     for name in names:
         if name not in known:
             suggestion = nearest(name, known)
@@ -48,6 +48,8 @@ def check(chosen: Sequence[Recipe]) -> None:
     """Raises one UserError with all that is missing, and one command for all packages."""
     if shutil.which("cargo") is None:
         raise UserError("the workers need a Rust toolchain", expected="cargo on PATH", fix=workspace.RUST_FIX)
+    if any(recipe.crate == ros2.HARNESS for recipe in chosen):
+        ros2.check()
     missing = {recipe.middleware: packages for recipe in chosen if (packages := recipe.missing_packages())}
     if missing:
         wanted = [package for packages in missing.values() for package in packages]
@@ -66,8 +68,11 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
         estimate = f", about {recipe.build_minutes:g} min from nothing on 2 cores" if recipe.build_minutes else ""
         announce(f"[{number}/{len(chosen)}] {recipe.middleware}: {recipe.summary or recipe.crate}{estimate}")
         begun = time.monotonic()
-        command = ["cargo", "build", "--release", "--locked", "-p", recipe.crate]
-        code = subprocess.run(command, cwd=root, env=environment, stdin=subprocess.DEVNULL).returncode
-        problem = None if code == 0 else f"`{' '.join(command)}` in {root} ended with status {code}"
+        if recipe.crate == ros2.HARNESS:
+            problem = ros2.build()
+        else:
+            command = ["cargo", "build", "--release", "--locked", "-p", recipe.crate]
+            code = subprocess.run(command, cwd=root, env=environment, stdin=subprocess.DEVNULL).returncode
+            problem = None if code == 0 else f"`{' '.join(command)}` in {root} ended with status {code}"
         done.append(Built(recipe.middleware, problem, time.monotonic() - begun))
     return done

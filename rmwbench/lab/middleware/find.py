@@ -11,14 +11,14 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rmwbench.errors import UserError, nearest
-from rmwbench.lab.middleware import workspace
+from rmwbench.lab.middleware import ros2, workspace
 from rmwbench.lab.middleware.catalogue import recipes
 from rmwbench.lab.worker import PROTOCOL
 from rmwbench.suite.shipped import PREFIX, python_programs
@@ -71,9 +71,23 @@ def program_of(middleware: str) -> str:
     return PREFIX + middleware.partition("/")[0].replace(".", "-")
 
 
-def find_workers() -> dict[str, Worker]:
-    """Middleware → worker, for every worker found; the first place wins."""
+def names_here() -> list[str]:
+    """Middlewares whose programs are here, for a suite that names them. Only a user's own are asked: of the others the
+    program's name tells, and some take half a second to answer."""
+    found = []
+    for directory, only in _places():
+        for path in _programs(directory, only):
+            own = only is None and directory == Path(os.environ.get(VARIABLE, ""))
+            found += [d["middleware"] for d in _answer(path)[0]] if own else []
+            found.append(_name_of(path.name))
+    return list(dict.fromkeys(found))
+
+
+def find_workers(wanted: Iterable[str] | None = None) -> dict[str, Worker]:
+    """Middleware → worker, for every worker found, or for those that may be one of these; the first place wins."""
+    programs = None if wanted is None else {program_of(name) for name in wanted}
     paths = [path for directory, only in _places() for path in _programs(directory, only)]
+    paths = [path for path in paths if programs is None or path.name in programs]
     with ThreadPoolExecutor(max_workers=4) as pool:  # some load a large library before they answer
         answers = list(pool.map(_answer, paths))
     found: dict[str, Worker] = {}
@@ -114,6 +128,8 @@ def _places() -> list[tuple[Path, set[str] | None]]:
     # Without a toolchain there is nothing that cargo built; `require_workers` explains it where it matters.
     with contextlib.suppress(UserError):
         places.append((workspace.target_directory() / "release", {program_of(name) for name in recipes()}))
+        if directory := ros2.worker_directory():
+            places.append((directory, None))
     places.append((Path(sys.executable).parent, set(python_programs())))
     for prefix in filter(None, os.environ.get(ROS_VARIABLE, "").split(os.pathsep)):
         places += [(directory, None) for directory in sorted(Path(prefix).glob("lib/rmwbench_*"))]
@@ -176,10 +192,20 @@ def _check(description: dict[str, Any]) -> None:
         raise ValueError("inherit names no variables")
 
 
+def why_not_ready(name: str, found: dict[str, Worker]) -> str | None:
+    """Why a middleware cannot be run here, and what changes that; None where it can."""
+    if name in found:
+        problem = found[name].problem
+        return problem and f"{name}: {problem}"
+    if name in recipes():
+        return f"{name} is not built: rmwbench middlewares build {name}"
+    return f"{name}: {_elsewhere(name, found) or 'nothing of that name is here'}"
+
+
 def require_workers(names: list[str]) -> dict[str, Worker]:
     """The workers of these middlewares. Raises one UserError that names all that are missing and the command that
     builds them."""
-    found = find_workers()
+    found = find_workers(names)
     broken = {name: found[name].problem for name in names if name in found and found[name].problem}
     missing = [name for name in dict.fromkeys(names) if name not in found]
     if not missing and not broken:
@@ -190,10 +216,11 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
     reasons = [f"{name}: {problem}" for name, problem in broken.items()]
     reasons += [f"{name}: {elsewhere.get(name, 'not built')}" for name in missing]
     if unknown:
-        suggestion = nearest(unknown[0], [*buildable, *found])
+        known = list(dict.fromkeys([*buildable, *names_here()]))
+        suggestion = nearest(unknown[0], known)
         raise UserError(
             f"unknown middleware {', '.join(unknown)}",
-            expected="one of " + ", ".join(dict.fromkeys([*buildable, *found])),
+            expected="one of " + ", ".join(known),
             fix=f"did you mean {suggestion!r}?" if suggestion else None,
         )
     to_build = [name for name in [*missing, *broken] if name in buildable or name not in elsewhere]

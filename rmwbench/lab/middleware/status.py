@@ -3,7 +3,7 @@
 import shutil
 from typing import Any
 
-from rmwbench.lab.middleware import workspace
+from rmwbench.lab.middleware import ros2, workspace
 from rmwbench.lab.middleware.catalogue import Recipe, apt_command
 from rmwbench.lab.middleware.find import Worker
 
@@ -32,6 +32,8 @@ def _why_not(name: str, recipe: Recipe | None, worker: Worker | None) -> tuple[s
         return (worker.problem if worker and worker.problem else "it does not answer"), None
     if shutil.which("cargo") is None:
         return "there is no Rust toolchain", workspace.RUST_FIX
+    if recipe.crate == ros2.HARNESS and (reason := ros2.why_not()):
+        return reason, ros2.SOURCE_FIX if reason == ros2.NOT_SOURCED else None
     if missing := recipe.missing_packages():
         return f"packages are missing: {', '.join(missing)}", f"{apt_command(missing)} && {build}"
     if worker is not None:

@@ -147,7 +147,9 @@ pub fn writer_dies(context: &Context<'_>) -> Outcome {
     }
     let place = rig.open(&[&second])?;
     rig.create(place, second)?;
-    rig.workers[place].request(Command::Match { timeout_ns: 10_000 * MS, endpoints: None }).map_err(|e| format!("the second writer: {e}"))?;
+    rig.workers[place]
+        .request(Command::Match { timeout_ns: 10_000 * MS, endpoints: None })
+        .map_err(|e| format!("the second writer: {e}"))?;
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
         rig.workers[place].request(Command::Probe {})?;

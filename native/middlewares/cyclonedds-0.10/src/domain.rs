@@ -35,9 +35,11 @@ impl Domain {
             return Ok(domain);
         }
         if settings.shared_memory && !roudi::is_running() {
-            let message =
-                "its shared memory needs a RouDi, and no RouDi serves this host: an arm starts one with the option daemons: roudi";
-            return Err(Error::failed(object(), message));
+            let message = "shared memory needs a RouDi, and none serves this host: an arm starts one with the option daemons: roudi";
+            return Err(match config.modes.contains_key("transport") {
+                true => Error::unsupported("mode transport", message),
+                false => Error::failed(object(), message),
+            });
         }
         let domain = Arc::new(Domain::create(config, settings)?);
         open.insert(config.domain_id, Arc::downgrade(&domain));

@@ -19,6 +19,7 @@ mod service;
 mod session;
 mod settings;
 mod shared_memory;
+#[allow(dead_code)] // another worker's file, which has more than this one needs
 #[path = "../../cyclonedds/src/sockets.rs"]
 mod sockets;
 mod statistics;

@@ -90,7 +90,8 @@ impl Settings {
         let known = ["transport", "fragment_bytes", "socket_buffer_bytes", "discovery", "security"];
         config.only_modes(&[&known[..], &roudi::MODES].concat())?;
         if let Some(name) = roudi::MODES.iter().find(|name| config.modes.contains_key(**name)).filter(|_| !shared_memory) {
-            return Err(Error::invalid(format!("mode {name}"), "it sizes shared memory, which is not configured: ask for transport shm"));
+            let message = "it sizes shared memory, which this profile does not configure: ask for transport shm";
+            return Err(Error::unsupported(format!("mode {name}"), message));
         }
         for (element, content) in [("General", general), ("Internal", internal)] {
             if !content.is_empty() {
@@ -158,7 +159,7 @@ mod tests {
             ("transport", json!("tcp"), ErrorKind::Unsupported),
             ("discovery", json!("server"), ErrorKind::Unsupported),
             ("fragment_bytes", json!(65_400), ErrorKind::Unsupported),
-            ("shm_layout", json!("tiered"), ErrorKind::Invalid),
+            ("shm_layout", json!("tiered"), ErrorKind::Unsupported),
         ] {
             let error = asked("<CycloneDDS/>", &[(name, level)]).err().unwrap();
             assert_eq!((error.kind, error.object), (kind, format!("mode {name}")), "{}", error.message);

@@ -64,9 +64,7 @@ impl Domain {
             return Err(Error::unsupported(format!("mode {mode}"), message));
         }
         if psmx && !roudi::is_running() {
-            let message =
-                "its shared memory needs a RouDi, and no RouDi serves this host: an arm starts one with the option daemons: roudi";
-            return Err(Error::failed(format!("profile {}", profile.name), message));
+            return Err(without_roudi(config, &profile.text));
         }
         let capture = Capture::begin();
         let (sockets_before, threads_before, groups_before) = (sockets::udp(), receive_threads(), sockets::multicast_memberships());
@@ -89,6 +87,16 @@ impl Domain {
         modes.check_granted(&new, || receive_threads() - threads_before, sockets::multicast_memberships() > groups_before)?;
         notes.extend(sockets::describe(&new));
         Ok(Domain { notes, psmx, locals: Arc::default(), text, _entity: entity })
+    }
+}
+
+/// Shared memory was asked where no RouDi runs; by a mode it is then not to be had here, by a profile something went wrong.
+fn without_roudi(config: &SessionConfig, profile: &str) -> Error {
+    let message = "its shared memory needs a RouDi, and no RouDi serves this host: an arm starts one with the option daemons: roudi";
+    if modes::exchanges_over_iceoryx(profile) {
+        Error::failed(format!("profile {}", config.profile.name), message)
+    } else {
+        Error::unsupported("mode transport", format!("shm: {message} (profile shm does so by itself)"))
     }
 }
 

@@ -42,7 +42,8 @@ pub fn create(participant: dds_entity_t, kind: Kind, object: &str, wire: &Wire) 
             let descriptor = dds_topic_descriptor {
                 m_size: body_bytes,
                 m_align: 1,
-                m_flagset: DDS_TOPIC_FIXED_SIZE | DDS_TOPIC_RESTRICT_DATA_REPRESENTATION,
+                // No restriction of its encoding: as a blob topic has none, both kinds of one name can be in one participant.
+                m_flagset: DDS_TOPIC_FIXED_SIZE,
                 m_nkeys: 0,
                 m_typename: type_name.as_ptr(),
                 m_keys: std::ptr::null(),
@@ -51,7 +52,7 @@ pub fn create(participant: dds_entity_t, kind: Kind, object: &str, wire: &Wire) 
                 m_meta: c"".as_ptr(),
                 type_information: none,
                 type_mapping: none,
-                restrict_data_representation: DDS_DATA_REPRESENTATION_FLAG_XCDR1,
+                restrict_data_representation: 0,
             };
             // SAFETY: everything that the descriptor points to outlives the call, which copies it.
             unsafe { dds_create_topic(participant, &descriptor, topic.as_ptr(), std::ptr::null(), std::ptr::null()) }

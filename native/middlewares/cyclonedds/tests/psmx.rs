@@ -51,14 +51,15 @@ struct Pair {
     talker: Box<dyn Node>,
     listener: Box<dyn Node>,
     _sessions: [Box<dyn Session>; 2],
-    _roudi: Daemons,
+    /// Ended after the sessions.
+    roudi: Option<Daemons>,
 }
 
 fn pair_with(options: &[(&str, Value)]) -> Pair {
     let roudi = roudi(options);
     let (mut writing, mut reading) = (open(0, options).unwrap(), open(1, options).unwrap());
     let (talker, listener) = (writing.node("talker").unwrap(), reading.node("listener").unwrap());
-    Pair { talker, listener, _sessions: [writing, reading], _roudi: roudi }
+    Pair { talker, listener, _sessions: [writing, reading], roudi: Some(roudi) }
 }
 
 fn endpoint(topic: &str, bytes: u32) -> EndpointConfig {
@@ -301,5 +302,25 @@ fn a_roudi_is_alone_in_its_host_leaves_nothing_and_follows_a_killed_one() {
         assert_ne!(left(), [""; 0]);
         drop(roudi(&[]));
         assert_eq!(left(), [""; 0]);
+    });
+}
+
+/// What is connected goes on without RouDi: it makes memory and connections, messages do not pass through it. So does the next one.
+#[test]
+fn a_roudi_that_dies_leaves_what_is_connected_and_connects_nothing_more() {
+    isolated("a_roudi_that_dies_leaves_what_is_connected_and_connects_nothing_more", || {
+        let mut pair = pair_with(&[]);
+        let config = endpoint("orphan", 1 << 16);
+        let heard = Memory::new();
+        let subscription = pair.listener.subscription(&config, heard.clone()).unwrap();
+        let mut publisher = pair.talker.publisher(&config).unwrap();
+        until_heard(&mut *publisher, &heard, &[0; 1 << 16]);
+        pair.roudi.take().unwrap().kill().unwrap();
+        for k in 0..200_u8 {
+            let before = heard.len();
+            publisher.publish(&[k; 1 << 16]).unwrap();
+            assert_eq!(heard.wait_for(before + 1).last(), Some(&vec![k; 1 << 16]));
+        }
+        assert_eq!(shared(&*subscription), heard.len() as u64);
     });
 }

@@ -47,20 +47,17 @@ bool has_only_shared_memory(const fd::TransportConfigQos &config) {
 
 // Nothing is announced by multicast; participants are asked for at the ports that the first `range` of a host have.
 void by_peers(const Asked &asked, fd::DomainParticipantQos &qos) {
-  auto &builtin = qos.wire_protocol().builtin;
-  rtps::Locator_t hear = udp_at("0.0.0.0", 0), peer = udp_at("127.0.0.1", 0);
   if (has_only_shared_memory(qos.transport())) {
-    hear = rtps::Locator_t();
-    hear.kind = LOCATOR_KIND_SHM;
-    hear.port = 0;
-    hear.address[0] = 'U';  // unicast, to Fast DDS's shared memory
-    peer = hear;
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode discovery",
+                "peers are addresses, and this arm has only shared memory, which Fast DDS searches through ports of its own; leave "
+                "transport: shm away (as installed it is preferred within a host)"};
   }
+  auto &builtin = qos.wire_protocol().builtin;
   builtin.metatrafficMulticastLocatorList.clear();
   builtin.metatrafficUnicastLocatorList.clear();
-  builtin.metatrafficUnicastLocatorList.push_back(hear);
+  builtin.metatrafficUnicastLocatorList.push_back(udp_at("0.0.0.0", 0));
   builtin.initialPeersList.clear();
-  builtin.initialPeersList.push_back(peer);
+  builtin.initialPeersList.push_back(udp_at("127.0.0.1", 0));
   builtin.avoid_builtin_multicast = true;
   fd::TransportConfigQos &config = qos.transport();
   if (config.use_builtin_transports) {
@@ -115,7 +112,8 @@ void become_server(uint32_t number, bool persistent, fd::DomainParticipantQos &q
   auto &wire = qos.wire_protocol();
   name_server(number, wire.prefix);
   wire.builtin.discovery_config.discoveryProtocol = persistent ? Protocol::BACKUP : Protocol::SERVER;
-  wire.builtin.metatrafficUnicastLocatorList.push_back(udp_at("0.0.0.0", port_of(number)));
+  // Not every address: where the host has none but loopback, 2.9.1 takes that for a port that it could not get.
+  wire.builtin.metatrafficUnicastLocatorList.push_back(udp_at("127.0.0.1", port_of(number)));
 }
 
 uint32_t servers_listening(uint32_t count) {

@@ -122,6 +122,10 @@ uint32_t Reader::matched() const {
 void Reader::granted(rmwbench_granted &granted) const {
   tell(reader_->get_qos(), session_.asked, granted);
   granted.wait = wait_;
+  if (filtered_ != nullptr) {
+    granted.note(granted.context, "content filter: writers filter before they send, where they know the filter; the counters tell which "
+                                  "side did");
+  }
   if (session_.asked.unique_flows) {
     rtps::LocatorList_t listening;
     reader_->get_listening_locators(listening);
@@ -147,7 +151,7 @@ void Reader::account(const rmwbench_account &account) const {
   counter("short_payloads", refused_.load(std::memory_order_relaxed));
   if (tally_ != nullptr) {
     counter("reader_filter_evaluated", tally_->evaluated.load(std::memory_order_relaxed));
-    counter("reader_filtered", tally_->refused.load(std::memory_order_relaxed));
+    counter("reader_filter_refused", tally_->refused.load(std::memory_order_relaxed));
   }
   const int64_t in_place = in_place_.load(std::memory_order_relaxed);
   if (in_place > 0) {

@@ -113,22 +113,20 @@ void choose(const Asked &asked, fd::DomainParticipantQos &qos) {
 
 void size_messages(const Asked &asked, fd::TransportConfigQos &config) {
   constexpr uint32_t largest_datagram = 65500;
+  if (has<Udp>(config.user_transports) && *asked.fragment_bytes > largest_datagram) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode fragment_bytes",
+                "a UDP datagram of Fast DDS holds at most 65500 bytes, and fragments have one size over all transports of a "
+                "participant; larger ones need transport: shm"};
+  }
   for (const Descriptor &each : config.user_transports) {
-    const bool stream = as<Tcp>(each) == nullptr && as<SharedMemory>(each) == nullptr;
-    if (stream && *asked.fragment_bytes > largest_datagram) {
-      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode fragment_bytes",
-                  "a UDP datagram of Fast DDS holds at most 65500 bytes, and fragments have one size over all transports of a "
-                  "participant; larger ones need transport: shm"};
-    }
     each->maxMessageSize = *asked.fragment_bytes;
-    if (auto *shared_memory = as<SharedMemory>(each)) {
-      shared_memory->max_message_size(*asked.fragment_bytes);
-      const uint32_t segment = shared_memory->segment_size() == 0 ? default_segment_bytes : shared_memory->segment_size();
-      if (segment < *asked.fragment_bytes) {
-        throw Fault{RMWBENCH_ERROR_INVALID, "mode fragment_bytes",
-                    "expected at most the shared-memory segment's " + std::to_string(segment) + " bytes, found " +
-                        std::to_string(*asked.fragment_bytes) + "; ask for more with shm_pool_bytes"};
-      }
+    auto *shared_memory = as<SharedMemory>(each);
+    if (shared_memory == nullptr) continue;
+    const uint32_t segment = shared_memory->segment_size() == 0 ? default_segment_bytes : shared_memory->segment_size();
+    if (segment < *asked.fragment_bytes) {
+      throw Fault{RMWBENCH_ERROR_INVALID, "mode fragment_bytes",
+                  "expected at most the shared-memory segment's " + std::to_string(segment) + " bytes, found " +
+                      std::to_string(*asked.fragment_bytes) + "; ask for more with shm_pool_bytes"};
     }
   }
 }

@@ -97,7 +97,7 @@ void Writer::account(const rmwbench_account &account) const {
   int64_t evaluated = 0, refused = 0;
   if (session_.filters.at_writer(writer_->guid(), evaluated, refused)) {
     account.counter(account.context, "writer_filter_evaluated", evaluated);
-    account.counter(account.context, "writer_filtered", refused);
+    account.counter(account.context, "writer_filter_refused", refused);
   }
 }
 

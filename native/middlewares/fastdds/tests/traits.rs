@@ -61,7 +61,10 @@ fn the_description_answers_everything() {
     if description.version == "2.9.1" {
         assert_eq!(description.release_date, "2023-01-19");
     }
-    assert_eq!(description.profiles.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["untouched", "tuned"]);
+    assert_eq!(
+        description.profiles.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
+        ["untouched", "tuned", "shm", "data_sharing", "discovery_server"]
+    );
 }
 
 #[test]

@@ -97,6 +97,7 @@ struct rmwbench_wait_set {
 extern "C" {
 
 void rmwbench_runtime(const char *name) {
+  iox::log::LogManager::GetLogManager().SetDefaultLogLevel(iox::log::LogLevel::kWarn, iox::log::LogLevelOutput::kHideLogLevel);
   iox::runtime::PoshRuntime::initRuntime(iox::RuntimeName_t(iox::cxx::TruncateToCapacity, name));
 }
 

@@ -1,15 +1,12 @@
-//! RouDi 2.0.3, the daemon that owns iceoryx's shared memory: Debian's own `iox-roudi`, with pools sized for robots' messages.
+//! RouDi 2.0.3, the daemon that owns iceoryx's shared memory: Debian's library in a process of its own, with pools sized for robots' messages.
 //!
-//! It is a child of this process. As installed its largest pools are 30 chunks of 1 MiB and 10 of 4 MiB, headers included, and iceoryx
-//! takes the smallest pool whose chunks fit and never a larger one: images exhaust them at once. The worker of Cyclone DDS 0.10, which is
-//! built on the same iceoryx, includes this file.
+//! As installed its largest pools are 30 chunks of 1 MiB and 10 of 4 MiB, headers included, and iceoryx takes the smallest pool whose
+//! chunks fit and never a larger one: images exhaust them at once. The worker of Cyclone DDS 0.10, which is built on the same iceoryx,
+//! includes this file and `shim/roudi.cpp`.
 
+use std::ffi::{c_char, c_void, CString};
 use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command};
-use std::time::{Duration, Instant};
 
 use rmwbench_harness::middleware::{Configuration, Daemon, Error, SessionConfig};
 
@@ -26,10 +23,11 @@ const UNIFIED_BYTES: u64 = 8 << 20;
 const MARGIN_BYTES: u64 = 1024;
 /// Where RouDi listens.
 const SOCKET: &str = "/tmp/roudi";
-const PROGRAM: &str = "iox-roudi";
-/// Seconds that RouDi gives a process of its own before it kills it; by default 45.
-const KILL_DELAY: &str = "1";
-const PATIENCE: Duration = Duration::from_secs(20);
+
+extern "C" {
+    fn rmwbench_roudi_start(file: *const c_char) -> *mut c_void;
+    fn rmwbench_roudi_stop(daemon: *mut c_void);
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
@@ -37,49 +35,36 @@ pub struct Pool {
     pub chunks: u64,
 }
 
-/// A RouDi that serves; dropping it ends it, and it removes its segments, sockets and locks.
-pub struct RouDi {
-    child: Child,
-    file: PathBuf,
-}
+/// A RouDi that serves; dropping it removes its segments, sockets and locks.
+pub struct RouDi(*mut c_void);
 
 impl RouDi {
+    /// Starts it in this process. Errors: pools that make no sense; whatever else goes wrong ends the process in iceoryx's words.
     pub fn start(config: &SessionConfig) -> Result<RouDi, Error> {
-        let object = || "daemon roudi".to_string();
-        let pools = pools(config)?;
+        let configuration = configuration(config)?;
         if is_running() {
-            return Err(Error::failed(object(), format!("another RouDi serves this host already ({SOCKET})")));
+            return Err(Error::failed("daemon roudi", format!("another RouDi serves this host already ({SOCKET})")));
         }
-        let file = std::env::temp_dir().join(format!("rmwbench-roudi-{}.toml", std::process::id()));
-        std::fs::write(&file, configuration(&pools).text).map_err(|e| Error::failed(file.display().to_string(), e))?;
-        let mut command = Command::new(PROGRAM);
-        command.arg("-c").arg(&file).args(["-l", "warning", "-k", KILL_DELAY]);
-        // SAFETY: a plain system call between fork and exec. RouDi ends in order when this process is killed.
-        unsafe {
-            command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) {
-                0 => Ok(()),
-                _ => Err(std::io::Error::last_os_error()),
-            })
-        };
-        let child = command.spawn().map_err(|e| {
-            let _ = std::fs::remove_file(&file);
-            match e.kind() {
-                ErrorKind::NotFound => Error::failed(object(), format!("{PROGRAM} is missing: sudo apt-get install iceoryx")),
-                _ => Error::failed(object(), format!("{PROGRAM}: {e}")),
-            }
-        })?;
-        let mut roudi = RouDi { child, file };
-        let deadline = Instant::now() + PATIENCE;
-        while !is_running() {
-            if let Ok(Some(status)) = roudi.child.try_wait() {
-                return Err(Error::failed(object(), format!("{PROGRAM} ended with {status}; its words are in the log")));
-            }
-            if Instant::now() > deadline {
-                return Err(Error::failed(object(), format!("{PROGRAM} does not listen at {SOCKET} after {PATIENCE:?}")));
-            }
-            std::thread::sleep(Duration::from_millis(2));
+        // Read once, at the start; without a file RouDi is as it is installed.
+        let mut path = String::new();
+        if let Some(configuration) = &configuration {
+            let file = std::env::temp_dir().join(format!("rmwbench-roudi-{}.toml", std::process::id()));
+            std::fs::write(&file, &configuration.text).map_err(|e| Error::failed(file.display().to_string(), e))?;
+            path = file.display().to_string();
         }
-        Ok(roudi)
+        let c_path = CString::new(path.clone()).map_err(|_| Error::invalid("TMPDIR", "it contains a NUL byte"))?;
+        // SAFETY: a string that outlives the call.
+        let daemon = unsafe { rmwbench_roudi_start(c_path.as_ptr()) };
+        if !path.is_empty() {
+            let _ = std::fs::remove_file(&path);
+        }
+        if daemon.is_null() {
+            return Err(Error::invalid(
+                format!("profile {}", config.profile.name),
+                "RouDi does not understand it; its words are in the log",
+            ));
+        }
+        Ok(RouDi(daemon))
     }
 }
 
@@ -87,18 +72,8 @@ impl Daemon for RouDi {}
 
 impl Drop for RouDi {
     fn drop(&mut self) {
-        let deadline = Instant::now() + PATIENCE;
-        // SAFETY: a child of ours that nobody has waited for yet.
-        unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGTERM) };
-        while matches!(self.child.try_wait(), Ok(None)) {
-            if Instant::now() > deadline {
-                let _ = self.child.kill();
-                let _ = self.child.wait();
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let _ = std::fs::remove_file(&self.file);
+        // SAFETY: ours, ended once.
+        unsafe { rmwbench_roudi_stop(self.0) };
     }
 }
 
@@ -109,30 +84,51 @@ pub fn is_running() -> bool {
     connected.map_or_else(|error| error.kind() == ErrorKind::PermissionDenied, |()| true)
 }
 
-/// The pools that option and modes ask for, smallest first.
-pub fn pools(config: &SessionConfig) -> Result<Vec<Pool>, Error> {
+/// The configuration file to start RouDi with: what option or modes ask for; else the profile, where that is RouDi's own; else the
+/// default pools. None: a profile that leaves RouDi as it is installed.
+pub fn configuration(config: &SessionConfig) -> Result<Option<Configuration>, Error> {
+    if let Some(pools) = pools(config)? {
+        return Ok(Some(written(&pools)));
+    }
+    let profile = &config.profile;
+    Ok(match profile.format.as_str() {
+        "toml" if profile.text.trim().is_empty() => None,
+        "toml" => Some(Configuration { format: "toml".into(), text: profile.text.clone() }),
+        _ => Some(written(&listed(DEFAULT_POOLS)?)),
+    })
+}
+
+/// The pools that option or modes ask for, smallest first; None where neither does.
+pub fn pools(config: &SessionConfig) -> Result<Option<Vec<Pool>>, Error> {
     let total: Option<u64> = config.mode("shm_pool_bytes")?;
     let layout: Option<String> = config.mode("shm_layout")?;
     let asked: Option<String> = config.option(POOLS, None)?;
-    if asked.is_some() && (total.is_some() || layout.is_some()) {
-        return Err(Error::invalid(format!("option {POOLS}"), "it contradicts mode shm_pool_bytes or shm_layout: give one of them"));
+    let by_mode = total.is_some() || layout.is_some();
+    match &asked {
+        Some(_) if by_mode => {
+            let message = "it contradicts mode shm_pool_bytes or shm_layout: give one of them";
+            return Err(Error::invalid(format!("option {POOLS}"), message));
+        }
+        Some(text) => return listed(text).map(Some),
+        None if !by_mode => return Ok(None),
+        None => {}
     }
-    let text = asked.unwrap_or_else(|| DEFAULT_POOLS.to_string());
-    let mut pools = listed(&text)?;
+    let mut pools = listed(DEFAULT_POOLS)?;
     let whole: u64 = pools.iter().map(|p| p.chunk_bytes * p.chunks).sum();
+    let total = total.unwrap_or(whole);
     if layout.as_deref() == Some("unified") {
         let chunk_bytes = UNIFIED_BYTES + MARGIN_BYTES;
-        pools = vec![Pool { chunk_bytes, chunks: total.unwrap_or(whole) / chunk_bytes }];
-    } else if let Some(total) = total {
+        pools = vec![Pool { chunk_bytes, chunks: total / chunk_bytes }];
+    } else {
         for pool in &mut pools {
             pool.chunks = (u128::from(pool.chunks) * u128::from(total) / u128::from(whole)) as u64;
         }
-        pools.retain(|pool| pool.chunks > 0);
     }
-    if pools.iter().all(|pool| pool.chunks == 0) {
-        return Err(Error::invalid("mode shm_pool_bytes", format!("{} bytes hold no chunk", total.unwrap_or(whole))));
+    pools.retain(|pool| pool.chunks > 0);
+    if pools.is_empty() {
+        return Err(Error::invalid("mode shm_pool_bytes", format!("{total} bytes hold no chunk")));
     }
-    Ok(pools)
+    Ok(Some(pools))
 }
 
 fn listed(text: &str) -> Result<Vec<Pool>, Error> {
@@ -163,8 +159,14 @@ fn pool(item: &str) -> Option<Pool> {
     Some(Pool { chunk_bytes, chunks: count.parse::<u32>().ok().filter(|&chunks| chunks > 0)?.into() })
 }
 
-/// RouDi's own configuration file.
-pub fn configuration(pools: &[Pool]) -> Configuration {
+/// The largest size that a configuration file of RouDi's names.
+#[allow(dead_code)] // the worker of Cyclone DDS 0.10 has no use for it
+pub fn largest(text: &str) -> Option<u64> {
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    lines.filter_map(|line| line.trim().strip_prefix("size")?.trim_start().strip_prefix('=')?.trim().parse().ok()).max()
+}
+
+fn written(pools: &[Pool]) -> Configuration {
     let mut text = "[general]\nversion = 1\n\n[[segment]]\n".to_string();
     for pool in pools {
         text += &format!("\n[[segment.mempool]]\nsize = {}\ncount = {}\n", pool.chunk_bytes, pool.chunks);
@@ -191,21 +193,34 @@ mod tests {
 
     #[test]
     fn pools_are_sorted_and_have_room_for_headers() {
-        let pools = pools(&asked(Some("1M:3 100:7 16K:2"), &[])).unwrap();
+        let pools = pools(&asked(Some("1M:3 100:7 16K:2"), &[])).unwrap().unwrap();
         let expected = [(1152, 7), (17 * 1024, 2), (1025 * 1024, 3)];
         assert_eq!(pools, expected.map(|(chunk_bytes, chunks)| Pool { chunk_bytes, chunks }));
     }
 
     #[test]
     fn modes_scale_the_tiers_or_make_one_of_all() {
-        let tiers = pools(&asked(None, &[])).unwrap();
+        assert_eq!(pools(&asked(None, &[])).unwrap(), None);
+        let tiers = pools(&asked(None, &[("shm_layout", json!("tiered"))])).unwrap().unwrap();
         assert_eq!((tiers.len(), bytes(&tiers) >> 20), (9, 468));
-        let half = pools(&asked(None, &[("shm_pool_bytes", json!(234 << 20)), ("shm_layout", json!("tiered"))])).unwrap();
-        assert!(half.len() == 9 && bytes(&half) <= 234 << 20 && bytes(&half) > 220 << 20, "{half:?}");
-        let one = pools(&asked(None, &[("shm_pool_bytes", json!(100 << 20)), ("shm_layout", json!("unified"))])).unwrap();
+        let half = pools(&asked(None, &[("shm_pool_bytes", json!(234 << 20)), ("shm_layout", json!("tiered"))])).unwrap().unwrap();
+        assert!(half.len() == 9 && bytes(&half) <= 234 << 20 && bytes(&half) > 200 << 20, "{half:?}");
+        let one = pools(&asked(None, &[("shm_pool_bytes", json!(100 << 20)), ("shm_layout", json!("unified"))])).unwrap().unwrap();
         assert_eq!(one, [Pool { chunk_bytes: (8 << 20) + 1024, chunks: 11 }]);
         assert_eq!(pools(&asked(None, &[("shm_pool_bytes", json!(100))])).unwrap_err().object, "mode shm_pool_bytes");
         assert_eq!(pools(&asked(Some("1M:3"), &[("shm_layout", json!("tiered"))])).unwrap_err().kind, ErrorKind::Invalid);
+    }
+
+    #[test]
+    fn a_profile_of_roudis_own_is_taken_as_it_is() {
+        assert_eq!(configuration(&asked(None, &[])).unwrap(), None, "as installed");
+        let mut own = asked(None, &[]);
+        own.profile.text = "[general]".into();
+        assert_eq!(configuration(&own).unwrap().unwrap().text, "[general]");
+        assert_eq!(largest(&written(&listed("1M:3 64:1").unwrap()).text), Some(1025 << 10));
+        assert_eq!(largest("[general] # size = 7"), None);
+        own.profile.format = "xml".into();
+        assert!(configuration(&own).unwrap().unwrap().text.contains("[[segment.mempool]]"), "another format: the default pools");
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl trait_::Session for Iceoryx2Session {
             .signal_handling_mode(SignalHandlingMode::Disabled)
             .create::<ipc::Service>()
             .map_err(|e| Error::failed(object(), e))?;
-        Ok(Box::new(Iceoryx2Node { node, name: node_name, for_clients: None, shared: self.shared.clone() }))
+        Ok(Box::new(Iceoryx2Node { node: Arc::new(node), name: node_name, for_clients: None, shared: self.shared.clone() }))
     }
 
     /// iceoryx2's modes are settings of ports: the file is the profile's.
@@ -85,7 +85,7 @@ impl trait_::Session for Iceoryx2Session {
 }
 
 struct Iceoryx2Node {
-    node: Node<ipc::Service>,
+    node: Arc<Node<ipc::Service>>,
     name: NodeName,
     /// Made for the first client, whose port two threads share.
     for_clients: Option<Node<ipc_threadsafe::Service>>,
@@ -110,13 +110,13 @@ impl Iceoryx2Node {
         Ok(Some(Late(events(&self.node, &name, object)?)))
     }
 
-    fn clients(&mut self, object: &str) -> Result<Node<ipc_threadsafe::Service>, Error> {
+    fn clients(&mut self, object: &str) -> Result<&Node<ipc_threadsafe::Service>, Error> {
         if self.for_clients.is_none() {
             let builder = NodeBuilder::new().name(&self.name).config(&self.shared.config);
             let node = builder.signal_handling_mode(SignalHandlingMode::Disabled).create().map_err(|e| Error::failed(object, e))?;
             self.for_clients = Some(node);
         }
-        Ok(self.for_clients.clone().expect("just made"))
+        Ok(self.for_clients.as_ref().expect("just made"))
     }
 }
 
@@ -148,7 +148,7 @@ impl trait_::Node for Iceoryx2Node {
         refuse_callback(config)?;
         let settings = RequestSettings::of(config, self.shared.keep_all_depth)?;
         let name = self.topic(config)?;
-        let service = request_response(&self.clients(&object)?, &name, settings, &object)?;
+        let service = request_response(self.clients(&object)?, &name, settings, &object)?;
         let requests = events(&self.node, &self.service_name(&request_events(&config.topic))?, &object)?;
         let replies = |client: u128| events(&self.node, &self.service_name(&reply_events(&config.topic, client))?, &object);
         Ok(Box::new(Iceoryx2Client::create(service, &requests, &replies, config, settings, sink, &self.shared)?))

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rmwbench_conformance::isolated;
 use rmwbench_conformance::pair::*;
 use rmwbench_harness::middleware::*;
-use rmwbench_harness::qos::{Durability, History, Reliability};
+use rmwbench_harness::qos::{History, Reliability};
 use rmwbench_iceoryx2::Iceoryx2;
 
 fn untouched(domain_id: u32) -> SessionConfig {
@@ -227,9 +227,6 @@ fn what_cannot_be_granted_is_refused_in_words() {
         let mut node = session.node("refused").unwrap();
         let memory = Memory::new();
         let kind = |result: Result<(), Error>| result.unwrap_err().kind;
-        let mut late = endpoint(1, "t", 8);
-        late.qos.durability = Durability::TransientLocal;
-        assert_eq!(kind(node.publisher(&late).map(drop)), ErrorKind::Unsupported);
         let mut callback = endpoint(1, "t", 8);
         callback.wait = Wait::Callback;
         assert_eq!(kind(node.subscription(&callback, memory.clone()).map(drop)), ErrorKind::Unsupported);

@@ -1,1 +1,3 @@
-fn main() {}
+fn main() -> std::process::ExitCode {
+    rmwbench_harness::worker::main(&rmwbench_roscpp::Roscpp)
+}

@@ -8,6 +8,7 @@
 mod cost;
 mod delivery;
 pub mod law;
+mod service;
 mod session;
 pub mod settings;
 pub mod truth;
@@ -56,9 +57,11 @@ impl Middleware for Synthetic {
                 ("intra_process", "yes"),
                 ("inter_process", "yes"),
                 ("inter_host", "no: it rides on channels of one machine"),
+                ("services", "yes"),
                 ("evidence", "yes"),
             ]),
-            modes: Default::default(),
+            // What could be set portably is what this middleware makes up: its settings are options.
+            modes: BTreeMap::new(),
             profiles: vec![
                 profile("untouched", include_str!("../profiles/untouched.json"), "nothing is done to any message"),
                 profile(
@@ -71,6 +74,7 @@ impl Middleware for Synthetic {
     }
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
+        config.only_modes(&[])?;
         let settings = Settings::read(config)?;
         let floor = SessionConfig {
             profile: Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() },

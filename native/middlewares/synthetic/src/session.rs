@@ -10,17 +10,18 @@ use std::sync::{Arc, Mutex};
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{
-    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Node, PublishError, Publisher, Session, Sink, Subscription, Wait,
+    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, Node, PublishError, Publisher, Session, Sink, Subscription, Wait,
 };
 use rmwbench_harness::payload::{Header, Phase, HEADER_BYTES};
 use rmwbench_harness::qos::{History, Qos, Reliability};
 
 use crate::cost::{burn, wait_until, Hoard};
 use crate::delivery::{DeliveryThread, Held};
+use crate::service;
 use crate::settings::Settings;
 use crate::truth::{Chain, Truth, TruthStream};
 
-const TRAILER_BYTES: usize = 24;
+pub const TRAILER_BYTES: usize = 24;
 
 pub struct SyntheticSession {
     floor: Box<dyn Session>,
@@ -45,32 +46,58 @@ impl Session for SyntheticSession {
     }
 }
 
-struct SyntheticNode {
+pub struct SyntheticNode {
     floor: Box<dyn Node>,
-    settings: Arc<Settings>,
+    pub settings: Arc<Settings>,
     nonce: u64,
     delivery: Option<Arc<DeliveryThread>>,
 }
 
-impl Node for SyntheticNode {
-    fn publisher(&mut self, config: &EndpointConfig) -> Result<Box<dyn Publisher>, Error> {
+impl SyntheticNode {
+    /// A publisher to whose messages `settings` does what belongs to the publishing side.
+    pub fn sender(&mut self, config: &EndpointConfig, settings: Arc<Settings>) -> Result<SyntheticPublisher, Error> {
         let floor = self.floor.publisher(&below(config))?;
-        let settings = self.settings.clone();
-        Ok(Box::new(SyntheticPublisher { floor, settings, asked: config.clone(), count: 0, message: Vec::new(), hoard: Hoard::default() }))
+        Ok(SyntheticPublisher { floor, settings, asked: config.clone(), count: 0, message: Vec::new(), hoard: Hoard::default() })
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+    /// A subscription to whose messages `settings` does what belongs to the reading side. `before` may keep messages from that: it
+    /// gets the sink that does it and gives the one that the channel calls.
+    pub fn reader(
+        &mut self,
+        config: &EndpointConfig,
+        settings: Arc<Settings>,
+        sink: Arc<dyn Sink>,
+        before: impl FnOnce(Arc<dyn Sink>) -> Arc<dyn Sink>,
+    ) -> Result<SyntheticSubscription, Error> {
         let reader = Arc::new(Reader {
-            settings: self.settings.clone(),
+            settings: settings.clone(),
             nonce: self.nonce,
             sink: Mutex::new(Some(sink)),
             writers: Mutex::default(),
             hoard: Mutex::default(),
             injected: Injected::default(),
         });
-        let shaper = Shaper { reader: reader.clone(), delivery: self.delivery.clone() };
-        let floor = self.floor.subscription(&below(config), Arc::new(shaper))?;
-        Ok(Box::new(SyntheticSubscription { floor: Some(floor), reader, settings: self.settings.clone(), asked: config.clone() }))
+        let shaper = Arc::new(Shaper { reader: reader.clone(), delivery: self.delivery.clone() });
+        let floor = self.floor.subscription(&below(config), before(shaper))?;
+        Ok(SyntheticSubscription { floor: Some(floor), reader, settings, asked: config.clone() })
+    }
+}
+
+impl Node for SyntheticNode {
+    fn publisher(&mut self, config: &EndpointConfig) -> Result<Box<dyn Publisher>, Error> {
+        Ok(Box::new(self.sender(config, self.settings.clone())?))
+    }
+
+    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+        Ok(Box::new(self.reader(config, self.settings.clone(), sink, |shaper| shaper)?))
+    }
+
+    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+        Ok(Box::new(service::client(self, config, sink)?))
+    }
+
+    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+        Ok(Box::new(service::service(self, config, handler)?))
     }
 }
 
@@ -107,7 +134,7 @@ fn account(settings: &Settings, floor: &dyn Endpoint) -> Account {
     account
 }
 
-struct SyntheticPublisher {
+pub struct SyntheticPublisher {
     floor: Box<dyn Publisher>,
     settings: Arc<Settings>,
     asked: EndpointConfig,
@@ -185,7 +212,7 @@ impl Endpoint for SyntheticPublisher {
     }
 }
 
-struct SyntheticSubscription {
+pub struct SyntheticSubscription {
     /// Taken first when the subscription ends.
     floor: Option<Box<dyn Subscription>>,
     reader: Arc<Reader>,

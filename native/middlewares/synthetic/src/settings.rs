@@ -10,7 +10,7 @@ use rmwbench_harness::middleware::{Error, SessionConfig};
 
 use crate::law::Law;
 
-pub const SETTING_NAMES: [&str; 13] = [
+pub const SETTING_NAMES: [&str; 16] = [
     "transport",
     "seed",
     "latency",
@@ -24,6 +24,9 @@ pub const SETTING_NAMES: [&str; 13] = [
     "memory_growth_bytes",
     "spin_ns",
     "lying_path",
+    "reply_latency",
+    "reply_loss",
+    "reply_duplicate",
 ];
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +56,12 @@ pub struct Settings {
     pub spin_ns: i64,
     /// The path that the account claims, whatever the truth: for the test of attestations.
     pub lying_path: Option<String>,
+    /// What is done to a service's replies. The settings without `reply_` are for messages and requests, and these alone for replies:
+    /// so a loss is known to be one of a request or one of a reply.
+    pub reply_latency: Option<Law>,
+    pub reply_loss: Option<Loss>,
+    /// Probability that a reply is delivered twice.
+    pub reply_duplicate: f64,
 }
 
 impl Default for Settings {
@@ -71,6 +80,9 @@ impl Default for Settings {
             memory_growth_bytes: PerSide::default(),
             spin_ns: 100_000,
             lying_path: None,
+            reply_latency: None,
+            reply_loss: None,
+            reply_duplicate: 0.0,
         }
     }
 }
@@ -152,16 +164,20 @@ impl Settings {
     fn fault(&self) -> Option<String> {
         let probability =
             |what: &str, p: f64| (!(0.0..=1.0).contains(&p)).then(|| format!("{what}: expected a probability from 0 to 1, found {p}"));
-        let losses = match self.loss {
+        let losses = |what: &str, loss: Option<Loss>| match loss {
             None => None,
-            Some(Loss::Bernoulli { p }) => probability("loss p", p),
-            Some(Loss::Burst { p, r }) => probability("loss p", p).or_else(|| probability("loss r", r)),
+            Some(Loss::Bernoulli { p }) => probability(&format!("{what} p"), p),
+            Some(Loss::Burst { p, r }) => probability(&format!("{what} p"), p).or_else(|| probability(&format!("{what} r"), r)),
         };
-        losses
+        let law = |what: &str, law: Option<Law>| law.and_then(|law| law.fault()).map(|f| format!("{what}: {f}"));
+        losses("loss", self.loss)
+            .or_else(|| losses("reply_loss", self.reply_loss))
             .or_else(|| probability("duplicate", self.duplicate))
+            .or_else(|| probability("reply_duplicate", self.reply_duplicate))
             .or_else(|| probability("corrupt", self.corrupt))
             .or_else(|| self.reorder.and_then(|r| probability("reorder p", r.p)))
-            .or_else(|| self.latency.and_then(|law| law.fault()).map(|f| format!("latency: {f}")))
+            .or_else(|| law("latency", self.latency))
+            .or_else(|| law("reply_latency", self.reply_latency))
             .or_else(|| {
                 let times = [
                     ("publish_block_ns", self.publish_block_ns),
@@ -181,13 +197,28 @@ impl Settings {
 
     /// Whether messages wait for their time, which takes a thread that holds them.
     pub fn holds_messages(&self) -> bool {
-        self.latency.is_some() || self.reorder.is_some()
+        self.latency.is_some() || self.reorder.is_some() || self.reply_latency.is_some()
+    }
+
+    /// What is done to replies, as the settings of messages.
+    pub fn of_replies(&self) -> Settings {
+        Settings {
+            transport: self.transport.clone(),
+            seed: self.seed,
+            latency: self.reply_latency,
+            fifo: self.fifo,
+            loss: self.reply_loss,
+            duplicate: self.reply_duplicate,
+            spin_ns: self.spin_ns,
+            lying_path: self.lying_path.clone(),
+            ..Settings::default()
+        }
     }
 }
 
 /// An option's value; words `KIND key=value …` become the object they stand for.
 fn structured(key: &str, value: &Value) -> Value {
-    const OBJECTS: [&str; 5] = ["latency", "loss", "reorder", "cpu_burn_ns", "memory_growth_bytes"];
+    const OBJECTS: [&str; 7] = ["latency", "loss", "reorder", "cpu_burn_ns", "memory_growth_bytes", "reply_latency", "reply_loss"];
     let Some(text) = value.as_str().filter(|_| OBJECTS.contains(&key)) else { return value.clone() };
     if let Ok(object) = serde_json::from_str::<Value>(text) {
         return object;
@@ -239,6 +270,13 @@ mod tests {
     }
 
     #[test]
+    fn replies_have_settings_of_their_own() {
+        let settings = read(r#"{"loss": {"kind": "bernoulli", "p": 0.5}, "corrupt": 1.0}"#, json!({"reply_duplicate": 0.25})).unwrap();
+        let replies = settings.of_replies();
+        assert_eq!((replies.loss, replies.corrupt, replies.duplicate, settings.duplicate), (None, 0.0, 0.25, 0.0));
+    }
+
+    #[test]
     fn what_makes_no_sense_is_refused_where_it_stands() {
         let object = |text: &str, options| read(text, options).err().map(|e| e.object);
         assert_eq!(object("{", json!({})), Some("profile p".into()));
@@ -248,6 +286,7 @@ mod tests {
         assert_eq!(object("{}", json!({"latency": "pareto min_ns=5 alpha=0"})), Some("option latency".into()));
         assert_eq!(object("{}", json!({"transport": "udp"})), Some("option transport".into()));
         assert_eq!(object("{}", json!({"delay": 1})), Some("option delay".into()));
+        assert_eq!(object("{}", json!({"reply_loss": "bernoulli p=2"})), Some("option reply_loss".into()));
         assert_eq!(object("", json!({})), None);
     }
 }

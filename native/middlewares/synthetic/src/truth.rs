@@ -103,16 +103,22 @@ pub fn truth(settings: &Settings, nonce: u64, writer: u32, seq: u64) -> Truth {
     TruthStream::new(settings, nonce, writer).at(seq)
 }
 
-/// `--truth SETTINGS WRITER COUNT NONCE`: the truth of the first messages of a trial, a JSON line each, for proofs of the whole pipeline.
-/// The nonce is written as in the protocol: 16 hexadecimal digits.
+/// `--truth SETTINGS WRITER COUNT NONCE [reply]`: the truth of the first messages of a trial, a JSON line each, for proofs of the whole
+/// pipeline; with `reply`, of a service's replies. The nonce is written as in the protocol: 16 hexadecimal digits.
 pub fn print(arguments: &[String]) -> ExitCode {
     let parsed = || -> Result<(Settings, u64, u32, u64), String> {
-        let [settings, writer, count, nonce] = arguments else { return Err("usage: --truth SETTINGS_JSON WRITER COUNT NONCE".into()) };
+        let (settings, writer, count, nonce, of_replies) = match arguments {
+            [settings, writer, count, nonce] => (settings, writer, count, nonce, false),
+            [settings, writer, count, nonce, reply] if reply == "reply" => (settings, writer, count, nonce, true),
+            _ => return Err("usage: --truth SETTINGS_JSON WRITER COUNT NONCE [reply]".into()),
+        };
         let map = serde_json::from_str(settings).map_err(|e| format!("settings: {e}"))?;
         let number = |what: &str, text: &str| text.parse::<u64>().map_err(|e| format!("{what} {text}: {e}"));
         let writer = u32::try_from(number("writer", writer)?).map_err(|e| format!("writer: {e}"))?;
         let nonce = u64::from_str_radix(nonce, 16).map_err(|e| format!("nonce {nonce}: expected hexadecimal digits: {e}"))?;
-        Ok((Settings::from_map(map)?, nonce, writer, number("count", count)?))
+        let settings = Settings::from_map(map)?;
+        let settings = if of_replies { settings.of_replies() } else { settings };
+        Ok((settings, nonce, writer, number("count", count)?))
     };
     match parsed() {
         Ok((settings, nonce, writer, count)) => {

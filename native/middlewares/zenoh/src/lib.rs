@@ -16,6 +16,7 @@
 mod certificates;
 mod client;
 mod graph;
+mod locked;
 mod mailroom;
 mod modes;
 mod profile;

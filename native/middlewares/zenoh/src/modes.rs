@@ -224,7 +224,7 @@ impl Setter<'_> {
     fn links(&mut self, discovery: Option<Discovery>, link: Link, rendezvous: Option<&Rendezvous>) -> Result<(), Error> {
         let own = rendezvous.and_then(|r| r.own.clone());
         let anywhere = match link {
-            Link::Unix => own.clone().unwrap_or_default(),
+            Link::Unix => own.clone().unwrap_or_else(|| link.router()),
             ip => format!("{}/[::]:0", ip.scheme()),
         };
         let client = self.0.get_json("mode").is_ok_and(|mode| mode == "\"client\"");
@@ -251,9 +251,16 @@ impl Setter<'_> {
                 self.json("scouting/multicast/enabled", json!(false))?;
                 self.json("scouting/gossip/enabled", json!(true))
             }
-            // Only the link is asked for: the profile's way to find others stays.
-            None if client => self.json("connect/endpoints", json!([link.router()])),
-            None => self.json("listen/endpoints", json!([anywhere])),
+            // Only the link is asked for: the profile's way to find others stays, over that link.
+            None => {
+                if !endpoints(self.0, "connect").is_empty() {
+                    self.json("connect/endpoints", json!([link.router()]))?;
+                }
+                if client {
+                    return Ok(());
+                }
+                self.json("listen/endpoints", json!([anywhere]))
+            }
         }
     }
 

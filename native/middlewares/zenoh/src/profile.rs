@@ -56,9 +56,14 @@ pub fn prepare(asked: &SessionConfig) -> Result<Prepared, Error> {
 /// What the router of a host opens with: the workers' configuration, listening where they connect to.
 pub fn prepare_router(asked: &SessionConfig) -> Result<Prepared, Error> {
     let mut prepared = build(asked, false)?;
+    // Whatever its clients come by; where a mode names the link, by that alone.
     let mut listen = endpoints(&prepared.config, "connect");
-    if listen.is_empty() {
-        listen.push(Link::Tcp.router());
+    let links = prepared.modes.link().map_or(vec![Link::Tcp, Link::Udp, Link::Unix], |link| vec![link]);
+    let taken = |listen: &[String], link: Link| listen.iter().any(|endpoint| endpoint.starts_with(&format!("{}/", link.scheme())));
+    for link in links {
+        if !taken(&listen, link) {
+            listen.push(link.router());
+        }
     }
     let settings =
         [("mode", "\"router\"".into()), ("listen/endpoints", serde_json::json!(listen).to_string()), ("connect/endpoints", "[]".into())];
@@ -107,6 +112,12 @@ pub fn shared_memory_threshold_bytes(config: &Config) -> Option<u64> {
     let key = |name: &str| config.get_json(&format!("transport/shared_memory/transport_optimization/{name}")).ok();
     let enabled = has_shared_memory(config) && key("enabled")? == "true";
     enabled.then(|| key("message_size_threshold")?.parse().ok()).flatten()
+}
+
+/// Size of the pool that Zenoh makes for itself; None where it makes none.
+pub fn pool_bytes(config: &Config) -> Option<u64> {
+    shared_memory_threshold_bytes(config)?;
+    config.get_json("transport/shared_memory/transport_optimization/pool_size").ok()?.parse().ok()
 }
 
 /// Whether messages may travel over UDP links, which resend nothing.

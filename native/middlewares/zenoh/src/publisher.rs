@@ -20,10 +20,13 @@ use zenoh::Wait as _;
 use zenoh_ext::{AdvancedPublisher, AdvancedPublisherBuilderExt as _, CacheConfig, MissDetectionConfig};
 
 use crate::graph::Side;
+use crate::locked;
 use crate::session::Shared;
 
 /// How long a loan waits for readers to give a buffer back; Zenoh's own `BlockOn` would wait for ever on one that is stuck.
 const LOAN_WAIT: Duration = Duration::from_millis(1000);
+/// Small messages need no close fit: a busy reader may hold more of them.
+const LEAST_POOL_BYTES: usize = 256 << 10;
 /// How often a publisher tells the number of its last message, if it sent any; as in rmw_zenoh.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
@@ -125,7 +128,7 @@ fn provider(config: &EndpointConfig, shared: &Shared) -> zenoh::Result<ShmProvid
     let slots = shared.loan_slots.unwrap_or(depth + 8) + kept;
     // The allocator adds a header to each chunk and one to the pool.
     let slot = (config.message_type.payload_bytes as usize).max(64) + 128;
-    ShmProviderBuilder::default_backend(slots * slot + 4096).wait()
+    ShmProviderBuilder::default_backend((slots * slot + 4096).max(LEAST_POOL_BYTES)).wait()
 }
 
 /// Why this publisher's messages will not travel in shared memory, where that is known beforehand.
@@ -138,7 +141,12 @@ fn not_in_shared_memory(config: &EndpointConfig, shared: &Shared) -> Option<Stri
         Some(threshold) if bytes < threshold => Some(format!(
             "path: {bytes} bytes are below the shared-memory threshold of {threshold} bytes (transport/shared_memory/transport_optimization/message_size_threshold)"
         )),
-        Some(_) => None,
+        Some(_) => match (shared.pool_bytes, locked::limit_bytes()) {
+            (Some(pool), Some(limit)) if pool > limit => Some(format!(
+                "path: Zenoh's pool of {pool} bytes is more than this process may lock ({limit} bytes, ulimit -l): it goes without, through the link"
+            )),
+            _ => None,
+        },
     }
 }
 

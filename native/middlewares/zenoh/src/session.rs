@@ -31,6 +31,8 @@ pub struct Shared {
     pub shared_memory: bool,
     pub udp_links: bool,
     pub shared_memory_threshold_bytes: Option<u64>,
+    /// Of the pool that Zenoh makes for itself.
+    pub pool_bytes: Option<u64>,
     /// Queue length of `keep_all`: Zenoh's own default for a channel is 256.
     pub keep_all_depth: usize,
     /// Messages that a loaning publisher's pool holds; None: depth + 8.
@@ -79,6 +81,7 @@ impl ZenohSession {
             zenoh::shm::cleanup_orphaned_shm_segments();
         }
         let shared_memory_threshold_bytes = profile::shared_memory_threshold_bytes(&prepared.config);
+        let pool_bytes = profile::pool_bytes(&prepared.config);
         let request_timeout_ms = profile::request_timeout_ms(&prepared.config);
         let configuration = format!("{}{}\n", prepared.modes.beside_the_file(), pretty(&prepared.config));
         let failed = |e: zenoh::Error| Error::failed(format!("profile {name}"), e);
@@ -94,6 +97,7 @@ impl ZenohSession {
             shared_memory,
             udp_links,
             shared_memory_threshold_bytes,
+            pool_bytes,
             keep_all_depth,
             loan_slots: (loan_slots > 0).then_some(loan_slots),
             shm_provider,

@@ -13,6 +13,7 @@ use zenoh::Wait as _;
 use zenoh_ext::{AdvancedSubscriber, AdvancedSubscriberBuilderExt as _, HistoryConfig, RecoveryConfig};
 
 use crate::graph::Side;
+use crate::locked;
 use crate::mailroom::{Deliver, Mail};
 use crate::reading::{granted, Counts, Queue, Receive};
 use crate::session::Shared;
@@ -49,6 +50,11 @@ impl ZenohSubscription {
         });
         let (queue, receive) = Queue::open(config, shared, deliver)?;
         let mut granted = granted(config, shared.keep_all_depth);
+        if let (true, Some(limit)) = (shared.shared_memory, locked::limit_bytes()) {
+            granted.notes.push(format!(
+                "this process may lock {limit} bytes (ulimit -l): Zenoh loses, without a word, messages in pools of shared memory beyond that"
+            ));
+        }
         let (reader, missed) = declare(config, shared, key, receive, &mut granted).map_err(|e| Error::failed(object(), e))?;
         let token = shared.graph.announce(Side::Subscription, node, config.endpoint, &config.topic)?;
         Ok(ZenohSubscription {

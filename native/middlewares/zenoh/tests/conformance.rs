@@ -1,5 +1,8 @@
 use rmwbench_conformance::Arm;
 
+/// See docs/middlewares/zenoh.md.
+const AS_RMW_ZENOH: &str = "as in rmw_zenoh, a reliable message may be dropped on congestion unless its history is keep_all";
+
 fn main() -> std::process::ExitCode {
     let no_shm =
         |arm: Arm| arm.lacks("loan", "the profile has shared memory disabled").lacks("zero_copy", "the profile has shared memory disabled");
@@ -13,7 +16,7 @@ fn main() -> std::process::ExitCode {
             no_shm(Arm::profile("unixsock")),
             Arm::profile("shm"),
             Arm::profile("router"),
-            no_shm(Arm::profile("rmw_zenoh")),
+            no_shm(Arm::profile("rmw_zenoh")).fault("reliable", AS_RMW_ZENOH),
         ],
     )
 }

@@ -13,6 +13,9 @@ namespace {
 
 using MarksOfThread = Marks *(*)();
 
+// A wait's return serves all that it announced, also behind a relay's publishing; the other marks are one message's alone.
+constexpr uint32_t of_wait = (1u << LAYER_RMW_WAIT_RETURN) | (1u << LAYER_RCL_WAIT_RETURN);
+
 // The library is in the process before this one or never.
 MarksOfThread marks_of_thread() {
   static const auto found = reinterpret_cast<MarksOfThread>(dlsym(RTLD_DEFAULT, "rmwbench_layers_marks"));
@@ -51,14 +54,14 @@ const rmwbench_spans *section_of(uint32_t endpoint) { return marks_of_thread() !
 PublishSpans::PublishSpans(uint32_t endpoint) : section_(section_of(endpoint)) {}
 
 void PublishSpans::begin() const {
-  if (section_ != nullptr) marks_of_thread()()->set = 0;
+  if (section_ != nullptr) marks_of_thread()()->set &= of_wait;
 }
 
 void PublishSpans::end(const uint8_t *payload, size_t bytes) const {
   if (section_ == nullptr) return;
   Marks &marks = *marks_of_thread()();
   write(section_, marks, payload, bytes, LAYER_RCL_PUBLISH, LAYER_RCL_PUBLISH_RETURN);
-  marks.set = 0;
+  marks.set &= of_wait;
 }
 
 TakeSpans::TakeSpans(uint32_t endpoint) : section_(section_of(endpoint)) {}
@@ -67,8 +70,7 @@ void TakeSpans::take(const uint8_t *payload, size_t bytes) const {
   if (section_ == nullptr) return;
   Marks &marks = *marks_of_thread()();
   write(section_, marks, payload, bytes, LAYER_RMW_WAIT_RETURN, LAYER_RCL_TAKE_RETURN);
-  // A wait's return serves all that it announced; the take was this message's alone.
-  marks.set &= (1u << LAYER_RMW_WAIT_RETURN) | (1u << LAYER_RCL_WAIT_RETURN);
+  marks.set &= of_wait;
 }
 
 }  // namespace rmwbench

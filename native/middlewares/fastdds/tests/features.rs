@@ -1,0 +1,380 @@
+//! Modes and options of Fast DDS: that each does what it says, seen from outside (sockets, counters, files) where that can be.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rmwbench_conformance::isolated;
+use rmwbench_conformance::pair::{self, endpoint, until_heard, wait_until, Memory};
+use rmwbench_fastdds::FastDds;
+use rmwbench_harness::message_type::MessageType;
+use rmwbench_harness::middleware::*;
+use rmwbench_harness::payload::{Header, Phase};
+use rmwbench_harness::qos::{History, Reliability};
+use serde_json::{json, Value};
+
+/// Sends through the transports what would be delivered within the process.
+const APART: &str = "<library_settings><intraprocess_delivery>OFF</intraprocess_delivery></library_settings>";
+
+fn wrapped(xml: &str) -> String {
+    format!("<?xml version=\"1.0\"?>\n<dds xmlns=\"http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles\">{xml}</dds>")
+}
+
+fn config(xml: &str, modes: Value, options: Value) -> SessionConfig {
+    let text = if xml.is_empty() { String::new() } else { wrapped(xml) };
+    let map = |value: Value| serde_json::from_value(value).unwrap();
+    SessionConfig { modes: map(modes), options: map(options), ..pair::session(&pair::profile("xml", &text), 7) }
+}
+
+fn open(xml: &str, modes: Value, options: Value) -> Box<dyn Session> {
+    FastDds::new().open(&config(xml, modes, options)).unwrap()
+}
+
+fn refusal(modes: Value, options: Value) -> Error {
+    FastDds::new().open(&config("", modes, options)).err().expect("it must be refused")
+}
+
+fn text_of(session: &dyn Session) -> String {
+    session.configuration().expect("Fast DDS tells its configuration").text
+}
+
+/// Bytes that `lo` has carried.
+fn loopback_bytes() -> u64 {
+    let text = fs::read_to_string("/proc/net/dev").unwrap();
+    let line = text.lines().find(|l| l.trim_start().starts_with("lo:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+struct Pair {
+    writer: Box<dyn Publisher>,
+    reader: Box<dyn Subscription>,
+    memory: Arc<Memory>,
+    _sessions: [Box<dyn Session>; 2],
+}
+
+fn pair_of(open: impl Fn() -> Box<dyn Session>, asked: EndpointConfig) -> Pair {
+    let (mut writing, mut reading) = (open(), open());
+    let memory = Memory::new();
+    let reader = reading.node("r").unwrap().subscription(&EndpointConfig { loan: false, ..asked.clone() }, memory.clone()).unwrap();
+    let writer = writing.node("w").unwrap().publisher(&EndpointConfig { endpoint: asked.endpoint + 1, ..asked }).unwrap();
+    wait_until("the match", || (writer.matched(), reader.matched()) == (1, 1));
+    Pair { writer, reader, memory, _sessions: [writing, reading] }
+}
+
+fn the_bytes_go_over(transport: &str, over_loopback: bool) {
+    let mut pair = pair_of(|| open("", json!({"transport": transport}), json!({})), endpoint(1, "t", 100_000));
+    until_heard(&mut *pair.writer, &pair.memory, &vec![7; 100_000]);
+    let (before, heard) = (loopback_bytes(), pair.memory.len());
+    for _ in 0..50 {
+        pair.writer.publish(&vec![7; 100_000]).unwrap();
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    pair.memory.wait_for(heard + 50);
+    let carried = loopback_bytes() - before;
+    assert_eq!(carried > 5_000_000, over_loopback, "{transport}: lo carried {carried} bytes");
+    let sockets = |family: &str| fs::read_to_string(format!("/proc/net/{family}")).unwrap().lines().count() - 1;
+    assert_eq!(sockets("udp") == 0, transport == "shm", "{transport}");
+    assert_eq!(sockets("tcp") > 0, transport == "tcp", "{transport}");
+}
+
+#[test]
+fn udp_goes_over_udp() {
+    isolated("udp_goes_over_udp", || the_bytes_go_over("udp", true));
+}
+
+#[test]
+fn tcp_goes_over_tcp() {
+    isolated("tcp_goes_over_tcp", || the_bytes_go_over("tcp", true));
+}
+
+#[test]
+fn shm_needs_no_sockets() {
+    isolated("shm_needs_no_sockets", || the_bytes_go_over("shm", false));
+}
+
+#[test]
+fn intra_process_uses_no_transport() {
+    isolated("intra_process_uses_no_transport", || the_bytes_go_over("intra_process", false));
+}
+
+#[test]
+fn sizes_are_granted_as_asked() {
+    isolated("sizes_are_granted_as_asked", || {
+        let sizes = json!({"transport": "shm", "shm_pool_bytes": 8 << 20, "fragment_bytes": 2_000_000});
+        let session = open("", sizes, json!({}));
+        let text = text_of(&*session);
+        assert!(text.contains("<segment_size>8388608<") && text.contains("<maxMessageSize>2000000<"), "{text}");
+        let segments = fs::read_dir("/dev/shm").unwrap().map(|e| e.unwrap().metadata().unwrap().len());
+        assert!(segments.max().unwrap() >= 8 << 20);
+        drop(session);
+        let session = open("", json!({"transport": "udp", "socket_buffer_bytes": 100_000, "congestion": "drop"}), json!({}));
+        let text = text_of(&*session);
+        // The kernel doubles what it is asked for.
+        assert!(text.contains("receive buffer 200000 bytes, send buffer 200000 bytes"), "{text}");
+        assert!(text.contains("<non_blocking_send>true<"), "{text}");
+    });
+}
+
+#[test]
+fn what_fast_dds_cannot_is_unsupported_with_a_reason() {
+    isolated("what_fast_dds_cannot_is_unsupported_with_a_reason", || {
+        for (modes, object, words) in [
+            (json!({"transport": "unix"}), "mode transport", "Unix-domain"),
+            (json!({"shm_layout": "tiered"}), "mode shm_layout", "one shared-memory segment"),
+            (json!({"fragment_bytes": 1 << 20}), "mode fragment_bytes", "65500"),
+            (json!({"transport": "udp", "shm_pool_bytes": 1 << 20}), "mode shm_pool_bytes", "no shared-memory transport"),
+            (json!({"transport": "tcp", "congestion": "drop"}), "mode congestion", "UDP only"),
+            (json!({"transport": "shm", "discovery": "server"}), "mode discovery", "only shared memory"),
+            (json!({"transport": "shm", "discovery": "peers"}), "mode discovery", "only shared memory"),
+        ] {
+            let error = refusal(modes.clone(), json!({}));
+            assert!(error.kind == ErrorKind::Unsupported && error.object == object && error.message.contains(words), "{modes}: {error}");
+        }
+        for (options, object, words) in [
+            (json!({"speed": 1}), "option speed", "known options: data_sharing"),
+            (json!({"flow_controller": "fair"}), "option flow_controller", "ROUND_ROBIN"),
+            (json!({"flow_period_ms": 5}), "option flow_period_ms", "say option flow_controller"),
+            (json!({"peer_range": 0}), "option peer_range", "from 1 to 120"),
+            (json!({"security_directory": "/"}), "option security_directory", "the worker's own"),
+        ] {
+            let error = refusal(json!({}), options.clone());
+            assert!(error.kind == ErrorKind::Invalid && error.object == object && error.message.contains(words), "{options}: {error}");
+        }
+    });
+}
+
+#[test]
+fn the_configuration_in_force_is_a_profile_that_gives_itself() {
+    isolated("the_configuration_in_force_is_a_profile_that_gives_itself", || {
+        let modes = json!({"transport": "udp", "fragment_bytes": 9000, "socket_buffer_bytes": 100_000, "discovery": "peers"});
+        let session = open("", modes, json!({"heartbeat_period_ms": 1.5}));
+        let told = text_of(&*session);
+        drop(session);
+        let again = FastDds::new().open(&pair::session(&pair::profile("xml", &told), 7)).unwrap();
+        let library = "  <library_settings>\n    <intraprocess_delivery>OFF</intraprocess_delivery>\n  </library_settings>\n";
+        assert!(told.contains(library) && told.contains("<nanosec>1500000<"), "{told}");
+        assert_eq!(told.replace(library, ""), text_of(&*again));
+    });
+}
+
+#[test]
+fn peers_find_each_other_without_multicast() {
+    isolated("peers_find_each_other_without_multicast", || {
+        let mut pair = pair_of(|| open(APART, json!({"discovery": "peers"}), json!({})), endpoint(1, "t", 8));
+        until_heard(&mut *pair.writer, &pair.memory, &[1; 8]);
+        let groups = fs::read_to_string("/proc/net/igmp").unwrap();
+        assert!(!groups.contains("0100FFEF"), "a member of 239.255.0.1:\n{groups}");
+    });
+}
+
+#[test]
+fn a_second_discovery_server_goes_on_when_the_first_is_gone() {
+    isolated("a_second_discovery_server_goes_on_when_the_first_is_gone", || {
+        let asked = || config("", json!({"discovery": "server"}), json!({"server_count": 2}));
+        let error = FastDds::new().open(&asked()).err().unwrap();
+        assert!(error.kind == ErrorKind::Invalid && error.message.contains("daemons: server"), "{error}");
+        let fastdds = FastDds::new();
+        let first = fastdds.daemon("server", &asked()).unwrap();
+        let _second = fastdds.daemon("server-1", &asked()).unwrap();
+        let client = || FastDds::new().open(&asked()).unwrap();
+        let mut pair = pair_of(client, endpoint(1, "early", 8));
+        until_heard(&mut *pair.writer, &pair.memory, &[1; 8]);
+        drop(first);
+        let mut late = pair_of(client, endpoint(11, "late", 8));
+        until_heard(&mut *late.writer, &late.memory, &[2; 8]);
+        assert!(fastdds.daemon("router", &asked()).err().unwrap().message.contains("server-1"));
+    });
+}
+
+#[test]
+fn a_flow_controller_holds_writers_to_its_bytes() {
+    isolated("a_flow_controller_holds_writers_to_its_bytes", || {
+        for scheduler in ["FIFO", "ROUND_ROBIN", "HIGH_PRIORITY", "PRIORITY_WITH_RESERVATION"] {
+            let options = json!({"flow_controller": scheduler, "max_bytes_per_period": 100_000, "flow_period_ms": 100,
+                                 "flow_priority": "held:-5", "flow_reservation": "held:50", "flow_topics": "held"});
+            let session = || open("", json!({"transport": "udp"}), options.clone());
+            let mut pair = pair_of(session, endpoint(1, "held", 30_000));
+            let granted = pair.writer.granted();
+            assert_eq!(granted.publish_mode, PublishMode::Async);
+            assert!(granted.notes.iter().any(|n| n.contains(scheduler) && n.contains("100000 bytes in each 100 ms")), "{granted:?}");
+            let began = Instant::now();
+            (0..10).for_each(|_| pair.writer.publish(&[3; 30_000]).unwrap());
+            assert_eq!(pair.memory.wait_for(10).len(), 10, "{scheduler}");
+            // 300 kB at 100 kB in 100 ms: two periods must pass, and a third where the first was half over.
+            assert!(began.elapsed() > Duration::from_millis(150), "{scheduler}: {:?}", began.elapsed());
+            let mut node = open("", json!({}), options.clone());
+            let mut node = node.node("other").unwrap();
+            assert_eq!(node.publisher(&endpoint(5, "free", 8)).unwrap().granted().publish_mode, PublishMode::Sync);
+            let sync = EndpointConfig { publish_mode: PublishMode::Sync, ..endpoint(6, "held", 8) };
+            assert_eq!(node.publisher(&sync).err().unwrap().kind, ErrorKind::Invalid);
+        }
+    });
+}
+
+#[test]
+fn loans_are_read_where_they_were_written() {
+    isolated("loans_are_read_where_they_were_written", || {
+        for data_sharing in ["on", "auto", "off"] {
+            let options = json!({"data_sharing": data_sharing, "plain_types": true});
+            // Two sizes of one type in one session: each loan has its own.
+            for bytes in [1000, 200_000] {
+                let asked = EndpointConfig { loan: true, ..endpoint(bytes, &format!("{data_sharing}{bytes}"), bytes) };
+                let mut pair = pair_of(|| open(APART, json!({}), options.clone()), asked);
+                let message: Vec<u8> = (0..bytes).map(|k| (k * 7) as u8).collect();
+                for number in 1..=20 {
+                    pair.writer.publish_loaned(bytes as usize, &mut |memory| memory.copy_from_slice(&message)).unwrap();
+                    assert_eq!(pair.memory.wait_for(number).last(), Some(&message), "{data_sharing}, message {number}");
+                }
+                let evidence = pair.reader.account().evidence;
+                let in_place = evidence.iter().filter(|e| e.path == "shm").map(|e| e.messages).sum::<u64>();
+                assert_eq!(in_place, if data_sharing == "off" { 0 } else { 20 }, "{evidence:?}");
+            }
+        }
+    });
+}
+
+/// A message of the harness: what a content filter looks at.
+fn message(seq: u64, phase: Phase) -> Vec<u8> {
+    let header = Header { writer: 2, nonce: 1, seq, intended_ns: 1, cause_seq: 0, cause_endpoint: 0, size: 100, phase, touched: 0 };
+    let mut payload = vec![0; 100];
+    header.write(&mut payload);
+    payload
+}
+
+fn passes(seq: u64, percent: u64) -> bool {
+    (u64::from((seq as u32).wrapping_mul(2_654_435_761)) * 100) >> 32 < percent
+}
+
+#[test]
+fn writers_filter_for_their_readers_and_say_so() {
+    isolated("writers_filter_for_their_readers_and_say_so", || {
+        for (number, reliability) in [Reliability::Reliable, Reliability::BestEffort].into_iter().enumerate() {
+            let mut asked = endpoint(10 * number as u32 + 1, &format!("t{number}"), 100);
+            asked.qos.reliability = reliability;
+            asked.qos.history = History::KeepAll;
+            asked.qos.content_filter = Some("percent < 25".into());
+            let mut pair = pair_of(|| open(APART, json!({}), json!({})), asked);
+            until_heard(&mut *pair.writer, &pair.memory, &message(0, Phase::Probe));
+            let probes = pair.memory.len();
+            for seq in 0..400 {
+                pair.writer.publish(&message(seq, Phase::Steady)).unwrap();
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            let expected: Vec<u64> = (0..400).filter(|seq| passes(*seq, 25)).collect();
+            let heard = pair.memory.wait_for(probes + expected.len());
+            let heard: Vec<u64> =
+                heard.iter().map(|m| Header::read(m).unwrap()).filter(|h| h.phase != Phase::Probe).map(|h| h.seq).collect();
+            assert_eq!(heard, expected);
+            let (at_writer, at_reader) = (pair.writer.account().counters, pair.reader.account().counters);
+            assert_eq!(at_writer["writer_filter_refused"], 400 - expected.len() as i64, "{at_writer:?}");
+            assert_eq!(at_reader["reader_filter_refused"], 0, "{at_reader:?}");
+        }
+    });
+}
+
+/// Answers each request with its own bytes.
+struct Echo;
+
+impl Handler for Echo {
+    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
+        reply(request.payload).unwrap();
+    }
+}
+
+fn service_endpoint(number: u32) -> EndpointConfig {
+    let (request, reply) = MessageType::service_bytes(8, 8);
+    EndpointConfig { message_type: request, reply_type: Some(reply), ..endpoint(number, "sum", 8) }
+}
+
+#[test]
+fn other_clients_replies_are_dropped_and_counted_or_never_come() {
+    isolated("other_clients_replies_are_dropped_and_counted_or_never_come", || {
+        for reply_filter in [false, true] {
+            let open = || open(APART, json!({}), json!({"reply_filter": reply_filter}));
+            let mut serving = open();
+            let service = serving.node("s").unwrap().service(&service_endpoint(9), Arc::new(Echo)).unwrap();
+            let mut clients: Vec<_> = (1..=3_u8)
+                .map(|number| {
+                    let mut session = open();
+                    let memory = Memory::new();
+                    let client = session.node("c").unwrap().client(&service_endpoint(u32::from(number)), memory.clone()).unwrap();
+                    (client, memory, session)
+                })
+                .collect();
+            wait_until("all matches", || service.matched() == 3 && clients.iter().all(|c| c.0.matched() == 1));
+            for call in 0..20_u8 {
+                for (number, (client, memory, _)) in clients.iter_mut().enumerate() {
+                    let request = [number as u8, call, 1, 2, 3, 4, 5, 6];
+                    client.publish(&request).unwrap();
+                    assert_eq!(memory.wait_for(usize::from(call) + 1).last().map(Vec::as_slice), Some(&request[..]));
+                }
+            }
+            for (client, memory, _) in &clients {
+                assert_eq!(memory.len(), 20);
+                let expected = if reply_filter { (0, 0) } else { (40, 320) };
+                let counted = || {
+                    let counters = client.account().counters;
+                    (counters["other_clients_replies"], counters["other_clients_reply_bytes"])
+                };
+                wait_until("the others' replies", || counted() == expected);
+            }
+        }
+    });
+}
+
+#[test]
+fn only_those_with_keys_of_the_trial_meet() {
+    isolated("only_those_with_keys_of_the_trial_meet", || {
+        let secure = || open(APART, json!({"security": true, "transport": "udp"}), json!({}));
+        let mut pair = pair_of(secure, endpoint(1, "t", 8));
+        until_heard(&mut *pair.writer, &pair.memory, &[4; 8]);
+        let mut plain = open(APART, json!({"transport": "udp"}), json!({}));
+        let stranger = plain.node("stranger").unwrap().subscription(&endpoint(8, "t", 8), Memory::new()).unwrap();
+        std::thread::sleep(Duration::from_secs(1));
+        assert_eq!((pair.writer.matched(), stranger.matched()), (1, 0));
+    });
+}
+
+#[test]
+fn statistics_and_unique_flows_are_on_when_asked() {
+    isolated("statistics_and_unique_flows_are_on_when_asked", || {
+        let options = json!({"statistics": true, "unique_flows": true, "max_blocking_time_ms": 7, "heartbeat_period_ms": 250});
+        let mut session = open("", json!({"transport": "udp"}), options);
+        assert!(text_of(&*session).contains("NETWORK_LATENCY_TOPIC"));
+        let mut node = session.node("n").unwrap();
+        let readers = [1, 2].map(|n| node.subscription(&endpoint(n, "t", 8), Memory::new()).unwrap());
+        let ports = readers.map(|r| r.granted().notes.iter().find(|n| n.contains("listens at port")).cloned().expect("its ports"));
+        assert_ne!(ports[0], ports[1]);
+        let notes = node.publisher(&endpoint(3, "t", 8)).unwrap().granted().notes;
+        assert!(notes.iter().any(|n| n.contains("at most 7 ms")) && notes.iter().any(|n| n.contains("250 ms")), "{notes:?}");
+    });
+}
+
+/// How many of `count` messages of 1 kB, published back to back to a reader that keeps up, arrive.
+fn arrived(mode: PublishMode, history: History, depth: u32, count: usize) -> (usize, usize) {
+    let mut asked = endpoint(1, &format!("{mode:?}{history:?}{depth}"), 1000);
+    (asked.publish_mode, asked.qos.history, asked.qos.depth) = (mode, history, depth);
+    let mut pair = pair_of(|| open(APART, json!({"transport": "udp"}), json!({"heartbeat_period_ms": 2})), asked);
+    let refused = (0..count).filter(|n| pair.writer.publish(&[*n as u8; 1000]).is_err()).count();
+    let mut heard = pair.memory.len();
+    loop {
+        std::thread::sleep(Duration::from_millis(300));
+        if std::mem::replace(&mut heard, pair.memory.len()) == pair.memory.len() {
+            return (heard, refused);
+        }
+    }
+}
+
+/// Measured for the page on this middleware (run it with `--ignored --nocapture`): what keep_last loses in each publish mode.
+#[test]
+#[ignore = "prints, and asserts nothing"]
+fn what_a_burst_loses_by_publish_mode() {
+    isolated("what_a_burst_loses_by_publish_mode", || {
+        for (history, depth) in [(History::KeepLast, 1), (History::KeepLast, 10), (History::KeepLast, 1000), (History::KeepAll, 0)] {
+            for mode in [PublishMode::Sync, PublishMode::Async] {
+                let (heard, refused) = arrived(mode, history, depth.max(1), 5000);
+                println!("{history:?} {depth:4} {mode:?}: {heard} of 5000 arrived, {refused} refused");
+            }
+        }
+    });
+}

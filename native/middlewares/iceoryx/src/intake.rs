@@ -1,0 +1,167 @@
+//! What takes messages, for a subscription, a client or a service: chunks are delivered where they lie and given back.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::middleware::{Account, Delivery, Error, Evidence, Wait};
+
+use crate::session::Shared;
+use crate::sys;
+use crate::waiter::Waiter;
+
+/// What is done with a message: the chunk's address and what the sink gets.
+pub type Deliver = Box<dyn Fn(*const u8, &Delivery<'_>) + Send + Sync>;
+
+/// An origin of messages that is taken from until this is dropped.
+pub struct Taken {
+    intake: Arc<Intake>,
+    watch: Watch,
+}
+
+enum Watch {
+    Thread(Arc<Waiter>),
+    Callback(Arc<Listener>),
+}
+
+pub struct Intake {
+    origin: Origin,
+    deliver: Deliver,
+    /// iceoryx's Listener calls from its thread; the first look, which finds what was there before, is ours.
+    taking: Mutex<()>,
+    messages: AtomicU64,
+    /// Times that messages turned out to have been overwritten; iceoryx does not tell how many.
+    overflows: AtomicU64,
+}
+
+/// An owned origin.
+pub struct Origin(pub *mut sys::Origin);
+
+// SAFETY: the shim locks where two threads use one.
+unsafe impl Send for Origin {}
+// SAFETY: as above.
+unsafe impl Sync for Origin {}
+
+impl Drop for Origin {
+    fn drop(&mut self) {
+        // SAFETY: ours, deleted once.
+        unsafe { sys::rmwbench_origin_delete(self.0) };
+    }
+}
+
+impl Taken {
+    pub fn new(endpoint: u32, wait: Wait, origin: Origin, session: &Shared, deliver: Deliver) -> Result<Self, Error> {
+        let intake =
+            Arc::new(Intake { origin, deliver, taking: Mutex::new(()), messages: AtomicU64::new(0), overflows: AtomicU64::new(0) });
+        let full = || Error::unsupported(format!("endpoint {endpoint}"), "one process waits for 255 endpoints at most");
+        let watch = match session.waiter(wait)? {
+            Some(waiter) => {
+                if !waiter.add(intake.clone()) {
+                    return Err(full());
+                }
+                Watch::Thread(waiter)
+            }
+            None => {
+                let listener = session.listener();
+                // SAFETY: the intake lives until `detach` returned.
+                let attached =
+                    unsafe { sys::rmwbench_listener_attach(listener.0, intake.origin.0, arrived, Arc::as_ptr(&intake).cast_mut().cast()) };
+                if !attached {
+                    return Err(full());
+                }
+                intake.drain(Some(now_ns()));
+                Watch::Callback(listener)
+            }
+        };
+        Ok(Taken { intake, watch })
+    }
+
+    pub fn origin(&self) -> *mut sys::Origin {
+        self.intake.origin.0
+    }
+
+    pub fn is_connected(&self) -> bool {
+        // SAFETY: a live origin.
+        unsafe { sys::rmwbench_origin_connected(self.intake.origin.0) }
+    }
+
+    pub fn account(&self) -> Account {
+        let evidence = Evidence {
+            path: "shm".into(),
+            messages: self.intake.messages.load(Ordering::Relaxed),
+            note: "read in the chunk of shared memory that was sent".into(),
+        };
+        let overflows = self.intake.overflows.load(Ordering::Relaxed) as i64;
+        Account { counters: [("overflows_seen".to_string(), overflows)].into(), evidence: vec![evidence], ..Account::default() }
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        match &self.watch {
+            Watch::Thread(waiter) => waiter.remove(&self.intake),
+            // SAFETY: attached, and detached once.
+            Watch::Callback(listener) => unsafe { sys::rmwbench_listener_detach(listener.0, self.intake.origin.0) },
+        }
+    }
+}
+
+impl Intake {
+    pub fn origin(&self) -> *mut sys::Origin {
+        self.origin.0
+    }
+
+    /// Takes and delivers until there is nothing. `notified_ns`: when the wait returned; None for a poll, which nothing notifies.
+    #[inline]
+    pub fn drain(&self, notified_ns: Option<i64>) {
+        let _one = self.taking.lock().unwrap_or_else(|e| e.into_inner());
+        let mut bytes = 0;
+        loop {
+            // SAFETY: a live origin; what it gives is ours until it is released.
+            let chunk = unsafe { sys::rmwbench_origin_take(self.origin.0, &mut bytes) };
+            if chunk.is_null() {
+                break;
+            }
+            let taken_ns = now_ns();
+            self.messages.fetch_add(1, Ordering::Relaxed);
+            // SAFETY: a chunk of so many bytes, which nobody writes any more.
+            let payload = unsafe { std::slice::from_raw_parts(chunk, bytes) };
+            (self.deliver)(chunk, &Delivery { notified_ns: notified_ns.unwrap_or(taken_ns), taken_ns, payload, zero_copy: true });
+            // SAFETY: taken above.
+            unsafe { sys::rmwbench_origin_release(self.origin.0, chunk) };
+        }
+        // SAFETY: a live origin.
+        if unsafe { sys::rmwbench_origin_missed(self.origin.0) } {
+            self.overflows.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+unsafe extern "C" fn arrived(intake: *mut c_void) {
+    let notified_ns = now_ns();
+    // SAFETY: the intake of `Taken::new`, which outlives its attachment.
+    unsafe { &*intake.cast::<Intake>() }.drain(Some(notified_ns));
+}
+
+/// iceoryx's own thread that calls back.
+pub struct Listener(*mut sys::Listener);
+
+// SAFETY: iceoryx's Listener is safe to use from any thread.
+unsafe impl Send for Listener {}
+// SAFETY: as above.
+unsafe impl Sync for Listener {}
+
+impl Listener {
+    pub fn new() -> Self {
+        // SAFETY: the runtime exists.
+        Listener(unsafe { sys::rmwbench_listener_new() })
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        // SAFETY: ours, deleted once.
+        unsafe { sys::rmwbench_listener_delete(self.0) };
+    }
+}

@@ -1,0 +1,108 @@
+//! Late joiners: the publisher's last messages reach them, and a publisher that is silent since then sends them all the same.
+
+use std::sync::Arc;
+
+use rmwbench_conformance::isolated;
+use rmwbench_conformance::pair::*;
+use rmwbench_harness::middleware::*;
+use rmwbench_harness::qos::{Durability, History, Reliability};
+use rmwbench_iceoryx2::Iceoryx2;
+
+fn open(test: u32) -> Box<dyn Session> {
+    Iceoryx2.open(&session(&Iceoryx2.describe().profiles[0], domain(test))).unwrap()
+}
+
+fn latched(number: u32, reliability: Reliability, history: History, depth: u32) -> EndpointConfig {
+    let mut config = with_qos(endpoint(number, "t", 8), reliability, history, depth);
+    config.qos.durability = Durability::TransientLocal;
+    config
+}
+
+#[test]
+fn a_late_joiner_gets_exactly_the_last_depth_messages_of_a_silent_publisher() {
+    isolated("a_late_joiner_gets_exactly_the_last_depth_messages_of_a_silent_publisher", || {
+        let mut test = 20;
+        for reliability in [Reliability::Reliable, Reliability::BestEffort] {
+            for wait in [Wait::Block, Wait::Poll] {
+                test += 1;
+                let mut session = open(test);
+                let mut node = session.node("late").unwrap();
+                let config = |number| EndpointConfig { wait, ..latched(number, reliability, History::KeepLast, 3) };
+                let mut writer = node.publisher(&config(1)).unwrap();
+                assert_eq!(writer.granted().qos.durability, Durability::TransientLocal);
+                (0..7).for_each(|k| writer.publish(&byte(k)).unwrap());
+                // One after the other, so that the second too finds a publisher that has served a joiner.
+                for k in 2..4 {
+                    let memory = Memory::new();
+                    let _reader = node.subscription(&config(k), memory.clone()).unwrap();
+                    assert_eq!(memory.wait_for(3), [byte(4), byte(5), byte(6)], "{reliability:?} {wait:?}");
+                    std::thread::sleep(std::time::Duration::from_millis(20));
+                    assert_eq!(memory.len(), 3, "nothing comes twice");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_late_joiner_gets_what_there_is_of_every_publisher_and_then_what_comes() {
+    isolated("a_late_joiner_gets_what_there_is_of_every_publisher_and_then_what_comes", || {
+        let mut session = open(30);
+        let mut node = session.node("late").unwrap();
+        let config = |number| latched(number, Reliability::Reliable, History::KeepAll, 0);
+        let mut writers: Vec<_> = (1..4).map(|number| node.publisher(&config(number)).unwrap()).collect();
+        for (k, writer) in writers.iter_mut().enumerate() {
+            (0..=k).for_each(|n| writer.publish(&byte(10 * k + n)).unwrap());
+        }
+        let memory = Memory::new();
+        let _reader = node.subscription(&config(9), memory.clone()).unwrap();
+        let mut history = memory.wait_for(6);
+        history.sort();
+        assert_eq!(history, [0, 10, 11, 20, 21, 22].map(byte));
+        writers[2].publish(&byte(23)).unwrap();
+        assert_eq!(memory.wait_for(7)[6], byte(23));
+    });
+}
+
+/// The publishing thread waits for room, with its port locked, while a joiner comes: neither may wait for the other.
+#[test]
+fn joining_does_not_stop_a_reader_that_makes_room() {
+    isolated("joining_does_not_stop_a_reader_that_makes_room", || {
+        let mut session = open(31);
+        let mut node = session.node("late").unwrap();
+        let config = |number| latched(number, Reliability::Reliable, History::KeepLast, 2);
+        let memory = Memory::new();
+        let _reader = node.subscription(&config(1), memory.clone()).unwrap();
+        let mut writer = node.publisher(&config(2)).unwrap();
+        let publishing = std::thread::spawn(move || {
+            let accepted = (0..3000_usize).filter(|n| writer.publish(&n.to_le_bytes()).is_ok()).count();
+            (accepted, writer)
+        });
+        let joiners: Vec<(Arc<Memory>, Box<dyn Subscription>)> = (3..8)
+            .map(|number| {
+                let memory = Memory::new();
+                let reader = node.subscription(&config(number), memory.clone()).unwrap();
+                (memory, reader)
+            })
+            .collect();
+        let (accepted, writer) = publishing.join().unwrap();
+        assert_eq!((accepted, writer.account().counters["timeouts"]), (3000, 0));
+        for memory in joiners.iter().map(|(memory, _)| memory).chain([&memory]) {
+            wait_until("the last message", || memory.last() == Some(2999_usize.to_le_bytes().to_vec()));
+        }
+        let numbers: Vec<u64> = memory.wait_for(3000).iter().map(|m| u64::from_le_bytes(m[..8].try_into().unwrap())).collect();
+        assert!(numbers == (0..3000).collect::<Vec<_>>(), "the first reader hears each once and in order");
+    });
+}
+
+#[test]
+fn volatile_and_transient_local_do_not_mix_on_a_topic() {
+    isolated("volatile_and_transient_local_do_not_mix_on_a_topic", || {
+        let mut session = open(32);
+        let mut node = session.node("mixed").unwrap();
+        let _writer = node.publisher(&endpoint(1, "t", 8)).unwrap();
+        let latched = latched(2, Reliability::Reliable, History::KeepLast, 10);
+        let error = node.subscription(&latched, Memory::new()).map(drop).unwrap_err();
+        assert!(error.kind == ErrorKind::Invalid && error.message.contains("another reliability, durability"), "{error}");
+    });
+}

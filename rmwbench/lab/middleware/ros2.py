@@ -1,0 +1,118 @@
+"""The worker on rclcpp: built with plain cmake in the ROS 2 that is sourced, kept outside it, one build per install.
+
+No colcon, no workspace of the user's: two packages of ours (ros2/) are configured, built and installed one after the
+other. What another ROS 2 built is never found, since the directory's name follows from the install.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from rmwbench.errors import UserError
+from rmwbench.lab.middleware import workspace
+from rmwbench.lab.middleware.catalogue import Recipe
+
+NAME = "rclcpp"
+HARNESS = "rmwbench-worker"
+PACKAGES = ("rmwbench_msgs", "rmwbench_rclcpp")
+VARIABLE = "AMENT_PREFIX_PATH"
+NOT_SOURCED = "no ROS 2 is sourced"
+SOURCE_FIX = "source one, for example `. /opt/ros/jazzy/setup.sh`"
+_BUILD_MINUTES = 5.0
+
+
+def recipes() -> dict[str, Recipe]:
+    """The one recipe, or none outside a checkout."""
+    if workspace.root() is None:
+        return {}
+    summary = "ROS 2's C++ client library over every RMW of the sourced ROS 2"
+    return {NAME: Recipe(NAME, HARNESS, summary, (), (), None, False, _BUILD_MINUTES)}
+
+
+def prefixes() -> list[Path]:
+    """Of the sourced ROS 2 and what lies over it, the topmost first."""
+    return [Path(part) for part in os.environ.get(VARIABLE, "").split(os.pathsep) if part]
+
+
+def why_not() -> str | None:
+    """What keeps the worker from being built; None where nothing does."""
+    if not prefixes():
+        return NOT_SOURCED
+    if _rclcpp() is None:
+        return "the sourced ROS 2 has no rclcpp"
+    return None if shutil.which("cmake") else "cmake is missing"
+
+
+def check() -> None:
+    """Raises UserError where it cannot be built."""
+    reason = why_not()
+    if reason is not None:
+        raise UserError(
+            f"the worker on rclcpp is built in a ROS 2: {reason}",
+            expected=f"{VARIABLE} with an install that has rclcpp",
+            actual=os.environ.get(VARIABLE) or "not set",
+            fix="apt-get install -y cmake g++" if reason.startswith("cmake") else SOURCE_FIX,
+        )
+
+
+def worker_directory() -> Path | None:
+    """Where the worker for the sourced ROS 2 is installed, or would be; None without one. Raises UserError without a
+    workspace."""
+    home = _home()
+    return home / "install" / "lib" / PACKAGES[1] if home else None
+
+
+def build() -> str | None:
+    """Builds harness, messages and worker; their own progress goes to the terminal. Returns what went wrong, or
+    None."""
+    root, home = workspace.root(), _home()
+    assert root is not None and home is not None, "check() comes first"
+    environment = _environment(workspace.cargo_environment())
+    harness = ["cargo", "build", "--release", "--locked", "-p", HARNESS]
+    steps = [(harness, root)]
+    install = home / "install"
+    for package in PACKAGES:
+        tree = home / package
+        configure = ["cmake", "-S", str(root.parent / "ros2" / package), "-B", str(tree), "-DBUILD_TESTING=OFF"]
+        configure += ["-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_INSTALL_PREFIX={install}"]
+        configure += [f"-DCMAKE_PREFIX_PATH={install};{';'.join(map(str, prefixes()))}"]
+        if shutil.which("ninja") and not (tree / "CMakeCache.txt").exists():
+            configure += ["-G", "Ninja"]
+        steps += [(configure, root)]
+        steps += [
+            (["cmake", "--build", str(tree), "--parallel", str(os.cpu_count() or 1), "--target", "install"], root)
+        ]
+    for command, directory in steps:
+        code = subprocess.run(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL).returncode
+        if code:
+            return f"`{' '.join(command)}` in {directory} ended with status {code}"
+    return None
+
+
+def _rclcpp() -> Path | None:
+    return next(
+        (path for prefix in prefixes() if (path := prefix / "share" / "rclcpp" / "package.xml").is_file()), None
+    )
+
+
+def _home() -> Path | None:
+    """The build of the sourced ROS 2: keyed by where rclcpp is and of what version, which its package.xml says."""
+    found = _rclcpp()
+    if found is None:
+        return None
+    key = hashlib.sha256(str(found).encode() + found.read_bytes()).hexdigest()[:12]
+    return workspace.target_directory() / "ros2" / key
+
+
+def _environment(base: dict[str, str]) -> dict[str, str]:
+    """Without the virtual environment that rmwbench itself runs in: ROS 2's generators are Python and need the one that
+    ROS 2 was installed for."""
+    own = str(Path(sys.prefix) / "bin")
+    path = os.pathsep.join(part for part in base.get("PATH", "").split(os.pathsep) if part != own)
+    found = base | {"PATH": path}
+    if found.get("VIRTUAL_ENV") == sys.prefix:
+        del found["VIRTUAL_ENV"]
+    return found

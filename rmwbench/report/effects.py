@@ -1,0 +1,66 @@
+"""What one thing does: arms that name another `against`, as ratios to it, metric by metric, each with an interval.
+
+A feature on and off, or the next rung of a ladder, differ in one thing, and both are in every block: so the ratio is of
+pairs. These intervals are each 95 % for themselves and no verdicts; the table's verdicts hold for the whole report.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rmwbench.analysis import compare
+from rmwbench.report.arm import ArmReport
+
+METRICS = (
+    "publish_call_p50",
+    "match_time",
+    "cpu_per_message",
+    "wire_bytes_per_payload_byte",
+    "packets_per_message",
+    "pss",
+)
+"""Beside the primary metric."""
+MIN_BLOCKS = 5
+
+
+def effects(arms: Sequence[ArmReport], margin: float) -> list[dict[str, Any]]:
+    """`effects` of a workload in the show document, in the order of its arms."""
+    by_name = {arm.name: arm for arm in arms}
+    out = []
+    for arm in arms:
+        base = by_name.get(str(arm.arm.get("against")))
+        if base is None:
+            continue
+        metrics = dict.fromkeys((arm.primary, *METRICS))
+        ratios = {name: _ratio(arm, base, name) for name in metrics}
+        found = {name: ratio.document() for name, ratio in ratios.items() if ratio is not None}
+        out.append({"arm": arm.name, "against": base.name, "ratios": found, "text": _words(found, margin)})
+    return out
+
+
+def _ratio(arm: ArmReport, base: ArmReport, metric: str) -> Any:
+    """None where either has no such metric, or one that is 0: then there is nothing to divide."""
+    a, b = ({t.block: v for t, v in side.values[metric]} for side in (arm, base))
+    if not a or not b or min(*a.values(), *b.values()) <= 0:
+        return None
+    return compare.ratio(a, b, min_blocks=MIN_BLOCKS)
+
+
+def _words(ratios: dict[str, Any], margin: float) -> str:
+    """Which metrics it raises, lowers, or leaves within the margin; the others are open."""
+    raised, lowered, same = [], [], []
+    for name, ratio in ratios.items():
+        low, high = ratio.get("low"), ratio.get("high")
+        if not isinstance(low, float | int) or not isinstance(high, float | int):
+            continue
+        if low > 1:
+            raised.append(name)
+        elif high < 1:
+            lowered.append(name)
+        elif low >= 1 / (1 + margin) and high <= 1 + margin:
+            same.append(name)
+    parts = [
+        f"{word} {', '.join(names)}"
+        for word, names in (("raises", raised), ("lowers", lowered), ("keeps", same))
+        if names
+    ]
+    return "; ".join(parts)

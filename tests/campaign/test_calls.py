@@ -1,0 +1,183 @@
+"""Trials with services, late joiners, leavers and modes on the fake worker: what workers are asked, what is kept."""
+
+import json
+
+import pytest
+
+from rmwbench.bundle.schema import TABLES
+from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.lab import machine
+from rmwbench.lab.middleware import Worker
+from rmwbench.suite.cells import Cell, cells
+from rmwbench.suite.load import parse
+from tests.campaign.cells import order
+from tests.lab import fake_worker
+
+SUITE = """
+suite: mini
+title: a test
+blocks: {{planned: 2, minimum: 2}}
+timeline: {{warmup_s: 0.05, drain_s: 0.2, grace_s: 0.1, match_s: 2, steady_s: {steady_s}}}
+arms: [{{name: a, middleware: fake{arm}}}]
+workloads:
+  - {workload}
+"""
+CALLS = "{name: add, clients: 2, request: Bytes(64), reply: Bytes(1024), rate_hz: 100}"
+LATE = """name: w
+    rate_hz: 100
+    message: Bytes(64)
+    nodes:
+      - {name: talker, publishers: [{topic: x}]}
+      - {name: early, subscriptions: [{topic: x}]}
+      - {name: late, subscriptions: [{topic: x}], joins_s: 0.2}
+      - {name: again, subscriptions: [{topic: x}], leaves_s: 0.1, restarts_s: 0.3}
+      - {name: guest, publishers: [{topic: x}], joins_s: 0.1, leaves_s: 0.4}
+      - {name: server, services: [{service: add, request: Bytes(64), reply: Bytes(100)}], joins_s: 0.2}
+      - {name: caller, clients: [{service: add}]}
+"""
+
+
+@pytest.fixture(autouse=True)
+def any_machine(monkeypatch):
+    monkeypatch.setattr(machine, "void_reason", lambda probes: None)  # a busy machine is not what is tested here
+
+
+def cell(workload: str, arm="", steady_s=0.3) -> Cell:
+    text = SUITE.format(workload=workload, arm=arm, steady_s=steady_s)
+    return cells(parse(text, where="mini.yaml", middlewares=["fake"]))[0]
+
+
+def run(tmp_path, made: Cell, fault="", stage="") -> TrialResult:
+    path = fake_worker.install(tmp_path, fault, stage)
+    return run_trial(order(made), Worker("fake", path, fake_worker.DESCRIBE, None))
+
+
+def rows(result: TrialResult, table: str) -> list[dict]:
+    return result.tables[table].to_pylist()
+
+
+def test_every_call_is_a_request_and_the_reply_that_it_caused(tmp_path):
+    result = run(tmp_path, cell(CALLS))
+    assert (result.status, result.reason) == ("done", None)
+    ends = {row["endpoint"]: row for row in rows(result, "endpoints")}
+    assert {number: row["kind"] for number, row in ends.items()} == {1: "service", 2: "client", 3: "client"}
+    assert json.loads(ends[1]["peers"]) == [2, 3] and ends[2]["payload_bytes"] == 64 and ends[2]["reply_bytes"] == 1024
+    sent, received = rows(result, "sent"), rows(result, "received")
+    requests = {(row["endpoint"], row["seq"]) for row in sent if row["cause_endpoint"] is None}
+    replies = {
+        (row["endpoint"], row["seq"]): (row["cause_endpoint"], row["cause_seq"])
+        for row in sent
+        if row["cause_endpoint"]
+    }
+    assert len(requests) == 70 and set(replies.values()) == requests
+    assert {(row["writer"], row["seq"]) for row in received if row["endpoint"] == 1} == requests
+    for client in (2, 3):  # each reads the replies to its own requests, and no others
+        read = {replies[row["writer"], row["seq"]] for row in received if row["endpoint"] == client}
+        assert read == {one for one in requests if one[0] == client}
+    assert {row["bytes"] for row in received if row["endpoint"] == 2} == {1024}
+    finished = {row["endpoint"]: row["value"] for row in rows(result, "events") if row["event"] == "finished"}
+    assert finished == {1: 70, 2: 35, 3: 35}
+    roles = {row["process"]: row["role"] for row in rows(result, "counters")}
+    assert (roles["service"], roles["client_1"]) == ("service", "client")
+
+
+def test_who_comes_late_and_who_leaves_is_told_with_its_times(tmp_path):
+    result = run(tmp_path, cell(LATE, steady_s=0.6))
+    assert (result.status, result.reason) == ("done", None)
+    (trial,) = rows(result, "trials")
+    begin = trial["steady_begin_ns"]
+    ends = {row["endpoint"]: row for row in rows(result, "endpoints")}
+    number = {row["node"]: n for n, row in ends.items() if n < 8}  # the second life of `again` is 8
+    assert (
+        ends[8]["node"] == "again" and ends[8]["joins_ns"] == 300_000_000 and ends[number["late"]]["leaves_ns"] is None
+    )
+    events = rows(result, "events")
+
+    def at(event: str, endpoint: int) -> list[int]:
+        return [e["time_ns"] - begin for e in events if (e["event"], e["endpoint"]) == (event, endpoint)]
+
+    assert all(at("created", n) and at("created", n)[0] < 0 for n in (1, 2, number["caller"]))
+    for n, joins_ns in ((number["late"], 200), (8, 300), (number["guest"], 100), (number["server"], 200)):
+        (created,) = at("created", n)
+        assert created >= joins_ns * 1_000_000
+        assert bool(at("matched", n)) == (n != number["guest"])  # a sending publisher cannot be asked
+    for n, leaves_ns in ((number["again"], 100), (number["guest"], 400)):
+        assert at("destroyed", n)[0] >= leaves_ns * 1_000_000
+    assert {e["text"] for e in events if e["event"] == "joining"} == {"late", "again", "guest", "server"}
+    read = {}
+    for row in rows(result, "received"):
+        read.setdefault((row["endpoint"], row["writer"]), []).append(row["seq"])
+    guest = number["guest"]
+    assert read[2, 1] == list(range(65)) and min(read[number["late"], 1]) >= 25 and min(read[8, 1]) >= 35
+    assert max(read[number["again"], 1]) < 25 and max(read[8, guest]) <= 35
+    assert min(row["intended_ns"] for row in rows(result, "sent") if row["endpoint"] == guest) >= begin + 100_000_000
+    # requests from before there was a service are sent, and never answered
+    called = [row["seq"] for row in rows(result, "sent") if row["endpoint"] == number["caller"]]
+    answered = read[number["caller"], number["server"]]
+    assert called == list(range(65)) and 0 < len(answered) < 50
+
+
+def test_a_process_whose_nodes_are_all_late_opens_when_they_join(tmp_path):
+    events = rows(run(tmp_path, cell(LATE, steady_s=0.6)), "events")
+    start = min(e["time_ns"] for e in events if e["event"] == "first_message")
+    opened = {e["process"]: e["time_ns"] for e in events if e["event"] == "opened"}
+    assert {name for name, time_ns in opened.items() if time_ns > start} == {"late", "guest", "server"}
+    assert all(e["time_ns"] <= opened[e["process"]] for e in events if e["event"] == "joining" and e["text"] != "again")
+
+
+def test_a_storm_without_anybody_before_it_runs(tmp_path):
+    made = cell("{name: w, rate_hz: 100, message: Bytes(64), graph: {nodes: 3, joins_s: 0.05}}")
+    result = run(tmp_path, made)
+    assert (result.status, result.reason) == ("done", None)
+    assert {row["endpoint"] for row in rows(result, "received")} == {2, 4, 6}
+
+
+def test_a_late_joiner_that_never_matches_fails_nothing(tmp_path):
+    never = LATE.replace("      - {name: server", "#").replace("      - {name: caller", "#")
+    result = run(tmp_path, cell(never, steady_s=0.6), "nobody", "match")
+    assert result.status == "done"
+    lonely = {e["endpoint"] for e in rows(result, "events") if e["event"] == "unmatched"}
+    assert lonely == {3, 6}
+
+
+def test_a_late_joiner_that_cannot_be_created_fails_the_trial(tmp_path):
+    result = run(tmp_path, cell(LATE, steady_s=0.6), "late_segfault", "create")
+    assert result.status == "failed" and "SIGSEGV" in result.reason
+
+
+def test_interfaces_are_read_before_the_first_session_and_at_the_complete_graph(tmp_path):
+    found = {
+        (row["counter"], row["at"]): row["value"]
+        for row in rows(run(tmp_path, cell(CALLS)), "counters")
+        if row["at"] in ("before_open", "complete")
+    }
+    assert {at for _, at in found} == {"before_open", "complete"}
+    for counter in ("interface.lo.tx_bytes", "interface.eth0.rx_packets", "udp.out_datagrams"):
+        assert found[counter, "complete"] >= found[counter, "before_open"] >= 0
+
+
+def test_modes_reach_the_worker_and_its_configuration_is_kept(tmp_path):
+    result = run(tmp_path, cell(CALLS, arm=", modes: {transport: udp, threads: 3}"))
+    assert json.loads(result.files["service.configuration.json"]) == {"transport": "udp", "threads": 3}
+    assert not [name for name in run(tmp_path, cell(CALLS)).files if "configuration" in name]
+
+
+@pytest.mark.parametrize("stage", ["open", "create"])
+def test_what_a_worker_says_is_impossible_is_no_failure(tmp_path, stage):
+    result = run(tmp_path, cell(CALLS), "cannot", stage)
+    assert (result.status, result.reason) == ("unsupported", "mode transport: udp only") and not result.tables
+
+
+def test_no_match_and_no_delivery_are_told_apart(tmp_path):
+    result = run(tmp_path, cell(CALLS), "apart", "match")
+    assert (result.status, result.cause) == ("failed", "no match") and "found 0" in result.reason
+    made = cell("{name: w, rate_hz: 100, message: Bytes(64), timeline: {match_s: 0.3}}")
+    result = run(tmp_path, made, "mute", "probe")
+    assert (result.status, result.cause) == ("failed", "no delivery")
+    assert run(tmp_path, cell(CALLS), "segfault", "match").cause is None
+
+
+def test_every_column_of_the_table_is_filled_or_planned(tmp_path):
+    (first, *_) = rows(run(tmp_path, cell(CALLS)), "endpoints")
+    assert set(first) == set(TABLES["endpoints"].names)
+    assert {name for name, value in first.items() if value is None} == {"joins_ns", "leaves_ns"}

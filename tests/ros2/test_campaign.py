@@ -1,0 +1,132 @@
+"""rclcpp as a user runs it: a campaign over every way to execute callbacks, within a process, called as a service, and
+with the layers traced."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.ros2 import sourced
+
+pytestmark = [sourced.needed, pytest.mark.timing]
+WRITER = [1, 2, 3, 4, 5, 6]
+READER = [7, 8, 9, 10, 11, 12]
+SUITE = """
+suite: ros2
+title: rclcpp
+description: every way
+blocks: {{minimum: 2, planned: 2}}
+timeline: {{warmup_s: 0.1, drain_s: 0.5}}
+arms:
+{arms}
+workloads:
+  - name: stream
+    title: a stream
+    description: small
+{topology}
+    message: {message}
+    rate_hz: 100
+    qos: {{reliability: reliable, durability: volatile, history: keep_last, depth: 100}}
+    touch: all
+    timeline: {{steady_s: 0.3}}
+"""
+ONE_PROCESS = """    nodes:
+      - {name: talker, process: one, publishers: [{topic: t}]}
+      - {name: listener, process: one, subscriptions: [{topic: t}]}
+"""
+ONE_AND_OUTSIDE = ONE_PROCESS + "      - {name: outside, process: other, subscriptions: [{topic: t}]}\n"
+
+
+def run(tmp_path: Path, arms: dict[str, dict], topology: str = "", message: str = "Bytes(1000)") -> Path:
+    """Runs the suite; returns the bundle. Fails where a trial failed, and tells why."""
+    lines = "\n".join(f"  - {json.dumps({'name': name, **arm})}" for name, arm in arms.items())
+    suite = tmp_path / "ros2.yaml"
+    suite.write_text(SUITE.format(arms=lines, topology=topology.rstrip("\n"), message=message))
+    bundle = tmp_path / "bundle"
+    rmwbench = Path(sys.executable).parent / "rmwbench"
+    done = subprocess.run([rmwbench, "run", suite, "--out", bundle, "--no-report"], capture_output=True, text=True)
+    assert (bundle / "tables").is_dir(), done.stdout + done.stderr
+    return bundle
+
+
+def rows(bundle: Path, sql: str) -> list[tuple]:
+    """`sql` over the bundle's tables by their names."""
+    connection = duckdb.connect()
+    for table in (bundle / "tables").iterdir():
+        connection.sql(f"create view {table.name} as select * from '{table}/*.parquet'")
+    return connection.sql(sql).fetchall()
+
+
+def everything_arrived(bundle: Path, readers: int = 1) -> None:
+    """In each trial; one that the machine disturbed ran again."""
+    states = rows(bundle, "select status, reason from trials")
+    assert all(status == "done" or reason.startswith("machine") for status, reason in states), states
+    counts = rows(
+        bundle,
+        """select arm, trial, (select count(*) from sent where sent.trial = trials.trial),
+        (select count(*) from received where received.trial = trials.trial)
+        from trials join cells using (cell) where status = 'done'""",
+    )
+    assert counts and all(0 < sent and received == readers * sent for _, _, sent, received in counts), counts
+
+
+@pytest.mark.parametrize("rmw", sourced.RMWS)
+def test_every_executor_carries_messages(tmp_path, rmw):
+    sourced.worker(rmw)
+    middleware = {"middleware": f"rclcpp/{rmw}"}
+    arms = {
+        executor: middleware | {"modes": {"executor": executor}}
+        for executor in ("single_threaded", "multi_threaded", "events", "wait_set", "static")
+    }
+    everything_arrived(run(tmp_path, arms))
+
+
+@pytest.mark.parametrize("topology", [ONE_PROCESS, ONE_AND_OUTSIDE], ids=["alone", "and one outside"])
+def test_messages_of_the_own_process_do_not_pass_the_middleware(tmp_path, topology):
+    rmw = "rmw_cyclonedds_cpp"
+    sourced.worker(rmw)
+    arms = {
+        f"{publish} {callback}": {
+            "middleware": f"rclcpp/{rmw}",
+            "modes": {"transport": "intra_process"},
+            "options": {"publish": publish, "callback": callback},
+        }
+        for publish in ("unique_ptr", "const_ref")
+        for callback in ("unique_ptr", "shared_ptr", "const_ref")
+    }
+    bundle = run(tmp_path, arms, topology)
+    everything_arrived(bundle, readers=2 if topology is ONE_AND_OUTSIDE else 1)
+    inside = rows(bundle, "select endpoint, sum(value) from counters where name like '%intra_process%' group by all")
+    assert inside, "no reader says that rclcpp told it of messages of its own process"
+
+
+@pytest.mark.parametrize("rmw", sourced.RMWS)
+def test_traced_layers_stand_in_the_order_of_a_message(tmp_path, rmw):
+    sourced.worker(rmw)
+    traced = {"middleware": f"rclcpp/{rmw}", "options": {"layers": True}}
+    bundle = run(tmp_path, {"traced": traced, "untraced": {"middleware": f"rclcpp/{rmw}"}}, message="Array4k")
+    everything_arrived(bundle)
+    by_arm = (
+        "select arm, count(spans.layer) from trials join cells using (cell) left join spans using (trial) group by arm"
+    )
+    counts = dict(rows(bundle, by_arm))
+    assert counts["untraced"] == 0 < counts["traced"]
+    writer = rows(
+        bundle,
+        """select call_ns, list(time_ns order by layer), list(layer order by layer), return_ns
+        from sent join spans using (trial, endpoint, seq) group by all""",
+    )
+    assert writer
+    for call_ns, times, layers, return_ns in writer:
+        assert layers == WRITER and [call_ns, *times, return_ns] == sorted([call_ns, *times, return_ns])
+    reader = rows(
+        bundle,
+        """select list(time_ns order by layer), list(layer order by layer), callback_ns
+        from received join spans using (trial, endpoint, writer, seq) group by all""",
+    )
+    assert len(reader) == len(writer)
+    for times, layers, callback_ns in reader:
+        assert layers == READER and [*times, callback_ns] == sorted([*times, callback_ns])

@@ -1,0 +1,154 @@
+"""The worker on rclcpp against the protocol, under each RMW of the sourced ROS 2: types, modes, refusals, read-back."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from rmwbench.lab import records
+from rmwbench.lab.crew import Crew
+from rmwbench.lab.host import Host
+from rmwbench.lab.worker import WorkerFailed
+from rmwbench.suite.message_type import message_type, message_type_names
+from tests.ros2 import sourced
+
+pytestmark = [sourced.needed, pytest.mark.timing]
+QOS = {"reliability": "reliable", "durability": "volatile", "history": "keep_last", "depth": 5}
+
+
+class Opened:
+    """One worker, open, in a host of its own; its daemons serve."""
+
+    def __init__(self, rmw: str, embedded: str = "untouched", sections=(), **fields):
+        self.worker = sourced.worker(rmw)
+        embedded = self.worker.profile(embedded)
+        self.open = {"trial_nonce": "7", "domain_id": 0, "profile": embedded, "options": {}, "modes": {}} | fields
+        self.daemons = embedded.get("daemons", [])
+        self.sections = sections
+
+    def __enter__(self):
+        self.host = Host("ros2")
+        self.host.__enter__()
+        self.host.wait_ready()
+        self.crew = Crew(self.host)
+        self.crew.__enter__()
+        for name in self.daemons:
+            self.crew.spawn_daemon(name, self.worker.executable, self.worker.environment)
+            self.crew.wait_hello(10.0)
+            self.crew.ask_daemon(name, "open", self.open, 30.0)
+        self.records = records.make([records.SectionPlan(*section) for section in self.sections], 7)
+        self.process = self.crew.spawn("p", self.worker.executable, self.records, environment=self.worker.environment)
+        self.crew.wait_hello(10.0)
+        return self
+
+    def __exit__(self, *error):
+        for name in self.crew.workers:
+            self.crew.ask({name: ("exit", {})}, 20.0) if error[0] is None else None
+        for name in self.daemons:
+            self.crew.ask_daemon(name, "exit", {}, 20.0) if error[0] is None else None
+        self.crew.__exit__(*error)
+        self.host.__exit__(*error)
+        os.close(self.records)
+
+    def ask(self, cmd, **fields):
+        """The worker's `ok`; raises WorkerFailed for an error."""
+        return self.crew.ask({"p": (cmd, fields)}, 30.0)["p"]
+
+
+def endpoint(number, kind, name, **changes):
+    asked = {
+        "endpoint": number, "kind": kind, "topic": f"t_{name.lower()}".replace("(", "").replace(")", ""),
+        "type": message_type(name).wire(), "qos": QOS, "touch": "all", "matches": 1,
+    }  # fmt: skip
+    asked |= {"arrival": {"kind": "periodic", "period_ns": 10_000_000}} if kind == "publisher" else {"wait": "block"}
+    return asked | changes
+
+
+@pytest.mark.parametrize("rmw", sourced.RMWS)
+def test_every_type_of_the_suite_is_the_same_bytes_in_ros(rmw):
+    """The worker compares each layout with what the RMW's serialiser makes of the type, and refuses a difference."""
+    names = [*message_type_names(), "Bytes(64)", "Bytes(100000)"]
+    nodes = [
+        {
+            "name": f"n{2 * i}",
+            "endpoints": [endpoint(2 * i + 1, "publisher", name), endpoint(2 * i + 2, "subscription", name)],
+        }
+        for i, name in enumerate(names)
+    ]
+    with Opened(rmw) as opened:
+        opened.ask("open", **opened.open)
+        opened.ask("create", nodes=nodes)
+
+
+def test_describe_lists_each_rmw_of_the_install_once():
+    worker = sourced.worker("rmw_cyclonedds_cpp")
+    document = json.loads(subprocess.run([worker.executable, "--describe"], capture_output=True, check=True).stdout)
+    names = [one["middleware"] for one in document["middlewares"]]
+    assert "rclcpp/rmw_cyclonedds_cpp" in names and len(names) == len(set(names))
+    for one in document["middlewares"]:
+        assert one["environment"] == {"RMW_IMPLEMENTATION": one["middleware"].partition("/")[2]}
+        assert one["layer"] == "rclcpp" and "untouched" in [profile["name"] for profile in one["profiles"]]
+
+
+def test_describe_without_a_ros_2_says_what_to_do():
+    worker = sourced.worker("rmw_cyclonedds_cpp")
+    bare = {name: value for name, value in os.environ.items() if name != "AMENT_PREFIX_PATH"}
+    done = subprocess.run([worker.executable, "--describe"], capture_output=True, text=True, env=bare)
+    assert done.returncode == 2 and "source a ROS 2" in done.stderr
+
+
+def test_a_wrong_layout_is_refused():
+    wrong = message_type("Array1k").wire() | {"cdr_prefix_hex": "000100000000000000000000"}
+    with Opened("rmw_cyclonedds_cpp") as opened:
+        opened.ask("open", **opened.open)
+        with pytest.raises(WorkerFailed) as caught:
+            opened.ask("create", nodes=[{"name": "n", "endpoints": [endpoint(1, "publisher", "Array1k", type=wrong)]}])
+    assert "Array1k" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"options": {"colour": "red"}}, "known options"),
+        ({"options": {"callback": "raw"}}, "const_ref"),
+        ({"modes": {"threads": 2}}, "multi_threaded"),
+        ({"modes": {"security": True}}, "keystore"),
+        ({"modes": {"discovery": "server"}}, "no discovery server"),
+        ({"profile": {"name": "mine", "format": "json5", "text": "{mode: 'peer'}"}}, "reads xml"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_reason(changes, words):
+    with Opened("rmw_cyclonedds_cpp", **changes) as opened, pytest.raises(WorkerFailed) as caught:
+        opened.ask("open", **opened.open)
+    assert words in str(caught.value)
+
+
+def test_the_configuration_in_force_is_told_and_the_file_was_read():
+    with Opened("rmw_cyclonedds_cpp", "tuned", modes={"fragment_bytes": 8000}) as opened:
+        answer = opened.ask("open", **opened.open)
+        opened.ask("create", nodes=[{"name": "n", "endpoints": [endpoint(1, "publisher", "Bytes(64)", matches=0)]}])
+    text = answer["configuration"]["text"]
+    assert "CYCLONEDDS_URI=file:///tmp/" in text and "<FragmentSize>8000B</FragmentSize>" in text
+
+
+def granted_publisher(rmw, **changes):
+    with Opened(rmw) as opened:
+        opened.ask("open", **opened.open)
+        asked = endpoint(1, "publisher", "Array1k", matches=0, **changes)
+        return opened.ask("create", nodes=[{"name": "n", "endpoints": [asked]}])["endpoints"]["1"]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("rmw", ["rmw_fastrtps_cpp", "rmw_fastrtps_dynamic_cpp"])
+def test_fast_dds_tells_the_publish_mode_itself(rmw, mode):
+    granted = granted_publisher(rmw, publish_mode=mode)
+    assert granted["publish_mode"] == mode
+    assert any("read from Fast DDS's writer" in note for note in granted["notes"])
+
+
+@pytest.mark.parametrize(("rmw", "mode"), [("rmw_cyclonedds_cpp", "async"), ("rmw_zenoh_cpp", "sync")])
+def test_the_other_publish_mode_is_refused(rmw, mode):
+    with pytest.raises(WorkerFailed) as caught:
+        granted_publisher(rmw, publish_mode=mode)
+    assert f"publish_mode {mode}" in str(caught.value)

@@ -1,0 +1,130 @@
+"""Nodes that join late, leave and come back, and graphs of many nodes: who should match whom, and what each sends."""
+
+import pytest
+
+from rmwbench.suite.cells import cells
+from rmwbench.suite.topology import Life
+
+from .suite_text import error, nodes, suite
+
+TALKER, LISTENER = "{name: a, publishers: [{topic: x}]}", "{name: b, subscriptions: [{topic: x}]}"
+
+
+def only_cell(*changes):
+    return cells(suite(("rate_hz: 1000", "rate_hz: 100"), *changes))[0]
+
+
+def of(cell, node):
+    return [e for e in cell.endpoints if e.node == node]
+
+
+def graph(text):
+    return ("    timeline: {steady_s: 1.0}\n", f"    timeline: {{steady_s: 1.0}}\n    graph: {text}\n")
+
+
+def test_a_late_joiner_is_no_part_of_the_barrier():
+    cell = only_cell(nodes(TALKER, LISTENER, "{name: c, subscriptions: [{topic: x}], joins_s: 0.4}"))
+    (talker,), (early,), (late,) = (of(cell, node) for node in "abc")
+    assert talker.peers == (2, 3) and talker.present == (2,) and talker.matches == 1
+    assert late.present == (1,) and late.life == Life(0.4, None)
+    assert cell.pairs == {2: (1,)}
+    assert [e["endpoint"] for p in "abc" for n in cell.create_command(p) for e in n["endpoints"]] == [1, 2]
+    assert cell.create_command("c", 0, (3,))[0]["endpoints"][0]["endpoint"] == 3
+    assert {p.name: p.opens_s for p in cell.processes} == {"a": None, "b": None, "c": 0.4}
+    assert (early.steady_messages, late.steady_messages, cell.steady_messages) == (100, 60, 100)
+
+
+def test_a_late_process_opens_early_where_another_node_of_it_is_there():
+    late = "{name: c, process: p, subscriptions: [{topic: x}], joins_s: 0.4}"
+    cell = only_cell(nodes("{name: a, process: p, publishers: [{topic: x}]}", late))
+    assert [p.opens_s for p in cell.processes] == [None]
+    assert [node["name"] for node in cell.create_command("p")] == ["a"]
+
+
+def test_a_late_talkers_schedule_begins_when_it_joins():
+    cell = only_cell(nodes(TALKER, LISTENER, "{name: c, publishers: [{topic: x}], joins_s: 0.4, leaves_s: 0.9}"))
+    (late,), (reader,) = of(cell, "c"), of(cell, "b")
+    assert late.sent == 50 and late.steady_messages == 50
+    assert reader.received == 150 + 50 and reader.steady_messages == 100 + 50
+
+
+def test_a_restart_is_two_lives_of_one_name():
+    cell = only_cell(nodes(TALKER, "{name: c, subscriptions: [{topic: x}], leaves_s: 0.3, restarts_s: 0.5}", LISTENER))
+    first, second = of(cell, "c")
+    assert (first.endpoint, second.endpoint) == (2, 4)  # behind all others: a restart changes no number
+    assert (first.life, second.life) == (Life(None, 0.3), Life(0.5, None))
+    assert of(cell, "a")[0].peers == (2, 3, 4) and of(cell, "a")[0].present == (2, 3)
+    assert [(c.at_s, c.joins, c.endpoints) for c in cell.changes] == [(0.3, False, (2,)), (0.5, True, (4,))]
+
+
+def test_who_never_meets_is_no_peer():
+    leaver = "{name: c, publishers: [{topic: x}], leaves_s: 0.3}"
+    cell = only_cell(nodes(TALKER, leaver, "{name: d, subscriptions: [{topic: x}], joins_s: 0.3}"))
+    assert of(cell, "d")[0].peers == (1,) and of(cell, "c")[0].peers == ()
+
+
+def test_who_joins_together_is_there_for_each_other():
+    late = ["{name: c, publishers: [{topic: x}], joins_s: 0.3}", "{name: d, subscriptions: [{topic: x}], joins_s: 0.3}"]
+    cell = only_cell(nodes(*late))
+    assert [e.present for e in cell.endpoints] == [(2,), (1,)] and cell.pairs == {}
+
+
+def test_a_definition_says_when_who_is_there_and_nothing_of_ordinary_nodes():
+    cell = only_cell(nodes(TALKER, LISTENER, "{name: c, subscriptions: [{topic: x}], joins_s: 0.4}"))
+    first, _, last = cell.definition()["endpoints"]
+    assert "joins_s" not in first and (last["joins_s"], last["leaves_s"]) == (0.4, None)
+
+
+def test_a_graph_deals_topics_and_processes_out_in_turn():
+    cell = only_cell(graph("{nodes: 5, topics: 10, subscriptions_per_topic: 2, processes: 2}"))
+    assert len(cell.endpoints) == 30 and len(cell.processes) == 2
+    assert cell.processes[0].nodes == ("node_1", "node_3", "node_5")
+    writers = {e.topic: e.node for e in cell.endpoints if e.kind == "publisher"}
+    assert len(writers) == 10 and all(e.node != writers[e.topic] for e in cell.endpoints if e.reads)
+    assert {len(of(cell, f"node_{n}")) for n in range(1, 6)} == {6}
+    assert all(len(e.peers) == (2 if e.kind == "publisher" else 1) for e in cell.endpoints)
+
+
+def test_a_graph_of_two_hundred_nodes_is_laid_out_at_once():
+    cell = only_cell(graph("{nodes: 200}"))
+    assert len(cell.endpoints) == 400 and len(cell.processes) == 200
+    assert all(e.peers for e in cell.endpoints)
+
+
+def test_the_size_of_a_graph_is_a_factor():
+    slow = ("rate_hz: 1000", "rate_hz: 100")
+    found = cells(suite(slow, graph("{nodes: 2}"), more="factors: {graph.nodes: [2, 4, 8]}\n"))
+    assert sorted({len(cell.endpoints) for cell in found}) == [4, 8, 16]
+
+
+def test_a_storm_is_everybody_at_once_and_stagger_spreads_it():
+    storm = only_cell(graph("{nodes: 3, joins_s: 0.1}"))
+    assert {c.at_s for c in storm.changes} == {0.1} and storm.pairs == {}
+    spread = only_cell(graph("{nodes: 3, joins_s: 0.1, stagger_s: 0.1}"))
+    assert [c.at_s for c in spread.changes] == [0.1, 0.2, 0.3]
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "line"),
+    [
+        (nodes(TALKER, LISTENER[:-1] + ", joins_s: 1.0}"), "node `b` joins after the steady state", 15),
+        (nodes(TALKER, LISTENER[:-1] + ", joins_s: 0.5, leaves_s: 0.5}"), "leaves before it is there", 15),
+        (nodes(TALKER, LISTENER[:-1] + ", leaves_s: 0}"), "leaves before it is there", 15),
+        (nodes(TALKER, LISTENER[:-1] + ", restarts_s: 0.5}"), "comes back before it has left", 15),
+        (nodes(TALKER, LISTENER[:-1] + ", leaves_s: 0.5, restarts_s: 0.5}"), "comes back before it has left", 15),
+        (nodes(TALKER, LISTENER[:-1] + ", joins_s: -1}"), "between 0 and 86400", 15),
+        (nodes(TALKER, LISTENER[:-1] + ", joins_s: soon}"), "`joins_s` is not a number", 15),
+        (graph("{nodes: 1}"), "`nodes` is out of range", 13),
+        (graph("{nodes: 4, topics: 1}"), "leave node 3 of 4 without any", 13),
+        (graph("{nodes: 4, publishers_per_topic: 5}"), "more endpoints of a topic than nodes", 13),
+        (graph("{nodes: 4, processes: 5}"), "more processes than nodes", 13),
+        (graph("{nodes: 4, processes: all}"), "no number of processes", 13),
+        (graph("{nodes: 4, stagger_s: 0.1}"), "`stagger_s` spreads", 13),
+        (graph("{nodes: 4, joins_s: 0.8, stagger_s: 0.1}"), "joins after the steady state", 13),
+        (graph("{nodes: 4}\n    subscribers: 2"), "`subscribers` and `graph` contradict", 14),
+        (("rate_hz: 100\n", "rate_hz: 100\n    graph: {nodes: 4}\n    clients: 1\n"), "`clients` and `graph`", 12),
+    ],
+)
+def test_what_makes_no_sense_is_told_with_its_line(change, what, line):
+    found = error(("rate_hz: 1000", "rate_hz: 100"), change)
+    assert what in found.what and found.where == f"f.yaml:{line}", str(found)

@@ -1,0 +1,81 @@
+"""Modes of arms: the vocabulary, levels as factors, and the line of what is none."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rmwbench.suite.cells import cells
+from rmwbench.suite.modes import NAMES, NUMBERS, SWITCHES, WORDS
+
+from .suite_text import error, suite
+
+ARM = "{name: b, middleware: zenoh}"
+
+
+def with_modes(text):
+    return (ARM, f"{{name: b, middleware: zenoh, modes: {text}}}")
+
+
+def test_modes_are_the_arms_own_and_stand_in_the_definition():
+    loaded = suite(with_modes("{transport: tcp, batching: false, threads: 4}"))
+    asked = {"transport": "tcp", "batching": False, "threads": 4}
+    assert loaded.arms[1].modes == asked and loaded.arms[1].definition()["modes"] == asked
+    assert "modes" not in loaded.arms[0].definition()  # as cells of older campaigns have it
+
+
+def test_a_mode_is_a_factor_and_replaces_the_arms_level():
+    found = cells(suite(with_modes("{transport: udp}"), more="factors: {modes.transport: [tcp, shm]}\n"))
+    assert [cell.arm.modes["transport"] for cell in found] == ["tcp", "tcp", "shm", "shm"]
+    assert {cell.comparison for cell in found} == {"w [modes.transport=tcp]", "w [modes.transport=shm]"}
+
+
+def test_a_level_reaches_every_side_of_an_arm():
+    mixed = "{name: b, middleware: zenoh, processes: {listener: {middleware: cyclonedds, modes: {threads: 2}}}}"
+    found = cells(suite((ARM, mixed), more="factors: {modes.transport: [tcp, shm]}\n"))
+    sides = [cell.sides["listener"].modes for cell in found if cell.arm.name == "b"]
+    assert sides == [{"threads": 2, "transport": "tcp"}, {"threads": 2, "transport": "shm"}]
+
+
+@pytest.mark.parametrize(
+    ("modes", "what", "advice"),
+    [
+        ("{transprt: tcp}", "unknown mode `transprt`", "did you mean `transport`?"),
+        ("{transport: tpc}", "unknown level of mode `transport` `tpc`", "did you mean `tcp`?"),
+        ("{batching: 1}", "mode `batching` is on or off", None),
+        ("{threads: 0}", "mode `threads` is a whole number", None),
+        ("{threads: true}", "mode `threads` is a whole number", None),
+        ("{fragment_bytes: 1.5}", "mode `fragment_bytes` is a whole number", None),
+        ("{discovery: [peers]}", "this is no single value", None),
+        ("tcp", "`modes` is not a mapping", None),
+    ],
+)
+def test_what_is_no_mode_is_told_with_its_line(modes, what, advice):
+    found = error(with_modes(modes))
+    assert what in found.what and found.where == "f.yaml:6" and (advice is None or found.fix == advice), str(found)
+
+
+def test_a_level_that_does_not_exist_is_told_at_the_factor():
+    found = error(more="factors: {modes.transport: [udp, tpc]}\n")
+    assert "unknown level of mode `transport` `tpc`" in found.what and found.where == "f.yaml:13"
+    found = error(more="factors: {modes.transprt: [udp, tcp]}\n")
+    assert found.fix == "did you mean `modes.transport`?"
+
+
+def test_the_page_lists_the_vocabulary():
+    page = (Path(__file__).parents[2] / "docs" / "suites.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| `")]
+    listed = {name: levels for names, levels in rows for name in re.findall(r"`(\w+)`", names)}
+    assert set(listed) == set(NAMES)
+    for name, levels in WORDS.items():
+        assert re.findall(r"`(\w+)`", listed[name]) == list(levels)
+    assert all("`true`" in listed[name] for name in SWITCHES) and all("number" in listed[name] for name in NUMBERS)
+
+
+def test_the_harness_has_the_same_vocabulary():
+    source = (Path(__file__).parents[2] / "native/harness/src/modes.rs").read_text(encoding="utf-8")
+    table = source[source.index("pub const MODES") : source.index("];", source.index("pub const MODES"))]
+    named = {
+        name: re.findall(r'"(\w+)"', levels) for name, levels in re.findall(r'\("(\w+)", Levels::(\w+[^\n]*)\)', table)
+    }
+    assert set(named) == set(NAMES) and {name: tuple(levels) for name, levels in named.items() if levels} == WORDS

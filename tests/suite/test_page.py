@@ -1,0 +1,17 @@
+"""The examples of docs/suites.md are suites as they stand."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import parse
+
+PAGE = (Path(__file__).parents[2] / "docs" / "suites.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize("text", EXAMPLES, ids=[re.search(r"suite: (\w+)", text)[1] for text in EXAMPLES])
+def test_an_example_loads(text):
+    assert cells(parse(text, where="docs/suites.md"))
