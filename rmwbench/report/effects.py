@@ -58,9 +58,11 @@ def _words(ratios: dict[str, Any], margin: float) -> str:
             lowered.append(name)
         elif low >= 1 / (1 + margin) and high <= 1 + margin:
             same.append(name)
-    parts = [
-        f"{word} {', '.join(names)}"
-        for word, names in (("raises", raised), ("lowers", lowered), ("keeps", same))
-        if names
-    ]
-    return "; ".join(parts)
+    groups = (("raises", raised), ("lowers", lowered), ("keeps", same))
+    return "; ".join(f"{word} {', '.join(names)}" for word, names in groups if names)
+
+
+def columns(workload: dict[str, Any]) -> list[str]:
+    """The metrics that any effect of the workload has, in the order of a table's columns."""
+    there = {name for effect in workload.get("effects") or () for name in effect["ratios"]}
+    return [name for name in dict.fromkeys((workload["primary_metric"], *METRICS)) if name in there]

@@ -97,10 +97,17 @@ def test_messages_of_the_own_process_do_not_pass_the_middleware(tmp_path, topolo
         for publish in ("unique_ptr", "const_ref")
         for callback in ("unique_ptr", "shared_ptr", "const_ref")
     }
+    arms["filled in place"] = {"middleware": f"rclcpp/{rmw}", "modes": {"transport": "intra_process"}, "loan": True}
     bundle = run(tmp_path, arms, topology)
     everything_arrived(bundle, readers=2 if topology is ONE_AND_OUTSIDE else 1)
-    inside = rows(bundle, "select endpoint, sum(value) from counters where name like '%intra_process%' group by all")
-    assert inside, "no reader says that rclcpp told it of messages of its own process"
+    # The attested share of the bytes that stayed in the process: all of them, or half where one reader is outside.
+    shares = rows(
+        bundle,
+        """select trial, sum(fraction) from attestations join trials using (trial)
+        where path = 'process' and status = 'done' group by all""",
+    )
+    expected = 0.5 if topology is ONE_AND_OUTSIDE else 1.0
+    assert shares and all(share == pytest.approx(expected, abs=0.1) for _, share in shares), shares
 
 
 @pytest.mark.parametrize("rmw", sourced.RMWS)

@@ -153,5 +153,5 @@ fn modes_are_refused_in_one_place_or_reach_the_middleware_whose_configuration_is
     // It opens with what it does not describe: the harness does not let it pass.
     refused(json!({"transport": "shm"}), "unsupported", "udp|tcp");
     let opened = play.ok(open(json!({"transport": "tcp"})));
-    assert_eq!(opened, json!({"configuration": {"format": "toml", "text": "transport = 'tcp'"}}));
+    assert_eq!(opened["configuration"], json!({"format": "toml", "text": "transport = 'tcp'"}));
 }

@@ -196,7 +196,7 @@ pub struct Play {
 pub fn play() -> Play {
     let mut play = unopened();
     let opened = play.ask(open(json!({})));
-    assert_eq!(opened["ok"], json!({}), "{opened}");
+    assert!(opened.get("ok").is_some_and(|ok| ok.get("configuration").is_none()), "{opened}");
     play
 }
 

@@ -1,6 +1,6 @@
 use rmwbench_conformance::Arm;
 
-const POOLS_FOR_32_MIB: &str = "1K:4096 4K:2048 16K:2048 128K:512 1M:48 32M:16";
+const POOLS_FOR_32_MIB: &str = "1K:4096 4K:1024 16K:1024 128K:256 1M:24 8M:8 32M:4";
 const UDP_LENDS_NOTHING: &str = "over UDP Cyclone DDS has nothing to loan";
 
 fn main() -> std::process::ExitCode {

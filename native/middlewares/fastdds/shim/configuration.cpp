@@ -1,13 +1,11 @@
 #include "configuration.hpp"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <sstream>
 
 #include "qos.hpp"
 #include "session.hpp"
+#include "transports.hpp"
 
 namespace rmwbench {
 namespace {
@@ -269,21 +267,11 @@ void flow(Xml &xml, const rmwbench_session &session, const fd::DomainParticipant
   }
 }
 
-// The smallest buffers of the process's IPv4 sockets, as the kernel has them: it doubles what it is asked for and cuts it at
-// net.core.rmem_max and wmem_max.
-void granted_buffers(Xml &xml) {
-  int receive = 0, send = 0;
-  for (int fd = 0; fd < 1024; ++fd) {
-    int domain = 0, type = 0, value = 0;
-    socklen_t size = sizeof(int);
-    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || domain != AF_INET) continue;
-    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_DGRAM) continue;
-    if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &value, &size) == 0) receive = receive == 0 ? value : std::min(receive, value);
-    if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &value, &size) == 0) send = send == 0 ? value : std::min(send, value);
-  }
-  if (receive == 0) return;
-  xml.comment("granted by the kernel, smallest of this process's UDP sockets: receive buffer " + std::to_string(receive) +
-              " bytes, send buffer " + std::to_string(send) + " bytes");
+void kernel(Xml &xml) {
+  const Buffers granted = granted_buffers();
+  if (granted.receive == 0) return;
+  xml.comment("granted by the kernel to this process's UDP sockets, at least: receive buffer " + std::to_string(granted.receive) +
+              " bytes, send buffer " + std::to_string(granted.send) + " bytes");
 }
 
 }  // namespace
@@ -301,7 +289,7 @@ std::string configuration(const rmwbench_session &session) {
       });
     }
     xml.in("profiles", [&] {
-      granted_buffers(xml);
+      kernel(xml);
       flow(xml, session, qos);
       if (session.plain_types) xml.comment("topics have plain types: history memory policy PREALLOCATED, loans");
       if (!qos.transport().user_transports.empty()) {

@@ -145,6 +145,10 @@ void tell(const fd::DataWriterQos &qos, const Asked &asked, rmwbench_granted &gr
   note(async ? "asynchronous publishing: the call returns when the message is queued for Fast DDS's own thread"
              : "synchronous publishing: the call returns when the message was handed to the transport (Fast DDS's default, and "
                "rmw_fastrtps's since Humble; before that rmw_fastrtps published asynchronously)");
+  if (async && granted.qos.history == RMWBENCH_KEEP_LAST) {
+    note("asynchronous with keep_last " + std::to_string(granted.qos.depth) + ": what Fast DDS's thread has not sent yet is pushed out of "
+         "the history by later messages, and lost, also where it is reliable");
+  }
   if (asked.flow && async) {
     const Flow &flow = *asked.flow;
     note("flow controller " + std::string(qos.publish_mode().flow_controller_name) + ": " + flow.scheduler + ", " +

@@ -45,6 +45,12 @@ rmwbench_session::rmwbench_session(const rmwbench_profile &named, Asked what, ui
   if (participant == nullptr) {
     throw Fault{RMWBENCH_ERROR_FAILED, "participant", "Fast DDS could not create a participant; its words are on stderr"};
   }
+  try {
+    check_buffers(asked);
+  } catch (...) {
+    close();
+    throw;
+  }
   publisher = participant->create_publisher(participant->get_default_publisher_qos());
   subscriber = participant->create_subscriber(participant->get_default_subscriber_qos());
   if (publisher == nullptr || subscriber == nullptr || participant->register_content_filter_factory(Filters::class_name, &filters) != ok) {

@@ -179,4 +179,34 @@ void apply_intra_process(const Asked &asked) {
   }
 }
 
+Buffers granted_buffers() {
+  Buffers least;
+  const auto take = [](int fd, int option, uint32_t &smallest) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    if (getsockopt(fd, SOL_SOCKET, option, &value, &size) != 0) return;
+    const auto asked_for = static_cast<uint32_t>(value) / 2;
+    smallest = smallest == 0 ? asked_for : std::min(smallest, asked_for);
+  };
+  for (int fd = 0; fd < 1024; ++fd) {
+    int domain = 0, type = 0;
+    socklen_t size = sizeof(int);
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || domain != AF_INET) continue;
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_DGRAM) continue;
+    take(fd, SO_RCVBUF, least.receive);
+    take(fd, SO_SNDBUF, least.send);
+  }
+  return least;
+}
+
+void check_buffers(const Asked &asked) {
+  if (!asked.socket_buffer_bytes) return;
+  const Buffers granted = granted_buffers();
+  if (granted.receive == 0 || std::min(granted.receive, granted.send) >= *asked.socket_buffer_bytes) return;
+  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode socket_buffer_bytes",
+              "asked for " + std::to_string(*asked.socket_buffer_bytes) + " bytes, and the kernel granted " +
+                  std::to_string(granted.receive) + " to receive and " + std::to_string(granted.send) +
+                  " to send; raise net.core.rmem_max and net.core.wmem_max"};
+}
+
 }  // namespace rmwbench

@@ -19,4 +19,14 @@ void apply_transports(const Asked &asked, fd::DomainParticipantQos &qos);
 // for the other levels, whose messages would not use their transport between nodes of one process otherwise.
 void apply_intra_process(const Asked &asked);
 
+// The smallest buffers of the process's UDP sockets, as many bytes as one may ask for to have them (the kernel doubles what it is
+// asked for, and cuts it at net.core.rmem_max and wmem_max); 0 without such sockets.
+struct Buffers {
+  uint32_t receive = 0, send = 0;
+};
+Buffers granted_buffers();
+
+// Throws Fault: UNSUPPORTED where the kernel gave less than the mode asks for.
+void check_buffers(const Asked &asked);
+
 }  // namespace rmwbench

@@ -8,19 +8,38 @@ const NO_LOAN: &str = "Fast DDS lends memory of plain types only, and this arm's
 const NO_ZERO_COPY: &str = "a transport copies; data sharing would not";
 const ARM: &str = "RMWBENCH_CONFORMANCE_ARM";
 
+/// Of arms that differ in how participants meet or bytes travel, what could differ with that.
+const ESSENTIALS: [&str; 7] =
+    ["order per writer", "payload integrity", "two writers", "relay chain of 3, a process each", "late joiner", "a fresh pair", "services"];
+
 fn copying(profile: &str) -> Arm {
     Arm::profile(profile).lacks("loan", NO_LOAN).lacks("zero_copy", NO_ZERO_COPY)
 }
 
-fn arms() -> Vec<Arm> {
-    vec![copying("untouched"), copying("tuned"), copying("shm"), Arm::profile("data_sharing"), copying("discovery_server")]
+/// Arms, and whether all checks run.
+fn arms() -> Vec<(Arm, bool)> {
+    vec![
+        (copying("untouched"), true),
+        (copying("tuned"), true),
+        (copying("shm"), true),
+        (Arm::profile("data_sharing"), true),
+        (copying("discovery_server"), false),
+        (copying("untouched").mode("transport", "tcp"), false),
+        (copying("untouched").mode("discovery", "peers"), false),
+        (copying("untouched").mode("security", true), false),
+    ]
 }
 
 fn main() -> ExitCode {
     let arms = arms();
     if let Some(number) = std::env::var(ARM).ok().and_then(|text| text.parse::<usize>().ok()) {
+        let (arm, all) = &arms[number];
+        let mut checks: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+        if checks.is_empty() && !all {
+            checks = ESSENTIALS.map(String::from).to_vec();
+        }
         let worker = env!("CARGO_BIN_EXE_rmwbench-fastdds");
-        return rmwbench_conformance::main(worker, &rmwbench_fastdds::FastDds::new(), &arms[number..=number]);
+        return rmwbench_conformance::run(worker, &rmwbench_fastdds::FastDds::new(), std::slice::from_ref(arm), &checks);
     }
     let this = std::env::current_exe().expect("/proc is mounted");
     let failed = (0..arms.len()).filter(|number| {

@@ -284,6 +284,16 @@ uint32_t rmwbench_discovery_count(iox::runtime::ServiceDiscovery *discovery, con
   return count;
 }
 
+// How many services have this name: iceoryx ends a process that asks for a second one.
+uint32_t rmwbench_discovery_services(iox::runtime::ServiceDiscovery *discovery, const char *service, const char *instance,
+                                     const char *event) {
+  uint32_t count = 0;
+  discovery->findService(
+      id(service), id(instance), id(event), [&](const iox::capro::ServiceDescription &) { ++count; },
+      iox::popo::MessagingPattern::REQ_RES);
+  return count;
+}
+
 uint32_t rmwbench_limit_queue() { return iox::MAX_SUBSCRIBER_QUEUE_CAPACITY; }
 uint32_t rmwbench_limit_history() { return static_cast<uint32_t>(iox::MAX_PUBLISHER_HISTORY); }
 uint32_t rmwbench_limit_requests() { return iox::MAX_REQUEST_QUEUE_CAPACITY; }

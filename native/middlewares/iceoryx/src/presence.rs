@@ -50,6 +50,13 @@ impl Census {
         // SAFETY: ours while it lives; strings that outlive the call.
         unsafe { sys::rmwbench_discovery_count(*self.0.lock().unwrap(), service.as_ptr(), instance.as_ptr()) }
     }
+
+    /// Whether a service of this name is offered, be it by a process that died and whose end RouDi has not noticed yet.
+    pub fn has_service(&self, service: &CStr, instance: &CStr, event: &CStr) -> bool {
+        let discovery = self.0.lock().unwrap();
+        // SAFETY: as above.
+        unsafe { sys::rmwbench_discovery_services(*discovery, service.as_ptr(), instance.as_ptr(), event.as_ptr()) > 0 }
+    }
 }
 
 impl Drop for Census {

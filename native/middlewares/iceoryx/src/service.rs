@@ -1,7 +1,9 @@
-//! A service: iceoryx's Server. iceoryx has one of a name; a second one is created and never gets a request.
+//! A service: iceoryx's Server. iceoryx has one of a name, and ends the process that asks for a second one: so we look first, and give
+//! RouDi time to notice the death of a process that had it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError};
 
@@ -9,6 +11,9 @@ use crate::intake::{Origin, Taken};
 use crate::qos;
 use crate::session::{Name, Shared};
 use crate::sys;
+
+/// RouDi misses a process after 1.5 s.
+const UNTIL_NOTICED: Duration = Duration::from_secs(5);
 
 pub struct IceoryxService {
     taken: Taken,
@@ -27,6 +32,14 @@ impl IceoryxService {
         }
         let name = session.name(config, c"service")?;
         let (service, instance, event) = (name.service.as_ptr(), name.instance.as_ptr(), name.event.as_ptr());
+        let deadline = Instant::now() + UNTIL_NOTICED;
+        while session.census.has_service(&name.service, &name.instance, name.event) {
+            if Instant::now() > deadline {
+                let message = format!("iceoryx has one service of a name, and {:?} exists", config.topic);
+                return Err(Error::unsupported(format!("endpoint {}", config.endpoint), message));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
         // SAFETY: strings that outlive the call, which copies them.
         let origin = Origin(unsafe { sys::rmwbench_server_new(service, instance, event, queues.queue, queues.block) });
         let answering = Answering(origin.0);

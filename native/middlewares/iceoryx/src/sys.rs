@@ -74,6 +74,12 @@ extern "C" {
     pub fn rmwbench_discovery_new() -> *mut Discovery;
     pub fn rmwbench_discovery_delete(discovery: *mut Discovery);
     pub fn rmwbench_discovery_count(discovery: *mut Discovery, service: *const c_char, instance: *const c_char) -> u32;
+    pub fn rmwbench_discovery_services(
+        discovery: *mut Discovery,
+        service: *const c_char,
+        instance: *const c_char,
+        event: *const c_char,
+    ) -> u32;
 
     pub fn rmwbench_limit_queue() -> u32;
     pub fn rmwbench_limit_history() -> u32;

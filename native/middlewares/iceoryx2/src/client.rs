@@ -86,7 +86,7 @@ impl Iceoryx2Client {
         let replies = Replies { listener, sink, awaited: awaited.clone(), open: RefCell::default() };
         let registration = shared.waiters.add(config.wait, Exclusive(Box::new(replies))).map_err(|e| failed(&e))?;
         let qos = settings.granted(&config.qos);
-        let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes: settings.notes() };
+        let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes: settings.notes(&config.qos) };
         Ok(Iceoryx2Client {
             _registration: registration,
             client,

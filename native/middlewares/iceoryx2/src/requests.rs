@@ -1,7 +1,9 @@
 //! What a service's QoS means in iceoryx2's terms, and how its request-response service is made.
 //!
 //! iceoryx2 ties a reply to its request by a connection that both sides hold open: a client has a fixed number of them, and so many
-//! requests without an answer. That number is the depth; DDS would queue, iceoryx2 refuses one more.
+//! requests without an answer. That number is the depth; DDS would queue, iceoryx2 refuses one more. Each of a client's connections
+//! has a channel for each such request and a mark for each chunk of the service in each channel: memory and set-up grow with its
+//! square (seconds at a depth of 1000 with room for 64 clients), so an option bounds it.
 
 use iceoryx2::prelude::*;
 use iceoryx2::service::builder::request_response::{
@@ -11,9 +13,12 @@ use iceoryx2::service::port_factory::request_response;
 use iceoryx2::service::Service;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{EndpointConfig, Error};
-use rmwbench_harness::qos::{Durability, Qos};
+use rmwbench_harness::qos::{Durability, History, Qos};
 
 use crate::service::{retrying, Refusal, Settings};
+
+/// The option that bounds the requests of a client without an answer.
+pub const MOST_ACTIVE: &str = "max_active_requests";
 
 pub type RequestResponse<S> = request_response::PortFactory<S, [u8], (), [u8], ()>;
 
@@ -27,21 +32,25 @@ pub struct RequestSettings {
 }
 
 impl RequestSettings {
-    pub fn of(config: &EndpointConfig, keep_all_depth: usize) -> Result<RequestSettings, Error> {
+    pub fn of(config: &EndpointConfig, keep_all_depth: usize, most_active: usize) -> Result<RequestSettings, Error> {
         if config.qos.durability == Durability::TransientLocal {
             let why = "durability transient_local: iceoryx2 keeps no requests for services that come later";
             return Err(Error::unsupported(format!("endpoint {}", config.endpoint), why));
         }
         let Settings { safe_overflow, depth, backpressure, .. } = Settings::of(config, keep_all_depth)?;
-        Ok(RequestSettings { safe_overflow, active: depth, backpressure })
+        Ok(RequestSettings { safe_overflow, active: depth.min(most_active), backpressure })
     }
 
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self, asked: &Qos) -> Vec<String> {
         let full = match self.safe_overflow {
             true => "a full queue drops its oldest request",
             false => "a service's queue has room for all requests that its clients may have without an answer",
         };
-        vec![full.into(), format!("a client has at most {} requests without an answer; one more fails", self.active)]
+        let mut notes = vec![full.into(), format!("a client has at most {} requests without an answer; one more fails", self.active)];
+        if asked.history == History::KeepLast && asked.depth as usize > self.active {
+            notes.push(format!("asked for a depth of {}, the option {MOST_ACTIVE} grants {}", asked.depth, self.active));
+        }
+        notes
     }
 
     pub fn granted(&self, asked: &Qos) -> Qos {

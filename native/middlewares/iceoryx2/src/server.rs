@@ -75,6 +75,7 @@ impl Iceoryx2Service {
         let max_blocking = shared.max_blocking;
         let server = service
             .server_builder()
+            .max_loaned_responses_per_request(1)
             .initial_max_slice_len(reply_type(config)?.payload_bytes.max(1) as usize)
             .backpressure_strategy(settings.backpressure)
             .set_backpressure_handler(move |info| waited(info.elapsed_time, max_blocking))
@@ -84,7 +85,7 @@ impl Iceoryx2Service {
         let requests = Requests { server, listener, handler, clients: RefCell::default(), wake, counts: counts.clone() };
         let registration = shared.waiters.add(config.wait, Exclusive(Box::new(requests))).map_err(|e| failed(&e))?;
         let qos = settings.granted(&config.qos);
-        let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes: settings.notes() };
+        let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes: settings.notes(&config.qos) };
         Ok(Iceoryx2Service { _registration: registration, service, dead_nodes: shared.dead_nodes.clone(), granted, counts })
     }
 }

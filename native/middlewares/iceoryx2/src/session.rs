@@ -13,13 +13,13 @@ use crate::late::Late;
 use crate::modes::Modes;
 use crate::profile;
 use crate::publisher::{refuse_async, Iceoryx2Publisher};
-use crate::requests::{request_response, RequestSettings};
+use crate::requests::{request_response, RequestSettings, MOST_ACTIVE};
 use crate::server::Iceoryx2Service;
 use crate::service::{events, pub_sub, Settings};
 use crate::subscription::Iceoryx2Subscription;
 use crate::waiter::Waiters;
 
-const OPTIONS: [&str; 2] = ["max_blocking_ms", "keep_all_depth"];
+const OPTIONS: [&str; 3] = ["max_blocking_ms", "keep_all_depth", MOST_ACTIVE];
 
 /// What endpoints need of their session.
 #[derive(Clone)]
@@ -29,7 +29,8 @@ pub struct Shared {
     pub waiters: Arc<Waiters>,
     /// How long a reliable publish call waits for room: DDS's `max_blocking_time`, with its default of 100 ms.
     pub max_blocking: Duration,
-    pub keep_all_depth: usize,
+    keep_all_depth: usize,
+    most_active: usize,
     pub modes: Modes,
     domain_id: u32,
 }
@@ -48,6 +49,10 @@ impl Iceoryx2Session {
         if keep_all_depth == 0 {
             return Err(Error::invalid("option keep_all_depth", "expected at least 1, found 0"));
         }
+        let most_active: usize = config.option(MOST_ACTIVE, 64)?;
+        if most_active == 0 {
+            return Err(Error::invalid(format!("option {MOST_ACTIVE}"), "expected at least 1, found 0"));
+        }
         let parsed = Arc::new(profile::parse(&config.profile)?);
         Ok(Iceoryx2Session {
             shared: Shared {
@@ -56,6 +61,7 @@ impl Iceoryx2Session {
                 waiters: Arc::new(Waiters::default()),
                 max_blocking: Duration::from_millis(max_blocking_ms),
                 keep_all_depth,
+                most_active,
                 modes: Modes::asked(config)?,
                 domain_id: config.domain_id,
             },
@@ -146,7 +152,7 @@ impl trait_::Node for Iceoryx2Node {
     fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn trait_::Publisher>, Error> {
         let object = format!("endpoint {}", config.endpoint);
         refuse_callback(config)?;
-        let settings = RequestSettings::of(config, self.shared.keep_all_depth)?;
+        let settings = RequestSettings::of(config, self.shared.keep_all_depth, self.shared.most_active)?;
         let name = self.topic(config)?;
         let service = request_response(self.clients(&object)?, &name, settings, &object)?;
         let requests = events(&self.node, &self.service_name(&request_events(&config.topic))?, &object)?;
@@ -157,7 +163,7 @@ impl trait_::Node for Iceoryx2Node {
     fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn trait_::Handler>) -> Result<Box<dyn trait_::Endpoint>, Error> {
         let object = format!("endpoint {}", config.endpoint);
         refuse_callback(config)?;
-        let settings = RequestSettings::of(config, self.shared.keep_all_depth)?;
+        let settings = RequestSettings::of(config, self.shared.keep_all_depth, self.shared.most_active)?;
         let service = request_response(&self.node, &self.topic(config)?, settings, &object)?;
         let requests = events(&self.node, &self.service_name(&request_events(&config.topic))?, &object)?;
         let (node, topic, domain_id) = (self.node.clone(), config.topic.clone(), self.shared.domain_id);

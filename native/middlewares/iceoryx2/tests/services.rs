@@ -107,6 +107,21 @@ fn a_client_has_as_many_requests_without_answer_as_its_depth() {
     });
 }
 
+/// iceoryx2's marks grow with the square of the depth: without a bound this takes seconds and hundreds of megabytes.
+#[test]
+fn a_large_depth_is_cut_and_told() {
+    isolated("a_large_depth_is_cut_and_told", || {
+        let mut session = open(domain(48));
+        let mut node = session.node("services").unwrap();
+        let mut config = service(1, "deep");
+        config.qos.depth = 2_000;
+        let server = node.service(&config, Arc::new(Echo::default())).unwrap();
+        let granted = server.granted();
+        assert_eq!(granted.qos.depth, 64);
+        assert!(granted.notes.iter().any(|n| n.contains("asked for a depth of 2000, the option max_active_requests grants 64")));
+    });
+}
+
 #[test]
 fn what_nobody_hears_is_never_answered_and_takes_no_room() {
     isolated("what_nobody_hears_is_never_answered_and_takes_no_room", || {

@@ -63,7 +63,7 @@ impl RosClient {
 }
 
 fn call(waiting: &Receiver<Vec<u8>>, service: &CString, persistent: bool, sink: &dyn Sink, counts: &Counts) {
-    let mut client = std::ptr::null_mut();
+    let mut client: *mut sys::Client = std::ptr::null_mut();
     while let Ok(request) = waiting.recv() {
         let mut answer = sys::Message::NONE;
         // SAFETY: a client of ours and a request that outlives the call; the answer lives until the next one.

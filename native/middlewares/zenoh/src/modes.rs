@@ -150,6 +150,7 @@ impl Modes {
         }
         match self.transport {
             Some(Transport::IntraProcess) => {
+                set.json("mode", json!("peer"))?; // a client must have a router
                 set.json("listen/endpoints", json!([]))?;
                 set.json("connect/endpoints", json!([]))?;
                 set.json("scouting/multicast/enabled", json!(false))?;

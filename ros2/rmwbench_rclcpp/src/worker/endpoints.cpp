@@ -27,9 +27,7 @@ Publishing::Publishing(rmwbench_node &node_in, const rmwbench_endpoint_config &c
       object(endpoint_name(config.endpoint)),
       asked_mode(config.publish_mode),
       session_(node_in.session) {
-  if (config.loan != 0 && session_.settings.intra_process) {
-    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object, "loan: rclcpp does not pass loaned messages within a process"};
-  }
+  in_place_ = config.loan != 0 && session_.settings.intra_process;
 }
 
 void Publishing::check(const rclcpp::PublisherBase &publisher) {
@@ -46,7 +44,10 @@ void Publishing::granted(const rclcpp::PublisherBase &publisher, rmwbench_grante
   tell_qos(publisher.get_actual_qos(), granted);
   granted.publish_mode = mode_;
   granted.note(granted.context, mode_note_.c_str());
-  if (session_.settings.intra_process) {
+  if (in_place_) {
+    granted.note(granted.context, "intra-process, loan: a message of the publisher's own, filled in place and passed on as unique_ptr; "
+                                  "readers outside get a copy");
+  } else if (session_.settings.intra_process) {
     granted.note(granted.context, session_.settings.publish == PublishAs::unique_ptr
                                       ? "intra-process: published as unique_ptr, which rclcpp passes on"
                                       : "intra-process: published as a const reference, which rclcpp copies once");

@@ -46,6 +46,7 @@ class Publishing {
   const rmwbench_session &session_;
   int32_t mode_ = RMWBENCH_PUBLISH_DEFAULT;
   std::string mode_note_;
+  bool in_place_ = false;
 };
 
 // What is decided of a subscription before its type matters.

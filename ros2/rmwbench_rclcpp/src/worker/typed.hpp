@@ -20,6 +20,7 @@ class TypedPublisher final : public rmwbench_publisher {
       : publishing_(node, config),
         spans_(config.endpoint),
         as_(node.session.settings.publish),
+        in_place_(config.loan != 0 && node.session.settings.intra_process),
         message_(prototype<T>(config, Field{})) {
     if (!make_room(field_(message_), config.type.payload_bytes)) {
       throw layout_fault(config, "this type has a fixed size, asked for a payload of " + std::to_string(config.type.payload_bytes) + " bytes");
@@ -34,7 +35,7 @@ class TypedPublisher final : public rmwbench_publisher {
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object, refused.what()};
     }
     publishing_.check(*publisher_);
-    if (config.loan != 0 && !publisher_->can_loan_messages()) {
+    if (config.loan != 0 && !in_place_ && !publisher_->can_loan_messages()) {
       // rclcpp itself would lend heap memory and copy it: a loan in name only.
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object,
                   std::string("loan: ") + node.session.settings.rmw + " lends no memory for " + config.type.ros_type + " with this profile"};
@@ -42,8 +43,7 @@ class TypedPublisher final : public rmwbench_publisher {
   }
 
   ~TypedPublisher() override {
-    const std::weak_ptr<void> object = publisher_;
-    loaned_.reset();
+    loaned_.reset();  // before its publisher
     publisher_.reset();
   }
 
@@ -55,6 +55,13 @@ class TypedPublisher final : public rmwbench_publisher {
   }
 
   rmwbench_status loan(size_t bytes, uint8_t **memory) override {
+    if (in_place_) {
+      own_ = std::make_unique<T>();
+      dress(*own_);
+      if (!make_room(field_(*own_), bytes)) return RMWBENCH_UNSUPPORTED;
+      *memory = block(field_(*own_)).data;
+      return RMWBENCH_OK;
+    }
     if (!publisher_->can_loan_messages()) return RMWBENCH_UNSUPPORTED;
     loaned_.emplace(publisher_->borrow_loaned_message());
     T &message = loaned_->get();
@@ -69,6 +76,7 @@ class TypedPublisher final : public rmwbench_publisher {
   }
 
   rmwbench_status commit(uint8_t *memory, size_t bytes) override {
+    if (in_place_) return own_ ? sent([&] { publisher_->publish(std::move(own_)); }) : RMWBENCH_FAILED;
     if (!loaned_) return RMWBENCH_FAILED;
     // The memory is the reader's as soon as it is published.
     uint8_t identity[64] = {};
@@ -119,11 +127,13 @@ class TypedPublisher final : public rmwbench_publisher {
   Publishing publishing_;
   const PublishSpans spans_;
   const PublishAs as_;
+  const bool in_place_;  // within a process a loan is the message itself, which rclcpp passes on
   T message_;
   Field field_;
   std::shared_ptr<EventCounts> events_ = std::make_shared<EventCounts>();
   typename rclcpp::Publisher<T>::SharedPtr publisher_;
   std::optional<rclcpp::LoanedMessage<T>> loaned_;
+  std::unique_ptr<T> own_;
 };
 
 template <class T, class Field>

@@ -1,0 +1,95 @@
+"""Building the worker on rclcpp: what is refused without a ROS 2, and that each install has a build of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.lab.middleware import build, ros2, workspace
+from rmwbench.lab.middleware.find import find_workers, require_workers
+
+
+@pytest.fixture
+def target(tmp_path, monkeypatch):
+    monkeypatch.setenv("RMWBENCH_TARGET_DIR", str(tmp_path / "target"))
+    monkeypatch.delenv("RMWBENCH_WORKERS", raising=False)
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    return tmp_path / "target"
+
+
+def install(prefix: Path, version: str, monkeypatch) -> None:
+    """As much of a ROS 2 as is looked at."""
+    package = prefix / "share" / "rclcpp" / "package.xml"
+    package.parent.mkdir(parents=True, exist_ok=True)
+    package.write_text(f"<package><name>rclcpp</name><version>{version}</version></package>")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(prefix))
+
+
+def test_without_a_ros_2_the_build_says_to_source_one(target):
+    with pytest.raises(UserError) as caught:
+        build.check(build.choose(["rclcpp"]))
+    assert "no ROS 2 is sourced" in str(caught.value) and "setup.sh" in caught.value.render()
+    assert ros2.worker_directory() is None
+
+
+def test_a_prefix_without_rclcpp_is_no_ros_2(target, tmp_path, monkeypatch):
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
+    assert ros2.why_not() == "the sourced ROS 2 has no rclcpp"
+
+
+def test_every_install_has_a_build_of_its_own(target, tmp_path, monkeypatch):
+    install(tmp_path / "jazzy", "28.1.0", monkeypatch)
+    first = ros2.worker_directory()
+    install(tmp_path / "jazzy", "28.1.9", monkeypatch)
+    upgraded = ros2.worker_directory()
+    install(tmp_path / "humble", "28.1.9", monkeypatch)
+    other = ros2.worker_directory()
+    assert len({first, upgraded, other}) == 3 and all(target in path.parents for path in (first, upgraded, other))
+
+
+def test_what_was_built_is_found_once_per_rmw_and_only_in_its_ros_2(target, tmp_path, monkeypatch):
+    install(tmp_path / "jazzy", "28.1.0", monkeypatch)
+    directory = ros2.worker_directory()
+    directory.mkdir(parents=True)
+    one = (
+        '{"middleware": "rclcpp/%s", "layer": "rclcpp", "version": "1", "release_date": "", "build": {}, "protocol": 1,'
+    )
+    one += ' "capabilities": {}, "profiles": [], "environment": {"RMW_IMPLEMENTATION": "%s"}}'
+    document = '{"middlewares": [%s, %s]}' % tuple(one % (rmw, rmw) for rmw in ("rmw_a", "rmw_b"))
+    program = directory / "rmwbench-rclcpp"
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{document}\nEND\n")
+    program.chmod(0o755)
+    found = {name: worker for name, worker in find_workers().items() if name.startswith("rclcpp")}
+    assert sorted(found) == ["rclcpp/rmw_a", "rclcpp/rmw_b"]
+    assert found["rclcpp/rmw_b"].environment["RMW_IMPLEMENTATION"] == "rmw_b"
+    monkeypatch.delenv("AMENT_PREFIX_PATH")
+    assert not any(name.startswith("rclcpp") for name in find_workers())
+    with pytest.raises(UserError) as caught:
+        require_workers(["rclcpp/rmw_a"])
+    assert "source" in caught.value.render()
+
+
+def test_ros_generators_do_not_run_in_our_own_environment():
+    own = str(Path(sys.prefix) / "bin")
+    base = {"PATH": os.pathsep.join([own, "/usr/bin"]), "VIRTUAL_ENV": sys.prefix}
+    assert ros2._environment(base) == {"PATH": "/usr/bin"}
+    foreign = {"PATH": "/opt/venv/bin:/usr/bin", "VIRTUAL_ENV": "/opt/venv"}
+    assert ros2._environment(foreign) == foreign
+
+
+def test_the_first_step_that_fails_is_named_and_the_last(target, tmp_path, monkeypatch):
+    install(tmp_path / "jazzy", "28.1.0", monkeypatch)
+    commands = []
+
+    def run(command, **_):
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 3 if command[0] == "cmake" else 0)
+
+    monkeypatch.setattr(ros2.subprocess, "run", run)
+    monkeypatch.setattr(workspace, "target_directory", lambda: target)
+    problem = ros2.build()
+    assert [command[0] for command in commands] == ["cargo", "cmake"]
+    assert "rmwbench_msgs" in problem and "status 3" in problem
