@@ -1,4 +1,4 @@
-"""Nodes that join and leave within the steady state: their commands go out at their times, and nobody waits.
+"""Nodes that join and leave within the steady state, and daemons that are killed: each at its time, and nobody waits.
 
 A process whose nodes are all late opens its session when the first of them joins, as a node that is started then does.
 What joins begins to send at once, matched or not; a match that does not come is an event and fails nothing.
@@ -29,6 +29,9 @@ class Changes:
         self._due = deque(outcome.order.cell.changes)
         self._endpoints = {e.endpoint: e for e in outcome.order.cell.endpoints}
         self._unopened = {p.name for p in outcome.order.cell.processes if p.opens_s is not None}
+        kill_s = outcome.order.cell.workload.daemons_end_s
+        self._kill_ns = None if kill_s is None else window.steady_ns + to_ns(kill_s)
+        self._killed = False
         self._posted: list[tuple[Posted, Take]] = []
         self.gone: set[int] = set()
         """Endpoints that have left: nothing can be asked of them any more."""
@@ -40,7 +43,13 @@ class Changes:
             while self._due and self._at_ns(self._due[0]) <= now_ns:
                 change = self._due.popleft()
                 (self._join if change.joins else self._leave)(change)
-            next_ns = min(deadline_ns, self._at_ns(self._due[0])) if self._due else deadline_ns
+            if self._kill_ns is not None and self._kill_ns <= now_ns:
+                self._kill_ns, self._killed = None, True
+                for name in self._crew.kill_daemons():
+                    note(self._outcome, name, "killed", text="daemons_end_s")
+            next_ns = min(
+                deadline_ns, self._at_ns(self._due[0]) if self._due else deadline_ns, self._kill_ns or deadline_ns
+            )
             self._crew.turn(max(0, next_ns - time.monotonic_ns()) / 1e9)
             self._hear()
 
@@ -59,7 +68,16 @@ class Changes:
         heard = [(posted, take) for posted, take in self._posted if posted.answered]
         self._posted = [item for item in self._posted if item not in heard]
         for posted, take in heard:
-            take(posted)
+            try:
+                take(posted)
+            except WorkerFailed as failed:
+                if not self._killed:
+                    raise
+                # Without its daemon a node may not come up: that is what was asked, and the ledger shows what it missed.
+                note(self._outcome, posted.worker.process, "not_joined", posted.answered_ns, text=failed.message)
+                lost = {n for n, e in self._endpoints.items() if e.process == posted.worker.process}
+                self._outcome.not_joined |= lost - self._outcome.granted.keys()
+                self.gone |= self._outcome.not_joined
 
     def _join(self, change: Change) -> None:
         outcome, process = self._outcome, change.process

@@ -48,6 +48,8 @@ def _overflow(outcome: Outcome) -> Iterator[str]:
 def _granted(outcome: Outcome) -> Iterator[str]:
     """Quality of service and modes as granted, against those asked; `default` asks for nothing."""
     for endpoint in outcome.order.cell.endpoints:
+        if endpoint.endpoint in outcome.not_joined:
+            continue
         granted = outcome.granted.get(endpoint.endpoint, {})
         asked = endpoint.wire(outcome.order.cell.arm, outcome.order.seed)
         pairs = [(name, value, granted.get("qos", {}).get(name)) for name, value in asked["qos"].items()]

@@ -40,7 +40,7 @@ class Outcome:
     (docs/formats/sampler.md), or `unsampled` says why there is none; `own_cpu_ns` is the orchestrator's CPU time at
     both ends of the window; `traffic` what interfaces had carried before the first session opened and once the graph
     was complete. `started` are endpoints that owe a `finished`; `cause` is a failure's in one word; `unsupported` what
-    a worker said it cannot do."""
+    a worker said it cannot do; `not_joined` are endpoints of nodes that could not come up without their daemon."""
 
     order: Order
     started_utc: str
@@ -54,6 +54,7 @@ class Outcome:
     events: list[dict[str, Any]] = field(default_factory=list)
     matched: dict[int, int] = field(default_factory=dict)
     started: set[int] = field(default_factory=set)
+    not_joined: set[int] = field(default_factory=set)
     finished: dict[int, dict[str, Any]] = field(default_factory=dict)
     collected: dict[str, dict[str, Any]] = field(default_factory=dict)
     collecting_ns: tuple[int, int] | None = None

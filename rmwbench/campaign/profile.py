@@ -40,11 +40,14 @@ def open_fields(side: Side, worker: Worker, nonce: int) -> dict[str, Any]:
 
 
 def daemons(side: Side, worker: Worker) -> list[str]:
-    """Daemons that must serve before workers open with the profile, in the order of their start."""
+    """Daemons that must serve before workers open with the profile and the modes, in the order of their start."""
     asked = side.options.get(DAEMONS_OPTION)
     if asked is not None:
         return str(asked).split()
-    return [] if side.profile.text is not None else worker.profile(side.profile.name).get("daemons", [])
+    found = [] if side.profile.text is not None else [*worker.profile(side.profile.name).get("daemons", [])]
+    by_mode = (worker.description or {}).get("mode_daemons", {})
+    needed = [name for mode, level in side.modes.items() for name in by_mode.get(mode, {}).get(str(level), [])]
+    return list(dict.fromkeys([*found, *needed]))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ cost of a step is that of the slowest worker and not the sum.
 
 import os
 import selectors
+import signal
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -123,6 +124,14 @@ class Crew:
     ) -> dict[str, dict[str, Any]]:
         posted = [self._post(asked[process], cmd, fields) for process, (cmd, fields) in requests.items()]
         return self.gather(posted, timeout_s)
+
+    def kill_daemons(self) -> list[str]:
+        """Kills every daemon at once, as a crash does; their ends are then no failure. Their names."""
+        killed = [name for name, daemon in self.daemons.items() if not daemon.ended and daemon.inner_pid is not None]
+        for name in killed:
+            self.daemons[name].leaving = True
+            self.host.signal(self.daemons[name].inner_pid, int(signal.SIGKILL))
+        return killed
 
     def post(self, process: str, cmd: str, fields: Mapping[str, Any]) -> "Posted":
         """Sends a command to a worker and does not wait."""

@@ -192,7 +192,8 @@ class Cell:
                 "title": self.workload.display_title,
                 "description": self.workload.description,
                 "primary_metric": self.workload.primary_metric,
-            },
+            }
+            | ({} if (kill_s := self.workload.daemons_end_s) is None else {"daemons_end_s": kill_s}),
             "factors": dict(self.factors),
             "arm": self.arm.definition(),
             "timeline": self.timeline.model_dump(),

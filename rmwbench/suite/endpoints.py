@@ -153,6 +153,14 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
 
 
 def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) -> None:
+    kill_s = workload.daemons_end_s
+    if kill_s is not None and kill_s >= timeline.steady_s:
+        raise Fault(
+            "the daemons end after the steady state",
+            expected=f"daemons_end_s below {timeline.steady_s:g}, the length of the steady state",
+            actual=f"{kill_s:g}",
+            at=("daemons_end_s",),
+        )
     for index, node in enumerate(nodes):
         for key in ("joins_s", "leaves_s", "restarts_s"):
             at_s = getattr(node, key)

@@ -11,7 +11,7 @@ from rmwbench.suite.machine_condition import Background, HostIdle
 from rmwbench.suite.names import WorkloadName
 from rmwbench.suite.qos import Qos
 from rmwbench.suite.shapes import Graph, calls, chain
-from rmwbench.suite.timeline import TimelineOverride
+from rmwbench.suite.timeline import Span, TimelineOverride
 from rmwbench.suite.topology import CallName, Client, MessageName, Node, Placement, Publisher, Service, Touch
 from rmwbench.suite.wiring import check_graph
 
@@ -45,7 +45,8 @@ class Workload(Strict):
 
     `message` (or `request` and `reply`), `rate_hz` or `arrival`, `qos` and `touch` hold for every endpoint that says
     nothing else; each publisher or client has the whole rate. `background` and `host_idle` say what else the machine
-    does meanwhile.
+    does meanwhile, `daemons_end_s` when the daemons of an arm's middleware (RouDi, router, discovery server) are
+    killed, in seconds from the start of the steady state.
     """
 
     name: WorkloadName
@@ -68,6 +69,7 @@ class Workload(Strict):
     timeline: TimelineOverride = TimelineOverride()
     background: Background = "idle"
     host_idle: HostIdle = "as_found"
+    daemons_end_s: Span | None = None
 
     @model_validator(mode="after")
     def _runnable(self) -> "Workload":

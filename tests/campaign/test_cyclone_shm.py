@@ -32,6 +32,7 @@ LARGE = (
     + SHARED
     + """
   - {name: loaned, middleware: cyclonedds, profile: shm, loan: true, options: {path: shm}}
+  - {name: by mode, middleware: cyclonedds, modes: {transport: shm}, options: {path: shm}}
   - {name: blob, middleware: cyclonedds, profile: shm, options: {path: shm, topic: blob}}
   - {name: small pool, middleware: cyclonedds, profile: shm, options: {path: shm, roudi_pools: "1K:4096 64K:64"}}
 workloads:
@@ -99,7 +100,7 @@ def test_the_path_is_attested_and_a_blob_topic_that_goes_around_it_is_void(tmp_p
     before = leftovers()
     run(tmp_path, LARGE)
     trials = Trials(tmp_path, "arm")
-    for arm in ("shared", "loaned"):
+    for arm in ("shared", "loaned", "by mode"):
         assert trials.status(arm) == ("done", None)
         payload = trials.bytes_on(arm, "shm")
         assert payload > 10 << 20

@@ -227,7 +227,7 @@ def test_a_sampler_that_fails_costs_the_trial_nothing_but_its_numbers(tmp_path, 
     path.chmod(0o755)
     worker = fake_worker.install(tmp_path)
     monkeypatch.setattr(tool, "find", lambda name: tool.Tool(name, path, {}))
-    monkeypatch.setattr("rmwbench.campaign.trial.COMMAND_TIMEOUT_S", 2.0)
+    monkeypatch.setattr("rmwbench.campaign.limits.COMMAND_TIMEOUT_S", 2.0)
     result = run_trial(order(), Worker("fake", worker, fake_worker.DESCRIBE, None))
     assert (result.status, result.reason) == ("done", None)
     assert said in reasons(result)

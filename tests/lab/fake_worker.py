@@ -175,7 +175,7 @@ def handle(request_):
     if daemon and cmd == "open": threading.Thread(target=serve, daemon=True).start()
     for node in request["nodes"] if cmd == "create" else ():
         nodes[node["name"]] = [e["endpoint"] for e in node["endpoints"]]
-    if cmd == "open" and request["modes"]:
+    if cmd == "open" and request.get("modes"):
         reply["configuration"] = {{"format": "json", "text": json.dumps(request["modes"])}}
     elif cmd == "match":
         reply["endpoints"] = {{str(n): {{"matched": 1, "time_ns": now()}} for n in request.get("endpoints", [*writers, *readers])}}

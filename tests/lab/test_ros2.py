@@ -1,5 +1,6 @@
 """Building the worker on rclcpp: what is refused without a ROS 2, and that each install has a build of its own."""
 
+import json
 import os
 import subprocess
 import sys
@@ -54,11 +55,12 @@ def test_what_was_built_is_found_once_per_rmw_and_only_in_its_ros_2(target, tmp_
     install(tmp_path / "jazzy", "28.1.0", monkeypatch)
     directory = ros2.worker_directory()
     directory.mkdir(parents=True)
-    one = (
-        '{"middleware": "rclcpp/%s", "layer": "rclcpp", "version": "1", "release_date": "", "build": {}, "protocol": 1,'
-    )
-    one += ' "capabilities": {}, "profiles": [], "environment": {"RMW_IMPLEMENTATION": "%s"}}'
-    document = '{"middlewares": [%s, %s]}' % tuple(one % (rmw, rmw) for rmw in ("rmw_a", "rmw_b"))
+    common = {"layer": "rclcpp", "version": "1", "release_date": "", "build": {}, "capabilities": {}, "profiles": []}
+    described = [
+        {"middleware": f"rclcpp/{rmw}", "environment": {"RMW_IMPLEMENTATION": rmw}, "protocol": 1, **common}
+        for rmw in ("rmw_a", "rmw_b")
+    ]
+    document = json.dumps({"middlewares": described})
     program = directory / "rmwbench-rclcpp"
     program.write_text(f"#!/bin/sh\ncat <<'END'\n{document}\nEND\n")
     program.chmod(0o755)
@@ -69,7 +71,12 @@ def test_what_was_built_is_found_once_per_rmw_and_only_in_its_ros_2(target, tmp_
     assert not any(name.startswith("rclcpp") for name in find_workers())
     with pytest.raises(UserError) as caught:
         require_workers(["rclcpp/rmw_a"])
-    assert "source" in caught.value.render()
+    assert "no ROS 2 is sourced" in caught.value.render()
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "jazzy"))
+    program.unlink()
+    with pytest.raises(UserError) as caught:
+        require_workers(["rclcpp/rmw_a"])
+    assert "rmwbench middlewares build rclcpp" in caught.value.render()
 
 
 def test_ros_generators_do_not_run_in_our_own_environment():

@@ -70,7 +70,7 @@ def everything_arrived(bundle: Path, readers: int = 1) -> None:
         (select count(*) from received where received.trial = trials.trial)
         from trials join cells using (cell) where status = 'done'""",
     )
-    assert counts and all(0 < sent and received == readers * sent for _, _, sent, received in counts), counts
+    assert counts and all(sent > 0 and received == readers * sent for _, _, sent, received in counts), counts
 
 
 @pytest.mark.parametrize("rmw", sourced.RMWS)

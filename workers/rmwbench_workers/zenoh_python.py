@@ -137,8 +137,11 @@ class Endpoint:
             raise WorkerError(UNSUPPORTED, f"endpoint {config.endpoint}", "transient_local: no history in this worker")
         if config.qos.keep_all and side == "sub":
             raise WorkerError(UNSUPPORTED, f"endpoint {config.endpoint}", "keep_all: a subscriber keeps no history")
-        if config.wait == "poll" and side != "pub":
+        if config.wait == "poll" and side == "sub":
             reason = "poll: a spinning thread would hold Python's lock"
+            raise WorkerError(UNSUPPORTED, f"endpoint {config.endpoint}", reason)
+        if config.wait != "callback" and side in ("client", "service"):
+            reason = f"{config.wait}: queries and their replies come in callbacks here; write `wait: callback`"
             raise WorkerError(UNSUPPORTED, f"endpoint {config.endpoint}", reason)
         self.session, self.config, self.side = node.session, config, side
         self.key = f"rmwbench/{self.session.domain_id}/{config.topic}"

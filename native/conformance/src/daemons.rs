@@ -7,6 +7,7 @@ use rmwbench_harness::protocol::{Command, Open};
 use serde_json::Value;
 
 use crate::process::Worker;
+use crate::Context;
 
 /// Serving daemons; dropped, they end in order, the last one first.
 pub struct Daemons(Vec<Worker>);
@@ -30,8 +31,28 @@ impl Daemons {
         options: &BTreeMap<String, Value>,
         modes: &BTreeMap<String, Value>,
     ) -> Result<Daemons, String> {
+        let mut names = middleware.daemons(&profile.name).to_vec();
+        names.extend(of_modes(middleware, modes).filter(|name| !middleware.daemons(&profile.name).contains(name)));
+        Daemons::serve(worker, &names, profile, options, modes)
+    }
+
+    /// Starts what the level of a mode needs besides the profile's, which serve already.
+    pub fn start_for_mode(context: &Context<'_>, name: &str, level: &Value) -> Result<Daemons, String> {
+        let modes = BTreeMap::from([(name.to_string(), level.clone())]);
+        let serving = context.middleware.daemons(&context.profile.name);
+        let names: Vec<&str> = of_modes(context.middleware, &modes).filter(|name| !serving.contains(name)).collect();
+        Daemons::serve(context.worker, &names, &context.profile, &context.arm.options, &modes)
+    }
+
+    fn serve(
+        worker: &str,
+        names: &[&str],
+        profile: &Profile,
+        options: &BTreeMap<String, Value>,
+        modes: &BTreeMap<String, Value>,
+    ) -> Result<Daemons, String> {
         let mut daemons = Daemons(Vec::new());
-        for name in middleware.daemons(&profile.name) {
+        for name in names {
             let open =
                 Open { trial_nonce: "0".into(), domain_id: 0, profile: profile.clone(), options: options.clone(), modes: modes.clone() };
             daemons.0.push(Worker::daemon(worker, name, open)?);
@@ -53,4 +74,9 @@ impl Drop for Daemons {
             }
         }
     }
+}
+
+fn of_modes<'a>(middleware: &'a dyn Middleware, modes: &'a BTreeMap<String, Value>) -> impl Iterator<Item = &'static str> + 'a {
+    let asked = |mode: &str, level: &str| modes.get(mode).is_some_and(|asked| asked == level);
+    middleware.mode_daemons().iter().filter(move |(mode, level, _)| asked(mode, level)).flat_map(|(_, _, names)| names.iter().copied())
 }

@@ -282,6 +282,11 @@ impl<'a> Rig<'a> {
         self.context.lacks("reliable").is_none()
     }
 
+    /// Whether every request of a service must be answered.
+    pub fn answers_all(&self) -> bool {
+        self.is_reliable() && self.context.fault("services").is_none()
+    }
+
     fn place_of(&self, endpoint: u32) -> usize {
         self.specs.iter().position(|s| s.iter().any(|e| e.endpoint == endpoint)).expect("the check names its endpoints")
     }

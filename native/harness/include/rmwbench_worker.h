@@ -184,7 +184,7 @@ typedef struct rmwbench_handler {
 /* ---- What is told ------------------------------------------------------------------------------------------------------- */
 
 /* What was granted, read back from the middleware. Fill the fields, and call `note` for each thing that a reader of the numbers
- * must know. `qos.content_filter` and `qos.instance_key` are ignored. */
+ * must know. `qos.content_filter` and `qos.instance_key` point to what is in force and lives as long as the endpoint; NULL for none. */
 typedef struct rmwbench_granted {
   rmwbench_qos qos;
   int32_t publish_mode; /* RMWBENCH_PUBLISH_DEFAULT only when it cannot be known */

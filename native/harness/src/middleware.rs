@@ -35,6 +35,11 @@ pub trait Middleware: Sync {
         &[]
     }
 
+    /// The daemons that levels of modes need besides: (mode, level, daemons).
+    fn mode_daemons(&self) -> &'static [(&'static str, &'static str, &'static [&'static str])] {
+        &[]
+    }
+
     /// Starts a daemon in this process; returns when it serves. `config` is what the workers of its host open with.
     fn daemon(&self, name: &str, _config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
         Err(Error::unsupported(format!("daemon {name}"), "this worker has no daemon of that name"))

@@ -259,9 +259,7 @@ impl<'m> Trial<'m> {
     fn answer_waiting(&mut self, now: i64) {
         for mut waiting in std::mem::take(&mut self.waiting) {
             let (id, answer) = match &mut waiting {
-                Waiting::Match { id, deadline_ns, only, matched } => {
-                    (*id, self.match_answer(now, *deadline_ns, only.as_deref(), matched))
-                }
+                Waiting::Match { id, deadline_ns, only, matched } => (*id, self.match_answer(now, *deadline_ns, only.as_deref(), matched)),
                 Waiting::Destroy { id, nodes, doomed } => (*id, self.destroyed(nodes, doomed)),
                 Waiting::Drain { id, deadline_ns, expect } => (*id, self.drain_answer(now, *deadline_ns, expect)),
             };

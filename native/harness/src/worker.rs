@@ -47,6 +47,9 @@ pub fn main_with(middleware: &dyn Middleware, arguments: Vec<String>) -> ExitCod
                     profile["daemons"] = json!(middleware.daemons(&name));
                 }
             }
+            for (mode, level, daemons) in middleware.mode_daemons() {
+                document["mode_daemons"][mode][level] = json!(daemons);
+            }
             // A reader that wants only the first lines is no failure of ours.
             let _ = writeln!(std::io::stdout(), "{document}");
             ExitCode::SUCCESS

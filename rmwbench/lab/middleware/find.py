@@ -238,6 +238,9 @@ def _elsewhere(name: str, found: dict[str, Worker]) -> str | None:
         return found[base].problem
     if slash and any(known.startswith(f"{base}/") for known in found):
         return "the sourced ROS 2 has " + ", ".join(known for known in found if known.startswith(f"{base}/"))
+    if base == ros2.NAME and ros2.recipes():
+        reason = ros2.why_not() or f"not built for the sourced ROS 2: rmwbench middlewares build {ros2.NAME}"
+        return f"{reason}: source the ROS 2 first" if reason == ros2.NOT_SOURCED else reason
     if name.startswith(INSTALLED):
         return f"no {program_of(name)} here: source the ROS 2 that it was built in"
     return f"{program_of(name)} is not installed" if program_of(name) in python_programs() else None

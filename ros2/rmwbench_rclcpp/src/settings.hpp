@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <rmwbench_worker.h>
@@ -21,7 +22,7 @@ struct Settings {
   PublishAs publish = PublishAs::const_ref;
   CallbackAs callback = CallbackAs::const_ref;
   bool bare_nodes = false;   // without parameter services and rosout
-  bool loaned_take = false;  // rclcpp may take messages in the memory of the middleware
+  std::optional<bool> loaned_take;  // whether rclcpp may take messages in the memory of the middleware; none: as installed
   bool layers = false;
 };
 

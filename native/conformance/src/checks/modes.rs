@@ -7,7 +7,7 @@ use rmwbench_harness::modes::{Levels, MODES};
 use serde_json::{json, Value};
 
 use crate::rig::{node, periodic, publisher, subscription, Rig};
-use crate::{Context, Outcome, Verdict};
+use crate::{Context, Daemons, Outcome, Verdict};
 
 /// Modes whose levels need more than a worker to carry messages: a server, keys.
 const OPENED_ONLY: [&str; 2] = ["discovery", "security"];
@@ -69,6 +69,7 @@ fn carries(context: &Context<'_>, name: &str, level: &Value) -> Result<(), Strin
     let topic = format!("mode_{name}");
     let talker = vec![node("talker", vec![publisher(1, &topic, 1000, periodic(200), 1)])];
     let listener = vec![node("listener", vec![subscription(2, &topic, 1000, 1)])];
+    let _daemons = Daemons::start_for_mode(context, name, level)?;
     let mut rig = Rig::empty(context);
     let apart = context.lacks("inter_process").is_none() && level != "intra_process";
     let processes = if apart { vec![talker, listener] } else { vec![[talker, listener].concat()] };

@@ -85,13 +85,14 @@ pub fn granted(fill: impl FnOnce(*mut raw::Granted)) -> Granted {
     let mut notes: Vec<String> = Vec::new();
     let mut raw = raw::Granted { qos: raw_qos(&Qos::default()), publish_mode: 0, wait: 0, context: (&raw mut notes).cast(), note };
     fill(&mut raw);
+    let optional = |words: *const c_char| (!words.is_null()).then(|| text(words));
     let qos = Qos {
         reliability: if raw.qos.reliability == 0 { Reliability::Reliable } else { Reliability::BestEffort },
         durability: if raw.qos.durability == 0 { Durability::Volatile } else { Durability::TransientLocal },
         history: if raw.qos.history == 0 { History::KeepLast } else { History::KeepAll },
         depth: raw.qos.depth,
-        content_filter: None,
-        instance_key: None,
+        content_filter: optional(raw.qos.content_filter),
+        instance_key: optional(raw.qos.instance_key),
     };
     let publish_mode = match raw.publish_mode {
         1 => PublishMode::Sync,

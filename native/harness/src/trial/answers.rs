@@ -49,7 +49,11 @@ impl Trial<'_> {
             Ok(guard) => Some((*endpoint, p.matches, Some(guard.as_ref()?.publisher().matched()))),
             Err(_) => Some((*endpoint, p.matches, None)),
         });
-        let readers = self.readers.iter().filter(|(e, _)| asked(e)).filter_map(|(endpoint, r)| Some((*endpoint, r.matches, Some(r.source.as_ref()?.matched()))));
+        let readers = self
+            .readers
+            .iter()
+            .filter(|(e, _)| asked(e))
+            .filter_map(|(endpoint, r)| Some((*endpoint, r.matches, Some(r.source.as_ref()?.matched()))));
         for (endpoint, expected, actual) in publishers.chain(readers) {
             match actual {
                 Some(actual) if actual >= expected => {

@@ -37,7 +37,7 @@ pub struct CycloneDds;
 
 const WITH_SHARED_MEMORY: &str = "partly: with shared memory (profile shm), not over UDP";
 const KEEP_ALL: &str = "partly: over UDP; with shared memory configured such endpoints leave it";
-const TRANSIENT_LOCAL: &str = "partly: over UDP; a reader in shared memory joins at a depth of 16 at most";
+const TRANSIENT_LOCAL: &str = "partly: wholly over UDP; in shared memory a late joiner gets no history";
 /// The profile that needs RouDi.
 const SHM: &str = "shm";
 

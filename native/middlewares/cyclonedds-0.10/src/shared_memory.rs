@@ -22,5 +22,10 @@ pub fn reason(config: &EndpointConfig) -> String {
 /// What shared memory makes of a QoS, where that is not what the network makes of it.
 pub fn surprises(config: &EndpointConfig) -> Vec<String> {
     let waiting = config.qos.depth.min(QUEUE_LIMIT);
-    vec![format!("in shared memory the oldest of {waiting} waiting messages is overwritten, reliable or not")]
+    let mut surprises = vec![format!("in shared memory the oldest of {waiting} waiting messages is overwritten, reliable or not")];
+    if config.qos.durability == Durability::TransientLocal {
+        // Its monitor ignores chunks of a writer that discovery has not named yet.
+        surprises.push("in shared memory a late joiner gets no history, although Cyclone DDS grants transient_local".into());
+    }
+    surprises
 }

@@ -5,6 +5,8 @@
 //! Cyclone's shared-memory exchange (PSMX); where a profile configures that, topics get a descriptor instead (see [`topic`]) and
 //! RouDi must run (see [`roudi`]). The option `topic` (`blob` or `descriptor`) chooses the other kind on purpose.
 //!
+//! Services are pairs of such topics (see [`service`]). Modes become a second document of configuration (see [`modes`]).
+//!
 //! QoS is set as rmw_cyclonedds sets it (see [`qos`]) and read back from the created endpoints. One participant serves the
 //! process, as in ROS 2; a node is a DDS publisher and subscriber that carry its name.
 
@@ -119,6 +121,10 @@ impl Middleware for CycloneDds {
         } else {
             &[]
         }
+    }
+
+    fn mode_daemons(&self) -> &'static [(&'static str, &'static str, &'static [&'static str])] {
+        &[("transport", "shm", &[roudi::NAME])]
     }
 
     fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {

@@ -10,6 +10,7 @@ Reader::Reader(rmwbench_session &session, const rmwbench_endpoint_config &config
       endpoint_(config.endpoint),
       wait_(config.wait),
       payload_bytes_(type.payload_bytes),
+      content_filter_(config.qos.content_filter == nullptr ? "" : config.qos.content_filter),
       layout_(type),
       sample_(1),
       info_(1),
@@ -122,7 +123,8 @@ uint32_t Reader::matched() const {
 void Reader::granted(rmwbench_granted &granted) const {
   tell(reader_->get_qos(), session_.asked, granted);
   granted.wait = wait_;
-  if (filtered_ != nullptr) {
+  if (!content_filter_.empty()) {
+    granted.qos.content_filter = content_filter_.c_str();
     granted.note(granted.context, "content filter: writers filter before they send, where they know the filter; the counters tell which "
                                   "side did");
   }

@@ -61,6 +61,7 @@ class Reader : private fd::DataReaderListener {
   const uint32_t endpoint_;
   const int32_t wait_;
   const uint32_t payload_bytes_;
+  const std::string content_filter_;  // as asked; empty: none
   Layout layout_;
   std::atomic<int64_t> refused_{0};
   // One place each, owned by us: Fast DDS deserialises into it, and its buffer is kept from message to message.

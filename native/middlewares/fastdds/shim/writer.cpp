@@ -16,7 +16,9 @@ rmwbench_status status_of(const ReturnCode &code) {
 }  // namespace
 
 Writer::Writer(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic, const rmwbench_message_type &type)
-    : session_(session), layout_(type) {
+    : session_(session),
+      layout_(type),
+      content_filter_(config.qos.content_filter == nullptr ? "" : config.qos.content_filter) {
   if (config.loan != 0 && !session.plain_types) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint),
                 "loan: Fast DDS lends memory of plain types only, and ROS 2's sequences are none; the profile data_sharing and the "
@@ -87,6 +89,7 @@ uint32_t Writer::matched() const {
 
 void Writer::granted(rmwbench_granted &granted) const {
   tell(writer_->get_qos(), session_.asked, granted);
+  if (!content_filter_.empty()) granted.qos.content_filter = content_filter_.c_str();
 }
 
 void Writer::account(const rmwbench_account &account) const {

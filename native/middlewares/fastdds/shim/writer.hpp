@@ -1,6 +1,8 @@
 // A DataWriter of raw CDR: a publisher's, a client's for its requests, a service's for its replies.
 #pragma once
 
+#include <string>
+
 #include <fastdds/dds/publisher/DataWriter.hpp>
 
 #include "raw_type.hpp"
@@ -30,6 +32,7 @@ class Writer {
  private:
   rmwbench_session &session_;
   Layout layout_;
+  const std::string content_filter_;  // as asked of its readers; empty: none
   RawType *type_ = nullptr;
   fd::Topic *topic_ = nullptr;
   fd::DataWriter *writer_ = nullptr;

@@ -254,6 +254,9 @@ fn writers_filter_for_their_readers_and_say_so() {
             asked.qos.history = History::KeepAll;
             asked.qos.content_filter = Some("percent < 25".into());
             let mut pair = pair_of(|| open(APART, json!({}), json!({})), asked);
+            for granted in [pair.writer.granted(), pair.reader.granted()] {
+                assert_eq!(granted.qos.content_filter.as_deref(), Some("percent < 25"));
+            }
             until_heard(&mut *pair.writer, &pair.memory, &message(0, Phase::Probe));
             let probes = pair.memory.len();
             for seq in 0..400 {
@@ -377,6 +380,26 @@ fn asynchronous_publishing_sends_what_is_left_in_the_history() {
                 println!("{history:?} {depth} {mode:?}: {heard} of 5000 arrived, {refused} refused");
                 assert!(history == History::KeepLast || heard + refused == 5000);
             }
+        }
+    });
+}
+
+/// A reader that is overrun by loans of 1 kB: what it reads must be whole, whether or not it is the newest.
+#[test]
+fn an_overrun_reader_of_loans_reads_whole_messages() {
+    isolated("an_overrun_reader_of_loans_reads_whole_messages", || {
+        for wait in [Wait::Block, Wait::Callback] {
+            let asked = EndpointConfig { loan: true, wait, ..endpoint(1, &format!("{wait:?}"), 1000) };
+            let mut pair = pair_of(|| open(APART, json!({}), json!({"data_sharing": "on", "heartbeat_period_ms": 2})), asked);
+            let mut sent = 0;
+            for number in 0..200_000_u32 {
+                let fill = &mut |memory: &mut [u8]| memory.fill(number as u8);
+                sent += usize::from(pair.writer.publish_loaned(1000, fill).is_ok());
+            }
+            std::thread::sleep(Duration::from_millis(300));
+            let heard = pair.memory.wait_for(1);
+            let torn = heard.iter().filter(|m| m.iter().any(|byte| *byte != m[0])).count();
+            println!("{wait:?}: sent {sent}, heard {}, torn {torn}", heard.len());
         }
     });
 }

@@ -206,7 +206,7 @@ mod tests {
         let half = pools(&asked(None, &[("shm_pool_bytes", json!(234 << 20)), ("shm_layout", json!("tiered"))])).unwrap().unwrap();
         assert!(half.len() == 9 && bytes(&half) <= 234 << 20 && bytes(&half) > 200 << 20, "{half:?}");
         let one = pools(&asked(None, &[("shm_pool_bytes", json!(100 << 20)), ("shm_layout", json!("unified"))])).unwrap().unwrap();
-        assert_eq!(one, [Pool { chunk_bytes: (8 << 20) + 1024, chunks: 11 }]);
+        assert_eq!(one, [Pool { chunk_bytes: (8 << 20) + 1024, chunks: 12 }]);
         assert_eq!(pools(&asked(None, &[("shm_pool_bytes", json!(100))])).unwrap_err().object, "mode shm_pool_bytes");
         assert_eq!(pools(&asked(Some("1M:3"), &[("shm_layout", json!("tiered"))])).unwrap_err().kind, ErrorKind::Invalid);
     }

@@ -470,27 +470,29 @@ fn a_pool_that_may_not_be_locked_is_told_of() {
 
 /// A fault of Zenoh 1.10.2: what a reader may not lock it does not get, reliable or not, and nobody is told.
 #[test]
-fn a_reader_that_may_not_lock_its_writers_pool_loses_every_message() {
-    isolated("a_reader_that_may_not_lock_its_writers_pool_loses_every_message", || {
-        let mut session = open("tuned", 17);
-        let mut node = session.node("reader").unwrap();
-        let mut child = child_that_lends();
-        let limit = |bytes: u64| {
-            let limit = format!("--memlock={bytes}:8388608");
-            Command::new("prlimit").args([&limit, "--pid", &std::process::id().to_string()]).status().unwrap();
-        };
-        limit(65_536);
-        let memory = Memory::new();
-        let reader = node.subscription(&endpoint(3, "from_child", 100_000), memory.clone()).unwrap();
-        wait_until("a match", || reader.matched() == 1);
-        std::thread::sleep(Duration::from_secs(1)); // some hundred messages
-        assert_eq!((memory.len(), reader.account().reader_drops), (0, Some(0)), "Zenoh is mended: say so in docs/middlewares/zenoh.md");
-        assert!(reader.granted().notes.iter().any(|note| note.contains("may lock")));
-        limit(8 << 20);
-        memory.wait_for(1);
-        assert!(memory.len() > 0, "with room to lock, the same messages come");
-        child.kill().unwrap();
-        child.wait().unwrap();
+fn a_reader_that_may_not_lock_its_writers_pool_loses_messages() {
+    isolated("a_reader_that_may_not_lock_its_writers_pool_loses_messages", || {
+        // What an unprivileged process may lock on Debian.
+        Command::new("prlimit").args(["--memlock=8388608:8388608", "--pid", &std::process::id().to_string()]).status().unwrap();
+        let lost = (4..16).any(|quarters| {
+            let modes = [("transport", json!("shm")), ("discovery", json!("peers")), ("shm_pool_bytes", json!(quarters << 18))];
+            let config = with_modes("untouched", 60 + quarters, &modes);
+            let (mut there, mut here) = (Zenoh.open(&config).unwrap(), Zenoh.open(&config).unwrap());
+            let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+            let memory = Memory::new();
+            let reader = far.subscription(&endpoint(1, "t", 100), memory.clone()).unwrap();
+            let mut writer = near.publisher(&endpoint(2, "t", 100)).unwrap();
+            matched(&*writer, &*reader);
+            for _ in 0..100 {
+                writer.publish(&[7; 100]).unwrap();
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            std::thread::sleep(Duration::from_millis(100));
+            assert!(reader.granted().notes.iter().any(|note| note.contains("may lock")));
+            println!("{} KiB: {} of 100 arrived, {:?}", quarters << 8, memory.len(), reader.account().reader_drops);
+            (memory.len() as u64) + reader.account().reader_drops.unwrap() < 100
+        });
+        assert!(lost, "Zenoh is mended: say so in docs/middlewares/zenoh.md");
     });
 }
 

@@ -59,8 +59,8 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
     }
     set("RMW_FASTRTPS_USE_QOS_FROM_XML", "1");
   }
-  // Humble lends and takes loans by default, its successors do not; either way it is the arm that decides.
-  set("ROS_DISABLE_LOANED_MESSAGES", asked.settings.loaned_take ? "0" : "1");
+  // Left alone, Humble takes loans and its successors do not.
+  if (asked.settings.loaned_take) set("ROS_DISABLE_LOANED_MESSAGES", *asked.settings.loaned_take ? "0" : "1");
   // rcl's log files belong into the trial, not into a home.
   setenv("ROS_LOG_DIR", "/tmp/rmwbench-ros-log", 1);
   if (!path_.empty()) text_ += "\n--- " + path_ + " ---\n" + content;

@@ -1,21 +1,12 @@
 #include "publish_mode.hpp"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
+#include <filesystem>
 #include <mutex>
 
 #include "fault.hpp"
-
-#ifdef RMWBENCH_WITH_FASTRTPS
-#include <rmw_fastrtps_cpp/get_publisher.hpp>
-#endif
-#ifdef RMWBENCH_WITH_FASTRTPS_DYNAMIC
-#include <rmw_fastrtps_dynamic_cpp/get_publisher.hpp>
-#endif
-#if defined(RMWBENCH_WITH_FASTRTPS) || defined(RMWBENCH_WITH_FASTRTPS_DYNAMIC)
-#include <fastdds/dds/publisher/DataWriter.hpp>
-#include <fastdds/dds/publisher/qos/DataWriterQos.hpp>
-#define RMWBENCH_READS_FASTDDS 1
-#endif
 
 namespace rmwbench {
 namespace {
@@ -24,39 +15,35 @@ constexpr char variable[] = "RMW_FASTRTPS_PUBLICATION_MODE";
 
 bool is_fastrtps(const std::string &rmw) { return rmw.rfind("rmw_fastrtps", 0) == 0; }
 
-#ifdef RMWBENCH_READS_FASTDDS
-eprosima::fastdds::dds::DataWriter *writer_of(rmw_publisher_t *publisher) {
-  eprosima::fastdds::dds::DataWriter *writer = nullptr;
-#ifdef RMWBENCH_WITH_FASTRTPS
-  writer = rmw_fastrtps_cpp::get_datawriter(publisher);
-#endif
-#ifdef RMWBENCH_WITH_FASTRTPS_DYNAMIC
-  if (writer == nullptr) writer = rmw_fastrtps_dynamic_cpp::get_datawriter(publisher);
-#endif
-  return writer;
-}
-#endif
+using Asks = int (*)(rmw_publisher_t *);
 
-PublishModeFound of_fastrtps(const rclcpp::PublisherBase &publisher) {
-#ifdef RMWBENCH_READS_FASTDDS
-  rmw_publisher_t *handle = rcl_publisher_get_rmw_handle(publisher.get_publisher_handle().get());
-  if (auto *writer = writer_of(handle)) {
-    const bool async = writer->get_qos().publish_mode().kind == eprosima::fastdds::dds::ASYNCHRONOUS_PUBLISH_MODE;
-    return {async ? RMWBENCH_PUBLISH_ASYNC : RMWBENCH_PUBLISH_SYNC,
-            std::string("publish mode: ") + (async ? "asynchronous" : "synchronous") + ", read from Fast DDS's writer"};
+// From the library for that RMW beside this one; NULL where it was not built.
+Asks asks(const std::string &rmw) {
+  static const Asks found = [&]() -> Asks {
+    Dl_info self;
+    if (dladdr(reinterpret_cast<const void *>(&asks), &self) == 0) return nullptr;
+    const auto path = std::filesystem::path(self.dli_fname).parent_path() / ("librmwbench_rclcpp_" + rmw + ".so");
+    void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    return library != nullptr ? reinterpret_cast<Asks>(dlsym(library, "rmwbench_fastrtps_publishes_asynchronously")) : nullptr;
+  }();
+  return found;
+}
+
+PublishModeFound of_fastrtps(const rclcpp::PublisherBase &publisher, const std::string &rmw) {
+  if (const Asks ask = asks(rmw)) {
+    const int async = ask(rcl_publisher_get_rmw_handle(publisher.get_publisher_handle().get()));
+    if (async >= 0) {
+      return {async != 0 ? RMWBENCH_PUBLISH_ASYNC : RMWBENCH_PUBLISH_SYNC,
+              std::string("publish mode: ") + (async != 0 ? "asynchronous" : "synchronous") + ", read from Fast DDS's writer"};
+    }
   }
-#endif
-  (void)publisher;
-  const char *set = std::getenv(variable);
-  const bool async = set != nullptr && std::string(set) == "ASYNCHRONOUS";
-  return {async ? RMWBENCH_PUBLISH_ASYNC : RMWBENCH_PUBLISH_SYNC,
-          std::string("publish mode: as ") + variable + " says or by default; not read back, this worker was built without rmw_fastrtps"};
+  return {RMWBENCH_PUBLISH_DEFAULT, "publish mode: cannot be read back, this worker was built without " + rmw};
 }
 
 }  // namespace
 
 PublishModeFound publish_mode_of(const rclcpp::PublisherBase &publisher, const std::string &rmw) {
-  if (is_fastrtps(rmw)) return of_fastrtps(publisher);
+  if (is_fastrtps(rmw)) return of_fastrtps(publisher, rmw);
   if (rmw == "rmw_cyclonedds_cpp") return {RMWBENCH_PUBLISH_SYNC, "publish mode: Cyclone DDS sends in the publishing thread, it has no other way"};
   if (rmw == "rmw_zenoh_cpp") return {RMWBENCH_PUBLISH_ASYNC, "publish mode: Zenoh's put hands the message to the link's sending task, it has no other way"};
   return {RMWBENCH_PUBLISH_DEFAULT, "publish mode: not known of this RMW"};

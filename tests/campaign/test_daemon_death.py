@@ -1,0 +1,71 @@
+"""Daemons that are killed within the window: established streams go on or stop, and who comes later is told of in
+events; nothing of it fails a trial that asked for it."""
+
+import pytest
+
+from rmwbench.campaign.outcome import Order
+from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.errors import UserError
+from rmwbench.lab import machine
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import parse
+from tests.lab import tools
+
+pytestmark = pytest.mark.timing
+
+SUITE = """
+suite: mini
+title: a test
+blocks: {{planned: 1, minimum: 1}}
+timeline: {{warmup_s: 0.2, drain_s: 0.2, grace_s: 0.1, match_s: 10, steady_s: 1.5}}
+arms: [{{name: a, middleware: zenoh, profile: {profile}}}]
+workloads:
+  - name: w
+    rate_hz: 50
+    message: Bytes(64)
+    daemons_end_s: {end_s}
+    nodes:
+      - {{name: talker, publishers: [{{topic: x}}]}}
+      - {{name: listener, subscriptions: [{{topic: x}}]}}
+      - {{name: joiner, subscriptions: [{{topic: x}}], joins_s: 0.8}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def any_machine(monkeypatch):
+    monkeypatch.setattr(machine, "void_reason", lambda probes: None)
+
+
+def run(profile: str) -> TrialResult:
+    (made,) = cells(parse(SUITE.format(profile=profile, end_s=0.4), where="mini.yaml"))
+    return run_trial(Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker("zenoh"))
+
+
+def seqs(result: TrialResult, reader: int) -> list[int]:
+    return [row["seq"] for row in result.tables["received"].to_pylist() if row["endpoint"] == reader]
+
+
+def events(result: TrialResult) -> dict[str, dict]:
+    """The first of each kind."""
+    return {row["event"]: row for row in reversed(result.tables["events"].to_pylist())}
+
+
+def test_without_its_router_a_client_hears_no_more_and_a_latecomer_never_opens():
+    result = run("router")
+    assert result.status == "done", result.reason
+    found = events(result)
+    assert found["killed"]["process"] == "router" and found["not_joined"]["process"] == "joiner"
+    assert "Unable to connect" in found["not_joined"]["text"]
+    # 10 messages of warm-up and 20 before the kill; a second later the schedule sends the last of 85
+    assert 20 <= max(seqs(result, 2)) < 60 and not seqs(result, 3)
+
+
+def test_peers_that_found_each_other_by_a_router_need_it_no_more():
+    result = run("rmw_zenoh")
+    assert result.status == "done", result.reason
+    assert "killed" in events(result) and max(seqs(result, 2)) == 84
+
+
+def test_daemons_cannot_end_after_the_window():
+    with pytest.raises(UserError, match="the daemons end after the steady state"):
+        cells(parse(SUITE.format(profile="router", end_s=2), where="mini.yaml"))

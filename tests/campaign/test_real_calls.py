@@ -1,0 +1,74 @@
+"""Services, late joiners and leavers on the floor: a worker of the harness does what the fake worker only plays."""
+
+import pytest
+
+from rmwbench.campaign.outcome import Order
+from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.lab import machine
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import parse
+from tests.lab import tools
+
+pytestmark = pytest.mark.timing
+
+SUITE = """
+suite: mini
+title: a test
+blocks: {{planned: 2, minimum: 2}}
+timeline: {{warmup_s: 0.1, drain_s: 0.2, grace_s: 0.1, match_s: 5, steady_s: 1.0}}
+arms: [{{name: a, middleware: floor, options: {{transport: {transport}}}}}]
+workloads:
+  - {workload}
+"""
+
+
+@pytest.fixture(autouse=True)
+def any_machine(monkeypatch):
+    monkeypatch.setattr(machine, "void_reason", lambda probes: None)
+
+
+def run(workload: str, transport: str) -> TrialResult:
+    (made,) = cells(parse(SUITE.format(workload=workload, transport=transport), where="mini.yaml"))
+    return run_trial(Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker("floor"))
+
+
+def rows(result: TrialResult, table: str) -> list[dict]:
+    return result.tables[table].to_pylist()
+
+
+def test_every_request_is_answered_once_and_to_its_own_client():
+    result = run("{name: add, clients: 2, request: Bytes(64), reply: Bytes(4096), rate_hz: 100}", "unix")
+    assert (result.status, result.reason) == ("done", None)
+    sent, received = rows(result, "sent"), rows(result, "received")
+    caused = [row for row in sent if row["cause_endpoint"] is not None]
+    replies = {(row["endpoint"], row["seq"]): (row["cause_endpoint"], row["cause_seq"]) for row in caused}
+    requests = {(row["endpoint"], row["seq"]) for row in sent} - set(replies)
+    assert len(requests) == 220 == len(replies) and set(replies.values()) == requests
+    for client in (2, 3):
+        read = [replies[row["writer"], row["seq"]] for row in received if row["endpoint"] == client]
+        assert sorted(read) == sorted(one for one in requests if one[0] == client)
+    assert {row["bytes"] for row in received if row["endpoint"] != 1} == {4096}
+
+
+def test_who_is_late_or_leaves_reads_what_was_sent_meanwhile():
+    nodes = """name: w
+    rate_hz: 100
+    message: Bytes(64)
+    nodes:
+      - {name: talker, publishers: [{topic: x}]}
+      - {name: whole, subscriptions: [{topic: x}]}
+      - {name: late, subscriptions: [{topic: x}], joins_s: 0.5}
+      - {name: again, subscriptions: [{topic: x}], leaves_s: 0.3, restarts_s: 0.6}
+"""
+    result = run(nodes, "unix")
+    assert (result.status, result.reason) == ("done", None)
+    read: dict[int, list[int]] = {}
+    for row in rows(result, "received"):
+        read.setdefault(row["endpoint"], []).append(row["seq"])
+    assert read[2] == list(range(110))
+    assert min(read[3]) >= 60 and max(read[3]) == 109  # a floor keeps nothing for who comes late
+    assert max(read[4]) < 60 and min(read[5]) >= 70
+    events = {(row["event"], row["endpoint"]): row["time_ns"] for row in rows(result, "events")}
+    for late in (3, 5):
+        assert events["created", late] <= events["matched", late] and ("first_message", late) in events
+    assert ("destroyed", 4) in events

@@ -1,0 +1,27 @@
+"""The suite that every middleware passes, over each RMW of the sourced ROS 2: real processes, in namespaces of its own."""
+
+import os
+import subprocess
+
+import pytest
+
+from rmwbench.lab.middleware import workspace
+from tests.ros2 import sourced
+
+pytestmark = [sourced.needed, pytest.mark.timing]
+NOT_BYTES = "it lends memory of fixed-size types only, and the suite's Bytes(N) is a sequence"
+LOAN = {rmw: ["--lacks", f"loan={NOT_BYTES}"] for rmw in sourced.RMWS}
+"""Loans of types that can be lent are tests/ros2/test_campaign.py's."""
+
+
+@pytest.mark.parametrize("profile", ["untouched", "tuned"])
+@pytest.mark.parametrize("rmw", sourced.RMWS)
+def test_the_worker_conforms(rmw, profile):
+    worker = sourced.worker(rmw)
+    suite = workspace.target_directory() / "release" / "rmwbench-conformance"
+    if not suite.is_file():
+        pytest.fail(f"{suite} is not built: cargo build --release -p rmwbench-conformance")
+    command = [suite, worker.executable, "--middleware", worker.middleware, "--profile", profile, *LOAN[rmw]]
+    done = subprocess.run(command, env=os.environ, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "test result: ok" in done.stdout

@@ -1,0 +1,102 @@
+"""Workers in Python: the header is read as it stands, and both packages carry messages through a whole trial."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rmwbench_workers import header
+from rmwbench_workers.cyclonedds_python import payload_of
+from rmwbench_workers.middleware import Layout
+
+from rmwbench.campaign.outcome import Order
+from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.lab import machine
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import parse
+from tests.lab import tools
+
+SUITE = """
+suite: mini
+title: a test
+blocks: {{planned: 1, minimum: 1}}
+timeline: {{warmup_s: 0.2, drain_s: 1.0, grace_s: 0.5, match_s: 10, steady_s: 0.6}}
+arms: [{arm}]
+workloads:
+  - {workload}
+"""
+TOPIC = "{name: x, message: Bytes(20000), rate_hz: 50, qos: {history: keep_last, depth: 100}}"
+CALLS = "{name: add, clients: 2, request: Bytes(64), reply: Bytes(1024), rate_hz: 50}"
+
+
+def test_the_header_is_declared_whole():
+    header.library()
+    fields = dict(header.ffi.typeof("rmwbench_middleware").fields)
+    assert {"describe", "session_open", "publish", "subscription_create", "client_request", "daemon_close"} <= set(
+        fields
+    )
+    assert header.library().RMWBENCH_ABI_VERSION >= 2
+
+
+def test_directives_and_comments_are_left_out_and_numbers_kept():
+    text = '/* a\n#define NO 1 */\n#define TWO 2u\n#ifdef __cplusplus\nextern "C" {\n#endif\nint f(void);\n'
+    assert header.declarations(text).split() == ["#define", "TWO", "2", "int", "f(void);"]
+
+
+def test_a_missing_library_says_how_to_build_it(tmp_path):
+    program = Path(sys.executable).parent / "rmwbench-zenoh-python"
+    done = subprocess.run(
+        [program, "--describe"],
+        env={header.LIBRARY_VARIABLE: str(tmp_path / "none.so")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2 and "rmwbench middlewares build" in done.stderr
+
+
+def test_connext_says_that_it_needs_a_licence():
+    program = Path(sys.executable).parent / "rmwbench-connext"
+    done = subprocess.run([program, "--describe"], env={}, capture_output=True, text=True)
+    assert done.returncode == 2 and "RTI_LICENSE_FILE" in done.stderr
+
+
+def test_a_cut_message_is_not_read_beyond_its_end():
+    layout = Layout("Bytes(8)", "", "", 8, b"12345678", b"")
+    assert bytes(payload_of(memoryview(b"12345678abcdefgh"), layout)) == b"abcdefgh"
+    assert bytes(payload_of(memoryview(b"12345678abc"), layout)) == b"abc"
+
+
+@pytest.fixture
+def any_machine(monkeypatch):
+    monkeypatch.setattr(machine, "void_reason", lambda probes: None)
+
+
+def run(arm: str, workload: str, name: str) -> TrialResult:
+    (made,) = cells(parse(SUITE.format(arm=arm, workload=workload), where="mini.yaml"))
+    return run_trial(Order(1, made, 0, 0, seed=3, nonce=0x0123_4567_89AB_CDEF), tools.worker(name))
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("name", ["cyclonedds-python", "zenoh-python"])
+def test_messages_arrive_whole_and_in_order(name, any_machine):
+    result = run(f"{{name: a, middleware: {name}, profile: untouched}}", TOPIC, name)
+    assert (result.status, result.reason) == ("done", None)
+    received = result.tables["received"].to_pylist()
+    assert [row["seq"] for row in received] == list(range(40))
+    assert {row["bytes"] for row in received} == {20000} and not any(row["flags"] & 0b10001 for row in received)
+    granted = [json.loads(row["granted"]) for row in result.tables["endpoints"].to_pylist()]
+    assert granted[1]["wait"] == "block" and granted[0]["notes"]
+
+
+@pytest.mark.timing
+def test_zenoh_answers_each_client_its_own_requests(any_machine):
+    result = run("{name: a, middleware: zenoh-python, wait: callback}", CALLS, "zenoh-python")
+    assert (result.status, result.reason) == ("done", None)
+    sent = result.tables["sent"].to_pylist()
+    replies = {(r["endpoint"], r["seq"]): (r["cause_endpoint"], r["cause_seq"]) for r in sent if r["cause_endpoint"]}
+    for client in (2, 3):
+        heard = [
+            replies[r["writer"], r["seq"]] for r in result.tables["received"].to_pylist() if r["endpoint"] == client
+        ]
+        assert sorted(heard) == [(client, seq) for seq in range(40)]
