@@ -188,12 +188,16 @@ def test_a_daemon_serves_before_the_workers_open_and_its_cost_is_its_middlewares
     [
         ("exit", "daemon_hello", "daemon router: ended before its hello (exit code 3)"),
         ("segfault", "daemon", "daemon router: ended (SIGSEGV)"),
-        ("refuse", "daemon", "daemon router: refused open (unsupported): this: not here"),
     ],
 )
 def test_a_daemon_that_does_not_serve_fails_the_trial(tmp_path, fault, stage, said):
     result = fake(tmp_path, fault, stage, daemons=("router",))
     assert result.status == "failed" and said in result.reason
+
+
+def test_a_daemon_that_says_it_is_impossible_is_believed_as_a_worker_is(tmp_path):
+    result = fake(tmp_path, "refuse", "daemon", daemons=("router",))
+    assert (result.status, result.reason) == ("unsupported", "this: not here")
 
 
 FAULTY = """#!{python}

@@ -1,4 +1,4 @@
-"""The suite that every middleware passes, over each RMW of the sourced ROS 2: real processes, in namespaces of its own."""
+"""The suite that every middleware passes, over each RMW of the sourced ROS 2: real processes in namespaces."""
 
 import os
 import subprocess

@@ -292,6 +292,25 @@ mod tests {
     }
 
     #[test]
+    fn a_client_counts_the_requests_that_were_answered_and_only_its_own() {
+        let sink = RecordingSink::new(None, 1, Touch::Header, 1).of_client(3);
+        let reply = |seq: u64, cause_endpoint: u32, cause_seq: u64| {
+            let mut payload = vec![0; 64];
+            let (size, phase) = (64, Phase::Steady);
+            Header { writer: 9, nonce: 1, seq, intended_ns: 1, cause_seq, cause_endpoint, size, phase, touched: 0 }.write(&mut payload);
+            deliver(&sink, &payload);
+        };
+        reply(0, 3, 1);
+        reply(1, 4, 0); // another client's, which a worker should have dropped
+        reply(2, 3, 2);
+        reply(3, 3, 2); // the same request, answered by another message: still one answer
+        assert!(!sink.has_heard_all(3, 2));
+        reply(4, 3, 0);
+        assert!(sink.has_heard_all(3, 2) && !sink.has_heard_all(4, 0) && !sink.has_heard_all(9, 0));
+        assert_eq!(sink.first_messages().map(|(writer, _)| writer).collect::<Vec<_>>(), [9]);
+    }
+
+    #[test]
     fn copies_do_not_end_a_drain_for_what_is_missing() {
         let sink = RecordingSink::new(None, 1, Touch::Header, 2);
         for seq in [0, 0, 1, 1, 3, 3] {

@@ -21,7 +21,7 @@ from rmwbench.campaign.calibrate.grid import BLOCK_NS, PLAIN, RATIO, Arm
 
 LOST = ("lost_start", "lost_middle", "lost_end")
 PROBE_INTERVAL_NS = 50e6
-"""The shortest time between two probes of the barrier (rmwbench/campaign/trial.py)."""
+"""The shortest time between two probes of the barrier (rmwbench/campaign/limits.py)."""
 
 Checks = Iterator[Check]
 

@@ -324,3 +324,45 @@ fn a_roudi_that_dies_leaves_what_is_connected_and_connects_nothing_more() {
         assert_eq!(shared(&*subscription), heard.len() as u64);
     });
 }
+
+/// Not a test: what the next one looks at from outside.
+#[test]
+#[ignore]
+fn child_that_connects_without_roudi() {
+    let again = std::env::var("RMWBENCH_ROUDI_AGAIN").is_ok();
+    let mut pair = pair_with(&[]);
+    let heard = Memory::new();
+    let _before = pair.listener.subscription(&endpoint("before", 100), heard.clone()).unwrap();
+    let mut publisher = pair.talker.publisher(&endpoint("before", 100)).unwrap();
+    until_heard(&mut *publisher, &heard, &[0; 100]);
+    pair.roudi.take().unwrap().kill().unwrap();
+    if again {
+        pair.roudi = Some(roudi(&[]));
+    }
+    println!("asking");
+    let began = Instant::now();
+    let subscription = pair.listener.subscription(&endpoint("after", 100), heard.clone());
+    println!("subscription {:?} after {:?}", subscription.as_ref().map(|s| s.granted().notes).map_err(|e| e.to_string()), began.elapsed());
+    let publisher = pair.talker.publisher(&endpoint("after", 100));
+    println!("publisher {:?} after {:?}", publisher.as_ref().map(|s| s.granted().notes).map_err(|e| e.to_string()), began.elapsed());
+    let mut publisher = publisher.unwrap();
+    let n = heard.len();
+    for _ in 0..20 { let _ = publisher.publish(&[5; 100]); std::thread::sleep(Duration::from_millis(50)); }
+    println!("new pair heard {} of 20", heard.len() - n);
+}
+
+#[test]
+fn explore() {
+    for again in ["", "again"] {
+    isolated("explore", || {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "child_that_connects_without_roudi", "--ignored", "--nocapture"]);
+        if std::env::var("EXPLORE_AGAIN").is_ok() { command.env("RMWBENCH_ROUDI_AGAIN", "1"); }
+        command.env("RUST_MIN_STACK", (16 << 20).to_string());
+        let began = Instant::now();
+        let output = command.output().unwrap();
+        panic!("{} after {:?}: {}\n{}", output.status, began.elapsed(), String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    });
+    let _ = again;
+    }
+}

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
 
 #include <iceoryx_posh/popo/listener.hpp>
 #include <iceoryx_posh/popo/untyped_client.hpp>
@@ -55,13 +54,14 @@ struct rmwbench_publisher {
   iox::PublisherPortUserType port;
 };
 
-// Something that messages are taken from. One of the three is there.
+// Something that messages are taken from, by one thread at a time. One of the three is there.
+//
+// A client sends from another thread than it takes from, without a lock: its port keeps the two apart, and a lock that is held while a
+// full queue of requests is waited for would keep the answers from being taken, for which the service waits.
 struct rmwbench_origin {
   std::unique_ptr<iox::popo::UntypedSubscriber> subscriber;
   std::unique_ptr<iox::popo::UntypedClient> client;
   std::unique_ptr<iox::popo::UntypedServer> server;
-  // A client sends from one thread and takes in another.
-  std::mutex mutex;
   void (*arrived)(void *context) = nullptr;
   void *context = nullptr;
 
@@ -168,7 +168,6 @@ void rmwbench_origin_delete(rmwbench_origin *origin) { delete origin; }
 const void *rmwbench_origin_take(rmwbench_origin *origin, size_t *bytes) {
   const void *payload = nullptr;
   origin->with([&](auto &source, auto, auto) {
-    const std::lock_guard<std::mutex> lock(origin->mutex);
     source.take().and_then([&](const void *taken) { payload = taken; });
   });
   if (payload != nullptr) *bytes = size_of(payload);
@@ -176,7 +175,6 @@ const void *rmwbench_origin_take(rmwbench_origin *origin, size_t *bytes) {
 }
 
 void rmwbench_origin_release(rmwbench_origin *origin, const void *payload) {
-  const std::lock_guard<std::mutex> lock(origin->mutex);
   if (origin->subscriber) origin->subscriber->release(payload);
   if (origin->client) origin->client->releaseResponse(payload);
   if (origin->server) origin->server->releaseRequest(payload);
@@ -197,19 +195,16 @@ bool rmwbench_origin_connected(rmwbench_origin *origin) {
 }
 
 void *rmwbench_client_loan(rmwbench_origin *origin, uint32_t bytes) {
-  const std::lock_guard<std::mutex> lock(origin->mutex);
   auto loan = origin->client->loan(bytes, alignment);
   return loan.has_error() ? nullptr : loan.value();
 }
 
 bool rmwbench_client_send(rmwbench_origin *origin, void *request) {
-  const std::lock_guard<std::mutex> lock(origin->mutex);
   return !origin->client->send(request).has_error();
 }
 
 // 0: sent, 1: no chunk to be had, 2: the client is gone.
 int32_t rmwbench_server_reply(rmwbench_origin *origin, const void *request, const uint8_t *reply, uint32_t bytes) {
-  const std::lock_guard<std::mutex> lock(origin->mutex);
   auto loan = origin->server->loan(iox::popo::RequestHeader::fromPayload(request), bytes, alignment);
   if (loan.has_error()) return 1;
   std::memcpy(loan.value(), reply, bytes);

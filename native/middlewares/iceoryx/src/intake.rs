@@ -38,7 +38,7 @@ pub struct Intake {
 /// An owned origin.
 pub struct Origin(pub *mut sys::Origin);
 
-// SAFETY: the shim locks where two threads use one.
+// SAFETY: taken from by one thread at a time; a client's port keeps sending and taking apart.
 unsafe impl Send for Origin {}
 // SAFETY: as above.
 unsafe impl Sync for Origin {}

@@ -56,7 +56,7 @@ impl IceoryxService {
 /// The origin as its own deliveries use it, which end before it does.
 struct Answering(*mut sys::Origin);
 
-// SAFETY: the shim locks where two threads use one.
+// SAFETY: taken from by one thread at a time; a client's port keeps sending and taking apart.
 unsafe impl Send for Answering {}
 // SAFETY: as above.
 unsafe impl Sync for Answering {}

@@ -85,6 +85,10 @@ impl Middleware for Zenoh {
         }
     }
 
+    fn mode_daemons(&self) -> &'static [(&'static str, &'static str, &'static [&'static str])] {
+        &[("discovery", "server", &[router::NAME])]
+    }
+
     fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
         match name {
             router::NAME => Ok(Box::new(router::Router::start(config)?)),

@@ -87,8 +87,7 @@ impl ZenohSession {
         let failed = |e: zenoh::Error| Error::failed(format!("profile {name}"), e);
         let session = zenoh::open(prepared.config).wait().map_err(failed)?;
         if prepared.modes.discovery == Some(Discovery::Server) && !finds_router(&session) {
-            let reason = "server: no router answers; the arm's option `daemons: router` starts one";
-            return Err(Error::unsupported("mode discovery", reason));
+            return Err(Error::failed("mode discovery", "server: no router answers; it is this worker with --daemon router"));
         }
         let graph = Graph::open(&session, config.domain_id).map_err(failed)?;
         let shared = Shared {

@@ -27,14 +27,6 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Board(PathBuf);
 
-/// An address to connect to.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Address {
-    pub endpoint: String,
-    /// The CURVE key of the one who bound it, in Z85.
-    pub key: Option<String>,
-}
-
 /// An address on the board as long as this lives.
 pub struct Announcement {
     path: PathBuf,
@@ -82,13 +74,13 @@ impl Drop for Announcement {
     }
 }
 
-pub fn announce(directory: &Path, address: &Address) -> Result<Announcement, Error> {
+pub fn announce(directory: &Path, address: &str) -> Result<Announcement, Error> {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = format!("{}-{number}", std::process::id());
     let (hidden, path) = (directory.join(format!(".{name}")), directory.join(&name));
     let write = || {
         let mut file = File::create(&hidden)?;
-        writeln!(file, "{}\n{}", address.endpoint, address.key.as_deref().unwrap_or_default())?;
+        writeln!(file, "{address}")?;
         // SAFETY: a descriptor of ours.
         if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
             return Err(std::io::Error::last_os_error());
@@ -102,8 +94,8 @@ pub fn announce(directory: &Path, address: &Address) -> Result<Announcement, Err
 }
 
 /// The addresses in a directory whose processes live; files of dead ones are removed.
-pub fn read(directory: &Path) -> Vec<Address> {
-    let mut addresses: Vec<Address> = fs::read_dir(directory)
+pub fn read(directory: &Path) -> Vec<String> {
+    let mut addresses: Vec<String> = fs::read_dir(directory)
         .into_iter()
         .flatten()
         .flatten()
@@ -114,17 +106,14 @@ pub fn read(directory: &Path) -> Vec<Address> {
     addresses
 }
 
-fn address(path: &Path) -> Option<Address> {
+fn address(path: &Path) -> Option<String> {
     let file = File::open(path).ok()?;
     // SAFETY: a descriptor of ours.
     if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) } == 0 {
         let _ = fs::remove_file(path);
         return None;
     }
-    let text = std::io::read_to_string(file).ok()?;
-    let mut lines = text.lines();
-    let endpoint = lines.next()?.to_string();
-    Some(Address { endpoint, key: lines.next().filter(|key| !key.is_empty()).map(str::to_string) })
+    Some(std::io::read_to_string(file).ok()?.trim_end().to_string())
 }
 
 #[cfg(test)]
@@ -140,11 +129,10 @@ mod tests {
         let board = board(1);
         let directory = board.directory(Kind::Topic, "a/b%c").unwrap();
         assert_ne!(directory, board.directory(Kind::Service, "a/b%c").unwrap());
-        let address = Address { endpoint: "tcp://127.0.0.1:7".into(), key: Some("k".into()) };
-        let announcement = announce(&directory, &address).unwrap();
-        assert_eq!(read(&directory), [address]);
+        let announcement = announce(&directory, "tcp://127.0.0.1:7").unwrap();
+        assert_eq!(read(&directory), ["tcp://127.0.0.1:7"]);
         drop(announcement);
-        assert_eq!(read(&directory), []);
+        assert!(read(&directory).is_empty());
         fs::remove_dir_all(&board.0).unwrap();
     }
 
@@ -152,8 +140,8 @@ mod tests {
     fn what_a_killed_process_left_is_removed() {
         let board = board(2);
         let directory = board.directory(Kind::Topic, "t").unwrap();
-        fs::write(directory.join("1-1"), "tcp://127.0.0.1:8\n\n").unwrap(); // nobody holds its lock
-        assert_eq!(read(&directory), []);
+        fs::write(directory.join("1-1"), "tcp://127.0.0.1:8\n").unwrap(); // nobody holds its lock
+        assert!(read(&directory).is_empty());
         assert!(!directory.join("1-1").exists());
         fs::remove_dir_all(&board.0).unwrap();
     }

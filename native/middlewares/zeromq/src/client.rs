@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rmwbench_harness::middleware::{Account, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher, Sink};
 use zmq::{Message, SocketType};
 
-use crate::board::{self, Address, Announcement, Kind};
+use crate::board::{self, Announcement, Kind};
 use crate::publisher::{failed, loan};
 use crate::qos;
 use crate::session::Shared;
@@ -30,7 +30,7 @@ impl ZmqClient {
         if session.settings.transport == Transport::IntraProcess {
             // Nothing else tells a service over inproc of its clients.
             let directory = session.board.directory(Kind::Client, &config.topic)?;
-            announcement = Some(board::announce(&directory, &Address { endpoint: "client".into(), key: None })?);
+            announcement = Some(board::announce(&directory, "client")?);
         }
         let reader = Reader::new(config, SocketType::DEALER, Kind::Service, sink, session)?;
         Ok(ZmqClient { _announcement: announcement, reader, granted: qos::granted(config, queues, notes) })

@@ -30,6 +30,7 @@ pub struct ZeroMq;
 const NO_HISTORY: &str = "no: PUB keeps nothing for late joiners (an application can build a last-value cache over XPUB)";
 const KEEP_LAST: &str = "partly: a full queue drops the newest message and not the oldest; a depth of 1 keeps the latest (CONFLATE)";
 const KEEP_ALL: &str = "partly: 1000 messages (libzmq's own high-water mark) on either side; then reliable waits, best_effort drops";
+const NO_CURVE: &str = "no: the crate builds libzmq without libsodium, so that it has no CURVE";
 const ONE_HOST: &str = "no: ZeroMQ has no discovery, and this worker exchanges addresses by files of one host";
 
 impl Middleware for ZeroMq {
@@ -47,8 +48,8 @@ impl Middleware for ZeroMq {
             layer: "native".into(),
             release_date: release_date(&version).into(),
             build: BTreeMap::from([
-                ("source".into(), json!(format!("libzmq {version}, the system's; crate zmq 0.10"))),
-                ("features".into(), json!(["ipc", "curve", "draft"].map(|name| format!("{name}: {}", zmq::has(name).unwrap_or(false))))),
+                ("source".into(), json!(format!("crate zmq 0.10.0 (libzmq {version}, static)"))),
+                ("features".into(), json!(["ipc", "draft", "curve"].map(|name| format!("{name}: {}", zmq::has(name).unwrap_or(false))))),
             ]),
             version,
             capabilities: capabilities(&[
@@ -83,7 +84,7 @@ impl Middleware for ZeroMq {
                 ("discovery", "no: ZeroMQ has no discovery"),
                 ("threads", "N"),
                 ("executor", "no: libzmq has no executor"),
-                ("security", "true|false"),
+                ("security", NO_CURVE),
             ]),
             profiles: vec![
                 profile("untouched", include_str!("../profiles/untouched.json"), "libzmq's defaults over TCP on loopback"),

@@ -17,10 +17,9 @@ use std::time::{Duration, Instant};
 use rmwbench_harness::middleware::Error;
 use zmq::{Context, PollItem, Socket, SocketEvent, SocketType};
 
-use crate::board::{self, Address};
+use crate::board;
 use crate::event_fd::EventFd;
 use crate::link::Link;
-use crate::socket;
 
 /// Messages of a peer that left may still wait in our socket, and libzmq drops them when it is told to disconnect.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -64,7 +63,7 @@ struct Watch {
     monitor: Option<Socket>,
     /// inotify's number of the directory.
     descriptor: Option<i32>,
-    known: BTreeMap<Address, Known>,
+    known: BTreeMap<String, Known>,
     /// Handshakes that failed and whose disconnection is still to come.
     failing: u32,
     look_again: Option<Instant>,
@@ -206,9 +205,9 @@ impl Watch {
             if self.known.contains_key(&address) {
                 continue;
             }
-            match self.link.with(|socket| socket::connect(socket, &address)) {
+            match self.link.with(|socket| socket.connect(&address)) {
                 Ok(()) => drop(self.known.insert(address, Known::default())),
-                Err(error) => eprintln!("ZeroMQ: connecting to {}: {error}", address.endpoint),
+                Err(error) => eprintln!("ZeroMQ: connecting to {address}: {error}"),
             }
         }
         self.count();
@@ -220,12 +219,12 @@ impl Watch {
             self.look_again = None;
             self.look();
         }
-        let due: Vec<Address> =
+        let due: Vec<String> =
             self.known.iter().filter(|(_, k)| k.leaves.is_some_and(|at| at <= now)).map(|(address, _)| address.clone()).collect();
         for address in due {
             self.known.remove(&address);
             // An error means that libzmq gave it up already.
-            let _ = self.link.with(|socket| socket.disconnect(&address.endpoint));
+            let _ = self.link.with(|socket| socket.disconnect(&address));
         }
         self.known.values().filter_map(|k| k.leaves).chain(self.look_again).min()
     }
@@ -260,7 +259,7 @@ impl Watch {
             let _ = peers.fetch_update(Ordering::SeqCst, Ordering::SeqCst, change);
             return;
         }
-        if let Some((_, known)) = self.known.iter_mut().find(|(address, _)| address.endpoint.as_bytes() == endpoint) {
+        if let Some((_, known)) = self.known.iter_mut().find(|(address, _)| address.as_bytes() == endpoint) {
             known.connected = connected;
         }
         self.count();

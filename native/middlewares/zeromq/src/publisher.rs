@@ -29,9 +29,9 @@ impl ZmqPublisher {
         let socket = socket::open(&session.context, SocketType::XPUB, &session.settings, queues).map_err(failed)?;
         let directory = session.board.directory(Kind::Topic, &config.topic)?;
         let address = session.board.fresh_address(session.settings.transport);
-        let bound = socket::bind(&socket, &address, &session.settings).map_err(failed)?;
+        let bound = socket::bind(&socket, &address).map_err(failed)?;
         let mut notes = socket::notes(&session.settings);
-        notes.push(format!("bound to {}", bound.endpoint));
+        notes.push(format!("bound to {bound}"));
         let announcement = board::announce(&directory, &bound)?;
         let granted = qos::granted(config, queues, notes);
         Ok(ZmqPublisher { _announcement: announcement, socket, subscribers: Cell::new(0), granted, _session: session })

@@ -42,7 +42,7 @@ impl ZmqService {
         let socket = socket::open(&session.context, SocketType::ROUTER, &session.settings, queues).map_err(failed)?;
         let directory = session.board.directory(Kind::Service, &config.topic)?;
         let address = session.board.fresh_address(session.settings.transport);
-        let bound = socket::bind(&socket, &address, &session.settings).map_err(failed)?;
+        let bound = socket::bind(&socket, &address).map_err(failed)?;
         let waiter = session.waiter(config.wait)?;
         let link = Link::new(socket, waiter.wake()).map_err(failed)?;
         let inproc = session.settings.transport == Transport::IntraProcess;

@@ -33,9 +33,6 @@ pub struct Shared {
 impl ZmqSession {
     pub fn open(config: &SessionConfig) -> Result<Self, Error> {
         let settings = Settings::of(config)?;
-        if settings.security && !zmq::has("curve").unwrap_or(false) {
-            return Err(Error::unsupported("mode security", "this libzmq was built without CURVE"));
-        }
         Ok(ZmqSession(Arc::new(Shared {
             context: socket::context(&settings)?,
             board: Board::new(config.domain_id, settings.transport),

@@ -46,9 +46,6 @@ pub struct Settings {
     /// What a full queue does; absent: as the QoS has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<Congestion>,
-    /// CURVE, with keys made when the sockets are.
-    #[serde(default)]
-    pub security: bool,
 }
 
 impl Settings {
@@ -78,13 +75,7 @@ impl Settings {
         if let Some(congestion) = config.mode("congestion")? {
             settings.congestion = Some(congestion);
         }
-        if let Some(security) = config.mode("security")? {
-            settings.security = security;
-        }
-        config.only_modes(&["transport", "socket_buffer_bytes", "threads", "congestion", "security"])?;
-        if settings.security && settings.transport == Transport::IntraProcess {
-            return Err(Error::unsupported("mode security", "CURVE encrypts connections, and inproc has none"));
-        }
+        config.only_modes(&["transport", "socket_buffer_bytes", "threads", "congestion"])?;
         if settings.socket_buffer_bytes.is_some() && settings.transport == Transport::IntraProcess {
             return Err(Error::unsupported("mode socket_buffer_bytes", "inproc has no sockets of the kernel"));
         }
@@ -112,8 +103,9 @@ mod tests {
 
     #[test]
     fn modes_replace_what_the_profile_says_and_the_rest_stays() {
-        let settings = asked(r#"{"transport": "unix", "threads": 2}"#, &[("transport", json!("tcp")), ("security", json!(true))]).unwrap();
-        assert_eq!(settings, Settings { threads: Some(2), security: true, ..Settings::default() });
+        let settings =
+            asked(r#"{"transport": "unix", "threads": 2}"#, &[("transport", json!("tcp")), ("congestion", json!("block"))]).unwrap();
+        assert_eq!(settings, Settings { threads: Some(2), congestion: Some(Congestion::Block), ..Settings::default() });
         let again = asked(&settings.configuration().text, &[]).unwrap();
         assert_eq!(again, settings, "the configuration in force is a profile");
     }
@@ -123,7 +115,6 @@ mod tests {
         assert_eq!(asked("{}", &[("transport", json!("shm"))]).unwrap_err().kind, ErrorKind::Unsupported);
         assert_eq!(asked("{}", &[("batching", json!(true))]).unwrap_err().kind, ErrorKind::Unsupported);
         let inproc = ("transport", json!("intra_process"));
-        assert_eq!(asked("{}", &[inproc.clone(), ("security", json!(true))]).unwrap_err().object, "mode security");
         assert_eq!(asked("{}", &[inproc, ("socket_buffer_bytes", json!(1))]).unwrap_err().object, "mode socket_buffer_bytes");
         assert_eq!(asked(r#"{"speed": 1}"#, &[]).unwrap_err().kind, ErrorKind::Invalid);
         assert_eq!(asked("{}", &[("threads", json!(70_000))]).unwrap_err().kind, ErrorKind::Invalid);

@@ -4,9 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
 
 use rmwbench_harness::middleware::Error;
-use zmq::{Context, CurveKeyPair, Socket, SocketType};
+use zmq::{Context, Socket, SocketType};
 
-use crate::board::Address;
 use crate::qos::Queues;
 use crate::settings::Settings;
 
@@ -73,29 +72,10 @@ fn set(socket: &mut Socket, option: c_int, value: c_int) -> zmq::Result<()> {
     }
 }
 
-/// Binds a socket and returns the address that others connect to, with the key that CURVE asks of them.
-pub fn bind(socket: &Socket, endpoint: &str, settings: &Settings) -> zmq::Result<Address> {
-    let mut key = None;
-    if settings.security {
-        let pair = CurveKeyPair::new()?;
-        socket.set_curve_server(true)?;
-        socket.set_curve_secretkey(&pair.secret_key)?;
-        key = Some(zmq::z85_encode(&pair.public_key).map_err(|_| zmq::Error::EINVAL)?);
-    }
+/// Binds a socket and returns the address that others connect to.
+pub fn bind(socket: &Socket, endpoint: &str) -> zmq::Result<String> {
     socket.bind(endpoint)?;
-    let bound = socket.get_last_endpoint()?.map_err(|_| zmq::Error::EINVAL)?;
-    Ok(Address { endpoint: bound, key })
-}
-
-/// Connects a socket, which keeps at it should the peer not answer yet.
-pub fn connect(socket: &Socket, address: &Address) -> zmq::Result<()> {
-    if let Some(key) = &address.key {
-        let pair = CurveKeyPair::new()?;
-        socket.set_curve_serverkey(&zmq::z85_decode(key).map_err(|_| zmq::Error::EINVAL)?)?;
-        socket.set_curve_publickey(&pair.public_key)?;
-        socket.set_curve_secretkey(&pair.secret_key)?;
-    }
-    socket.connect(&address.endpoint)
+    socket.get_last_endpoint()?.map_err(|_| zmq::Error::EINVAL)
 }
 
 /// The buffers that the kernel granted are its own affair for each connection; what was asked is told.
@@ -105,9 +85,6 @@ pub fn notes(settings: &Settings) -> Vec<String> {
         let limit = |name: &str| std::fs::read_to_string(format!("/proc/sys/net/core/{name}")).map_or("?".into(), |t| t.trim().to_string());
         let (receive, send) = (limit("rmem_max"), limit("wmem_max"));
         notes.push(format!("socket buffers: {bytes} bytes asked, the kernel grants at most {receive} (receive) and {send} (send)"));
-    }
-    if settings.security {
-        notes.push("CURVE: every connection is encrypted, with keys made for it; who connects is not authorised (no ZAP handler)".into());
     }
     notes
 }

@@ -94,13 +94,6 @@ fn every_transport_carries_messages_and_says_so() {
 }
 
 #[test]
-fn with_security_messages_arrive_over_encrypted_connections() {
-    let mut session = open(5, &[("security", json!(true))]);
-    let (publisher, _subscription, _memory) = matched(&mut *session, &endpoint(1, "secret", 1));
-    assert!(publisher.granted().notes.iter().any(|note| note.starts_with("CURVE")), "{:?}", publisher.granted().notes);
-}
-
-#[test]
 fn a_peer_that_left_is_not_counted_and_its_successor_is() {
     for transport in TRANSPORTS {
         let mut session = open(6, &[("transport", json!(transport))]);
