@@ -73,7 +73,7 @@ class Changes:
             except WorkerFailed as failed:
                 if not self._killed:
                     raise
-                # Without its daemon a node may not come up: that is what was asked, and the ledger shows what it missed.
+                # Without its daemon a node may not come up: that was asked, and the ledger shows what it missed.
                 note(self._outcome, posted.worker.process, "not_joined", posted.answered_ns, text=failed.message)
                 lost = {n for n, e in self._endpoints.items() if e.process == posted.worker.process}
                 self._outcome.not_joined |= lost - self._outcome.granted.keys()

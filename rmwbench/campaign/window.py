@@ -23,7 +23,8 @@ def run_window(outcome: Outcome, crew: Crew, workers: Workers, sampler: Sampler,
     with step(outcome, "collect_garbage"):
         gc.collect()
     with _quiet():
-        start_ns = time.monotonic_ns() + limits.START_LEAD_NS
+        lead_ns = max(limits.START_LEAD_NS, limits.START_LEAD_PER_PROCESS_NS * len(cell.processes))
+        start_ns = time.monotonic_ns() + lead_ns
         window = Window(start_ns, start_ns + timeline.warmup_ns, start_ns + timeline.end_ns)
         changes = Changes(outcome, crew, workers, window)
         grace_ns = round(timeline.grace_s * 1e9)
@@ -39,7 +40,7 @@ def run_window(outcome: Outcome, crew: Crew, workers: Workers, sampler: Sampler,
         begin, own_begin_ns = machine.read_edge(), time.process_time_ns()
         changes.watch_until(window.end_ns)
         end, own_end_ns = machine.read_edge(), time.process_time_ns()
-    outcome.steps_ns["start_lead"] = limits.START_LEAD_NS
+    outcome.steps_ns["start_lead"] = lead_ns
     outcome.own_cpu_ns = own_begin_ns, own_end_ns
     outcome.probes += machine.edge_probes(begin, end)
     with step(outcome, "finish"):

@@ -262,5 +262,5 @@ def test_why_something_is_not_ready_says_what_changes_that(workers):
     assert "build zenoh" in find.why_not_ready("zenoh", found)
     assert "status 3" in find.why_not_ready("bad", found)
     assert "source the ROS 2" in find.why_not_ready("rclcpp/rmw_zenoh_cpp", found)
-    with pytest.raises(UserError, match=r"rclcpp/rmw_x: no rmwbench-rclcpp here: source the ROS 2"):
+    with pytest.raises(UserError, match=r"rclcpp/rmw_x: .*source the ROS 2"):
         find.require_workers(["rclcpp/rmw_x"])

@@ -137,3 +137,21 @@ def test_traced_layers_stand_in_the_order_of_a_message(tmp_path, rmw):
     assert len(reader) == len(writer)
     for times, layers, callback_ns in reader:
         assert layers == READER and [*times, callback_ns] == sorted([*times, callback_ns])
+
+
+def test_fast_dds_lends_memory_for_types_of_fixed_size(tmp_path):
+    sourced.worker("rmw_fastrtps_cpp")
+    middleware = {"middleware": "rclcpp/rmw_fastrtps_cpp"}
+    arms = {
+        "lent": middleware | {"loan": True},
+        "taken too": middleware | {"loan": True, "options": {"loaned_take": True}},
+    }
+    bundle = run(tmp_path, arms, message="Array4k")
+    everything_arrived(bundle)
+    assert rows(bundle, "select distinct (flags & 2) from sent") == [(2,)], "each message was published by loan"
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_fast_dds_publishes_as_asked(tmp_path, mode):
+    sourced.worker("rmw_fastrtps_cpp")
+    everything_arrived(run(tmp_path, {mode: {"middleware": "rclcpp/rmw_fastrtps_cpp", "publish_mode": mode}}))

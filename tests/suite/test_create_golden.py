@@ -54,3 +54,12 @@ def test_fields_are_those_of_the_corpus(arrival):
     assert {"publisher", "subscription", "relay", "type", "qos"} < set(made)
     for name, fields in made.items():
         assert fields == corpus[name], name
+
+
+def test_fields_of_clients_and_services_are_those_of_the_corpus():
+    corpus = fields_of_corpus()
+    calls = "clients: 1\n    request: Bytes(64)\n    reply: Bytes(64)\n    rate_hz: 100"
+    cell = cells(suite(("message: Bytes(320)\n    rate_hz: 1000", calls)))[0]
+    for process, kind in (("client", "client"), ("service", "service")):
+        (endpoint,) = cell.create_command(process)[0]["endpoints"]
+        assert set(endpoint) == corpus[kind] and set(endpoint["reply_type"]) == corpus["type"]

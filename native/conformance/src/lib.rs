@@ -139,7 +139,8 @@ pub fn run(worker: &str, middleware: &dyn Middleware, arms: &[Arm], filters: &[S
             }
             let began = Instant::now();
             // Of its own for each check: what one check leaves in a daemon must not explain another's failure.
-            let outcome = Daemons::start(worker, middleware, &context.profile, &arm.options).and_then(|_daemons| check(&context));
+            let outcome = Daemons::start_with_modes(worker, middleware, &context.profile, &arm.options, &arm.modes)
+                .and_then(|_daemons| check(&context));
             let seconds = began.elapsed().as_secs_f64();
             host::sweep();
             match outcome {

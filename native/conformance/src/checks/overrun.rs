@@ -28,15 +28,32 @@ pub fn best_effort_keep_all(context: &Context<'_>) -> Outcome {
 }
 
 fn flood(context: &Context<'_>, reliability: Reliability, history: History) -> Outcome {
+    match attempt(context, reliability, history) {
+        // A declared fault may go as far as a crash of the library.
+        Err(error) if error.contains("signal: ") => match context.fault(name_of(history)) {
+            Some(fault) => Ok(Verdict::Declared(fault)),
+            None => Err(error),
+        },
+        outcome => outcome,
+    }
+}
+
+fn name_of(history: History) -> &'static str {
+    if history == History::KeepAll {
+        "keep_all"
+    } else {
+        "keep_last"
+    }
+}
+
+fn attempt(context: &Context<'_>, reliability: Reliability, history: History) -> Outcome {
     let qos = Qos { reliability, history, ..Qos::default() };
     let mut writer = publisher(1, "flood", BYTES, Arrival::Saturation { limit: MESSAGES }, 1);
     let mut reader = subscription(2, "flood", BYTES, 1);
     (writer.qos, reader.qos) = (qos.clone(), qos);
     let rig = Rig::ready_exactly(context, vec![vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]]);
-    let lacks = [
-        context.lacks(if reliability == Reliability::Reliable { "reliable" } else { "best_effort" }),
-        context.lacks(if history == History::KeepAll { "keep_all" } else { "keep_last" }),
-    ];
+    let lacks =
+        [context.lacks(if reliability == Reliability::Reliable { "reliable" } else { "best_effort" }), context.lacks(name_of(history))];
     if let Some(reason) = lacks.into_iter().flatten().next() {
         return match rig {
             Err(error) if error.contains("Unsupported") => Ok(Verdict::Declared(reason)),
@@ -62,7 +79,7 @@ fn flood(context: &Context<'_>, reliability: Reliability, history: History) -> O
         // Only possible when a message arrived whose publish call failed: a ledger that cannot be trusted.
         return Err(format!("{} accepted, {} arrived, {} lost do not add up", ledger.accepted, ledger.arrived, ledger.lost.len()));
     }
-    let fault = context.fault(if history == History::KeepAll { "keep_all" } else { "keep_last" });
+    let fault = context.fault(name_of(history));
     if (reliability, history) == (Reliability::Reliable, History::KeepAll) && fault.is_none() {
         rig.expect_complete(1, 2)?;
     }

@@ -29,6 +29,8 @@ pub struct Settings {
     pub text: String,
     /// Shared memory is configured, so that a RouDi must serve.
     pub shared_memory: bool,
+    /// RouDi's largest chunks; iceoryx ends a process that asks for a larger one.
+    pub largest_chunk: u64,
 }
 
 impl Settings {
@@ -102,7 +104,8 @@ impl Settings {
         if !domain.is_empty() {
             text += &format!(",<CycloneDDS><Domain Id=\"any\">{domain}</Domain></CycloneDDS>");
         }
-        Ok(Settings { text, shared_memory })
+        let largest_chunk = roudi::configuration(config)?.and_then(|roudi| roudi::largest(&roudi.text)).unwrap_or_default();
+        Ok(Settings { text, shared_memory, largest_chunk })
     }
 
     pub fn configuration(&self) -> Configuration {

@@ -16,6 +16,8 @@ use crate::{shared_memory, statistics};
 
 /// Bytes of the encapsulation header, which stand before the body on the wire and not in a sample.
 pub const ENCAPSULATION_BYTES: usize = 4;
+/// What stands before a message in its chunk: iceoryx's header and Cyclone's, generously.
+const CHUNK_HEADERS_BYTES: usize = 256;
 const NOT_OVER_UDP: &str = "over UDP Cyclone DDS has nothing to loan; profile shm has";
 
 pub struct Writer {
@@ -72,9 +74,15 @@ impl Writer {
             let why = if parents.session.domain.settings.shared_memory { shared_memory::reason(config) } else { NOT_OVER_UDP.into() };
             return Err(Error::unsupported(object(), format!("loan: {why}")));
         }
+        let bytes = message_type.cdr_bytes() + header_bytes;
+        let largest = parents.session.domain.settings.largest_chunk;
+        if lends && (bytes + CHUNK_HEADERS_BYTES) as u64 > largest {
+            let message =
+                format!("{bytes} bytes: RouDi's largest chunks have {largest}; the option roudi_pools (\"32M:8\") makes larger ones");
+            return Err(Error::unsupported(object(), message));
+        }
         let notes = parents.notes(writer.handle(), config);
         let granted = qos::granted(writer.handle()).ok_or_else(|| Error::failed(object(), "its QoS cannot be read back"))?;
-        let bytes = message_type.cdr_bytes() + header_bytes;
         let mut tail = message_type.cdr_suffix.clone();
         tail.resize(tail.len() + bytes.next_multiple_of(4) - bytes, 0); // RTPS sends multiples of four bytes
         Ok(Writer {

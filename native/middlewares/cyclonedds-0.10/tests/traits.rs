@@ -149,6 +149,8 @@ fn shared_memory_is_vouched_for_and_what_leaves_it_says_why() {
             });
             let evidence = &subscription.account().evidence[0];
             assert_eq!((evidence.path.as_str(), evidence.messages > 0), ("shm", true));
+            let large = node.publisher(&endpoint(3, "large", 2 << 20)).err().unwrap();
+            assert!(large.kind == ErrorKind::Unsupported && large.message.contains("roudi_pools"), "{large}");
             let all = EndpointConfig { qos: Qos { history: History::KeepAll, ..Qos::default() }, ..endpoint(2, "all", 64) };
             let notes = node.publisher(&all).unwrap().granted().notes;
             assert!(notes.iter().any(|note| note.starts_with("path: keep_all")), "{notes:?}");

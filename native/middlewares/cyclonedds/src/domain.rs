@@ -22,6 +22,8 @@ pub struct Domain {
     pub notes: Vec<String>,
     /// Its profile configures Cyclone's shared-memory exchange.
     pub psmx: bool,
+    /// With that: the RouDi to which this process belongs.
+    roudi: Option<roudi::Serving>,
     pub locals: Arc<Locals>,
     /// The configuration in force: the profile's text and what modes replace in it.
     pub text: String,
@@ -63,7 +65,8 @@ impl Domain {
             let message = "nothing of this configuration uses shared memory (transport: shm or profile shm does)";
             return Err(Error::unsupported(format!("mode {mode}"), message));
         }
-        if psmx && !roudi::is_running() {
+        let serving = if psmx { roudi::serving() } else { None };
+        if psmx && serving.is_none() {
             return Err(without_roudi(config, &profile.text));
         }
         let capture = Capture::begin();
@@ -86,7 +89,19 @@ impl Domain {
         }
         modes.check_granted(&new, || receive_threads() - threads_before, sockets::multicast_memberships() > groups_before)?;
         notes.extend(sockets::describe(&new));
-        Ok(Domain { notes, psmx, locals: Arc::default(), text, _entity: entity })
+        Ok(Domain { notes, psmx, roudi: serving, locals: Arc::default(), text, _entity: entity })
+    }
+}
+
+impl Domain {
+    /// Refuses a further endpoint over shared memory where the RouDi that this process registered with is gone: iceoryx would end the
+    /// process, also where another RouDi has come.
+    pub fn check_roudi(&self, object: &str) -> Result<(), Error> {
+        if self.psmx && roudi::serving() != self.roudi {
+            let message = "its RouDi has died: iceoryx connects nothing more in this process, not with another RouDi either";
+            return Err(Error::failed(object, message));
+        }
+        Ok(())
     }
 }
 

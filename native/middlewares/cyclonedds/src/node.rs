@@ -66,10 +66,13 @@ impl Node for CycloneNode {
 }
 
 impl Parents {
-    /// The QoS of an endpoint. A blob reader must not even listen to PSMX: cyclors' serialiser frees memory that is not its own when a
+    /// The QoS of an endpoint, once it may be made. A blob reader must not even listen to PSMX: cyclors' serialiser frees memory that is not its own when a
     /// described writer's message reaches it that way.
     pub fn qos(&self, config: &EndpointConfig, topics: Kind) -> Result<DdsQos, Error> {
         let qos = DdsQos::asked(config, &self.session.limits)?;
+        if topics == Kind::Descriptor {
+            self.session.domain.check_roudi(&format!("endpoint {}", config.endpoint))?;
+        }
         Ok(if self.session.domain.psmx && topics == Kind::Blob { qos.without_psmx() } else { qos })
     }
 

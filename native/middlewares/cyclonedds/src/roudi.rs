@@ -6,6 +6,7 @@
 
 use std::ffi::c_void;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixDatagram;
 
 use rmwbench_harness::middleware::{Daemon, Error, SessionConfig};
@@ -82,6 +83,18 @@ pub fn is_running() -> bool {
     let connected = UnixDatagram::unbound().and_then(|socket| socket.connect(SOCKET));
     // A socket that we may not connect to has an owner too.
     connected.map_or_else(|error| error.kind() == ErrorKind::PermissionDenied, |()| true)
+}
+
+/// The RouDi that serves this host now, so that another one can be told from it; None when none does.
+pub fn serving() -> Option<Serving> {
+    let file = std::fs::metadata(SOCKET).ok()?;
+    is_running().then(|| Serving { inode: file.ino(), made: (file.ctime(), file.ctime_nsec()) })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Serving {
+    inode: u64,
+    made: (i64, i64),
 }
 
 /// The pools that the option or the modes ask for, smallest first.

@@ -95,8 +95,16 @@ void by_server(const Asked &asked, fd::DomainParticipantQos &qos) {
 }  // namespace
 
 void apply_discovery(const Asked &asked, fd::DomainParticipantQos &qos) {
-  if (!asked.discovery) return;
   auto &builtin = qos.wire_protocol().builtin;
+  if (!asked.discovery) {
+    if (asked.server_count == 1) return;
+    if (builtin.discovery_config.discoveryProtocol != Protocol::CLIENT) {
+      throw Fault{RMWBENCH_ERROR_INVALID, "option server_count",
+                  "this arm finds its participants without a discovery server; say discovery: server, or take the profile discovery_server"};
+    }
+    by_server(asked, qos);
+    return;
+  }
   switch (*asked.discovery) {
     case Discovery::multicast:
       builtin.discovery_config.discoveryProtocol = Protocol::SIMPLE;

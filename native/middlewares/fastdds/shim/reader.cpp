@@ -107,8 +107,15 @@ bool Reader::take_loan(fd::DataReader &reader, int64_t notified_ns) {
   if (lent_info_[0].valid_data) {
     const uint8_t *payload = layout_.payload_of(&lent_[0].first);
     const bool in_place = segments_.contain(payload);
-    if (in_place) in_place_.fetch_add(1, std::memory_order_relaxed);
-    deliver(lent_info_[0], {notified_ns, rmwbench_now_ns(), payload, payload_bytes_, in_place ? 1 : 0});
+    // A writer waits for nobody before it writes again where it wrote: Fast DDS asks its users to look whether a sample still stands.
+    const auto stands = [&] { return !in_place || reader.is_sample_valid(&lent_[0], &lent_info_[0]); };
+    if (!stands()) {
+      overwritten_unread_.fetch_add(1, std::memory_order_relaxed);
+    } else {
+      if (in_place) in_place_.fetch_add(1, std::memory_order_relaxed);
+      deliver(lent_info_[0], {notified_ns, rmwbench_now_ns(), payload, payload_bytes_, in_place ? 1 : 0});
+      if (!stands()) overwritten_reading_.fetch_add(1, std::memory_order_relaxed);
+    }
   }
   reader.return_loan(lent_, lent_info_);
   return true;
@@ -154,6 +161,10 @@ void Reader::account(const rmwbench_account &account) const {
   if (tally_ != nullptr) {
     counter("reader_filter_evaluated", tally_->evaluated.load(std::memory_order_relaxed));
     counter("reader_filter_refused", tally_->refused.load(std::memory_order_relaxed));
+  }
+  if (session_.plain_types) {
+    counter("overwritten_unread", overwritten_unread_.load(std::memory_order_relaxed));
+    counter("overwritten_while_read", overwritten_reading_.load(std::memory_order_relaxed));
   }
   const int64_t in_place = in_place_.load(std::memory_order_relaxed);
   if (in_place > 0) {

@@ -71,7 +71,7 @@ class Reader : private fd::DataReaderListener {
   fd::LoanableSequence<Lent> lent_;
   fd::SampleInfoSeq lent_info_;
   DataSharingSegments segments_;
-  std::atomic<int64_t> in_place_{0};
+  std::atomic<int64_t> in_place_{0}, overwritten_unread_{0}, overwritten_reading_{0};
   // Callbacks only: each transport has its own receiving thread, and they share the sample. Fast DDS calls with the reader's own lock
   // held, so nothing that takes that lock may be done while this one is held outside a callback.
   std::mutex callback_;

@@ -7,6 +7,7 @@
 use std::ffi::{c_char, c_void, CString};
 use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
+use std::time::{Duration, Instant};
 
 use rmwbench_harness::middleware::{Configuration, Daemon, Error, SessionConfig};
 
@@ -23,6 +24,7 @@ const UNIFIED_BYTES: u64 = 8 << 20;
 const MARGIN_BYTES: u64 = 1024;
 /// Where RouDi listens.
 const SOCKET: &str = "/tmp/roudi";
+const PATIENCE: Duration = Duration::from_secs(20);
 
 extern "C" {
     fn rmwbench_roudi_start(file: *const c_char) -> *mut c_void;
@@ -64,7 +66,16 @@ impl RouDi {
                 "RouDi does not understand it; its words are in the log",
             ));
         }
-        Ok(RouDi(daemon))
+        let roudi = RouDi(daemon);
+        // Its own thread opens the socket.
+        let deadline = Instant::now() + PATIENCE;
+        while !is_running() {
+            if Instant::now() > deadline {
+                return Err(Error::failed("daemon roudi", format!("it does not listen at {SOCKET} after {PATIENCE:?}")));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(roudi)
     }
 }
 
@@ -160,7 +171,6 @@ fn pool(item: &str) -> Option<Pool> {
 }
 
 /// The largest size that a configuration file of RouDi's names.
-#[allow(dead_code)] // the worker of Cyclone DDS 0.10 has no use for it
 pub fn largest(text: &str) -> Option<u64> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
     lines.filter_map(|line| line.trim().strip_prefix("size")?.trim_start().strip_prefix('=')?.trim().parse().ok()).max()

@@ -121,7 +121,7 @@ impl Shared {
             "{bytes} bytes: RouDi's largest chunks have {}; the option roudi_pools (\"32M:8\") or another profile has larger ones",
             self.largest_chunk
         );
-        Err(Error::invalid(format!("endpoint {}", config.endpoint), message))
+        Err(Error::unsupported(format!("endpoint {}", config.endpoint), message))
     }
 
     /// The session's thread for `wait`, started at first use; None for callbacks, which iceoryx's own Listener makes.

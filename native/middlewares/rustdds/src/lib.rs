@@ -3,11 +3,12 @@
 //! Messages are raw CDR on keyless topics with ROS 2's names, so the worker talks to real ROS 2 nodes and to the other DDS workers.
 //! RustDDS has no listeners; it tells of data by mio sources and wakers. Decisions, each in the module that carries it out:
 //! - [`raw`]: a writer's message is built once, a reader's is copied out once, as a deserialiser has to.
-//! - [`watch`]: one thread of the session waits for every reader and for every match, another one spins where it is asked to.
+//! - [`watch`]: one thread of the session waits for every reader, another one spins where it is asked to.
 //! - [`service`]: a pair of topics, with rmw_cyclonedds's header or with identities beside the data, as rmw_fastrtps has it.
 //!
 //! One participant serves the process, as in ROS 2; a node has no place in RustDDS.
 
+mod peers;
 mod qos;
 mod raw;
 mod reader;
@@ -37,11 +38,11 @@ impl Middleware for RustDds {
                 ("features".into(), json!(["mio_06", "no security"])),
             ]),
             capabilities: capabilities(&[
-                ("reliable", "yes"),
+                ("reliable", "partly: what the reader's socket has no room for is repaired at 8 kB per 10 ms"),
                 ("best_effort", "yes"),
                 ("keep_last", "yes"),
                 ("keep_all", KEEP_ALL),
-                ("transient_local", "yes"),
+                ("transient_local", "partly: a writer trims its history every 6 s, a late joiner may get more than the depth"),
                 ("loan", "no: RustDDS serialises into a buffer of its own making, and lends none"),
                 ("zero_copy", "no: messages come by UDP"),
                 ("block", "yes"),

@@ -11,6 +11,7 @@ use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evi
 use rustdds::no_key::SimpleDataReader;
 use rustdds::{DataReaderStatus, SampleIdentity, StatusEvented as _};
 
+use crate::peers::{Card, Side};
 use crate::qos;
 use crate::raw::{CopyTo, Layout, Raw};
 use crate::session::Shared;
@@ -41,14 +42,14 @@ pub struct Reader {
     _watching: Watching,
     inner: Arc<Inner>,
     granted: Granted,
-    _shared: Arc<Shared>,
+    card: Card,
+    shared: Arc<Shared>,
 }
 
 struct Inner {
     reader: SimpleDataReader<(), Raw>,
     /// None once the subscription is dropped; locked while it delivers.
     intake: Mutex<Option<Intake>>,
-    matched: AtomicI32,
     taken: AtomicU64,
     /// Of another type or encoding under our name.
     malformed: AtomicU64,
@@ -78,11 +79,12 @@ impl Reader {
             return Err(Error::unsupported(object(), "wait callback: RustDDS has wakers and event sources, no listeners"));
         }
         let policies = qos::asked(config, &shared.limits)?;
+        let number = shared.watch.number();
+        let card = Card::new(number, Side::Reader, topic, message_type, &policies);
         let topic = shared.topic(topic, message_type, &policies, &object())?;
         let reader = shared.subscriber.create_simple_datareader_no_key::<(), Raw>(&topic, Some(policies));
         let mut reader = reader.map_err(|e| Error::failed(object(), e))?;
         let failed = |e: std::io::Error| Error::failed(object(), e);
-        let number = shared.watch.number();
         shared.watch.register_statuses(reader.as_status_source_mio1(), number).map_err(failed)?;
         if config.wait != Wait::Poll {
             shared.watch.register_data(&mut reader, number).map_err(failed)?;
@@ -101,19 +103,20 @@ impl Reader {
         let inner = Arc::new(Inner {
             reader,
             intake: Mutex::new(Some(intake)),
-            matched: AtomicI32::new(0),
             taken: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
             lost: AtomicI32::new(0),
             incompatible: AtomicI32::new(0),
         });
         let watching = shared.watch.begin(number, inner.clone(), config.wait).map_err(failed)?;
-        Ok(Reader { _watching: watching, inner, granted, _shared: shared.clone() })
+        shared.peers.enter(card.clone());
+        Ok(Reader { _watching: watching, inner, granted, card, shared: shared.clone() })
     }
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
+        self.shared.peers.leave(self.card.number);
         // Waits for a delivery that runs; none comes after.
         self.inner.intake.lock().expect("a delivery panicked").take();
     }
@@ -151,7 +154,6 @@ impl Watched for Inner {
     fn statuses(&self) {
         while let Some(status) = self.reader.try_recv_status() {
             match status {
-                DataReaderStatus::SubscriptionMatched { current, .. } => self.matched.store(current.count(), Ordering::Relaxed),
                 DataReaderStatus::SampleLost { count } => self.lost.store(count.count(), Ordering::Relaxed),
                 DataReaderStatus::RequestedIncompatibleQos { count, .. } => self.incompatible.store(count.count(), Ordering::Relaxed),
                 _ => {}
@@ -162,7 +164,7 @@ impl Watched for Inner {
 
 impl trait_::Endpoint for Reader {
     fn matched(&self) -> u32 {
-        self.inner.matched.load(Ordering::Relaxed).max(0) as u32
+        self.shared.peers.matched(&self.card, &self.shared.participant)
     }
 
     fn granted(&self) -> Granted {

@@ -9,6 +9,7 @@ use rustdds::{DomainParticipant, DomainParticipantBuilder, Publisher, QosPolicie
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::peers::Peers;
 use crate::qos::{self, Limits};
 use crate::reader::Reader;
 use crate::service::{Client, Service};
@@ -38,7 +39,8 @@ pub struct Shared {
     /// Whether a best-effort write may wait for the socket; None: as RustDDS has it, which is no.
     pub may_block: Option<bool>,
     pub mapping: Mapping,
-    participant: DomainParticipant,
+    pub peers: Peers,
+    pub participant: DomainParticipant,
 }
 
 pub struct RustDdsSession {
@@ -92,6 +94,7 @@ impl RustDdsSession {
             limits,
             may_block,
             mapping,
+            peers: Peers::default(),
             participant,
         };
         let configuration = serde_json::to_string_pretty(&configuration).unwrap_or_default();

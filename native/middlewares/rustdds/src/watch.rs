@@ -1,8 +1,8 @@
-//! Who waits: one thread of the session for the data of its readers and the matches of all endpoints, by RustDDS's event sources; and
+//! Who waits: one thread of the session for the data of its readers and the status of all endpoints, by RustDDS's event sources; and
 //! a spinning one, where a reader polls.
 //!
-//! RustDDS keeps four unread status events of an endpoint and drops what comes beyond, so someone must read them all the time: a
-//! match that nobody read would never be known.
+//! RustDDS keeps four unread status events of an endpoint and drops what comes beyond, matches too: what is matched is therefore
+//! counted in [`crate::peers`].
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

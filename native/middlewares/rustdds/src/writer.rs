@@ -13,6 +13,7 @@ use rustdds::dds::result::WriteError;
 use rustdds::no_key::DataWriter;
 use rustdds::{DataWriterStatus, RTPSEntity as _, SampleIdentity, StatusEvented as _, WriteOptionsBuilder, GUID};
 
+use crate::peers::{Card, Side};
 use crate::qos;
 use crate::raw::{Layout, Raw};
 use crate::session::Shared;
@@ -24,12 +25,12 @@ pub struct Writer {
     layout: Layout,
     granted: Granted,
     may_block: bool,
-    _shared: Arc<Shared>,
+    card: Card,
+    shared: Arc<Shared>,
 }
 
 struct Inner {
     writer: DataWriter<Bytes, Raw>,
-    matched: AtomicI32,
     /// Readers of another QoS than they would need.
     incompatible: AtomicI32,
 }
@@ -53,10 +54,11 @@ impl Writer {
             return Err(Error::unsupported(object(), "mode congestion drop: a reliable writer of RustDDS always waits for room"));
         }
         let policies = qos::asked(config, &shared.limits)?;
+        let number = shared.watch.number();
+        let card = Card::new(number, Side::Writer, topic, message_type, &policies);
         let topic = shared.topic(topic, message_type, &policies, &object())?;
         let writer = shared.publisher.create_datawriter_no_key::<Bytes, Raw>(&topic, Some(policies));
         let mut writer = writer.map_err(|e| Error::failed(object(), e))?;
-        let number = shared.watch.number();
         let failed = |e: std::io::Error| Error::failed(object(), e);
         shared.watch.register_statuses(writer.as_status_source_mio1(), number).map_err(failed)?;
         let may_block = shared.may_block.unwrap_or(false);
@@ -67,16 +69,11 @@ impl Writer {
             Reliability::BestEffort => notes.push("a message that the socket has no room for is dropped, and not counted".into()),
         }
         let granted = Granted { qos: qos::granted(&writer.qos()), publish_mode: PublishMode::Async, wait: Wait::Block, notes };
-        let inner = Arc::new(Inner { writer, matched: AtomicI32::new(0), incompatible: AtomicI32::new(0) });
+        let inner = Arc::new(Inner { writer, incompatible: AtomicI32::new(0) });
         let watching = shared.watch.begin(number, inner.clone(), Wait::Block).map_err(failed)?;
-        Ok(Writer {
-            _watching: watching,
-            inner,
-            layout: Layout::new(message_type, header_bytes),
-            granted,
-            may_block,
-            _shared: shared.clone(),
-        })
+        shared.peers.enter(card.clone());
+        let layout = Layout::new(message_type, header_bytes);
+        Ok(Writer { _watching: watching, inner, layout, granted, may_block, card, shared: shared.clone() })
     }
 
     pub fn guid(&self) -> GUID {
@@ -105,12 +102,16 @@ impl Watched for Inner {
 
     fn statuses(&self) {
         while let Some(status) = self.writer.try_recv_status() {
-            match status {
-                DataWriterStatus::PublicationMatched { current, .. } => self.matched.store(current.count(), Ordering::Relaxed),
-                DataWriterStatus::OfferedIncompatibleQos { count, .. } => self.incompatible.store(count.count(), Ordering::Relaxed),
-                _ => {}
+            if let DataWriterStatus::OfferedIncompatibleQos { count, .. } = status {
+                self.incompatible.store(count.count(), Ordering::Relaxed);
             }
         }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.shared.peers.leave(self.card.number);
     }
 }
 
@@ -122,7 +123,7 @@ impl trait_::Publisher for Writer {
 
 impl trait_::Endpoint for Writer {
     fn matched(&self) -> u32 {
-        self.inner.matched.load(Ordering::Relaxed).max(0) as u32
+        self.shared.peers.matched(&self.card, &self.shared.participant)
     }
 
     fn granted(&self) -> Granted {

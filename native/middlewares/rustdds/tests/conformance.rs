@@ -1,12 +1,13 @@
 use rmwbench_conformance::Arm;
 
-/// The reproducer is in tests/traits.rs.
+// The reproducers are in tests/traits.rs.
 const SLOW_REPAIR: &str = "fragments that the reader's socket has no room for are repaired at 8 kB per 10 ms: half a minute for 32 MiB";
+const KEEPS_MORE: &str = "a writer trims its history every 6 s: a late joiner may get more than the depth";
 
 fn main() -> std::process::ExitCode {
     rmwbench_conformance::main(
         env!("CARGO_BIN_EXE_rmwbench-rustdds"),
         &rmwbench_rustdds::RustDds,
-        &[Arm::profile("untouched").fault("reliable", SLOW_REPAIR)],
+        &[Arm::profile("untouched").fault("reliable", SLOW_REPAIR).fault("keep_all", SLOW_REPAIR).fault("transient_local", KEEPS_MORE)],
     )
 }

@@ -30,8 +30,12 @@ fn a_match_that_many_make_at_once_is_counted_whole() {
             memories.iter().enumerate().map(|(i, m)| far.subscription(&endpoint(i as u32 + 2, "t", 8), m.clone()).unwrap()).collect();
         let mut writer = near.publisher(&endpoint(1, "t", 8)).unwrap();
         wait_until("twenty matches", || writer.matched() == 20 && readers.iter().all(|r| r.matched() == 1));
-        writer.publish(&byte(7)).unwrap();
-        memories.iter().for_each(|m| assert_eq!(m.wait_for(1), [byte(7)]));
+        // Discovered is not yet matched: as in a trial, messages are repeated until everyone has heard one.
+        wait_until("twenty readers", || {
+            writer.publish(&byte(7)).unwrap();
+            std::thread::sleep(Duration::from_millis(10));
+            memories.iter().all(|m| m.last() == Some(byte(7)))
+        });
         drop(readers);
         wait_until("the readers to be forgotten", || writer.matched() == 0);
     });
@@ -107,9 +111,8 @@ fn qos_that_does_not_fit_is_counted_and_not_matched() {
         late.qos.durability = Durability::TransientLocal;
         let reader = far.subscription(&late, Memory::new()).unwrap();
         let writer = near.publisher(&endpoint(2, "t", 8)).unwrap();
-        wait_until("both to know", || {
-            writer.account().counters["incompatible_qos"] == 1 && reader.account().counters["incompatible_qos"] == 1
-        });
+        let counted = |endpoint: &dyn Endpoint| endpoint.account().counters["incompatible_qos"] >= 1;
+        wait_until("both to know", || counted(&*writer) && counted(&*reader));
         assert_eq!((writer.matched(), reader.matched()), (0, 0));
     });
 }
@@ -135,5 +138,24 @@ fn a_message_beyond_the_sockets_buffer_takes_seconds() {
         let (enough, short) = (took(0, 8 << 20), took(1, 128 << 10));
         println!("1 MiB: {enough:?} with socket buffers of 8 MiB, {short:?} with 128 KiB");
         assert!(short > Duration::from_millis(300) && short > 4 * enough, "RustDDS is mended? {enough:?} and {short:?}");
+    });
+}
+
+/// A fault of RustDDS 0.15.1: a writer trims its history every 6 s.
+#[test]
+fn a_late_joiner_gets_more_than_the_depth() {
+    isolated("a_late_joiner_gets_more_than_the_depth", || {
+        let (mut there, mut here) = (RustDds.open(&with(&[], &[])).unwrap(), RustDds.open(&with(&[], &[])).unwrap());
+        let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+        let kept = |c| {
+            let mut config = with_qos(c, Reliability::Reliable, History::KeepLast, 2);
+            config.qos.durability = Durability::TransientLocal;
+            config
+        };
+        let mut writer = near.publisher(&kept(endpoint(1, "t", 1))).unwrap();
+        (0..10).for_each(|n| writer.publish(&byte(n)).unwrap());
+        let memory = Memory::new();
+        let _reader = far.subscription(&kept(endpoint(2, "t", 1)), memory.clone()).unwrap();
+        assert_eq!(memory.wait_for(10), (0..10).map(byte).collect::<Vec<_>>(), "RustDDS is mended: expect the last two");
     });
 }

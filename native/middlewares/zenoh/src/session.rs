@@ -1,6 +1,6 @@
 //! The session of a process, and what its endpoints share.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, Instant};
 
 use rmwbench_harness::middleware as trait_;
@@ -21,6 +21,7 @@ use crate::subscription::ZenohSubscription;
 
 const OPTIONS: [&str; 5] = ["keep_all_depth", "loan_slots", "recovery", "reliable_keep_last", "shm_provider"];
 
+static CLEANED: Once = Once::new();
 /// The router of a host serves before any worker opens; this is for a busy machine.
 const ROUTER_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -77,8 +78,9 @@ impl ZenohSession {
         let (shared_memory, udp_links) = (profile::has_shared_memory(&prepared.config), profile::has_udp_links(&prepared.config));
         let shm_provider = config.option("shm_provider", name == profile::SHM)? && shared_memory;
         if shared_memory {
-            // A killed process leaves its pools in /dev/shm; Zenoh itself looks only when it makes its first one.
-            zenoh::shm::cleanup_orphaned_shm_segments();
+            // A killed process leaves its pools in /dev/shm; Zenoh itself looks only when it makes its first one. Once, and before any
+            // of ours: to Zenoh, the pools of the process that asks look like those of the dead.
+            CLEANED.call_once(zenoh::shm::cleanup_orphaned_shm_segments);
         }
         let shared_memory_threshold_bytes = profile::shared_memory_threshold_bytes(&prepared.config);
         let pool_bytes = profile::pool_bytes(&prepared.config);

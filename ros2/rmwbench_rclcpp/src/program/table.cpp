@@ -29,7 +29,11 @@ rmwbench_session *session_open(const rmwbench_session_config *config, rmwbench_e
     environment = std::make_unique<Environment>(current_rmw(), config->profile, asked, false);
     const WorkerLibrary &loaded = load_worker_library(asked.settings.layers);
     library = loaded.table;
-    return loaded.open(asked.settings, error);
+    rmwbench_session *session = loaded.open(asked.settings, error);
+    if (session == nullptr || environment->was_read()) return session;
+    library->session_close(session);
+    throw Fault{RMWBENCH_ERROR_FAILED, std::string("profile ") + config->profile.name,
+                current_rmw().name + " did not open the file that " + current_rmw().variable + " names: the profile is not in force"};
   });
 }
 
@@ -43,15 +47,7 @@ void session_configuration(rmwbench_session *, const rmwbench_configuration *con
 }
 
 rmwbench_node *node_create(rmwbench_session *session, const char *name, rmwbench_error *error) {
-  rmwbench_node *node = library->node_create(session, name, error);
-  // The first node is what makes an RMW read its configuration.
-  if (node != nullptr && !environment->was_read()) {
-    library->node_destroy(node);
-    tell(error, RMWBENCH_ERROR_FAILED, "profile",
-         current_rmw().name + " did not open the file that " + current_rmw().variable + " names: the profile is not in force");
-    return nullptr;
-  }
-  return node;
+  return library->node_create(session, name, error);
 }
 
 void node_destroy(rmwbench_node *node) { library->node_destroy(node); }

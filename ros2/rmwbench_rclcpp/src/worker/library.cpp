@@ -10,11 +10,33 @@ using namespace rmwbench;
 
 namespace {
 
-rmwbench_session *open(const Settings &settings, rmwbench_error *error) {
-  return guarded(error, "session", [&] { return new rmwbench_session(settings); });
+// The RMWs of DDS make their participant with a context's first node, and it goes with the last. This node is there as long as the session,
+// so that a session is a participant, as it is for the middlewares' own workers; it has no endpoints and no services. rmw_zenoh opens its
+// session with the context and needs none. A process has one session.
+rclcpp::Node::SharedPtr keeper;
+
+rclcpp::Node::SharedPtr keep_participant(const rmwbench_session &session) {
+  rclcpp::NodeOptions options;
+  options.context(session.context);
+  options.use_global_arguments(false);
+  options.start_parameter_services(false);
+  options.start_parameter_event_publisher(false);
+  options.enable_rosout(false);
+  return std::make_shared<rclcpp::Node>("rmwbench_session", options);
 }
 
-void session_close(rmwbench_session *session) { delete session; }
+rmwbench_session *open(const Settings &settings, rmwbench_error *error) {
+  return guarded(error, "session", [&] {
+    auto session = std::make_unique<rmwbench_session>(settings);
+    if (settings.rmw != "rmw_zenoh_cpp") keeper = keep_participant(*session);
+    return session.release();
+  });
+}
+
+void session_close(rmwbench_session *session) {
+  keeper.reset();
+  delete session;
+}
 
 rmwbench_node *node_create(rmwbench_session *session, const char *name, rmwbench_error *error) {
   return guarded(error, "node", [&] { return new rmwbench_node(*session, name); });
