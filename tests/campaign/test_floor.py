@@ -31,7 +31,7 @@ def worker():
 def run(worker, transport="shm_ring", path="shm", size=320, schedule="rate_hz: 500", subscribers=1) -> TrialResult:
     text = SUITE.format(transport=transport, path=path, size=size, schedule=schedule, subscribers=subscribers)
     (cell,) = cells(parse(text, where="mini.yaml"))
-    assert resolved_profile(cell, worker)["name"] == "untouched"
+    assert resolved_profile(cell.arm, worker)["name"] == "untouched"
     return run_trial(Order(1, cell, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), worker)
 
 

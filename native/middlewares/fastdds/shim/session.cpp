@@ -35,8 +35,9 @@ rmwbench_session::rmwbench_session(const rmwbench_profile &named, Asked what, ui
   apply_intra_process(asked);
   apply_discovery(asked, qos);
   if (asked.discovery == Discovery::server && servers_listening(asked.server_count) == 0) {
-    throw Fault{RMWBENCH_ERROR_INVALID, "mode discovery",
-                "no discovery server listens in this host: the arm needs the option daemons: server (or the profile discovery_server)"};
+    throw Fault{RMWBENCH_ERROR_INVALID, "option daemons",
+                "discovery: server, and no discovery server listens in this host; the arm needs the option daemons: server (or the profile "
+                "discovery_server)"};
   }
   apply_flow(asked, qos);
   apply_security(asked, qos);

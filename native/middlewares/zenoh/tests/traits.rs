@@ -313,7 +313,7 @@ fn a_killed_process_is_forgotten_and_its_memory_goes() {
     let memory = Memory::new();
     let reader = node.subscription(&endpoint(3, "from_child", 100_000), memory.clone()).unwrap();
     let mut writer = node.publisher(&endpoint(4, "to_child", 8)).unwrap();
-    let mut meet = || {
+    let meet = || {
         let heard = memory.len();
         let child = child_that_lends();
         matched(&*writer, &*reader);

@@ -9,11 +9,13 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "marks.hpp"
 
-// The functions pass their arguments on untouched: integers and pointers all, at most six, as each function's own header declares them.
+// The functions pass their arguments on untouched: integers and pointers all, as each function's own header declares them.
 namespace {
 
 using rmwbench::Marks;
@@ -32,53 +34,49 @@ inline void mark(uint32_t layer) {
   own.set |= 1u << layer;
 }
 
-struct Search {
-  const char *symbol;
-  const void *self;
-  void *found;
-};
-
-// The first library, this one apart, that defines `symbol`. RTLD_NEXT would miss those that an RMW brought along privately.
-int look_into(dl_phdr_info *info, size_t, void *data) {
-  auto &search = *static_cast<Search *>(data);
-  if (info->dlpi_name == nullptr || info->dlpi_name[0] == '\0') return 0;
-  void *handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-  if (handle == nullptr) return 0;
-  void *symbol = dlsym(handle, search.symbol);
-  dlclose(handle);
-  Dl_info where{};
-  // dlsym looks into the library's dependencies too: only its own counts.
-  if (symbol == nullptr || dladdr(symbol, &where) == 0 || where.dli_fbase == search.self) return 0;
-  if (reinterpret_cast<const void *>(info->dlpi_addr) != where.dli_fbase) return 0;
-  search.found = symbol;
-  return 1;
+int collect(dl_phdr_info *info, size_t, void *data) {
+  if (info->dlpi_name != nullptr && info->dlpi_name[0] != '\0') {
+    static_cast<std::vector<std::pair<std::string, const void *>> *>(data)->emplace_back(info->dlpi_name, reinterpret_cast<const void *>(info->dlpi_addr));
+  }
+  return 0;
 }
 
+// In the first library, this one apart, that defines `symbol`. RTLD_NEXT would miss those that an RMW brought along privately.
 void *real(const char *symbol) {
+  // The list first: dl_iterate_phdr holds a lock that dlopen in another thread wants.
+  std::vector<std::pair<std::string, const void *>> libraries;
+  dl_iterate_phdr(collect, &libraries);
   Dl_info self{};
   dladdr(reinterpret_cast<void *>(&real), &self);
-  Search search{symbol, self.dli_fbase, nullptr};
-  dl_iterate_phdr(look_into, &search);
-  if (search.found == nullptr) {
-    std::fprintf(stderr, "rmwbench layers: nobody defines %s\n", symbol);
-    std::abort();
+  for (const auto &[name, base] : libraries) {
+    if (base == self.dli_fbase) continue;
+    void *handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) continue;
+    void *found = dlsym(handle, symbol);
+    dlclose(handle);
+    Dl_info where{};
+    // dlsym looks into the library's dependencies too: only its own counts.
+    if (found != nullptr && dladdr(found, &where) != 0 && where.dli_fbase == base) return found;
   }
-  return search.found;
+  std::fprintf(stderr, "rmwbench layers: nobody defines %s\n", symbol);
+  std::abort();
 }
 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) rmwbench::Marks *rmwbench_layers_marks() { return &marks(); }
 
-// Return values of up to one register go through as they come: int, bool and pointers alike.
-#define PASS(name, before, after)                                                                                    \
-  extern "C" __attribute__((visibility("default"))) Word name(Word a, Word b, Word c, Word d, Word e, Word f) {      \
-    using Real = Word (*)(Word, Word, Word, Word, Word, Word);                                                       \
-    static const Real next = reinterpret_cast<Real>(real(#name));                                                    \
-    before;                                                                                                          \
-    const Word result = next(a, b, c, d, e, f);                                                                      \
-    after;                                                                                                           \
-    return result;                                                                                                   \
+// Return values of up to one register go through as they come: int, bool and pointers alike. Eight words of arguments go through, more than
+// any of these functions has (rmw_wait: seven, the last one on the stack); what is beyond a function's own is read from the caller's frame
+// and not looked at.
+#define PASS(name, before, after)                                                                                              \
+  extern "C" __attribute__((visibility("default"))) Word name(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h) { \
+    using Real = Word (*)(Word, Word, Word, Word, Word, Word, Word, Word);                                                     \
+    static const Real next = reinterpret_cast<Real>(real(#name));                                                              \
+    before;                                                                                                                    \
+    const Word result = next(a, b, c, d, e, f, g, h);                                                                          \
+    after;                                                                                                                     \
+    return result;                                                                                                             \
   }
 
 using namespace rmwbench;

@@ -187,6 +187,7 @@ Pairs of_cyclonedds(const std::map<std::string, std::string> &modes) {
   std::string own;
   const auto domain = [&](const std::string &xml) { own += ",<CycloneDDS><Domain Id=\"any\">" + xml + "</Domain></CycloneDDS>"; };
   const std::string &transport = level(modes, "transport");
+  if (transport == "shm" && !ament::file_of_a_prefix("bin/iox-roudi")) cannot("transport", "shm: this install of Cyclone DDS has no iceoryx");
   if (transport == "shm") domain("<SharedMemory><Enable>true</Enable></SharedMemory>");
   else if (!transport.empty() && transport != "udp" && transport != "intra_process") cannot("transport", transport + ": rmw_cyclonedds_cpp sends by UDP or through iceoryx");
   if (const std::string &bytes = level(modes, "fragment_bytes"); !bytes.empty()) {
