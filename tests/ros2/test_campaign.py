@@ -64,6 +64,8 @@ def everything_arrived(bundle: Path, readers: int = 1) -> None:
     """In each trial; one that the machine disturbed ran again."""
     states = rows(bundle, "select status, reason from trials")
     assert all(status == "done" or reason.startswith("machine") for status, reason in states), states
+    if all(status != "done" for status, _ in states):
+        pytest.skip(f"the machine disturbed every trial: {states[0][1]}")
     counts = rows(
         bundle,
         """select arm, trial, (select count(*) from sent where sent.trial = trials.trial),
