@@ -48,7 +48,7 @@ def check(chosen: Sequence[Recipe]) -> None:
     """Raises one UserError with all that is missing, and one command for all packages."""
     if shutil.which("cargo") is None:
         raise UserError("the workers need a Rust toolchain", expected="cargo on PATH", fix=workspace.RUST_FIX)
-    if any(recipe.crate == ros2.HARNESS for recipe in chosen):
+    if any(recipe.middleware == ros2.NAME for recipe in chosen):
         ros2.check()
     missing = {recipe.middleware: packages for recipe in chosen if (packages := recipe.missing_packages())}
     if missing:
@@ -68,7 +68,7 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
         estimate = f", about {recipe.build_minutes:g} min from nothing on 2 cores" if recipe.build_minutes else ""
         announce(f"[{number}/{len(chosen)}] {recipe.middleware}: {recipe.summary or recipe.crate}{estimate}")
         begun = time.monotonic()
-        if recipe.crate == ros2.HARNESS:
+        if recipe.middleware == ros2.NAME:
             problem = ros2.build()
         else:
             command = ["cargo", "build", "--release", "--locked", "-p", recipe.crate]

@@ -32,7 +32,7 @@ def _why_not(name: str, recipe: Recipe | None, worker: Worker | None) -> tuple[s
         return (worker.problem if worker and worker.problem else "it does not answer"), None
     if shutil.which("cargo") is None:
         return "there is no Rust toolchain", workspace.RUST_FIX
-    if recipe.crate == ros2.HARNESS and (reason := ros2.why_not()):
+    if recipe.middleware == ros2.NAME and (reason := ros2.why_not()):
         return reason, ros2.SOURCE_FIX if reason == ros2.NOT_SOURCED else None
     if missing := recipe.missing_packages():
         return f"packages are missing: {', '.join(missing)}", f"{apt_command(missing)} && {build}"

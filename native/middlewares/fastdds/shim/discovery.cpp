@@ -69,12 +69,14 @@ void by_peers(const Asked &asked, fd::DomainParticipantQos &qos) {
   for (const auto &each : config.user_transports) each->maxInitialPeersRange = asked.peer_range;
 }
 
+[[noreturn]] void unreachable_server(const char *object) {
+  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object,
+              "Fast DDS's discovery server is reached by UDP or TCP, and this arm has only shared memory; leave transport: shm away (as "
+              "installed it is preferred within a host)"};
+}
+
 void by_server(const Asked &asked, fd::DomainParticipantQos &qos) {
-  if (has_only_shared_memory(qos.transport())) {
-    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode discovery",
-                "Fast DDS's discovery server is reached by UDP or TCP, and this arm has only shared memory; leave transport: shm away "
-                "(as installed it is preferred within a host)"};
-  }
+  if (has_only_shared_memory(qos.transport())) unreachable_server("mode discovery");
   auto &builtin = qos.wire_protocol().builtin;
   builtin.metatrafficMulticastLocatorList.clear();
   builtin.discovery_config.discoveryProtocol = Protocol::CLIENT;
@@ -97,8 +99,10 @@ void by_server(const Asked &asked, fd::DomainParticipantQos &qos) {
 void apply_discovery(const Asked &asked, fd::DomainParticipantQos &qos) {
   auto &builtin = qos.wire_protocol().builtin;
   if (!asked.discovery) {
+    const bool client = builtin.discovery_config.discoveryProtocol == Protocol::CLIENT;
+    if (client && has_only_shared_memory(qos.transport())) unreachable_server("mode transport");
     if (asked.server_count == 1) return;
-    if (builtin.discovery_config.discoveryProtocol != Protocol::CLIENT) {
+    if (!client) {
       throw Fault{RMWBENCH_ERROR_INVALID, "option server_count",
                   "this arm finds its participants without a discovery server; say discovery: server, or take the profile discovery_server"};
     }

@@ -80,6 +80,7 @@ class RawType : public fd::TopicDataType {
   bool is_plain(fd::DataRepresentationId_t) const override { return plain_; }
 #else
   bool is_plain() const override { return plain_; }
+  bool is_plain(fd::DataRepresentationId_t) const { return plain_; }  // overrides what later 2.x ask instead
 #endif
   bool construct_sample(void *) const override { return plain_; }  // the writer lays out what it lends, see Layout::construct
 

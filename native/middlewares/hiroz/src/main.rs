@@ -1,1 +1,5 @@
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    rmwbench_harness::worker::main(&rmwbench_hiroz::Hiroz)
+}

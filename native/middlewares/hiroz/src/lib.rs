@@ -1,0 +1,92 @@
+//! hiroz: ROS 2 over Zenoh in Rust, on the wire what rmw_zenoh speaks.
+//!
+//! Messages are serialised CDR with ROS 2's encapsulation header under the key that rmw_zenoh uses: domain, topic, type and the type's
+//! RIHS01 hash. The hashes are those that ROS 2 Jazzy generates for the types of this benchmark ([`types`]).
+//!
+//! hiroz hands a message to a callback in Zenoh's receiving thread. `block` puts it into a queue that one thread of the session
+//! empties ([`queues`]), as rmw_zenoh does with its wait set. Peers need a router to find each other, as rmw_zenoh's do.
+
+mod endpoints;
+mod queues;
+mod session;
+mod types;
+
+use std::collections::BTreeMap;
+
+use rmwbench_harness::middleware::{capabilities, modes, Daemon, Description, Error, Middleware, Profile, Session, SessionConfig};
+use serde_json::json;
+
+pub struct Hiroz;
+
+const NO_MODE: &str = "no: not mapped; a profile of your own is Zenoh's JSON5, where it can be set";
+
+impl Middleware for Hiroz {
+    fn describe(&self) -> Description {
+        Description {
+            middleware: "hiroz".into(),
+            layer: "native".into(),
+            version: "0.2.1".into(),
+            release_date: "2026-10-24".into(), // crates.io publication
+            build: BTreeMap::from([("source".into(), json!("crate hiroz 0.2.1")), ("features".into(), json!(["jazzy", "rmw-zenoh"]))]),
+            capabilities: capabilities(&[
+                ("reliable", "yes"),
+                ("best_effort", "yes"),
+                ("keep_last", "partly: a queue at the reader; a callback has none"),
+                ("keep_all", "partly: a queue without bounds at the reader; for late joiners the last 42, as in rmw_zenoh"),
+                ("transient_local", "partly: keep_all keeps 42 messages for late joiners"),
+                ("loan", "no: a publisher of hiroz serialises into a buffer of its own making"),
+                ("zero_copy", "no: a callback of hiroz gets what its deserialiser copied"),
+                ("block", "yes"),
+                ("poll", "no: a callback of hiroz is given messages, it does not look for them"),
+                ("callback", "yes"),
+                ("publish_sync", "no: a put hands the message to the link's sending task"),
+                ("publish_async", "yes"),
+                ("intra_process", "yes"),
+                ("inter_process", "yes"),
+                ("inter_host", "yes"),
+                ("content_filter", "no: hiroz has none"),
+                ("instance_key", "no: ROS 2 topics have none"),
+                ("services", "no: hiroz's clients call from async code alone and take typed messages; not carried by this worker"),
+                ("evidence", "no: hiroz does not say which way a message came"),
+            ]),
+            modes: modes(&[
+                ("transport", "no: a profile of your own is Zenoh's JSON5; this worker maps no mode to it"),
+                ("batching", NO_MODE),
+                ("congestion", "no: hiroz blocks where reliable and drops where best effort"),
+                ("fragment_bytes", NO_MODE),
+                ("socket_buffer_bytes", NO_MODE),
+                ("shm_pool_bytes", NO_MODE),
+                ("shm_layout", NO_MODE),
+                ("discovery", "server"),
+                ("threads", NO_MODE),
+                ("executor", "no: hiroz has no executors"),
+                ("security", NO_MODE),
+            ]),
+            profiles: vec![Profile {
+                name: session::UNTOUCHED.into(),
+                format: "json5".into(),
+                text: String::new(),
+                summary: "as installed: rmw_zenoh's session, peers that a router tells of each other, no shared memory".into(),
+            }],
+        }
+    }
+
+    fn daemons(&self, profile: &str) -> &'static [&'static str] {
+        if profile == session::UNTOUCHED {
+            &[session::ROUTER]
+        } else {
+            &[]
+        }
+    }
+
+    fn daemon(&self, name: &str, _: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
+        match name {
+            session::ROUTER => Ok(Box::new(session::Router::start()?)),
+            other => Err(Error::unsupported(format!("daemon {other}"), format!("unknown, expected {}", session::ROUTER))),
+        }
+    }
+
+    fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
+        Ok(Box::new(session::HirozSession::open(config)?))
+    }
+}
