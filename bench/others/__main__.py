@@ -17,7 +17,7 @@ from bench.others.errors import Reading, line
 from bench.others.evidence import Seen
 from bench.others.traffic import ToolFailed
 from bench.programs import Crashed
-from rmwbench.analysis.latency import Endpoint, Window
+from rmwbench.analysis.records import Endpoint, Window
 from rmwbench.errors import UserError
 from rmwbench.lab.host import HostBroken
 from rmwbench.lab.worker import WorkerFailed

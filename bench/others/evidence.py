@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rmwbench.analysis.latency import Endpoint, Messages, Window, measure
+from rmwbench.analysis.latency import Messages, measure
 from rmwbench.analysis.ledger import ABSENT
+from rmwbench.analysis.records import Endpoint, Window
 from rmwbench.lab.records import RECEIVED, SENT, Section
 
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.others.errors import Reading
-from rmwbench.analysis.latency import Columns, Endpoint, Window, paired
+from rmwbench.analysis.latency import paired
 from rmwbench.analysis.ledger import ABSENT, FOREIGN
 from rmwbench.analysis.quantile import allowed, rank
+from rmwbench.analysis.records import Columns, Endpoint, Window
 
 SECOND_NS = 1_000_000_000
 

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.others.evidence import RecordColumns, Seen
-from rmwbench.analysis.latency import Endpoint, Window
+from rmwbench.analysis.records import Endpoint, Window
 from rmwbench.lab import records
+from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Exited, Host, Spawned
 from rmwbench.lab.records import RECEIVED, SENT, SectionPlan
-from rmwbench.lab.worker import Crew, WorkerFailed
+from rmwbench.lab.worker import WorkerFailed
 
 NONCE = 0x07E25
 LISTENER = 100

@@ -9,7 +9,7 @@ FINISH_MARGIN_S = 2.0
 PROBE_INTERVAL_S = 0.05
 PROBE_INTERVAL_MAX_S = 0.8
 
-START_LEAD_NS = 20_000_000
+START_LEAD_NS = 40_000_000  # a busy machine takes this long to tell two processes; late is void
 START_LEAD_PER_PROCESS_NS = 2_000_000  # a hundred workers take a while to be told
 JOIN_LEAD_NS = 1_000_000
 TICKS_LEAD_NS = 2_000_000

@@ -29,7 +29,8 @@ def workers(tmp_path, monkeypatch):
 
 def test_a_tool_is_found_beside_workers_and_is_no_middleware(workers):
     fake_worker.install(workers)
-    assert list(find.find_workers()) == ["fake"]
+    found = find.find_workers()
+    assert "fake" in found and "sampler" not in found
     found = tool.find("sampler")
     assert found.executable == workers / "rmwbench-sampler" and found.description["reads"]["cpu"] == "yes"
     with pytest.raises(UserError, match=r"(?s)the emulator is not built.*rmwbench middlewares build"):
