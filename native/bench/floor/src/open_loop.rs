@@ -68,7 +68,9 @@ fn once(period_ns: i64, wait: Wait) -> Result<(f64, Value), String> {
     let profile = Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() };
     let domain_id = std::process::id();
     let text = |e: rmwbench_harness::middleware::Error| e.to_string();
-    let mut session = Floor.open(&SessionConfig { profile, options: BTreeMap::new(), modes: Default::default(), domain_id, trial_nonce: NONCE }).map_err(text)?;
+    let mut session = Floor
+        .open(&SessionConfig { profile, options: BTreeMap::new(), modes: Default::default(), domain_id, trial_nonce: NONCE })
+        .map_err(text)?;
     let config = EndpointConfig {
         endpoint: 1,
         topic: "open_loop".into(),
@@ -87,14 +89,8 @@ fn once(period_ns: i64, wait: Wait) -> Result<(f64, Value), String> {
     while (publisher.matched() == 0 || subscription.matched() == 0) && now_ns() < give_up_ns {
         sleep_until(now_ns() + 1_000_000);
     }
-    let parts = Recorder {
-        section: records.section(Kind::Sent, 1),
-        endpoint: 1,
-        nonce: NONCE,
-        payload_bytes: 64,
-        touched_bytes: 0,
-        loan: false,
-    };
+    let parts =
+        Recorder { section: records.section(Kind::Sent, 1), endpoint: 1, nonce: NONCE, payload_bytes: 64, touched_bytes: 0, loan: false };
     let slot = PublisherSlot::new(1, RecordedPublisher::new(publisher, parts));
     let at_ns = now_ns() + 20_000_000;
     let start = Start { at_ns, steady_ns: at_ns, end_ns: at_ns + WINDOW_NS, grace_ns: 0, endpoints: None };

@@ -202,7 +202,9 @@ impl Drop for Peer {
 
 fn open(domain_id: u32) -> Result<Box<dyn Session>, String> {
     let profile = Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() };
-    Floor.open(&SessionConfig { profile, options: BTreeMap::new(), modes: Default::default(), domain_id, trial_nonce: 1 }).map_err(|e| e.to_string())
+    Floor
+        .open(&SessionConfig { profile, options: BTreeMap::new(), modes: Default::default(), domain_id, trial_nonce: 1 })
+        .map_err(|e| e.to_string())
 }
 
 fn endpoint(topic: &str, sleeps: bool) -> EndpointConfig {

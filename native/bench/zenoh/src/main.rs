@@ -29,7 +29,8 @@ fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
     std::fs::create_dir_all(root).map_err(|e| e.to_string())?;
     let profile = Zenoh.describe().profiles.into_iter().find(|p| p.name == "tuned").ok_or("no tuned profile")?;
     let nonce = u64::from(std::process::id());
-    let session = SessionConfig { profile: profile.clone(), options: BTreeMap::new(), modes: Default::default(), domain_id: 0, trial_nonce: nonce };
+    let session =
+        SessionConfig { profile: profile.clone(), options: BTreeMap::new(), modes: Default::default(), domain_id: 0, trial_nonce: nonce };
     for name in &asked.parts {
         let wait = if *name == "callback" { Wait::Callback } else { Wait::Block };
         let compared = Compared {
