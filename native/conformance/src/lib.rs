@@ -43,8 +43,8 @@ pub struct Arm {
     pub modes: BTreeMap<String, Value>,
     /// Capabilities that this arm lacks although the middleware has them: (name, reason).
     pub lacks: Vec<(String, String)>,
-    /// Capabilities, and levels of modes (`mode transport tcp`), that this arm grants and does not wholly keep, by a fault of its
-    /// library that has a reproducer: (name, reason).
+    /// Capabilities, levels of modes (`mode transport tcp`) and checks that this arm grants and does not wholly keep, by a fault of
+    /// its library that has a reproducer: (name, reason).
     pub faults: Vec<(String, String)>,
 }
 

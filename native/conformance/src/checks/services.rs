@@ -176,10 +176,11 @@ pub fn service_dies(context: &Context<'_>) -> Outcome {
     }
     sleep(Duration::from_millis(300));
     let by_second = rig.received(1)?.iter().filter(|s| s.peer == 19).count();
-    if before == 0 || (context.lacks("reliable").is_none() && by_second == 0) {
+    let fault = context.fault("services, the service dies");
+    if before == 0 || (context.lacks("reliable").is_none() && by_second == 0 && fault.is_none()) {
         return Err(format!("{before} answers before the service was killed, {by_second} of the service that came after it"));
     }
-    Ok(Verdict::Passed)
+    Ok(fault.map_or(Verdict::Passed, Verdict::Declared))
 }
 
 /// Passed, unless the library is known to leave a request unanswered now and then.

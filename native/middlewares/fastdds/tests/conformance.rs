@@ -8,6 +8,7 @@ const NO_LOAN: &str = "Fast DDS lends memory of plain types only, and this arm's
 const NO_ZERO_COPY: &str = "a transport copies; data sharing would not";
 const OVERRUN: &str = "2.9.1's data-sharing reader may crash when it is overrun";
 const TCP: &str = "2.9.1's TCP between equals sometimes never sends, and sometimes crashes";
+const RETURN: &str = "2.9.1 with security may not know a killed participant's successor again within seconds";
 const ARM: &str = "RMWBENCH_CONFORMANCE_ARM";
 
 /// Of arms that differ in how participants meet or bytes travel, what could differ with that.
@@ -39,8 +40,7 @@ fn arms() -> Vec<(Arm, bool)> {
         (arm("data_sharing").fault("keep_last", OVERRUN).fault("keep_all", OVERRUN), true),
         (copying("discovery_server"), false),
         (copying("untouched").mode("discovery", "peers"), false),
-        // As installed a late joiner may be heard of after 3 s, and authentication comes on top of that.
-        (copying("tuned").mode("security", true), false),
+        (copying("tuned").mode("security", true).fault("services, the service dies", RETURN), false),
     ]
 }
 
