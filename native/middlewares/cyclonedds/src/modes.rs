@@ -19,6 +19,8 @@ const LARGEST_MESSAGE_BYTES: u32 = 65_500;
 const LARGEST_FRAGMENT_BYTES: u32 = 65_000;
 const SMALLEST_FRAGMENT_BYTES: u32 = 1_024;
 const NAMED_WITHIN: Duration = Duration::from_millis(500);
+/// No further thread within this time: all are named.
+const SETTLED: Duration = Duration::from_millis(50);
 
 const NO_TCP: &str = "tcp: the crate cyclors builds Cyclone DDS without its DDS-over-TCP (ENABLE_TCP, a proof of concept, is off)";
 const NO_UNIX: &str = "unix: Cyclone DDS has no transport over Unix sockets";
@@ -216,11 +218,16 @@ impl Modes {
             }
         }
         let Some(asked) = self.threads.map(|n| n as usize) else { return Ok(()) };
-        let deadline = Instant::now() + NAMED_WITHIN;
-        while receive_threads() != asked && Instant::now() < deadline {
+        let (begun, mut made, mut since) = (Instant::now(), receive_threads(), Instant::now());
+        // Threads name themselves one after the other: two that are named may be two of three.
+        while begun.elapsed() < NAMED_WITHIN && (made < asked || since.elapsed() < SETTLED) {
             std::thread::sleep(Duration::from_millis(1));
+            let now = receive_threads();
+            if now != made {
+                (made, since) = (now, Instant::now());
+            }
         }
-        match receive_threads() {
+        match made {
             made if made == asked => Ok(()),
             made => {
                 let why = format!("{asked}: Cyclone DDS made {made} receive threads for the sockets that it has here");
