@@ -98,6 +98,7 @@ class Background:
     def window(self, steady_ns: int, end_ns: int) -> None:
         """The window, in ns of CLOCK_MONOTONIC; does not wait."""
         for load in self._loads.values():
+            load.steady_ns = steady_ns
             load.request("window", {"steady_ns": steady_ns, "end_ns": end_ns})
 
     def stop(self) -> None:
@@ -181,6 +182,7 @@ class _Load:
             os.close(file)
         self.kind = kind
         self.asked: dict[str, Any] = {}
+        self.steady_ns: int | None = None
         self.edges: tuple[dict[str, Any], dict[str, Any]] | None = None
 
     def request(self, cmd: str, fields: Mapping[str, Any]) -> int:
@@ -196,7 +198,9 @@ class _Load:
         """A computing load is what it ran plus what it waited for a processor: where workers took their share it still
         was the load that was asked for."""
         assert self.edges is not None
-        length_ns = self.grown("time_ns")
+        begun_ns, ended_ns = (edge["time_ns"] for edge in self.edges)
+        # Whoever takes its first account late did nothing that is known of until then.
+        length_ns = ended_ns - min(begun_ns, self.steady_ns or begun_ns)
         if length_ns <= 0:
             return [_row("background_achieved", "fraction", 0.0)]
         rows = [_row("background_cpu", "fraction", self.grown("cpu_ns") / (length_ns * (os.cpu_count() or 1)))]
