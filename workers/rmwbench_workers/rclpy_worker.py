@@ -45,7 +45,8 @@ def installed() -> list[str]:
     """The RMWs of the sourced ROS 2, by the marks that they leave in ament's index."""
     prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
     marks = (Path(prefix, "share/ament_index/resource_index/rmw_typesupport") for prefix in prefixes if prefix)
-    return sorted({mark.name for place in marks if place.is_dir() for mark in place.iterdir()})
+    names = {mark.name for place in marks if place.is_dir() for mark in place.iterdir()}
+    return sorted(names - {"rmw_implementation"})  # the loader of the others
 
 
 class Middleware:
@@ -284,7 +285,9 @@ class Service(Endpoint):
 def main() -> int:
     try:
         importlib.import_module("rclpy")
-    except ImportError:
-        print("rclpy is not to be imported: source a ROS 2 first (source /opt/ros/jazzy/setup.bash)", file=sys.stderr)
+    except ImportError as error:
+        reason = f"rclpy is not to be imported by {sys.executable} ({error})"
+        fix = "source a ROS 2, and make this environment with its Python: UV_PYTHON=/usr/bin/python3 uv sync"
+        print(f"{reason}: {fix}", file=sys.stderr)
         return 2
     return run(Middleware())
