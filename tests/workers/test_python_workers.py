@@ -85,6 +85,12 @@ def test_messages_arrive_whole_and_in_order(name, any_machine):
     received = result.tables["received"].to_pylist()
     assert [row["seq"] for row in received] == list(range(40))
     assert {row["bytes"] for row in received} == {20000} and not any(row["flags"] & 0b10001 for row in received)
+    usage = {
+        r["at"]: r["value"]
+        for r in result.tables["counters"].to_pylist()
+        if r["counter"] == "cpu" and r["role"] == "subscription"
+    }
+    assert usage["steady_end"] - usage["steady_begin"] < 0.3 * 0.6e9, "the reader's thread spins"
     granted = [json.loads(row["granted"]) for row in result.tables["endpoints"].to_pylist()]
     assert granted[1]["wait"] == "block" and granted[0]["notes"]
 

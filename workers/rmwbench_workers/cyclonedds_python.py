@@ -100,6 +100,7 @@ class Session:
         while self.open:
             self.waitset.wait(WAKE_NS)
             notified_ns = time.monotonic_ns()
+            self.changed.set(False)  # or the set would wake for ever
             with self.lock:
                 for subscription in list(self.subscriptions.values()):
                     subscription.take(notified_ns)
