@@ -13,8 +13,6 @@ import numpy as np
 from rmwbench.analysis.ledger import ABSENT, FOREIGN
 from rmwbench.analysis.records import Columns, Endpoint
 
-_HEARD_BY = {"publisher": "subscription", "client": "client"}
-
 
 def heard_by(endpoints: Sequence[Endpoint]) -> Iterator[tuple[Endpoint, tuple[Endpoint, ...]]]:
     """Every writer whose messages somebody waits for, with its readers: a publisher with the subscriptions of its
@@ -22,15 +20,14 @@ def heard_by(endpoints: Sequence[Endpoint]) -> Iterator[tuple[Endpoint, tuple[En
     for writer in endpoints:
         if writer.kind == "client":
             yield writer, (writer,)
-        elif writer.kind in _HEARD_BY:
-            kind = _HEARD_BY[writer.kind]
-            yield writer, tuple(e for e in endpoints if e.topic == writer.topic and e.kind == kind)
+        elif writer.kind == "publisher":
+            yield writer, tuple(e for e in endpoints if e.topic == writer.topic and e.kind == "subscription")
 
 
 def answered(columns: Columns, endpoints: Sequence[Endpoint]) -> Columns:
     """The records with each reply in the place of its request; as they are where there is no client."""
-    clients = {e.endpoint: e.topic for e in endpoints if e.kind == "client"}
-    services = {e.endpoint: e.topic for e in endpoints if e.kind == "service"}
+    clients = [e.endpoint for e in endpoints if e.kind == "client"]
+    services = [e.endpoint for e in endpoints if e.kind == "service"]
     return _Answered(columns, clients, services) if clients else columns
 
 
@@ -38,7 +35,7 @@ class _Answered:
     """`writer`, `seq` and `flags` of replies are replaced; a reply whose cause is another client's, or unknown, is
     foreign."""
 
-    def __init__(self, columns: Columns, clients: dict[int, str], services: dict[int, str]):
+    def __init__(self, columns: Columns, clients: Sequence[int], services: Sequence[int]):
         self._columns = columns
         self._replaced = self._place(clients, services)
 
@@ -49,11 +46,11 @@ class _Answered:
         found = self._replaced.get(column)
         return self._columns.received(column) if found is None else found
 
-    def _place(self, clients: dict[int, str], services: dict[int, str]) -> dict[str, np.ndarray]:
+    def _place(self, clients: Sequence[int], services: Sequence[int]) -> dict[str, np.ndarray]:
         reader, writer, seq, flags = (
             self._columns.received(column).copy() for column in ("endpoint", "writer", "seq", "flags")
         )
-        replies = np.isin(reader, list(clients))
+        replies = np.isin(reader, clients)
         cause_endpoint = np.zeros(len(reader), np.int64)
         cause_seq = np.zeros(len(reader), seq.dtype)
         for service in services:
@@ -73,7 +70,7 @@ class _Answered:
 
 class causes:
     """A service's replies in the order of their sequence numbers, each with the request that caused it: arrays of shape
-    (n,). `call_ns` and `begun_ns` are of the reply."""
+    (n,). `call_ns` is of the reply."""
 
     def __init__(self, columns: Columns, service: int):
         rows = np.flatnonzero(columns.sent("endpoint") == service)
@@ -93,23 +90,28 @@ def legs(columns: Columns, endpoints: Sequence[Endpoint], steady: dict[int, np.n
     """
     request, reply = [], []
     sent_by, seq, call = (columns.sent(column) for column in ("endpoint", "seq", "call_ns"))
+    # Read once: a column comes from a file, and there may be many clients.
+    received = tuple(columns.received(column) for column in ("endpoint", "writer", "seq", "taken_ns"))
     for service in (e for e in endpoints if e.kind == "service"):
         replies = causes(columns, service.endpoint)
         for client in (e for e in endpoints if e.kind == "client" and e.topic == service.topic):
             rows = np.flatnonzero((sent_by == client.endpoint) & np.isin(seq, steady[client.endpoint]))
-            request.append(_leg(columns, service.endpoint, client.endpoint, seq[rows], call[rows]))
+            request.append(_leg(received, service.endpoint, client.endpoint, seq[rows], call[rows]))
             own = (replies.cause_endpoint == client.endpoint) & np.isin(replies.cause_seq, steady[client.endpoint])
-            reply.append(_leg(columns, client.endpoint, service.endpoint, replies.seq[own], replies.call_ns[own]))
+            reply.append(_leg(received, client.endpoint, service.endpoint, replies.seq[own], replies.call_ns[own]))
     return {
         "request_leg": np.concatenate(request or [np.empty(0)]),
         "reply_leg": np.concatenate(reply or [np.empty(0)]),
     }
 
 
-def _leg(columns: Columns, reader: int, writer: int, seq: np.ndarray, call_ns: np.ndarray) -> np.ndarray:
-    """From call to first arrival, per message."""
-    here = (columns.received("endpoint") == reader) & (columns.received("writer") == writer)
-    got, taken = columns.received("seq")[here], columns.received("taken_ns")[here]
+def _leg(
+    received: tuple[np.ndarray, ...], reader: int, writer: int, seq: np.ndarray, call_ns: np.ndarray
+) -> np.ndarray:
+    """From call to first arrival, per message. `received`: endpoint, writer, seq and taken_ns of all arrivals."""
+    readers, writers, seqs, takens = received
+    here = (readers == reader) & (writers == writer)
+    got, taken = seqs[here], takens[here]
     order = np.lexsort((taken, got))
     got, taken = got[order], taken[order]
     place = np.searchsorted(got, seq)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rmwbench.analysis import compare
+from rmwbench.report import format as fmt
 from rmwbench.report.arm import ArmReport
 
 METRICS = (
@@ -66,3 +67,13 @@ def columns(workload: dict[str, Any]) -> list[str]:
     """The metrics that any effect of the workload has, in the order of a table's columns."""
     there = {name for effect in workload.get("effects") or () for name in effect["ratios"]}
     return [name for name in dict.fromkeys((workload["primary_metric"], *METRICS)) if name in there]
+
+
+def rows(workload: dict[str, Any]) -> list[list[str]]:
+    """The table as text: `arm ÷ against`, then a ratio with its interval or `–` for each of `columns`."""
+    found = []
+    for effect in workload["effects"]:
+        ratios = [fmt.ratio(effect["ratios"].get(name)) for name in columns(workload)]
+        words = [ratio.full if ratio.state == "measured" else "–" for ratio in ratios]
+        found.append([f"{effect['arm']} ÷ {effect['against']}", *words])
+    return found

@@ -148,10 +148,8 @@ def _effects(doc: dict[str, Any], workload: dict[str, Any]) -> Iterable[str]:
         return
     yield _row(["one thing changed", *(doc["glossary"][name]["title"] for name in shown)])
     yield _row(["---", *(["---:"] * len(shown))])
-    for effect in workload["effects"]:
-        cells = [fmt.ratio(effect["ratios"].get(name)) for name in shown]
-        words = [cell.full if cell.state == "measured" else "–" for cell in cells]
-        yield _row([escape(f"{effect['arm']} ÷ {effect['against']}"), *words])
+    for name, *words in effects.rows(workload):
+        yield _row([escape(name), *words])
     yield ""
 
 

@@ -150,10 +150,8 @@ def _print_effects(doc: dict[str, Any], workload: dict[str, Any], console: Conso
     table.add_column("one thing changed", no_wrap=True)
     for name in shown:
         table.add_column(str(doc["glossary"][name]["title"]), justify="right")
-    for effect in workload["effects"]:
-        cells = [fmt.ratio(effect["ratios"].get(name)) for name in shown]
-        words = [cell.full if cell.state == "measured" else "–" for cell in cells]
-        table.add_row(f"{effect['arm']} ÷ {effect['against']}", *words)
+    for row in effects.rows(workload):
+        table.add_row(*row)
     console.print()
     console.print(table)
 

@@ -23,12 +23,12 @@ from rmwbench_workers.middleware import (
     Full,
     Granted,
     Handle,
-    Layout,
     Profile,
     Qos,
     SessionConfig,
     WorkerError,
     known_options,
+    payload_of,
 )
 
 TUNED = """<CycloneDDS><Domain>
@@ -247,13 +247,6 @@ class Subscription(Endpoint):
             self.session.waitset.detach(self.condition)
             del self.session.subscriptions[self.config.endpoint]
         del self.condition, self.reader, self.topic
-
-
-def payload_of(cdr: memoryview, layout: Layout) -> memoryview:
-    """The payload between the two CDR parts. A size of another sender shows in its own length field, so the payload
-    ends where the message does, less the suffix and the padding to 4 bytes."""
-    begin = len(layout.cdr_prefix)
-    return cdr[begin : min(begin + layout.payload_bytes, len(cdr))]
 
 
 def main() -> int:

@@ -35,6 +35,13 @@ class Layout:
     cdr_suffix: bytes
 
 
+def payload_of(cdr: memoryview, layout: Layout) -> memoryview:
+    """The payload between the two CDR parts. A size of another sender shows in its own length field, so the payload
+    ends where the message does, less the suffix and the padding to 4 bytes."""
+    begin = len(layout.cdr_prefix)
+    return cdr[begin : begin + layout.payload_bytes]
+
+
 @dataclass(frozen=True)
 class Qos:
     """ROS 2's words; `depth` is without meaning where `keep_all`."""

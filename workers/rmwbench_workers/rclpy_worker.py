@@ -31,6 +31,7 @@ from rmwbench_workers.middleware import (
     SessionConfig,
     WorkerError,
     known_options,
+    payload_of,
 )
 
 EXECUTORS = ("single_threaded", "multi_threaded")
@@ -212,11 +213,10 @@ class Subscription(Endpoint):
         raw = self.session.raw or not has_data(message)
         if raw:
             self.notes.append("taken serialised: rclpy's message objects are left out")
-        begin, size = len(config.type.cdr_prefix), config.type.payload_bytes
 
         def receive_raw(cdr: bytes) -> None:
             now_ns = time.monotonic_ns()
-            deliver(memoryview(cdr)[begin : min(begin + size, len(cdr))], now_ns, now_ns)
+            deliver(payload_of(memoryview(cdr), config.type), now_ns, now_ns)
 
         def receive(found: Any) -> None:
             now_ns = time.monotonic_ns()
