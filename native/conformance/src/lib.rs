@@ -12,7 +12,7 @@
 //! Tests of what is particular to one middleware sit beside it, on the traits; [`pair`] and [`isolated`] are theirs.
 //!
 //! What a middleware lacks it declares as a capability (`no: REASON`); the suite then checks that the worker *answers*
-//! `unsupported` and reports the check as declared, never as passed.
+//! `unsupported` and reports the check as declared, never as passed. A check that fails is run once more, and says so.
 
 mod checks;
 mod daemons;
@@ -125,7 +125,7 @@ pub fn run(worker: &str, middleware: &dyn Middleware, arms: &[Arm], filters: &[S
         return ExitCode::FAILURE;
     }
     let description = middleware.describe();
-    let (mut passed, mut declared, mut failed) = (0, 0, 0);
+    let (mut passed, mut second, mut declared, mut failed) = (0, 0, 0, 0);
     for arm in arms {
         let Some(profile) = description.profiles.iter().find(|p| p.name == arm.profile).cloned() else {
             println!("test {} {} ... FAILED\n    the worker embeds no profile of this name", description.middleware, arm.name());
@@ -138,33 +138,50 @@ pub fn run(worker: &str, middleware: &dyn Middleware, arms: &[Arm], filters: &[S
             if !filters.is_empty() && !filters.iter().any(|f| title.contains(f.as_str())) {
                 continue;
             }
-            let began = Instant::now();
-            // Of its own for each check: what one check leaves in a daemon must not explain another's failure.
-            let outcome = Daemons::start_with_modes(worker, middleware, &context.profile, &arm.options, &arm.modes)
-                .and_then(|_daemons| check(&context));
-            let seconds = began.elapsed().as_secs_f64();
-            host::sweep();
-            match outcome {
-                Ok(Verdict::Passed) => {
+            match attempt(&context, *check) {
+                (Ok(Verdict::Passed), seconds) => {
                     println!("test {title} ... ok ({seconds:.1} s)");
                     passed += 1;
                 }
-                Ok(Verdict::Declared(reason)) => {
+                (Ok(Verdict::Declared(reason)), _) => {
                     println!("test {title} ... declared: {reason}");
                     declared += 1;
                 }
-                Err(message) => {
-                    println!("test {title} ... FAILED ({seconds:.1} s)\n    {}", message.replace('\n', "\n    "));
-                    failed += 1;
-                }
+                // What fails twice fails. What passes the second time is told apart: real processes on a shared machine may be starved
+                // once, and a fault that shows rarely must be read here, not hidden.
+                (Err(first), seconds) => match attempt(&context, *check) {
+                    (Ok(_), _) => {
+                        println!("test {title} ... ok at the SECOND try; the first said ({seconds:.1} s):\n    {}", indented(&first));
+                        second += 1;
+                    }
+                    (Err(message), seconds) => {
+                        println!("test {title} ... FAILED twice ({seconds:.1} s)\n    {}", indented(&message));
+                        failed += 1;
+                    }
+                },
             }
         }
     }
     let word = if failed == 0 { "ok" } else { "FAILED" };
-    println!("\ntest result: {word}. {passed} passed; {failed} failed; 0 ignored; {declared} declared as lacking");
-    if failed == 0 && passed > 0 {
+    println!("\ntest result: {word}. {passed} passed; {second} passed at the second try; {failed} failed; {declared} declared as lacking");
+    if failed == 0 && passed + second > 0 {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     }
+}
+
+/// One run of a check with daemons of its own, since what one check leaves in a daemon must not explain another's failure; and its
+/// seconds.
+fn attempt(context: &Context<'_>, check: fn(&Context<'_>) -> Outcome) -> (Outcome, f64) {
+    let began = Instant::now();
+    let outcome = Daemons::start_with_modes(context.worker, context.middleware, &context.profile, &context.arm.options, &context.arm.modes)
+        .and_then(|_daemons| check(context));
+    let seconds = began.elapsed().as_secs_f64();
+    host::sweep();
+    (outcome, seconds)
+}
+
+fn indented(message: &str) -> String {
+    message.replace('\n', "\n    ")
 }

@@ -11,6 +11,9 @@ use crate::{Context, Outcome, Verdict};
 const MESSAGES: u64 = 2_000;
 const BYTES: u32 = 16_384;
 
+/// What the ledger, or the end of a worker, says of a library that does not keep what it grants.
+const FAULTS: [&str; 3] = ["signal: ", "corrupt or foreign", "arrived after message"];
+
 pub fn reliable_keep_last(context: &Context<'_>) -> Outcome {
     flood(context, Reliability::Reliable, History::KeepLast)
 }
@@ -29,8 +32,8 @@ pub fn best_effort_keep_all(context: &Context<'_>) -> Outcome {
 
 fn flood(context: &Context<'_>, reliability: Reliability, history: History) -> Outcome {
     match attempt(context, reliability, history) {
-        // A declared fault may go as far as a crash of the library.
-        Err(error) if error.contains("signal: ") => match context.fault(name_of(history)) {
+        // A declared fault may go as far as a crash of the library, or as a reader that is handed memory being written again.
+        Err(error) if FAULTS.iter().any(|words| error.contains(words)) => match context.fault(name_of(history)) {
             Some(fault) => Ok(Verdict::Declared(fault)),
             None => Err(error),
         },
