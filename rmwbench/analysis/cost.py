@@ -17,6 +17,7 @@ Table = dict[tuple[str, str], dict[tuple[str, str], float]]
 WORKERS = ("publisher", "subscription", "client", "service", "both")
 MIDDLEWARE = (*WORKERS, "daemon", "other")
 _DAEMON_STEP = "step.daemon."
+NOT_COUNTED = "allocations are counted in untimed trials alone (sampling: {allocations: true})"
 NOT_SAMPLED = "no sampler read this trial"
 
 
@@ -86,6 +87,7 @@ def cost(
     put("context_switches_per_message", None if None in switches else sum(switches), delivered, missing)
     faults = [_steady(table, MIDDLEWARE, c) for c in ("minor_faults", "major_faults")]
     put("page_faults_per_message", None if None in faults else sum(faults), delivered, missing)
+    _allocations(table, put, published, delivered, shared if not apart else None)
     waited = _steady(table, MIDDLEWARE, "run_delay")
     put("processor_wait_per_message", waited, delivered, why.get("run_delay_ns", missing if sampled else unsampled))
 
@@ -100,6 +102,14 @@ def cost(
     _wire(table, put, delivered, delivered_bytes)
     _energy(table, put, delivered, window_ns, why.get("energy", unsampled))
     return values, reasons
+
+
+def _allocations(table: Table, put: Any, published: int, delivered: int, shared: str | None) -> None:
+    """By side; only workers are counted, and only in trials that ask for it."""
+    for side, messages in (("publisher", published), ("subscription", delivered)):
+        for metric, counter in (("allocations", "allocations"), ("allocated_bytes", "allocated")):
+            amount = None if shared else _steady(table, (side,), counter)
+            put(f"{metric}_per_message_{side}", amount, messages, shared or NOT_COUNTED)
 
 
 def _unseen_daemons(table: Table) -> list[str]:

@@ -299,6 +299,23 @@ _ENTRIES = [
         "Minor and major faults of the same processes in the steady window for each message delivered: memory that is "
         "mapped anew for each message shows here.",
     ),
+    *(
+        Entry(f"{stem}_per_message_{side}", f"{title} per message, {side}", unit, "amount", text + " " + of)
+        for side, of in (
+            ("publisher", "Of the publishing processes, for each message published."),
+            ("subscription", "Of the receiving processes, for each message delivered."),
+        )
+        for stem, title, unit, text in (
+            (
+                "allocations",
+                "allocations",
+                "count",
+                "Calls of malloc and its like (operator new and Rust's allocator end there) in the steady window, of "
+                "all threads of the middleware; what the harness does is left out. Counted in untimed trials alone.",
+            ),
+            ("allocated_bytes", "bytes allocated", "bytes", "The bytes that those calls asked for."),
+        )
+    ),
     Entry(
         "processor_wait_per_message",
         "wait for a processor per message",

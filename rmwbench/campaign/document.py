@@ -17,6 +17,11 @@ from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 
 TRACED = "traced: every thread's schedule was recorded, which costs time; compare its latencies with traced trials only"
+UNTIMED = (
+    "untimed: every call that takes or gives back memory was counted, which costs time; its latencies are no results"
+)
+    "untimed: every call that takes or gives back memory was counted, which costs time; its latencies are no result"
+)
 
 
 def campaign_document(
@@ -60,6 +65,7 @@ def cells_table(plan: Plan, workers: Mapping[str, Worker]) -> pa.Table:
         flags = [(side.profile.name, forced(side, workers[side.middleware])) for side in sides]
         definition["flags"] = list(dict.fromkeys(f"{name}*: {text}" for name, text in flags if text))
         definition["flags"] += [TRACED] if cell.sampling.traced else []
+        definition["flags"] += [UNTIMED] if cell.sampling.allocations else []
         described = [workers[side.middleware].description or {} for side in sides]
         rows.append(
             {

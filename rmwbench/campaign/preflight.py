@@ -11,7 +11,7 @@ from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import resolved_profile
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.lab import background, sampler, tool
+from rmwbench.lab import allocations, background, sampler, tool
 from rmwbench.lab.host import Host, check
 from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.lab.middleware import Worker, require_workers
@@ -28,6 +28,8 @@ def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
     """The workers of the plan's arms, with the profiles that its cells ask for, and the sampler. Writes and runs
     nothing but `--describe`. What a middleware cannot do is no error (`unsupported.py`)."""
     tool.find(sampler.NAME)
+    if plan.suite.sampling.allocations:
+        allocations.library()
     if any(background.asks(cell.conditions) for cell in plan.cells):
         tool.find(background.TOOL)
     workers = require_workers(list(dict.fromkeys(name for cell in plan.cells for name in cell.middlewares)))

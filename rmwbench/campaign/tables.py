@@ -24,6 +24,9 @@ _USAGE = {
     "involuntary_switches": ("involuntary_switches", "count"),
     "minor_faults": ("minor_faults", "count"),
     "major_faults": ("major_faults", "count"),
+    "allocations": ("allocations", "count"),
+    "allocated_bytes": ("allocated", "bytes"),
+    "frees": ("frees", "count"),
 }
 _MEMORY = ("rss", "pss", "peak_rss", "records_rss")
 _AT = {"steady_begin": "steady_begin", "steady_end": "steady_end", "now": "end"}

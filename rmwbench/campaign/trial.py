@@ -110,7 +110,8 @@ def _live(
     with step(outcome, "spawn"):
         for process, fd in files.items():
             worker = workers[sides[process].middleware]
-            crew.spawn(process, worker.executable, fd, environment=worker.environment)
+            counted = outcome.order.cell.sampling.allocations
+            crew.spawn(process, worker.executable, fd, environment=worker.environment, count_allocations=counted)
         sampler.spawn()
         crew.wait_hello(limits.HELLO_TIMEOUT_S)
     note_hellos(outcome, crew)

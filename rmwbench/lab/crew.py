@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rmwbench.lab import allocations
 from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, SpawnFailed
 from rmwbench.lab.worker import CONTROL_FD, RECORDS_FD, STATUS_TIMEOUT_S, Role, WorkerFailed, WorkerProcess
 
@@ -56,11 +57,17 @@ class Crew:
         records_fd: int,
         arguments: Sequence[str] = (),
         environment: Mapping[str, str] = NOTHING,
+        *,
+        count_allocations: bool = False,
     ) -> WorkerProcess:
         """Starts a worker; `hello` of `wait_hello` tells whether it came up. `environment` is what its description asks
-        for beyond what every process gets."""
+        for beyond what every process gets. Raises UserError where allocations cannot be counted."""
         words = [*arguments, "--control-fd", str(CONTROL_FD), "--records-fd", str(RECORDS_FD)]
-        return self._spawn("worker", process, executable, words, {RECORDS_FD: records_fd}, environment)
+        files = {RECORDS_FD: records_fd}
+        if count_allocations:
+            files[allocations.FD] = allocations.library()
+            environment = {**environment, **allocations.ENVIRONMENT}
+        return self._spawn("worker", process, executable, words, files, environment)
 
     def spawn_daemon(
         self, name: str, executable: Path, environment: Mapping[str, str] = NOTHING, label: str | None = None

@@ -78,6 +78,9 @@ class _Usage(_Part):
     involuntary_switches: int | None = None
     minor_faults: int | None = None
     major_faults: int | None = None
+    allocations: int | None = None
+    allocated_bytes: int | None = None
+    frees: int | None = None
     interfaces: dict[str, dict[str, int]] = {}
     udp: dict[str, int] | None = None
 

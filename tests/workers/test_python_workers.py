@@ -55,10 +55,27 @@ def test_a_missing_library_says_how_to_build_it(tmp_path):
     assert done.returncode == 2 and "rmwbench middlewares build" in done.stderr
 
 
-def test_connext_says_that_it_needs_a_licence():
+@pytest.mark.parametrize(
+    ("licence", "package", "words"),
+    [
+        (None, False, "RTI_LICENSE_FILE is not set"),
+        ("none.dat", False, "which is no file"),
+        ("licence.dat", False, "pip install rti.connext"),
+        ("licence.dat", True, "rmwbench has no worker"),
+    ],
+)
+def test_connext_says_in_one_sentence_what_is_missing(tmp_path, licence, package, words):
+    (tmp_path / "licence.dat").write_text("")
+    if package:
+        (tmp_path / "rti").mkdir()
+    environment = {"PYTHONPATH": str(tmp_path)} | ({"RTI_LICENSE_FILE": str(tmp_path / licence)} if licence else {})
     program = Path(sys.executable).parent / "rmwbench-connext"
-    done = subprocess.run([program, "--describe"], env={}, capture_output=True, text=True)
-    assert done.returncode == 2 and "RTI_LICENSE_FILE" in done.stderr
+    described = subprocess.run([program, "--describe"], env=environment, capture_output=True, text=True)
+    document = json.loads(described.stdout)
+    assert described.returncode == 0 and document["middlewares"] == [] and words in document["reason"]
+    started = subprocess.run([program], env=environment, capture_output=True, text=True)
+    assert started.returncode == 2 and started.stderr == document["reason"] + "\n"
+    assert started.stderr.startswith("not supported: ")
 
 
 def test_a_cut_message_is_not_read_beyond_its_end():

@@ -11,6 +11,7 @@ use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
 use rustix::time::Timespec;
 use serde::Serialize;
 
+use crate::allocations;
 use crate::clock::now_ns;
 use crate::protocol::{Event, MAX_LINE_BYTES};
 
@@ -24,7 +25,7 @@ pub struct Reporter {
 impl Reporter {
     pub fn report(&self, event: Event) {
         // The receiver lives as long as the process.
-        let _ = self.events.send(event);
+        let _ = allocations::uncounted(|| self.events.send(event));
         let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! The formats are specified in `docs/formats/worker-protocol.md` and `docs/formats/records.md`.
 
+pub mod allocations;
 pub mod c_api;
 pub mod clock;
 pub mod control;

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-use crate::clock;
+use crate::{allocations, clock};
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Interface {
@@ -33,6 +33,13 @@ pub struct Usage {
     pub involuntary_switches: i64,
     pub minor_faults: i64,
     pub major_faults: i64,
+    /// Counted where the trial asked for it: calls that gave memory, the bytes they asked for, calls that gave it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocations: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocated_bytes: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frees: Option<i64>,
     pub interfaces: BTreeMap<String, Interface>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub udp: Option<Udp>,
@@ -40,7 +47,7 @@ pub struct Usage {
 
 /// Reads the counters: about 30 µs, most of it `/proc/self/net`.
 pub fn snapshot(at: &str) -> Usage {
-    let (time_ns, cpu_ns) = (clock::now_ns(), clock::process_cpu_ns());
+    let (time_ns, cpu_ns, allocated) = (clock::now_ns(), clock::process_cpu_ns(), allocations::counts());
     // SAFETY: getrusage fills a plain struct.
     let rusage = unsafe {
         let mut rusage = std::mem::zeroed::<libc::rusage>();
@@ -55,6 +62,9 @@ pub fn snapshot(at: &str) -> Usage {
         involuntary_switches: rusage.ru_nivcsw,
         minor_faults: rusage.ru_minflt,
         major_faults: rusage.ru_majflt,
+        allocations: allocated.map(|counts| counts.allocations),
+        allocated_bytes: allocated.map(|counts| counts.bytes),
+        frees: allocated.map(|counts| counts.frees),
         interfaces: fs::read_to_string("/proc/self/net/dev").map(|text| interfaces(&text)).unwrap_or_default(),
         udp: fs::read_to_string("/proc/self/net/snmp").ok().and_then(|text| udp(&text)),
     }

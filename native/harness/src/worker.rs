@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use serde_json::json;
 
+use crate::allocations;
 use crate::c_api::spans;
 use crate::clock;
 use crate::control::{exit_now, Control, Woken};
@@ -112,6 +113,8 @@ fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd) -> ExitC
         Err(error) => return complain(&format!("control socket: {error}")),
     };
     control.send(&hello(middleware, None));
+    // The protocol's thread: commands, looks, snapshots.
+    allocations::leave_this_thread_out();
     let mut trial = Trial::new(middleware, records, control.reporter());
     loop {
         match control.wait(trial.next_wake_ns()) {

@@ -4,6 +4,7 @@
 //! a reading; and what is dear (lists of threads, sockets, memory maps) is read just before the window begins and after it ended,
 //! so that only clocks and a few small files are read at its very edges.
 
+pub mod allocations;
 pub mod canary;
 pub mod cpu_clock;
 pub mod document;

@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::control::{exit_now, Control, Woken};
+use rmwbench_sampler::allocations::LIBRARY;
 use rmwbench_sampler::neighbours::find;
 use rmwbench_sampler::protocol::{self, Command, Start, Watched, PROTOCOL, TOOL, VERSION};
 use rmwbench_sampler::window::{measure, Measured};
@@ -17,6 +18,7 @@ use rmwbench_sampler::{energy::Sensors, processes::WORKER, schedule, sockets};
 use serde_json::{json, Value};
 
 const USAGE: &str = "usage: rmwbench-sampler --describe
+       rmwbench-sampler --allocations-library           the library that counts allocations, to be preloaded, on stdout
        rmwbench-sampler --watch PID... --for SECONDS    what these processes use in that time, as JSON
        rmwbench-sampler --control-fd N --document-fd M  under rmwbench's control (docs/formats/sampler.md)";
 
@@ -25,6 +27,10 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["--describe"] => print(&describe()),
+        ["--allocations-library"] => match std::io::stdout().write_all(LIBRARY) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => complain(&format!("stdout: {error}")),
+        },
         ["--control-fd", control, "--document-fd", document] => match (inherited(control), inherited(document)) {
             (Some(control), Some(document)) => serve(control, File::from(document)),
             _ => complain(&format!("expected the numbers of two inherited descriptors, found {control} and {document}\n{USAGE}")),

@@ -1,0 +1,37 @@
+//! Compiles the library that counts allocations (allocations/): it is preloaded into workers, so it can be no part of the sampler's
+//! own program, but travels in it.
+//!
+//! One C file without headers, by the compiler that Rust links with: no crate is needed for that.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::{exit, Command};
+
+const SOURCE: &str = "allocations/allocations.c";
+
+fn main() {
+    println!("cargo:rerun-if-changed={SOURCE}");
+    println!("cargo:rerun-if-env-changed=CC");
+    let library = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR")).join("librmwbench_allocations.so");
+    let compiler = env::var("CC").unwrap_or_else(|_| "cc".into());
+    let mut words = compiler.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or("cc"));
+    command.args(words);
+    // Without -fno-builtin the compiler takes malloc and calloc for what it knows, and may call one from the other.
+    command.args(["-O2", "-Wall", "-Wextra", "-Werror", "-fno-builtin", "-fPIC", "-fvisibility=hidden", "-shared"]);
+    command.args(["-Wl,-soname,librmwbench_allocations.so", SOURCE, "-o"]).arg(&library);
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => fail(&format!("{compiler}: {error}\n    sudo apt-get install gcc")),
+    };
+    if !output.status.success() {
+        fail(&format!("{command:?} ended with {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+    }
+}
+
+fn fail(message: &str) -> ! {
+    for line in message.lines() {
+        println!("cargo::error={line}");
+    }
+    exit(1)
+}
