@@ -137,11 +137,15 @@ class Work:
     def _ros2(self) -> list[tuple[str, Callable[[], None]]]:
         programs = ddsperf.programs()
 
-        def step(verb: str) -> None:
-            seen = ros2.trial(verb, programs.worker, programs.profile)
-            self._take(f"ros2 topic {verb}", "clean", ros2.readings(verb, seen), seen)
+        def step(verb: str, scenario: ros2.Scenario) -> None:
+            seen = ros2.trial(verb, scenario, programs.worker, programs.profile)
+            self._take(f"ros2 topic {verb}", scenario.name, ros2.readings(verb, seen), seen)
 
-        return [(f"ros2 topic {verb}", lambda verb=verb: step(verb)) for verb in ros2.VERBS]
+        return [
+            (f"ros2 topic {verb}, {s.name}: {s.about}", lambda verb=verb, s=s: step(verb, s))
+            for verb in ros2.VERBS
+            for s in ros2.SCENARIOS
+        ]
 
     def _take(self, tool: str, scenario: str, found: Sequence[Reading], seen: Seen) -> None:
         for warning in seen.warnings:

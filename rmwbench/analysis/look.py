@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from rmwbench.analysis import compare
 from rmwbench.analysis.aggregate import Trial, fraction_of, trial_value
-from rmwbench.analysis.comparisons import Comparison, comparisons, is_floor, is_reliable
+from rmwbench.analysis.comparisons import Comparison, comparisons, is_floor, is_reliable, loads
 from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.analysis.trial import Evidence, Row, measure_trial
 from rmwbench.errors import UserError
@@ -82,8 +82,9 @@ def facts(trial: Trial, primary: str) -> tuple[int, float | None, tuple[int, int
 def arm(
     name: str, cell: Row, blocks: Iterable[tuple[int, float | None, tuple[int, int]]], *, reliable: bool
 ) -> compare.Arm:
-    """A cell as `compare.judge` takes it, from the `facts` of its done trials."""
-    blocks = list(blocks)
+    """A cell as `compare.judge` takes it, from the `facts` of its done trials. What an untimed cell measured is judged
+    by nothing."""
+    blocks = [] if is_untimed(cell) else list(blocks)
     return compare.Arm(
         name,
         {block: value for block, value, _ in blocks if value is not None and value > 0},
@@ -91,6 +92,11 @@ def arm(
         is_floor(cell),
         reliable,
     )
+
+
+def is_untimed(cell: Row) -> bool:
+    """Whether its trials counted allocations, which costs time: none of their times is a result."""
+    return bool((loads(cell["definition"]).get("sampling") or {}).get("allocations"))
 
 
 def aa_noise(machine: Mapping[str, Any] | None) -> float | None:

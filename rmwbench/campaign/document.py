@@ -17,11 +17,7 @@ from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 
 TRACED = "traced: every thread's schedule was recorded, which costs time; compare its latencies with traced trials only"
-UNTIMED = (
-    "untimed: every call that takes or gives back memory was counted, which costs time; its latencies are no results"
-)
-    "untimed: every call that takes or gives back memory was counted, which costs time; its latencies are no result"
-)
+UNTIMED = "untimed: all that takes or gives back memory was counted, which costs time; its latencies are no results"
 
 
 def campaign_document(

@@ -16,6 +16,7 @@ class Places:
     file: str
     text: str
     suite: Suite
+    shortened: bool = False
 
     def arm(self, cell: Cell, *keys: str) -> str:
         """`quick.yaml:17`: the arm of the cell, or a key of it, or the factor that sets that key."""
@@ -35,4 +36,4 @@ class Places:
         return self._line("workloads", number, *keys)
 
     def _line(self, *path: str | int) -> str:
-        return f"{self.file}:{line_of(self.text, path)}"
+        return f"{self.file}:{line_of(self.text, path, shortened=self.shortened)}"

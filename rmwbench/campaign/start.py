@@ -38,6 +38,7 @@ class Request:
     workloads: tuple[str, ...]
     arms: tuple[str, ...]
     sampling: dict[str, Any] = field(default_factory=dict)
+    shortened: bool = False
 
 
 def new_campaign(
@@ -50,12 +51,15 @@ def new_campaign(
     arms: Sequence[str],
     calibrated: bool = True,
     sampling: Mapping[str, Any] | None = None,
+    shortened: bool = False,
 ) -> Campaign:
     """Checks everything, then makes the directory. Raises UserError before anything is written. `calibrated`: the
-    campaign takes the machine's newest calibration with it."""
+    campaign takes the machine's newest calibration with it. `shortened`: the suite's short version."""
     path = find(suite)
     text = read(path)
-    request = Request(str(path.absolute()), seed, budget_s, tuple(workloads), tuple(arms), dict(sampling or {}))
+    request = Request(
+        str(path.absolute()), seed, budget_s, tuple(workloads), tuple(arms), dict(sampling or {}), shortened
+    )
     plan = _plan(text, request)
     absent = unsupported.left_out({cell.arm.name: cell.arm for cell in plan.cells}.values())
     if absent:  # a resumed campaign has the same arms, whatever is built by then
@@ -63,7 +67,7 @@ def new_campaign(
         unsupported.check_arms_left(kept, absent, shown(path))
         request = replace(request, arms=kept)
         plan = _plan(text, request)
-    places = Places(shown(path), text, plan.suite)
+    places = _places(request, text, plan)
     workers = preflight.find_and_check(plan, places)
     lacking = unsupported.described(plan.cells, workers)
     unsupported.check_some_left(plan, lacking, places)
@@ -89,7 +93,7 @@ def resumed_campaign(directory: Path) -> Campaign:
     try:
         raw = stored["request"]
         request = Request(raw["suite_file"], raw["seed"], raw["budget_s"], tuple(raw["workloads"]), tuple(raw["arms"]))
-        request = replace(request, sampling=raw.get("sampling", {}))
+        request = replace(request, sampling=raw.get("sampling", {}), shortened=raw.get("shortened", False))
         text = stored["suite"]["text"]
     except (KeyError, TypeError):
         raise UserError(
@@ -101,7 +105,7 @@ def resumed_campaign(directory: Path) -> Campaign:
     looks = (before.get("blocks") or {}).get("looks") or ()
     plan = replace(_plan(text, request, lacking), looks=tuple(looks))
     course = Course(plan, bundle.journal.lines)
-    workers = preflight.find_and_check(plan, Places(shown(Path(request.suite_file)), text, plan.suite))
+    workers = preflight.find_and_check(plan, _places(request, text, plan))
     _check_same(bundle, plan, workers)
     if course.next:
         preflight.check_room(plan, directory)
@@ -118,10 +122,16 @@ def resumed_campaign(directory: Path) -> Campaign:
 
 def _plan(text: str, request: Request, lacking: Mapping[int, str] = NOTHING) -> Plan:
     path = Path(request.suite_file)
-    loaded = parse(text, where=shown(path), directory=path.parent, middlewares=names_here())
+    loaded = parse(
+        text, where=shown(path), directory=path.parent, middlewares=names_here(), shortened=request.shortened
+    )
     loaded = loaded.model_copy(update={"sampling": loaded.sampling.model_copy(update=request.sampling)})
     chosen = _chosen(loaded, request)
     return make_plan(loaded, chosen, seed=request.seed, budget_s=request.budget_s, unsupported=lacking)
+
+
+def _places(request: Request, text: str, plan: Plan) -> Places:
+    return Places(shown(Path(request.suite_file)), text, plan.suite, request.shortened)
 
 
 def _chosen(suite: Suite, request: Request) -> tuple[Cell, ...]:

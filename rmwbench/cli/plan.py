@@ -33,6 +33,9 @@ def plan(
             help="Fit whole blocks into this time, such as 90s, 5m or 1h30m; never fewer than the suite needs.",
         ),
     ] = None,
+    short: Annotated[
+        bool, typer.Option("--short", help="The suite's short version: the same factors, fewer levels, shorter trials.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Draws the order of trials and their schedules.")] = 0,
     order: Annotated[bool, typer.Option("--order", help="List every trial in its order.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan document (docs/formats/plan.md).")] = False,
@@ -45,7 +48,9 @@ def plan(
     from rmwbench.suite.cells import cells, renumbered
     from rmwbench.suite.load import load
 
-    loaded = load(suite, middlewares=names_here())  # as `run` does: a user's own worker is as good as a shipped one
+    loaded = load(
+        suite, middlewares=names_here(), shortened=short
+    )  # as `run` does: a user's own worker is as good as a shipped one
     absent = unsupported.left_out(loaded.arms)
     chosen = [arm.name for arm in loaded.arms if arm.name not in absent]
     unsupported.check_arms_left(chosen, absent, suite)

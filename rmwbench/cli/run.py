@@ -35,6 +35,9 @@ def run(
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="Fit whole blocks into this time, such as 5m.")
     ] = None,
+    short: Annotated[
+        bool, typer.Option("--short", help="The suite's short version: the same factors, fewer levels, shorter trials.")
+    ] = False,
     seed: Annotated[
         int | None, typer.Option(min=0, show_default="0", help="Draws the order of trials and their schedules.")
     ] = None,
@@ -68,7 +71,12 @@ def run(
 
     if resume is not None:
         given = {"SUITE": suite, "--out": out, "--budget": budget, "--seed": seed, "--workload": workload, "--arm": arm}
-        given |= {"--series": series, "--threads": threads or None, "--schedule": schedule or None}
+        given |= {
+            "--short": short or None,
+            "--series": series,
+            "--threads": threads or None,
+            "--schedule": schedule or None,
+        }
         for name, value in given.items():
             if value not in (None, [], ()):
                 raise UserError(
@@ -96,6 +104,7 @@ def run(
             workloads=workload or (),
             arms=arm or (),
             sampling=_sampling(series, threads, schedule),
+            shortened=short,
         )
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)

@@ -58,7 +58,8 @@ class Sampler:
         """The window, in ns of CLOCK_MONOTONIC; `canary_ns` 0 is none."""
         fields = {"steady_ns": steady_ns, "end_ns": end_ns, "canary_ns": canary_ns}
         fields |= {"interval_ns": round(1e9 / sampling.series_hz) if sampling.series_hz else 0}
-        self._request("start", {**fields, "threads": sampling.threads, "schedule": sampling.schedule})
+        fields |= {"threads": sampling.threads, "schedule": sampling.schedule, "memory": sampling.memory}
+        self._request("start", fields)
 
     def ask(self) -> None:
         """Asks for the document, which `read` takes: whoever waits for workers meanwhile loses no time."""

@@ -97,6 +97,8 @@ class ArmReport:
 
     def document(self, verdict: compare.Verdict, unlike: list[str], floor: "ArmReport | None") -> dict[str, Any]:
         counts = Counter(line.status for line in self.lines)
+        if look.is_untimed(self.cell) and not self.floor:
+            verdict = compare.Verdict("no data", None, None, "allocations were counted, so nothing here was timed")
         return {
             "arm": self.name,
             **{k: self.cell[k] for k in ("middleware", "layer", "version", "profile", "release_date")},

@@ -7,6 +7,8 @@ has a p99, and the header says which one it is. A metric outside this list is st
 from dataclasses import dataclass
 from typing import Any
 
+from rmwbench.analysis.glossary import GLOSSARY
+
 
 @dataclass(frozen=True)
 class Column:
@@ -26,6 +28,23 @@ CPU = Column("cpu", "CPU/msg", ("cpu_per_message",), "cost")
 MEMORY = Column("memory", "PSS", ("pss",), "cost")
 
 COLUMNS = (MEDIAN, TAIL, LOSS, PUBLISH, CPU, MEMORY)
+ASKED_FOR = (
+    Column("allocations_publisher", "allocs/msg pub", ("allocations_per_message_publisher",), "cost"),
+    Column("allocations_subscription", "allocs/msg sub", ("allocations_per_message_subscription",), "cost"),
+    Column("growth_publisher", "growth/msg pub", ("pss_growth_per_message_publisher",), "cost"),
+    Column("growth_subscription", "growth/msg sub", ("pss_growth_per_message_subscription",), "cost"),
+)
+"""Of campaigns that ask for them alone."""
+
+
+def of(workload: dict[str, Any]) -> tuple[Column, ...]:
+    """The columns of a workload: those of all, its primary metric where that is none of them, and what was asked for."""
+    primary = workload.get("primary_metric")
+    known = {name for column in (*COLUMNS, *ASKED_FOR) for name in column.metrics}
+    entry = GLOSSARY.get(primary or "")
+    own = (Column("primary", entry.title, (entry.name,), "latency"),) if entry and primary not in known else ()
+    there = [c for c in ASKED_FOR if any("value" in a["metrics"].get(c.metrics[0], {}) for a in workload["arms"])]
+    return (*own, *COLUMNS, *there)
 
 
 def chosen(workload: dict[str, Any], column: Column) -> str | None:

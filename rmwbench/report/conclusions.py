@@ -8,6 +8,7 @@ tables.
 from typing import Any
 
 from rmwbench.report import format as fmt
+from rmwbench.report.headline import is_untimed
 
 Line = dict[str, Any]
 
@@ -166,10 +167,10 @@ def _campaign(d: dict[str, Any], *, calibrated: bool, margin: float, one_host: b
             "This campaign was traced: recording every thread's schedule costs time, so its latencies compare with "
             "those of other traced campaigns only."
         )
-    if any(str(flag).startswith("untimed:") for w in d["workloads"] for a in w["arms"] for flag in a.get("flags", [])):
+    if any(is_untimed(arm) for workload in d["workloads"] for arm in workload["arms"]):
         texts.append(
             "This campaign counted allocations, which costs time: its latencies and processor times are no results, "
-            "and its order of arms by them means nothing."
+            "and no verdict is given by them."
         )
     texts.append(
         "This holds for this machine, on this day, with these versions and configurations; another machine "

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.report import format as fmt
 
 
@@ -29,6 +30,9 @@ def headline(workload: dict[str, Any]) -> Headline:
     for arm in contenders:
         by_verdict.setdefault(arm.get("verdict", {}).get("verdict", "no data"), []).append(arm)
     metric = workload.get("primary_metric", "response_latency_p50")
+
+    if contenders and all(is_untimed(arm) for arm in contenders):
+        return Headline("Not timed: allocations were counted here.", "Times beside them are no results.", "none")
 
     behind = _behind(by_verdict.get("worse", []))
 
@@ -64,6 +68,11 @@ def headline(workload: dict[str, Any]) -> Headline:
     )
 
 
+def is_untimed(arm: dict[str, Any]) -> bool:
+    """Whether its trials counted allocations, which costs time."""
+    return any(str(flag).startswith("untimed:") for flag in arm.get("flags", []))
+
+
 def leader(workload: dict[str, Any]) -> dict[str, Any] | None:
     """The contender that the others are judged against: the named best, else the one most verdicts point to, else the
     one with the smallest primary metric."""
@@ -93,7 +102,8 @@ def _numbers(arm: dict[str, Any], metric: str) -> str:
     if shown.state != "measured":
         return ""
     floor = fmt.ratio(arm.get("times_floor"))
-    text = f"{shown.full} median response"
+    what = "median response" if metric == "response_latency_p50" or metric not in GLOSSARY else GLOSSARY[metric].title
+    text = f"{shown.full} {what}"
     return f"{text}, {floor.text} the floor." if floor.state == "measured" else f"{text}."
 
 

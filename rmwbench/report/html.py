@@ -96,7 +96,7 @@ def _workload(
 ) -> dict[str, Any]:
     """What the template shows of a workload; its charts are added to `specs` and referred to by their place."""
     looks = look.looks(workload["arms"])
-    shown = {column: columns.chosen(workload, column) for column in columns.COLUMNS}
+    shown = {column: columns.chosen(workload, column) for column in columns.of(workload)}
     drawn = [
         _drawing(figure, specs)
         for figure in figures(workload, phone=True)

@@ -164,7 +164,7 @@ def _matrix(workload: dict[str, Any]) -> Iterable[str]:
 
 
 def _table(workload: dict[str, Any]) -> Iterable[str]:
-    shown = [(column, columns.chosen(workload, column)) for column in columns.COLUMNS]
+    shown = [(column, columns.chosen(workload, column)) for column in columns.of(workload)]
     header = ["arm", *(columns.title(column, metric) for column, metric in shown), "released", "× floor", "verdict"]
     yield _row(header)
     yield _row(["---", *(["---:"] * len(shown)), "---", "---:", "---"])

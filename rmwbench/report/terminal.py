@@ -91,16 +91,17 @@ def _print_workload(doc: dict[str, Any], workload: dict[str, Any], console: Cons
     if workload.get("matrix"):
         console.print(_matrix(workload))
         console.print()
-    whole = _table(workload, columns.COLUMNS, released=True, judged=True)
+    shown = columns.of(workload)
+    whole = _table(workload, shown, released=True, judged=True)
     if Measurement.get(console, console.options.update(max_width=10_000), whole).maximum <= console.width:
         console.print(whole)
     else:
         console.print(
-            _table(workload, tuple(c for c in columns.COLUMNS if c.group == "latency"), released=False, judged=True)
+            _table(workload, tuple(c for c in shown if c.group == "latency"), released=False, judged=True)
         )
         console.print()
         console.print(
-            _table(workload, tuple(c for c in columns.COLUMNS if c.group == "cost"), released=True, judged=False)
+            _table(workload, tuple(c for c in shown if c.group == "cost"), released=True, judged=False)
         )
     for note in _notes(workload):
         _line(console, note)

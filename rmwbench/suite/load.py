@@ -13,7 +13,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.suite import pairs
+from rmwbench.suite import pairs, short
 from rmwbench.suite.cells import cells
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.shipped import shipped_middlewares
@@ -60,14 +60,15 @@ def find(suite: str) -> Path:
     raise UserError(what, expected=expected, actual=suite, fix=did_you_mean(suite, shipped_suites()))
 
 
-def load(suite: str | Path, *, middlewares: Iterable[str] = ()) -> Suite:
-    """The suite of that shipped name or path.
+def load(suite: str | Path, *, middlewares: Iterable[str] = (), shortened: bool = False) -> Suite:
+    """The suite of that shipped name or path; `shortened` as its `short` says.
 
     `middlewares` are names known besides the shipped ones (workers that were found). Raises one UserError for
     anything wrong with the file.
     """
     path = suite if isinstance(suite, Path) else find(suite)
-    return parse(read(path), where=shown(path), directory=path.parent, middlewares=middlewares)
+    text = read(path)
+    return parse(text, where=shown(path), directory=path.parent, middlewares=middlewares, shortened=shortened)
 
 
 def read(path: Path) -> str:
@@ -86,9 +87,20 @@ def read(path: Path) -> str:
         raise UserError("cannot read the suite file", where=str(path), actual=error.strerror) from error
 
 
-def parse(text: str, *, where: str, directory: Path | None = None, middlewares: Iterable[str] = ()) -> Suite:
+def parse(
+    text: str,
+    *,
+    where: str,
+    directory: Path | None = None,
+    middlewares: Iterable[str] = (),
+    shortened: bool = False,
+) -> Suite:
     """A suite from its text. `where` names the file in errors; profile paths are relative to `directory`."""
     tree = _tree(text, where)
+    try:
+        tree = short.shortened(tree, wanted=shortened)
+    except Fault as fault:
+        raise _fault_error(tree, where, fault.at, fault) from fault
     context = {
         "directory": directory or Path(),
         "middlewares": [*dict.fromkeys((*shipped_middlewares(), *middlewares))],
@@ -103,9 +115,10 @@ def parse(text: str, *, where: str, directory: Path | None = None, middlewares: 
     return suite
 
 
-def line_of(text: str, path: tuple[str | int, ...]) -> int:
-    """The line, from 1, of the deepest part of `path` (such as `("arms", 2, "options")`) that a suite's text has."""
-    return _find(_tree(text, "suite"), path)[0]
+def line_of(text: str, path: tuple[str | int, ...], *, shortened: bool = False) -> int:
+    """The line, from 1, of the deepest part of `path` (such as `("arms", 2, "options")`) that a suite's text has, or
+    its short version."""
+    return _find(short.shortened(_tree(text, "suite"), wanted=shortened), path)[0]
 
 
 def shown(path: Path) -> str:

@@ -1,22 +1,33 @@
 """What is sampled of a trial beyond both edges of its window; all off unless a suite or `rmwbench run` asks."""
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from rmwbench.suite.fault import Strict
+from rmwbench.suite.fault import Fault, Strict
 
 
 class Sampling(Strict):
     """`series_hz`: a time series of CPU, memory and network, 0 for none. `threads`: CPU and wait of each thread.
     `schedule`: when each thread got and lost a processor; this disturbs what it observes, so its trials are *traced*
     and their latencies not comparable with others. `allocations`: every call that takes or gives back memory is
-    counted, which costs time as well: such trials are *untimed*. `memory_hz`: a time series of each process's memory
-    (PSS), whose reading walks all of its pages."""
+    counted, which costs time as well: such trials are *untimed*. `memory`: each process's PSS with every
+    fifth sample of the series, whose reading walks all of its pages."""
 
     series_hz: float = Field(default=0.0, ge=0.0, le=100.0)
     threads: bool = False
     schedule: bool = False
     allocations: bool = False
-    memory_hz: float = Field(default=0.0, ge=0.0, le=10.0)
+    memory: bool = False
+
+    @model_validator(mode="after")
+    def _memory_has_a_series(self) -> "Sampling":
+        if self.memory and not self.series_hz:
+            raise Fault(
+                "memory is read with every fifth sample of a series, and there is none",
+                expected="`series_hz` beside `memory`: 5 reads memory once a second",
+                actual="memory: true",
+                at=("memory",),
+            )
+        return self
 
     @property
     def traced(self) -> bool:

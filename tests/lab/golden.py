@@ -155,6 +155,7 @@ TO_WORKER = [
     {"id": 7, "cmd": "drain", "expect": {"3": {"3": 99}, "4": {"3": 99}}, "timeout_ns": 150000000},
     {"id": 8, "cmd": "destroy", "nodes": ["talker"], "endpoints": [2], "at_ns": 2500},
     {"id": 9, "cmd": "collect"},
+    {"id": 9, "cmd": "clock"},
     {"id": 9007199254740991, "cmd": "exit"},
 ]  # fmt: skip
 
@@ -172,6 +173,7 @@ FROM_WORKER = [
     {"id": 7, "ok": {"complete": False, "time_ns": 9}},
     {"id": 9, "ok": {"usage": [_USAGE, {**_USAGE, "at": "steady_end"}, {**_USAGE, "at": "now"}], "memory": _MEMORY,
                      "endpoints": {"1": _ACCOUNT, "2": {"matched": 1, "reader_drops": 4}}}},
+    {"id": 9, "ok": {"received_ns": 1500, "sent_ns": 1501}},
     {"id": 9, "error": {"kind": "unsupported", "object": "cmd frobnicate", "message": "this worker speaks protocol 1"}},
     {"id": 1, "error": {"kind": "unsupported", "object": "mode transport",
                         "message": "tcp: the profile names shared memory, and a domain has one transport"}},

@@ -30,12 +30,17 @@ MESSAGES, PERIOD_NS = 15, 100_000_000
 HELLO = "Hello World: 1"  # each of the talker's first nine messages is as long
 FOREIGN = 16  # flag: no message of this trial's workers (docs/formats/records.md)
 ROUTER = "lib/rmw_zenoh_cpp/rmw_zenohd"
+TWO_FAST_DDS = "two versions of Fast DDS that share memory abort in it (docs/middlewares/rclcpp.md, surprises)"
 PAIRS = [
-    *((rmw, native) for rmw in ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp") for native in ("cyclonedds", "fastdds")),
-    ("rmw_cyclonedds_cpp", "cyclonedds-0.10"),
-    ("rmw_cyclonedds_cpp", "rustdds"),
-    ("rmw_fastrtps_cpp", "rustdds"),
-    ("rmw_zenoh_cpp", "hiroz"),
+    ("rmw_cyclonedds_cpp", "cyclonedds", {}),
+    ("rmw_cyclonedds_cpp", "fastdds", {}),
+    ("rmw_cyclonedds_cpp", "cyclonedds-0.10", {}),
+    ("rmw_cyclonedds_cpp", "rustdds", {}),
+    ("rmw_fastrtps_cpp", "cyclonedds", {}),
+    pytest.param("rmw_fastrtps_cpp", "fastdds", {}, marks=pytest.mark.xfail(reason=TWO_FAST_DDS, strict=False)),
+    ("rmw_fastrtps_cpp", "fastdds", {"transport": "udp"}),
+    ("rmw_fastrtps_cpp", "rustdds", {}),
+    ("rmw_zenoh_cpp", "hiroz", {}),
 ]
 ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "AMENT_PREFIX_PATH", "ROS_DISTRO", "ROS_VERSION")
 
@@ -116,13 +121,13 @@ class Stage:
             assert time.monotonic() < deadline, says() or "the node printed nothing"
             time.sleep(0.05)
 
-    def open(self, asked: dict[str, Any]) -> None:
+    def open(self, asked: dict[str, Any], modes: dict[str, Any]) -> None:
         """The worker, with one endpoint that knows of its peer."""
         self.crew.__enter__()
         profile = self.worker.profile("untouched")
         self.crew.spawn("p", self.worker.executable, self.records, environment=self.worker.environment)
         self.crew.wait_hello(10.0)
-        self.ask("open", trial_nonce=f"{NONCE:016x}", domain_id=0, profile=profile, options={}, modes={})
+        self.ask("open", trial_nonce=f"{NONCE:016x}", domain_id=0, profile=profile, options={}, modes=modes)
         self.ask("create", nodes=[{"name": "native", "endpoints": [asked]}])
         self.ask("match", timeout_ns=25_000_000_000)
 
@@ -134,13 +139,13 @@ class Stage:
         return section.rows
 
 
-@pytest.mark.parametrize(("rmw", "native"), PAIRS)
-def test_the_listener_hears_every_message_of_a_native_publisher(rmw, native):
+@pytest.mark.parametrize(("rmw", "native", "modes"), PAIRS)
+def test_the_listener_hears_every_message_of_a_native_publisher(rmw, native, modes):
     program(f"lib/lib{rmw}.so")
     listener = program("lib/demo_nodes_cpp/listener")
     with Stage(rmw, native, SectionPlan(SENT, 1, MESSAGES + 10)) as stage:
         says = stage.start(listener)
-        stage.open(endpoint("publisher", string(SAYS, 64)))
+        stage.open(endpoint("publisher", string(SAYS, 64)), modes)
         begin_ns = time.monotonic_ns() + 50_000_000
         end_ns = begin_ns + MESSAGES * PERIOD_NS
         stage.ask("start", at_ns=begin_ns, steady_ns=begin_ns, end_ns=end_ns, grace_ns=2_000_000_000)
@@ -153,13 +158,13 @@ def test_the_listener_hears_every_message_of_a_native_publisher(rmw, native):
     assert told.count("I heard") == MESSAGES, told
 
 
-@pytest.mark.parametrize(("rmw", "native"), PAIRS)
-def test_a_native_subscription_hears_the_talker(rmw, native):
+@pytest.mark.parametrize(("rmw", "native", "modes"), PAIRS)
+def test_a_native_subscription_hears_the_talker(rmw, native, modes):
     program(f"lib/lib{rmw}.so")
     talker = program("lib/demo_nodes_cpp/talker")
     with Stage(rmw, native, SectionPlan(RECEIVED, 1, 100)) as stage:
         says = stage.start(talker)
-        stage.open(endpoint("subscription", string("", len(HELLO))))
+        stage.open(endpoint("subscription", string("", len(HELLO))), modes)
         stage.until(lambda: len(stage.rows()) >= 3, 20, says)
         rows = stage.rows()
         stage.ask("exit")

@@ -73,6 +73,8 @@ pub enum Command {
         at_ns: Option<i64>,
     },
     Collect {},
+    /// What time it is here: the exchange by which the orchestrator compares clocks.
+    Clock {},
     Exit {},
 }
 
@@ -337,6 +339,13 @@ pub struct EndpointAccount {
     pub publish_failures: Option<u64>,
     #[serde(flatten)]
     pub account: Account,
+}
+
+/// The answer to `clock`: when the command was read and when this answer was sent.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct ClockRead {
+    pub received_ns: i64,
+    pub sent_ns: i64,
 }
 
 /// Why a line could not be taken, with its id where it has one.

@@ -213,7 +213,7 @@ impl<'m> Trial<'m> {
                 Err(error) => Err(error),
             },
             Command::Collect {} => Ok(self.collect()),
-            Command::Exit {} => unreachable!("the control loop takes exit"),
+            Command::Clock {} | Command::Exit {} => unreachable!("the control loop takes them"),
         };
         self.reply(id, result);
     }

@@ -13,7 +13,7 @@ use crate::clock;
 use crate::control::{exit_now, Control, Woken};
 use crate::daemon;
 use crate::middleware::Middleware;
-use crate::protocol::{parse_request, Command, FromWorker, Hello, Reply, PROTOCOL};
+use crate::protocol::{parse_request, ClockRead, Command, FromWorker, Hello, Reply, PROTOCOL};
 use crate::records::Records;
 use crate::trial::Trial;
 
@@ -90,6 +90,11 @@ pub(crate) fn hello(middleware: &dyn Middleware, daemon: Option<&str>) -> FromWo
     }
 }
 
+fn clock_read(id: u64, received_ns: i64) -> FromWorker {
+    let read = ClockRead { received_ns, sent_ns: clock::now_ns() };
+    FromWorker::Reply { id, reply: Reply::Ok(serde_json::to_value(read).expect("numbers always serialise")) }
+}
+
 pub(crate) fn complain(message: &str) -> ExitCode {
     eprintln!("{message}");
     ExitCode::from(2)
@@ -121,19 +126,28 @@ fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd) -> ExitC
             Woken::Closed => exit_now(),
             Woken::TimedOut => {}
             Woken::Event(event) => control.send(&FromWorker::Event(event)),
-            Woken::Line(line) => match parse_request(&line) {
-                Ok(request) if matches!(request.command, Command::Exit {}) => {
-                    trial.close();
-                    control.send(&FromWorker::Reply { id: request.id, reply: Reply::Ok(json!({})) });
-                    return ExitCode::SUCCESS;
+            Woken::Line(line) => {
+                // Before it is parsed: what lies between the two stamps of a clock's answer is no part of the way.
+                let received_ns = clock::now_ns();
+                match parse_request(&line) {
+                    Ok(request) if matches!(request.command, Command::Exit {}) => {
+                        trial.close();
+                        control.send(&FromWorker::Reply { id: request.id, reply: Reply::Ok(json!({})) });
+                        return ExitCode::SUCCESS;
+                    }
+                    Ok(request) if matches!(request.command, Command::Clock {}) => {
+                        control.send(&clock_read(request.id, received_ns));
+                        // Nothing was changed: a look at the endpoints would only cost.
+                        continue;
+                    }
+                    Ok(request) => trial.accept(request),
+                    Err(bad) => match bad.id {
+                        Some(id) => control.send(&FromWorker::Reply { id, reply: Reply::Error(bad.error) }),
+                        // Without an id nobody waits for the answer: it goes to the log.
+                        None => eprintln!("protocol: {}", bad.error),
+                    },
                 }
-                Ok(request) => trial.accept(request),
-                Err(bad) => match bad.id {
-                    Some(id) => control.send(&FromWorker::Reply { id, reply: Reply::Error(bad.error) }),
-                    // Without an id nobody waits for the answer: it goes to the log.
-                    None => eprintln!("protocol: {}", bad.error),
-                },
-            },
+            }
         }
         for line in trial.advance() {
             control.send(&line);

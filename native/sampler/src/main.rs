@@ -152,7 +152,7 @@ fn watch(pids: &[&str], seconds: &str) -> ExitCode {
     }
     let steady_ns = now_ns() + 10_000_000;
     let end_ns = steady_ns + (seconds * 1e9) as i64;
-    let plan = Start { steady_ns, end_ns, interval_ns: 0, canary_ns: 10_000_000, threads: true, schedule: false };
+    let plan = Start { steady_ns, end_ns, interval_ns: 0, canary_ns: 10_000_000, threads: true, schedule: false, memory: false };
     let document = measure(&watched, &plan, true).document();
     let [begin, end] = &document.snapshots[..] else { return complain("no two snapshots") };
     let window_ns = (end.time_ns - begin.time_ns) as f64;

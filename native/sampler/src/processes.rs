@@ -22,6 +22,8 @@ pub struct Process {
     pub directory: PathBuf,
     stat: Kept,
     statm: Kept,
+    /// Absent where the kernel has none, or will not let us.
+    rollup: Option<Kept>,
 }
 
 /// What `/proc/PID/stat` says, threads that ended included.
@@ -38,7 +40,8 @@ impl Process {
     /// Fails where the process ended already, or belongs to somebody else.
     pub fn open(name: &str, role: &str, found: &Neighbour) -> io::Result<Process> {
         let (stat, statm) = (Kept::open(found.directory.join("stat"))?, Kept::open(found.directory.join("statm"))?);
-        Ok(Process { name: name.into(), role: role.into(), pid: found.pid, directory: found.directory.clone(), stat, statm })
+        let rollup = Kept::open(found.directory.join("smaps_rollup")).ok();
+        Ok(Process { name: name.into(), role: role.into(), pid: found.pid, directory: found.directory.clone(), stat, statm, rollup })
     }
 
     /// CPU time in ns; None once the process is gone, however its number is used by then.
@@ -49,6 +52,13 @@ impl Process {
     /// None once the process is gone: the file was opened while it lived and never speaks of a successor.
     pub fn stat(&mut self) -> Option<Stat> {
         parse_stat(self.stat.read().ok()?)
+    }
+
+    /// Proportional set size, everything included; the kernel walks all pages for it: a millisecond for each 100 MB.
+    pub fn pss_bytes(&mut self) -> Option<u64> {
+        let text = self.rollup.as_mut()?.read().ok()?;
+        let kib: u64 = text.lines().find_map(|line| line.strip_prefix("Pss:"))?.trim().strip_suffix(" kB")?.parse().ok()?;
+        Some(kib * 1024)
     }
 
     pub fn rss_bytes(&mut self) -> Option<u64> {
@@ -89,6 +99,7 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let mut process = Process::open("child", OTHER, &find(child.id() as i32).unwrap()).unwrap();
         assert!(process.cpu_ns().is_some() && process.rss_bytes().unwrap() > 0);
+        assert!(process.pss_bytes().is_some_and(|pss| pss <= process.rss_bytes().unwrap()));
         assert!(process.stat().unwrap().threads == 1);
         child.kill().unwrap();
         child.wait().unwrap();

@@ -45,6 +45,9 @@ pub struct Start {
     pub threads: bool,
     #[serde(default)]
     pub schedule: bool,
+    /// PSS of each process with every fifth sample of the series.
+    #[serde(default)]
+    pub memory: bool,
 }
 
 /// A series or a canary faster than this would be felt.
@@ -55,10 +58,13 @@ const LONGEST_WINDOW_NS: i64 = 86_400_000_000_000;
 impl Start {
     /// What is wrong with it, if anything.
     pub fn problem(&self) -> Option<String> {
-        let Start { steady_ns, end_ns, interval_ns, canary_ns, .. } = *self;
+        let Start { steady_ns, end_ns, interval_ns, canary_ns, memory, .. } = *self;
         let length_ns = end_ns.checked_sub(steady_ns);
         if length_ns.is_none_or(|length| !(0..=LONGEST_WINDOW_NS).contains(&length)) {
             return Some(format!("expected steady_ns up to a day before end_ns, found {steady_ns} and {end_ns}"));
+        }
+        if memory && interval_ns == 0 {
+            return Some("expected interval_ns beside memory, which is read with samples of the series".into());
         }
         [("interval_ns", interval_ns), ("canary_ns", canary_ns)]
             .into_iter()
@@ -108,10 +114,19 @@ mod tests {
 
     #[test]
     fn absurd_windows_are_refused() {
-        let start = |steady_ns, end_ns, canary_ns| Start { steady_ns, end_ns, interval_ns: 0, canary_ns, threads: false, schedule: false };
+        let start = |steady_ns, end_ns, canary_ns| Start {
+            steady_ns,
+            end_ns,
+            interval_ns: 0,
+            canary_ns,
+            threads: false,
+            schedule: false,
+            memory: false,
+        };
         assert_eq!(start(0, 1000, 0).problem(), None);
         assert!(start(1000, 0, 0).problem().is_some());
         assert!(start(i64::MIN, i64::MAX, 0).problem().is_some());
+        assert!(Start { memory: true, ..start(0, 1000, 0) }.problem().unwrap().contains("memory"));
         assert!(start(0, 1000, 10).problem().unwrap().contains("canary_ns"));
     }
 }

@@ -351,7 +351,7 @@ fn read_series(
     let mut due_ns = plan.steady_ns;
     while due_ns < plan.end_ns {
         sleep_until(due_ns);
-        taken.push(take_sample(processes, files, plan.threads, taken.len() % MEMORY_EVERY == 0));
+        taken.push(take_sample(processes, files, plan, taken.len() % MEMORY_EVERY == 0));
         if due_ns > plan.steady_ns && !sensors.is_empty() {
             readings.push(sensors.read(now_ns()));
         }
@@ -366,13 +366,14 @@ fn read_series(
     Some(taken.into_iter().map(named).collect())
 }
 
-fn take_sample(processes: &mut [Process], files: &mut Files, with_threads: bool, with_memory: bool) -> Taken {
+fn take_sample(processes: &mut [Process], files: &mut Files, plan: &Start, with_memory: bool) -> Taken {
     let mut sample = Sample { time_ns: now_ns(), ..Sample::default() };
     let of_process = |process: &mut Process| {
         let cpu_ns = process.cpu_ns()?;
         let rss_bytes = if with_memory { process.rss_bytes() } else { None };
-        let run_delay_ns = if with_threads { threads::sums(&threads::read(&process.directory)).run_delay_ns } else { None };
-        Some(SeriesProcess { cpu_ns, rss_bytes, run_delay_ns })
+        let pss_bytes = if with_memory && plan.memory { process.pss_bytes() } else { None };
+        let run_delay_ns = if plan.threads { threads::sums(&threads::read(&process.directory)).run_delay_ns } else { None };
+        Some(SeriesProcess { cpu_ns, rss_bytes, pss_bytes, run_delay_ns })
     };
     let values = processes.iter_mut().map(of_process).collect();
     sample.machine = files.get_mut("stat").and_then(|file| parse_stat(file.read().ok()?));

@@ -21,6 +21,8 @@ pub fn manners(context: &Context<'_>) -> Outcome {
     worker.post_line(r#"{"id": 1002, "cmd": "probe", "added_in_a_later_version": 1}"#)?;
     let Reply::Ok(_) = worker.answer(1002)? else { return Err("an unknown field must be ignored".into()) };
 
+    tells_the_time(worker)?;
+
     let id = worker.post(Command::Open(again))?;
     expect_error(worker.answer(id)?, ErrorKind::Invalid, "a second open")?;
 
@@ -37,6 +39,17 @@ pub fn manners(context: &Context<'_>) -> Outcome {
         Some(status) if status.success() => Ok(Verdict::Passed),
         status => Err(format!("after exit: expected exit code 0, found {status:?}")),
     }
+}
+
+/// All on one clock here: the four stamps of an exchange are in order.
+fn tells_the_time(worker: &mut Worker) -> Result<(), String> {
+    let asked_ns = now_ns();
+    let read: ClockRead = serde_json::from_value(worker.request(Command::Clock {})?).map_err(|e| format!("clock: {e}"))?;
+    let stamps = [asked_ns, read.received_ns, read.sent_ns, now_ns()];
+    if stamps.is_sorted() {
+        return Ok(());
+    }
+    Err(format!("clock: expected asked, received, sent, answered in this order, found {stamps:?}"))
 }
 
 fn expect_error(reply: Reply, kind: ErrorKind, what: &str) -> Result<(), String> {

@@ -1,0 +1,125 @@
+"""`short:` of a suite file: the same factors with fewer levels and shorter trials, for `--short`.
+
+    short:
+      factors: {rate_hz: [80, 120]}      # replaces the levels of these factors
+      arms: [cyclonedds, zenoh]          # of the file's arms, those with these names
+      workloads: [Array1k]               # of the file's workloads, those with these names
+      timeline: {steady_s: 2}            # replaces these keys of the suite's timeline and of every workload's own
+      blocks: {minimum: 5, maximum: 8}
+      exclude: []
+
+One file for both, so that the two cannot drift apart. Done in the tree of the file, before anything is validated: every
+line that an error can name stays.
+"""
+
+from typing import Any
+
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from rmwbench.errors import did_you_mean
+from rmwbench.suite.fault import Fault
+
+KEY = "short"
+NAMED = ("arms", "workloads")
+"""Lists of the file that a short version takes from, by name."""
+REPLACED = ("blocks", "exclude", "sampling")
+MERGED = ("factors", "timeline")
+KEYS = (*NAMED, *MERGED, *REPLACED)
+
+
+def shortened(tree: CommentedMap, *, wanted: bool) -> CommentedMap:
+    """The tree without its `short`; with `wanted` as that says. Raises Fault where there is none, or it is wrong
+    (whether wanted or not)."""
+    if KEY not in tree:
+        if wanted:
+            raise Fault("this suite has no short version", expected=f"`{KEY}:` in the suite file", actual="none")
+        return tree
+    short = tree[KEY]
+    if not isinstance(short, CommentedMap) or not short:
+        raise Fault("`short` is a mapping", expected="some of " + ", ".join(KEYS), actual=str(short), at=(KEY,))
+    for key in short:
+        if key not in KEYS:
+            raise Fault(
+                f"`{key}` cannot be shortened",
+                expected="one of " + ", ".join(KEYS),
+                actual=str(key),
+                fix=did_you_mean(str(key), KEYS),
+                at=(KEY, key),
+            )
+    kept = {key: _kept(tree, short, key) for key in NAMED if key in short}
+    merged = {key: _merged(tree, short, key) for key in MERGED if key in short}
+    if wanted:
+        for key, value in (kept | merged | {key: short[key] for key in REPLACED if key in short}).items():
+            _put(tree, short, key, value)
+        for workload in tree["workloads"] if isinstance(tree.get("workloads"), CommentedSeq) else ():
+            own = workload.get("timeline") if isinstance(workload, CommentedMap) else None
+            if isinstance(own, CommentedMap):
+                for key in [key for key in own if key in short.get("timeline", ())]:
+                    del own[key]
+    del tree[KEY]
+    return tree
+
+
+def _put(tree: CommentedMap, short: CommentedMap, key: str, value: Any) -> None:
+    """In its place, which keeps the line; a key that only `short` has takes the line it has there."""
+    known = key in tree
+    tree[key] = value
+    if not known:
+        tree.lc.add_kv_line_col(key, short.lc.data[key])
+
+
+def _kept(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq:
+    """The items with the names given, in the file's order."""
+    names, items = short[key], tree.get(key)
+    if not isinstance(names, CommentedSeq) or not names or not isinstance(items, CommentedSeq):
+        raise Fault(
+            f"`{key}` of a short version is a list of names", expected="at least one", actual=str(names), at=(KEY, key)
+        )
+    known = [str(item.get("name")) if isinstance(item, CommentedMap) else str(item) for item in items]
+    for index, name in enumerate(names):
+        if str(name) not in known:
+            raise Fault(
+                f"no {key.removesuffix('s')} is called `{name}`",
+                expected="one of " + ", ".join(known),
+                actual=str(name),
+                fix=did_you_mean(str(name), known),
+                at=(KEY, key, index),
+            )
+    found = CommentedSeq()
+    for index, item in enumerate(items):
+        if known[index] in map(str, names):
+            line, column = items.lc.item(index)
+            found.append(item)
+            found.lc.add_kv_line_col(len(found) - 1, [line, column, line, column])
+    found.lc.line, found.lc.col = items.lc.line, items.lc.col
+    return found
+
+
+def _merged(tree: CommentedMap, short: CommentedMap, key: str) -> Any:
+    changes = short[key]
+    if not isinstance(changes, CommentedMap):
+        raise Fault(f"`{key}` is a mapping", expected="some of its keys", actual=str(changes), at=(KEY, key))
+    whole = tree.get(key)
+    if not isinstance(whole, CommentedMap):
+        if key == "factors":
+            raise Fault(
+                "there are no factors to shorten", expected="`factors:` in the file", actual="none", at=(KEY, key)
+            )
+        return changes
+    if key == "factors":
+        for name in changes:
+            if name not in whole:
+                raise Fault(
+                    f"no factor is called `{name}`",
+                    expected="one of " + ", ".join(map(str, whole)),
+                    actual=str(name),
+                    fix=did_you_mean(str(name), list(map(str, whole))),
+                    at=(KEY, key, name),
+                )
+    found = CommentedMap()
+    for name in [*whole, *(name for name in changes if name not in whole)]:
+        source = changes if name in changes else whole
+        found[name] = source[name]
+        found.lc.add_kv_line_col(name, source.lc.data[name])
+    found.lc.line, found.lc.col = whole.lc.line, whole.lc.col
+    return found

@@ -1,0 +1,88 @@
+"""`short:` of a suite file: fewer levels and shorter trials of the same thing."""
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.suite.load import line_of, load, parse, shipped_suites
+from rmwbench.suite.shipped import shipped_middlewares
+
+from .suite_text import edited
+
+FACTORS = "factors: {rate_hz: [10, 100, 1000], message: [Array1k, Array60k]}\n"
+SHORT = """\
+short:
+  arms: [b]
+  factors: {rate_hz: [100]}
+  timeline: {steady_s: 0.5, warmup_s: 0.1}
+  blocks: {planned: 7, minimum: 6}
+"""
+
+
+def parsed(text: str, shortened: bool = True):
+    return parse(text, where="f.yaml", shortened=shortened)
+
+
+def test_the_short_version_replaces_what_it_names_and_keeps_the_rest():
+    text = edited(more=FACTORS + SHORT)
+    whole, short = parsed(text, False), parsed(text)
+    assert [arm.name for arm in whole.arms] == ["a", "b"] and whole.factors["rate_hz"] == (10, 100, 1000)
+    assert [arm.name for arm in short.arms] == ["b"] and short.factors["rate_hz"] == (100,)
+    assert short.factors["message"] == whole.factors["message"]
+    assert (short.blocks.planned, whole.blocks.planned) == (7, 6)
+    # The workload had a steady state of its own, which the short one's replaces as well.
+    assert short.workloads[0].timeline.over(short.timeline).steady_s == 0.5
+    assert short.timeline.warmup_s == 0.1
+    assert whole.workloads[0].timeline.over(whole.timeline).steady_s == 1.0
+
+
+def test_lines_of_the_short_version_are_those_of_the_file():
+    text = edited(more=FACTORS + SHORT)
+    assert line_of(text, ("arms", 0), shortened=True) == line_of(text, ("arms", 1)) == 6
+    broken = edited(("middleware: zenoh}", "middleware: zenoh, waitt: poll}"), more=FACTORS + SHORT)
+    with pytest.raises(UserError) as caught:
+        parsed(broken)
+    assert caught.value.where == "f.yaml:6"
+
+
+@pytest.mark.parametrize(
+    ("short", "line", "words"),
+    [
+        ("short: {arms: [c]}\n", 14, "no arm is called `c`"),
+        ("short: {factors: {rate: [1]}}\n", 14, "no factor is called `rate`"),
+        ("short: {suite: x}\n", 14, "`suite` cannot be shortened"),
+        ("short: [1]\n", 14, "`short` is a mapping"),
+        ("short: {workloads: w}\n", 14, "list of names"),
+        ("short: {timeline: 3}\n", 14, "`timeline` is a mapping"),
+    ],
+)
+@pytest.mark.parametrize("shortened", [True, False])
+def test_a_wrong_short_version_is_one_error_wanted_or_not(short, line, words, shortened):
+    with pytest.raises(UserError) as caught:
+        parsed(edited(more=FACTORS + short), shortened)
+    assert caught.value.where == f"f.yaml:{line}" and words in str(caught.value)
+
+
+def test_without_a_short_version_there_is_none_to_run():
+    with pytest.raises(UserError, match="no short version"):
+        parsed(edited())
+
+
+def test_a_level_that_a_workload_refuses_is_found_in_the_short_version_too():
+    text = edited(more=FACTORS + "short: {factors: {rate_hz: [-1]}}\n")
+    parsed(text, False)
+    with pytest.raises(UserError):
+        parsed(text)
+
+
+@pytest.mark.parametrize("name", shipped_suites())
+def test_every_shipped_suite_loads_in_both_versions(name):
+    names = shipped_middlewares()
+    whole = load(name, middlewares=names)
+    try:
+        short = load(name, middlewares=names, shortened=True)
+    except UserError as error:
+        assert "no short version" in str(error)
+        return
+    assert set(short.factors) == set(whole.factors)
+    for factor, levels in short.factors.items():
+        assert 1 <= len(levels) <= len(whole.factors[factor])
