@@ -8,7 +8,7 @@ from rmwbench.suite.shipped import shipped_middlewares
 
 from .suite_text import edited
 
-FACTORS = "factors: {rate_hz: [10, 100, 1000], message: [Array1k, Array60k]}\n"
+FACTORS = "factors: {rate_hz: [50, 100, 1000], message: [Array1k, Array60k]}\n"
 SHORT = """\
 short:
   arms: [b]
@@ -25,7 +25,7 @@ def parsed(text: str, shortened: bool = True):
 def test_the_short_version_replaces_what_it_names_and_keeps_the_rest():
     text = edited(more=FACTORS + SHORT)
     whole, short = parsed(text, False), parsed(text)
-    assert [arm.name for arm in whole.arms] == ["a", "b"] and whole.factors["rate_hz"] == (10, 100, 1000)
+    assert [arm.name for arm in whole.arms] == ["a", "b"] and whole.factors["rate_hz"] == (50, 100, 1000)
     assert [arm.name for arm in short.arms] == ["b"] and short.factors["rate_hz"] == (100,)
     assert short.factors["message"] == whole.factors["message"]
     assert (short.blocks.planned, whole.blocks.planned) == (7, 6)
