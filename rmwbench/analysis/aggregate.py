@@ -4,7 +4,7 @@ pooled, with trials as clusters.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from rmwbench.analysis import intervals
 from rmwbench.analysis.glossary import Entry
 from rmwbench.analysis.latency import Messages
 from rmwbench.analysis.metric import AtLeast, Measured, Metric, NoData
+from rmwbench.analysis.network import Network
 from rmwbench.analysis.quantile import BEYOND, allowed, needed
 from rmwbench.analysis.sample import Sample
 
@@ -28,6 +29,12 @@ class Trial:
     window_ns: int | None
     values: dict[str, float] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    fractions: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """(events, of) of the metrics of kind `fraction` that are not from the ledger."""
+    network: Network = field(default_factory=Network)
+    clock_bounds: dict[str, float] = field(default_factory=dict)
+    """Sample or metric -> how far its values may be from the truth, because two hosts' clocks are not known better; ns.
+    """
 
     def __post_init__(self) -> None:
         m, seconds = self.messages, (self.window_ns or 0) / 1e9
@@ -45,6 +52,11 @@ class Trial:
             self.values["longest_stall"] = m.longest_stall_ns
         else:
             self.reasons["longest_stall"] = no_window if seconds <= 0 else "the trial has no reader"
+        calls = m.samples.get("publish_call")
+        if calls is not None and calls.count:
+            self.values["publish_call_max"] = float(calls.values[-1])
+        else:
+            self.reasons["publish_call_max"] = "no publish call was made"
         ledger = m.ledger
         for name, count in (
             ("lost_start", ledger.lost_start),
@@ -62,7 +74,9 @@ class Trial:
 
 
 def fraction_of(name: str, trial: Trial) -> tuple[int, int]:
-    """(events, of) for the metrics of kind `fraction`."""
+    """(events, of) for the metrics of kind `fraction`; of 0 where the trial has none."""
+    if name not in ("loss", "undelivered"):
+        return trial.fractions.get(name, (0, 0))
     ledger = trial.messages.ledger
     return (ledger.not_delivered, ledger.published) if name == "loss" else (ledger.undelivered, ledger.wanted)
 
@@ -80,8 +94,33 @@ def trial_value(entry: Entry, trial: Trial) -> float | None:
     return trial.values.get(entry.name)
 
 
+def clock_bound(entry: Entry, trial: Trial) -> float:
+    """Of the metric in that trial, ns; 0 where one clock took both stamps."""
+    return trial.clock_bounds.get(entry.source or entry.name, 0.0)
+
+
 def aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
     """The metric of an arm over its done trials."""
+    found = _aggregate(entry, trials)
+    bound = max((clock_bound(entry, trial) for trial in trials), default=0.0)
+    return widened(found, bound) if bound else found
+
+
+def widened(found: Metric, bound_ns: float) -> Metric:
+    """A time between two clocks that are known to ± `bound_ns`; refused where it is not larger than that."""
+    clocks = f"±{bound_ns / 1e3:.3g} µs for the clocks of two hosts"
+    if isinstance(found, AtLeast):
+        return replace(found, bound=max(0.0, found.bound - bound_ns), interval=f"{found.interval}; {clocks}")
+    if not isinstance(found, Measured):
+        return found
+    if found.value <= bound_ns:
+        value = f"{found.value / 1e3:.3g} µs"
+        return NoData(found.unit, f"{value} between two hosts whose clocks are known to ±{bound_ns / 1e3:.3g} µs only")
+    low, high = max(0.0, found.low - bound_ns), found.high + bound_ns
+    return replace(found, low=low, high=high, interval=f"{found.interval}; {clocks}")
+
+
+def _aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
     if not trials:
         return NoData(entry.unit, "no trial of this arm was completed")
     if entry.kind == "quantile":
@@ -89,10 +128,8 @@ def aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
     if entry.kind == "fraction":
         counts, totals = (np.array(x) for x in zip(*(fraction_of(entry.name, t) for t in trials), strict=True))
         if not totals.sum():
-            return NoData(
-                entry.unit,
-                "no message was wanted from any reader" if entry.name != "loss" else "no publish call succeeded",
-            )
+            reason = next((t.reasons[entry.name] for t in trials if entry.name in t.reasons), None)
+            return NoData(entry.unit, reason or _NOTHING.get(entry.name, "nothing to count in any trial"))
         kept = totals > 0
         (value, low, high), method = intervals.clustered_fraction(counts[kept], totals[kept])
         return Measured(entry.unit, value, low, high, int(totals.sum()), int(kept.sum()), method)
@@ -106,7 +143,10 @@ def aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
         count = sum(t.messages.ledger.wanted for t in trials)
     else:
         count = len(values)
-    return _over_trials(entry, values, count, "values")
+    return over_trials(entry, values, count, "values")
+
+
+_NOTHING = {"loss": "no publish call succeeded", "undelivered": "no message was wanted from any reader"}
 
 
 def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
@@ -127,7 +167,7 @@ def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
                 1,
                 "95 % binomial interval of one trial, as if messages were independent",
             )
-        return _over_trials(
+        return over_trials(
             entry,
             np.array([s.exact[entry.q] for s in samples]),
             total,
@@ -162,8 +202,8 @@ _WHY_NONE = {
 }
 
 
-def _over_trials(entry: Entry, values: np.ndarray, count: int, what: str) -> Metric:
-    """`what` names the per-trial values in the interval's description."""
+def over_trials(entry: Entry, values: np.ndarray, count: int, what: str) -> Metric:
+    """From one value per trial, shape (trials,), at least one; `what` names them in the interval's description."""
     n = len(values)
     infinite = int(np.count_nonzero(~np.isfinite(values)))
     if n == 1:

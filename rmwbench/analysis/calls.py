@@ -13,6 +13,8 @@ import numpy as np
 from rmwbench.analysis.ledger import ABSENT, FOREIGN
 from rmwbench.analysis.records import Columns, Endpoint
 
+LEGS = ("request_leg", "reply_leg")
+
 
 def heard_by(endpoints: Sequence[Endpoint]) -> Iterator[tuple[Endpoint, tuple[Endpoint, ...]]]:
     """Every writer whose messages somebody waits for, with its readers: a publisher with the subscriptions of its
@@ -99,10 +101,7 @@ def legs(columns: Columns, endpoints: Sequence[Endpoint], steady: dict[int, np.n
             request.append(_leg(received, service.endpoint, client.endpoint, seq[rows], call[rows]))
             own = (replies.cause_endpoint == client.endpoint) & np.isin(replies.cause_seq, steady[client.endpoint])
             reply.append(_leg(received, client.endpoint, service.endpoint, replies.seq[own], replies.call_ns[own]))
-    return {
-        "request_leg": np.concatenate(request or [np.empty(0)]),
-        "reply_leg": np.concatenate(reply or [np.empty(0)]),
-    }
+    return {name: np.concatenate(leg or [np.empty(0)]) for name, leg in zip(LEGS, (request, reply), strict=True)}
 
 
 def _leg(

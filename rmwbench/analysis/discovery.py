@@ -21,6 +21,16 @@ def endpoint_matches_ns(events: Iterable[Row]) -> np.ndarray:
     return np.array([max(matched.get(e, np.inf) - t, 0.0) for e, t in created.items()], float)
 
 
+def late_match(events: Iterable[Row], joined: Iterable[int]) -> dict[str, float]:
+    """`late_match_time` in ns: the longest time from `created` to `matched` of the readers that joined within the
+    window (`joined`), +inf where one never matched or never came up; empty without such a reader. `events` are those of
+    the window."""
+    rows, joined = list(events), set(joined)
+    created, matched = _times(rows, "created"), _times(rows, "matched")
+    waits = [max(matched.get(e, np.inf) - created.get(e, 0.0), 0.0) for e in joined]
+    return {"late_match_time": max(waits)} if waits else {}
+
+
 def graph(events: Iterable[Row], counters: Iterable[Row]) -> tuple[dict[str, float], dict[str, str]]:
     """`graph_time` in ns, `discovery_bytes`, `discovery_packets`: values, and reasons for what is missing. `events` are
     those before the window."""

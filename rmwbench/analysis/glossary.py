@@ -78,6 +78,14 @@ _ENTRIES = [
         "How long the publish call keeps its caller, calls that return an error included.",
         (0.5, 0.9, 0.99),
     ),
+    Entry(
+        "publish_call_max",
+        "longest publish call",
+        "ns",
+        "positive",
+        "The longest publish call of a trial, calls that return an error included: where a history is full it stands "
+        "against max_blocking_time.",
+    ),
     *_percentiles(
         "arrival_jitter",
         "arrival jitter",
@@ -179,6 +187,14 @@ _ENTRIES = [
         "ns",
         "positive",
         "From the last endpoint's creation until every reader has got a message from each of its writers.",
+    ),
+    Entry(
+        "late_match_time",
+        "a late joiner's time to match",
+        "ns",
+        "positive",
+        "From the creation of a reader that joins within the steady window until it sees all its peers, the longest of "
+        "a trial; infinite where it never did.",
     ),
     Entry(
         "graph_time",
@@ -382,6 +398,34 @@ _ENTRIES = [
         "pss_subscription", "memory (PSS), subscription", "bytes", "positive", "The same for the receiving processes."
     ),
     Entry("pss_daemon", "memory (PSS), daemons", "bytes", "positive", "The same for the middleware's daemons."),
+    *(
+        Entry(
+            f"pss_growth_per_message_{side}",
+            f"memory growth per message, {title}",
+            "bytes",
+            "amount",
+            "Slope of the process's PSS in the second half of the window (Theil–Sen), without files, with shared "
+            "segments, for "
+            f"each message {done}. About 0 where nothing leaks.",
+        )
+        for side, title, done in (
+            ("publisher", "publisher", "published"),
+            ("subscription", "subscription", "delivered"),
+            ("daemon", "daemons", "delivered"),
+        )
+    ),
+    *(
+        Entry(
+            f"pss_at_{place}",
+            f"memory (PSS), {place} of the window",
+            "bytes",
+            "positive",
+            "Median PSS of all worker processes and daemons in that part of the window, with all that they map but "
+            "files: the recorder's buffers and shared segments too, so that only the difference between two parts says "
+            "anything.",
+        )
+        for place in ("begin", "middle", "end")
+    ),
     Entry(
         "rss",
         "memory (RSS)",
@@ -402,6 +446,145 @@ _ENTRIES = [
         "bytes",
         "amount",
         "Proportional share of the shared-memory segments mapped by all worker processes, in use (resident).",
+    ),
+    Entry(
+        "link_bytes_per_payload_byte",
+        "bytes on the links per payload byte",
+        "1",
+        "positive",
+        "What all hosts sent into the network in the steady window, whole Ethernet frames, each counted once, for each "
+        "payload byte that reached another host. 1 would be payload alone; several readers on other hosts can make it "
+        "less.",
+    ),
+    *(
+        Entry(
+            f"link_bytes_per_payload_byte_{kind}",
+            f"bytes on the links per payload byte, {title}",
+            "1",
+            "amount",
+            f"The part of it in frames that carry {what}.",
+        )
+        for kind, title, what in (
+            ("data", "data", "messages, with all headers, repeats included"),
+            ("acknowledgement", "acknowledgements", "nothing but acknowledgements, heartbeats and gaps"),
+            ("discovery", "discovery", "the middleware's own discovery"),
+            ("resolution", "resolution", "address resolution and group membership"),
+            ("other", "other", "anything else"),
+        )
+    ),
+    Entry(
+        "retransmitted_frames",
+        "frames sent again",
+        "fraction",
+        "fraction",
+        "Of the frames with data that hosts sent: those whose content the same host had sent before.",
+    ),
+    Entry(
+        "retransmitted_bytes",
+        "bytes sent again",
+        "fraction",
+        "amount",
+        "The same by bytes: a repeated fragment of an image weighs more than a repeated small message.",
+    ),
+    Entry(
+        "frames_lost",
+        "frames lost",
+        "fraction",
+        "fraction",
+        "Of the frames that met a link, once per destination: those that the network did not deliver, for any reason "
+        "(loss, full queue, out of range, too large). The report says on which link.",
+    ),
+    Entry(
+        "link_utilisation",
+        "use of the links",
+        "fraction",
+        "amount",
+        "Bytes that the busiest direction of a link with a constant rate let through, of what that rate allows.",
+    ),
+    *(
+        Entry(
+            name,
+            title,
+            "fraction",
+            "fraction",
+            text + " Of all messages published for readers of which either side joined within the window.",
+        )
+        for name, title, text in (
+            (
+                "lost_in_discovery",
+                "lost before the first delivery",
+                "Messages that were lost before the first one came through: what finding each other cost.",
+            ),
+            (
+                "lost_unmatched",
+                "lost before the match",
+                "The part of these that was due before the reader saw all its writers.",
+            ),
+            ("lost_in_delivery", "lost between first and last delivery", "What the established stream lost."),
+            ("lost_in_tail", "lost after the last delivery", "What was lost when nothing came through any more."),
+        )
+    ),
+    Entry(
+        "lost_after_first",
+        "loss from the first delivery on",
+        "fraction",
+        "fraction",
+        "Of the messages published from the first delivered one on: those that were lost. It is what a loss figure "
+        "would be if it did not count discovery.",
+    ),
+    Entry(
+        "recovery_time",
+        "time to recover",
+        "ns",
+        "positive",
+        "From the moment when a link or a node is back until a reader has its first message that was published after "
+        "it; of several readers and outages the slowest. Infinite where none came until the end; about half a "
+        "message's period at best.",
+    ),
+    Entry(
+        "outage_stall",
+        "silence around an outage",
+        "ns",
+        "positive",
+        "The longest time without an arrival that an outage falls into: the outage and what it took to recover.",
+    ),
+    Entry(
+        "stall_outside_outages",
+        "longest stall outside of outages",
+        "ns",
+        "positive",
+        "The longest time without an arrival that no outage falls into, of trials in which something was interrupted "
+        "or joined late.",
+    ),
+    *(
+        Entry(name, title, "messages", "amount", text + " Once per reader, all outages of a trial together.")
+        for name, title, text in (
+            ("lost_in_outage", "lost in the outage", "Published while a link or node was away, and never delivered."),
+            (
+                "repaired_after_outage",
+                "delivered after the outage",
+                "Published while a link or node was away, and delivered once it was back: late, not lost.",
+            ),
+            (
+                "lost_before_recovery",
+                "lost before the recovery",
+                "Published when it was back but before the first new message came, and never delivered.",
+            ),
+            (
+                "lost_after_recovery",
+                "lost after the recovery",
+                "Published after the first new message had come, and never delivered.",
+            ),
+            ("duplicates_after_outage", "duplicates after the outage", "Delivered again, after it was back."),
+        )
+    ),
+    Entry(
+        "recovery_bytes",
+        "bytes spent on recovering",
+        "bytes",
+        "amount",
+        "What hosts sent between an outage's end and the recovery of its last reader, without new data: discovery, "
+        "acknowledgements, address resolution, repeats.",
     ),
 ]
 

@@ -264,7 +264,8 @@ def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window)
     out = _Writer(publisher.endpoint, publisher.kind, publisher.topic, rows, order, None, None)
     out.intended_ns = out.placed(columns.sent("intended_ns"))
     flags = out.placed(columns.sent("flags"))
-    steady = is_steady(flags, out.intended_ns, window.begin_ns)
+    begin_ns = None if window.begin_ns is None else window.begin_ns - window.slack_ns
+    steady = is_steady(flags, out.intended_ns, begin_ns)
     out.call_ns = out.placed(columns.sent("call_ns"))
     out.places = Writer(first, steady, out.call_ns != ABSENT, (flags & FAILED) != 0)
     return out

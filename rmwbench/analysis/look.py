@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from rmwbench.analysis import compare
-from rmwbench.analysis.aggregate import Trial, fraction_of, trial_value
+from rmwbench.analysis.aggregate import Trial, clock_bound, fraction_of, trial_value
 from rmwbench.analysis.comparisons import Comparison, comparisons, is_floor, is_reliable, loads
 from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.analysis.trial import Evidence, Row, measure_trial
@@ -48,7 +48,7 @@ class Looks:
         self._seen: set[int] = set()
         self._comparisons: list[Comparison] = []
         self._primary: dict[int, str] = {}
-        self._blocks: dict[int, list[tuple[int, float | None, tuple[int, int]]]] = defaultdict(list)
+        self._blocks: dict[int, list[Facts]] = defaultdict(list)
         self._reliable: dict[int, bool] = defaultdict(bool)
 
     def arms(self) -> dict[str, list[compare.Arm]]:
@@ -72,25 +72,28 @@ class Looks:
         }
 
 
-def facts(trial: Trial, primary: str) -> tuple[int, float | None, tuple[int, int]]:
-    """(block, primary metric or None where the trial has none, (undelivered, wanted)): what a verdict takes of a
-    trial.
+Facts = tuple[int, float | None, tuple[int, int], float]
+
+
+def facts(trial: Trial, primary: str) -> Facts:
+    """(block, primary metric or None where the trial has none, (undelivered, wanted), the clocks' bound of the primary
+    metric): what a verdict takes of a trial.
     """
-    return trial.block, trial_value(GLOSSARY[primary], trial), fraction_of("undelivered", trial)
+    entry = GLOSSARY[primary]
+    return trial.block, trial_value(entry, trial), fraction_of("undelivered", trial), clock_bound(entry, trial)
 
 
-def arm(
-    name: str, cell: Row, blocks: Iterable[tuple[int, float | None, tuple[int, int]]], *, reliable: bool
-) -> compare.Arm:
+def arm(name: str, cell: Row, blocks: Iterable[Facts], *, reliable: bool) -> compare.Arm:
     """A cell as `compare.judge` takes it, from the `facts` of its done trials. What an untimed cell measured is judged
     by nothing."""
     blocks = [] if is_untimed(cell) else list(blocks)
     return compare.Arm(
         name,
-        {block: value for block, value, _ in blocks if value is not None and value > 0},
-        {block: fraction for block, _, fraction in blocks if fraction[1]},
+        {block: value for block, value, *_ in blocks if value is not None and value > 0},
+        {block: fraction for block, _, fraction, _ in blocks if fraction[1]},
         is_floor(cell),
         reliable,
+        {block: bound for block, *_, bound in blocks if bound},
     )
 
 

@@ -28,6 +28,8 @@ class Pairs:
     beyond: np.ndarray  # p of "i is slower than j by more than the margin"; small: equivalent or faster
     lossier: np.ndarray  # p of "i does not lose more than j"
     loss_difference: np.ndarray  # mean difference of the undelivered fractions
+    spare: np.ndarray  # by how much two hosts' clocks may have shifted the mean: log(i/j) may be this much smaller …
+    extra: np.ndarray  # … or larger; 0 where one clock took all stamps
 
     def differences(self, i: int, j: int) -> np.ndarray:
         """The block log-ratios of a pair without infinite values."""
@@ -47,7 +49,8 @@ class Pairs:
         if level > 0:
             error = float(self.error[i, j])
             half = -float(special.stdtrit(n - 1, level)) * error if error > 0 else 0.0
-        return Ratio(math.exp(mean), math.exp(mean - half), _exp(mean + half), n)
+        low, high = mean - half - float(self.spare[i, j]), mean + half + float(self.extra[i, j])
+        return Ratio(math.exp(mean), math.exp(low), _exp(high), n)
 
 
 def pairs(arms: Sequence[Arm], rules: Rules) -> Pairs:
@@ -63,16 +66,37 @@ def pairs(arms: Sequence[Arm], rules: Rules) -> Pairs:
         difference = difference[:, None, :] - difference[None, :, :]
         mean, error = _mean_and_error(difference, n - infinite)
         error = np.maximum(error, _rounding(values, there & ~endless))
+        spare, extra = _shifts(values, arms, n - infinite)
         usable = (n >= max(rules.min_blocks, 2)) & (infinite == 0)
-        slower = np.where(usable, _p_above(mean, error, n, math.log1p(rules.aa_floor)), 1.0)
-        beyond = np.where(usable, 1 - _p_above(mean, error, n, math.log1p(rules.margin)), 1.0)
+        slower = np.where(usable, _p_above(mean - spare, error, n, math.log1p(rules.aa_floor)), 1.0)
+        beyond = np.where(usable, 1 - _p_above(mean + extra, error, n, math.log1p(rules.margin)), 1.0)
     if by_sign := np.argwhere((n >= rules.min_blocks) & (infinite > 0)).tolist():
         for i, j in by_sign:
             slower[i, j] = _sign(logs[i], logs[j])
     np.fill_diagonal(slower, 1.0)
     np.fill_diagonal(beyond, 0.0)
     lossier, loss_difference = _losses(arms, rules)
-    return Pairs(logs, n, infinite, mean, error, slower, beyond, lossier, loss_difference)
+    return Pairs(logs, n, infinite, mean, error, slower, beyond, lossier, loss_difference, spare, extra)
+
+
+def _shifts(values: np.ndarray, arms: Sequence[Arm], n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """By how much the mean log-ratios may be too large and too small, [i, j], because the hosts' clocks are only known
+    within a bound. No number of blocks averages that out: it may be the same in all of them. Infinite where a value is
+    not larger than its bound.
+    """
+    if not any(a.bounds for a in arms):
+        return np.zeros(n.shape), np.zeros(n.shape)
+    places = _blocks([a.primary for a in arms])
+    bound = np.array([[a.bounds.get(block, 0.0) for block in places] for a in arms])
+    finite = np.isfinite(values)
+    down = np.where(finite, np.log(values) - np.log(np.maximum(values - bound, 0.0)), np.nan)
+    up = np.where(finite, np.log(values + bound) - np.log(values), np.nan)
+
+    def mean_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        both = a[:, None, :] + b[None, :, :]
+        return np.where(np.isnan(both), 0.0, both).sum(-1) / n
+
+    return mean_sum(down, up), mean_sum(up, down)
 
 
 def _rounding(values: np.ndarray, used: np.ndarray) -> np.ndarray:
@@ -118,12 +142,16 @@ def _losses(arms: Sequence[Arm], rules: Rules) -> tuple[np.ndarray, np.ndarray]:
 
 def _table(columns: Sequence[Mapping[int, float]]) -> np.ndarray:
     """Rows of equal blocks, nan where there is none; shape (columns, blocks)."""
-    place = {b: at for at, b in enumerate(sorted({b for c in columns for b in c}))}
+    place = {b: at for at, b in enumerate(_blocks(columns))}
     out = np.full((len(columns), len(place)), np.nan)
     for row, column in zip(out, columns, strict=True):
         if column:
             row[[place[b] for b in column]] = list(column.values())
     return out
+
+
+def _blocks(columns: Sequence[Mapping[int, float]]) -> list[int]:
+    return sorted({b for c in columns for b in c})
 
 
 def _common(a: np.ndarray, b: np.ndarray) -> np.ndarray:

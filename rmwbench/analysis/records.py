@@ -26,10 +26,12 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Window:
-    """The steady window in the workers' clock; None where the trial did not say."""
+    """The steady window on the reference clock; None where the trial did not say. `slack_ns`: how far a host with a
+    clock of its own may have begun it from here; up to that its messages are steady as they say themselves."""
 
     begin_ns: int | None
     end_ns: int | None
+    slack_ns: int = 0
 
     @property
     def length_ns(self) -> int | None:

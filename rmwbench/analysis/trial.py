@@ -5,17 +5,24 @@ Where the evidence comes from is not our business (a bundle, a test): it is desc
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
-from rmwbench.analysis import cost, discovery
+from rmwbench.analysis import cost, discovery, memory, one_clock
 from rmwbench.analysis.aggregate import Trial
+from rmwbench.analysis.calls import LEGS, heard_by
+from rmwbench.analysis.comparisons import loads
+from rmwbench.analysis.frames import frames_of
 from rmwbench.analysis.joining import history, lives
 from rmwbench.analysis.latency import measure
+from rmwbench.analysis.network import network
 from rmwbench.analysis.records import Columns, Endpoint, Window
 from rmwbench.analysis.sample import make_sample
 from rmwbench.errors import UserError
 
 Row = Mapping[str, Any]
+AWAITED = ("subscription", "service")
+"""Late joiners whose match is asked for; of one that sends at once it cannot be."""
 
 
 class Evidence(Protocol):
@@ -33,32 +40,74 @@ class Evidence(Protocol):
     records: Columns
     where: str
 
+    definition: str | None
+    clock_map: Sequence[Row]
+
+    def memory(self) -> Sequence[memory.Reading]: ...
+
+    def frames(self) -> Mapping[str, Any] | None: ...
+
 
 def measure_trial(evidence: Evidence) -> Trial:
     """All metrics of one done trial. UserError where its records contradict the format."""
-    window = Window(evidence.row.get("steady_begin_ns"), evidence.row.get("steady_end_ns"))
+    evidence, known_clocks = told(evidence)
+    window = window_of(evidence, known_clocks)
     endpoints = [Endpoint(e["endpoint"], e["kind"], e["topic"]) for e in evidence.endpoints]
     known = lives(evidence.endpoints, evidence.events, window)
+    log, definition = evidence.frames(), loads(evidence.definition)
+    focus = focus_of(definition)
+    judged = [e for e in endpoints if not focus or e.topic in focus]
     try:
-        messages = measure(evidence.records, endpoints, window, known)
+        messages = measure(evidence.records, judged, window, known)
+        # What processes cost is for all that they carry.
+        whole = measure(evidence.records, endpoints, window, known) if focus else messages
+        amounts, fractions, why, seen = network(
+            evidence.records,
+            evidence.endpoints,
+            endpoints,
+            evidence.events,
+            window,
+            None if log is None else frames_of(log),
+            definition,
+            focus,
+        )
     except ValueError as error:
         raise UserError(
             f"the records of trial {evidence.trial} contradict the record format: {error}",
             where=evidence.where,
             fix="the worker that wrote them has a bug; exclude its arm, or run again",
         ) from None
+    bounds = clock_bounds(known_clocks, endpoints, window)
     before = [e for e in evidence.events if not _within(e, evidence.row)]
     messages.samples["endpoint_match"] = make_sample([discovery.endpoint_matches_ns(before)])
-    trial = Trial(evidence.trial, evidence.block, messages, window.length_ns)
-    trial.values |= history(evidence.records, endpoints, known)
+    trial = Trial(
+        evidence.trial,
+        evidence.block,
+        messages,
+        window.length_ns,
+        fractions=fractions,
+        network=seen,
+        clock_bounds=bounds,
+    )
+    trial.values |= history(evidence.records, endpoints, known) | amounts
+    late = [e["endpoint"] for e in evidence.endpoints if e.get("joins_ns") is not None and e["kind"] in AWAITED]
+    trial.values |= discovery.late_match([e for e in evidence.events if _within(e, evidence.row)], late)
+    trial.reasons |= why
     for values, reasons in (
         cost.cost(
             evidence.counters,
-            published=messages.publishes,
-            delivered=messages.ledger.delivered,
+            published=whole.publishes,
+            delivered=whole.ledger.delivered,
             window_ns=window.length_ns,
-            delivered_bytes=messages.bytes_in_window,
+            delivered_bytes=whole.bytes_in_window,
             no_data=cost.unread(evidence.events),
+        ),
+        memory.growth(
+            evidence.memory(),
+            evidence.counters,
+            window,
+            published=whole.publishes,
+            delivered=whole.ledger.delivered,
         ),
         cost.setup(before),
         discovery.graph(before, evidence.counters),
@@ -66,6 +115,55 @@ def measure_trial(evidence: Evidence) -> Trial:
         trial.values |= values
         trial.reasons |= reasons
     return trial
+
+
+def focus_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
+    """The topics and services that a cell's latencies and losses are of; empty for all."""
+    workload = definition.get("workload")
+    return tuple(workload.get("focus") or ()) if isinstance(workload, Mapping) else ()
+
+
+def told(evidence: Evidence) -> tuple[Evidence, one_clock.Clocks]:
+    """The evidence with every stamp on one clock, and the clocks of its hosts. UserError where those are none."""
+    try:
+        return one_clock.on_one_clock(evidence)
+    except ValueError as error:
+        raise UserError(
+            f"the clock_map of trial {evidence.trial} contradicts itself: {error}",
+            where=evidence.where,
+            fix="exclude the trial, or run again on hosts whose clocks nobody steps",
+        ) from None
+
+
+def window_of(evidence: Evidence, known: one_clock.Clocks) -> Window:
+    """The steady window of evidence that was `told`."""
+    window = Window(evidence.row.get("steady_begin_ns"), evidence.row.get("steady_end_ns"))
+    return replace(window, slack_ns=known.slack_ns(window))
+
+
+ONE_WAY = ("response_latency", "consumed_latency", "service_latency")
+WHOLE_GRAPH = ("graph_time", "match_time", "first_message_time")
+
+
+def clock_bounds(known: one_clock.Clocks, endpoints: Sequence[Endpoint], window: Window) -> dict[str, float]:
+    """Sample or metric -> how far its values may be from the truth for the hosts' clocks, ns; of the widest pair of
+    endpoints. Empty where all have one clock. What one host stamped at both ends, as a client does, is exact; so is
+    jitter, in which the offset cancels."""
+    if known.one:
+        return {}
+    pairs = [(w.endpoint, r.endpoint) for w, readers in heard_by(endpoints) for r in readers]
+    calls = [
+        (client.endpoint, service.endpoint)
+        for service in endpoints
+        for client in endpoints
+        if service.kind == "service" and client.kind == "client" and client.topic == service.topic
+    ]
+    widest = {
+        **dict.fromkeys(ONE_WAY, max((known.bound_ns(w, r, window) for w, r in pairs), default=0.0)),
+        **dict.fromkeys(LEGS, max((known.bound_ns(c, s, window) for c, s in calls), default=0.0)),
+        **dict.fromkeys(WHOLE_GRAPH, known.widest_ns(window)),
+    }
+    return {name: bound for name, bound in widest.items() if bound}
 
 
 def _within(event: Row, row: Row) -> bool:

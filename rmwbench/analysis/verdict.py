@@ -13,7 +13,8 @@ class Arm:
     """One arm in one workload. `primary`: block -> the trial's primary metric (> 0, +inf allowed; smaller is better).
 
     `undelivered`: block -> (messages that did not arrive sound and in time, messages wanted). Only done trials are
-    listed.
+    listed. `bounds`: block -> how far `primary` may be from the truth for the clocks of two hosts, in its unit; absent:
+    0.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Arm:
     undelivered: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     floor: bool = False
     reliable: bool = True
+    bounds: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,8 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
         return Verdict(
             "undecided", name, found, "in some blocks lost messages reach the quantile, in too few to decide by sign"
         )
+    if refused := _below_the_clocks(j, leader, found):
+        return Verdict("undecided", name, found, refused)
     minutes, how = _minutes(j, leader, rules)
     difference = float(j.pairs.loss_difference[j.at, leader.at])
     loss = (
@@ -150,6 +152,18 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
     else:
         text = f"{found.value:.3g}× {name}, interval [{found.low:.3g}, {found.high:.3g}]"
     return Verdict("undecided", name, found, f"{text}{loss}; {how}", minutes)
+
+
+def _below_the_clocks(j: Judged, leader: Judged, found: Ratio) -> str | None:
+    """Why no number of blocks decides it: two hosts' clocks are not known well enough."""
+    bound_ns = max(j.arm.bounds.values(), default=0.0) + max(leader.arm.bounds.values(), default=0.0)
+    apart_ns = abs(_centre(j.arm) - _centre(leader.arm))
+    if not bound_ns or apart_ns > bound_ns:
+        return None
+    return (
+        f"{found.value:.3g}× {leader.arm.name}, {apart_ns / 1e3:.3g} µs apart; the hosts' clocks are known to "
+        f"±{bound_ns / 1e3:.3g} µs for the two together, and no difference below that is claimed"
+    )
 
 
 def _lead(j: Judged, verdicts: dict[str, Verdict | None], order: list[str], rules: Rules) -> Verdict:

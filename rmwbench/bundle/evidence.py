@@ -4,10 +4,12 @@ records as columns read when asked for.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from rmwbench.bundle.read import Bundle, Lots, TrialLine
@@ -34,6 +36,26 @@ class TrialEvidence:
     events: Rows
     records: "Records"
     where: str
+    bundle: "Bundle"
+    definition: str | None = None
+    """The whole cell as JSON."""
+    has_frames: bool = False
+    clock_map: Rows = field(default_factory=list)
+
+    def frames(self) -> dict[str, Any] | None:
+        """The columns of the frame log: arrays, and (codes into names, names) for texts, code −1 for null; None where
+        the trial has none."""
+        if not self.has_frames:
+            return None
+        table = self.bundle.table("frames", self.trial)
+        return {name: _column(table.column(name)) for name in table.column_names}
+
+    def memory(self) -> list[tuple[int, str, str, float]]:
+        """(time_ns, process, `pss` or `file_pss`, bytes) of the time series; empty where it was not asked for."""
+        names = ["time_ns", "process", "counter", "value"]
+        table = self.bundle.table("samples", self.trial, names)
+        table = table.filter(pc.is_in(table["counter"], pa.array(["pss", "file_pss"])))
+        return list(zip(*(table[name].to_pylist() for name in names), strict=True))
 
 
 class Records:
@@ -68,6 +90,7 @@ class Small:
         self.endpoints = self._grouped("endpoints")
         self.counters = self._grouped("counters")
         self.events = self._grouped("events")
+        self.clock_map = self._grouped("clock_map")
 
     def _grouped(self, name: str) -> dict[int, Rows]:
         if self._trials is None:
@@ -80,6 +103,7 @@ def evidence(bundle: "Bundle", lines: Iterable["TrialLine"], small: Small | None
     lines = list(lines)
     small = small or Small(bundle, [x.trial for x in lines])
     merged = {name: bundle.lots(name) for name in ("sent", "received")} if len(lines) >= MANY else {}
+    definitions = {row["cell"]: row["definition"] for row in bundle.rows("cells")}
     for x in lines:
         yield TrialEvidence(
             x.trial,
@@ -91,7 +115,18 @@ def evidence(bundle: "Bundle", lines: Iterable["TrialLine"], small: Small | None
             small.events[x.trial],
             Records(bundle, x.trial, merged),
             str(bundle.directory),
+            bundle,
+            definitions.get(x.cell),
+            "frames" in x.tables,
+            small.clock_map[x.trial],
         )
+
+
+def _column(column: pa.ChunkedArray) -> Any:
+    if not pa.types.is_string(column.type):
+        return column.fill_null(0).to_numpy() if pa.types.is_integer(column.type) else column.to_numpy()
+    encoded = pc.dictionary_encode(column.combine_chunks())
+    return encoded.indices.fill_null(-1).to_numpy(), tuple(encoded.dictionary.to_pylist())
 
 
 def grouped(rows: Rows) -> dict[int, Rows]:

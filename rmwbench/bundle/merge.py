@@ -43,9 +43,17 @@ def covered(journal: Journal, directory: Path, table: str) -> list[tuple[Path, s
     found = []
     for line in journal.merged:
         path = path_of(directory, table, line["merge"])
-        if table in line["tables"] and path.exists():
+        if table in line["tables"] and (line.get("only") or path.exists()):
             found.append((path, {n for low, high in line["tables"][table] for n in range(low, high + 1)}))
     return found
+
+
+def packed(journal: Journal, directory: Path, table: str, trial: int) -> Path | None:
+    """The file that holds this trial's rows and of which no copy exists (`only`): an imported bundle has no others."""
+    for line in journal.merged:
+        if line.get("only") and any(low <= trial <= high for low, high in line["tables"].get(table, ())):
+            return path_of(directory, table, line["merge"])
+    return None
 
 
 def candidates(bundle: "Bundle") -> dict[str, list[int]]:

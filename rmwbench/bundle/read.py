@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.parquet as pq
 
 from rmwbench.bundle import evidence, journal, merge
@@ -106,6 +107,8 @@ class Bundle:
         """A table as pyarrow, of one trial or of all; empty (with its schema) where the journal names no file."""
         schema = TABLES[name] if name in TABLES else self.paths(name) and None
         wanted = schema if columns is None else pa.schema([schema.field(c) for c in columns])
+        if packed := self._packed(name, trial):
+            return self._rows_of(packed, trial, columns)
         parts = [self._read(path, columns) for path in self._selected(name, trial)]
         return pa.concat_tables(parts) if parts else wanted.empty_table()
 
@@ -117,6 +120,8 @@ class Bundle:
 
     def count(self, name: str, trial: int) -> int:
         """Rows of a trial's table, 0 where it has none."""
+        if packed := self._packed(name, trial):
+            return self._rows_of(packed, trial, ["trial"]).num_rows
         return sum(self._open(path).metadata.num_rows for path in self._selected(name, trial))
 
     def columns(self, name: str, trial: int, columns: Sequence[str] | None = None) -> dict[str, np.ndarray]:
@@ -128,6 +133,12 @@ class Bundle:
         nothing.
         """
         wanted = [f for f in TABLES[name] if f.type != pa.string() and (columns is None or f.name in columns)]
+        if packed := self._packed(name, trial):
+            table = self._rows_of(packed, trial, [f.name for f in wanted])
+            return {
+                f.name: _fill(np.empty(table.num_rows, f.type.to_pandas_dtype()), 0, table.column(f.name))
+                for f in wanted
+            }
         paths = self._selected(name, trial)
         if not paths:
             return {f.name: np.empty(0, f.type.to_pandas_dtype()) for f in wanted}
@@ -198,8 +209,17 @@ class Bundle:
         return [
             self._path(name, n)
             for n, line in sorted(self.journal.trials.items())
-            if name not in WHOLE_CAMPAIGN and name in (line.get("tables") or ())
+            if name not in WHOLE_CAMPAIGN and name in (line.get("tables") or ()) and not self._packed(name, n)
         ]
+
+    def _packed(self, name: str, trial: int | None) -> Path | None:
+        return None if trial is None else merge.packed(self.journal, self.directory, name, trial)
+
+    def _rows_of(self, path: Path, trial: int | None, columns: Sequence[str] | None) -> pa.Table:
+        """One trial's rows of a file of many trials."""
+        wanted = TABLES[path.parent.name].names if columns is None else list(columns)
+        table = self._read(path, [*wanted, *(() if "trial" in wanted else ("trial",))])
+        return table.filter(pa.compute.equal(table.column("trial"), trial)).select(wanted)
 
     def _selected(self, name: str, trial: int | None) -> list[Path]:
         if trial is None or name in WHOLE_CAMPAIGN or name not in TABLES:
@@ -369,7 +389,7 @@ def _corrupt(path: Path, error: Exception) -> UserError:
         "a table is truncated or corrupt",
         where=str(path),
         actual=str(error).splitlines()[0][:200],
-        fix="delete this file: it is a copy of the trials' own, which are read then"
+        fix="delete this file: it is a copy of the trials' own, which are read then (of an import: import again)"
         if merge.is_merged(path)
         else "restore the campaign from a copy, or run it again",
     )

@@ -29,6 +29,7 @@ def _field(name: str, kind: pa.DataType, *, unit: str | None = None, zero_is_abs
 
 
 U32, U64, I64, F64, TEXT = pa.uint32(), pa.uint64(), pa.int64(), pa.float64(), pa.string()
+U8, BOOL = pa.uint8(), pa.bool_()
 
 
 def _stamp(name: str) -> pa.Field:
@@ -49,7 +50,7 @@ TABLES: dict[str, pa.Schema] = {
             _field(n, I64)
             for n in ("start_ns", "steady_begin_ns", "steady_end_ns", "drain_end_ns", "setup_ns", "duration_ns")
         ]
-        + [_field("nonce", TEXT, unit="hexadecimal")]
+        + [_field("nonce", TEXT, unit="hexadecimal"), _field("machine", TEXT)]
     ),
     "endpoints": pa.schema(
         [_field("trial", U32), _field("endpoint", U32)]
@@ -144,6 +145,14 @@ TABLES: dict[str, pa.Schema] = {
             _field("event", TEXT),
         ]
     ),
+    "frames": pa.schema(
+        [_field("trial", U32), _field("index", U64)]
+        + [_field(n, I64) for n in ("in_ns", "due_ns", "out_ns")]
+        + [_field(n, U32) for n in ("frame_bytes", "payload_bytes")]
+        + [_field(n, TEXT) for n in ("from_host", "to_host", "verdict", "class")]
+        + [_field(n, BOOL) for n in ("retransmission", "multicast", "duplicate", "corrupted", "fragment")]
+        + [_field("attempts", U8, unit="transmissions on a shared medium")]
+    ),
     "clock_map": pa.schema(
         [_field("trial", U32), _field("host", TEXT)] + [_field(n, I64) for n in ("t_ns", "offset_ns", "bound_ns")]
     ),
@@ -162,16 +171,26 @@ TABLES: dict[str, pa.Schema] = {
     "files": pa.schema(
         [_field("trial", U32), _field("name", TEXT), _field("sha256", TEXT), _field("bytes", U64, unit="bytes")]
     ),
-    "machine": pa.schema([_field(n, TEXT, unit="JSON") for n in ("hardware", "kernel", "sysctls", "start", "end")]),
+    "machine": pa.schema(
+        [_field(n, TEXT, unit="JSON") for n in ("hardware", "kernel", "sysctls", "start", "end")]
+        + [_field("machine", TEXT)]
+    ),
+    "figures": pa.schema(
+        [_field(n, TEXT) for n in ("figure", "series", "x", "unit")]
+        + [_field(n, F64, unit="see column unit") for n in ("as_published", "as_corrected")]
+        + [_field("count", U64, unit="observations"), _field("note", TEXT)]
+    ),
 }
-"""Table name -> schema. `frames` is reserved and has no schema yet."""
+"""Table name -> schema."""
 
 ADDED: dict[str, tuple[str, ...]] = {
     "endpoints": ("peers", "reply_bytes", "middleware", "joins_ns", "leaves_ns"),
+    "trials": ("machine",),
+    "machine": ("machine",),
 }
 """Columns that version 1 did not always have: null where a bundle lacks them."""
 
-WHOLE_CAMPAIGN = ("cells", "machine")
+WHOLE_CAMPAIGN = ("cells", "machine", "figures")
 """Tables with one file, 000000, instead of one per trial."""
 
 

@@ -103,7 +103,7 @@ class BundleWriter:
                     table = table.select(TABLES[name].names).cast(TABLES[name])
                 path = self.directory / "tables" / name / f"{trial or 0:06d}.parquet"
                 path.parent.mkdir(exist_ok=True)
-                pq.write_table(table, durable(path), row_group_size=ROWS_PER_GROUP, **_encoding(table.schema))
+                pq.write_table(table, durable(path), row_group_size=ROWS_PER_GROUP, **encoding(table.schema))
         return list(tables)
 
     def merge(self) -> list[str]:
@@ -120,7 +120,7 @@ class BundleWriter:
             path = merge.path_of(self.directory, name, number)
             with _durable(path) as partial:
                 lots = merge.groups((n, bundle.table(name, n)) for n in trials)
-                held[name] = merge.write(partial, TABLES[name], lots, **_encoding(TABLES[name]))
+                held[name] = merge.write(partial, TABLES[name], lots, **encoding(TABLES[name]))
         if held:
             self.append({"type": "merged", "merge": number, "tables": held})
         return list(held)
@@ -205,7 +205,8 @@ _DELTA_COLUMNS = {
 }
 
 
-def _encoding(schema: pa.Schema) -> dict[str, Any]:
+def encoding(schema: pa.Schema) -> dict[str, Any]:
+    """How a table is written: pyarrow's options."""
     return {
         "compression": "zstd",
         "compression_level": 1,

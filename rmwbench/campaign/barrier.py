@@ -131,7 +131,9 @@ def _first_messages(outcome: Outcome, crew: Crew) -> None:
 
 
 def _read_traffic(outcome: Outcome, crew: Crew, at: str) -> None:
-    pid = next((worker.pid for worker in crew.workers.values() if worker.pid is not None), None)
-    found = traffic.read(pid) if pid is not None else None
-    if found is not None:
-        outcome.traffic[at] = found
+    for host in crew.hosts:
+        here = (worker for worker in crew.workers.values() if worker.host is crew.hosts[host])
+        pid = next((worker.pid for worker in here if worker.pid is not None), None)
+        found = traffic.read(pid) if pid is not None else None
+        if found is not None:
+            outcome.traffic.setdefault(at, {})[host] = found

@@ -1,19 +1,24 @@
-"""Nodes that join and leave within the steady state, and daemons that are killed: each at its time, and nobody waits.
+"""Nodes that join and leave within the steady state, daemons that are killed, readers that freeze and networks that
+change: each at its time, and nobody waits.
 
 A process whose nodes are all late opens its session when the first of them joins, as a node that is started then does.
 What joins begins to send at once, matched or not; a match that does not come is an event and fails nothing.
 """
 
+import signal
 import time
 from collections import deque
 from collections.abc import Callable
 
 from rmwbench.campaign import limits
 from rmwbench.campaign.barrier import fields_of, take_created, take_opened
+from rmwbench.campaign.network import noted
 from rmwbench.campaign.noting import note
 from rmwbench.campaign.outcome import Outcome, Window
-from rmwbench.campaign.profile import Workers
+from rmwbench.campaign.profile import NeededDaemon, Workers, address_environment, needed_daemons
+from rmwbench.lab import clock
 from rmwbench.lab.crew import Crew, Posted
+from rmwbench.lab.network import Emulation
 from rmwbench.lab.worker import WorkerFailed
 from rmwbench.suite.cells import Change
 from rmwbench.suite.timeline import to_ns
@@ -21,10 +26,18 @@ from rmwbench.suite.timeline import to_ns
 Take = Callable[[Posted], None]
 
 
+def start_fields(told: Window, grace_ns: int) -> dict[str, int]:
+    """The times of a `start`; `told` is on the worker's clock."""
+    return {"at_ns": told.start_ns, "steady_ns": told.steady_ns, "end_ns": told.end_ns, "grace_ns": grace_ns}
+
+
 class Changes:
     """The joins and leaves of one trial."""
 
-    def __init__(self, outcome: Outcome, crew: Crew, workers: Workers, window: Window):
+    def __init__(
+        self, outcome: Outcome, crew: Crew, workers: Workers, window: Window, network: Emulation | None = None
+    ):
+        self._network = network
         self._outcome, self._crew, self._workers, self._window = outcome, crew, workers, window
         self._due = deque(outcome.order.cell.changes)
         self._endpoints = {e.endpoint: e for e in outcome.order.cell.endpoints}
@@ -32,6 +45,16 @@ class Changes:
         kill_s = outcome.order.cell.workload.daemons_end_s
         self._kill_ns = None if kill_s is None else window.steady_ns + to_ns(kill_s)
         self._killed = False
+        return_s = outcome.order.cell.workload.daemons_return_s
+        self._return_ns = None if return_s is None else window.steady_ns + to_ns(return_s)
+        self._returning: dict[str, NeededDaemon] = {}
+        freeze_s = outcome.order.cell.workload.readers_freeze_s
+        self._freeze_ns = None if freeze_s is None else window.steady_ns + to_ns(freeze_s)
+        self._frozen: list[str] = []
+        self._dead: list[str] = []
+        clocks = outcome.clocks
+        self._clocks = clocks if clocks is not None and clocks.foreign else None
+        self._reading_ns = self._next_reading_ns(window.steady_ns)
         self._posted: list[tuple[Posted, Take]] = []
         self.gone: set[int] = set()
         """Endpoints that have left: nothing can be asked of them any more."""
@@ -45,18 +68,78 @@ class Changes:
                 (self._join if change.joins else self._leave)(change)
             if self._kill_ns is not None and self._kill_ns <= now_ns:
                 self._kill_ns, self._killed = None, True
-                for name in self._crew.kill_daemons():
+                first_only = self._outcome.order.cell.workload.daemons_end == "first"
+                self._dead = self._crew.kill_daemons(first_only=first_only)
+                for name in self._dead:
                     note(self._outcome, name, "killed", text="daemons_end_s")
+            if self._return_ns is not None and self._return_ns <= now_ns:
+                self._return_ns = None
+                self._return_daemons()
+            if self._freeze_ns is not None and self._freeze_ns <= now_ns:
+                self._freeze_ns = None
+                self._freeze()
+            if self._clocks is not None and self._reading_ns is not None and self._reading_ns <= now_ns:
+                self._clocks.read_in_window()
+                self._reading_ns = self._next_reading_ns(now_ns)
+            if self._network is not None:
+                self._network.apply_due(now_ns)
             next_ns = min(
-                deadline_ns, self._at_ns(self._due[0]) if self._due else deadline_ns, self._kill_ns or deadline_ns
+                deadline_ns,
+                self._at_ns(self._due[0]) if self._due else deadline_ns,
+                self._kill_ns or deadline_ns,
+                self._return_ns or deadline_ns,
+                self._freeze_ns or deadline_ns,
+                self._reading_ns or deadline_ns,
+                (self._network and self._network.due_ns) or deadline_ns,
             )
             self._crew.turn(max(0, next_ns - time.monotonic_ns()) / 1e9)
             self._hear()
+        for process in self._frozen:
+            self._crew.signal(process, signal.SIGCONT)
+            note(self._outcome, process, "thawed")
+
+    def _next_reading_ns(self, last_ns: int) -> int | None:
+        """When the hosts' clocks are read again, where they are not ours."""
+        if self._clocks is None:
+            return None
+        quarter_ns = (self._window.end_ns - self._window.steady_ns) // 4
+        return last_ns + max(clock.IN_WINDOW_NS, quarter_ns)
+
+    def _return_daemons(self) -> None:
+        """Starts again what was killed, in the same host, where a daemon may find what it left."""
+        cell, nonce = self._outcome.order.cell, self._outcome.order.nonce
+        for daemon in needed_daemons(cell, self._workers, nonce):
+            if daemon.label in self._dead:
+                label = f"{daemon.label} again"
+                worker, at = daemon.worker, cell.daemons_host
+                environment = {**worker.environment, **address_environment(cell, at)}
+                self._crew.spawn_daemon(daemon.name, worker.executable, environment, label, at)
+                self._returning[label] = daemon
+
+    def _open_returned(self) -> None:
+        for label in [name for name in self._returning if self._crew.daemons[name].hello]:
+            fields = self._returning.pop(label).fields
+            self._posted.append((self._crew.post_daemon(label, "open", fields), self._returned))
+
+    def _returned(self, posted: Posted) -> None:
+        posted.take()
+        note(self._outcome, posted.worker.process, "returned", posted.answered_ns)
+
+    def _freeze(self) -> None:
+        """Stops what only reads, as a debugger or a starved machine does: its peers see a reader that takes nothing."""
+        writing = {e.process for e in self._endpoints.values() if e.writes}
+        for process in self._outcome.order.cell.processes:
+            if process.name not in writing:
+                self._crew.signal(process.name, signal.SIGSTOP)
+                self._frozen.append(process.name)
+                note(self._outcome, process.name, "frozen")
 
     def settle(self, timeout_s: float) -> None:
         """Waits for the answers that are still owed."""
         self._crew.await_answers([posted for posted, _ in self._posted], timeout_s)
         self._hear()
+        if self._network is not None:
+            self._network.settle(noted(self._outcome))
 
     def _at_ns(self, change: Change) -> int:
         return self._window.steady_ns + to_ns(change.at_s)
@@ -65,6 +148,9 @@ class Changes:
         self._posted.append((self._crew.post(process, cmd, fields), take))
 
     def _hear(self) -> None:
+        self._open_returned()
+        if self._network is not None:
+            self._network.hear(noted(self._outcome))
         heard = [(posted, take) for posted, take in self._posted if posted.answered]
         self._posted = [item for item in self._posted if item not in heard]
         for posted, take in heard:
@@ -102,9 +188,10 @@ class Changes:
         if not senders or at_ns >= self._window.end_ns:
             return
         window, grace_ns = self._window, round(self._outcome.order.cell.timeline.grace_s * 1e9)
-        times = {"at_ns": at_ns, "steady_ns": at_ns, "end_ns": window.end_ns, "grace_ns": grace_ns}
+        times = Window(at_ns, at_ns, window.end_ns).on(self._outcome.clock_of(change.process))
         self._outcome.started |= set(senders)
-        self._post(change.process, "start", {**times, "endpoints": senders}, lambda posted: posted.take())
+        fields = {**start_fields(times, grace_ns), "endpoints": senders}
+        self._post(change.process, "start", fields, lambda posted: posted.take())
 
     def _matched(self, posted: Posted, asked: list[int]) -> None:
         time_ns, process = posted.answered_ns, posted.worker.process

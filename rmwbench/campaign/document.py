@@ -29,10 +29,12 @@ def campaign_document(
     workers: Mapping[str, Worker],
     *,
     calibrated: bool = True,
+    described: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """campaign.json. `request` is what `--resume` needs to make the same plan again. The machine's newest calibration
-    is copied in unless `calibrated` is false: a calibration must not rest on the one before it."""
-    described = machine.describe()
+    is copied in unless `calibrated` is false: a calibration must not rest on the one before it. `described` is the card
+    of the machine that the trials run on, this one where None."""
+    described = described or machine.describe()
     return {
         "campaign": name,
         "tool_version": version("rmwbench"),

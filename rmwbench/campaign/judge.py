@@ -6,6 +6,7 @@ All rules in one list. None looks at a latency or a loss: a rule that sees resul
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from rmwbench.campaign import network
 from rmwbench.campaign.attest import contradiction, reasons
 from rmwbench.campaign.clock import strange_clocks
 from rmwbench.campaign.outcome import Outcome
@@ -26,6 +27,7 @@ def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[str]:
         lambda: iter([_start(outcome)]),
         lambda: strange_clocks(outcome),
         lambda: iter([machine.void_reason(outcome.probes)]),
+        lambda: network.void_reasons(outcome),
         lambda: iter([contradiction(asked_path, attested, reasons(outcome))]),
     )
     return [reason for rule in rules for reason in rule() if reason]

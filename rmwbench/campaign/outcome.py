@@ -7,7 +7,11 @@ before it failed.
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from rmwbench.lab.background import Flow
+from rmwbench.lab.clock import OWN, Clock, HostClocks
+from rmwbench.lab.network import Finding
 from rmwbench.lab.records import Section
 from rmwbench.suite.cells import Cell
 
@@ -26,11 +30,15 @@ class Order:
 
 @dataclass
 class Window:
-    """Absolute times of a trial in ns on CLOCK_MONOTONIC."""
+    """Absolute times of a trial in ns: on the orchestrator's CLOCK_MONOTONIC, or on a host's."""
 
     start_ns: int
     steady_ns: int
     end_ns: int
+
+    def on(self, clock: Clock) -> "Window":
+        """The same moments as that clock tells them."""
+        return Window(*(clock.from_reference(t) for t in (self.start_ns, self.steady_ns, self.end_ns)))
 
 
 @dataclass
@@ -38,14 +46,20 @@ class Outcome:
     """`granted` maps endpoint → reply of create; `events` are the workers' with `process` added; `collected` maps
     process → reply, asked and answered between the two of `collecting_ns`. `sampled` is the sampler's document
     (docs/formats/sampler.md), or `unsampled` says why there is none; `own_cpu_ns` is the orchestrator's CPU time at
-    both ends of the window; `traffic` what interfaces had carried before the first session opened and once the graph
-    was complete. `started` are endpoints that owe a `finished`; `cause` is a failure's in one word; `unsupported` what
-    a worker said it cannot do; `not_joined` are endpoints of nodes that could not come up without their daemon."""
+    both ends of the window; `clocks` are the hosts', and `windows` maps process → the window as it was told it, on its
+    own clock: what a worker stamped is on that, all other times are on ours; `traffic` what interfaces had carried
+    before the first session opened and once the graph was complete, by host. Of a network between hosts: `findings` are
+    what it was not, `frames` its log (rmwbench.lab.network.switch), `network_broken` why there was none, `link_cpu_ns`
+    its process's time at both ends of the window, `sampled_at` each host's own document of the sampler. `started` are
+    endpoints that owe a `finished`; `cause` is a failure's in one word; `unsupported` what a worker said it cannot do;
+    `not_joined` are endpoints of nodes that could not come up without their daemon."""
 
     order: Order
     started_utc: str
     begun_ns: int
     window: Window | None = None
+    windows: dict[str, Window] = field(default_factory=dict)
+    clocks: HostClocks | None = None
     started_late_ns: int = 0
     drain_end_ns: int | None = None
     drained: bool | None = None
@@ -59,9 +73,14 @@ class Outcome:
     collected: dict[str, dict[str, Any]] = field(default_factory=dict)
     collecting_ns: tuple[int, int] | None = None
     sampled: dict[str, Any] | None = None
+    sampled_at: dict[str, dict[str, Any]] = field(default_factory=dict)
     unsampled: str | None = None
     own_cpu_ns: tuple[int, int] | None = None
-    traffic: dict[str, dict[str, Any]] = field(default_factory=dict)
+    link_cpu_ns: tuple[int, int] | None = None
+    network_broken: str | None = None
+    findings: list[Finding] = field(default_factory=list)
+    frames: np.ndarray | None = None
+    traffic: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     background: Flow = field(default_factory=Flow)
     probes: list[dict[str, Any]] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
@@ -70,3 +89,11 @@ class Outcome:
     cause: str | None = None
     unsupported: str | None = None
     steps_ns: dict[str, int] = field(default_factory=dict)
+
+    def clock_of(self, process: str) -> Clock:
+        """The clock that a worker stamps with. Raises WorkerFailed where its readings contradict each other."""
+        return OWN if self.clocks is None else self.clocks.of(process)
+
+    def clock_at(self, host: str) -> Clock:
+        """The clock of whatever runs on a host. Raises as `clock_of`."""
+        return OWN if self.clocks is None else self.clocks.of_host(host)

@@ -2,7 +2,7 @@
 do."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rmwbench.campaign.attest import ASKED
@@ -12,9 +12,12 @@ from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import resolved_profile
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab import allocations, background, sampler, tool
-from rmwbench.lab.host import Host, check
+from rmwbench.lab.host import Host, check, check_tap
 from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.lab.middleware import Worker, require_workers
+from rmwbench.lab.network import NetworkBroken
+from rmwbench.lab.network.plumbing import HOST_FIELDS, rehearse_host
+from rmwbench.lab.network.switch import NAME as NETWORK_TOOL
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.endpoints import Endpoint
 
@@ -33,15 +36,20 @@ def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
     if any(background.asks(cell.conditions) for cell in plan.cells):
         tool.find(background.TOOL)
     workers = require_workers(list(dict.fromkeys(name for cell in plan.cells for name in cell.middlewares)))
+    _check_networks(plan.cells, places)
     for cell in plan.cells:
         _check_profiles(cell, workers, places)
-        _check_hosts(cell, places)
         _check_path(cell, places)
     return workers
 
 
 def check_room(plan: Plan, directory: Path) -> None:
     """Disk for the bundle and memory for the largest trial."""
+    check_disk(plan, directory)
+    check_memory(plan)
+
+
+def check_disk(plan: Plan, directory: Path) -> None:
     by_number: Mapping[int, Cell] = {cell.number: cell for cell in plan.cells}
     slots = sum(by_number[trial.cell].record_bytes for trial in plan.trials)
     wanted = int(slots * DISK_PER_SLOT_BYTE) + len(plan.trials) * DISK_PER_TRIAL_BYTES + DISK_RESERVE_BYTES
@@ -64,6 +72,10 @@ def check_room(plan: Plan, directory: Path) -> None:
             actual=f"{free / MIB:.0f} MiB",
             fix="free some, or choose another place with --out DIR",
         )
+
+
+def check_memory(plan: Plan) -> None:
+    """Of this machine, for the largest trial."""
     largest = max(plan.cells, key=_memory_bytes)
     wanted, available = _memory_bytes(largest) + MEMORY_RESERVE_BYTES, available_memory_bytes()
     if available < wanted:
@@ -111,15 +123,30 @@ def _check_profiles(cell: Cell, workers: Mapping[str, Worker], places: Places) -
             raise
 
 
-def _check_hosts(cell: Cell, places: Places) -> None:
-    if len(cell.hosts) > 1:
-        raise UserError(
-            f"workload `{cell.workload.name}` is over several hosts, which cannot be run yet",
-            where=places.workload(cell),
-            expected="one host",
-            actual=", ".join(cell.hosts),
-            fix="leave `host` out, or give all nodes the same",
-        )
+def _check_networks(cells: Sequence[Cell], places: Places) -> None:
+    """Whether hosts can be joined here as the cells ask for, each kind of network once."""
+    tried: set[str] = set()
+    for cell in cells:
+        if cell.links is None:
+            continue
+        if not tried:
+            tool.find(NETWORK_TOOL)
+            check_tap()
+        for host in cell.links.hosts:
+            content = repr(
+                (host, cell.links.network.up(host).nic(), cell.links.network.model_dump(include=HOST_FIELDS))
+            )
+            if content in tried:
+                continue
+            tried.add(content)
+            try:
+                rehearse_host(cell.links, host)
+            except NetworkBroken as broken:
+                raise UserError(
+                    f"the network of workload `{cell.workload.name}` cannot be made here",
+                    where=places.workload(cell, "network"),
+                    actual=str(broken),
+                ) from None
 
 
 def _check_path(cell: Cell, places: Places) -> None:

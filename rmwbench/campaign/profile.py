@@ -6,6 +6,7 @@ from typing import Any
 
 from rmwbench.campaign.judge import PATH_OPTION
 from rmwbench.lab.middleware import Worker
+from rmwbench.lab.network import addresses
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.side import Side
 
@@ -37,6 +38,19 @@ def open_fields(side: Side, worker: Worker, nonce: int) -> dict[str, Any]:
     options = {name: value for name, value in side.options.items() if name not in (PATH_OPTION, DAEMONS_OPTION)}
     found = {"trial_nonce": f"{nonce:016x}", "domain_id": 0, "profile": resolved_profile(side, worker)}
     return found | {"options": options, "modes": dict(side.modes)}
+
+
+def address_environment(cell: Cell, host: str) -> dict[str, str]:
+    """What a worker or daemon on this host is told of addresses; nothing where there is no other host. Each other host
+    is named once per process there."""
+    if len(cell.hosts) < 2:
+        return {}
+    known = {name: addresses.text(addresses.ipv4(number)) for number, name in enumerate(cell.hosts, start=1)}
+    return {
+        "RMWBENCH_ADDRESS": known[host],
+        "RMWBENCH_PEERS": " ".join(known[process.host] for process in cell.processes if process.host != host),
+        "RMWBENCH_DAEMON_ADDRESS": known[cell.daemons_host],
+    }
 
 
 def daemons(side: Side, worker: Worker) -> list[str]:

@@ -32,6 +32,7 @@ class Progress:
         self._plan, self._console, self._course = plan, console, course
         self._took_s: dict[int, list[float]] = {}
         self._surplus_s: list[float] = []
+        self._mean_surplus_s = 0.0
         self._failed = self._void = 0
         self._told: set[tuple[int, str]] = set()
 
@@ -41,13 +42,23 @@ class Progress:
 
     def end(self, trial: Trial, status: str, reason: str | None, took_s: float) -> None:
         """`took_s` is the whole trial with writing its tables. The course knows already that it ended."""
+        self._count(trial, status, took_s)
+        following = self._course.next
+        self._tell(trial, status, reason, following is not None and following.repeats == trial.trial)
+        last = following is None or following.block > trial.block
+        if last and not self._console.is_terminal:
+            left = f", {self._left()}" if following and not self._course.look_due else ""
+            self.say(f"block {trial.block + 1} of {self._most()} done{left}")
+
+    def _count(self, trial: Trial, status: str, took_s: float) -> None:
         self._took_s.setdefault(trial.cell, []).append(took_s)
         self._surplus_s.append(took_s - trial.estimated_s)
+        self._mean_surplus_s = sum(self._surplus_s) / len(self._surplus_s)
         self._failed += status == "failed"
         self._void += status == "void"
-        following = self._course.next
-        repeated = following is not None and following.repeats == trial.trial
-        # The same failure in every block is told once, also where its numbers differ.
+
+    def _tell(self, trial: Trial, status: str, reason: str | None, repeated: bool) -> None:
+        """The same failure in every block is told once, also where its numbers differ."""
         if reason and (alike := (trial.cell, re.sub(r"\d+", "", reason))) not in self._told:
             self._told.add(alike)
             cell = self._plan.cell(trial.cell)
@@ -56,10 +67,6 @@ class Progress:
                 f"trial {trial.trial}, {escape(cell.comparison)}: {escape(cell.arm.name)} {said}: {escape(reason)}"
                 + "; it runs again" * repeated
             )
-        last = following is None or following.block > trial.block
-        if last and not self._console.is_terminal:
-            left = f", {self._left()}" if following and not self._course.look_due else ""
-            self.say(f"block {trial.block + 1} of {self._most()} done{left}")
 
     def unsupported(self, reasons: Mapping[int, str]) -> None:
         """What does not run at all, each reason once."""
@@ -84,13 +91,12 @@ class Progress:
 
     def left_s(self, blocks: int | None = None) -> float:
         """Until so many blocks are done, or until the plan is."""
-        surplus_s = sum(self._surplus_s) / len(self._surplus_s) if self._surplus_s else 0.0
+        rest = (trial for trial in self._course.rest if blocks is None or trial.block < blocks)
+        return sum(map(self._expected_s, rest))
 
-        def expected_s(trial: Trial) -> float:
-            seen = self._took_s.get(trial.cell)
-            return sum(seen) / len(seen) if seen else max(0.0, trial.estimated_s + surplus_s)
-
-        return sum(expected_s(trial) for trial in self._course.rest if blocks is None or trial.block < blocks)
+    def _expected_s(self, trial: Trial) -> float:
+        seen = self._took_s.get(trial.cell)
+        return sum(seen) / len(seen) if seen else max(0.0, trial.estimated_s + self._mean_surplus_s)
 
     def close(self) -> None:
         self._clear()

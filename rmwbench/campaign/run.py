@@ -27,7 +27,7 @@ from rmwbench.campaign.unsupported import told_left_out
 from rmwbench.campaign.write import write_trial
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.host import Host, marker
+from rmwbench.lab.host import Host, Hosts, marker
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.seed import derive_seed
 
@@ -162,5 +162,5 @@ class Campaign:
         nonce = (high << 32 ^ low) & (1 << 64) - 1
         return Order(trial.trial, self.plan.cell(trial.cell), trial.block, trial.position, trial.seed, nonce)
 
-    def _host(self, trial: Trial) -> Host:
-        return Host(f"{self.name}/{trial.trial}")
+    def _host(self, trial: Trial) -> Hosts:
+        return Hosts(f"{self.name}/{trial.trial}", self.plan.cell(trial.cell).hosts)

@@ -45,21 +45,19 @@ def counters(outcome: Outcome) -> Iterator[Row]:
     if outcome.own_cpu_ns is not None:
         for at, value in zip(_ENDS, outcome.own_cpu_ns, strict=True):
             yield _row("orchestrator", HARNESS, "cpu", "ns", at, value)
+    if outcome.link_cpu_ns is not None:
+        for at, value in zip(_ENDS, outcome.link_cpu_ns, strict=True):
+            yield _row("link", HARNESS, "cpu", "ns", at, value)
     document = outcome.sampled
     if document is None:
         return
     edges = _edges(document)
     for name in dict.fromkeys(name for edge in edges for name in edge["processes"]):
         yield from _process(outcome, name, edges, document)
-    host = outcome.order.cell.hosts[0]
+    for host in outcome.order.cell.hosts:
+        for edge in _edges(outcome.sampled_at.get(host, document)):
+            yield from _of_host(host, edge)
     for edge in edges:
-        for interface, values in edge["interfaces"].items():
-            for key, value in values.items():
-                unit = "bytes" if key.endswith("bytes") else "count"
-                yield _row(host, MACHINE, f"interface.{interface}.{key}", unit, edge["at"], value)
-        for group in _OF_HOST:
-            for key, value in edge.get(group, {}).items():
-                yield _row(host, MACHINE, f"{group}.{key}", "count", edge["at"], value)
         for key, value in edge.get("machine", {}).items():
             if key.endswith("_ns"):
                 yield _row(MACHINE, MACHINE, f"processor.{key.removesuffix('_ns')}", "ns", edge["at"], value)
@@ -67,6 +65,16 @@ def counters(outcome: Outcome) -> Iterator[Row]:
                 yield _row(MACHINE, MACHINE, key, "count", edge["at"], value)
     for name, found in document.get("energy", {}).items():
         yield _row(MACHINE, MACHINE, f"energy.{name}", "J", "window", found["joules"])
+
+
+def _of_host(host: str, edge: Mapping[str, Any]) -> Iterator[Row]:
+    for interface, values in edge["interfaces"].items():
+        for key, value in values.items():
+            unit = "bytes" if key.endswith("bytes") else "count"
+            yield _row(host, MACHINE, f"interface.{interface}.{key}", unit, edge["at"], value)
+    for group in _OF_HOST:
+        for key, value in edge.get(group, {}).items():
+            yield _row(host, MACHINE, f"{group}.{key}", "count", edge["at"], value)
 
 
 def _edges(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -129,6 +137,8 @@ def cpu_by_role(outcome: Outcome) -> dict[str, int]:
     found: dict[str, int] = {}
     if outcome.own_cpu_ns is not None:
         found[HARNESS] = outcome.own_cpu_ns[1] - outcome.own_cpu_ns[0]
+    if outcome.link_cpu_ns is not None:
+        found[HARNESS] = found.get(HARNESS, 0) + outcome.link_cpu_ns[1] - outcome.link_cpu_ns[0]
     edges = _edges(outcome.sampled) if outcome.sampled else []
     if not edges:
         return found
@@ -201,7 +211,7 @@ def samples(document: Mapping[str, Any] | None) -> dict[str, list]:
             columns[name].append(item)
 
     for sample in (document or {}).get("series", []):
-        time_ns = sample["time_ns"]
+        time_ns, host = sample["time_ns"], sample.get("host", MACHINE)
         for process, values in sample["processes"].items():
             for key, value in values.items():
                 counter, _, unit = key.rpartition("_")
@@ -211,10 +221,10 @@ def samples(document: Mapping[str, Any] | None) -> dict[str, list]:
                 put(time_ns, MACHINE, f"processor.{key.removesuffix('_ns')}", "ns", value)
         for interface, values in sample["interfaces"].items():
             for key, value in values.items():
-                put(time_ns, MACHINE, f"interface.{interface}.{key}", "bytes" if "bytes" in key else "count", value)
+                put(time_ns, host, f"interface.{interface}.{key}", "bytes" if "bytes" in key else "count", value)
         for group in _OF_HOST:
             for key, value in sample.get(group, {}).items():
-                put(time_ns, MACHINE, f"{group}.{key}", "count", value)
+                put(time_ns, host, f"{group}.{key}", "count", value)
     return columns
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.campaign import preflight, unsupported
@@ -25,6 +25,39 @@ from rmwbench.lab.middleware import Worker, names_here
 from rmwbench.suite.cells import Cell, cells, renumbered
 from rmwbench.suite.load import find, parse, read, shown
 from rmwbench.suite.suite import Suite
+
+
+class Lab(Protocol):
+    """Where a campaign's trials run: on this machine (`Here`), or on those of a cluster (rmwbench/cluster)."""
+
+    def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
+        """Raises UserError where the plan cannot be run there."""
+
+    def rehearse(self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places) -> dict[int, str]:
+        """As `rmwbench.campaign.rehearse`."""
+
+    def describe(self) -> dict[str, Any]:
+        """The machine card."""
+
+    def document(self) -> dict[str, Any]:
+        """What campaign.json says of it besides."""
+
+
+class Here:
+    """This machine."""
+
+    def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
+        preflight.check_memory(plan)
+        preflight.check_lab().close()
+
+    def rehearse(self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places) -> dict[int, str]:
+        return rehearse(cells, workers, places)
+
+    def describe(self) -> dict[str, Any]:
+        return machine.describe()
+
+    def document(self) -> dict[str, Any]:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -52,9 +85,12 @@ def new_campaign(
     calibrated: bool = True,
     sampling: Mapping[str, Any] | None = None,
     shortened: bool = False,
+    lab: Lab | None = None,
 ) -> Campaign:
     """Checks everything, then makes the directory. Raises UserError before anything is written. `calibrated`: the
-    campaign takes the machine's newest calibration with it. `shortened`: the suite's short version."""
+    campaign takes the machine's newest calibration with it. `shortened`: the suite's short version. `lab`: where its
+    trials run, here where None."""
+    lab = lab or Here()
     path = find(suite)
     text = read(path)
     request = Request(
@@ -71,25 +107,35 @@ def new_campaign(
     workers = preflight.find_and_check(plan, places)
     lacking = unsupported.described(plan.cells, workers)
     unsupported.check_some_left(plan, lacking, places)
-    preflight.check_room(plan, directory)
-    preflight.check_lab().close()
-    lacking |= rehearse((cell for cell in plan.cells if cell.number not in lacking), workers, places)
+    preflight.check_disk(plan, directory)
+    lab.check(plan, workers)
+    lacking |= lab.rehearse([cell for cell in plan.cells if cell.number not in lacking], workers, places)
     unsupported.check_some_left(plan, lacking, places)
     plan = replace(_plan(text, request, lacking) if lacking else plan, left_out=absent)
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     name = directory.resolve().name
-    document = campaign_document(name, plan, text, sha256, asdict(request), workers, calibrated=calibrated)
+    document = campaign_document(
+        name, plan, text, sha256, asdict(request), workers, calibrated=calibrated, described=lab.describe()
+    )
+    document |= lab.document()
     writer = BundleWriter.create(directory, document)
     whole = {"cells": cells_table(plan, workers), "machine": machine_table(document["machine"], None)}
     writer.write_whole_campaign(whole)
     return Campaign(name, plan, Course(plan), workers, writer)
 
 
-def resumed_campaign(directory: Path) -> Campaign:
+def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
     """The campaign of a directory with the trials that it still lacks. Raises UserError where it cannot be the same
     campaign."""
+    lab = lab or Here()
     bundle = Bundle(directory)
     stored = bundle.campaign
+    if ("cluster" in stored) != ("cluster" in lab.document()):
+        raise UserError(
+            "this campaign began on the machines of a cluster" if "cluster" in stored else "this campaign began here",
+            where=str(directory),
+            fix="resume it with --cluster ADDRESS" if "cluster" in stored else "resume it without --cluster",
+        )
     try:
         raw = stored["request"]
         request = Request(raw["suite_file"], raw["seed"], raw["budget_s"], tuple(raw["workloads"]), tuple(raw["arms"]))
@@ -106,10 +152,10 @@ def resumed_campaign(directory: Path) -> Campaign:
     plan = replace(_plan(text, request, lacking), looks=tuple(looks))
     course = Course(plan, bundle.journal.lines)
     workers = preflight.find_and_check(plan, _places(request, text, plan))
-    _check_same(bundle, plan, workers)
+    _check_same(bundle, plan, workers, lab.describe())
     if course.next:
-        preflight.check_room(plan, directory)
-        preflight.check_lab().close()
+        preflight.check_disk(plan, directory)
+        lab.check(plan, workers)
     writer = BundleWriter.reopen(directory)
     if not course.finished:
         writer.append(
@@ -162,7 +208,7 @@ def _chosen(suite: Suite, request: Request) -> tuple[Cell, ...]:
     return renumbered(found)
 
 
-def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker]) -> None:
+def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], described: Mapping[str, Any]) -> None:
     before = {row["cell"]: json.loads(row["definition"]) for row in bundle.rows("cells")}
     now = {row["cell"]: json.loads(row["definition"]) for row in cells_table(plan, workers).to_pylist()}
     for number in sorted(before.keys() | now.keys()):
@@ -184,7 +230,7 @@ def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker]) -> No
                 actual=str(version),
                 fix="build the old version again, or start a new campaign",
             )
-    hardware, here = bundle.campaign["machine"]["hardware"], machine.describe()["hardware"]
+    hardware, here = bundle.campaign["machine"]["hardware"], described["hardware"]
     for key in ("cpu_model", "cores_usable", "memory_bytes"):
         if hardware.get(key) != here[key]:
             raise UserError(

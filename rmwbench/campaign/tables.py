@@ -12,6 +12,7 @@ from rmwbench.bundle.schema import table_from_columns, table_from_rows
 from rmwbench.campaign import sampled
 from rmwbench.campaign.outcome import Outcome
 from rmwbench.campaign.schedule import never_sent_due_ns
+from rmwbench.lab.network.frames import frames_columns
 from rmwbench.lab.records import RECEIVED, SENT, SPAN, Section
 from rmwbench.suite.timeline import to_ns
 
@@ -65,6 +66,7 @@ def trial_tables(
         "events": sorted(_events(outcome), key=lambda row: row["time_ns"]),
         "counters": [row for row in _counters(outcome) if row["value"] is not None],
         "probes": outcome.probes,
+        "clock_map": list(outcome.clocks.rows()) if outcome.clocks else [],
         "attestations": attested,
     }
     tables = {
@@ -85,6 +87,9 @@ def trial_tables(
         if parts:
             columns = {key: np.ma.concatenate([part[key] for part in parts]) for key in parts[0]}
             tables[name] = table_from_columns(name, {"trial": trial, **columns})
+    if outcome.frames is not None and len(outcome.frames):
+        columns = frames_columns(outcome.frames, outcome.order.cell.hosts)
+        tables["frames"] = table_from_columns("frames", {"trial": trial, **columns})
     return tables
 
 
@@ -126,8 +131,9 @@ def _events(outcome: Outcome) -> Iterator[dict[str, Any]]:
 
 def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
     yield from sampled.counters(outcome)
-    for at, found in outcome.traffic.items():
-        yield from _interfaces(outcome, found, at)
+    for at, by_host in outcome.traffic.items():
+        for host, found in by_host.items():
+            yield from _interfaces(host, found, at)
     host_done = outcome.sampled is not None
     for process, reply in outcome.collected.items():
         base = {"process": process, "role": sampled.role_of(outcome, process), "endpoint": None}
@@ -138,7 +144,7 @@ def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
             for key, (counter, unit) in _USAGE.items():
                 yield from _counter(base, counter, unit, at, usage.get(key))
             if not host_done:
-                yield from _interfaces(outcome, usage, at)
+                yield from _interfaces(outcome.order.cell.hosts[0], usage, at)
         host_done = True
         memory = reply.get("memory", {})
         for name in _MEMORY:
@@ -164,10 +170,10 @@ def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
         yield from _counter(base, "records_unfinished", "count", "end", section.unfinished)
 
 
-def _interfaces(outcome: Outcome, usage: Mapping[str, Any], at: str) -> Iterator[dict[str, Any]]:
-    """Of the host, under the host's name: at the edges of the window from one worker only, and only where there is no
+def _interfaces(host: str, usage: Mapping[str, Any], at: str) -> Iterator[dict[str, Any]]:
+    """Of a host, under its name: at the edges of the window from one worker only, and only where there is no
     sampler."""
-    base = {"process": outcome.order.cell.hosts[0], "role": "machine", "endpoint": None}
+    base = {"process": host, "role": "machine", "endpoint": None}
     for interface, values in usage.get("interfaces", {}).items():
         for name, value in values.items():
             unit = "bytes" if name.endswith("bytes") else "count"
@@ -188,10 +194,10 @@ def _sent(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
         yield _recorded_sent(section)
         finished = outcome.finished.get(section.endpoint)
         if finished and finished["never_sent"] and outcome.window:
-            arrival = by_endpoint[section.endpoint].wire(outcome.order.cell.arm, outcome.order.seed)["arrival"]
-            yield _never_sent(
-                section, arrival, finished["never_sent"], outcome.window.start_ns, outcome.window.steady_ns
-            )
+            endpoint = by_endpoint[section.endpoint]
+            arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed)["arrival"]
+            told = outcome.windows.get(endpoint.process, outcome.window)
+            yield _never_sent(section, arrival, finished["never_sent"], told.start_ns, told.steady_ns)
 
 
 def _recorded_sent(section: Section) -> dict[str, np.ndarray]:

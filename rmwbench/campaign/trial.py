@@ -1,7 +1,8 @@
 """The life of a trial (docs/formats/worker-protocol.md): host, workers, barrier, window, drain, collection, end.
 
 A trial never raises for what a worker or its host does: that becomes the `failed` of this trial alone, or the
-`unsupported` of its cell. Every step has its own time limit (`limits.py`).
+`unsupported` of its cell; a network between hosts that is not what was asked for makes it `void`. Every step has its
+own time limit (`limits.py`).
 """
 
 import contextlib
@@ -14,22 +15,25 @@ from typing import Any
 import pyarrow as pa
 
 from rmwbench.campaign import limits, sampled
+from rmwbench.campaign import network as the_network
 from rmwbench.campaign.attest import attestations
 from rmwbench.campaign.barrier import open_and_match
 from rmwbench.campaign.judge import is_machines_fault, void_reasons
 from rmwbench.campaign.noting import note, note_hellos, step, take_events
 from rmwbench.campaign.outcome import Order, Outcome
-from rmwbench.campaign.profile import Workers, needed_daemons
+from rmwbench.campaign.profile import Workers, address_environment, needed_daemons
 from rmwbench.campaign.tables import trial_tables
 from rmwbench.campaign.window import drain, run_window
 from rmwbench.errors import UserError
 from rmwbench.lab import machine, records
 from rmwbench.lab.background import Background
+from rmwbench.lab.clock import HostClocks
 from rmwbench.lab.crew import Crew
-from rmwbench.lab.host import Host, HostBroken
+from rmwbench.lab.host import Host, HostBroken, Hosts
 from rmwbench.lab.middleware import Worker
+from rmwbench.lab.network import Emulation, NetworkBroken
 from rmwbench.lab.records import RecordsDamaged, SectionPlan
-from rmwbench.lab.sampler import Sampler
+from rmwbench.lab.sampler import Samplers
 from rmwbench.lab.worker import WorkerFailed
 
 LOG_TAIL_BYTES = 1 << 20
@@ -51,39 +55,46 @@ class TrialResult:
     cause: str | None = None
 
 
-def run_trial(order: Order, workers: Workers | Worker, host: Host | None = None) -> TrialResult:
+def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None = None) -> TrialResult:
     """Runs one trial with the workers of its middlewares; one alone stands for all. `host`, made beforehand, saves its
-    start; it is closed here in any case."""
+    start (Hosts where the cell has several); it is closed here in any case."""
     if isinstance(workers, Worker):
         workers = dict.fromkeys(order.cell.middlewares, workers)
     outcome = Outcome(order, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic_ns())
-    host = host or Host(f"trial-{order.trial}")
+    hosts = Hosts.alone(order.cell.hosts[0], host) if isinstance(host, Host) else host
+    hosts = hosts or Hosts(f"trial-{order.trial}", order.cell.hosts)
     files: dict[str, int] = {}
     try:
         with step(outcome, "host"):
-            host.wait_ready()
+            hosts.wait_ready()
         for process in order.cell.processes:
             plan = [SectionPlan(*section) for section in order.cell.sections(process.name)]
             files[process.name] = records.make(plan, order.nonce)
-        with Crew(host) as crew:
+        with Crew(hosts) as crew, the_network.between(outcome, crew, hosts) as network:
             background = Background(crew, order.cell.conditions)
             try:
+                the_network.up(outcome, crew, network)
                 _daemons(outcome, crew, workers)
-                with contextlib.closing(Sampler(crew)) as sampler:
-                    _live(outcome, crew, workers, files, sampler, background)
+                with contextlib.closing(Samplers(crew)) as sampler:
+                    _live(outcome, crew, workers, files, sampler, background, network)
             finally:
+                the_network.end(outcome, network)
                 _take_logs(outcome, crew)
                 with step(outcome, "kill"):
-                    host.close()
+                    hosts.close()
                 background.close()
+    except NetworkBroken as broken:
+        outcome.network_broken = str(broken)
     except WorkerFailed as failed:
+        if failed.role == "network":
+            outcome.network_broken = failed.reason()
         outcome.failure, outcome.unsupported = failed.reason(), failed.unsupported
     except HostBroken as broken:
         outcome.failure = f"host: {broken}"
     except UserError as vanished:
         outcome.failure = str(vanished)
     finally:
-        host.close()
+        hosts.close()
         _take_records(outcome, files)
     outcome.ended_ns = time.monotonic_ns()
     return _result(outcome)
@@ -93,7 +104,9 @@ def _daemons(outcome: Outcome, crew: Crew, workers: Workers) -> None:
     """What the profiles say must serve before any worker opens, one after the other; none for most."""
     for daemon in needed_daemons(outcome.order.cell, workers, outcome.order.nonce):
         with step(outcome, f"daemon.{daemon.label}"):
-            crew.spawn_daemon(daemon.name, daemon.worker.executable, daemon.worker.environment, daemon.label)
+            at = outcome.order.cell.daemons_host
+            environment = {**daemon.worker.environment, **address_environment(outcome.order.cell, at)}
+            crew.spawn_daemon(daemon.name, daemon.worker.executable, environment, daemon.label, at)
             crew.wait_hello(limits.HELLO_TIMEOUT_S)
             crew.ask_daemon(daemon.label, "open", daemon.fields, limits.COMMAND_TIMEOUT_S)
 
@@ -103,20 +116,33 @@ def _live(
     crew: Crew,
     workers: Workers,
     files: Mapping[str, int],
-    sampler: Sampler,
+    sampler: Samplers,
     background: Background,
+    network: Emulation | None,
 ) -> None:
     sides = outcome.order.cell.sides
+    places = {process.name: process.host for process in outcome.order.cell.processes}
     with step(outcome, "spawn"):
         for process, fd in files.items():
             worker = workers[sides[process].middleware]
             counted = outcome.order.cell.sampling.allocations
-            crew.spawn(process, worker.executable, fd, environment=worker.environment, count_allocations=counted)
+            crew.spawn(
+                process,
+                worker.executable,
+                fd,
+                environment={**worker.environment, **address_environment(outcome.order.cell, places[process])},
+                count_allocations=counted,
+                host=places[process],
+            )
         sampler.spawn()
         crew.wait_hello(limits.HELLO_TIMEOUT_S)
     note_hellos(outcome, crew)
+    outcome.clocks = HostClocks(crew, places)
+    outcome.clocks.begin()
     roles = [("worker", crew.workers), ("daemon", crew.daemons)]
-    sampler.watch([(name, p.inner_pid, role) for role, found in roles for name, p in found.items()])
+    for host in crew.hosts:
+        here = [(role, name, p) for role, found in roles for name, p in found.items() if p.host is crew.hosts[host]]
+        sampler.watch([(name, p.inner_pid, role) for role, name, p in here], host)
     try:
         open_and_match(outcome, crew, workers)
         with step(outcome, "probe"):
@@ -125,13 +151,15 @@ def _live(
             with step(outcome, "background"):
                 background.start()
             sampler.watch(background.pids)
-        changes = run_window(outcome, crew, workers, sampler, background)
+        changes = run_window(outcome, crew, workers, sampler, background, network)
         with step(outcome, "drain"):
             drain(outcome, crew, changes)
         if background.asked:
             with step(outcome, "background_end"):
                 background.stop()
             _take_background(outcome, background)
+        outcome.clocks.read()
+        outcome.clocks.check()
         with step(outcome, "collect"):
             sampler.ask()
             asked_ns = time.monotonic_ns()
@@ -151,12 +179,11 @@ def _take_background(outcome: Outcome, background: Background) -> None:
         note(outcome, name, "problem", text=problem)
 
 
-def _take_sampled(outcome: Outcome, sampler: Sampler) -> None:
-    outcome.sampled, outcome.unsampled = sampler.document, sampler.problem
-    if sampler.raw:
-        outcome.files["sampler.json"] = sampler.raw
-    outcome.probes += sampled.canary_probes(sampler.document)
-    if sampler.document and outcome.window:
+def _take_sampled(outcome: Outcome, sampler: Samplers) -> None:
+    outcome.sampled, outcome.unsampled, outcome.sampled_at = sampler.document, sampler.problem, sampler.by_host
+    outcome.files |= sampler.files
+    outcome.probes += sampled.canary_probes(outcome.sampled)
+    if outcome.sampled and outcome.window:
         length_ns = outcome.window.end_ns - outcome.window.steady_ns
         by_role, processors = sampled.cpu_by_role(outcome), sampled.processors(outcome) or 0
         window = [row for row in outcome.probes if row["at"] == "window"]
@@ -164,7 +191,8 @@ def _take_sampled(outcome: Outcome, sampler: Sampler) -> None:
 
 
 def _take_logs(outcome: Outcome, crew: Crew) -> None:
-    for process, worker in [*crew.workers.items(), *crew.daemons.items(), *crew.tools.items()]:
+    network = [(crew.network.process, crew.network)] if crew.network else []
+    for process, worker in [*crew.workers.items(), *crew.daemons.items(), *crew.tools.items(), *network]:
         for name, content in (("stdout", worker.stdout(LOG_TAIL_BYTES)), ("stderr", worker.stderr(LOG_TAIL_BYTES))):
             if content:
                 outcome.files[f"{process}.{name}"] = content
@@ -187,14 +215,16 @@ def _result(outcome: Outcome) -> TrialResult:
     cause = outcome.cause
     if outcome.unsupported is not None:
         return TrialResult(outcome.order, "unsupported", outcome.unsupported, {}, outcome.files, outcome.steps_ns)
-    if outcome.failure is None:
+    if outcome.network_broken is not None:
+        status, reason, cause = "void", *the_network.void_words(outcome.network_broken)
+    elif outcome.failure is None:
         attested = attestations(outcome)
         reasons = void_reasons(outcome, attested)
         status, reason = ("void", "; ".join(reasons)) if reasons else ("done", None)
         cause = "machine" if is_machines_fault(reasons) else None
     else:
         status, reason = "failed", outcome.failure
-    for flag in machine.flags(outcome.probes):
+    for flag in [*machine.flags(outcome.probes), *the_network.flags(outcome)]:
         note(outcome, "machine", "flag", outcome.window.end_ns if outcome.window else None, text=flag)
     begun = time.monotonic_ns()
     tables = trial_tables(outcome, status, reason, attested)

@@ -103,6 +103,7 @@ def needed_capabilities(cell: Cell, process: str | None = None) -> Iterator[tupl
     """Names of the protocol's capabilities that a cell, or one process of it, needs, with what in the cell needs
     them."""
     place = {endpoint.endpoint: endpoint.process for endpoint in cell.endpoints}
+    host = {endpoint.endpoint: endpoint.host for endpoint in cell.endpoints}
     mine = [endpoint for endpoint in cell.endpoints if process in (None, endpoint.process)]
     for endpoint in mine:
         whose = f"node {endpoint.node}"
@@ -123,6 +124,8 @@ def needed_capabilities(cell: Cell, process: str | None = None) -> Iterator[tupl
                 if near
                 else ("inter_process", f"{whose} has a peer in another")
             )
+            if host[peer] != endpoint.host:
+                yield "inter_host", f"{whose} has a peer on another host"
     if any(endpoint.reads for endpoint in mine):
         yield cell.arm.wait, f"the arm's wait is {cell.arm.wait}"
     if not any(endpoint.kind in ("publisher", "client") for endpoint in mine):

@@ -6,42 +6,61 @@ import time
 from collections.abc import Iterator
 
 from rmwbench.campaign import limits
-from rmwbench.campaign.changes import Changes
+from rmwbench.campaign.changes import Changes, start_fields
 from rmwbench.campaign.noting import step, take_events
 from rmwbench.campaign.outcome import Outcome, Window
 from rmwbench.campaign.profile import Workers
 from rmwbench.lab import machine
 from rmwbench.lab.background import Background
 from rmwbench.lab.crew import Crew
-from rmwbench.lab.sampler import Sampler
+from rmwbench.lab.network import Emulation
+from rmwbench.lab.sampler import Samplers
 
 
-def run_window(outcome: Outcome, crew: Crew, workers: Workers, sampler: Sampler, background: Background) -> Changes:
+def run_window(
+    outcome: Outcome,
+    crew: Crew,
+    workers: Workers,
+    sampler: Samplers,
+    background: Background,
+    network: Emulation | None = None,
+) -> Changes:
     """From `start` until every schedule has ended. Raises WorkerFailed."""
     cell = outcome.order.cell
     timeline = cell.timeline
     with step(outcome, "collect_garbage"):
         gc.collect()
     with _quiet():
+        if outcome.clocks is not None:
+            outcome.clocks.read()
         lead_ns = max(limits.START_LEAD_NS, limits.START_LEAD_PER_PROCESS_NS * len(cell.processes))
         start_ns = time.monotonic_ns() + lead_ns
         window = Window(start_ns, start_ns + timeline.warmup_ns, start_ns + timeline.end_ns)
-        changes = Changes(outcome, crew, workers, window)
+        changes = Changes(outcome, crew, workers, window, network)
+        if network is not None:
+            network.schedule(window.steady_ns)
         grace_ns = round(timeline.grace_s * 1e9)
-        times = {"at_ns": window.start_ns, "steady_ns": window.steady_ns, "end_ns": window.end_ns, "grace_ns": grace_ns}
-        sampler.start(cell.sampling, window.steady_ns, window.end_ns)
-        background.window(window.steady_ns, window.end_ns)
+        # Each on its own clock: one moment for all.
+        outcome.windows = {p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes}
+        starts = {name: ("start", start_fields(told, grace_ns)) for name, told in outcome.windows.items()}
+        here = window.on(outcome.clock_at(cell.hosts[0]))
+        sampler.start(cell.sampling, here.steady_ns, here.end_ns)
+        background.window(here.steady_ns, here.end_ns)
         # Also those that open late: each takes its usage at both edges.
-        crew.ask_all("start", times, limits.COMMAND_TIMEOUT_S)
+        crew.ask(starts, limits.COMMAND_TIMEOUT_S)
         outcome.started |= {e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None}
         outcome.window = window
         outcome.started_late_ns = time.monotonic_ns() - window.start_ns
         crew.watch_until(window.steady_ns - limits.TICKS_LEAD_NS)
         begin, own_begin_ns = machine.read_edge(), time.process_time_ns()
+        link_begin_ns = network.cpu_ns() if network else None
         changes.watch_until(window.end_ns)
         end, own_end_ns = machine.read_edge(), time.process_time_ns()
+        link_end_ns = network.cpu_ns() if network else None
     outcome.steps_ns["start_lead"] = lead_ns
     outcome.own_cpu_ns = own_begin_ns, own_end_ns
+    if link_begin_ns is not None and link_end_ns is not None:
+        outcome.link_cpu_ns = link_begin_ns, link_end_ns
     outcome.probes += machine.edge_probes(begin, end)
     with step(outcome, "finish"):
         changes.settle(limits.COMMAND_TIMEOUT_S)
@@ -83,7 +102,8 @@ def drain(outcome: Outcome, crew: Crew, changes: Changes) -> None:
             requests[process.name] = ("drain", {"expect": expect, "timeout_ns": round(timeout_s * 1e9)})
     replies = crew.ask(requests, timeout_s + limits.COMMAND_TIMEOUT_S) if requests else {}
     outcome.drained = all(reply["complete"] for reply in replies.values())
-    outcome.drain_end_ns = max((reply["time_ns"] for reply in replies.values()), default=time.monotonic_ns())
+    ends = (outcome.clock_of(process).to_reference(reply["time_ns"]) for process, reply in replies.items())
+    outcome.drain_end_ns = max(map(int, ends), default=time.monotonic_ns())
 
 
 @contextlib.contextmanager

@@ -8,13 +8,14 @@ import os
 import select
 import sys
 from importlib import import_module
+from keyword import iskeyword
 from typing import Annotated
 
 import typer
 
 VERBS = (
     *("doctor", "calibrate", "middlewares", "plan", "run", "show", "explain", "report"),
-    *("compare", "capacity", "query", "clean"),
+    *("compare", "capacity", "query", "import", "clean"),
 )
 """In the order of the help, which is the one in which a newcomer wants them."""
 
@@ -53,7 +54,8 @@ def _app() -> typer.Typer:
     ) -> None: ...
 
     for verb in VERBS:
-        import_module(f"{__package__}.{verb}").register(app)
+        # A module may not have a keyword's name: `import` is in import_.py.
+        import_module(f"{__package__}.{verb}{'_' * iskeyword(verb)}").register(app)
     return app
 
 

@@ -11,7 +11,7 @@ import typer
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
-    from rmwbench.campaign.plan import Comparison, Plan
+    from rmwbench.campaign.plan import Comparison, Plan, Trial
 
 LARGEST_RATIO = 1000
 UNIT_S = {"s": 1, "m": 60, "min": 60, "h": 3600}
@@ -38,6 +38,10 @@ def plan(
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Draws the order of trials and their schedules.")] = 0,
     order: Annotated[bool, typer.Option("--order", help="List every trial in its order.")] = False,
+    cluster: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Also say what it takes on N machines of a cluster (docs/cluster.md)."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan document (docs/formats/plan.md).")] = False,
 ) -> None:
     import json
@@ -60,12 +64,51 @@ def plan(
     if len(lacking) == len(found):  # `run` refuses it with the reason; there is still a plan to look at
         lacking = {}
     budget_s = None if budget is None else parse_duration_s(budget)
-    made = make_plan(loaded, found, seed=seed, budget_s=budget_s, unsupported=lacking)
+    machine_s = None if budget_s is None else budget_s * (cluster or 1)  # as `run --cluster` counts it
+    made = make_plan(loaded, found, seed=seed, budget_s=machine_s, unsupported=lacking)
     made = replace(made, left_out=absent)
+    on_cluster = None if cluster is None else _on_cluster(made, cluster)
     if as_json:
-        typer.echo(json.dumps(made.document(), ensure_ascii=False))
+        document = made.document() | ({} if on_cluster is None else {"cluster": on_cluster})
+        typer.echo(json.dumps(document, ensure_ascii=False))
     else:
         _print(made, order)
+        if on_cluster is not None:
+            _print_cluster(on_cluster)
+
+
+def _on_cluster(made: "Plan", machines: int) -> "dict[str, float]":
+    """`plan.cluster` of docs/formats/plan.md."""
+    from rmwbench.cluster.schedule import duration_s
+
+    return {
+        "machines": machines,
+        "estimated_s": round(duration_s(made, machines), 3),
+        "machine_hours": round(made.estimated_s / 3600, 4),
+        "useful_machines": len({(t.block, made.cell(t.cell).comparison) for t in _longest_stretch(made)}),
+    }
+
+
+def _longest_stretch(made: "Plan") -> "list[Trial]":
+    """The trials between two looks, where those are most: what can run at the same time."""
+    ends = made.looks or (made.blocks,)
+    stretches = [
+        [t for t in made.trials if first <= t.block < end] for first, end in zip((0, *ends), ends, strict=False)
+    ]
+    return max(stretches, key=len)
+
+
+def _print_cluster(found: "dict[str, float]") -> None:
+    from rich.console import Console
+
+    from rmwbench.campaign.plan import duration_text
+
+    machines, useful = found["machines"], found["useful_machines"]
+    hours = duration_text(found["machine_hours"] * 3600)
+    text = f"\nOn {_count(machines, 'machine')} of a cluster: at most about [bold]{duration_text(found['estimated_s'])}[/bold]"
+    text += f", {hours} of machine time"
+    text += f"; more than {useful} machines have nothing to do" if machines >= useful else ""
+    Console(highlight=False, soft_wrap=True).print(text + ".")
 
 
 def parse_duration_s(text: str) -> float:

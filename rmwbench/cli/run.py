@@ -1,6 +1,8 @@
 """`rmwbench run SUITE` and `rmwbench run --resume DIR`: run a campaign and show its answer."""
 
+import contextlib
 import errno
+import functools
 import sys
 import time
 from pathlib import Path
@@ -11,6 +13,8 @@ import typer
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
 
     from rmwbench.campaign.run import Campaign, Ending
@@ -30,7 +34,12 @@ def run(
         typer.Argument(metavar="[SUITE]", help="A shipped suite such as `quick`, or the path of a suite file (.yaml)."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the campaign goes; ./campaigns/SUITE-DATE-TIME if absent.")
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where the campaign goes; ./campaigns/SUITE-DATE-TIME if absent. With --cluster also s3://… and the "
+            "like: a copy there after each block.",
+        ),
     ] = None,
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="Fit whole blocks into this time, such as 5m.")
@@ -61,6 +70,13 @@ def run(
             help="Trace when each thread got a processor. It disturbs: latencies of traced trials are not comparable.",
         ),
     ] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Run the trials on the machines of this Ray cluster: auto, HOST:PORT or ray://HOST:PORT.",
+        ),
+    ] = None,
     no_report: Annotated[
         bool, typer.Option("--no-report", help="Run only; `rmwbench show DIR` gives the answer later.")
     ] = False,
@@ -85,7 +101,7 @@ def run(
                     fix=f"a campaign keeps its plan: leave {name} out",
                 )
         directory = resume
-        campaign = resumed_campaign(directory)
+        campaign = resumed_campaign(directory) if cluster is None else _resumed_on(cluster, directory)
     elif suite is None:
         raise UserError(
             "which suite?", expected="rmwbench run SUITE, or rmwbench run --resume DIR", fix="rmwbench run quick"
@@ -94,9 +110,20 @@ def run(
         from rmwbench.bundle.newest import CAMPAIGNS
         from rmwbench.cli.plan import parse_duration_s
 
-        directory = out or CAMPAIGNS / f"{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+        remote = out is not None and "://" in out
+        default = CAMPAIGNS / f"{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+        directory = default if out is None or remote else Path(out)
+        if remote and cluster is None:
+            raise UserError(
+                "only a campaign on a cluster writes to another filesystem",
+                where="--out",
+                expected="a directory, or --cluster ADDRESS besides",
+                actual=out,
+                fix="run it into a directory, then copy that",
+            )
         budget_s = None if budget is None else parse_duration_s(budget)
-        campaign = new_campaign(
+        begin = new_campaign if cluster is None else _new_on(cluster, out if remote else None)
+        campaign = begin(
             suite,
             directory,
             seed=seed or 0,
@@ -110,7 +137,7 @@ def run(
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     if any(cell.sampling.traced for cell in campaign.plan.cells):
         console.print("traced: every thread's schedule is recorded; latencies are not comparable with other trials")
-    with campaign.writer:
+    with campaign.writer, getattr(campaign, "fleet", contextlib.nullcontext()):
         if not campaign.course.finished:
             ending = _run(campaign, directory, console)
         else:
@@ -123,6 +150,18 @@ def run(
         raise typer.Exit(130)
     good = _answer(directory, no_report)
     raise typer.Exit(0 if good else 2)
+
+
+def _new_on(address: str, copy_to: str | None) -> "Callable[..., Campaign]":
+    from rmwbench.cluster.start import new_campaign
+
+    return functools.partial(new_campaign, address, copy_to)
+
+
+def _resumed_on(address: str, directory: Path) -> "Campaign":
+    from rmwbench.cluster.start import resumed_campaign
+
+    return resumed_campaign(address, directory)
 
 
 def _sampling(series: str | None, threads: bool, schedule: bool) -> dict[str, float | bool]:

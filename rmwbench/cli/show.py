@@ -1,9 +1,12 @@
 """`rmwbench show [DIR]`: the answer of a campaign in the terminal, or as the show document for scripts and gates."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from rmwbench.bundle import Bundle
 
 
 def register(app: typer.Typer) -> None:
@@ -20,9 +23,13 @@ def show(
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
     from rmwbench.report.capacity import document as capacity
+    from rmwbench.report.imported import is_imported
     from rmwbench.report.summary import summarise
 
     bundle = Bundle(directory or newest_campaign())
+    if is_imported(bundle):
+        _imported(bundle, as_json)
+        return
     is_capacity = capacity.is_capacity(bundle)
     document = capacity.summarise(bundle) if is_capacity else summarise(bundle)
     if as_json:
@@ -36,3 +43,16 @@ def show(
     from rmwbench.report.terminal import print_show
 
     (print_capacity if is_capacity else print_show)(document, Console(highlight=False))
+
+
+def _imported(bundle: "Bundle", as_json: bool) -> None:
+    from rmwbench.report.imported import document, print_imported
+
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(document(bundle), ensure_ascii=False, allow_nan=False))
+        return
+    from rich.console import Console
+
+    print_imported(document(bundle), Console(highlight=False))

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.lab import allocations
-from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, SpawnFailed
+from rmwbench.lab.host import Configured, Exited, Host, HostBroken, Hosts, Spawned, SpawnFailed
+from rmwbench.lab.host.host import NetlinkMessage, Write
 from rmwbench.lab.worker import CONTROL_FD, RECORDS_FD, STATUS_TIMEOUT_S, Role, WorkerFailed, WorkerProcess
 
 # A worker sees no variable of the user's shell: ROS_DOMAIN_ID, CYCLONEDDS_URI, FASTRTPS_DEFAULT_PROFILES_FILE and their
@@ -25,16 +26,22 @@ NOTHING: Mapping[str, str] = {}
 
 
 class Crew:
-    """The processes of one trial in one host: workers, daemons of their middleware, tools of ours. Use as a context
-    manager; leaving it closes the descriptors, not the host."""
+    """The processes of one trial in its hosts: workers, daemons of their middleware, tools of ours, and the network
+    where there are several. Use as a context manager; leaving it closes the descriptors, not the hosts. What names no
+    host is on the first one."""
 
-    def __init__(self, host: Host):
-        self.host = host
+    def __init__(self, hosts: Host | Hosts):
+        self.hosts = Hosts.alone(hosts.name, hosts) if isinstance(hosts, Host) else hosts
         self.workers: dict[str, WorkerProcess] = {}
         self.daemons: dict[str, WorkerProcess] = {}
         self.tools: dict[str, WorkerProcess] = {}
+        self.network: WorkerProcess | None = None
+        self.configured: dict[str, Configured] = {}
+        """What became of each `configure`, by its token."""
+        self._programs: dict[tuple[int, str], _Program] = {}
         self._selector = selectors.DefaultSelector()
-        self._selector.register(host, selectors.EVENT_READ, None)
+        for host in self.hosts.all:
+            self._selector.register(host, selectors.EVENT_READ, host)
 
     def __enter__(self) -> "Crew":
         return self
@@ -48,7 +55,8 @@ class Crew:
 
     @property
     def _everyone(self) -> list[WorkerProcess]:
-        return [*self.workers.values(), *self.daemons.values(), *self.tools.values()]
+        network = [self.network] if self.network else []
+        return [*self.workers.values(), *self.daemons.values(), *self.tools.values(), *network]
 
     def spawn(
         self,
@@ -59,6 +67,7 @@ class Crew:
         environment: Mapping[str, str] = NOTHING,
         *,
         count_allocations: bool = False,
+        host: str | None = None,
     ) -> WorkerProcess:
         """Starts a worker; `hello` of `wait_hello` tells whether it came up. `environment` is what its description asks
         for beyond what every process gets. Raises UserError where allocations cannot be counted."""
@@ -67,20 +76,36 @@ class Crew:
         if count_allocations:
             files[allocations.FD] = allocations.library()
             environment = {**environment, **allocations.ENVIRONMENT}
-        return self._spawn("worker", process, executable, words, files, environment)
+        return self._spawn("worker", process, executable, words, files, environment, host=self._host(host))
 
     def spawn_daemon(
-        self, name: str, executable: Path, environment: Mapping[str, str] = NOTHING, label: str | None = None
+        self,
+        name: str,
+        executable: Path,
+        environment: Mapping[str, str] = NOTHING,
+        label: str | None = None,
+        host: str | None = None,
     ) -> WorkerProcess:
         """Starts a daemon of a worker's middleware: the same program, and the same protocol. `label` is what it is
         called here, where two have one name."""
         words = ["--daemon", name, "--control-fd", str(CONTROL_FD)]
-        return self._spawn("daemon", label or name, executable, words, {}, environment, name)
+        on = self._host(host)
+        return self._spawn("daemon", label or name, executable, words, {}, environment, name, host=on)
 
-    def spawn_tool(self, name: str, executable: Path, document_fd: int) -> WorkerProcess:
+    def spawn_tool(self, name: str, executable: Path, document_fd: int, host: str | None = None) -> WorkerProcess:
         """Starts a tool of ours that writes its answer to a file. Whatever becomes of it, nothing is raised."""
         words = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD)]
-        return self._spawn("tool", name, executable, words, {RECORDS_FD: document_fd})
+        return self._spawn("tool", name, executable, words, {RECORDS_FD: document_fd}, host=self._host(host))
+
+    def spawn_network(self, name: str, executable: Path, document_fd: int, files: Mapping[int, int]) -> WorkerProcess:
+        """Starts the network between the hosts; its end is raised like a worker's. The lowest of `files` is its log."""
+        words = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD), "--log-fd", str(min(files))]
+        assert self.hosts.network is not None
+        all_files = {RECORDS_FD: document_fd, **files}
+        return self._spawn("network", name, executable, words, all_files, host=self.hosts.network)
+
+    def _host(self, name: str | None) -> Host:
+        return self.hosts.first if name is None else self.hosts[name]
 
     def _spawn(
         self,
@@ -91,23 +116,73 @@ class Crew:
         files: Mapping[int, int],
         environment: Mapping[str, str] = NOTHING,
         program: str | None = None,
+        *,
+        host: Host,
     ) -> WorkerProcess:
         """Both output streams go to memory files: a pipe would have to be read during the window, or would block a
         talkative middleware."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
         logs = [os.memfd_create(f"rmwbench-{name}", os.MFD_CLOEXEC) for name in ("stdout", "stderr")]
-        worker = WorkerProcess(process, ours, *logs, role, program)
-        {"worker": self.workers, "daemon": self.daemons, "tool": self.tools}[role][process] = worker
+        worker = WorkerProcess(process, ours, *logs, role, program, host=host)
+        if role == "network":
+            self.network = worker
+        else:
+            {"worker": self.workers, "daemon": self.daemons, "tool": self.tools}[role][process] = worker
         self._selector.register(ours, selectors.EVENT_READ, worker)
         fds = {1: logs[0], 2: logs[1], CONTROL_FD: theirs.fileno(), **files}
         with theirs:
-            self.host.spawn(_token(role, process), executable, words, fds, _environment(environment))
+            host.spawn(_token(role, process), executable, words, fds, _environment(environment))
         return worker
 
+    def configure(
+        self,
+        host: str,
+        what: str,
+        messages: Sequence[NetlinkMessage] = (),
+        writes: Sequence[Write] = (),
+        reads: Sequence[str] = (),
+    ) -> str:
+        """Asks a host for changes of its network and does not wait; `configured` has what came of it, under the token
+        returned."""
+        token = f"{host} {what} {len(self.configured)} {time.monotonic_ns()}"
+        self.hosts[host].configure(token, messages, writes, reads)
+        return token
+
+    def await_configured(self, tokens: Iterable[str], timeout_s: float) -> list[Configured]:
+        """Raises WorkerFailed where a worker ends meanwhile, HostBroken where a host does not answer."""
+        tokens = list(tokens)
+        deadline = time.monotonic() + timeout_s
+        while missing := [token for token in tokens if token not in self.configured]:
+            rest = deadline - time.monotonic()
+            if rest <= 0:
+                raise HostBroken(f"no answer within {timeout_s:g} s to: {missing[0]}")
+            self.turn(rest)
+        return [self.configured.pop(token) for token in tokens]
+
+    def run_programs(
+        self, programs: Mapping[str, tuple[str, Sequence[str], int]], timeout_s: float
+    ) -> dict[str, int | None]:
+        """Runs a program in Python (its source, arguments, and the file for its result) in each of the hosts named, all
+        at once. Host → wait status, None for one that did not end in time. Raises as `await_configured` does."""
+        running = {}
+        for name, (source, arguments, file) in programs.items():
+            host = self.hosts[name]
+            program = running[name] = _Program()
+            self._programs[id(host), f"program {name}"] = program
+            logs = os.memfd_create("rmwbench-program", os.MFD_CLOEXEC)
+            try:
+                host.interpret(f"program {name}", source, arguments, {1: logs, 2: logs, RECORDS_FD: file})
+            finally:
+                os.close(logs)
+        deadline = time.monotonic() + timeout_s
+        while any(not program.ended for program in running.values()) and (rest := deadline - time.monotonic()) > 0:
+            self.turn(rest)
+        return {name: program.wait_status for name, program in running.items()}
+
     def wait_hello(self, timeout_s: float) -> None:
-        """Until every worker and daemon said hello; a tool may take its time."""
-        workers = [*self.workers.values(), *self.daemons.values()]
+        """Until every worker and daemon, and the network, said hello; a tool may take its time."""
+        workers = [one for one in self._everyone if one.role != "tool"]
         self.wait(
             lambda: all(w.hello for w in workers), timeout_s, "hello", lambda: [w for w in workers if not w.hello]
         )
@@ -123,6 +198,11 @@ class Crew:
         """One command to one daemon: its `ok`. Raises as `ask` does."""
         return self._ask(self.daemons, {name: (cmd, fields)}, timeout_s)[name]
 
+    def ask_network(self, cmd: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+        """One command to the network's process: its `ok`. Raises as `ask` does."""
+        assert self.network is not None
+        return self.gather([self._post(self.network, cmd, fields)], timeout_s)[self.network.process]
+
     def _ask(
         self,
         asked: Mapping[str, WorkerProcess],
@@ -132,17 +212,27 @@ class Crew:
         posted = [self._post(asked[process], cmd, fields) for process, (cmd, fields) in requests.items()]
         return self.gather(posted, timeout_s)
 
-    def kill_daemons(self) -> list[str]:
+    def kill_daemons(self, *, first_only: bool = False) -> list[str]:
         """Kills every daemon at once, as a crash does; their ends are then no failure. Their names."""
         killed = [name for name, daemon in self.daemons.items() if not daemon.ended and daemon.inner_pid is not None]
-        for name in killed:
+        for name in killed[:1] if first_only else killed:
             self.daemons[name].leaving = True
-            self.host.signal(self.daemons[name].inner_pid, int(signal.SIGKILL))
-        return killed
+            self.daemons[name].host.signal(self.daemons[name].inner_pid, int(signal.SIGKILL))
+        return killed[:1] if first_only else killed
+
+    def signal(self, process: str, number: signal.Signals) -> None:
+        """Sends a signal to a worker."""
+        pid = self.workers[process].inner_pid
+        if pid is not None:
+            self.workers[process].host.signal(pid, int(number))
 
     def post(self, process: str, cmd: str, fields: Mapping[str, Any]) -> "Posted":
         """Sends a command to a worker and does not wait."""
         return self._post(self.workers[process], cmd, fields)
+
+    def post_daemon(self, name: str, cmd: str, fields: Mapping[str, Any]) -> "Posted":
+        """The same to a daemon."""
+        return self._post(self.daemons[name], cmd, fields)
 
     def _post(self, worker: WorkerProcess, cmd: str, fields: Mapping[str, Any]) -> "Posted":
         return Posted(worker, cmd, worker.request(cmd, fields))
@@ -201,9 +291,9 @@ class Crew:
                 if self._selector.get_key(worker.control).events != wanted:
                     self._selector.modify(worker.control, wanted, worker)
         for key, mask in self._selector.select(timeout_s):
-            if key.data is None:
+            if isinstance(key.data, Host):
                 # All of it: who says hello has been reported before, and its PID is needed by then.
-                while self._hear_host():
+                while self._hear_host(key.data):
                     pass
             else:
                 self._hear_worker(key.data, mask)
@@ -246,7 +336,7 @@ class Crew:
         """Why the control socket closed: waits for the exit status, which travels another way."""
         deadline = time.monotonic() + STATUS_TIMEOUT_S
         while worker.wait_status is None and worker.spawn_errno is None and (rest := deadline - time.monotonic()) > 0:
-            if not self._hear_host(rest):
+            if not self._hear_host(worker.host, rest):
                 break
         if worker.spawn_errno is not None:
             return worker.failure("spawn", f"cannot be executed: {os.strerror(worker.spawn_errno)}")
@@ -254,16 +344,28 @@ class Crew:
             return worker.failure("protocol", "closed its control socket but still runs")
         return worker.failure("crashed", "ended" if worker.hello else "ended before its hello")
 
-    def _hear_host(self, timeout_s: float = 0.0) -> bool:
-        """Takes one report of the host's init; False when there is none in time."""
+    def _hear_host(self, host: Host, timeout_s: float = 0.0) -> bool:
+        """Takes one report of a host's init; False when there is none in time."""
+        here = [worker for worker in self._everyone if worker.host is host]
         try:
-            report = self.host.receive(timeout_s)
+            report = host.receive(timeout_s)
         except HostBroken as broken:
-            raise self._everyone[0].failure("crashed", f"lost its host: {broken}") from None
-        by_token = {_token(worker.role, worker.process): worker for worker in self._everyone}
+            if not here:
+                raise
+            raise here[0].failure("crashed", f"lost its host: {broken}") from None
+        by_token = {_token(worker.role, worker.process): worker for worker in here}
+        program = None
+        if isinstance(report, (Spawned, SpawnFailed)):
+            program = self._programs.get((id(host), report.token))
         match report:
             case None:
                 return False
+            case Configured(token=token):
+                self.configured[token] = report
+            case Spawned(inner_pid=inner_pid) if program:
+                program.inner_pid = inner_pid
+            case SpawnFailed() if program:
+                program.ended = True
             case Spawned(token, inner_pid, pid):
                 by_token[token].inner_pid, by_token[token].pid = inner_pid, pid
             case SpawnFailed(token, number):
@@ -272,7 +374,19 @@ class Crew:
                 for worker in by_token.values():
                     if worker.inner_pid == inner_pid:
                         worker.wait_status = status
+                for (owner, _), other in self._programs.items():
+                    if owner == id(host) and other.inner_pid == inner_pid:
+                        other.wait_status, other.ended = status, True
         return True
+
+
+@dataclass
+class _Program:
+    """One that `run_programs` runs."""
+
+    inner_pid: int | None = None
+    wait_status: int | None = None
+    ended: bool = False
 
 
 @dataclass(frozen=True)
@@ -286,6 +400,11 @@ class Posted:
     @property
     def answered(self) -> bool:
         return self.number in self.worker.replies
+
+    @property
+    def asked_ns(self) -> int:
+        """Just before it was sent."""
+        return self.worker.asked_ns[self.number]
 
     @property
     def answered_ns(self) -> int:

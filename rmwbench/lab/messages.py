@@ -118,8 +118,15 @@ class _Collected(_Part):
     endpoints: dict[str, _Account]
 
 
+class _Clock(_Part):
+    received_ns: int
+    sent_ns: int
+
+
 _EVENTS = {"first_message": _FirstMessage, "finished": _Finished, "log": _Log}
-_REPLIES = {"open": _Opened, "create": _Created, "match": _Matched, "drain": _Drained, "collect": _Collected}
+_REPLIES = {"open": _Opened, "create": _Created, "match": _Matched, "drain": _Drained, "collect": _Collected} | {
+    "clock": _Clock
+}
 _CHECKS = {model: TypeAdapter(model) for model in (*_EVENTS.values(), *_REPLIES.values())}
 
 

@@ -8,6 +8,7 @@ step waits for it but the last one, so that it adds nothing to the fixed cost of
 import json
 import os
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -23,9 +24,12 @@ CANARY_NS = 10_000_000
 
 
 class Sampler:
-    """The sampler in a trial's host. `document` is the parsed reply, once `read` found one, and `raw` its bytes."""
+    """The sampler in one of a trial's hosts, the first one where none is named. `document` is the parsed reply, once
+    `read` found one, and `raw` its bytes."""
 
-    def __init__(self, crew: Crew):
+    def __init__(self, crew: Crew, host: str | None = None):
+        self._host = host
+        self.name = NAME if host is None else f"{NAME}@{host}"
         self.problem: str | None = None
         self.document: dict[str, Any] | None = None
         self.raw = b""
@@ -37,7 +41,7 @@ class Sampler:
     def spawn(self) -> None:
         """Starts it, best after the workers, which somebody waits for; that it is not there becomes its problem."""
         try:
-            self._process = self._crew.spawn_tool(NAME, tool.find(NAME).executable, self._file)
+            self._process = self._crew.spawn_tool(self.name, tool.find(NAME).executable, self._file, self._host)
         except UserError as error:
             self.problem = str(error)
 
@@ -105,6 +109,93 @@ class Sampler:
         if self._process is None or self._process.lost is not None:
             return None
         return self._process.request(cmd, fields)
+
+
+class Samplers:
+    """One in each host of a trial, and what they say together: `document` and `problem` as of one, and `by_host` each
+    host's own. What the machine as a whole did is the first one's to tell."""
+
+    def __init__(self, crew: Crew):
+        self._by_host: dict[str, Sampler] = {}
+        self._crew = crew
+        for place, host in enumerate(crew.hosts):
+            self._by_host[host] = Sampler(crew, None if place == 0 else host)
+
+    @property
+    def document(self) -> dict[str, Any] | None:
+        documents = self.by_host
+        if len(documents) < len(self._by_host):
+            return None
+        return merged(documents) if len(documents) > 1 else next(iter(documents.values()))
+
+    @property
+    def by_host(self) -> dict[str, dict[str, Any]]:
+        """Of those that answered."""
+        return {host: one.document for host, one in self._by_host.items() if one.document is not None}
+
+    @property
+    def problem(self) -> str | None:
+        found = [(one.name, one.problem) for one in self._by_host.values() if one.problem]
+        if len(self._by_host) == 1:
+            return found[0][1] if found else None
+        return "; ".join(f"{name}: {text}" for name, text in found) or None
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        return {f"{one.name}.json": one.raw for one in self._by_host.values() if one.raw}
+
+    def spawn(self) -> None:
+        for one in self._by_host.values():
+            one.spawn()
+
+    def close(self) -> None:
+        for one in self._by_host.values():
+            one.close()
+
+    def watch(self, processes: list[tuple[str, int | None, str]], host: str | None = None) -> None:
+        """(name, PID in the host, role) of each; without a host of the first one."""
+        self._by_host[host or next(iter(self._by_host))].watch(processes)
+
+    def start(self, sampling: Sampling, steady_ns: int, end_ns: int) -> None:
+        for place, one in enumerate(self._by_host.values()):
+            one.start(sampling, steady_ns, end_ns, CANARY_NS if place == 0 else 0)
+
+    def ask(self) -> None:
+        for one in self._by_host.values():
+            one.ask()
+
+    def read(self, timeout_s: float) -> None:
+        for one in self._by_host.values():
+            one.read(timeout_s)
+
+
+def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """One document of several hosts': processes, sockets and threads of all; interfaces and protocols of the first,
+    since each host has its own; series name the host that they are of."""
+    first, *others = documents.items()
+    found = dict(first[1])
+    for at, snapshot in enumerate(found["snapshots"]):
+        same = [other["snapshots"][at] for _, other in others if len(other["snapshots"]) > at]
+        whole = {"processes": dict(snapshot["processes"]), "sockets": list(snapshot["sockets"])}
+        for other in same:
+            whole["processes"] |= other["processes"]
+            whole["sockets"] += other["sockets"]
+        found["snapshots"] = [*found["snapshots"][:at], {**snapshot, **whole}, *found["snapshots"][at + 1 :]]
+    for key in ("memory", "threads"):
+        for _, other in others:
+            found[key] = {**(found.get(key) or {}), **(other.get(key) or {})}
+    series = [{**sample, "host": host} for host, one in (first, *others) for sample in one.get("series") or []]
+    found["series"] = [
+        sample if sample["host"] == first[0] else {**sample, "machine": {}}
+        for sample in sorted(series, key=lambda sample: sample["time_ns"])
+    ]
+    events = [event for _, other in others for event in (other.get("schedule") or {}).get("events", [])]
+    if events:
+        found["schedule"] = {**found["schedule"], "events": [*found["schedule"].get("events", []), *events]}
+    for host, other in others:
+        reasons = {f"{what} ({host})": why for what, why in other["no_data"].items() if what not in found["no_data"]}
+        found["no_data"] = {**found["no_data"], **{what: why for what, why in reasons.items() if why != "not asked"}}
+    return found
 
 
 class _Part(BaseModel):

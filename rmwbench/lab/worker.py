@@ -1,8 +1,8 @@
 """One worker process and the protocol with it (docs/formats/worker-protocol.md); `crew.py` is all of them together.
 
 Whatever a worker does wrong (dies, hangs, talks nonsense) becomes one exception, WorkerFailed, that carries what its
-report needs: signal or exit code and the end of its stderr. A daemon is held to the same; a tool (the sampler) only
-loses what it would have told.
+report needs: signal or exit code and the end of its stderr. A daemon is held to the same, and so is the network between
+hosts; a tool (the sampler) only loses what it would have told.
 """
 
 import json
@@ -17,7 +17,7 @@ from typing import Any, Literal
 from rmwbench.lab import messages
 
 PROTOCOL = 1
-CLOCK = "CLOCK_MONOTONIC"  # common to every process of a machine, and Python's time.monotonic_ns
+CLOCK = "CLOCK_MONOTONIC"  # of the worker's machine; here it is Python's time.monotonic_ns (clock.py compares them)
 LINE_BYTES = 1 << 20
 STDERR_TAIL_BYTES = 2000
 # After the end of file on the control socket: how long the exit status may take to arrive from the host's init.
@@ -25,7 +25,7 @@ STATUS_TIMEOUT_S = 1.0
 
 CONTROL_FD, RECORDS_FD = 3, 4
 
-Role = Literal["worker", "daemon", "tool"]
+Role = Literal["worker", "daemon", "tool", "network"]
 
 
 class WorkerFailed(Exception):
@@ -83,7 +83,10 @@ class WorkerProcess:
         stderr_fd: int,
         role: Role = "worker",
         program: str | None = None,
+        *,
+        host: Any = None,
     ):
+        self.host = host
         self.process, self.role, self.program = process, role, program or process
         self.control = control
         self.stdout_fd, self.stderr_fd = stdout_fd, stderr_fd
@@ -98,8 +101,10 @@ class WorkerProcess:
         self.lost: WorkerFailed | None = None  # why a tool is out of use
         self.pending: dict[int, str] = {}  # id → command
         self.replies: dict[int, dict[str, Any]] = {}
+        self.asked_ns: dict[int, int] = {}  # id → just before it was sent
         self.replied_ns: dict[int, int] = {}  # when each was read
         self._next_id = 1
+        self._read_ns = 0  # when the bytes came that are being taken apart
         self._incoming = bytearray()
         self._outgoing = bytearray()
 
@@ -144,6 +149,7 @@ class WorkerProcess:
         self.pending[number] = cmd
         self.leaving |= cmd == "exit"
         self._outgoing += json.dumps({"id": number, "cmd": cmd, **fields}, separators=(",", ":")).encode() + b"\n"
+        self.asked_ns[number] = time.monotonic_ns()
         self.flush()
         return number
 
@@ -170,6 +176,7 @@ class WorkerProcess:
                 return
             except ConnectionResetError:
                 data = b""
+            self._read_ns = time.monotonic_ns()
             if not data:
                 self.ended = True
                 return
@@ -232,7 +239,7 @@ class WorkerProcess:
         checked = self.role == "worker" and isinstance(line.get("ok"), dict)
         if checked and (problem := messages.reply_problem(cmd, line["ok"])):
             raise self.failure("protocol", f"answered {cmd} without what belongs to it: {problem}")
-        self.replies[number], self.replied_ns[number] = line, time.monotonic_ns()
+        self.replies[number], self.replied_ns[number] = line, self._read_ns
 
 
 def _signal_name(number: int) -> str:

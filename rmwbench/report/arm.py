@@ -14,7 +14,7 @@ from rmwbench.analysis.metric import finites
 from rmwbench.analysis.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.report import disturbed
+from rmwbench.report import disturbed, wire
 from rmwbench.report.interop import pair_of
 from rmwbench.report.losses import losses
 from rmwbench.report.measure import Small
@@ -135,6 +135,7 @@ class ArmReport:
             },
             "losses": self.losses,
             "tails": self.tails,
+            "network": wire.document(self.trials),
             "metrics": {name: aggregate(entry, self.trials).document() for name, entry in GLOSSARY.items()},
             "per_trial": {
                 name: [
@@ -193,7 +194,11 @@ def _qos(qos: dict[str, Any]) -> str:
 
 
 def _regranted(asked: dict[str, Any], granted: dict[str, Any]) -> list[str]:
-    return [f"asked for {k} {asked[k]}, granted {granted[k]}" for k in asked if k in granted and granted[k] != asked[k]]
+    """What was granted otherwise; a depth means nothing beside keep_all."""
+    compared = asked.keys() & granted.keys() - ({"depth"} if asked.get("history") == "keep_all" else set())
+    return [
+        f"asked for {k} {asked[k]}, granted {granted[k]}" for k in asked if k in compared and granted[k] != asked[k]
+    ]
 
 
 def _one(values: Iterable[str | None]) -> str | None:

@@ -29,16 +29,16 @@ MEMORY = Column("memory", "PSS", ("pss",), "cost")
 
 COLUMNS = (MEDIAN, TAIL, LOSS, PUBLISH, CPU, MEMORY)
 ASKED_FOR = (
-    Column("allocations_publisher", "allocs/msg pub", ("allocations_per_message_publisher",), "cost"),
-    Column("allocations_subscription", "allocs/msg sub", ("allocations_per_message_subscription",), "cost"),
-    Column("growth_publisher", "growth/msg pub", ("pss_growth_per_message_publisher",), "cost"),
-    Column("growth_subscription", "growth/msg sub", ("pss_growth_per_message_subscription",), "cost"),
+    Column("allocations_publisher", "allocs pub", ("allocations_per_message_publisher",), "cost"),
+    Column("allocations_subscription", "allocs sub", ("allocations_per_message_subscription",), "cost"),
+    Column("growth_publisher", "growth pub", ("pss_growth_per_message_publisher",), "cost"),
+    Column("growth_subscription", "growth sub", ("pss_growth_per_message_subscription",), "cost"),
 )
 """Of campaigns that ask for them alone."""
 
 
 def of(workload: dict[str, Any]) -> tuple[Column, ...]:
-    """The columns of a workload: those of all, its primary metric where that is none of them, and what was asked for."""
+    """The columns of a workload: its primary metric where it is none of those of all, these, and what was asked for."""
     primary = workload.get("primary_metric")
     known = {name for column in (*COLUMNS, *ASKED_FOR) for name in column.metrics}
     entry = GLOSSARY.get(primary or "")

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rmwbench.analysis import compare
+from rmwbench.analysis.aggregate import aggregate
+from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.report import format as fmt
 from rmwbench.report.arm import ArmReport
 
@@ -38,6 +40,34 @@ def effects(arms: Sequence[ArmReport], margin: float) -> list[dict[str, Any]]:
     return out
 
 
+BESIDE = (
+    "response_latency_p50",
+    "response_latency_p90",
+    "response_latency_p99",
+    "longest_stall",
+    "publish_call_p50",
+)
+"""Of a workload that is put beside another: what its messages suffer."""
+
+
+def beside(arms: Sequence[ArmReport], others: Sequence[ArmReport], title: str, margin: float) -> list[dict[str, Any]]:
+    """The same for a workload that names another `against`, called `title`: each arm with itself there."""
+    by_name = {arm.name: arm for arm in others}
+    out = []
+    for arm in (a for a in arms if a.name in by_name):
+        base = by_name[arm.name]
+        ratios = {name: _ratio(arm, base, name) for name in dict.fromkeys((arm.primary, *BESIDE))}
+        found = {name: ratio.document() for name, ratio in ratios.items() if ratio is not None}
+        lost = [_undelivered(side) for side in (arm, base)]
+        text = "; ".join(x for x in (_words(found, margin), f"undelivered {lost[0]}, there {lost[1]}") if x)
+        out.append({"arm": arm.name, "against": f"{base.name} in {title}", "ratios": found, "text": text})
+    return out
+
+
+def _undelivered(arm: ArmReport) -> str:
+    return fmt.metric(aggregate(GLOSSARY["undelivered"], arm.trials).document()).text
+
+
 def _ratio(arm: ArmReport, base: ArmReport, metric: str) -> Any:
     """None where either has no such metric, or one that is 0: then there is nothing to divide."""
     a, b = ({t.block: v for t, v in side.values[metric]} for side in (arm, base))
@@ -66,7 +96,7 @@ def _words(ratios: dict[str, Any], margin: float) -> str:
 def columns(workload: dict[str, Any]) -> list[str]:
     """The metrics that any effect of the workload has, in the order of a table's columns."""
     there = {name for effect in workload.get("effects") or () for name in effect["ratios"]}
-    return [name for name in dict.fromkeys((workload["primary_metric"], *METRICS)) if name in there]
+    return [name for name in dict.fromkeys((workload["primary_metric"], *BESIDE, *METRICS)) if name in there]
 
 
 def rows(workload: dict[str, Any]) -> list[list[str]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.report import columns, pictures
+from rmwbench.report import columns, over_time, pictures
 from rmwbench.report import format as fmt
 from rmwbench.report.pictures import Spec
 
@@ -66,6 +66,16 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
         pictures.series(workload),
         wide=True,
     )
+    over = over_time.delivered(workload)
+    if over is not None:  # of campaigns with several hosts or an interruption alone
+        yield Figure(
+            "delivered",
+            "Delivered per second",
+            "Thick: the mean over trials; thin: each trial; dashed: what was due. Shaded: a link or node was away. A "
+            "line that stays at zero behind the shade has not recovered, one above the dashes repeats what was missed.",
+            over,
+            wide=True,
+        )
     yield _loss(workload, phone)
     cpu = {"publisher": "cpu_per_message_publisher", "subscription": "cpu_per_message_subscription"}
     yield Figure(

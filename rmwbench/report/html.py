@@ -16,10 +16,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from rmwbench.report import columns, done, effects, interop, look
+from rmwbench.report import columns, done, effects, interop, look, wire
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.explain.figures import explained
+from rmwbench.report.explain.links import links
 from rmwbench.report.figures import Figure, card, figures
 from rmwbench.report.headline import headline
 
@@ -116,9 +117,10 @@ def _workload(
         "comparison": next((drawing for drawing in drawn if drawing["figure"].key == "comparison"), None),
         "why": [
             _drawing(one.figure, specs) | {"keys": one.keys, "tables": one.tables}
-            for one in explained(workload, phone=True)
+            for one in (*explained(workload, phone=True), *links(workload, phone=True))
         ],
         "effect_columns": effects.columns(workload),
+        "groups_of_metrics": wire.groups(workload),
         "matrix": interop.shown(workload) if workload.get("matrix") else [],
         "notes": notes,
         "groups": _groups(workload),

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rmwbench.report import columns, done, effects, interop
+from rmwbench.report import columns, done, effects, interop, wire
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.figures import Figure, card, figures
@@ -106,6 +106,7 @@ def _workload(
     yield from _table(workload)
     yield ""
     yield from _effects(doc, workload)
+    yield from _groups(workload)
     notes = [f"- {escape(mark)} {escape(text)}" for mark, text in marked_notes(workload)]
     notes += [
         f"- {escape(arm['arm'])}: not supported: {escape(arm['not_supported'])}"
@@ -151,6 +152,18 @@ def _effects(doc: dict[str, Any], workload: dict[str, Any]) -> Iterable[str]:
     for name, *words in effects.rows(workload):
         yield _row([escape(name), *words])
     yield ""
+
+
+def _groups(workload: dict[str, Any]) -> Iterable[str]:
+    """Links, late nodes, interruptions."""
+    for group in wire.groups(workload):
+        yield f"**{group.title}.** {group.reading}"
+        yield ""
+        yield _row(["arm", *group.metrics])
+        yield _row(["---", *(["---:"] * len(group.metrics))])
+        for row in wire.rows(workload, group):
+            yield _row(map(escape, row))
+        yield ""
 
 
 def _matrix(workload: dict[str, Any]) -> Iterable[str]:

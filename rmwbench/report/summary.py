@@ -21,11 +21,11 @@ from rmwbench.analysis.unlike import flags
 from rmwbench.analysis.voided import rules_in
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.report import charts
+from rmwbench.report import charts, wire
 from rmwbench.report.arm import ArmReport
 from rmwbench.report.calibration import calibration
 from rmwbench.report.conclusions import conclusions
-from rmwbench.report.effects import effects
+from rmwbench.report.effects import beside, effects
 from rmwbench.report.growth import growths
 from rmwbench.report.interop import matrix
 from rmwbench.report.measure import Small
@@ -80,6 +80,8 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
             for w in workloads
         ],
     }
+    for found in document["workloads"]:
+        found["effects"] += _beside(found["workload"], arms, rules.margin)
     hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}
     document["conclusions"] = conclusions(
         document, calibrated=aa_floor is not None, margin=rules.margin, one_host=len(hosts) == 1
@@ -123,6 +125,7 @@ def _workload(
         "ecdf": [charts.ecdf(a.name, a.trials) for a in arms],
         "spectrum": [charts.spectrum(a.name, a.trials) for a in arms],
         "series": [charts.series(a.name, a.trials, {t.trial: v for t, v in a.values[a.primary]}) for a in arms],
+        "delivered": [wire.delivered(a.name, a.trials) for a in arms],
     }
     documents = [a.document(verdicts[a.name], unlike[a.name], floor) for a in arms]
     return {
@@ -138,6 +141,14 @@ def _workload(
         "effects": effects(arms, rules.margin),
         "charts": {kind: [c for c in found if c is not None] for kind, found in made.items()},
     }
+
+
+def _beside(name: str, arms: dict[str, list[ArmReport]], margin: float) -> list[dict[str, Any]]:
+    """Effects of a workload that names another `against`, at the same levels of the factors."""
+    asked = next((a.definition.get("workload") for a in arms[name]), None)
+    other = asked.get("against") if isinstance(asked, dict) else None
+    there = f"{other}{name.removeprefix(str(asked.get('name')))}" if other else None
+    return beside(arms[name], arms[there], str(other), margin) if there in arms else []
 
 
 def _resolution(

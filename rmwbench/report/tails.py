@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rmwbench.analysis.aggregate import Trial
-from rmwbench.analysis.records import Endpoint, Window
+from rmwbench.analysis.records import Endpoint
 from rmwbench.analysis.tail import explain, pairs
+from rmwbench.analysis.trial import told, window_of
 from rmwbench.analysis.witness import witnesses
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import TrialEvidence, evidence
@@ -43,11 +44,12 @@ def tails(bundle: Bundle, line: TrialLine, small: Small) -> list[dict[str, Any]]
 def _of(bundle: Bundle, found: TrialEvidence) -> list[dict[str, Any]]:
     places = {e["endpoint"]: e["process"] for e in found.endpoints}
     endpoints = [Endpoint(e["endpoint"], e["kind"], e["topic"]) for e in found.endpoints]
-    window = Window(found.row.get("steady_begin_ns"), found.row.get("steady_end_ns"))
-    samples, schedule = bundle.rows("samples", found.trial), bundle.rows("schedule", found.trial)
+    known, clocks = told(found)
+    window = window_of(known, clocks)
+    samples, schedule = (clocks.samples(bundle.rows(name, found.trial)) for name in ("samples", "schedule"))
     out = []
-    for writer, reader, first_seq, pair in pairs(found.records, endpoints, window):
-        seen = witnesses(found.events, samples, schedule, publisher=places[writer], receiver=places[reader])
+    for writer, reader, first_seq, pair in pairs(known.records, endpoints, window):
+        seen = witnesses(known.events, samples, schedule, publisher=places[writer], receiver=places[reader])
         tail = explain(pair, seen)
         if tail is not None and tail.messages:
             document = tail.document()

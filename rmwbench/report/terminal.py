@@ -13,7 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.report import columns, done, effects, interop
+from rmwbench.report import columns, done, effects, interop, wire
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.columns import Column
@@ -96,16 +96,13 @@ def _print_workload(doc: dict[str, Any], workload: dict[str, Any], console: Cons
     if Measurement.get(console, console.options.update(max_width=10_000), whole).maximum <= console.width:
         console.print(whole)
     else:
-        console.print(
-            _table(workload, tuple(c for c in shown if c.group == "latency"), released=False, judged=True)
-        )
+        console.print(_table(workload, tuple(c for c in shown if c.group == "latency"), released=False, judged=True))
         console.print()
-        console.print(
-            _table(workload, tuple(c for c in shown if c.group == "cost"), released=True, judged=False)
-        )
+        console.print(_table(workload, tuple(c for c in shown if c.group == "cost"), released=True, judged=False))
     for note in _notes(workload):
         _line(console, note)
     _print_effects(doc, workload, console)
+    _print_groups(workload, console)
     for arm in workload.get("arms", []):
         if arm.get("not_supported"):
             _bullet(console, "–", f"{arm['arm']}: not supported: {arm['not_supported']}", "dim")
@@ -155,6 +152,28 @@ def _print_effects(doc: dict[str, Any], workload: dict[str, Any], console: Conso
         table.add_row(*row)
     console.print()
     console.print(table)
+
+
+def _print_groups(workload: dict[str, Any], console: Console) -> None:
+    """Links, late nodes, interruptions: an arm's numbers below each other where they do not fit beside each other."""
+    for group in wire.groups(workload):
+        rows = wire.rows(workload, group)
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+        across = [[row[0], *(text.partition(" [")[0] for text in row[1:])] for row in rows]
+        heads = ["arm", *group.metrics]
+        for place, head in enumerate(heads):
+            table.add_column(head, justify="right" if place else "left", no_wrap=True)
+        for row in across:
+            table.add_row(*row)
+        if Measurement.get(console, console.options.update(max_width=10_000), table).maximum > console.width:
+            table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+            for head in ("", *(row[0] for row in rows)):
+                table.add_column(head, justify="right" if head else "left")
+            for place, title in enumerate(group.metrics, start=1):
+                table.add_row(title, *(row[place] for row in across))
+        console.print()
+        console.print(Text(group.title, style="bold"))
+        console.print(table)
 
 
 def _print_growth(doc: dict[str, Any], console: Console) -> None:

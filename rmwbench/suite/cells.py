@@ -10,8 +10,9 @@ from pydantic import ValidationError
 from rmwbench.errors import did_you_mean
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.endpoints import Endpoint, endpoints
-from rmwbench.suite.factors import Level, Levels, combinations, with_arm_level, with_workload_level
+from rmwbench.suite.factors import Level, Levels, combinations, with_arm_level, with_network_level, with_workload_level
 from rmwbench.suite.fault import Fault
+from rmwbench.suite.network import Links, Network, resolved
 from rmwbench.suite.percentiles import messages_needed, quantile_of
 from rmwbench.suite.sampling import NOTHING_MORE, Sampling
 from rmwbench.suite.side import Side
@@ -28,7 +29,7 @@ SPANS_OF_A_MESSAGE = 6
 LAYERS_OPTION = "layers"
 """The arm's option that traces the layers that a message passes; workers that cannot refuse it."""
 
-T = TypeVar("T", Workload, Arm)
+T = TypeVar("T", Workload, Arm, Network)
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Cell:
     timeline: Timeline
     endpoints: tuple[Endpoint, ...]
     sampling: Sampling = NOTHING_MORE
+    links: Links | None = None
 
     @cached_property
     def comparison(self) -> str:
@@ -87,7 +89,12 @@ class Cell:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(process.host for process in self.processes))
+        """In the order of their addresses."""
+        return self.workload.hosts or tuple(dict.fromkeys(process.host for process in self.processes))
+
+    @property
+    def daemons_host(self) -> str:
+        return self.workload.daemons_host or self.hosts[0]
 
     @cached_property
     def sides(self) -> dict[str, Side]:
@@ -135,7 +142,8 @@ class Cell:
     def steady_messages(self) -> int:
         """The fewest messages that a reader should see in the steady state of one trial: what its percentiles rest
         on. Of readers that come late or leave only where there are no others, since all are pooled."""
-        readers = [e for e in self.endpoints if e.reads]
+        focus = self.workload.focus
+        readers = [e for e in self.endpoints if e.reads and (not focus or e.topic in focus)]
         whole = [e for e in readers if e.life.whole]
         return min((e.steady_messages for e in whole or readers), default=0)
 
@@ -193,7 +201,13 @@ class Cell:
                 "description": self.workload.description,
                 "primary_metric": self.workload.primary_metric,
             }
-            | ({} if (kill_s := self.workload.daemons_end_s) is None else {"daemons_end_s": kill_s}),
+            | {
+                name: at_s
+                for name in ("daemons_end_s", "daemons_end", "daemons_return_s", "readers_freeze_s")
+                if (at_s := getattr(self.workload, name)) not in (None, "all")
+            }
+            | ({"focus": list(self.workload.focus)} if self.workload.focus else {})
+            | ({"against": self.workload.against} if self.workload.against else {}),
             "factors": dict(self.factors),
             "arm": self.arm.definition(),
             "timeline": self.timeline.model_dump(),
@@ -207,7 +221,16 @@ class Cell:
             ],
             "steady_messages": self.steady_messages,
             "saturating": self.saturating,
-        } | ({"sampling": sampling} if (sampling := self.sampling.definition()) else {})
+        } | self._more()
+
+    def _more(self) -> dict[str, Any]:
+        """What most cells do not have: their definitions stay what they were before there was any."""
+        found: dict[str, Any] = {}
+        if sampling := self.sampling.definition():
+            found["sampling"] = sampling
+        if self.links is not None:
+            found |= {"network": self.links.definition(), "daemons_host": self.daemons_host}
+        return found
 
     def _check_process(self, process: str) -> None:
         if process not in {found.name for found in self.processes}:
@@ -233,9 +256,11 @@ def cells(suite: Suite) -> tuple[Cell, ...]:
             except Fault as fault:
                 fault.at = ("workloads", place, *fault.at)
                 raise
+            links = _links(suite, place, workload, changed, levels, timeline)
             for arm in arms:
                 asked = _at_levels(suite, arm, levels, f"arm `{arm.name}`", with_arm_level)
-                found.append(Cell(len(found) + 1, suite.suite, changed, asked, levels, timeline, graph, suite.sampling))
+                made = Cell(len(found) + 1, suite.suite, changed, asked, levels, timeline, graph, suite.sampling, links)
+                found.append(made)
             _check_primary_metric(found[-1], place)
     if not found:
         raise Fault("the exclusions leave nothing to run", expected="at least one cell", actual="none", at=("exclude",))
@@ -289,6 +314,25 @@ def _at_levels(suite: Suite, item: T, levels: Levels, whose: str, apply: Callabl
     return item
 
 
+def _links(
+    suite: Suite, place: int, workload: Workload, changed: Workload, levels: Levels, timeline: Timeline
+) -> Links | None:
+    """The network at these levels. A fault of a named network is reported where it is written."""
+    try:
+        links = resolved(suite.networks, changed.network, changed.host_names, timeline)
+    except Fault as fault:
+        inside = ("workloads", place)
+        if isinstance(changed.network, str) and fault.at[:1] == ("network",):
+            inside, fault.at = ("networks", changed.network), fault.at[1:]
+            fault.what += f" (workload `{workload.name}`)"
+        fault.at = (*inside, *fault.at)
+        raise
+    if links is None:
+        return None
+    network = _at_levels(suite, links.network, levels, f"the network of workload `{workload.name}`", with_network_level)
+    return replace(links, network=network)
+
+
 def _check_primary_metric(cell: Cell, place: int) -> None:
     if cell.saturating or cell.workload.primary_metric in OF_A_TRIAL:
         return
@@ -319,6 +363,7 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
         content += repr([(process.name, process.host, process.nodes) for process in cell.processes])
         content += repr([endpoint.life for endpoint in cell.endpoints])
         content += repr(cell.conditions)
+        content += repr(cell.links and cell.links.network)
         twin = seen.setdefault(content, cell)
         if twin is cell:
             continue

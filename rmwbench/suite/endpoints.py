@@ -153,14 +153,28 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
 
 
 def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) -> None:
-    kill_s = workload.daemons_end_s
-    if kill_s is not None and kill_s >= timeline.steady_s:
+    if workload.daemons_return_s is not None and (
+        workload.daemons_end_s is None or workload.daemons_return_s <= workload.daemons_end_s
+    ):
         raise Fault(
-            "the daemons end after the steady state",
-            expected=f"daemons_end_s below {timeline.steady_s:g}, the length of the steady state",
-            actual=f"{kill_s:g}",
-            at=("daemons_end_s",),
+            "the daemons return before they end",
+            expected="daemons_end_s, and daemons_return_s after it",
+            actual=f"{workload.daemons_return_s:g}",
+            at=("daemons_return_s",),
         )
+    for key, what in (
+        ("daemons_end_s", "the daemons end"),
+        ("daemons_return_s", "the daemons return"),
+        ("readers_freeze_s", "the readers freeze"),
+    ):
+        at_s = getattr(workload, key)
+        if at_s is not None and at_s >= timeline.steady_s:
+            raise Fault(
+                f"{what} after the steady state",
+                expected=f"{key} below {timeline.steady_s:g}, the length of the steady state",
+                actual=f"{at_s:g}",
+                at=(key,),
+            )
     for index, node in enumerate(nodes):
         for key in ("joins_s", "leaves_s", "restarts_s"):
             at_s = getattr(node, key)

@@ -1,7 +1,8 @@
 """Factors: axes of a suite that override a field of every workload or arm, crossed in full.
 
 A factor is named after the field it overrides, so there is nothing to learn beside the fields; `options.NAME` and
-`modes.NAME` reach an option and a mode of the arms, `graph.NAME` a number of a workload's graph. What tells arms apart
+`modes.NAME` reach an option and a mode of the arms, `graph.NAME` a number of a workload's graph, `network.NAME` a field
+of every link in both directions. What tells arms apart
 (middleware, profile) is no factor: arms are compared within a combination of levels, never across.
 """
 
@@ -11,6 +12,8 @@ from typing import Any
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.fault import Fault, unknown
 from rmwbench.suite.modes import MODE_PREFIX, NAMES
+from rmwbench.suite.network import LINK_FACTORS, Network
+from rmwbench.suite.network import PREFIX as NETWORK_PREFIX
 from rmwbench.suite.qos import Qos
 from rmwbench.suite.shapes import Graph
 from rmwbench.suite.workload import Workload
@@ -27,12 +30,14 @@ WORKLOAD_FACTORS = (
     "processes",
     "background",
     "host_idle",
+    "network",
 )
 QOS_FACTORS = ("reliability", "durability", "history", "depth")
 ARM_FACTORS = ("wait", "loan", "publish_mode")
 OPTION_PREFIX, GRAPH_PREFIX = "options.", "graph."
 GRAPH_FACTORS = tuple(GRAPH_PREFIX + name for name in Graph.model_fields)
 MODE_FACTORS = tuple(MODE_PREFIX + name for name in NAMES)
+NETWORK_FACTORS = tuple(NETWORK_PREFIX + name for name in LINK_FACTORS)
 
 Level = str | int | float | bool
 Levels = dict[str, Level]
@@ -40,7 +45,7 @@ Levels = dict[str, Level]
 
 def check_factor_name(name: str) -> None:
     """Raises Fault for a factor that overrides nothing."""
-    known = [*WORKLOAD_FACTORS, *QOS_FACTORS, *ARM_FACTORS, *MODE_FACTORS, *GRAPH_FACTORS]
+    known = [*WORKLOAD_FACTORS, *QOS_FACTORS, *ARM_FACTORS, *MODE_FACTORS, *GRAPH_FACTORS, *NETWORK_FACTORS]
     if name == "payload":  # what one is likely to type; no word is similar enough to suggest it
         raise Fault("unknown factor `payload`", expected="`message`, with levels such as Bytes(4096)", at=(name,))
     if name not in known and not (name.startswith(OPTION_PREFIX) and len(name) > len(OPTION_PREFIX)):
@@ -59,11 +64,20 @@ def with_workload_level(workload: Workload, factor: str, level: Level) -> Worklo
     if factor == "rate_hz" and workload.arrival is not None and hasattr(workload.arrival, "rate_hz"):
         arrival = workload.arrival.model_dump(by_alias=True, exclude_unset=True) | {"rate_hz": level}
         return _with(workload, {"arrival": arrival})
+    if factor == "network" and len(workload.host_names) < 2:
+        return workload  # nothing lies between one host; the cell stays as it was, and is refused for that
     if factor in WORKLOAD_FACTORS:
         return _with(workload, {factor: level})
     if factor in GRAPH_FACTORS and workload.graph is not None:
         return _with(workload, {"graph": _with(workload.graph, {factor.removeprefix(GRAPH_PREFIX): level})})
     return workload
+
+
+def with_network_level(network: Network, factor: str, level: Level) -> Network:
+    """Every link with one level applied in both directions, validated again; unchanged for any other factor."""
+    if factor not in NETWORK_FACTORS:
+        return network
+    return network.with_level(factor.removeprefix(NETWORK_PREFIX), level)
 
 
 def with_arm_level(arm: Arm, factor: str, level: Level) -> Arm:

@@ -1,21 +1,29 @@
 """Shorthands for nodes: a talker with listeners and relays, a service with clients, and a graph of many nodes."""
 
 import itertools
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
 from rmwbench.suite.fault import Fault, Strict
 from rmwbench.suite.timeline import Span
-from rmwbench.suite.topology import Node, Placement
+from rmwbench.suite.topology import LOCAL_HOST, Node, Placement
 
 SHARED = "robot"
 """The process of a shorthand with `processes: one`."""
 
 
-def chain(topic: str, subscribers: int, relays: int, processes: Placement) -> tuple[Node, ...]:
+Hosts = Sequence[str]
+"""Names; nodes are dealt out to them."""
+
+
+def chain(
+    topic: str, subscribers: int, relays: int, processes: Placement, hosts: Hosts = (LOCAL_HOST,)
+) -> tuple[Node, ...]:
     """talker → relay_1 → … → relay_n → listener_1 … listener_m; the first topic is `topic`, the relays publish
-    `topic_1` … `topic_n`."""
+    `topic_1` … `topic_n`. With relays node i is on host i mod n; without, the talker on the first host and the
+    listeners on the others in turn."""
     shared = SHARED if processes == "one" else None
     topics = [topic, *(f"{topic}_{hop}" for hop in range(1, relays + 1))]
     nodes = [_node("talker", shared, publishers=[{"topic": topic}])]
@@ -24,15 +32,48 @@ def chain(topic: str, subscribers: int, relays: int, processes: Placement) -> tu
         nodes.append(_node(f"relay_{hop}", shared, subscriptions=[{"topic": source}], publishers=[publisher]))
     for name in _numbered("listener", subscribers):
         nodes.append(_node(name, shared, subscriptions=[{"topic": topics[-1]}]))
-    return tuple(nodes)
+    return _dealt_out(nodes, hosts) if relays else _first_and_others(nodes, hosts)
 
 
-def calls(service: str, clients: int, processes: Placement) -> tuple[Node, ...]:
-    """client_1 … client_n ⇄ service, each client at the workload's rate."""
+def calls(service: str, clients: int, processes: Placement, hosts: Hosts = (LOCAL_HOST,)) -> tuple[Node, ...]:
+    """client_1 … client_n ⇄ service, each client at the workload's rate; the service on the first host, the clients on
+    the others in turn."""
     shared = SHARED if processes == "one" else None
     nodes = [_node("service", shared, services=[{"service": service}])]
     nodes += [_node(name, shared, clients=[{"service": service}]) for name in _numbered("client", clients)]
-    return tuple(nodes)
+    return _first_and_others(nodes, hosts)
+
+
+def check_hosts(hosts: Hosts, nodes: Sequence[Node], *, one_process: bool) -> None:
+    """Raises Fault for `hosts` of a shorthand that cannot be, counted from the workload."""
+    if not hosts:
+        raise Fault("nothing is listed here", expected="at least one host", actual="an empty list", at=("hosts",))
+    for index, host in enumerate(hosts):
+        if host in hosts[:index]:
+            raise Fault(f"host `{host}` is listed twice", expected="each host once", at=("hosts", index))
+        if not any(node.host == host for node in nodes) and not (one_process and len(hosts) > 1):
+            raise Fault(
+                f"host `{host}` has no node",
+                expected=f"at most {len({node.host for node in nodes})} hosts, or more nodes",
+                actual=len(hosts),
+                at=("hosts", index),
+            )
+    if one_process and len(hosts) > 1:
+        raise Fault(
+            "one process cannot be on several hosts",
+            expected="`processes: per_node`, or one host",
+            actual=f"processes one, hosts {', '.join(hosts)}",
+            at=("hosts",),
+        )
+
+
+def _dealt_out(nodes: Sequence[Node], hosts: Hosts) -> tuple[Node, ...]:
+    return tuple(node.on(hosts[index % len(hosts)]) for index, node in enumerate(nodes))
+
+
+def _first_and_others(nodes: Sequence[Node], hosts: Hosts) -> tuple[Node, ...]:
+    others = hosts[1:] or hosts
+    return (nodes[0].on(hosts[0]), *_dealt_out(nodes[1:], others))
 
 
 def _processes(value: Any) -> Any:
@@ -48,7 +89,8 @@ class Graph(Strict):
     """`nodes` nodes with `topics` topics (as many as nodes where absent), dealt out in turn: publisher k of topic t is
     on node t + k, subscription k on node t + 1 + k, so that a topic crosses nodes wherever there are two.
 
-    `processes` is `per_node`, or how many processes hold the nodes, in turn as well. `joins_s` makes all of them late,
+    `processes` is `per_node`, or how many processes hold the nodes, in turn as well; hosts take nodes, or those
+    processes, in turn too. `joins_s` makes all of them late,
     node k by another k · `stagger_s`: a storm where that is 0; `leaves_s` ends them in the same way.
     """
 
@@ -84,7 +126,7 @@ class Graph(Strict):
             )
         return self
 
-    def expanded(self, topic: str) -> tuple[Node, ...]:
+    def expanded(self, topic: str, hosts: Hosts = (LOCAL_HOST,)) -> tuple[Node, ...]:
         """node_1 … node_N with topics topic_1 … topic_T. Raises Fault where a node would be left without any."""
         publishers: list[list[dict[str, str]]] = [[] for _ in range(self.nodes)]
         subscriptions: list[list[dict[str, str]]] = [[] for _ in range(self.nodes)]
@@ -103,14 +145,15 @@ class Graph(Strict):
                     actual=self.topics,
                     at=("graph", "topics"),
                 )
-            process = None if self.processes == "per_node" else f"process_{index % self.processes + 1}"
+            group = index if self.processes == "per_node" else index % self.processes
+            process = None if self.processes == "per_node" else f"process_{group + 1}"
             late = {
                 key: round(value + index * self.stagger_s, 9)
                 for key, value in (("joins_s", self.joins_s), ("leaves_s", self.leaves_s))
                 if value is not None
             }
             ends = {"publishers": publishers[index], "subscriptions": subscriptions[index]}
-            made.append(_node(f"node_{index + 1}", process, **ends, **late))
+            made.append(_node(f"node_{index + 1}", process, **ends, **late).on(hosts[group % len(hosts)]))
         return tuple(made)
 
 

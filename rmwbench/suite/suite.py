@@ -7,7 +7,8 @@ from pydantic import Field, field_validator, model_validator
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.factors import check_factor_name
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.names import SuiteName
+from rmwbench.suite.names import SuiteName, WorkloadName
+from rmwbench.suite.network import Network
 from rmwbench.suite.sampling import Sampling
 from rmwbench.suite.scalar import Scalar
 from rmwbench.suite.timeline import Timeline
@@ -91,6 +92,7 @@ class Suite(Strict):
     sampling: Sampling = Sampling()
     arms: Annotated[tuple[Arm, ...], Field(strict=False)]
     workloads: Annotated[tuple[Workload, ...], Field(strict=False)]
+    networks: dict[WorkloadName, Network] = Field(default_factory=dict)
     factors: dict[str, Annotated[tuple[Scalar, ...], Field(strict=False)]] = Field(default_factory=dict)
     exclude: Annotated[tuple[dict[str, Scalar], ...], Field(strict=False)] = ()
 
@@ -139,6 +141,16 @@ class Suite(Strict):
             known = [workload.name for workload in self.workloads]
             if name not in known:
                 raise unknown("workload", name, known, at=("blocks", "decide", index))
+        names = [workload.name for workload in self.workloads]
+        for index, workload in enumerate(self.workloads):
+            others = [name for name in names if name != workload.name]
+            if workload.against is not None and workload.against not in others:
+                raise unknown("other workload", workload.against, others, at=("workloads", index, "against"))
+            if isinstance(workload.network, str) and workload.network not in self.networks:
+                raise unknown("network", workload.network, list(self.networks), at=("workloads", index, "network"))
+        for index, level in enumerate(self.factors.get("network", ())):
+            if level not in self.networks:
+                raise unknown("network", level, list(self.networks), at=("factors", "network", index))
         axes: dict[str, list[Scalar]] = {
             "arm": [arm.name for arm in self.arms],
             "workload": [workload.name for workload in self.workloads],

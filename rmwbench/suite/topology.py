@@ -161,6 +161,15 @@ class Node(Strict):
         first = Life(self.joins_s, self.leaves_s)
         return (first,) if self.restarts_s is None else (first, Life(self.restarts_s))
 
+    def on(self, host: str) -> "Node":
+        return self if host == self.host else self.model_copy(update={"host": host})
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Topics and services of its endpoints, each as often as it has one."""
+        ends = [*self.publishers, *self.subscriptions, *self.services, *self.clients]
+        return tuple(end.topic if isinstance(end, Publisher | Subscription) else end.service for end in ends)
+
     @property
     def is_empty(self) -> bool:
         return not (self.publishers or self.subscriptions or self.services or self.clients)

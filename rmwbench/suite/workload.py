@@ -3,19 +3,39 @@ with it."""
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from rmwbench.suite.arrival import Arrival, Periodic, RateHz, Relay
-from rmwbench.suite.fault import Fault, Strict
+from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.machine_condition import Background, HostIdle
-from rmwbench.suite.names import WorkloadName
+from rmwbench.suite.names import NodeName, TopicName, WorkloadName
+from rmwbench.suite.network import Network
 from rmwbench.suite.qos import Qos
-from rmwbench.suite.shapes import Graph, calls, chain
+from rmwbench.suite.shapes import Graph, calls, chain, check_hosts
 from rmwbench.suite.timeline import Span, TimelineOverride
-from rmwbench.suite.topology import CallName, Client, MessageName, Node, Placement, Publisher, Service, Touch
+from rmwbench.suite.topology import (
+    LOCAL_HOST,
+    CallName,
+    Client,
+    MessageName,
+    Node,
+    Placement,
+    Publisher,
+    Service,
+    Touch,
+)
 from rmwbench.suite.wiring import check_graph
 
-OF_A_TRIAL = ("match_time", "graph_time", "first_message_time", "endpoint_match_p50", "history_time")
+OF_A_TRIAL = (
+    "match_time",
+    "graph_time",
+    "first_message_time",
+    "endpoint_match_p50",
+    "history_time",
+    "publish_call_max",
+    "late_match_time",
+    "recovery_time",
+)
 """Metrics that rest on a trial and not on its messages."""
 
 PrimaryMetric = Literal[
@@ -32,11 +52,19 @@ PrimaryMetric = Literal[
 
 
 SHAPES = {
-    "nodes": ("subscribers", "relays", "processes", "clients", "graph"),
+    "nodes": ("subscribers", "relays", "processes", "clients", "graph", "hosts"),
     "graph": ("subscribers", "relays", "processes", "clients"),
     "clients": ("subscribers", "relays", "message"),
 }
 """What says where nodes are, and what is then said already."""
+
+ONE_HOST = (LOCAL_HOST,)
+
+
+NetworkOrName = Annotated[
+    Annotated[str, Tag("name")] | Annotated[Network, Tag("mapping")],
+    Discriminator(lambda value: "name" if isinstance(value, str) else "mapping"),
+]
 
 
 class Workload(Strict):
@@ -46,7 +74,15 @@ class Workload(Strict):
     `message` (or `request` and `reply`), `rate_hz` or `arrival`, `qos` and `touch` hold for every endpoint that says
     nothing else; each publisher or client has the whole rate. `background` and `host_idle` say what else the machine
     does meanwhile, `daemons_end_s` when the daemons of an arm's middleware (RouDi, router, discovery server) are
-    killed, in seconds from the start of the steady state.
+    killed, in seconds from the start of the steady state (`daemons_end: first` kills only the first), and
+    `daemons_return_s` when what was killed is started again; `readers_freeze_s` when every process that only reads is
+    stopped (SIGSTOP) until the steady state ends.
+
+    `hosts` deals the nodes of a shorthand out to hosts; nodes that are written out say theirs. `network` is what lies
+    between hosts, by name or written out; `daemons_host` where the middleware's daemons run, the first host otherwise.
+
+    With `focus` the latencies and losses are of these topics and services alone, and all others are load beside them.
+    `against` names the workload that this one is put beside, arm by arm and block by block, as ratios.
     """
 
     name: WorkloadName
@@ -70,6 +106,14 @@ class Workload(Strict):
     background: Background = "idle"
     host_idle: HostIdle = "as_found"
     daemons_end_s: Span | None = None
+    daemons_end: Literal["all", "first"] = "all"
+    daemons_return_s: Span | None = None
+    hosts: Annotated[tuple[NodeName, ...], Field(strict=False)] | None = None
+    network: NetworkOrName | None = None
+    daemons_host: NodeName | None = None
+    readers_freeze_s: Span | None = None
+    focus: Annotated[tuple[TopicName, ...], Field(strict=False)] = ()
+    against: WorkloadName | None = None
 
     @model_validator(mode="after")
     def _runnable(self) -> "Workload":
@@ -98,7 +142,26 @@ class Workload(Strict):
             self._check_nodes(self.nodes)
         else:
             self._check_shorthand()
+        if self.hosts is not None:
+            check_hosts(self.hosts, self.written_out, one_process=self.processes == "one")
+        self._check_places()
+        topics = dict.fromkeys(topic for node in self.written_out for topic in node.topics)
+        for index, topic in enumerate(self.focus):
+            if topic not in topics:
+                raise unknown("topic or service", topic, list(topics), at=("focus", index))
         return self
+
+    def _check_places(self) -> None:
+        known = self.host_names
+        if self.network is not None and len(known) < 2:
+            raise Fault(
+                "a network lies between hosts, and this workload has one",
+                expected="`hosts: [robot, base]`, or nodes with a `host`",
+                actual=", ".join(known),
+                at=("network",),
+            )
+        if self.daemons_host is not None and self.daemons_host not in known:
+            raise unknown("host", self.daemons_host, list(known), at=("daemons_host",))
 
     def _check_shorthand(self) -> None:
         for name in ("request", "reply") if self.clients is not None else ("message",):
@@ -169,10 +232,16 @@ class Workload(Strict):
         if self.nodes is not None:
             return self.nodes
         if self.graph is not None:
-            return self.graph.expanded(self.name)
+            return self.graph.expanded(self.name, self.hosts or ONE_HOST)
+        placed = (self.processes or "per_node", self.hosts or ONE_HOST)
         if self.clients is not None:
-            return calls(self.name, self.clients, self.processes or "per_node")
-        return chain(self.name, self.subscribers or 1, self.relays or 0, self.processes or "per_node")
+            return calls(self.name, self.clients, *placed)
+        return chain(self.name, self.subscribers or 1, self.relays or 0, *placed)
+
+    @property
+    def host_names(self) -> tuple[str, ...]:
+        """The hosts, in the order of their addresses."""
+        return self.hosts or tuple(dict.fromkeys(node.host for node in self.written_out))
 
     @property
     def display_title(self) -> str:

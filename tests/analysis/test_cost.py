@@ -142,3 +142,15 @@ def test_nothing_delivered_is_no_division():
     values, reasons = measured(SAMPLED, delivered=0, delivered_bytes=0)
     assert reasons["cpu_per_message"] == reasons["cpu_per_gigabyte"] == "no message to divide by"
     assert "cpu_cores" in values
+
+
+def test_allocations_are_of_each_side_and_only_where_somebody_counted():
+    counted = both("talker", "publisher", "allocations", 300, 450) + both("talker", "publisher", "allocated", 0, 9_600)
+    counted += both("listener", "subscription", "allocations", 40, 40)
+    counted += both("listener", "subscription", "allocated", 5_000, 5_000)
+    values, reasons = measured(OLD + counted)
+    assert values["allocations_per_message_publisher"] == 3 and values["allocated_bytes_per_message_publisher"] == 192
+    assert values["allocations_per_message_subscription"] == 0  # counted, and none: not the same as not counted
+    values, reasons = measured(OLD)
+    assert "allocations_per_message_publisher" not in values
+    assert "untimed" in reasons["allocations_per_message_publisher"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rmwbench.analysis.discovery import endpoint_matches_ns, graph
+from rmwbench.analysis.discovery import endpoint_matches_ns, graph, late_match
 
 
 def event(name, endpoint, time_ns):
@@ -38,3 +38,11 @@ def test_the_wire_is_counted_between_the_first_session_and_the_complete_graph():
     values, reasons = graph([], counters)
     assert values == {"discovery_bytes": 120.0}
     assert "discovery_packets" in reasons
+
+
+def test_a_late_reader_waits_from_its_creation_and_for_ever_where_it_never_matched():
+    events = [event("created", 3, 100), event("matched", 3, 350), event("created", 4, 100)]
+    assert late_match(events, [3]) == {"late_match_time": 250}
+    assert late_match(events, [3, 4]) == {"late_match_time": np.inf}
+    assert late_match([], [5]) == {"late_match_time": np.inf}  # it never came up
+    assert late_match(events, []) == {}

@@ -196,6 +196,8 @@ def handle(request_):
         done = lambda: all(readers[int(r)]["last"].get(w, -1) >= n for r, ws in request["expect"].items() for w, n in ws.items())
         while not done() and now() < deadline: time.sleep(0.002)
         reply = {{"complete": done(), "time_ns": now()}}
+    elif cmd == "clock":
+        reply = {{"received_ns": now(), "sent_ns": now()}}
     elif cmd == "collect":
         usage("now")
         reply = {{"usage": snapshots, "memory": {{"rss_bytes": 1000, "threads": 3, "shared_segments": []}},

@@ -22,7 +22,16 @@ GOOD = {
         "net.ipv4.ipfrag_high_thresh": str(1 << 28), "net.ipv4.ipfrag_time": "1",
         "net.ipv4.tcp_congestion_control": "cubic",
     },
-    "state": {"load_1min": 0.1, "steal_fraction_since_boot": 0.0, "memory_available_bytes": 16 << 30},
+    "state": {
+        "load_1min": 0.1, "steal_fraction_since_boot": 0.0, "memory_available_bytes": 16 << 30,
+        "timekeeping": {
+            "kernel": {
+                "synchronised": True, "frequency_ppm": -12.5, "tick_ppm": 0.0, "estimated_error_ns": 2000,
+                "maximum_error_ns": 900_000,
+            },
+            "chrony": None, "ptp": None, "ptp_devices": None,
+        },
+    },
     "limits": {
         "files": 65536, "memlock_bytes": None, "processes": None, "may_lock_any": False, "timer_slack_ns": 50_000,
     },
@@ -96,6 +105,8 @@ DAEMON = {"pid": 8, "name": "iox-roudi", "what": "daemon", "why": "a daemon"}
         ("sampled/busy", 0.3, "load", "yellow", "30 %"),
         ("sampled/busy", 0.9, "load", "red", "90 %"),
         ("kernel/clocksource", "hpet", "clock source", "red", "hpet"),
+        ("state/timekeeping", None, "clock", "unknown", "nothing is known"),
+        ("state/timekeeping/kernel/tick_ppm", 1000.0, "clock", "yellow", "steered by 1012 ppm"),
         ("kernel/transparent_hugepages", "always", "transparent huge pages", "yellow", "always"),
         ("limits/timer_slack_ns", 1000, "timer slack", "yellow", "1000 ns"),
         ("limits/files", 1024, "process limits", "yellow", "ulimit -n"),

@@ -152,7 +152,7 @@ def test_a_crash_while_we_sleep_wakes_us(crew, tmp_path):
     add(crew, tmp_path)
     crew.wait_hello(2.0)
     worker = crew.workers["p"]
-    crew.host.signal(worker.inner_pid, 6)
+    crew.hosts.first.signal(worker.inner_pid, 6)
     begun = time.monotonic()
     found = failure(crew, lambda c: c.watch_until(time.monotonic_ns() + 5_000_000_000))
     assert found.signal_name == "SIGABRT" and time.monotonic() - begun < 4

@@ -54,10 +54,11 @@ def _described(document: dict[str, Any], middleware: Middleware) -> dict[str, An
     document |= {"inherit": list(found.inherit), "environment": {LIBRARY_VARIABLE: library_path()}}
     if not found.variants:
         return document
-    variants = [
-        document | {"middleware": name, "environment": document["environment"] | environment}
-        for name, environment in found.variants.items()
-    ]
+    variants = []
+    for name, environment in found.variants.items():
+        profiles = [profile | {"daemons": list(found.daemons.get(name, ()))} for profile in document["profiles"]]
+        own = {"middleware": name, "profiles": profiles, "environment": document["environment"] | environment}
+        variants.append(document | own)
     return {"protocol": document["protocol"], "middlewares": variants}
 
 
@@ -86,9 +87,10 @@ class Bridge:
         self.table = ffi.new("rmwbench_middleware *")
         self.table.abi_version = ffi.cast("uint32_t", library().RMWBENCH_ABI_VERSION)
         self.table.struct_bytes = ffi.sizeof("rmwbench_middleware")
+        absent = () if hasattr(middleware, "daemon") else ("profile_daemons", "daemon_open", "daemon_close")
         for name, field in ffi.typeof("rmwbench_middleware").fields:
             function = getattr(self, f"_{name}", None)
-            if function is not None:
+            if function is not None and name not in absent:
                 setattr(self.table, name, self.keep(ffi.callback(field.type, function)))
 
     def keep(self, thing: Any) -> Any:
@@ -158,6 +160,17 @@ class Bridge:
         found = _of(session).configuration()
         if found is not None:
             out.tell(out.context, *(ffi.new("char[]", part.encode()) for part in found))
+
+    def _profile_daemons(self, _: Any) -> Any:
+        found = self.middleware.describe()
+        names = [self.text(name) for name in found.daemons.get(found.middleware, ())]
+        return self.keep(ffi.new("char *[]", [*names, ffi.NULL]))
+
+    def _daemon_open(self, name: Any, config: Any, error: Any) -> Any:
+        return self.create("daemon", lambda: self.middleware.daemon(_text(name)), error)
+
+    def _daemon_close(self, daemon: Any) -> None:
+        self.destroy(daemon)
 
     def _node_create(self, session: Any, name: Any, error: Any) -> Any:
         return self.create("node", lambda: _of(session).node(_text(name)), error)

@@ -112,6 +112,8 @@ class Description:
     """Variables of the user's that the worker needs within a trial."""
     variants: dict[str, dict[str, str]] = field(default_factory=dict)
     """Middlewares that this one program can be, each with the variables that make it that one."""
+    daemons: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Middleware → the daemons that each of its profiles needs, in the order of their start."""
 
 
 Deliver = Callable[[bytes | memoryview, int, int], None]
@@ -157,10 +159,17 @@ class Session(Protocol):
     def close(self) -> None: ...
 
 
+class Daemon(Protocol):
+    def close(self) -> None: ...
+
+
 class Middleware(Protocol):
     def describe(self) -> Description: ...
 
     def open(self, config: SessionConfig) -> Session: ...
+
+    def daemon(self, name: str) -> Daemon:
+        """Returns when it serves. Left out where the description names no daemons."""
 
 
 def known_options(config: SessionConfig, known: dict[str, Any]) -> None:

@@ -6,8 +6,13 @@ on both sides, the fastest that rclpy takes. Other types travel serialised (`raw
 """
 
 import array
+import ctypes
 import importlib
+import importlib.util
 import os
+import signal
+import socket
+import subprocess
 import sys
 import threading
 import time
@@ -17,6 +22,7 @@ from typing import Any
 
 from rmwbench_workers.harness import run
 from rmwbench_workers.middleware import (
+    FAILED,
     INVALID,
     UNSUPPORTED,
     Account,
@@ -36,6 +42,13 @@ from rmwbench_workers.middleware import (
 
 EXECUTORS = ("single_threaded", "multi_threaded")
 SERVICE_TYPE = "rmwbench_msgs/srv/Bytes"
+ZENOH, ROUTER = "rmw_zenoh_cpp", "router"
+ROUTER_PORT, ROUTER_PATIENCE_S = 7447, 20.0
+
+
+def prefixes() -> list[Path]:
+    """Of the sourced ROS 2."""
+    return [Path(part) for part in _parts("AMENT_PREFIX_PATH")]
 
 
 def rmw() -> str:
@@ -44,10 +57,36 @@ def rmw() -> str:
 
 def installed() -> list[str]:
     """The RMWs of the sourced ROS 2, by the marks that they leave in ament's index."""
-    prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
-    marks = (Path(prefix, "share/ament_index/resource_index/rmw_typesupport") for prefix in prefixes if prefix)
+    marks = (prefix / "share/ament_index/resource_index/rmw_typesupport" for prefix in prefixes())
     names = {mark.name for place in marks if place.is_dir() for mark in place.iterdir()}
     return sorted(names - {"rmw_implementation"})  # the loader of the others
+
+
+def own_messages() -> dict[str, str]:
+    """Variables with which rmwbench_msgs is found where `rmwbench middlewares build rclcpp` put it; none where it is
+    sourced already, or was never built."""
+    if importlib.util.find_spec("rmwbench_msgs") is not None:
+        return {}
+    from rmwbench.errors import UserError
+    from rmwbench.lab.middleware import ros2
+
+    try:
+        directory = ros2.worker_directory()
+    except UserError:  # no checkout, or no toolchain
+        return {}
+    if directory is None:
+        return {}
+    install = directory.parents[1]
+    # Debian's Python installs below local/
+    packages = sorted(install.glob("**/python3*/*-packages"))
+    if not packages:
+        return {}
+    added = {"AMENT_PREFIX_PATH": install, "LD_LIBRARY_PATH": install / "lib", "PYTHONPATH": packages[0]}
+    return {name: os.pathsep.join([str(path), *_parts(name)]) for name, path in added.items()}
+
+
+def _parts(variable: str) -> list[str]:
+    return [part for part in os.environ.get(variable, "").split(os.pathsep) if part]
 
 
 class Middleware:
@@ -74,12 +113,57 @@ class Middleware:
             profiles=[Profile("untouched", "none", "", "as installed")],
             modes={"executor": "|".join(EXECUTORS)},
             inherit=("AMENT_PREFIX_PATH", "PYTHONPATH", "ROS_DISTRO"),
-            variants={f"rclpy/{name}": {"RMW_IMPLEMENTATION": name} for name in installed()},
+            variants={f"rclpy/{name}": {"RMW_IMPLEMENTATION": name} | own_messages() for name in installed()},
+            daemons={f"rclpy/{ZENOH}": (ROUTER,)},
         )
+
+    def daemon(self, name: str) -> "Router":
+        if name != ROUTER:
+            raise WorkerError(UNSUPPORTED, f"daemon {name}", f"expected {ROUTER}")
+        return Router()
 
     def open(self, config: SessionConfig) -> "Session":
         known_options(config, {"raw": None})
         return Session(config)
+
+
+class Router:
+    """rmw_zenohd, without which sessions of rmw_zenoh do not find each other; or one that serves the host already."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen | None = None
+        if router_serves():
+            print("daemon router: another one serves already, and is used", file=sys.stderr)
+            return
+        found = [path for prefix in prefixes() if (path := prefix / "lib" / ZENOH / "rmw_zenohd").is_file()]
+        if not found:
+            raise WorkerError(UNSUPPORTED, "daemon router", f"lib/{ZENOH}/rmw_zenohd is in no prefix of the ROS 2")
+        self.process = subprocess.Popen([found[0]], stdin=subprocess.DEVNULL, preexec_fn=_die_with_parent)
+        deadline = time.monotonic() + ROUTER_PATIENCE_S
+        while not router_serves():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.close()
+                words = f"rmw_zenohd did not serve port {ROUTER_PORT} within {ROUTER_PATIENCE_S:g} s, or ended"
+                raise WorkerError(FAILED, "daemon router", words)
+            time.sleep(0.01)
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            try:
+                self.process.wait(2.0)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+
+
+def router_serves() -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", ROUTER_PORT)) == 0
+
+
+def _die_with_parent() -> None:
+    """Also where this process is killed: a router must not outlive its trial."""
+    ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG
 
 
 class Session:
@@ -140,7 +224,7 @@ def interface(ros_type: str) -> Any:
     try:
         return getattr(importlib.import_module(f"{package}.{kind}"), name)
     except (ImportError, AttributeError):
-        reason = f"{ros_type} is not in the sourced ROS 2; build and source ros2/rmwbench_msgs"
+        reason = f"{ros_type} is not in the sourced ROS 2: rmwbench middlewares build rclcpp"
         raise WorkerError(UNSUPPORTED, f"type {ros_type}", reason) from None
 
 

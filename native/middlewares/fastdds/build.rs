@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{exit, Command};
 
-const SOURCES: [&str; 20] = [
+const SOURCES: [&str; 21] = [
     "asked",
     "blocker",
     "configuration",
@@ -20,6 +20,7 @@ const SOURCES: [&str; 20] = [
     "raw_type",
     "reader",
     "server",
+    "server_list",
     "service",
     "session",
     "table",

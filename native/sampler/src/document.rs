@@ -132,6 +132,7 @@ part!(SeriesProcess {
     cpu_ns: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")] rss_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")] pss_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")] file_pss_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")] run_delay_ns: Option<u64>,
 });
 

@@ -54,11 +54,15 @@ impl Process {
         parse_stat(self.stat.read().ok()?)
     }
 
-    /// Proportional set size, everything included; the kernel walks all pages for it: a millisecond for each 100 MB.
-    pub fn pss_bytes(&mut self) -> Option<u64> {
+    /// Proportional set size, everything included, and the part of it that is files, such as programs and libraries: that part
+    /// changes with whoever else maps them. The kernel walks all pages for it: a millisecond for each 100 MB.
+    pub fn pss_bytes(&mut self) -> Option<(u64, Option<u64>)> {
         let text = self.rollup.as_mut()?.read().ok()?;
-        let kib: u64 = text.lines().find_map(|line| line.strip_prefix("Pss:"))?.trim().strip_suffix(" kB")?.parse().ok()?;
-        Some(kib * 1024)
+        let bytes = |name: &str| {
+            let kib = text.lines().find_map(|line| line.strip_prefix(name))?.trim().strip_suffix(" kB")?.parse::<u64>().ok()?;
+            Some(kib * 1024)
+        };
+        Some((bytes("Pss:")?, bytes("Pss_File:")))
     }
 
     pub fn rss_bytes(&mut self) -> Option<u64> {
@@ -99,7 +103,8 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let mut process = Process::open("child", OTHER, &find(child.id() as i32).unwrap()).unwrap();
         assert!(process.cpu_ns().is_some() && process.rss_bytes().unwrap() > 0);
-        assert!(process.pss_bytes().is_some_and(|pss| pss <= process.rss_bytes().unwrap()));
+        let (pss, files) = process.pss_bytes().unwrap();
+        assert!(pss <= process.rss_bytes().unwrap() && files.is_none_or(|files| files <= pss));
         assert!(process.stat().unwrap().threads == 1);
         child.kill().unwrap();
         child.wait().unwrap();

@@ -371,9 +371,9 @@ fn take_sample(processes: &mut [Process], files: &mut Files, plan: &Start, with_
     let of_process = |process: &mut Process| {
         let cpu_ns = process.cpu_ns()?;
         let rss_bytes = if with_memory { process.rss_bytes() } else { None };
-        let pss_bytes = if with_memory && plan.memory { process.pss_bytes() } else { None };
+        let pss = if with_memory && plan.memory { process.pss_bytes() } else { None };
         let run_delay_ns = if plan.threads { threads::sums(&threads::read(&process.directory)).run_delay_ns } else { None };
-        Some(SeriesProcess { cpu_ns, rss_bytes, pss_bytes, run_delay_ns })
+        Some(SeriesProcess { cpu_ns, rss_bytes, pss_bytes: pss.map(|p| p.0), file_pss_bytes: pss.and_then(|p| p.1), run_delay_ns })
     };
     let values = processes.iter_mut().map(of_process).collect();
     sample.machine = files.get_mut("stat").and_then(|file| parse_stat(file.read().ok()?));

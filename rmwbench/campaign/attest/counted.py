@@ -70,31 +70,31 @@ def carried(edges: tuple[Snapshot, Snapshot]) -> Iterator[Carried]:
     """What every interface transmitted, the loopback first and always; others only where they carried something."""
     interfaces = edges[0].get("interfaces", {}).keys() & edges[1].get("interfaces", {}).keys()
     for name in sorted(interfaces, key=lambda name: (name != LOOPBACK, name)):
-        sent = _grown(edges, "interfaces", name, "tx_bytes") or 0
+        sent = grown(edges, "interfaces", name, "tx_bytes") or 0
         if sent > 0 or name == LOOPBACK:
             yield from _by_transport(edges, name, sent)
 
 
 def _by_transport(edges: tuple[Snapshot, Snapshot], name: str, sent: int) -> Iterator[Carried]:
-    datagrams = _grown(edges, "udp", "out_datagrams")
+    datagrams = grown(edges, "udp", "out_datagrams")
     if datagrams is None or "sockets" not in edges[1]:
         yield Carried("network", name, sent)
         return
     # Sockets of one host meet on the loopback; what leaves by another interface is for nobody here.
-    segments = _grown(edges, "tcp", "out_segments") or 0
-    packets = _grown(edges, "interfaces", name, "tx_packets") or 0
-    payload = _tcp_payload(edges) if name == LOOPBACK else 0
+    segments = grown(edges, "tcp", "out_segments") or 0
+    packets = grown(edges, "interfaces", name, "tx_packets") or 0
+    payload = tcp_payload(edges) if name == LOOPBACK else 0
     tcp = min(sent, payload + TCP_HEADER_BYTES * min(segments, packets)) if payload or not datagrams else 0
     if segments and not datagrams:
         tcp = sent
     if tcp:
         yield Carried("tcp", name, tcp)
     if sent > tcp or not tcp:
-        received = _grown(edges, "udp", "in_datagrams") or 0
+        received = grown(edges, "udp", "in_datagrams") or 0
         yield Carried("udp", name, sent - tcp, max(1.0, received / datagrams) if datagrams else 1.0)
 
 
-def _tcp_payload(edges: tuple[Snapshot, Snapshot]) -> int:
+def tcp_payload(edges: tuple[Snapshot, Snapshot]) -> int:
     """Bytes that TCP sockets which lived at the end of the window sent in it; those closed before are in UDP's rest."""
     before = {socket["inode"]: socket.get("sent_bytes", 0) for socket in _sockets(edges[0], "tcp")}
     return sum(socket.get("sent_bytes", 0) - before.get(socket["inode"], 0) for socket in _sockets(edges[1], "tcp"))
@@ -113,7 +113,7 @@ def _sockets(snapshot: Snapshot, kind: str) -> list[Mapping[str, Any]]:
     return [socket for socket in snapshot.get("sockets", []) if socket["kind"] == kind]
 
 
-def _grown(edges: tuple[Snapshot, Snapshot], *path: str) -> int | None:
+def grown(edges: tuple[Snapshot, Snapshot], *path: str) -> int | None:
     """How much a counter grew; None where either end lacks it."""
     ends = []
     for snapshot in edges:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.campaign.attest.counted import Carried, carried, unix_peers, window
+from rmwbench.campaign.attest.hosts import carried_between, crossing_fraction
 from rmwbench.campaign.outcome import Outcome
 from rmwbench.lab.records import RECEIVED
 
@@ -43,10 +44,12 @@ def delivered_bytes(outcome: Outcome) -> int:
     if outcome.window is None:
         return 0
     total = 0
+    places = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
     for section in outcome.sections:
         if section.kind == RECEIVED:
             rows = section.rows
-            inside = (rows["taken_ns"] >= outcome.window.steady_ns) & (rows["taken_ns"] < outcome.window.end_ns)
+            told = outcome.windows.get(places[section.endpoint], outcome.window)
+            inside = (rows["taken_ns"] >= told.steady_ns) & (rows["taken_ns"] < told.end_ns)
             total += int(rows["bytes"][inside & (rows["flags"] & FOREIGN == 0)].sum(dtype=np.int64))
     return total
 
@@ -54,6 +57,8 @@ def delivered_bytes(outcome: Outcome) -> int:
 def attestations(outcome: Outcome) -> list[dict[str, Any]]:
     """Rows of the table `attestations` without `trial`; none where nothing was delivered or no counters came."""
     delivered, edges = delivered_bytes(outcome), window(outcome)
+    if delivered and len(outcome.order.cell.hosts) > 1:
+        return _over_hosts(outcome, delivered)
     if not delivered or edges is None:
         return []
     counted = list(carried(edges))
@@ -86,6 +91,26 @@ def attestations(outcome: Outcome) -> list[dict[str, Any]]:
             most["fraction"] += rest
             return rows
         rows.append(_row(path, None, "inferred", round(rest * delivered), rest, why, known))
+    return rows
+
+
+def _over_hosts(outcome: Outcome, delivered: int) -> list[dict[str, Any]]:
+    """Between hosts there is the network alone; its transports have a share each by what they sent, but where the
+    middleware names one, the others carried none of its messages."""
+    across = crossing_fraction(outcome)
+    counted = carried_between(outcome)
+    named = _evidence(outcome).keys() & {found.transport for found in counted}
+    told = [found for found in counted if not named or found.transport in named]
+    sent = sum(found.bytes for found in told)
+    note = "sent by all hosts during the window, headers and lost frames included"
+    rows = []
+    for found in counted:
+        fraction = across * found.bytes / sent if found in told and sent else 0.0
+        rows.append(_row(found.transport, found.interface, "counted", found.bytes, fraction, note))
+    rest = 1.0 - sum(row["fraction"] for row in rows)
+    if rest * delivered >= 1:
+        why = "between processes of one host, in a trial over several" if sent else "no counters came"
+        rows.append(_row("other", None, "inferred", round(rest * delivered), rest, why))
     return rows
 
 

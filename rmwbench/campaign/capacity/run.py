@@ -19,9 +19,9 @@ from rich.markup import escape
 
 from rmwbench.analysis.capacity_arm import ArmSearch
 from rmwbench.analysis.limit import Finding, judge
-from rmwbench.analysis.records import Endpoint, Window
+from rmwbench.analysis.records import Endpoint
 from rmwbench.analysis.stability import stability
-from rmwbench.analysis.trial import measure_trial
+from rmwbench.analysis.trial import measure_trial, told, window_of
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.capacity.request import MOST_TRIALS, Contestant, Prepared, nearest_level, quantity
 from rmwbench.campaign.document import cells_table, machine_table
@@ -233,9 +233,10 @@ class CapacityCampaign:
         bundle = Bundle(self.writer.directory)
         line = next(line for line in reversed(bundle.trials()) if line.trial == result.order.trial)
         (found,) = bundle.evidence([line])
-        window = Window(found.row.get("steady_begin_ns"), found.row.get("steady_end_ns"))
+        known, clocks = told(found)
+        window = window_of(known, clocks)
         endpoints = [Endpoint(e["endpoint"], e["kind"], e["topic"]) for e in found.endpoints]
-        return judge(self.prepared.limit, measure_trial(found), stability(found.records, endpoints, window))
+        return judge(self.prepared.limit, measure_trial(found), stability(known.records, endpoints, window))
 
     def summary(self) -> str:
         """What was run, for the last line on stderr."""

@@ -4,6 +4,7 @@ A benchmark must never touch a live robot, nor its neighbour campaign; and what 
 its trial. Both follow from one rule: everything of a trial lives below one init process (init.py), and dies with it.
 """
 
-from rmwbench.lab.host.host import Exited, Host, HostBroken, Spawned, SpawnFailed, check
+from rmwbench.lab.host.host import Configured, Exited, Host, HostBroken, Spawned, SpawnFailed, check, check_tap
+from rmwbench.lab.host.hosts import Hosts
 
-__all__ = ["Exited", "Host", "HostBroken", "SpawnFailed", "Spawned", "check"]
+__all__ = ["Configured", "Exited", "Host", "HostBroken", "Hosts", "SpawnFailed", "Spawned", "check", "check_tap"]

@@ -21,6 +21,14 @@ from rmwbench.lab.host import marker
 _MESSAGE_BYTES = 1 << 18
 _INIT = str(Path(__file__).with_name("init.py"))
 READY_TIMEOUT_S = 5.0
+TARGETS = 20
+"""Descriptors that a process of a host may be given, where nobody says otherwise: their numbers are below this."""
+MOST_FDS = 252  # of one message of a Unix socket, besides the executable's
+
+Write = tuple[str, bytes, bool]
+"""Path below /proc/sys, what to write, and whether it must succeed."""
+NetlinkMessage = tuple[str, int, int, bytes]
+"""What it does, in words; type, flags and body of an rtnetlink message."""
 
 
 class HostBroken(Exception):
@@ -51,22 +59,41 @@ class Exited(NamedTuple):
     status: int
 
 
-class Host:
-    """One host. Use as a context manager, or `close()` it; it also ends when this process ends, however it ends."""
+class Configured(NamedTuple):
+    """What became of `configure`: the step that failed and its errno, or None; the answers of netlink, in order; what
+    was read; and when all was in force (CLOCK_MONOTONIC)."""
 
-    def __init__(self, name: str):
+    token: str
+    failed: tuple[str, int] | None
+    answers: list[bytes]
+    texts: dict[str, bytes | None]
+    time_ns: int
+
+
+class Host:
+    """One host. Use as a context manager, or `close()` it; it also ends when this process ends, however it ends.
+
+    `tap`: its `eth0` is a TAP device without address, whose descriptor is in `tap_fd` once it is ready. `targets` is
+    the bound of descriptor numbers that its processes may be given. `clock_offset_s`: how far CLOCK_MONOTONIC of its
+    processes is ahead of ours, as on another machine: the test bench of everything that compares clocks.
+    """
+
+    def __init__(self, name: str, *, tap: bool = False, targets: int = TARGETS, clock_offset_s: int = 0):
         self.name = name
         self.user_namespace: bool | None = None
         self.own_proc: bool | None = None
+        self.tap_fd: int | None = None
+        self.device: int | None = None
         self._ready = False
         shm_bytes, tmp_bytes = _tmpfs_bytes()
         self.shm_bytes = shm_bytes
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        given = theirs.fileno(), shm_bytes, tmp_bytes, targets, "tap" if tap else "veth", clock_offset_s
         with theirs:
             self._init = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-E", _INIT, str(theirs.fileno()), str(shm_bytes), str(tmp_bytes)],
+                [sys.executable, "-I", "-S", "-E", _INIT, *map(str, given)],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -102,14 +129,15 @@ class Host:
         if "failed" in message:
             raise HostBroken(message["step"], message["errno"])
         self.user_namespace, self.own_proc, self._ready = message["user_namespace"], message["own_proc"], True
+        self.device = message["device"]
 
     def spawn(
         self, token: str, executable: Path, arguments: Sequence[str], fds: Mapping[int, int], env: Mapping[str, str]
     ) -> None:
         """Asks for a process; `receive` tells what became of it.
 
-        `fds` maps the number in the new process (below 20) to a descriptor of ours; 0 is /dev/null unless given. The
-        executable is opened here: the host has a /tmp of its own, and a worker may lie below ours.
+        `fds` maps the number in the new process (below `targets`) to a descriptor of ours; 0 is /dev/null unless given.
+        The executable is opened here: the host has a /tmp of its own, and a worker may lie below ours.
         Raises UserError where the executable cannot be opened.
         """
         try:
@@ -123,17 +151,41 @@ class Host:
             ) from None
         try:
             request = {"spawn": token, "argv": [str(executable), *arguments], "env": dict(env), "targets": list(fds)}
-            socket.send_fds(self._socket, [marshal.dumps(request)], [opened, *fds.values()])
-        except (BrokenPipeError, ConnectionResetError):
-            raise HostBroken(f"the init of host {self.name} is gone") from None
+            self._send(request, [opened, *fds.values()])
         finally:
             os.close(opened)
+
+    def interpret(self, token: str, source: str, arguments: Sequence[str], fds: Mapping[int, int]) -> None:
+        """Asks for a process that runs a program in Python of the standard library's modules in C; `receive` tells what
+        became of it, as of any other. The program finds `arguments` in ARGUMENTS."""
+        request = {"spawn": token, "source": source, "argv": list(arguments), "targets": list(fds)}
+        self._send(request, list(fds.values()))
+
+    def configure(
+        self,
+        token: str,
+        messages: Sequence[NetlinkMessage] = (),
+        writes: Sequence[Write] = (),
+        reads: Sequence[str] = (),
+    ) -> None:
+        """Asks for changes of the host's network: first `writes`, then `messages`, then `reads`; `receive` has the
+        Configured of this token."""
+        self._send(
+            {"configure": token, "messages": [tuple(m) for m in messages], "writes": [tuple(w) for w in writes]}
+            | {"reads": list(reads)}
+        )
+
+    def _send(self, request: dict, fds: Sequence[int] = ()) -> None:
+        try:
+            socket.send_fds(self._socket, [marshal.dumps(request)], list(fds))
+        except (BrokenPipeError, ConnectionResetError):
+            raise HostBroken(f"the init of host {self.name} is gone") from None
 
     def signal(self, inner_pid: int, number: int) -> None:
         """Sends a signal to a process of the host by its inner PID; one that ended already is no error."""
         self._socket.send(marshal.dumps({"signal": number, "pid": inner_pid}))
 
-    def receive(self, timeout_s: float = 0.0) -> Spawned | SpawnFailed | Exited | None:
+    def receive(self, timeout_s: float = 0.0) -> Spawned | SpawnFailed | Exited | Configured | None:
         """The next report, or None when there is none within the time. Raises HostBroken when the init ended."""
         self._socket.settimeout(timeout_s)
         try:
@@ -148,22 +200,41 @@ class Host:
             return Spawned(message["spawned"], message["pid"], pid)
         if "spawn_failed" in message:
             return SpawnFailed(message["spawn_failed"], message["errno"])
+        if "configured" in message:
+            names = ("configured", "failed", "answers", "texts", "time_ns")
+            return Configured(*(message[name] for name in names))
         return Exited(message["exited"], message["status"])
 
     def _message(self) -> tuple[dict | None, int]:
         """One message with the sender's PID as seen from here; (None, 0) at the end of file."""
         try:
-            data, control, _, _ = self._socket.recvmsg(_MESSAGE_BYTES, socket.CMSG_SPACE(12))
+            data, control, _, _ = self._socket.recvmsg(
+                _MESSAGE_BYTES, socket.CMSG_SPACE(12) + socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC
+            )
         except ConnectionResetError:
             return None, 0
         if not data:
             return None, 0
+        for _, kind, payload in control:
+            if kind == socket.SCM_RIGHTS:
+                self.tap_fd = struct.unpack("i", payload[:4])[0]
         pids = [struct.unpack("3i", payload)[0] for _, kind, payload in control if kind == socket.SCM_CREDENTIALS]
         return marshal.loads(data), pids[0] if pids else 0
 
+    def close_tap(self) -> None:
+        """Our copy of the device's descriptor: whoever moves its frames has one of its own."""
+        if self.tap_fd is not None:
+            os.close(self.tap_fd)
+            self.tap_fd = None
+
+    def leave(self) -> None:
+        """Begins the end of every process of the host, which `close` waits for."""
+        self._socket.close()
+        self.close_tap()
+
     def close(self, timeout_s: float = 5.0) -> None:
         """Ends every process of the host and waits until they are gone; may be called twice."""
-        self._socket.close()
+        self.leave()
         if self._init.returncode is None:
             # Popen.wait with a time-out naps for up to 50 ms at a time; a pidfd wakes at once.
             ended = os.pidfd_open(self._init.pid)
@@ -177,13 +248,39 @@ class Host:
 
 def check() -> Host:
     """A host that proves that hosts can be made here. Raises UserError that names the missing capability."""
-    host = Host("check")
+    return _checked(Host("check"))
+
+
+def check_tap() -> None:
+    """Proves that several hosts can be joined by a network here. Raises UserError that names what is missing."""
+    _checked(Host("check", tap=True)).close()
+
+
+def _checked(host: Host) -> Host:
     try:
         host.wait_ready()
     except HostBroken as broken:
         host.close()
         raise _explained(broken) from None
     return host
+
+
+def _no_tap(broken: HostBroken) -> UserError:
+    """Hosts can be made, but no network between them."""
+    device = "/dev/net/tun"
+    if broken.errno in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
+        fix = f"as root: modprobe tun; in a container add --device {device}"
+    elif broken.errno in (errno.EACCES, errno.EPERM):
+        fix = f"as root: chmod 0666 {device}, as most distributions have it, or run as root"
+    else:
+        fix = None
+    return UserError(
+        "workloads over several hosts need TAP devices, which cannot be made here; workloads on one host still run",
+        where=broken.step,
+        expected=f"{device}, open to this user",
+        actual=os.strerror(broken.errno) if broken.errno else str(broken),
+        fix=fix,
+    )
 
 
 def _explained(broken: HostBroken) -> UserError:
@@ -196,6 +293,8 @@ def _explained(broken: HostBroken) -> UserError:
             actual=os.strerror(broken.errno),
             fix=f"as root: mkdir -m 1777 {target}",
         )
+    if step == "open" or broken.step.startswith("make eth0"):
+        return _no_tap(broken)
     switches = ["kernel.unprivileged_userns_clone=1", "user.max_user_namespaces=10000"]
     if _apparmor_restricts():
         switches = ["kernel.apparmor_restrict_unprivileged_userns=0"]

@@ -1,18 +1,25 @@
 """The init of a host: makes the namespaces, is their PID 1, starts processes on request, and takes everything with it
 when it ends.
 
-Run as `python -I -S -E init.py FD SHM_BYTES TMP_BYTES`; FD is a SOCK_SEQPACKET socket to the orchestrator. Decisions:
+Run as `python -I -S -E init.py FD SHM_BYTES TMP_BYTES FIRST_FREE_FD DEVICE CLOCK_OFFSET_S`; FD is a SOCK_SEQPACKET
+socket to the orchestrator, and DEVICE what `eth0` is: `veth` of a host that is alone, with address and route; `tap` of
+one among several, whose descriptor goes to the orchestrator and whose settings come from there. Decisions:
 
 * Standard library only, and of that the modules in C (`marshal`, `_socket`): starting must cost milliseconds, and
   `json` or `socket` alone would double it. Both ends are the same interpreter, which is all that marshal asks for.
-* The network is made over netlink, not with `ip`: a minimal container has no iproute2, and it is faster.
+* The network is made over netlink, not with `ip`: a minimal container has no iproute2, and it is faster. What a host
+  among several needs is composed by the orchestrator (rmwbench/lab/network), and only sent from here: it must be sent
+  from within.
 * End of file on FD ends PID 1, and the kernel then kills every process of the PID namespace: no list of children to
   keep, and a SIGKILL of the orchestrator cleans up like an orderly end.
 
 Messages are marshalled dicts. To init: {"spawn", "argv", "env", "targets"} with descriptors [executable, one per target
-number], {"signal", "pid"}. From init: {"ready"}, {"failed", "step", "errno"}, {"spawned", "pid"} (sent by the child
-itself before it executes, so that the socket's credentials carry its PID as the orchestrator sees it), {"spawn_failed",
-"errno"}, {"exited": PID, "status"} (a wait status).
+number], or with "source" and no executable: a program in Python, run in a fork of this process; {"signal", "pid"};
+{"configure", "writes": [(path, bytes, required)], "messages": [(step, kind, flags, body)], "reads": [path]} of
+rtnetlink(7) and /proc/sys. From init: {"ready"} (with the index of a tap, and its descriptor), {"failed", "step",
+"errno"}, {"spawned", "pid"} (sent by the child itself before it executes, so that the socket's credentials carry its
+PID as the orchestrator sees it), {"spawn_failed", "errno"}, {"exited": PID, "status"} (a wait status), {"configured",
+"failed": None or (step, errno), "answers": [bytes], "texts": {path: bytes or None}, "time_ns"}.
 """
 # ruff: noqa: SIM105 (contextlib would cost a millisecond at every start)
 
@@ -22,18 +29,20 @@ import marshal
 import os
 import select
 import sys
+import time
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
-CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
+CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWTIME = 0x20000000, 0x40000000, 0x00000080
 MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
 PR_SET_PDEATHSIG, SIGKILL, SIGPIPE = 1, 9, 13
 EPERM = 1
 MESSAGE_BYTES = 1 << 18
-FIRST_FREE_FD = 20  # targets are below, received descriptors above: dup2 never overwrites one that is still needed
+MOST_FDS = 253  # of one message (SCM_MAX_FD)
 
 ADDRESS, PREFIX = bytes([10, 77, 0, 1]), 24
 GATEWAY = bytes([10, 77, 0, 254])
 DEVICE, PEER = b"eth0", b"eth0-peer"
+TUN, TUNSETIFF, IFF_TAP, IFF_NO_PI = "/dev/net/tun", 0x400454CA, 2, 0x1000
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -56,9 +65,9 @@ def write(path, text):
         os.close(fd)
 
 
-def unshare():
+def unshare(more=0):
     """Into new namespaces; through a user namespace of our own where that is the only way. Returns whether it was."""
-    flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET
+    flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET | more
     if _libc.unshare(flags) == 0:
         return False
     if ctypes.get_errno() != EPERM:
@@ -72,6 +81,14 @@ def unshare():
     except OSError as error:
         raise StepFailed("user id map", error.errno) from None
     return True
+
+
+def shift_clock(seconds):
+    """CLOCK_MONOTONIC of every process that is forked from now on (time_namespaces(7)), none of which is there yet."""
+    try:
+        write("/proc/self/timens_offsets", b"monotonic %d 0\n" % seconds)
+    except OSError as error:
+        raise StepFailed("set the clock's offset", error.errno) from None
 
 
 def mount(step, source, target, kind, flags, data=None):
@@ -101,6 +118,7 @@ def attribute(kind, value):
 
 RTM_NEWLINK, RTM_NEWADDR, RTM_NEWROUTE = 16, 20, 24
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_CREATE_EXCL = 1, 4, 0x600
+NLMSG_ERROR, NLMSG_DONE = 2, 3
 IFF_UP = 1
 AF_INET = _socket.AF_INET
 
@@ -111,14 +129,29 @@ def link(index, up, *attributes):
 
 
 def netlink(step, sock, kind, flags, body):
+    """Sends one request; what came before its end, as it came."""
     sock.send(u32(16 + len(body)) + u16(kind) + u16(NLM_F_REQUEST | NLM_F_ACK | flags) + bytes(8) + body)
-    answer = sock.recv(4096)
-    code = int.from_bytes(answer[16:20], sys.byteorder, signed=True)
-    if code:
-        raise StepFailed(step, -code)
+    answer = b""
+    while True:
+        data = sock.recv(1 << 16)
+        while data:
+            size, type_ = int.from_bytes(data[:4], sys.byteorder), int.from_bytes(data[4:6], sys.byteorder)
+            if type_ in (NLMSG_ERROR, NLMSG_DONE):
+                code = int.from_bytes(data[16:20], sys.byteorder, signed=True)
+                if code:
+                    raise StepFailed(step, -code)
+                return answer
+            answer += data[:size]
+            data = data[size + -size % 4 :]
 
 
-def make_network():
+def netlink_socket():
+    sock = _socket.socket(_socket.AF_NETLINK, _socket.SOCK_RAW, 0)
+    sock.bind((0, 0))
+    return sock
+
+
+def make_loopback():
     # Without this the link-local address stays tentative for a second or two, and the change would fall into a trial.
     for key in ("accept_dad", "router_solicitations"):
         for scope in ("all", "default"):
@@ -126,9 +159,26 @@ def make_network():
                 write(f"/proc/sys/net/ipv6/conf/{scope}/{key}", b"0")
             except OSError:
                 pass  # a kernel without IPv6, or a read-only /proc/sys as in a container
-    sock = _socket.socket(_socket.AF_NETLINK, _socket.SOCK_RAW, 0)
-    sock.bind((0, 0))
+    sock = netlink_socket()
     netlink("lo up", sock, RTM_NEWLINK, 0, link(1, True))
+    return sock
+
+
+def make_tap():
+    """`eth0` as a device whose frames somebody else moves: its descriptor and its index."""
+    make_loopback().close()
+    try:
+        fd = os.open(TUN, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise StepFailed("open " + TUN, error.errno) from None
+    request = DEVICE.ljust(16, b"\0") + u16(IFF_TAP | IFF_NO_PI) + bytes(22)
+    if _libc.ioctl(fd, ctypes.c_ulong(TUNSETIFF), request) < 0:
+        raise StepFailed("make eth0 a TAP device", ctypes.get_errno())
+    return fd, _socket.if_nametoindex(DEVICE)
+
+
+def make_network():
+    sock = make_loopback()
     name, info, info_kind, info_data, peer_info = 3, 18, 1, 2, 1
     address_generation, none = 26, attribute(8, b"\x01")  # IFLA_AF_SPEC > AF_INET6 > IFLA_INET6_ADDR_GEN_MODE = NONE
     peer = bytes(16) + attribute(name, PEER + b"\0")
@@ -159,7 +209,7 @@ def make_network():
 
 def receive(sock):
     """One message and its descriptors; (None, []) at the end of file."""
-    room = _socket.CMSG_SPACE(64 * 4)
+    room = _socket.CMSG_SPACE(MOST_FDS * 4)
     data, control, _, _ = sock.recvmsg(MESSAGE_BYTES, room, _socket.MSG_CMSG_CLOEXEC)
     if not data:
         return None, []
@@ -171,7 +221,8 @@ def receive(sock):
 
 
 def spawn(sock, request, fds):
-    executable, sources = fds[0], fds[1:]
+    program = request.get("source")
+    executable, sources = (None, fds) if program is not None else (fds[0], fds[1:])
     pid = os.fork()
     if pid:
         for fd in fds:
@@ -183,6 +234,8 @@ def spawn(sock, request, fds):
         sock.send(marshal.dumps({"spawned": request["spawn"], "pid": os.getpid()}))
         for source, target in zip(sources, request["targets"]):  # noqa: B905
             os.dup2(source, target)
+        if program is not None:
+            interpret(program, request)
         if os.pread(executable, 2, 0) == b"#!":  # the interpreter opens the script as /dev/fd/N
             os.set_inheritable(executable, True)
         os.chdir("/tmp")
@@ -191,6 +244,47 @@ def spawn(sock, request, fds):
         sock.send(marshal.dumps({"spawn_failed": request["spawn"], "errno": error.errno}))
     finally:
         os._exit(127)
+
+
+def interpret(source, request):
+    """Runs a program in this process and ends it. No interpreter has to start, nor to be found in the host's files."""
+    status = 1
+    try:
+        exec(compile(source, request["spawn"], "exec"), {"__name__": "__main__", "ARGUMENTS": request["argv"]})
+        status = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(status)
+
+
+def configure(request):
+    """What the orchestrator composed, in order, until a step fails."""
+    failed, answers, texts = None, [], {}
+    try:
+        for path, text, required in request["writes"]:
+            try:
+                write(path, text)
+            except OSError as error:
+                if required:
+                    raise StepFailed(path, error.errno) from None
+        if request["messages"]:
+            sock = netlink_socket()
+            for step, kind, flags, body in request["messages"]:
+                answers.append(netlink(step, sock, kind, flags, body))
+            sock.close()
+    except StepFailed as failure:
+        failed = (failure.step, failure.errno)
+    done_ns = time.monotonic_ns()
+    for path in request["reads"]:
+        try:
+            with open(path, "rb") as file:
+                texts[path] = file.read()
+        except OSError:
+            texts[path] = None
+    return {
+        "configured": request["configure"], "failed": failed, "answers": answers, "texts": texts, "time_ns": done_ns,
+    }  # fmt: skip
 
 
 def serve(sock):
@@ -213,6 +307,8 @@ def serve(sock):
                 fd = os.pidfd_open(pid)
                 watched[fd] = pid
                 poll.register(fd, select.POLLIN)
+            elif "configure" in request:
+                sock.send(marshal.dumps(configure(request)))
             elif "signal" in request:
                 try:
                     os.kill(request["pid"], request["signal"])
@@ -229,12 +325,14 @@ def serve(sock):
 
 
 def main():
-    fd, shm_bytes, tmp_bytes = (int(text) for text in sys.argv[1:4])
+    fd, shm_bytes, tmp_bytes, first_free_fd = (int(text) for text in sys.argv[1:5])
+    clock_offset_s = int(sys.argv[6])
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, fd)
     os.set_inheritable(fd, False)
-    while True:  # fill the numbers below FIRST_FREE_FD, so that received descriptors land above
+    # Targets are below this number, received descriptors above: dup2 never overwrites one that is still needed.
+    while True:
         spare = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
-        if spare >= FIRST_FREE_FD:
+        if spare >= first_free_fd:
             os.close(spare)
             break
     try:
@@ -242,20 +340,35 @@ def main():
             write("/proc/self/oom_score_adj", b"500")  # a runaway worker dies before the orchestrator does
         except OSError:
             pass
-        user_namespace = unshare()
+        user_namespace = unshare(CLONE_NEWTIME if clock_offset_s else 0)
+        if clock_offset_s:
+            shift_clock(clock_offset_s)
         make_mounts(shm_bytes, tmp_bytes)
-        make_network()
+        tap = None
+        if sys.argv[5] == "tap":
+            tap = make_tap()
+        else:
+            make_network()
         pid = os.fork()
     except StepFailed as failure:
         sock.send(marshal.dumps({"failed": True, "step": failure.step, "errno": failure.errno}))
         return 1
     if pid:
         sock.close()
+        if tap:
+            os.close(tap[0])
         _, status = os.waitpid(pid, 0)
         return os.waitstatus_to_exitcode(status) & 0xFF
     _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)  # whoever kills the outer process kills the host
     own_proc = _libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(MS_NOSUID | MS_NODEV | MS_NOEXEC), None) == 0
-    sock.send(marshal.dumps({"ready": True, "user_namespace": user_namespace, "own_proc": own_proc}))
+    ready = marshal.dumps(
+        {"ready": True, "user_namespace": user_namespace, "own_proc": own_proc, "device": tap and tap[1]}
+    )
+    if tap:
+        sock.sendmsg([ready], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, tap[0].to_bytes(4, sys.byteorder))])
+        os.close(tap[0])
+    else:
+        sock.send(ready)
     serve(sock)
     os._exit(0)
 

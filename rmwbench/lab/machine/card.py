@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.lab.machine.probe import read_ticks
+from rmwbench.lab.machine.timekeeping import keeper, timekeeping
 
 _CPU = Path("/sys/devices/system/cpu")
 
@@ -108,6 +109,7 @@ def state() -> dict[str, Any]:
         "busy_fraction_since_boot": ticks.busy / ticks.total if ticks.total else None,
         "memory_available_bytes": meminfo.get("MemAvailable"),
         "pressure_cpu": _read("/proc/pressure/cpu"),
+        "timekeeping": timekeeping(),
     }
 
 
@@ -158,6 +160,7 @@ def _facts(raw: dict[str, Any]) -> list[dict[str, Any]]:
         fact("kernel", kernel_["release"]),
         fact("distribution", kernel_["distribution"]),
         fact("clock source", kernel_["clocksource"], f"resolution {kernel_['clock_resolution_ns']} ns"),
+        fact("clock", keeper(state_["timekeeping"]), "against other machines; at the start"),
         fact("boot options", " ".join(kernel_["boot_options"]) or None, absent=("none", "none that changes timing")),
         fact("steal since boot", f"{100 * steal:.2f} %" if steal is not None else None),
         fact("load average", f"{state_['load_1min']:.2f}", "1 minute, at the start"),

@@ -16,9 +16,9 @@ from rmwbench.analysis.intervals import median_range
 from rmwbench.analysis.knee import FACTOR, Knee, Point, knee
 from rmwbench.analysis.limit import Condition, Finding, Limit, judge
 from rmwbench.analysis.metric import Measured, Metric, NoData, finite
-from rmwbench.analysis.records import Endpoint, Window
+from rmwbench.analysis.records import Endpoint
 from rmwbench.analysis.stability import Stability, stability
-from rmwbench.analysis.trial import measure_trial
+from rmwbench.analysis.trial import measure_trial, told, window_of
 from rmwbench.bundle import Bundle
 from rmwbench.report.capacity import words
 from rmwbench.report.summary import machine_document
@@ -123,10 +123,11 @@ def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
             probe.finding = Finding("failed", ((line.reason or "the trial failed").splitlines()[0],))
         elif line.status == "done":
             found = done.pop(line.trial)
-            window = Window(found.row.get("steady_begin_ns"), found.row.get("steady_end_ns"))
+            known, clocks = told(found)
+            window = window_of(known, clocks)
             endpoints = [Endpoint(e["endpoint"], e["kind"], e["topic"]) for e in found.endpoints]
             probe.trial = measure_trial(found)
-            probe.stability = stability(found.records, endpoints, window)
+            probe.stability = stability(known.records, endpoints, window)
             probe.finding = judge(limit, probe.trial, probe.stability)
         arm.probes.append(probe)
         if probe.finding is not None:

@@ -1,8 +1,10 @@
 //! The worker answers what it must answer, also to nonsense.
 
+use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::ErrorKind;
-use rmwbench_harness::protocol::{Command, Open, Reply};
+use rmwbench_harness::protocol::{ClockRead, Command, Open, Reply};
 
+use crate::process::Worker;
 use crate::rig::{node, periodic, publisher, subscription, Rig};
 use crate::{Context, Outcome, Verdict};
 
@@ -12,6 +14,7 @@ pub fn manners(context: &Context<'_>) -> Outcome {
     rig.open(&[&nodes])?;
     let again = Open { trial_nonce: "0".into(), ..rig.open_with(Default::default()) };
     let worker = &mut rig.workers[0];
+    tells_the_time(worker)?;
 
     worker.post_line(r#"{"id": 1000, "cmd": "frobnicate"}"#)?;
     expect_error(worker.answer(1000)?, ErrorKind::Unsupported, "an unknown command")?;
@@ -20,8 +23,6 @@ pub fn manners(context: &Context<'_>) -> Outcome {
     worker.post_line("this is not JSON")?;
     worker.post_line(r#"{"id": 1002, "cmd": "probe", "added_in_a_later_version": 1}"#)?;
     let Reply::Ok(_) = worker.answer(1002)? else { return Err("an unknown field must be ignored".into()) };
-
-    tells_the_time(worker)?;
 
     let id = worker.post(Command::Open(again))?;
     expect_error(worker.answer(id)?, ErrorKind::Invalid, "a second open")?;

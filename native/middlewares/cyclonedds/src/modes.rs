@@ -169,7 +169,8 @@ impl Modes {
             Some(Discovery::Multicast) => general.push_str("<AllowMulticast>true</AllowMulticast>"),
             Some(Discovery::Peers) => {
                 general.push_str("<AllowMulticast>false</AllowMulticast>");
-                discovery.push_str("<ParticipantIndex>auto</ParticipantIndex><Peers><Peer Address=\"127.0.0.1\"/></Peers>");
+                let peers: String = addresses().iter().map(|address| format!("<Peer Address=\"{address}\"/>")).collect();
+                discovery.push_str(&format!("<ParticipantIndex>auto</ParticipantIndex><Peers>{peers}</Peers>"));
             }
             _ => (),
         }
@@ -243,6 +244,17 @@ pub fn exchanges_over_iceoryx(text: &str) -> bool {
         let compact: String = tag.chars().filter(|c| !c.is_whitespace()).map(|c| if c == '\'' { '"' } else { c }).collect();
         compact.contains("type=\"iox\"")
     })
+}
+
+/// Where participants may be: this host's loopback, or all hosts of a trial over several.
+fn addresses() -> Vec<String> {
+    let named = |variable| std::env::var(variable).unwrap_or_default().split_whitespace().map(str::to_string).collect::<Vec<_>>();
+    let mut found = [named("RMWBENCH_ADDRESS"), named("RMWBENCH_PEERS")].concat();
+    found.dedup();
+    if found.is_empty() {
+        found.push("127.0.0.1".into());
+    }
+    found
 }
 
 #[cfg(test)]

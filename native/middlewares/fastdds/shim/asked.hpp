@@ -42,7 +42,9 @@ struct Asked {
   std::optional<DataSharing> data_sharing;
   bool plain_types = false;
   std::optional<double> heartbeat_period_ms, max_blocking_time_ms;
+  std::optional<int32_t> max_samples;
   uint32_t server_count = 1;
+  std::optional<double> server_added_s;  // when a client's list of servers is extended by one, after its session opened
   bool server_persistence = false;
   uint32_t peer_range = 32;
   bool reply_filter = false;

@@ -21,8 +21,6 @@ using Protocol = rtps::DiscoveryProtocol;
 
 constexpr uint16_t first_port = 11811;  // as ROS 2's
 
-uint16_t port_of(uint32_t number) { return static_cast<uint16_t>(first_port + number); }
-
 rtps::Locator_t udp_at(const char *address, uint16_t port) {
   rtps::Locator_t locator;
   locator.kind = LOCATOR_KIND_UDPv4;
@@ -82,7 +80,7 @@ void by_server(const Asked &asked, fd::DomainParticipantQos &qos) {
   builtin.discovery_config.discoveryProtocol = Protocol::CLIENT;
   builtin.discovery_config.m_DiscoveryServers.clear();
   for (uint32_t number = 0; number < asked.server_count; ++number) {
-    const rtps::Locator_t server = udp_at("127.0.0.1", port_of(number));
+    const rtps::Locator_t server = udp_at("127.0.0.1", server_port(number));
 #if RMWBENCH_FASTDDS_MAJOR >= 3
     builtin.discovery_config.m_DiscoveryServers.push_back(server);
 #else
@@ -96,8 +94,23 @@ void by_server(const Asked &asked, fd::DomainParticipantQos &qos) {
 
 }  // namespace
 
+uint16_t server_port(uint32_t number) { return static_cast<uint16_t>(first_port + number); }
+
 void apply_discovery(const Asked &asked, fd::DomainParticipantQos &qos) {
   auto &builtin = qos.wire_protocol().builtin;
+  if (asked.server_added_s) {
+    const bool by_servers = asked.discovery ? *asked.discovery == Discovery::server
+                                            : builtin.discovery_config.discoveryProtocol == Protocol::CLIENT;
+    if (!by_servers) {
+      throw Fault{RMWBENCH_ERROR_INVALID, "option server_added_s",
+                  "this arm finds its participants without a discovery server; say discovery: server, or take the profile discovery_server"};
+    }
+    if (has_only_shared_memory(qos.transport())) unreachable_server("option server_added_s");
+    // The environment makes it a client; it does so with none but these.
+    builtin.discovery_config.discoveryProtocol = Protocol::SIMPLE;
+    builtin.discovery_config.m_DiscoveryServers.clear();
+    return;
+  }
   if (!asked.discovery) {
     const bool client = builtin.discovery_config.discoveryProtocol == Protocol::CLIENT;
     if (client && has_only_shared_memory(qos.transport())) unreachable_server("mode transport");
@@ -125,14 +138,14 @@ void become_server(uint32_t number, bool persistent, fd::DomainParticipantQos &q
   name_server(number, wire.prefix);
   wire.builtin.discovery_config.discoveryProtocol = persistent ? Protocol::BACKUP : Protocol::SERVER;
   // Not every address: where the host has none but loopback, 2.9.1 takes that for a port that it could not get.
-  wire.builtin.metatrafficUnicastLocatorList.push_back(udp_at("127.0.0.1", port_of(number)));
+  wire.builtin.metatrafficUnicastLocatorList.push_back(udp_at("127.0.0.1", server_port(number)));
 }
 
 uint32_t servers_listening(uint32_t count) {
   uint32_t found = 0;
   for (uint32_t number = 0; number < count; ++number) {
     char port[8];
-    std::snprintf(port, sizeof port, ":%04X ", port_of(number));
+    std::snprintf(port, sizeof port, ":%04X ", server_port(number));
     std::ifstream sockets("/proc/self/net/udp");
     for (std::string line; std::getline(sockets, line);) {
       // "  sl: local_address rem_address ..."; the first colon ends sl

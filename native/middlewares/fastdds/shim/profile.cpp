@@ -83,8 +83,9 @@ void log_to_stderr() {
   fd::Log::RegisterConsumer(std::move(consumer));
 }
 
-Profile::Profile(const rmwbench_profile &profile) : text_(profile.text) {
+Profile::Profile(const rmwbench_profile &profile, const std::string &environment_file) : text_(profile.text) {
   shut_out_the_environment();
+  if (!environment_file.empty()) setenv("FASTDDS_ENVIRONMENT_FILE", environment_file.c_str(), 1);
   if (text_.find_first_not_of(" \t\r\n") == std::string::npos) return;
   const std::string object = std::string("profile ") + profile.name;
   if (std::string(profile.format) != "xml") {

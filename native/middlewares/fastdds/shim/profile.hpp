@@ -28,8 +28,8 @@ void shut_out_the_environment();
 class Profile {
  public:
   // Loads the text, if there is any. Throws Fault: INVALID with the parser's own words. Shuts out the
-  // environment.
-  explicit Profile(const rmwbench_profile &profile);
+  // environment, but for the file named here.
+  Profile(const rmwbench_profile &profile, const std::string &environment_file);
 
   fd::DomainParticipantQos participant() const;
   fd::DataWriterQos writer(const fd::Publisher &publisher, const char *topic) const;

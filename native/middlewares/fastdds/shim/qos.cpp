@@ -128,6 +128,13 @@ void apply_times(const Asked &asked, fd::DataWriterQos &qos) {
     times.heartbeatPeriod = seconds(*asked.heartbeat_period_ms);
 #endif
   }
+  // Of a keep_all history; one of keep_last has its depth. A room for one instance is all of it: ROS 2's topics have no keys.
+  if (asked.max_samples && qos.history().kind == fd::KEEP_ALL_HISTORY_QOS) {
+    auto &limits = qos.resource_limits();
+    limits.max_samples = limits.max_samples_per_instance = *asked.max_samples;
+    limits.max_instances = 1;
+    limits.allocated_samples = std::min(limits.allocated_samples, *asked.max_samples);
+  }
   if (asked.max_blocking_time_ms) qos.reliability().max_blocking_time = seconds(*asked.max_blocking_time_ms);
 }
 

@@ -21,6 +21,7 @@
 #include "poller.hpp"
 #include "profile.hpp"
 #include "raw_type.hpp"
+#include "server_list.hpp"
 
 struct rmwbench_session {
   rmwbench_session(const rmwbench_profile &profile, rmwbench::Asked asked, uint32_t domain_id);
@@ -33,6 +34,7 @@ struct rmwbench_session {
   rmwbench::RawType *type(const char *name) const;
 
   const rmwbench::Asked asked;
+  rmwbench::ServerList servers;
   const rmwbench::Profile profile;
   // Whether topics have plain types, which Fast DDS lends and shares (raw_type.hpp). The endpoints of a trial agree on it, because
   // all of them have its arm.

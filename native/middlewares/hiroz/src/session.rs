@@ -1,5 +1,6 @@
 //! The context of a process, and the router that its host needs.
 
+use std::net::{Ipv4Addr, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use hiroz::context::{ZContext, ZContextBuilder};
@@ -14,13 +15,22 @@ use crate::queues::Queues;
 pub const UNTOUCHED: &str = "untouched";
 pub const ROUTER: &str = "router";
 
-pub struct Router(#[allow(dead_code)] ZContext);
+/// Where rmw_zenoh's sessions look for a router.
+const ROUTER_PORT: u16 = 7447;
+
+/// None: another one serves.
+pub struct Router(Option<ZContext>);
 
 impl Router {
     pub fn start() -> Result<Router, Error> {
+        // A trial with rmw_zenoh in it starts a router for each of the two; they want the same port, and one will do.
+        if TcpStream::connect((Ipv4Addr::LOCALHOST, ROUTER_PORT)).is_ok() {
+            eprintln!("daemon router: another one serves already, and is used");
+            return Ok(Router(None));
+        }
         let failed = |e: &dyn std::fmt::Display| Error::failed("daemon router", e);
         let config = hiroz::config::router_config().map_err(|e| failed(&e))?;
-        Ok(Router(ZContextBuilder::default().with_zenoh_config(config).build().map_err(|e| failed(&e))?))
+        Ok(Router(Some(ZContextBuilder::default().with_zenoh_config(config).build().map_err(|e| failed(&e))?)))
     }
 }
 
@@ -28,7 +38,9 @@ impl Daemon for Router {}
 
 impl Drop for Router {
     fn drop(&mut self) {
-        let _ = self.0.shutdown();
+        if let Some(context) = &self.0 {
+            let _ = context.shutdown();
+        }
     }
 }
 

@@ -281,9 +281,9 @@ impl Setter<'_> {
     }
 }
 
-/// A port of the system's choice on loopback, for peers that are told of each other.
+/// A port of the system's choice at this host's address, for peers that are told of each other.
 fn local(link: Link) -> Option<String> {
-    (link != Link::Unix).then(|| format!("{}/127.0.0.1:0", link.scheme()))
+    (link != Link::Unix).then(|| format!("{}/{}:0", link.scheme(), own_address()))
 }
 
 /// `connect` or `listen` endpoints of a configuration, whether it has one list or one for each mode.

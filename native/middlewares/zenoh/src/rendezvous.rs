@@ -40,7 +40,7 @@ impl Link {
     pub fn router(self) -> String {
         match self {
             Link::Unix => format!("unixsock-stream/{}", std::env::temp_dir().join("rmwbench-zenoh-router.sock").display()),
-            ip => format!("{}/127.0.0.1:7447", ip.scheme()),
+            ip => format!("{}/{}:{PORT}", ip.scheme(), named("RMWBENCH_DAEMON_ADDRESS").unwrap_or(LOOPBACK.into())),
         }
     }
 }
@@ -67,6 +67,9 @@ impl Rendezvous {
         let number = take_number(&directory)?;
         let own = link.map(|link| match link {
             Link::Unix => format!("unixsock-stream/{}", directory.join(format!("{number}.sock")).display()),
+            ip if named("RMWBENCH_ADDRESS").is_some() => {
+                format!("{}/{}:{}", ip.scheme(), own_address(), PORT + number as u16)
+            }
             ip => {
                 // Every address of 127.0.0.0/8 is this machine: one per session needs no search for a free port.
                 let [a, b, c] = host(&directory, number);
@@ -77,7 +80,8 @@ impl Rendezvous {
         let aside = directory.join(format!("{number}.new"));
         fs::write(&aside, format!("{} {}", std::process::id(), own.as_deref().unwrap_or(NOWHERE)))?;
         fs::rename(&aside, directory.join(format!("{number}.peer")))?;
-        let peers = earlier(&directory, number)?;
+        let mut peers = earlier(&directory, number)?;
+        peers.extend(link.into_iter().flat_map(elsewhere));
         Ok(Rendezvous { directory, number, own, peers })
     }
 
@@ -92,6 +96,35 @@ impl Rendezvous {
     pub fn directory(&self) -> &Path {
         &self.directory
     }
+}
+
+const PORT: u16 = 7447;
+const LOOPBACK: &str = "127.0.0.1";
+
+fn named(variable: &str) -> Option<String> {
+    std::env::var(variable).ok().filter(|text| !text.is_empty())
+}
+
+/// This host's address, where a trial has several; else the loopback's.
+pub fn own_address() -> String {
+    named("RMWBENCH_ADDRESS").unwrap_or(LOOPBACK.into())
+}
+
+/// Sessions on hosts with higher addresses: the orchestrator names each host once per process there, and those count up from [`PORT`].
+/// Of two sessions on two hosts exactly one connects here too.
+fn elsewhere(link: Link) -> Vec<String> {
+    let (own, all) = (own_address(), named("RMWBENCH_PEERS").unwrap_or_default());
+    let order = |address: &str| address.parse::<std::net::Ipv4Addr>().ok();
+    let mut found: Vec<String> = Vec::new();
+    let mut before: Vec<&str> = Vec::new();
+    for address in all.split_whitespace() {
+        let number = before.iter().filter(|other| **other == address).count() as u16;
+        before.push(address);
+        if link != Link::Unix && order(address) > order(&own) {
+            found.push(format!("{}/{address}:{}", link.scheme(), PORT + number));
+        }
+    }
+    found
 }
 
 /// In place of an endpoint.

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rmwbench.lab.machine.finding import Finding, fact
+from rmwbench.lab.machine.timekeeping import keeper
 
 Facts = Mapping[str, Any]
 
@@ -11,6 +12,7 @@ FEW_CORES = 4
 STEAL_YELLOW, STEAL_RED = 0.01, 0.05
 OTHERS_YELLOW, OTHERS_RED = 0.1, 0.5
 SLOW_WAKE_UP_US = 50
+MOST_STEERED_PPM = 500
 GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page")
 
 STEAL_WORTH = "p99 of a real-time wake-up: 0.05 to 0.09 ms without steal, 4.9 ms with 15 %"
@@ -158,6 +160,21 @@ def clock_source(facts: Facts) -> Finding:
     )
 
 
+def timekeeping(facts: Facts) -> Finding:
+    told = fact(facts, "state", "timekeeping")
+    why = "of importance over several machines only, whose clocks are compared in each trial whatever is claimed here"
+    expected = f"nobody steers it by more than {MOST_STEERED_PPM} ppm: a second of it would be no second"
+    if told is None:
+        return Finding("clock", "unknown", "nothing is known of who keeps it", expected, why)
+    found, kernel = keeper(told), told["kernel"]
+    steered_ppm = abs(kernel["frequency_ppm"]) + abs(kernel["tick_ppm"]) if kernel else 0.0
+    if steered_ppm <= MOST_STEERED_PPM:
+        return Finding("clock", "green", found, expected, why)
+    found = f"{found}; it is steered by {steered_ppm:.0f} ppm right now"
+    fix = "wait until it is set (chronyc waitsync), or set it at once: chronyc makestep"
+    return Finding("clock", "yellow", found, expected, why, fix)
+
+
 def timer_slack(facts: Facts) -> Finding:
     value = fact(facts, "limits", "timer_slack_ns")
     why = "every sleep ends this much later; it is inherited, so a middleware started from here has it too"
@@ -179,6 +196,7 @@ RULES = (
     virtualization,
     steal_since_boot,
     clock_source,
+    timekeeping,
     governor,
     idle_states,
     siblings,

@@ -97,7 +97,8 @@ PASS(rmw_take_loaned_message_with_info, mark(LAYER_RMW_TAKE), mark(LAYER_RMW_TAK
 WRITE(dds_write_ts)     // rmw_cyclonedds_cpp
 WRITE(dds_write)        // its older versions
 WRITE(dds_writecdr)     // its loans
-WRITE(z_publisher_put)  // rmw_zenoh_cpp
+WRITE(ze_advanced_publisher_put)  // rmw_zenoh_cpp
+WRITE(z_publisher_put)  // its older versions
 // rmw_fastrtps: eprosima::fastdds::dds::DataWriter, from 2.6 to 3
 WRITE(_ZN8eprosima7fastdds3dds10DataWriter5writeEPv)
 WRITE(_ZN8eprosima7fastdds3dds10DataWriter5writeEPKv)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -67,10 +68,11 @@ struct Recipe {
   std::vector<std::string> candidates;
   std::vector<std::string> arguments;
   std::function<bool()> serves;
+  bool one_for_all = false;  // another middleware's of the same name will do, where one serves already
 };
 
 Recipe recipe(const std::string &name) {
-  if (name == "router") return {{"lib/rmw_zenoh_cpp/rmw_zenohd"}, {}, [] { return tcp_answers(zenoh_port); }};
+  if (name == "router") return {{"lib/rmw_zenoh_cpp/rmw_zenohd"}, {}, [] { return tcp_answers(zenoh_port); }, true};
   if (name == "discovery_server") {
     return {{"bin/fast-discovery-server", "bin/fast-discovery-server-1.0.1"},
             {"-i", "0", "-l", "127.0.0.1", "-p", std::to_string(discovery_port)},
@@ -90,6 +92,11 @@ Recipe recipe(const std::string &name) {
 DaemonProcess::DaemonProcess(const std::string &name) {
   const std::string object = "daemon " + name;
   const Recipe how = recipe(name);
+  // A trial of two middlewares that speak Zenoh starts a router for each; they want the same port, and one router is what a robot has.
+  if (how.one_for_all && how.serves()) {
+    std::fprintf(stderr, "%s: another one serves already, and is used\n", object.c_str());
+    return;
+  }
   const std::string path = program(how.candidates);
   if (path.empty()) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object, how.candidates.front() + " is in no prefix of the sourced ROS 2 and not on PATH"};

@@ -127,6 +127,8 @@ Rmw zenoh() {
   rmw.format = "json5";
   rmw.variable = "ZENOH_SESSION_CONFIG_URI";
   rmw.capabilities = capabilities({
+      {"reliable", "partly: with keep_last a message that finds no room on the link within 1 ms is dropped silently; keep_all blocks"},
+      {"transient_local", "partly: keep_all keeps 42 messages for late joiners"},
       {"loan", "no: rmw_zenoh_cpp lends no memory"},
       {"zero_copy", "no: rmw_zenoh_cpp deserialises every message into a new one"},
       {"publish_sync", "no: Zenoh's put hands the message to the link's sending task"},
@@ -228,6 +230,8 @@ Pairs of_zenoh(const std::map<std::string, std::string> &modes) {
   const std::string &transport = level(modes, "transport");
   if (transport == "shm") {
     add("transport/shared_memory/enabled=true");
+    // As installed the pool is made at the first message, which goes by TCP meanwhile, as do those that follow until it is there.
+    add("transport/shared_memory/mode=\"init\"");
   } else if (transport == "tcp") {
     add("transport/shared_memory/enabled=false");
   } else if (!transport.empty() && transport != "intra_process") {

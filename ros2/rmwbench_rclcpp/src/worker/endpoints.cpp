@@ -44,6 +44,9 @@ void Publishing::granted(const rclcpp::PublisherBase &publisher, rmwbench_grante
   tell_qos(publisher.get_actual_qos(), granted);
   granted.publish_mode = mode_;
   granted.note(granted.context, mode_note_.c_str());
+  if (session_.settings.rmw == "rmw_zenoh_cpp" && granted.qos.reliability == RMWBENCH_RELIABLE && granted.qos.history == RMWBENCH_KEEP_LAST) {
+    granted.note(granted.context, "congestion control drop, unless the mode congestion says block: what finds no room on the link in time is dropped");
+  }
   if (in_place_) {
     granted.note(granted.context, "intra-process, loan: a message of the publisher's own, filled in place and passed on as unique_ptr; "
                                   "readers outside get a copy");

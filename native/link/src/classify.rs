@@ -1,0 +1,126 @@
+//! What a frame carries, found from its bytes as it enters the switch, and whether its sender has sent the same before.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::IpAddr;
+
+use crate::frame::{Class, Facts};
+use crate::headers::{be16, be32, Headers, Ip, ARP, TCP, UDP};
+use crate::memory::Recent;
+use crate::priority::{self, Rule};
+use crate::rtps::{self, Piece};
+
+const IGMP: u8 = 2;
+const ICMP6: u8 = 58;
+/// Zenoh's scouting (zenoh's default configuration, `scouting/multicast/address`).
+const ZENOH_SCOUTING: u16 = 7446;
+/// Names, leases, time: what an operating system says by itself.
+const HOUSEKEEPING: [u16; 7] = [53, 67, 68, 123, 1900, 5353, 5355];
+/// Pieces of samples, datagrams, flows and scouts that are remembered.
+const MOST_PIECES: usize = 1 << 17;
+const MOST_DATAGRAMS: usize = 4096;
+const MOST_FLOWS: usize = 8192;
+
+type Socket = (IpAddr, u16);
+
+pub struct Classifier {
+    rules: Vec<Rule>,
+    /// Pieces of samples with where they went, as hashes: two that share one are rarer than anything that is counted here.
+    pieces: Recent<u64, ()>,
+    /// Fragmented datagrams by what their first piece said.
+    datagrams: Recent<(IpAddr, IpAddr, u8, u32), Facts>,
+    /// TCP: the sequence number behind all that a sender has sent.
+    flows: Recent<(Socket, Socket), u32>,
+    scouts: Recent<Socket, ()>,
+}
+
+impl Classifier {
+    pub fn new(rules: Vec<Rule>) -> Classifier {
+        let (pieces, datagrams) = (Recent::new(MOST_PIECES), Recent::new(MOST_DATAGRAMS));
+        Classifier { rules, pieces, datagrams, flows: Recent::new(MOST_FLOWS), scouts: Recent::new(MOST_FLOWS) }
+    }
+
+    pub fn look(&mut self, frame: &[u8], headers: &Headers<'_>) -> Facts {
+        let multicast = frame.first().is_some_and(|first| first & 1 != 0);
+        let priority = priority::class(&self.rules, headers);
+        let facts = Facts { multicast, priority, ..Facts::default() };
+        let Some(ip) = headers.ip else {
+            return Facts { class: if headers.ether_type == ARP { Class::Resolution } else { Class::Other }, ..facts };
+        };
+        let Some((id, first)) = ip.piece else { return self.transport(&ip, headers.payload, facts) };
+        let datagram = (ip.source, ip.destination, ip.protocol, id);
+        if first {
+            let facts = Facts { fragment: true, ..self.transport(&ip, headers.payload, facts) };
+            self.datagrams.put(datagram, facts);
+            return facts;
+        }
+        // A later piece is what the first was, priority included, or they would overtake each other.
+        let facts = self.datagrams.get(datagram).unwrap_or(facts);
+        let payload_bytes = if facts.class == Class::Data { headers.payload.len() as u32 } else { 0 };
+        Facts { fragment: true, payload_bytes, ..facts }
+    }
+
+    fn transport(&mut self, ip: &Ip, body: &[u8], facts: Facts) -> Facts {
+        match ip.protocol {
+            UDP => self.udp(ip, body, facts),
+            TCP => self.tcp(ip, body, facts),
+            IGMP => Facts { class: Class::Resolution, ..facts },
+            // Group membership is 130 to 132 and 143, neighbour and router discovery 133 to 137.
+            ICMP6 if matches!(body.first(), Some(130..=137 | 143)) => Facts { class: Class::Resolution, ..facts },
+            _ => facts,
+        }
+    }
+
+    fn udp(&mut self, ip: &Ip, body: &[u8], facts: Facts) -> Facts {
+        let (Some(source), Some(destination), Some(content)) = (be16(body, 0), be16(body, 2), body.get(8..)) else { return facts };
+        let (from, to) = ((ip.source, source), (ip.destination, destination));
+        if let Some(message) = rtps::read(content) {
+            let mut retransmission = false;
+            for piece in message.pieces {
+                // Multicast reached this receiver too; where it was sent only to others it counts as new.
+                let to_all = self.pieces.get(key(piece, None)).is_some();
+                let to_this = self.pieces.replace(key(piece, (!facts.multicast).then_some(to)), ());
+                retransmission |= to_all || to_this;
+            }
+            return Facts { class: message.class, payload_bytes: message.payload_bytes, retransmission, ..facts };
+        }
+        if destination == ZENOH_SCOUTING {
+            self.scouts.put(from, ());
+            return Facts { class: Class::Discovery, ..facts };
+        }
+        // The answer to a scout goes to where it came from.
+        if source == ZENOH_SCOUTING || self.scouts.get(to).is_some() {
+            return Facts { class: Class::Discovery, ..facts };
+        }
+        if HOUSEKEEPING.contains(&destination) || HOUSEKEEPING.contains(&source) {
+            return facts;
+        }
+        Facts { class: Class::Data, payload_bytes: content.len() as u32, ..facts }
+    }
+
+    fn tcp(&mut self, ip: &Ip, body: &[u8], facts: Facts) -> Facts {
+        let (Some(source), Some(destination), Some(sequence)) = (be16(body, 0), be16(body, 2), be32(body, 4)) else { return facts };
+        let (Some(offset), Some(flags)) = (body.get(12), body.get(13)) else { return facts };
+        let payload_bytes = body.len().saturating_sub(usize::from(offset >> 4) * 4) as u32;
+        let flow = ((ip.source, source), (ip.destination, destination));
+        let before = self.flows.get(flow);
+        let opens = flags & 0x02 != 0;
+        let behind = sequence.wrapping_add(payload_bytes).wrapping_add(u32::from(opens));
+        // A new connection on old ports begins somewhere else; the same SYN again does not.
+        let again = |next: u32| if opens { next == behind } else { payload_bytes > 0 && (sequence.wrapping_sub(next) as i32) < 0 };
+        let retransmission = before.is_some_and(again);
+        let next = match before {
+            Some(next) if !opens && (behind.wrapping_sub(next) as i32) < 0 => next,
+            _ => behind,
+        };
+        self.flows.put(flow, next);
+        let class = if payload_bytes > 0 { Class::Data } else { Class::Acknowledgement };
+        Facts { class, payload_bytes, retransmission, ..facts }
+    }
+}
+
+/// A piece and where it went; None: by multicast, to everybody.
+fn key(piece: Piece, to: Option<Socket>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (piece, to).hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,42 @@
+//! What happened in each direction of a link, counted whether or not the log has room.
+
+use serde::{Deserialize, Serialize};
+
+use crate::frame::Verdict;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counters {
+    /// That came to this direction: from the host (`up`) or for it (`down`).
+    pub frames: u64,
+    pub bytes: u64,
+    pub lost: u64,
+    pub queue_full: u64,
+    pub blackholed: u64,
+    pub no_carrier: u64,
+    pub too_large: u64,
+    pub given_up: u64,
+    /// Multicast that nobody (`up`) or not this host (`down`) asked for.
+    pub unwanted: u64,
+    pub no_destination: u64,
+    /// That crossed.
+    pub delivered: u64,
+    pub delivered_bytes: u64,
+    pub corrupted: u64,
+    pub duplicated: u64,
+}
+
+impl Counters {
+    pub fn end(&mut self, verdict: Verdict) {
+        match verdict {
+            Verdict::LostUp | Verdict::LostDown => self.lost += 1,
+            Verdict::QueueFullUp | Verdict::QueueFullDown => self.queue_full += 1,
+            Verdict::Blackhole => self.blackholed += 1,
+            Verdict::NoCarrier => self.no_carrier += 1,
+            Verdict::TooLarge => self.too_large += 1,
+            Verdict::GivenUp => self.given_up += 1,
+            Verdict::MulticastUnwanted => self.unwanted += 1,
+            Verdict::NoDestination => self.no_destination += 1,
+            Verdict::Delivered | Verdict::Refused | Verdict::UnderWay => {}
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What is known at the end, in the words of docs/formats/link.md.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::change::Done;
+use crate::counters::Counters;
+use crate::medium::MediumCounters;
+use crate::quantiles::Quantiles;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    pub opened_ns: i64,
+    pub closed_ns: i64,
+    pub links: BTreeMap<String, LinkCounters>,
+    pub media: BTreeMap<String, MediumCounters>,
+    pub classes: BTreeMap<String, ClassCounters>,
+    pub lateness_ns: Quantiles,
+    pub devices: BTreeMap<String, Device>,
+    pub changes: Vec<Done>,
+    pub own: Own,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkCounters {
+    pub up: Counters,
+    pub down: Counters,
+}
+
+/// Frames as they entered the switch, each once.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassCounters {
+    pub frames: u64,
+    pub bytes: u64,
+    pub payload_bytes: u64,
+    pub retransmitted_frames: u64,
+    pub retransmitted_bytes: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// Without those because the interface was administratively down.
+    pub write_errors: u64,
+    pub refused_while_down: u64,
+    pub read_errors: u64,
+    pub largest_frame_bytes: u64,
+    /// The last error, in the system's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Own {
+    pub cpu_ns: i64,
+    pub wall_ns: i64,
+    pub rss_bytes: u64,
+}

@@ -1,0 +1,168 @@
+//! One thread that moves frames between devices and the network in virtual time. It sleeps until a frame comes or one is due; with a
+//! quantum it wakes at most that often while there is work, which costs delay and saves most of the wake-ups at high rates.
+
+use std::io::Error;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::Arc;
+
+use rmwbench_harness::clock::{now_ns, remove_timer_slack, sleep_until};
+use rustix::event::{eventfd, EventfdFlags};
+
+use crate::network::{Network, Outside, Refused};
+use crate::tap::{Tap, LARGEST_FRAME_BYTES};
+
+/// Frames that are read from one device before the others and what is due get their turn.
+const BATCH: usize = 32;
+const PRIORITY: i32 = 10;
+/// A sleep without anything due; its end changes nothing.
+const LONGEST_SLEEP_NS: i64 = 3_600_000_000_000;
+
+/// How the engine waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub quantum_ns: i64,
+    pub spin_ns: i64,
+}
+
+type Order = Box<dyn FnOnce(&mut Network) + Send>;
+
+/// The other threads' way to the network, which the engine's thread alone touches.
+pub struct Engine {
+    orders: Sender<Order>,
+    wake: Arc<OwnedFd>,
+    /// Why the thread has no real-time priority, if it has none.
+    pub other_scheduler: Option<String>,
+}
+
+impl Engine {
+    /// `make` builds the network in the engine's thread; what it refuses ends the start.
+    pub fn start(
+        taps: Vec<Tap>,
+        waiting: Waiting,
+        make: impl FnOnce() -> Result<Network, String> + Send + 'static,
+    ) -> Result<Engine, String> {
+        let (orders, inbox) = channel::<Order>();
+        let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|e| format!("eventfd: {e}"))?);
+        let (started, ready) = channel();
+        let bell = wake.clone();
+        let body = move || {
+            let other_scheduler = go_real_time().err();
+            remove_timer_slack();
+            match make() {
+                Ok(network) => {
+                    let _ = started.send(Ok(other_scheduler));
+                    run(network, Devices { taps }, waiting, &inbox, &bell);
+                }
+                Err(why) => drop(started.send(Err(why))),
+            }
+        };
+        std::thread::Builder::new().name("engine".into()).spawn(body).map_err(|e| format!("no thread for the engine: {e}"))?;
+        let other_scheduler = ready.recv().map_err(|_| "the engine's thread died".to_string())??;
+        Ok(Engine { orders, wake, other_scheduler })
+    }
+
+    /// Has the network do something between two frames; returns what it said.
+    pub fn ask<T: Send + 'static>(&self, what: impl FnOnce(&mut Network) -> T + Send + 'static) -> Result<T, String> {
+        let (answer, said) = channel();
+        let died = || "the engine's thread died".to_string();
+        self.orders.send(Box::new(move |network| drop(answer.send(what(network))))).map_err(|_| died())?;
+        let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
+        said.recv().map_err(|_| died())
+    }
+}
+
+struct Devices {
+    taps: Vec<Tap>,
+}
+
+impl Outside for Devices {
+    fn now_ns(&self) -> i64 {
+        now_ns()
+    }
+
+    fn write(&mut self, port: usize, frame: &[u8]) -> Result<(), Refused> {
+        self.taps[port].write(frame)
+    }
+
+    fn carrier(&mut self, port: usize, on: bool) -> Result<(), String> {
+        self.taps[port].carrier(on)
+    }
+}
+
+fn run(mut network: Network, mut devices: Devices, waiting: Waiting, inbox: &Receiver<Order>, bell: &OwnedFd) {
+    let polled = |fd: RawFd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    let mut fds: Vec<libc::pollfd> = devices.taps.iter().map(|tap| polled(tap.as_raw_fd())).collect();
+    fds.push(polled(bell.as_raw_fd()));
+    let ports = devices.taps.len();
+    let mut buffer = vec![0; LARGEST_FRAME_BYTES];
+    loop {
+        let begin_ns = now_ns();
+        network.advance(begin_ns, &mut devices);
+        let mut busy = false;
+        for port in 0..ports {
+            if fds[port].fd < 0 {
+                continue;
+            }
+            for _ in 0..BATCH {
+                match devices.taps[port].read(&mut buffer) {
+                    Ok(Some(count)) => {
+                        busy = true;
+                        network.arrive(port, &buffer[..count], now_ns(), &mut devices);
+                    }
+                    Ok(None) => break,
+                    // The device is gone with its host: the others go on.
+                    Err(error) => {
+                        network.read_failed(port, format!("read: {error}"));
+                        fds[port].fd = -1;
+                        break;
+                    }
+                }
+            }
+        }
+        while let Ok(order) = inbox.try_recv() {
+            order(&mut network);
+        }
+        if busy && waiting.quantum_ns > 0 {
+            sleep_until(begin_ns + waiting.quantum_ns);
+            continue;
+        }
+        if busy {
+            continue;
+        }
+        let next_ns = network.next_ns();
+        let now_ns = now_ns();
+        let sleep_ns = match next_ns {
+            None => LONGEST_SLEEP_NS,
+            // With a quantum what is due waits for its end, so that several frames share a wake-up.
+            Some(next_ns) => (next_ns - now_ns).max(begin_ns + waiting.quantum_ns - now_ns) - waiting.spin_ns,
+        };
+        wait(&mut fds, sleep_ns.clamp(0, LONGEST_SLEEP_NS));
+        if fds[ports].revents != 0 {
+            let _ = rustix::io::read(bell, &mut [0_u8; 8]);
+        }
+        for fd in &mut fds[..ports] {
+            if fd.revents & (libc::POLLERR | libc::POLLNVAL | libc::POLLHUP) != 0 && fd.revents & libc::POLLIN == 0 {
+                fd.fd = -1;
+            }
+        }
+    }
+}
+
+fn wait(fds: &mut [libc::pollfd], sleep_ns: i64) {
+    let timeout = libc::timespec { tv_sec: sleep_ns / 1_000_000_000, tv_nsec: sleep_ns % 1_000_000_000 };
+    // SAFETY: the kernel writes the events of as many descriptors as the slice has.
+    unsafe { libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, &timeout, std::ptr::null()) };
+}
+
+/// Real-time priority for the calling thread, so that what is due does not wait for a busy worker. Children do not inherit it.
+pub fn go_real_time() -> Result<(), String> {
+    // SAFETY: all zeros is a valid sched_param.
+    let mut parameter: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameter.sched_priority = PRIORITY;
+    // SAFETY: the kernel reads one sched_param.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameter) } {
+        0 => Ok(()),
+        _ => Err(format!("sched_setscheduler: {}", Error::last_os_error())),
+    }
+}

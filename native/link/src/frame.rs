@@ -1,0 +1,76 @@
+//! One frame on its way through the switch.
+
+use std::rc::Rc;
+
+use crate::effects::Fate;
+
+/// What classification found out when the frame came in.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Facts {
+    pub class: Class,
+    /// Of the middleware's data in this frame.
+    pub payload_bytes: u32,
+    pub retransmission: bool,
+    pub fragment: bool,
+    pub multicast: bool,
+    /// Priority: a lower number leaves first.
+    pub priority: u8,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Class {
+    #[default]
+    Other = 0,
+    Data = 1,
+    Acknowledgement = 2,
+    Discovery = 3,
+    Resolution = 4,
+}
+
+impl Class {
+    pub const NAMES: [&'static str; 5] = ["other", "data", "acknowledgement", "discovery", "resolution"];
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Verdict {
+    Delivered = 0,
+    LostUp = 1,
+    LostDown = 2,
+    QueueFullUp = 3,
+    QueueFullDown = 4,
+    Blackhole = 5,
+    NoCarrier = 6,
+    TooLarge = 7,
+    MulticastUnwanted = 8,
+    GivenUp = 9,
+    NoDestination = 10,
+    Refused = 11,
+    UnderWay = 12,
+}
+
+/// `to` of a frame that has not got as far as a destination.
+pub const NOWHERE: u16 = u16::MAX;
+
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub bytes: Rc<[u8]>,
+    pub index: u64,
+    pub in_ns: i64,
+    pub from: u16,
+    pub to: u16,
+    pub facts: Facts,
+    pub duplicate: bool,
+    pub corrupted: bool,
+    pub attempts: u8,
+    /// What was drawn for it in the direction it is in.
+    pub fate: Fate,
+}
+
+impl Frame {
+    pub fn flags(&self) -> u8 {
+        let Facts { retransmission, multicast, fragment, .. } = self.facts;
+        [retransmission, multicast, self.duplicate, self.corrupted, fragment].iter().rev().fold(0, |flags, set| flags << 1 | u8::from(*set))
+    }
+}

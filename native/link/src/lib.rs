@@ -1,0 +1,33 @@
+//! The network between the hosts of a trial: a switch in user space over TAP devices, with links that have rate, queue, delay, loss
+//! and outages (docs/formats/link.md).
+//!
+//! Everything that decides about a frame lives in virtual time ([`network`]) and is tested without devices; [`engine`] alone knows
+//! descriptors and the real clock. A late wake-up therefore delivers late, and says so, but changes no frame's fate.
+
+pub mod change;
+pub mod classify;
+pub mod counters;
+pub mod direction;
+pub mod document;
+pub mod effects;
+pub mod engine;
+pub mod frame;
+pub mod headers;
+pub mod jitter;
+pub mod log;
+pub mod loss;
+pub mod medium;
+pub mod memory;
+pub mod multicast;
+pub mod network;
+pub mod priority;
+pub mod probe;
+pub mod protocol;
+pub mod quantiles;
+pub mod queue;
+pub mod random;
+pub mod rtps;
+pub mod spec;
+pub mod tap;
+pub mod trace;
+pub mod tries;

@@ -1,0 +1,159 @@
+//! Which frames are lost. Chance is drawn when a frame arrives (the k-th frame meets the k-th draw, whatever the queue does), and
+//! compared when it has crossed: a loss that is a function of time belongs to the instant on the wire.
+
+use crate::random::{stream, uniform, Stream};
+use crate::spec::Loss;
+
+/// What was drawn for one frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Draw {
+    value: f64,
+    /// Loss in the state that this frame met; None where the state is a function of time.
+    p: Option<f64>,
+}
+
+pub struct LossModel {
+    loss: Option<Loss>,
+    frames: Stream,
+    states: Stream,
+    bad: bool,
+    /// Gilbert–Elliott in time: the state holds until then.
+    until_ns: i64,
+}
+
+impl LossModel {
+    pub fn new(seed: u64, place: &str, loss: Option<Loss>, begin_ns: i64) -> LossModel {
+        let (frames, states) = (stream(seed, place, "loss"), stream(seed, place, "loss state"));
+        let mut model = LossModel { loss: None, frames, states, bad: false, until_ns: begin_ns };
+        model.set(loss, begin_ns);
+        model
+    }
+
+    /// Another law from now on, the streams go on.
+    pub fn set(&mut self, loss: Option<Loss>, now_ns: i64) {
+        if self.loss == loss {
+            return;
+        }
+        self.bad = false;
+        if let Some(Loss::GilbertElliottTime { good_ns, bad_ns, .. }) = loss {
+            // In the middle of the process, not at the beginning of a good time.
+            self.bad = uniform(&mut self.states) < bad_ns as f64 / (good_ns + bad_ns) as f64;
+            self.until_ns = now_ns;
+            let mean_ns = if self.bad { bad_ns } else { good_ns };
+            self.until_ns += self.stay_ns(mean_ns);
+        }
+        self.loss = loss;
+    }
+
+    pub fn draw(&mut self) -> Draw {
+        // Both streams move for every frame, whatever the law: after a change the k-th frame still meets the k-th draw.
+        let value = uniform(&mut self.frames);
+        let in_time = matches!(self.loss, Some(Loss::GilbertElliottTime { .. }));
+        let turn = if in_time { 0.0 } else { uniform(&mut self.states) };
+        let p = match self.loss {
+            None => Some(0.0),
+            Some(Loss::Bernoulli { p }) => Some(p),
+            Some(Loss::GilbertElliott { p, r, good, bad }) => {
+                let chance = if self.bad { bad } else { good };
+                self.bad = if self.bad { turn >= r } else { turn < p };
+                Some(chance)
+            }
+            Some(Loss::GilbertElliottTime { .. }) => None,
+        };
+        Draw { value, p }
+    }
+
+    /// Whether the frame with this draw is lost at this instant; instants never fall. A trace's loss replaces the law's.
+    pub fn lost(&mut self, draw: Draw, at_ns: i64, traced: Option<f64>) -> bool {
+        let p = traced.or(draw.p).unwrap_or_else(|| self.chance_at(at_ns));
+        draw.value < p
+    }
+
+    fn chance_at(&mut self, at_ns: i64) -> f64 {
+        let Some(Loss::GilbertElliottTime { good_ns, bad_ns, good, bad }) = self.loss else { return 0.0 };
+        while at_ns >= self.until_ns {
+            self.bad = !self.bad;
+            self.until_ns += self.stay_ns(if self.bad { bad_ns } else { good_ns });
+        }
+        if self.bad {
+            bad
+        } else {
+            good
+        }
+    }
+
+    /// Exponential, at least 1 ns so that time goes on.
+    fn stay_ns(&mut self, mean_ns: i64) -> i64 {
+        (-(1.0 - uniform(&mut self.states)).ln() * mean_ns as f64).max(1.0) as i64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn losses(seed: u64, loss: Loss, count: usize, every_ns: i64) -> Vec<bool> {
+        let mut model = LossModel::new(seed, "a.up", Some(loss), 0);
+        (0..count as i64)
+            .map(|k| {
+                let draw = model.draw();
+                model.lost(draw, k * every_ns, None)
+            })
+            .collect()
+    }
+
+    fn share(lost: &[bool]) -> f64 {
+        lost.iter().filter(|lost| **lost).count() as f64 / lost.len() as f64
+    }
+
+    /// Lengths of the runs of losses.
+    fn bursts(lost: &[bool]) -> Vec<usize> {
+        lost.split(|lost| !lost).map(<[bool]>::len).filter(|length| *length > 0).collect()
+    }
+
+    #[test]
+    fn bernoulli_is_independent_and_within_its_binomial_interval() {
+        for (seed, p) in [(1, 0.01), (2, 0.1), (3, 0.4)] {
+            let lost = losses(seed, Loss::Bernoulli { p }, 100_000, 1);
+            let sigma = (p * (1.0 - p) / 1e5).sqrt();
+            assert!((share(&lost) - p).abs() < 3.5 * sigma, "{p}: {}", share(&lost));
+            let after: Vec<bool> = lost.windows(2).filter(|pair| pair[0]).map(|pair| pair[1]).collect();
+            assert!((share(&after) - p).abs() < 4.0 * (p * (1.0 - p) / after.len() as f64).sqrt(), "{p}: {} behind a loss", share(&after));
+        }
+    }
+
+    #[test]
+    fn gilbert_elliott_has_its_mean_and_its_bursts() {
+        // Stationary loss p/(p+r) = 2.44 %, bursts of 1/r = 5 (geometric).
+        let lost = losses(4, Loss::GilbertElliott { p: 0.005, r: 0.2, good: 0.0, bad: 1.0 }, 100_000, 1);
+        let bursts = bursts(&lost);
+        let mean = bursts.iter().sum::<usize>() as f64 / bursts.len() as f64;
+        assert!((share(&lost) - 0.0244).abs() < 0.004, "{}", share(&lost));
+        assert!((mean - 5.0).abs() < 0.8 && bursts.iter().any(|length| *length > 12), "{mean}");
+        // With loss in both states the mean is the mixture.
+        let lost = losses(5, Loss::GilbertElliott { p: 0.1, r: 0.1, good: 0.1, bad: 0.5 }, 100_000, 1);
+        assert!((share(&lost) - 0.3).abs() < 0.012, "{}", share(&lost));
+    }
+
+    #[test]
+    fn in_time_the_state_depends_on_the_instant_alone() {
+        let law = || Loss::GilbertElliottTime { good_ns: 80_000_000, bad_ns: 20_000_000, good: 0.0, bad: 1.0 };
+        let often = losses(6, law(), 1_000_000, 100_000); // 100 s, every 0.1 ms
+        let seldom = losses(6, law(), 100_000, 1_000_000);
+        assert!((share(&often) - 0.2).abs() < 0.03, "{}", share(&often));
+        // Ten times fewer frames meet the same outages.
+        assert!(seldom.iter().enumerate().all(|(k, lost)| *lost == often[k * 10]));
+        let bursts = bursts(&often);
+        let mean = bursts.iter().sum::<usize>() as f64 / bursts.len() as f64;
+        assert!((mean - 200.0).abs() < 30.0, "{mean}");
+    }
+
+    #[test]
+    fn the_same_seed_loses_the_same_frames() {
+        let one = losses(7, Loss::Bernoulli { p: 0.1 }, 1000, 1);
+        assert_eq!(one, losses(7, Loss::Bernoulli { p: 0.1 }, 1000, 1));
+        assert_ne!(one, losses(8, Loss::Bernoulli { p: 0.1 }, 1000, 1));
+        // More loss loses those and others: candidates at two levels stay comparable.
+        assert!(one.iter().zip(losses(7, Loss::Bernoulli { p: 0.2 }, 1000, 1)).all(|(few, many)| !few || many));
+    }
+}

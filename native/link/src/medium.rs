@@ -1,0 +1,70 @@
+//! A shared medium as a model of airtime: one transmission at a time, the next station drawn at random among those with something to
+//! send, a fixed overhead per attempt. The stations are the directions that name the medium; the access point's multicast is one
+//! more, since one transmission serves every host on the medium.
+//!
+//! As in 802.11 with an access point, only what the access point sends to a group is sent once, at the basic rate, and not
+//! acknowledged: a station's own multicast goes to the access point first, like any unicast frame.
+
+use std::collections::VecDeque;
+
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::frame::Frame;
+use crate::random::{stream, Stream};
+use crate::spec::MediumSpec;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MediumCounters {
+    pub busy_ns: i64,
+    pub attempts: u64,
+    pub given_up: u64,
+}
+
+/// Who transmits, and what.
+pub enum OnAir {
+    Station {
+        direction: usize,
+        frame: Box<Frame>,
+    },
+    /// One copy per host, with that host's fate.
+    Group(Vec<Box<Frame>>),
+}
+
+pub struct Medium {
+    pub spec: MediumSpec,
+    pub on_air: Option<OnAir>,
+    pub group: VecDeque<Vec<Box<Frame>>>,
+    pub counters: MediumCounters,
+    picks: Stream,
+}
+
+impl Medium {
+    pub fn new(seed: u64, name: &str, spec: MediumSpec) -> Medium {
+        Medium { spec, on_air: None, group: VecDeque::new(), counters: MediumCounters::default(), picks: stream(seed, name, "pick") }
+    }
+
+    /// One of `count` stations that have something to send.
+    pub fn pick(&mut self, count: usize) -> usize {
+        if count == 1 {
+            0
+        } else {
+            self.picks.random_range(0..count)
+        }
+    }
+
+    /// Airtime of one attempt.
+    pub fn airtime_ns(&self, frame_bytes: usize, to_group: bool) -> i64 {
+        let rate = if to_group { self.spec.basic_rate_bps.unwrap_or(self.spec.rate_bps) } else { self.spec.rate_bps };
+        self.spec.overhead_ns + (frame_bytes as f64 * 8e9 / rate as f64).round() as i64
+    }
+
+    /// Queues a multicast frame, or gives it back where the access point's queue is full.
+    pub fn push_group(&mut self, copies: Vec<Box<Frame>>) -> Result<(), Vec<Box<Frame>>> {
+        if self.group.len() as u64 >= self.spec.queue_frames {
+            return Err(copies);
+        }
+        self.group.push_back(copies);
+        Ok(())
+    }
+}

@@ -1,0 +1,171 @@
+//! The lines between the orchestrator and the switch (docs/formats/link.md).
+
+use std::collections::{BTreeMap, HashSet};
+use std::os::fd::RawFd;
+
+use rmwbench_harness::clock::CLOCK_NAME;
+use serde::{Deserialize, Serialize};
+use serde_json::{json, Value};
+
+use crate::change::Change;
+use crate::multicast::Multicast;
+use crate::priority::Rule;
+use crate::spec::{LinkSpec, MediumSpec};
+
+pub const PROTOCOL: u32 = 1;
+pub const TOOL: &str = "link";
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Port numbers are 16 bits in the log, and 65535 is nobody.
+const MOST_PORTS: usize = 1024;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    pub id: u64,
+    #[serde(flatten)]
+    pub command: Command,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "cmd", rename_all = "snake_case")]
+pub enum Command {
+    Open(Open),
+    Schedule { changes: Vec<Change> },
+    Mark {},
+    Collect {},
+    Exit {},
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Open {
+    pub seed: u64,
+    pub ports: Vec<Port>,
+    #[serde(default)]
+    pub links: BTreeMap<String, LinkSpec>,
+    #[serde(default)]
+    pub media: BTreeMap<String, MediumSpec>,
+    #[serde(default)]
+    pub multicast: Multicast,
+    #[serde(default)]
+    pub priority: Vec<Rule>,
+    #[serde(default)]
+    pub quantum_ns: i64,
+    #[serde(default)]
+    pub spin_ns: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Port {
+    pub name: String,
+    pub fd: RawFd,
+    pub mac: String,
+}
+
+const LONGEST_WAITING_NS: i64 = 10_000_000;
+
+impl Open {
+    /// What is wrong with it, if anything.
+    pub fn problem(&self) -> Option<String> {
+        if self.ports.is_empty() || self.ports.len() > MOST_PORTS {
+            return Some(format!("ports: expected 1 to {MOST_PORTS}, found {}", self.ports.len()));
+        }
+        let (mut names, mut macs, mut fds) = (HashSet::new(), HashSet::new(), HashSet::new());
+        for Port { name, mac, fd } in &self.ports {
+            let Some(address) = mac_address(mac) else {
+                return Some(format!("port {name}: expected a MAC address like 02:4d:00:00:00:01, found {mac}"));
+            };
+            if !names.insert(name) || !macs.insert(address) || !fds.insert(fd) {
+                return Some(format!("port {name}: its name, its MAC address {mac} or its descriptor {fd} is used twice"));
+            }
+        }
+        if let Some(unknown) = self.links.keys().find(|link| !names.contains(link)) {
+            return Some(format!("links: {unknown} is no port"));
+        }
+        for (name, medium) in &self.media {
+            if let Some(problem) = medium.problem() {
+                return Some(format!("media.{name}: {problem}"));
+            }
+        }
+        for (name, link) in &self.links {
+            for (way, spec) in [("up", &link.up), ("down", &link.down)] {
+                if let Some(problem) = spec.problem(&self.media) {
+                    return Some(format!("links.{name}.{way}: {problem}"));
+                }
+            }
+        }
+        if let Some(problem) = self.priority.iter().find_map(Rule::problem) {
+            return Some(format!("priority: {problem}"));
+        }
+        let times = [("quantum_ns", self.quantum_ns), ("spin_ns", self.spin_ns)];
+        let wrong = times.into_iter().find(|(_, ns)| !(0..=LONGEST_WAITING_NS).contains(ns));
+        wrong.map(|(name, ns)| format!("{name}: expected 0 to {LONGEST_WAITING_NS}, found {ns}"))
+    }
+}
+
+pub fn mac_address(text: &str) -> Option<[u8; 6]> {
+    let bytes: Vec<u8> =
+        text.split(':').map(|part| u8::from_str_radix(part, 16).ok().filter(|_| part.len() == 2)).collect::<Option<_>>()?;
+    bytes.try_into().ok()
+}
+
+pub fn hello(tool: &str) -> Value {
+    json!({"hello": {"protocol": PROTOCOL, "tool": tool, "version": VERSION, "pid": std::process::id(), "clock": CLOCK_NAME}})
+}
+
+pub fn ok(id: u64, value: Value) -> Value {
+    json!({"id": id, "ok": value})
+}
+
+/// `kind` as in the worker protocol: `unsupported`, `invalid` or `failed`.
+pub fn error(id: u64, kind: &str, object: &str, message: &str) -> Value {
+    json!({"id": id, "error": {"kind": kind, "object": object, "message": message}})
+}
+
+/// A request, or the answer to what is none; None for a line without an id, which nobody waits for. `known` are the commands.
+pub fn parse<T: for<'a> Deserialize<'a>>(line: &str, known: &[&str]) -> Result<T, Option<Value>> {
+    serde_json::from_str::<T>(line).map_err(|e| {
+        let value: Value = serde_json::from_str(line).ok()?;
+        let (id, cmd) = (value.get("id")?.as_u64()?, value.get("cmd").and_then(Value::as_str).unwrap_or(""));
+        Some(if known.contains(&cmd) {
+            error(id, "invalid", &format!("cmd {cmd}"), &e.to_string())
+        } else {
+            error(id, "unsupported", &format!("cmd {cmd}"), &format!("this tool speaks protocol {PROTOCOL}: {}", known.join(", ")))
+        })
+    })
+}
+
+pub const COMMANDS: [&str; 5] = ["open", "schedule", "mark", "collect", "exit"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_commands_are_unsupported_and_bad_ones_invalid() {
+        let kind = |line: &str| parse::<Request>(line, &COMMANDS).unwrap_err().map(|e| e["error"]["kind"].as_str().unwrap().to_string());
+        assert_eq!(kind(r#"{"id": 1, "cmd": "frobnicate"}"#).as_deref(), Some("unsupported"));
+        assert_eq!(kind(r#"{"id": 1, "cmd": "open", "seed": "many"}"#).as_deref(), Some("invalid"));
+        assert_eq!(
+            kind(r#"{"id": 1, "cmd": "schedule", "changes": [{"at_ns": 1, "link": "a", "change": "melt"}]}"#).as_deref(),
+            Some("invalid")
+        );
+        assert_eq!(kind("no JSON"), None);
+        assert!(parse::<Request>(r#"{"id": 1, "cmd": "mark", "more": 1}"#, &COMMANDS).is_ok());
+    }
+
+    #[test]
+    fn a_plan_that_contradicts_itself_is_refused_with_the_place() {
+        let plan = |text: &str| serde_json::from_str::<Open>(text).unwrap().problem();
+        let ports = r#""seed": 1, "ports": [{"name": "a", "fd": 6, "mac": "02:4d:00:00:00:01"}]"#;
+        assert_eq!(plan(&format!("{{{ports}}}")), None);
+        let found = |more: &str| plan(&format!("{{{ports}, {more}}}")).unwrap();
+        assert!(found(r#""links": {"b": {}}"#).contains("b is no port"));
+        assert!(found(r#""links": {"a": {"up": {"medium": "wifi"}}}"#).contains("links.a.up: medium wifi"));
+        assert!(found(r#""media": {"wifi": {"rate_bps": 0}}"#).contains("media.wifi: rate_bps"));
+        assert!(found(r#""priority": [{"class": 0}]"#).contains("priority"));
+        assert!(found(r#""quantum_ns": -1"#).contains("quantum_ns"));
+        assert!(plan(r#"{"seed": 1, "ports": []}"#).unwrap().contains("ports"));
+        let twice = r#"{"name": "a", "fd": 6, "mac": "02:4d:00:00:00:01"}, {"name": "b", "fd": 7, "mac": "02:4D:00:00:00:01"}"#;
+        assert!(plan(&format!(r#"{{"seed": 1, "ports": [{twice}]}}"#)).unwrap().contains("twice"));
+        assert!(mac_address("2:4d:0:0:0:1").is_none());
+    }
+}

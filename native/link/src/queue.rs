@@ -1,0 +1,82 @@
+//! What waits for a rate: drop-tail, a queue per priority class with limits of its own (a flood of one class must not keep the
+//! others out). A frame that finds nothing waiting is always taken, or a limit below one frame would stop everything.
+
+use std::collections::VecDeque;
+
+use crate::frame::Frame;
+use crate::spec::Spec;
+
+pub const CLASSES: usize = 8;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    bytes: Option<u64>,
+    frames: Option<u64>,
+    ns: Option<i64>,
+}
+
+impl Limits {
+    /// A spec's own limits, or `default_frames`.
+    pub fn of(spec: &Spec, default_frames: u64) -> Limits {
+        let Spec { queue_bytes, queue_frames, queue_ns, .. } = *spec;
+        let none = queue_bytes.is_none() && queue_frames.is_none() && queue_ns.is_none();
+        Limits { bytes: queue_bytes, frames: if none { Some(default_frames) } else { queue_frames }, ns: queue_ns }
+    }
+}
+
+#[derive(Default)]
+struct Line {
+    frames: VecDeque<Box<Frame>>,
+    /// The frame under way included.
+    count: u64,
+    bytes: u64,
+}
+
+#[derive(Default)]
+pub struct Queue {
+    lines: [Line; CLASSES],
+}
+
+impl Queue {
+    /// Gives the frame back where a limit is reached. `rate_bps` is what serves the queue now.
+    pub fn push(&mut self, frame: Box<Frame>, limits: &Limits, rate_bps: Option<u64>) -> Result<(), Box<Frame>> {
+        let line = &mut self.lines[usize::from(frame.facts.priority) % CLASSES];
+        let bytes = line.bytes + frame.bytes.len() as u64;
+        let too_long = |limit_ns: i64| rate_bps.is_some_and(|rate| u128::from(bytes) * 8_000_000_000 > limit_ns as u128 * u128::from(rate));
+        let full = limits.bytes.is_some_and(|limit| bytes > limit)
+            || limits.frames.is_some_and(|limit| line.count >= limit)
+            || limits.ns.is_some_and(too_long);
+        if full && line.count > 0 {
+            return Err(frame);
+        }
+        line.count += 1;
+        line.bytes = bytes;
+        line.frames.push_back(frame);
+        Ok(())
+    }
+
+    /// The next frame to go, which counts until [`Queue::gone`].
+    pub fn pop(&mut self) -> Option<Box<Frame>> {
+        self.lines.iter_mut().find_map(|line| line.frames.pop_front())
+    }
+
+    /// A frame that [`Queue::pop`] gave comes back to be the next again.
+    pub fn put_back(&mut self, frame: Box<Frame>) {
+        self.lines[usize::from(frame.facts.priority) % CLASSES].frames.push_front(frame);
+    }
+
+    /// A frame that [`Queue::pop`] gave has crossed, or is given up.
+    pub fn gone(&mut self, frame: &Frame) {
+        let line = &mut self.lines[usize::from(frame.facts.priority) % CLASSES];
+        line.count -= 1;
+        line.bytes -= frame.bytes.len() as u64;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.lines.iter().all(|line| line.frames.is_empty())
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Frame> {
+        self.lines.iter().flat_map(|line| line.frames.iter().map(Box::as_ref))
+    }
+}

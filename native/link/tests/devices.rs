@@ -1,0 +1,442 @@
+//! The program itself between two network namespaces with TAP devices: real sockets, real carrier. Counts and orders are asserted,
+//! and times only where a busy machine makes them longer, never shorter.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{channel, Sender};
+use std::time::{Duration, Instant};
+
+use rmwbench_harness::clock::now_ns;
+use rmwbench_link::document::Document;
+use rmwbench_link::tap::Tap;
+use rustix::thread::{unshare_unsafe, UnshareFlags};
+use serde_json::{json, Value};
+
+const INSIDE: &str = "RMWBENCH_TEST_INSIDE";
+const PROGRAM: &str = env!("CARGO_BIN_EXE_rmwbench-link");
+const MS: i64 = 1_000_000;
+const FIRST_FD: i32 = 200;
+
+/// Runs `body` in a process of its own in fresh namespaces, in which it may do as it likes with the network; says so where it cannot.
+fn isolated(test: &str, body: impl FnOnce()) {
+    if std::env::var(INSIDE).is_ok_and(|name| name == test) {
+        return body();
+    }
+    let described = Command::new(PROGRAM).arg("--describe").output().unwrap();
+    let described: Value = serde_json::from_slice(&described.stdout).unwrap();
+    if described["works"]["carrier"] != "yes" {
+        eprintln!("SKIPPED {test}: this machine cannot make TAP devices: {}", described["works"]);
+        return;
+    }
+    let output = Command::new("unshare")
+        .args(["--net", "--ipc", "--pid", "--fork", "--kill-child"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--test-threads", "1"])
+        .env(INSIDE, test)
+        .output()
+        .expect("util-linux's unshare is needed");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "inside its namespaces {test} failed:\n{out}\n{err}");
+    assert!(out.contains("1 passed"), "{test} is not the name of a test:\n{out}\n{err}");
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A thread in a network namespace of its own with an `eth0`; sockets that it makes belong there wherever they are used.
+struct Host {
+    jobs: Sender<Job>,
+    device: OwnedFd,
+}
+
+impl Host {
+    fn new(number: u8, others: &[u8]) -> Host {
+        let (jobs, inbox) = channel::<Job>();
+        let (made, device) = channel();
+        let neighbours: Vec<u8> = others.to_vec();
+        std::thread::spawn(move || {
+            // SAFETY: a network namespace is a thread's own matter.
+            unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.unwrap();
+            made.send(Tap::make("eth0").unwrap()).unwrap();
+            ip(&format!("link set eth0 address 02:4d:00:00:00:{number:02x}"));
+            ip(&format!("address add 10.77.0.{number}/24 dev eth0"));
+            ip("link set eth0 txqueuelen 10000 up");
+            ip("route add 224.0.0.0/4 dev eth0");
+            for other in neighbours {
+                ip(&format!("neighbour add 10.77.0.{other} lladdr 02:4d:00:00:00:{other:02x} dev eth0 nud permanent"));
+            }
+            for job in inbox {
+                job();
+            }
+        });
+        Host { jobs, device: device.recv().unwrap() }
+    }
+
+    fn run<T: Send + 'static>(&self, what: impl FnOnce() -> T + Send + 'static) -> T {
+        let (answer, said) = channel();
+        self.jobs.send(Box::new(move || drop(answer.send(what())))).unwrap();
+        said.recv().expect("the host's thread died")
+    }
+
+    fn udp(&self, address: &'static str) -> UdpSocket {
+        let socket = self.run(move || UdpSocket::bind(address).unwrap());
+        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        socket
+    }
+
+    /// A probe process in this host.
+    fn probe(&self, role: &'static str) -> Tool {
+        self.run(move || Tool::spawn(&[role, "--control-fd", "200"], &[]))
+    }
+
+    fn has_carrier(&self) -> bool {
+        // /sys shows the namespace of its mount; `ip` asks the kernel.
+        let out = self.run(|| Command::new("ip").args(["link", "show", "eth0"]).output().unwrap().stdout);
+        !String::from_utf8_lossy(&out).contains("NO-CARRIER")
+    }
+}
+
+fn ip(words: &str) {
+    let output = Command::new("ip").args(words.split(' ')).output().expect("iproute2 is needed");
+    assert!(output.status.success(), "ip {words}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn pair() -> [Host; 2] {
+    [Host::new(1, &[2]), Host::new(2, &[1])]
+}
+
+fn memory_file(bytes: u64) -> File {
+    // SAFETY: a new descriptor that nobody else owns.
+    let file = File::from(unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"test".as_ptr(), 0)) });
+    file.set_len(bytes).unwrap();
+    file
+}
+
+/// A process that speaks lines.
+struct Tool {
+    child: Child,
+    control: BufReader<UnixStream>,
+    next_id: u64,
+}
+
+impl Tool {
+    /// `more` become descriptors 201 and up.
+    fn spawn(arguments: &[&str], more: &[i32]) -> Tool {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let mut command = Command::new(PROGRAM);
+        command.args(arguments).stdin(Stdio::null());
+        let given: Vec<i32> = std::iter::once(theirs.as_raw_fd()).chain(more.iter().copied()).collect();
+        assert!(given.iter().all(|fd| *fd < FIRST_FD));
+        // SAFETY: dup2 is safe between fork and exec.
+        unsafe {
+            command.pre_exec(move || {
+                let copied = given.iter().enumerate().all(|(k, fd)| libc::dup2(*fd, FIRST_FD + k as i32) >= 0);
+                copied.then_some(()).ok_or_else(std::io::Error::last_os_error)
+            });
+        }
+        let child = command.spawn().unwrap();
+        ours.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut tool = Tool { child, control: BufReader::new(ours), next_id: 0 };
+        assert_eq!(tool.line()["hello"]["protocol"], 1);
+        tool
+    }
+
+    fn line(&mut self) -> Value {
+        let mut line = String::new();
+        self.control.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    fn write(&mut self, line: &str) {
+        writeln!(self.control.get_mut(), "{line}").unwrap();
+    }
+
+    fn ask(&mut self, mut command: Value) -> Value {
+        self.next_id += 1;
+        command["id"] = json!(self.next_id);
+        self.write(&command.to_string());
+        let answer = self.line();
+        assert_eq!(answer["id"], self.next_id);
+        answer
+    }
+
+    fn ok(&mut self, command: Value) -> Value {
+        let answer = self.ask(command);
+        assert!(answer["error"].is_null(), "{answer}");
+        answer["ok"].clone()
+    }
+
+    /// Waits for its end without killing it.
+    fn ended(&mut self) -> bool {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < deadline {
+            if self.child.try_wait().unwrap().is_some() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        false
+    }
+}
+
+impl Drop for Tool {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Link {
+    tool: Tool,
+    document: File,
+    log: File,
+}
+
+#[derive(Debug)]
+struct Record {
+    in_ns: i64,
+    due_ns: i64,
+    out_ns: i64,
+    frame_bytes: u32,
+    ports: (u16, u16),
+    verdict: u8,
+    class: u8,
+}
+
+impl Link {
+    fn open(hosts: &[Host; 2], links: Value) -> Link {
+        let (document, log) = (memory_file(0), memory_file(48 * 200_000));
+        let more = [document.as_raw_fd(), log.as_raw_fd(), hosts[0].device.as_raw_fd(), hosts[1].device.as_raw_fd()];
+        let arguments = ["--control-fd", "200", "--document-fd", "201", "--log-fd", "202"];
+        let mut tool = Tool::spawn(&arguments, &more);
+        let ports = json!([{"name": "a", "fd": 203, "mac": "02:4d:00:00:00:01"}, {"name": "b", "fd": 204, "mac": "02:4d:00:00:00:02"}]);
+        let opened = tool.ok(json!({"cmd": "open", "seed": 7, "ports": ports, "links": links}));
+        assert_eq!(opened["ports"], 2);
+        Link { tool, document, log }
+    }
+
+    fn collect(&mut self) -> (Document, Vec<Record>) {
+        let said = self.tool.ok(json!({"cmd": "collect"}));
+        assert_eq!(said["unlogged"], 0);
+        let mut text = vec![0; said["bytes"].as_u64().unwrap() as usize];
+        self.document.read_exact_at(&mut text, 0).unwrap();
+        let mut raw = vec![0; 48 * said["frames"].as_u64().unwrap() as usize];
+        self.log.read_exact_at(&mut raw, 0).unwrap();
+        let word = |record: &[u8], at: usize| i64::from_le_bytes(record[at..at + 8].try_into().unwrap());
+        let short = |record: &[u8], at: usize| u16::from_le_bytes(record[at..at + 2].try_into().unwrap());
+        let record = |record: &[u8]| Record {
+            in_ns: word(record, 8),
+            due_ns: word(record, 16),
+            out_ns: word(record, 24),
+            frame_bytes: u32::from_le_bytes(record[32..36].try_into().unwrap()),
+            ports: (short(record, 40), short(record, 42)),
+            verdict: record[44],
+            class: record[45],
+        };
+        (serde_json::from_slice(&text).unwrap(), raw.chunks_exact(48).map(record).collect())
+    }
+
+    fn change(&mut self, what: Value) {
+        let at_ns = now_ns() + 5 * MS;
+        self.tool.ok(json!({"cmd": "schedule", "changes": [{"at_ns": at_ns, "link": "b", "change": what}]}));
+        std::thread::sleep(Duration::from_millis(30));
+    }
+}
+
+#[test]
+fn probes_meet_loss_and_delay_and_the_log_knows_each() {
+    isolated("probes_meet_loss_and_delay_and_the_log_knows_each", || {
+        let hosts = pair();
+        let links = json!({"a": {"up": {"loss": {"kind": "bernoulli", "p": 0.2}, "delay_ns": 3 * MS}}});
+        let mut link = Link::open(&hosts, links);
+        let (mut sender, mut receiver) = (hosts[0].probe("--probe-send"), hosts[1].probe("--probe-receive"));
+        receiver.ok(json!({"cmd": "listen", "port": 9000}));
+        let before = link.tool.ok(json!({"cmd": "mark"}));
+        let sent = sender.ok(json!({"cmd": "send", "to": "10.77.0.2:9000", "count": 2000, "bytes": 200, "interval_ns": 50_000}));
+        assert_eq!((sent["sent"].as_u64(), sent["refused"].as_u64()), (Some(2000), Some(0)));
+        std::thread::sleep(Duration::from_millis(100));
+        let after = link.tool.ok(json!({"cmd": "mark"}));
+        let received = receiver.ok(json!({"cmd": "received"}));
+        let (document, records) = link.collect();
+        let probes: Vec<&Record> = records.iter().filter(|record| record.class == 1 && record.ports.0 == 0).collect();
+        let delivered: Vec<&&Record> = probes.iter().filter(|record| record.verdict == 0).collect();
+        assert_eq!((probes.len(), delivered.len() as u64), (2000, received["count"].as_u64().unwrap()));
+        // 400 ± 4 σ, and exactly these: the seed says which.
+        assert!((328..=472).contains(&(2000 - delivered.len())), "{}", delivered.len());
+        assert!(probes.iter().all(|record| matches!(record.verdict, 0 | 1) && record.frame_bytes == 14 + 20 + 8 + 200));
+        assert!(delivered.iter().all(|record| record.due_ns - record.in_ns == 3 * MS && record.out_ns >= record.due_ns));
+        assert!(received["delay_ns"]["min"].as_i64().unwrap() >= 3 * MS);
+        assert_eq!(
+            (received["duplicates"].as_u64(), received["overtaken"].as_u64(), received["foreign"].as_u64()),
+            (Some(0), Some(0), Some(0))
+        );
+        let lost = |mark: &Value| mark["links"]["a"]["up"]["lost"].as_u64().unwrap();
+        assert_eq!(lost(&after) - lost(&before), 2000 - delivered.len() as u64);
+        assert!(after["index"].as_u64().unwrap() - before["index"].as_u64().unwrap() >= 2000);
+        assert_eq!((document.devices["b"].write_errors, document.lateness_ns.count >= 1500), (0, true));
+        assert!(document.own.cpu_ns > 0 && document.own.rss_bytes > 0);
+        // The same seed and the same frames: the same are lost.
+        drop(link);
+        let mut again = Link::open(&hosts, json!({"a": {"up": {"loss": {"kind": "bernoulli", "p": 0.2}}}}));
+        sender.ok(json!({"cmd": "send", "to": "10.77.0.2:9000", "count": 500, "bytes": 200, "interval_ns": 50_000}));
+        let fates = |records: &[Record]| -> Vec<u8> {
+            let mut mine: Vec<&Record> = records.iter().filter(|record| record.ports.0 == 0).collect();
+            mine.sort_by_key(|record| record.in_ns);
+            mine.iter().filter(|record| record.class == 1).map(|record| record.verdict).take(500).collect()
+        };
+        // Whatever the hosts say by themselves (IPv6, group reports) draws nothing.
+        assert_eq!(fates(&records)[..500], fates(&again.collect().1)[..]);
+    });
+}
+
+#[test]
+fn tcp_fills_a_thin_link_and_loses_nothing() {
+    isolated("tcp_fills_a_thin_link_and_loses_nothing", || {
+        let hosts = pair();
+        let spec = json!({"rate_bps": 20_000_000, "queue_ns": 50 * MS});
+        let mut link = Link::open(&hosts, json!({"a": {"up": spec, "down": {"delay_ns": MS}}}));
+        let listener = hosts[1].run(|| TcpListener::bind("10.77.0.2:9100").unwrap());
+        let mut stream = hosts[0].run(|| TcpStream::connect("10.77.0.2:9100").unwrap());
+        let (mut accepted, _) = listener.accept().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut all = Vec::new();
+            accepted.read_to_end(&mut all).map(|_| all).unwrap()
+        });
+        let message: Vec<u8> = (0..1_000_000_u32).map(|k| (k % 251) as u8).collect();
+        stream.write_all(&message).unwrap();
+        drop(stream);
+        assert!(reader.join().unwrap() == message, "it came damaged");
+        let (document, records) = link.collect();
+        let data: Vec<&Record> =
+            records.iter().filter(|record| record.verdict == 0 && record.class == 1 && record.ports == (0, 1)).collect();
+        let bytes: i64 = data.iter().skip(1).map(|record| i64::from(record.frame_bytes)).sum();
+        let mut dues: Vec<i64> = data.iter().map(|record| record.due_ns).collect();
+        dues.sort_unstable();
+        // Never faster than the rate: 8 bit per 400 ns.
+        assert!(dues[dues.len() - 1] - dues[0] >= bytes * 400 * 9 / 10);
+        let data = &document.classes["data"];
+        assert!(data.payload_bytes - data.retransmitted_bytes <= 1_000_000 && data.payload_bytes >= 1_000_000);
+        assert!(document.classes["acknowledgement"].frames > 10);
+        // Without offloads: no frame is larger than the MTU allows.
+        assert!(document.devices.values().all(|device| device.largest_frame_bytes <= 1514 && device.write_errors == 0));
+    });
+}
+
+#[test]
+fn a_blackhole_is_silent_and_a_lost_carrier_is_seen() {
+    isolated("a_blackhole_is_silent_and_a_lost_carrier_is_seen", || {
+        let hosts = pair();
+        let mut link = Link::open(&hosts, json!({}));
+        let (from, to) = (hosts[0].udp("10.77.0.1:9200"), hosts[1].udp("10.77.0.2:9200"));
+        let reaches = |word: &[u8]| {
+            to.set_read_timeout(Some(Duration::from_millis(60))).unwrap();
+            let mut buffer = [0; 64];
+            let _ = from.send_to(word, "10.77.0.2:9200");
+            match to.recv(&mut buffer) {
+                Ok(count) => buffer[..count] == *word,
+                Err(error) => {
+                    assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{error}");
+                    false
+                }
+            }
+        };
+        // On a busy machine a datagram may take longer than the receiver waits: then it is sent again.
+        let comes = |word: &[u8]| (0..50).any(|_| reaches(word));
+        assert!(comes(b"before"));
+        link.change(json!("blackhole"));
+        assert!(!reaches(b"into the hole") && hosts[1].has_carrier());
+        link.change(json!("up"));
+        assert!(comes(b"back"));
+        link.change(json!("carrier_loss"));
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while hosts[1].has_carrier() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(!hosts[1].has_carrier() && !reaches(b"unplugged"));
+        link.change(json!("up"));
+        assert!(comes(b"plugged in"));
+        link.change(json!({"down": {"loss": {"kind": "bernoulli", "p": 1.0}}}));
+        assert!(!reaches(b"all lost"));
+        link.change(json!({"down": {}}));
+        // Administratively down: made in the host, refused by its device.
+        hosts[1].run(|| ip("link set eth0 down"));
+        assert!(!reaches(b"down"));
+        hosts[1].run(|| {
+            ip("link set eth0 up");
+            // A flush took it away.
+            let _ =
+                Command::new("ip").args("neighbour replace 10.77.0.1 lladdr 02:4d:00:00:00:01 dev eth0 nud permanent".split(' ')).status();
+        });
+        assert!(comes(b"up"));
+        let (document, records) = link.collect();
+        let count = |verdict: u8| records.iter().filter(|record| record.verdict == verdict && record.class == 1).count();
+        assert!(count(5) == 1 && count(6) == 1 && count(2) == 1 && count(11) == 1, "{records:?}");
+        assert_eq!(document.changes.len(), 6);
+        assert!(document.changes.iter().all(|done| done.done_ns >= done.asked_ns && done.error.is_none()));
+        assert_eq!((document.devices["b"].write_errors, document.devices["b"].refused_while_down >= 1), (0, true));
+    });
+}
+
+#[test]
+fn manners() {
+    isolated("manners", || {
+        let hosts = pair();
+        let (document, log) = (memory_file(0), memory_file(48 * 10));
+        let more = [document.as_raw_fd(), log.as_raw_fd(), hosts[0].device.as_raw_fd(), hosts[1].device.as_raw_fd()];
+        let mut tool = Tool::spawn(&["--control-fd", "200", "--document-fd", "201", "--log-fd", "202"], &more);
+        let kind = |answer: Value| answer["error"]["kind"].as_str().map(str::to_string).unwrap_or_default();
+        let message = |answer: &Value| answer["error"]["message"].as_str().unwrap_or_default().to_string();
+        tool.write("no JSON");
+        tool.write(r#"{"cmd": "mark"}"#);
+        assert_eq!(kind(tool.ask(json!({"cmd": "frobnicate"}))), "unsupported");
+        assert_eq!(kind(tool.ask(json!({"cmd": "mark"}))), "invalid");
+        assert_eq!(kind(tool.ask(json!({"cmd": "collect"}))), "invalid");
+        let port = |name: &str, fd: i32, mac: u8| json!({"name": name, "fd": fd, "mac": format!("02:4d:00:00:00:{mac:02x}")});
+        let open = |ports: Value, links: Value| json!({"cmd": "open", "seed": 1, "ports": ports, "links": links});
+        let answer = tool.ask(open(json!([port("a", 201, 1)]), json!({})));
+        assert!(message(&answer).contains("no TAP device"), "{answer}");
+        let answer = tool.ask(open(json!([port("a", 199, 1)]), json!({})));
+        assert!(message(&answer).contains("is not open"), "{answer}");
+        let answer = tool.ask(open(json!([port("a", 203, 1)]), json!({"a": {"up": {"delay_ms": 5}}})));
+        assert!(message(&answer).contains("delay_ms") && kind(answer) == "invalid");
+        let answer = tool.ask(open(json!([port("a", 203, 1)]), json!({"z": {}})));
+        assert!(message(&answer).contains("z is no port"), "{answer}");
+        tool.ok(open(json!([port("a", 203, 1), port("b", 204, 2)]), json!({"a": {"up": {"rate_bps": 1_000_000}}})));
+        assert_eq!(kind(tool.ask(open(json!([port("a", 203, 1)]), json!({})))), "invalid");
+        for (at_ns, link) in [(now_ns() - 1, "a"), (now_ns() + 1_000_000_000, "z")] {
+            let changes = json!([{"at_ns": at_ns, "link": link, "change": "blackhole"}]);
+            assert_eq!(kind(tool.ask(json!({"cmd": "schedule", "changes": changes}))), "invalid");
+        }
+        // More frames than the log has room for are forwarded and counted.
+        let (from, to) = (hosts[0].udp("10.77.0.1:9300"), hosts[1].udp("10.77.0.2:9300"));
+        for k in 0..40_u8 {
+            from.send_to(&[k], "10.77.0.2:9300").unwrap();
+            let mut buffer = [0; 4];
+            assert_eq!((to.recv(&mut buffer).unwrap(), buffer[0]), (1, k));
+        }
+        let said = tool.ok(json!({"cmd": "collect"}));
+        assert!(said["frames"] == 10 && said["unlogged"].as_u64().unwrap() >= 30, "{said}");
+        assert_eq!(kind(tool.ask(json!({"cmd": "collect"}))), "invalid");
+        // End of file: exit now.
+        tool.control.get_ref().shutdown(std::net::Shutdown::Both).unwrap();
+        assert!(tool.ended());
+        for role in ["--probe-send", "--probe-receive"] {
+            let mut probe = Tool::spawn(&[role, "--control-fd", "200"], &[]);
+            let other = if role == "--probe-send" { json!({"cmd": "received"}) } else { json!({"cmd": "mark"}) };
+            assert_eq!(kind(probe.ask(other)), "unsupported");
+            if role == "--probe-send" {
+                let send = json!({"cmd": "send", "to": "10.77.0.2:1", "count": 1, "bytes": 3, "interval_ns": 0});
+                assert_eq!(kind(probe.ask(send)), "invalid");
+            } else {
+                assert_eq!(kind(probe.ask(json!({"cmd": "received"}))), "invalid");
+            }
+            probe.ok(json!({"cmd": "exit"}));
+            assert!(probe.ended());
+        }
+    });
+}

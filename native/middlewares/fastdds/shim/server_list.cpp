@@ -1,0 +1,57 @@
+#include "server_list.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "discovery.hpp"
+#include "fault.hpp"
+
+namespace rmwbench {
+
+void ServerList::write() const {
+  std::string servers;
+  for (uint32_t number = 0; number < count_; ++number) {
+    servers += (number == 0 ? "" : ";") + std::string("127.0.0.1:") + std::to_string(server_port(number));
+  }
+  const std::string text = "{\"ROS_DISCOVERY_SERVER\": \"" + servers + "\"}\n";
+  // In one piece over the old text, which is shorter: Fast DDS reads when it is told of a change, and must not find half of it.
+  const int file = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const bool written = file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (file >= 0) close(file);
+  if (!written) throw Fault{RMWBENCH_ERROR_FAILED, "option server_added_s", "the list of servers could not be written to " + path_};
+}
+
+ServerList::ServerList(uint32_t count) : count_(count) {
+  if (count == 0) return;
+  // Private to the host, and the process's own.
+  path_ = "/tmp/rmwbench-fastdds-servers-" + std::to_string(getpid()) + ".json";
+  write();
+}
+
+void ServerList::add_after(double seconds) {
+  thread_ = std::thread([this, seconds] {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (wake_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return stopped_; })) return;
+    ++count_;
+    try {
+      write();
+    } catch (const Fault &) {
+      // The file was there a moment ago; without its change nothing is found, and that is what the trial shows.
+    }
+  });
+}
+
+void ServerList::stop() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopped_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  if (!path_.empty()) unlink(path_.c_str());
+  path_.clear();
+}
+
+}  // namespace rmwbench

@@ -1,0 +1,141 @@
+"""Writes a whole bundle at once, when all of it is known before anyone reads it: an import of 900 trials.
+
+A campaign writes one file per table and trial so that nothing is lost when the power goes; an import that is cut short
+is simply made again. So each table is one file with a row group per lot of trials, nothing is visible under the final
+name until all of it is on disk, and an error leaves nothing behind.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rmwbench.bundle import journal, merge
+from rmwbench.bundle.schema import SCHEMA, TABLES, VERSION, WHOLE_CAMPAIGN, table_from_rows
+from rmwbench.bundle.write import encoding
+from rmwbench.errors import UserError
+
+ROWS_PER_LOT = 262_144
+"""As in merged files: what reading one trial decodes, and what the writer holds in memory per table."""
+
+
+class PackedWriter:
+    """A bundle under construction in `DIRECTORY.partial`. A context manager: `finish` renames it, any other end of the
+    block removes it.
+
+    Trials are numbered in the order of `trial`; rows come in the same order, whole trials at a time.
+    """
+
+    def __init__(self, directory: Path | str):
+        self.directory = Path(directory)
+        self._partial = self.directory.with_name(self.directory.name + ".partial")
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._pending: dict[str, list[pa.Table]] = {}
+        self._held: dict[str, list[int]] = {}
+        self._lines: list[dict[str, Any]] = []
+        self._finished = False
+        _refuse_occupied(self.directory)
+
+    def __enter__(self) -> "PackedWriter":
+        try:
+            self._partial.mkdir(parents=True)
+            (self._partial / "tables").mkdir()
+            (self._partial / "files").mkdir()
+        except FileExistsError:
+            raise UserError(
+                "an import into this directory is under way, or was killed",
+                where=str(self._partial),
+                fix="wait for it, or remove this directory",
+            ) from None
+        except OSError as error:
+            raise UserError(f"cannot make the directory: {error.strerror}", where=str(self._partial)) from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self._finished:
+            for writer in self._writers.values():
+                writer.close()
+            shutil.rmtree(self._partial, ignore_errors=True)
+
+    @property
+    def trials(self) -> int:
+        """How many trials there are: the number of the next."""
+        return len(self._lines)
+
+    def trial(self, *, cell: int, block: int, tables: Sequence[str], failed: str | None = None) -> int:
+        """Names the next trial and the tables that have rows of it; its number. `failed` is why it has no result."""
+        number = self.trials
+        line = {"type": "trial", "trial": number, "cell": cell, "block": block}
+        line |= {"status": "failed" if failed else "done", "reason": failed}
+        self._lines.append(line | {"tables": list(tables), "finished_utc": None})
+        return number
+
+    def rows(self, name: str, table: pa.Table, trials: Iterable[int]) -> None:
+        """Adds all rows that these trials, ascending, have in one table."""
+        pending = self._pending.setdefault(name, [])
+        pending.append(table)
+        self._held.setdefault(name, []).extend(trials)
+        if sum(part.num_rows for part in pending) >= ROWS_PER_LOT:
+            self._write(name)
+
+    def finish(self, campaign: Mapping[str, Any], whole: Mapping[str, list[dict[str, Any]]]) -> None:
+        """Writes what is of the whole campaign, flushes everything and gives the directory its name."""
+        for name, rows in whole.items():
+            assert name in WHOLE_CAMPAIGN, name
+            self._writer(name, "000000").write_table(table_from_rows(name, rows))
+        for name in list(self._pending):
+            self._write(name)
+        for writer in self._writers.values():
+            writer.close()
+        lines = [{"type": "tables", "tables": list(whole)}, *self._lines]
+        if self._held:
+            held = {name: merge.ranges(trials) for name, trials in self._held.items()}
+            lines.append({"type": "merged", "merge": 0, "only": True, "tables": held})
+        lines.append({"type": "finished"})
+        (self._partial / journal.NAME).write_text("".join(json.dumps(x, ensure_ascii=False) + "\n" for x in lines))
+        document = {"schema": SCHEMA, "version": VERSION, **campaign}
+        (self._partial / "campaign.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        for path in self._partial.rglob("*"):
+            _flush(path)
+        _refuse_occupied(self.directory)
+        if self.directory.exists():
+            self.directory.rmdir()
+        os.rename(self._partial, self.directory)
+        _flush(self.directory.parent)
+        self._finished = True
+
+    def _write(self, name: str) -> None:
+        parts = self._pending.pop(name)
+        table = pa.concat_tables(parts)
+        if table.num_rows:
+            self._writer(name, "merged-000000").write_table(table, row_group_size=table.num_rows)
+
+    def _writer(self, name: str, stem: str) -> pq.ParquetWriter:
+        if name not in self._writers:
+            path = self._partial / "tables" / name / f"{stem}.parquet"
+            path.parent.mkdir()
+            self._writers[name] = pq.ParquetWriter(path, TABLES[name], **encoding(TABLES[name]))
+        return self._writers[name]
+
+
+def _refuse_occupied(directory: Path) -> None:
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise UserError(
+            "this place is taken",
+            where=str(directory),
+            expected="a new or empty directory",
+            fix="choose another one with --out",
+        )
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

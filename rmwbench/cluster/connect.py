@@ -1,0 +1,76 @@
+"""The connection to a Ray cluster that runs already: its errors as ours."""
+
+import importlib.util
+import logging
+import socket
+from typing import Any
+
+from rmwbench.errors import UserError
+
+INSTALL = "pip install 'rmwbench[cluster]'"
+REACH_TIMEOUT_S = 5.0
+RESOURCE = "rmwbench"
+"""A custom resource of Ray: where any machine has it, only those that have it are used."""
+
+
+def connect(address: str) -> Any:
+    """Ray, connected. `address`: `auto`, `HOST:PORT` of the head, or `ray://HOST:PORT` from outside. Raises
+    UserError."""
+    if importlib.util.find_spec("ray") is None:
+        raise UserError("--cluster needs Ray, which is not installed", where="--cluster", fix=INSTALL)
+    import ray
+
+    if address.startswith("ray://") and importlib.util.find_spec("grpc") is None:
+        raise UserError(
+            "a ray:// address needs Ray's client",
+            where="--cluster",
+            actual="the package grpcio is not installed",
+            fix="pip install 'ray[client]', or run rmwbench on a machine of the cluster with --cluster auto",
+        )
+    if address != "auto":
+        _check_reachable(address)
+    try:
+        ray.init(address=address, namespace="rmwbench", log_to_driver=False, logging_level=logging.ERROR)
+    except (ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
+        raise _unreachable(address, _first_line(error)) from None
+    return ray
+
+
+def _check_reachable(address: str) -> None:
+    """Ray itself would try an address where nobody answers for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        raise UserError(
+            "this is no address of a Ray cluster",
+            where="--cluster",
+            expected="auto, HOST:PORT of the head (its port is 6379 unless chosen), or ray://HOST:10001",
+            actual=address,
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACH_TIMEOUT_S).close()
+    except OSError as error:
+        raise _unreachable(address, error.strerror or str(error)) from None
+
+
+def _unreachable(address: str, why: str) -> UserError:
+    return UserError(
+        "cannot reach this Ray cluster",
+        where="--cluster",
+        expected="a cluster that runs, with this machine in it, or ray://HOST:10001 from outside",
+        actual=f"{address}: {why}",
+        fix="`ray status` tells whether one runs; `ray start --address=HEAD:6379` joins one",
+    )
+
+
+def nodes(ray: Any) -> list[dict[str, Any]]:
+    """The machines that may be used: alive, with processors for work, or those of the resource `rmwbench` where one
+    has it."""
+    alive = [node for node in ray.nodes() if node["Alive"]]
+    chosen = [node for node in alive if node["Resources"].get(RESOURCE)]
+    found = chosen or [node for node in alive if node["Resources"].get("CPU")]
+    return sorted(found, key=lambda node: (node["NodeName"], node["NodeID"]))
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

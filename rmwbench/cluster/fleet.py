@@ -1,0 +1,242 @@
+"""The machines of one campaign: found, looked at, one group of like ones chosen, equipped and tried.
+
+A machine that cannot take part is left out with its reason; what none can do is the user's error.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rmwbench.campaign.place import Places
+from rmwbench.campaign.plan import Plan
+from rmwbench.cluster import fingerprint, shipping
+from rmwbench.cluster.connect import RESOURCE, connect, nodes
+from rmwbench.cluster.door import door_class
+from rmwbench.cluster.shipping import Program
+from rmwbench.errors import UserError
+from rmwbench.lab import background, sampler, tool
+from rmwbench.lab.middleware import Worker
+from rmwbench.suite.cells import Cell
+
+CARD_TIMEOUT_S = 60.0
+EQUIP_TIMEOUT_S = 600.0
+TOOLS = (sampler.NAME, background.TOOL, "link")
+SHARED = "RMWBENCH_CLUSTER_SHARED"
+"""A variable that lets several nodes on one kernel count as machines, for tests and rehearsals."""
+
+
+@dataclass
+class Remote:
+    """A machine: its name in Ray, its actor, and its card (`rmwbench.cluster.machine`)."""
+
+    name: str
+    node: str
+    actor: Any
+    card: dict[str, Any]
+
+    def ask(self, method: str, *arguments: Any, returns: int = 1) -> Any:
+        """A reference to the answer, or a list of them."""
+        return self.actor.call.options(num_returns=returns).remote(method, *arguments)
+
+
+class Fleet:
+    """Use as a context manager: leaving it ends the actors and the connection. `machines` are alike; `left_out` says
+    why the others are not used."""
+
+    def __init__(self, address: str, like: Mapping[str, Any] | None = None, shared: bool = False):
+        """`like`: the machine card of the campaign to resume. `shared`: nodes of one kernel count as machines. Raises
+        UserError where no machine can be used."""
+        self.ray = connect(address)
+        self.address, self.shared = address, shared
+        self.machines: list[Remote] = []
+        self.left_out: list[tuple[str, str]] = []
+        self.copy_to: str | None = None
+        self._actors: list[Any] = []
+        try:
+            found = self._look_at(nodes(self.ray))
+            self._choose(found if shared else self._one_per_kernel(found), like)
+        except BaseException:
+            self.close()
+            raise
+        self.here = self._here()
+
+    def __enter__(self) -> "Fleet":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        for actor in self._actors:
+            self.ray.kill(actor)
+        self._actors.clear()
+        self.ray.shutdown()
+
+    @property
+    def facts(self) -> fingerprint.Facts:
+        return fingerprint.facts(self.machines[0].card["machine"])
+
+    # --- what a campaign asks of its lab (rmwbench/campaign/start.py) ---
+
+    def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
+        """Ships what the machines lack and tries it there; a machine that fails is left out."""
+        wanted = shipping.programs([*(worker.executable for worker in workers.values()), *_tools()])
+        described = {name: worker.description for name, worker in workers.items()}
+        self._ship(wanted)
+        asked = {m.name: m.ask("prepare", list(wanted), described, plan) for m in self.machines}
+        self._keep({name: self.answer(ref, EQUIP_TIMEOUT_S) for name, ref in asked.items()})
+
+    def rehearse(self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places) -> dict[int, str]:
+        """On the first machine: the others run the same programs."""
+        found = self.ray.get(self.machines[0].ask("rehearse", list(cells), places))
+        if isinstance(found, UserError):
+            raise found
+        return found
+
+    def describe(self) -> dict[str, Any]:
+        """The card of the first machine, whose summary counts the others."""
+        card = self.machines[0].card["machine"]
+        count = len(self.machines)
+        summary = card["summary"] if count == 1 else f"{count} machines like: {card['summary']}"
+        warnings = list(card.get("warnings") or ())
+        if self._kernels() < count:
+            warnings.append(f"these {count} are nodes on {_counted(self._kernels())}: their trials disturb each other")
+        return card | {"summary": summary, "warnings": warnings}
+
+    def document(self) -> dict[str, Any]:
+        named = [{"machine": m.name, "node": m.node, "summary": m.card["machine"]["summary"]} for m in self.machines]
+        return {
+            "cluster": {
+                "fingerprint": fingerprint.fingerprint(self.facts),
+                "facts": self.facts,
+                "machines": named,
+                "left_out": [{"machine": name, "reason": reason} for name, reason in self.left_out],
+                "copy_to": self.copy_to,
+            }
+        }
+
+    # --- how it comes about ---
+
+    def _look_at(self, found: Iterable[Mapping[str, Any]]) -> list[Remote]:
+        """An actor on each node, all of its processors taken, so that neither another campaign nor another job of Ray
+        runs beside a trial."""
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        digest, archive = shipping.package()
+        packed = self.ray.put(archive)
+        door = self.ray.remote(door_class())
+        asked: list[tuple[Mapping[str, Any], Any, Any]] = []
+        for node in found:
+            amounts = node["Resources"]
+            actor = door.options(
+                num_cpus=amounts.get("CPU", 0),
+                resources={RESOURCE: amounts[RESOURCE]} if RESOURCE in amounts else None,
+                scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
+                max_restarts=0,
+            ).remote(digest, packed)
+            self._actors.append(actor)
+            asked.append((node, actor, actor.call.remote("card")))
+        seen = []
+        names = [node["NodeName"] for node, _, _ in asked]
+        for node, actor, ref in asked:
+            name = node["NodeName"]
+            if names.count(name) > 1:
+                name = f"{name} {node['NodeID'][:8]}"
+            card = self.answer(ref, CARD_TIMEOUT_S)
+            problem = card if isinstance(card, str) else card["problem"]
+            if problem:
+                self.left_out.append((name, problem))
+            else:
+                seen.append(Remote(name, node["NodeID"], actor, card))
+        return seen
+
+    def answer(self, ref: Any, timeout_s: float = CARD_TIMEOUT_S) -> Any:
+        """What the machine answered, or why it did not."""
+        from ray.exceptions import GetTimeoutError, RayError
+
+        try:
+            return self.ray.get(ref, timeout=timeout_s)
+        except GetTimeoutError:
+            return f"no answer within {timeout_s:g} s: another job of Ray, or another campaign, has its processors"
+        except RayError as error:
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            return lines[-1] if lines else type(error).__name__
+
+    def _one_per_kernel(self, found: Sequence[Remote]) -> list[Remote]:
+        """Of nodes that are parts of one machine (containers on one kernel) the first: two trials there would disturb
+        each other."""
+        kept: dict[str, Remote] = {}
+        for remote in found:
+            first = kept.setdefault(remote.card["boot"], remote)
+            if first is not remote:
+                self.left_out.append((remote.name, f"the same machine as {first.name}: one trial at a time"))
+        return list(kept.values())
+
+    def _choose(self, found: Sequence[Remote], like: Mapping[str, Any] | None) -> None:
+        """The largest group of like machines, or that of the campaign to resume."""
+        by_name = {remote.name: remote for remote in found}
+        seen = [(remote.name, fingerprint.facts(remote.card["machine"])) for remote in found]
+        wanted = fingerprint.facts(like) if like else None
+        chosen = [group for group in fingerprint.groups(seen) if wanted is None or dict(seen)[group[0]] == wanted][:1]
+        names = chosen[0] if chosen else []
+        ours = wanted or (dict(seen)[names[0]] if names else {})
+        for name, theirs in seen:
+            if name not in names:
+                self.left_out.append((name, f"unlike the others: {fingerprint.differences(ours, theirs)}"))
+        self.machines = [by_name[name] for name in names]
+        self._some_left()
+
+    def _ship(self, wanted: Mapping[Program, Path]) -> None:
+        """Each program into the object store once, however many machines lack it."""
+        lacking = {m.name: m.ask("lacks", list(wanted)) for m in self.machines}
+        stored: dict[Program, Any] = {}
+        told: dict[str, Any] = {}
+        for machine in self.machines:
+            answer = self.answer(lacking[machine.name], EQUIP_TIMEOUT_S)
+            told[machine.name] = answer if isinstance(answer, str) else None
+            for program in () if isinstance(answer, str) else answer:
+                if program not in stored:
+                    stored[program] = self.ray.put(wanted[program].read_bytes())
+                machine.ask("put", program, stored[program])
+        self._keep(told)
+
+    def _keep(self, problems: Mapping[str, str | None]) -> None:
+        self.left_out += [(name, " ".join(text.split())) for name, text in problems.items() if text]
+        self.machines = [machine for machine in self.machines if not problems.get(machine.name)]
+        self._some_left()
+
+    def _some_left(self) -> None:
+        if not self.machines:
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in self.left_out)
+            raise UserError(
+                "no machine of this cluster can run the campaign",
+                where=f"--cluster {self.address}",
+                actual=reasons or "none is alive with processors for work",
+            )
+
+    def _here(self) -> str | None:
+        """The name of the machine that this process runs on, where it is one of them."""
+        if self.address.startswith("ray://"):
+            return None
+        node = self.ray.get_runtime_context().get_node_id()
+        return next((machine.name for machine in self.machines if machine.node == node), None)
+
+    def _kernels(self) -> int:
+        return len({machine.card["boot"] for machine in self.machines})
+
+
+def _counted(kernels: int) -> str:
+    return "one kernel" if kernels == 1 else f"{kernels} kernels"
+
+
+def _tools() -> list[Path]:
+    """What trials may need besides workers, as far as it is built; the preflight has asked for what they do need."""
+
+    def found(name: str) -> list[Path]:
+        try:
+            return [tool.find(name).executable]
+        except UserError:
+            return []
+
+    return [path for name in TOOLS for path in found(name)]

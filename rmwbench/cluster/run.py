@@ -1,0 +1,269 @@
+"""The loop of a campaign on a fleet: a trial to every idle machine, what they found into the bundle.
+
+A part's results stay on its machine until the part is complete, and are then written together: a campaign that is
+killed, and a machine that is lost, leave whole blocks of comparisons and never a half one. The driver's machine may be
+one of the fleet; fetching and writing then waits until no trial runs on it, as in a campaign on one machine.
+"""
+
+import json
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
+from rmwbench.campaign.course import UNSUPPORTED
+from rmwbench.campaign.look import Judge
+from rmwbench.campaign.outcome import Order
+from rmwbench.campaign.pace import TOLERANCE
+from rmwbench.campaign.plan import Trial, duration_text
+from rmwbench.campaign.run import Campaign, Ending
+from rmwbench.campaign.stop import Stopped, StopSignals
+from rmwbench.campaign.unsupported import told_left_out
+from rmwbench.campaign.write import write_trial
+from rmwbench.cluster.filesystem import Copy
+from rmwbench.cluster.fleet import Fleet, Remote
+from rmwbench.cluster.progress import ClusterProgress
+from rmwbench.cluster.schedule import Key, Part, Schedule, duration_s
+from rmwbench.errors import UserError
+
+WAIT_S = 1.0
+"""How long a signal may go unnoticed where Ray does not pass it on."""
+
+
+@dataclass
+class ClusterCampaign(Campaign):
+    """`course` is a Schedule. `budget_s`: time of the cluster that was asked for, None where none was."""
+
+    fleet: Fleet = None  # type: ignore[assignment]
+    copy: Copy | None = None
+    budget_s: float | None = None
+    _running: dict[Any, tuple[Remote, Trial]] = field(default_factory=dict)
+    _results: dict[str, list[tuple[Trial, Any]]] = field(default_factory=dict)
+    _complete: list[tuple[Part, list[tuple[Trial, Any]]]] = field(default_factory=list)
+    _counts: dict[str, int] = field(default_factory=lambda: {"done": 0, "failed": 0, "void": 0})
+    _copied_blocks: int = 0
+    _unsupported: set[int] = field(default_factory=set)
+    _cards: dict[str, Any] = field(default_factory=dict)
+    _over: bool = False
+    _limit_s: float = 0.0
+
+    @classmethod
+    def on(cls, made: Campaign, fleet: Fleet, copy: Copy | None, budget_s: float | None) -> "ClusterCampaign":
+        """The same campaign on a fleet."""
+        bundle = Bundle(made.writer.directory)
+        pins: dict[Key, str] = {}
+        for row in bundle.rows("trials"):
+            pins[Key(row["block"], made.plan.cell(row["cell"]).comparison)] = row["machine"]
+        schedule = Schedule(made.plan, bundle.journal.lines, pins)
+        return cls(made.name, made.plan, schedule, made.workers, made.writer, fleet=fleet, copy=copy, budget_s=budget_s)
+
+    def run(self, console: Console, first_host: object = None) -> Ending:
+        progress = ClusterProgress(self.plan, console, self.course, len(self.fleet.machines))
+        self._announce(progress)
+        self._write_machines(ends={})
+        if self.plan.sequential and self.judge is None:
+            self.judge = Judge(self.plan, self.writer.directory)
+        stopped_by = None
+        self._started_s = time.monotonic()
+        self._limit_s = self.budget_s or TOLERANCE * duration_s(self.plan, len(self.fleet.machines))
+        with StopSignals() as signals:
+            try:
+                while self._dispatch(progress) or self._pause(progress):
+                    if self._running:
+                        with signals.interruptible():
+                            ended, _ = self.fleet.ray.wait(list(self._running), timeout=WAIT_S)
+                        for reference in ended:
+                            self._take(reference, progress)
+                    if self.fleet.here not in (remote.name for remote, _ in self._running.values()):
+                        self._write(progress)
+            except Stopped as stopped:
+                stopped_by = stopped.name
+                self._note_discarded(stopped_by)
+            finally:
+                progress.close()
+                self._write_machines(ends={} if self._running else self._states())
+                self.writer.merge()
+                if not stopped_by and not self._running and not self._complete and self._over:
+                    self.writer.append({"type": "finished"})
+                if self.copy:
+                    self.copy.update()
+        return Ending(stopped_by, **self._counts)
+
+    def _dispatch(self, progress: ClusterProgress) -> bool:
+        """A trial to every idle machine; whether any is running now."""
+        busy = {remote.name for remote, _ in self._running.values()}
+        for remote in self.fleet.machines:
+            if remote.name in busy:
+                continue
+            block = self.course.next_block(remote.name)
+            if block is not None and not self._has_time_for(block, progress):
+                self.course.end_before(block)
+            trial = self.course.take(remote.name)
+            if trial is None:
+                continue
+            order: Order = self.order(trial)
+            summary, result = remote.ask("run", order, self.name, returns=2)
+            self._running[summary] = remote, trial
+            self._results.setdefault(remote.name, []).append((trial, result))
+            progress.begin_on(remote.name, trial)
+        return bool(self._running)
+
+    def _take(self, reference: Any, progress: ClusterProgress) -> None:
+        from ray.exceptions import RayError, RayTaskError
+
+        remote, trial = self._running.pop(reference)
+        try:
+            status, reason, cause = self.fleet.ray.get(reference)
+        except RayTaskError:
+            raise  # a mistake of ours, with its traceback
+        except RayError as error:
+            self._lose(remote, trial, str(error), progress)
+            return
+        if status == UNSUPPORTED and trial.cell not in self._unsupported:
+            self._unsupported.add(trial.cell)
+            self.writer.append({"type": UNSUPPORTED, "cell": trial.cell, "trial": trial.trial, "reason": reason})
+        part = self.course.ended(remote.name, status, cause, self._may_repeat_on(trial, progress))
+        following = None if part else self.course.running[remote.name].queue[0]
+        progress.end_on(remote.name, status, reason, following is not None and following.repeats == trial.trial)
+        if part:
+            self._complete.append((part, self._results.pop(remote.name)))
+
+    def _write(self, progress: ClusterProgress) -> None:
+        """Every complete part; one whose results were lost with their machine is run again."""
+        from ray.exceptions import RayError
+
+        while self._complete:
+            part, results = self._complete[0]
+            try:
+                found = self.fleet.ray.get([result for _, result in results])
+            except RayError as error:
+                self.course.again(part)
+                self._tell(
+                    f"the results of {_named(part)} were lost with machine {part.machine}: {_line(error)}", progress
+                )
+            else:
+                for (trial, _), result in zip(results, found, strict=True):
+                    if result.status != UNSUPPORTED:
+                        self._write_trial(part.machine, trial, result)
+                self.course.written(part)
+                progress.written()
+            del self._complete[0]
+        if self.copy and self.course.blocks_done > self._copied_blocks:
+            self._copied_blocks = self.course.blocks_done
+            try:
+                self.copy.update()
+            except UserError as error:
+                self._tell(f"{error.what}: {error.actual}", progress)
+
+    def _write_trial(self, machine: str, trial: Trial, result: Any) -> None:
+        columns = {name: result.tables["trials"].column(name) for name in TABLES["trials"].names}
+        result.tables["trials"] = table_from_columns("trials", columns | {"machine": machine})
+        write_trial(self.writer, result, trial.repeats)
+        self._counts[result.status] += 1
+
+    def _pause(self, progress: ClusterProgress) -> bool:
+        """Nothing runs: writes, looks if it is time to; whether there is more to run."""
+        self._write(progress)
+        if not self.fleet.machines:
+            raise UserError(
+                "every machine of the cluster was lost",
+                where=f"--cluster {self.fleet.address}",
+                fix=f"rmwbench run --resume {self.writer.directory} --cluster ADDRESS",
+            )
+        over = self.course.end < self.plan.blocks and self.course.blocks_done >= self.course.end
+        if self.course.look_due or (over and self.plan.sequential):
+            self._look(progress, over)
+        if over and not self.course.finished:
+            self._leave_out(progress, time.monotonic() - self._started_s)
+        self._over = over or self.course.finished
+        return not self._over
+
+    def _leave_out(self, progress: ClusterProgress, elapsed_s: float) -> None:
+        left_out = self.plan.blocks - self.course.blocks_done
+        self._tell(
+            f"{left_out} of {self.plan.blocks} blocks left out: {duration_text(elapsed_s)} had passed, of "
+            f"{duration_text(self._limit_s)} allowed; `rmwbench run --resume` runs them",
+            progress,
+        )
+
+    def _has_time_for(self, block: int, progress: ClusterProgress) -> bool:
+        if self.course.resumed or block < self.plan.suite.blocks.minimum:
+            return True
+        return self._elapsed_s() + progress.left_s(block + 1) <= self._limit_s
+
+    def _may_repeat_on(self, trial: Trial, progress: ClusterProgress) -> bool:
+        """As `pace.may_repeat`: while its block and the suite's minimum of blocks still fit."""
+        if self.course.resumed:
+            return True
+        needed = max(trial.block + 1, self.plan.suite.blocks.minimum)
+        return self._elapsed_s() + trial.estimated_s + progress.left_s(needed) <= self._limit_s
+
+    def _lose(self, remote: Remote, trial: Trial, why: str, progress: ClusterProgress) -> None:
+        part = self.course.lost(remote.name)
+        self._results.pop(remote.name, None)
+        self.fleet.machines = [machine for machine in self.fleet.machines if machine is not remote]
+        progress.lost(remote.name)
+        again = f"; {_named(part)} is queued again" if part else ""
+        self._tell(f"machine {remote.name} was lost in trial {trial.trial}{again}: {_line(why)}", progress)
+
+    def _announce(self, progress: ClusterProgress) -> None:
+        for text in told_left_out(self.plan.left_out):
+            progress.say(f"left out: {escape(text)}")
+        progress.unsupported(self.plan.unsupported)
+        for name, reason in self.fleet.left_out:
+            progress.say(f"machine {escape(name)} is not used: {escape(reason)}")
+        names = ", ".join(remote.name for remote in self.fleet.machines)
+        about = duration_text(duration_s(self.plan, len(self.fleet.machines)))
+        progress.say(f"{len(self.fleet.machines)} machines: {escape(names)}; at most about {about}")
+        several = {cell.workload.name: cell.hosts for cell in self.plan.cells if len(cell.hosts) > 1}
+        for workload, hosts in several.items():
+            self._tell(
+                f"workload {workload} is over the hosts {', '.join(hosts)}: each machine runs it whole, with the hosts "
+                "as namespaces and the network between them emulated",
+                progress,
+            )
+
+    def _states(self) -> dict[str, Any]:
+        found = {remote.name: self.fleet.answer(remote.ask("state")) for remote in self.fleet.machines}
+        return {name: state for name, state in found.items() if isinstance(state, dict)}
+
+    def _write_machines(self, ends: dict[str, Any]) -> None:
+        """A row per machine that took part; a lost one has no end."""
+        for remote in self.fleet.machines:
+            self._cards.setdefault(remote.name, remote.card["machine"])
+        rows = [
+            {name: json.dumps(card[name]) for name in ("hardware", "kernel", "sysctls")}
+            | {"start": json.dumps(card["state"]), "end": json.dumps(ends[name]) if name in ends else None}
+            | {"machine": name}
+            for name, card in self._cards.items()
+        ]
+        self.writer.write_whole_campaign({"machine": table_from_rows("machine", rows)})
+
+    def _note_discarded(self, signal: str) -> None:
+        trials = sorted(trial.trial for _, trial in self._running.values())
+        parts = [_named(part) for part in self.course.running.values()] + [_named(part) for part, _ in self._complete]
+        if trials:
+            text = f"{signal} in trials {', '.join(map(str, trials))}; discarded: {'; '.join(parts)}"
+            self.writer.append({"type": "note", "text": text})
+
+    def _tell(self, text: str, progress: ClusterProgress) -> None:
+        self.writer.append({"type": "note", "text": text})
+        progress.say(escape(text))
+
+    def _elapsed_s(self) -> float:
+        return time.monotonic() - self._started_s
+
+
+def _named(part: Part) -> str:
+    """`block 3 of imu (trials 17 to 24)`."""
+    numbers = [trial.trial for trial, _ in part.ended] + [trial.trial for trial in part.queue]
+    return f"block {part.key.block + 1} of {part.key.comparison} (trials {min(numbers)} to {max(numbers)})"
+
+
+def _line(error: object) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0][:200] if lines else type(error).__name__

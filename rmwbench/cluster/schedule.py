@@ -1,0 +1,203 @@
+"""Which machine runs which trial. Pure: no clock, no network, so that a test can lose machines at every step.
+
+The unit is a *part*: the trials of one block of one comparison. A part runs wholly on one machine, because its arms are
+compared with each other; it counts when all its trials are in the bundle, and a machine that is lost takes its part
+back to the queue, so that no block of a comparison is ever of two machines. Machines take untouched blocks first and
+share one only when none is left: a sweep then has as many machines as parts, and a small campaign whole blocks.
+"""
+
+import heapq
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from rmwbench.campaign.course import MOST_REPEATS, UNSUPPORTED, Course
+from rmwbench.campaign.plan import Plan, Trial
+
+
+class Key(NamedTuple):
+    block: int
+    comparison: str
+
+
+@dataclass
+class Part:
+    """One that a machine has begun. `ended` are its trials with their status, in order; `queue` what it still lacks."""
+
+    key: Key
+    machine: str
+    queue: deque[Trial]
+    ended: list[tuple[Trial, str]] = field(default_factory=list)
+
+
+class Schedule(Course):
+    """`take` gives a machine its next trial, `ended` says how it went; a complete part is `written` or, where its
+    results were lost with their machine, put back by `again`. The looks are the course's.
+
+    `pins` say which machine has run trials of a part that the bundle has in part only.
+    """
+
+    def __init__(self, plan: Plan, journal: Iterable[Mapping[str, Any]] = (), pins: Mapping[Key, str] | None = None):
+        super().__init__(plan, journal)
+        self._waiting: dict[Key, list[Trial]] = {}
+        for trial in self._rest:
+            self._waiting.setdefault(self._key(trial), []).append(trial)
+        self._pins = dict(pins or {})
+        self._owner: dict[int, str] = {}
+        self._begun: dict[Key, list[Trial]] = {}
+        self._under_way: dict[str, Part] = {}
+        self._unable: set[int] = set()
+        self._end = plan.blocks
+        self._gone: set[str] = set()
+
+    def take(self, machine: str) -> Trial | None:
+        """The trial that this machine runs now: of its part, or of a new one; None where there is nothing for it."""
+        part = self._under_way.get(machine) or self._begin(machine)
+        return part.queue[0] if part else None
+
+    def next_block(self, machine: str) -> int | None:
+        """The untouched block that `take` would begin on this machine; None where it would begin none."""
+        key = None if machine in self._under_way else self._choose(machine)
+        return key.block if key and key.block not in self._owner else None
+
+    def ended(  # type: ignore[override]
+        self, machine: str, status: str, cause: str | None = None, may_repeat: bool = True
+    ) -> Part | None:
+        """Takes note of how the machine's trial went; its part where it is complete now. A trial that the machine
+        spoilt is repeated at once, one that is unsupported takes its cell's others along."""
+        part = self._under_way[machine]
+        trial = part.queue.popleft()
+        part.ended.append((trial, status))
+        if status == UNSUPPORTED:
+            self._leave_out(trial.cell, part)
+        elif status == "void" and cause == "machine" and may_repeat and self._may_repeat_in(part, trial):
+            self._number += 1
+            part.queue.appendleft(replace(trial, trial=self._number, repeats=trial.trial))
+        if part.queue:
+            return None
+        del self._under_way[machine]
+        return part
+
+    def written(self, part: Part) -> None:
+        """All its trials are in the bundle."""
+        done = {trial.trial for trial in self._begun.pop(part.key)}
+        self._rest = deque(trial for trial in self._rest if trial.trial not in done)
+        for trial, _ in part.ended:
+            if trial.repeats is not None:
+                self._repeats[trial.cell, trial.block] += 1
+
+    def again(self, part: Part) -> None:
+        """Its results are gone: somebody runs it anew."""
+        trials = [trial for trial in self._begun.pop(part.key) if trial.cell not in self._unable]
+        if trials:
+            self._waiting = dict(sorted([(part.key, trials), *self._waiting.items()], key=lambda one: one[1][0].trial))
+        if all(key.block != part.key.block for key in self._begun):
+            self._owner.pop(part.key.block, None)
+
+    def lost(self, machine: str) -> Part | None:
+        """The machine is gone; the part that it had under way, which is back in the queue."""
+        self._gone.add(machine)
+        part = self._under_way.pop(machine, None)
+        if part:
+            self.again(part)
+        return part
+
+    def end_before(self, block: int) -> None:
+        """No time: this block and those behind it are left out."""
+        self._end = min(self._end, block)
+
+    @property
+    def waiting(self) -> dict[Key, list[Trial]]:
+        """The parts that nobody has begun, in order, without those left out."""
+        return {key: trials for key, trials in self._waiting.items() if key.block < self._end}
+
+    @property
+    def running(self) -> dict[str, Part]:
+        """Machine → the part that it has under way."""
+        return dict(self._under_way)
+
+    @property
+    def end(self) -> int:
+        """The number of blocks that will run, as far as is known."""
+        return self._end
+
+    def _key(self, trial: Trial) -> Key:
+        return Key(trial.block, self.plan.cell(trial.cell).comparison)
+
+    def _begin(self, machine: str) -> Part | None:
+        key = self._choose(machine)
+        if key is None:
+            return None
+        self._begun[key] = self._waiting.pop(key)
+        part = self._under_way[machine] = Part(key, machine, deque(self._begun[key]))
+        self._owner.setdefault(key.block, machine)
+        return part
+
+    def _choose(self, machine: str) -> Key | None:
+        """Its own by a pin, then of a block that is its own, then of an untouched block, then of anybody's."""
+        bound = self._end if self.next_look is None else min(self._end, self.next_look)
+        best: tuple[int, Key] | None = None
+        for key in self._waiting:
+            pin = self._pins.get(key)
+            if key.block >= bound or (pin is not None and pin != machine and pin not in self._gone):
+                continue
+            owner = self._owner.get(key.block)
+            rank = 0 if machine in (pin, owner) else 1 if owner is None else 2
+            if rank == 0:
+                return key
+            if best is None or rank < best[0]:
+                best = rank, key
+        return best[1] if best else None
+
+    def _leave_out(self, cell: int, ended: Part) -> None:
+        """A trial of it that runs already on another machine than that of the part `ended` is left to itself."""
+        self._unable.add(cell)
+        self._waiting = {
+            key: able
+            for key, trials in self._waiting.items()
+            if (able := [trial for trial in trials if trial.cell != cell])
+        }
+        for part in self._under_way.values():
+            runs = None if part is ended else part.queue[0]
+            part.queue = deque(trial for trial in part.queue if trial.cell != cell or trial is runs)
+        begun = {trial.trial for trials in self._begun.values() for trial in trials}
+        self._rest = deque(t for t in self._rest if t.cell != cell or t.trial in begun)
+
+    def _may_repeat_in(self, part: Part, trial: Trial) -> bool:
+        here = sum(ended.cell == trial.cell and ended.repeats is not None for ended, _ in part.ended)
+        return self._repeats[trial.cell, trial.block] + here < MOST_REPEATS
+
+
+def duration_s(plan: Plan, machines: int) -> float:
+    """What a plan takes on so many machines, in seconds: the schedule itself, gone through with the plan's
+    estimates."""
+    schedule, clock_s, idle = Schedule(plan), 0.0, deque(str(number) for number in range(machines))
+    busy: list[tuple[float, str]] = []
+    while True:
+        for _ in range(len(idle)):
+            machine = idle.popleft()
+            trial = schedule.take(machine)
+            if trial:
+                heapq.heappush(busy, (clock_s + trial.estimated_s, machine))
+            else:
+                idle.append(machine)
+        if busy:
+            clock_s, machine = heapq.heappop(busy)
+            if part := schedule.ended(machine, "done"):
+                schedule.written(part)
+            idle.append(machine)
+        elif schedule.look_due:
+            schedule.looked(schedule.next_look, decided=False)
+        else:
+            return clock_s
+
+
+def spread_s(parts_s: Iterable[float], machines: int, busy_s: Sequence[float] = ()) -> float:
+    """Until all parts have run, in order, each on the machine that is free first; `busy_s` is what those machines still
+    need that run something now."""
+    free = [*busy_s, *[0.0] * (machines - len(busy_s))]
+    heapq.heapify(free)
+    for part_s in parts_s:
+        heapq.heappush(free, heapq.heappop(free) + part_s)
+    return max(free, default=0.0)

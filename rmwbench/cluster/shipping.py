@@ -1,0 +1,108 @@
+"""What travels to a machine: programs by their content, each once, into a cache directory named by hash.
+
+A program of machine code is shipped; its dynamic libraries are the machine's own, and whether they will do is asked of
+the program there. What is no machine code (workers in Python) is bound to its own installation and is looked for there.
+"""
+
+import hashlib
+import io
+import os
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ELF = b"\x7fELF"
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Program:
+    """`sha256` of its content, in hexadecimal."""
+
+    name: str
+    sha256: str
+
+
+def programs(executables: Iterable[Path]) -> dict[Program, Path]:
+    """Those that can be shipped, each once."""
+    found: dict[Program, Path] = {}
+    for path in dict.fromkeys(executables):
+        content = path.read_bytes()
+        if content.startswith(ELF):
+            found[Program(path.name, hashlib.sha256(content).hexdigest())] = path
+    return found
+
+
+def package() -> tuple[str, bytes]:
+    """rmwbench itself, as the hash of its files and a zip archive: driver and machines must be of one version."""
+    digest, archive = hashlib.sha256(), io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for path in sorted(PACKAGE.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                name, content = str(path.relative_to(PACKAGE.parent)), path.read_bytes()
+                digest.update(f"{name}\0{len(content)}\0".encode() + content)
+                file.writestr(name, content)
+    return digest.hexdigest(), archive.getvalue()
+
+
+def cache() -> Path:
+    """Of this user on this machine."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rmwbench" / "cluster"
+
+
+class Store:
+    """Programs on a machine: `HASH/NAME`, and per set of them a directory of links, which is what RMWBENCH_WORKERS can
+    name."""
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+
+    def lacks(self, wanted: Iterable[Program]) -> list[Program]:
+        """Those that are not there whole; a file that was changed is as good as none."""
+        return [program for program in wanted if not self._is_whole(program)]
+
+    def put(self, program: Program, content: bytes) -> None:
+        """Raises ValueError where the content is another than its hash says."""
+        if hashlib.sha256(content).hexdigest() != program.sha256:
+            raise ValueError(f"{program.name} arrived damaged")
+        path = self._path(program)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+        partial.write_bytes(content)
+        partial.chmod(0o755)
+        partial.rename(path)
+
+    def shelf(self, wanted: Iterable[Program]) -> Path:
+        """The directory with a link to each."""
+        ordered = sorted(wanted, key=lambda program: program.name)
+        name = hashlib.sha256("\n".join(f"{p.name} {p.sha256}" for p in ordered).encode()).hexdigest()
+        path = self.directory / "sets" / name
+        path.mkdir(parents=True, exist_ok=True)
+        for program in ordered:
+            partial = path / f".{program.name}.{os.getpid()}"
+            partial.symlink_to(self._path(program))
+            partial.rename(path / program.name)
+        return path
+
+    def _path(self, program: Program) -> Path:
+        return self.directory / program.sha256 / program.name
+
+    def _is_whole(self, program: Program) -> bool:
+        try:
+            content = self._path(program).read_bytes()
+        except OSError:
+            return False
+        return hashlib.sha256(content).hexdigest() == program.sha256
+
+
+def unlike(ours: Mapping[str, object] | None, theirs: Mapping[str, object] | None) -> str | None:
+    """The names of what a program describes otherwise there than here; None where it describes the same."""
+    ours, theirs = ours or {}, theirs or {}
+    names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+    return ", ".join(f"{name} {_short(theirs.get(name))} instead of {_short(ours.get(name))}" for name in names) or None
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else text[:39] + "…"

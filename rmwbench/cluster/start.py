@@ -1,0 +1,49 @@
+"""From an address to a campaign on the machines there, new or resumed: as rmwbench/campaign/start.py, which does the
+work."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from rmwbench.bundle import Bundle
+from rmwbench.campaign import start
+from rmwbench.cluster.filesystem import Copy
+from rmwbench.cluster.fleet import SHARED, Fleet
+from rmwbench.cluster.run import ClusterCampaign
+from rmwbench.errors import UserError
+
+
+def new_campaign(
+    address: str, copy_to: str | None, suite: str, directory: Path, *, budget_s: float | None, **request: Any
+) -> ClusterCampaign:
+    """`budget_s` is time of the cluster: the plan gets as many blocks as its machines hold in that time. Raises
+    UserError before anything is written. The fleet is open: close it."""
+    copy = None
+    if copy_to is not None:
+        copy = Copy(directory, copy_to)
+        if not copy.is_empty():
+            raise UserError("there is something already", where=copy_to, fix="choose another place for the campaign")
+    fleet = Fleet(address, shared=bool(os.environ.get(SHARED)))
+    try:
+        fleet.copy_to = copy_to
+        machine_s = None if budget_s is None else budget_s * len(fleet.machines)
+        # A calibration is of one machine: none speaks for a fleet.
+        made = start.new_campaign(suite, directory, budget_s=machine_s, lab=fleet, calibrated=False, **request)
+        return ClusterCampaign.on(made, fleet, copy, budget_s)
+    except BaseException:
+        fleet.close()
+        raise
+
+
+def resumed_campaign(address: str, directory: Path) -> ClusterCampaign:
+    """On machines like those that it began on, however many there are now."""
+    stored = Bundle(directory).campaign
+    fleet = Fleet(address, like=stored.get("machine"), shared=bool(os.environ.get(SHARED)))
+    try:
+        fleet.copy_to = (stored.get("cluster") or {}).get("copy_to")
+        made = start.resumed_campaign(directory, lab=fleet)
+        copy = Copy(directory, fleet.copy_to) if fleet.copy_to else None
+        return ClusterCampaign.on(made, fleet, copy, None)
+    except BaseException:
+        fleet.close()
+        raise

@@ -1,0 +1,272 @@
+"""GitHub engagement of 2020: pull requests, issues and commits of four repositories, 180 days each.
+
+The issues came from an interface that lists pull requests too, so each of them is counted twice. Closed without merge
+has no time in the pull requests' table, but the issues' table has one for the same number: from it comes the corrected
+curve (Kaplan and Meier's estimate of the time to close, what is open being censored at the newest time in the data).
+"""
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+
+from rmwbench.importers.published import Published
+from rmwbench.importers.sheet import Row, header_of, malformed, rows
+from rmwbench.importers.source import Item, Source
+
+PULLS = ("", "state", "opened_on", "closed", "time_to_close", "commits", "number", "title", "url", "closed_at")
+ISSUES = (
+    *("", "closed_at", "created_at", "labels", "id", "number", "state", "title", "url", "last_mod", "comments"),
+    "turn_round",
+)
+COMMITS = ("", "last_modified", "author", "sha", "changes", "commiter")
+FORMS = {"pr": PULLS, "issue": ISSUES, "commit": COMMITS}
+URL = re.compile(r"https://api\.github\.com/repos/([^/]+/[^/]+)/(?:pulls|issues)/(\d+)")
+FILL_DAYS = 180.0
+DAY_S = 86400.0
+WITHIN_DAYS = (1, 7, 14, 30, 80)
+
+
+@dataclass
+class _Repository:
+    """One repository: number → (opened, seconds until closed or None, state); issues by number likewise."""
+
+    name: str = ""
+    pulls: dict[int, tuple[datetime, float | None, str]] = field(default_factory=dict)
+    issues: dict[int, tuple[datetime, float | None, str]] = field(default_factory=dict)
+    commits: int | None = None
+    has_pulls: bool = False
+    has_issues: bool = False
+
+
+def recognises(item: Item) -> bool:
+    return _form(item) is not None
+
+
+def _form(item: Item) -> str | None:
+    names = set(header_of(item.data[:65536]))
+    return next((form for form, columns in FORMS.items() if names == set(columns)), None)
+
+
+def read(source: Source, out: Published) -> None:
+    """Figures only: an item on GitHub is no trial."""
+    _known_errors(out)
+    repositories: dict[str, _Repository] = {}
+    for item in source:
+        form = _form(item)
+        if form is None:
+            first = ", ".join(header_of(item.data[:65536]))[:120]
+            raise malformed(
+                f"{item.where}:1", "not a table of pull requests, issues or commits", "their columns", first
+            )
+        stem = item.name.rpartition("/")[2].removesuffix(".csv").removesuffix(f"_{form}")
+        repository = repositories.setdefault(stem, _Repository())
+        {"pr": _pulls, "issue": _issues, "commit": _commits}[form](item, repository)
+    newest = max(
+        (
+            time.timestamp() + (seconds or 0.0)
+            for r in repositories.values()
+            for time, seconds, _ in (*r.pulls.values(), *r.issues.values())
+        ),
+        default=0.0,
+    )
+    for stem, repository in repositories.items():
+        _figures(stem, repository, newest, out)
+
+
+def _pulls(item: Item, repository: _Repository) -> None:
+    repository.has_pulls = True
+    for row in rows(item, PULLS):
+        _identify(row, repository)
+        state, opened = row.one_of("state", ("open", "closed")), _time(row, "opened_on")
+        _once(row, repository.pulls)
+        repository.pulls[row.whole("number")] = (opened, _seconds(row, "time_to_close"), state)
+
+
+def _issues(item: Item, repository: _Repository) -> None:
+    repository.has_issues = True
+    for row in rows(item, ISSUES):
+        _identify(row, repository)
+        state, opened = row.one_of("state", ("open", "closed")), _time(row, "created_at")
+        _once(row, repository.issues)
+        repository.issues[row.whole("number")] = (opened, _seconds(row, "turn_round"), state)
+
+
+def _commits(item: Item, repository: _Repository) -> None:
+    repository.commits = sum(_time(row, "last_modified") is not None for row in rows(item, COMMITS))
+
+
+def _identify(row: Row, repository: _Repository) -> None:
+    match = URL.fullmatch(row["url"])
+    if match is None or int(match[2]) != row.whole("number"):
+        raise malformed(
+            row.where, "the url is not the item's", "https://api.github.com/repos/OWNER/NAME/…/NUMBER", row["url"]
+        )
+    if repository.name and repository.name != match[1]:
+        raise malformed(row.where, "another repository's item", repository.name, match[1])
+    repository.name = match[1]
+
+
+def _once(row: Row, known: dict) -> None:
+    if row.whole("number") in known:
+        raise malformed(row.where, "the same number twice", "once", row["number"])
+
+
+def _seconds(row: Row, column: str) -> float | None:
+    seconds = row.number_or_none(column)
+    if seconds is not None and seconds < 0:
+        raise malformed(row.where, f"column {column!r} is negative", "seconds from 0 on", row[column])
+    return seconds
+
+
+def _time(row: Row, column: str) -> datetime:
+    try:
+        return datetime.strptime(row[column], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+    except ValueError:
+        raise malformed(row.where, f"column {column!r} is no time", "YYYY-MM-DD HH:MM:SS", row[column]) from None
+
+
+def _figures(stem: str, r: _Repository, newest: float, out: Published) -> None:
+    series = r.name or stem
+    if r.has_pulls:
+        _counts(out, "github_pull_requests", series, r.pulls, r.pulls)
+        merged = [s / DAY_S for _, s, _ in r.pulls.values() if s is not None]
+        closed = sum(state == "closed" for *_, state in r.pulls.values())
+        out.figure(
+            "github_closed_unmerged", series, "", "pull requests", None, float(closed - len(merged)), count=closed
+        )
+        known = {
+            n: (t, s if s is not None else r.issues.get(n, (t, None, state))[1], state)
+            for n, (t, s, state) in r.pulls.items()
+        }
+        _curve(out, "github_pull_request", series, merged, known, newest)
+    if r.has_issues:
+        true = {n: v for n, v in r.issues.items() if n not in r.pulls} if r.has_pulls else None
+        _counts(out, "github_issues", series, r.issues, true)
+        days = [s / DAY_S for _, s, _ in r.issues.values() if s is not None]
+        _curve(out, "github_issue", series, days, true, newest)
+    if r.commits is not None:
+        out.figure(
+            "github_commits",
+            series,
+            "",
+            "commits",
+            float(r.commits),
+            None,
+            note="no data: the counts are whole pages (multiples of 60), so paging cut them",
+        )
+
+
+NO_PULLS = "no data: without the table of pull requests they cannot be told from issues"
+
+
+def _counts(out: Published, figure: str, series: str, shown: dict, right: dict | None) -> None:
+    for state in ("open", "closed"):
+        published, corrected = (
+            None if d is None else float(sum(s == state for *_, s in d.values())) for d in (shown, right)
+        )
+        note = NO_PULLS if corrected is None else None if shown is right else "corrected: without pull requests"
+        out.figure(figure, series, state, "items", published, corrected, count=len(shown), note=note)
+
+
+def _curve(
+    out: Published,
+    figure: str,
+    series: str,
+    published_days: list[float],
+    items: dict[int, tuple[datetime, float | None, str]] | None,
+    newest: float,
+) -> None:
+    """Share closed within some days, and the median: published with 180 days for what has no time, corrected with it
+    censored.
+    """
+    total = len(items) if items is not None and figure == "github_pull_request" else None
+    shown = published_days + [FILL_DAYS] * ((total or 0) - len(published_days))
+    median = float(np.median(published_days)) if published_days else None
+    out.figure(
+        f"{figure}_median_of_closed",
+        series,
+        "",
+        "days",
+        median,
+        _median_of(items),
+        note=None
+        if items is not None and _median_of(items) is not None
+        else NO_PULLS
+        if items is None
+        else "no data: nothing was closed",
+    )
+    if items is None:
+        out.figure(f"{figure}_median", series, "", "days", None, None, note=NO_PULLS)
+        return
+    days = np.array([(newest - t.timestamp() if s is None else s) / DAY_S for t, s, _ in items.values()])
+    happened = np.array([s is not None for _, s, _ in items.values()])
+    if not len(days):
+        out.figure(f"{figure}_median", series, "", "days", None, None, count=0, note="no data: no item")
+        return
+    survival = kaplan_meier(days, happened)
+    half = next((float(t) for t, left in survival if left <= 0.5), None)
+    out.figure(
+        f"{figure}_median",
+        series,
+        "",
+        "days",
+        float(np.median(shown)) if total else None,
+        half,
+        count=len(days),
+        note="published: 180 days for what has no time; corrected: open items censored"
+        if half is not None
+        else "no data: fewer than half are closed",
+    )
+    for within in WITHIN_DAYS:
+        left = [s for t, s in survival if t <= within]
+        share = float(np.mean(np.array(shown) <= within)) * 100 if total else None
+        out.figure(
+            f"{figure}_closed_within",
+            series,
+            within,
+            "%",
+            share,
+            100 * (1 - (left[-1] if left else 1.0)),
+            count=len(days),
+        )
+
+
+def _median_of(items: dict[int, tuple[datetime, float | None, str]] | None) -> float | None:
+    known = [s / DAY_S for _, s, _ in (items or {}).values() if s is not None]
+    return float(np.median(known)) if known else None
+
+
+def kaplan_meier(times: np.ndarray, happened: np.ndarray) -> list[tuple[float, float]]:
+    """(time, share still open after it) at every time at which something happened; times of shape (items,).
+
+    Kaplan and Meier 1958: the product over event times of 1 − events ÷ items still at risk.
+    """
+    out, left = [], 1.0
+    for time in np.unique(times[happened]):
+        at_risk = int((times >= time).sum())
+        left *= 1 - int(((times == time) & happened).sum()) / at_risk
+        out.append((float(time), left))
+    return out
+
+
+def _known_errors(out: Published) -> None:
+    out.error(
+        "pull requests counted as issues",
+        "the interface of issues lists pull requests too: 77 to 85 % of the `issues` are pull requests",
+        "github_issue",
+    )
+    out.error(
+        "unmerged counts as never closed",
+        "a pull request closed without merge has no time and is treated as open",
+        "github_pull_request",
+    )
+    out.error(
+        "open items at 180 days",
+        "open items count as closed after 180 days instead of being censored",
+        "github_pull_request_median",
+    )
+    out.error("commits cut by paging", "all counts are multiples of 60", "github_commits")
+    out.limit("first response", "comments' times were not collected")
+    out.limit("bots and maintainers", "authors of pull requests and issues were not collected")

@@ -1,0 +1,215 @@
+"""Results of iRobot's ros2-performance: latency_all.txt, latency_total.txt, resources.txt and events.txt of one run.
+
+Columns are separated by blanks and named `NAME[UNIT]`; events end in free words.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+import numpy as np
+
+from rmwbench.importers.published import Endpoint, Published
+from rmwbench.importers.sheet import Row, malformed
+from rmwbench.importers.source import Item, Source
+
+ALL = (
+    *("node", "topic", "size[b]", "received[#]", "late[#]", "too_late[#]", "lost[#]", "mean[us]", "sd[us]", "min[us]"),
+    *("max[us]", "freq[hz]", "duration[s]"),
+)
+TOTAL = ("received[#]", "mean[us]", "late[#]", "late[%]", "too_late[#]", "too_late[%]", "lost[#]", "lost[%]")
+RESOURCES = ("time[ms]", "cpu[%]", "arena[KB]", "in_use[KB]", "mmap[KB]", "rss[KB]", "vsz[KB]")
+EVENTS = ("Time[ms]", "Caller", "Code", "Description")
+FORMS = {ALL: "latency_all", TOTAL: "latency_total", RESOURCES: "resources", EVENTS: "events"}
+
+
+def recognises(item: Item) -> bool:
+    return _form(item.data) is not None
+
+
+def _form(data: bytes) -> str | None:
+    words = data[:4096].decode("utf-8", errors="replace").partition("\n")[0].split()
+    return FORMS.get(tuple(words))
+
+
+def read(source: Source, out: Published) -> None:
+    """A cell and a trial per directory; an endpoint per subscription."""
+    out.error(
+        "first row is zero",
+        "resources begin with a row of zeros at 0 ms, before anything was measured: absent",
+        "irobot_cpu, irobot_rss",
+    )
+    out.error(
+        "start-up counts", "late messages are those of the first 100 ms, before discovery had settled", "irobot_late"
+    )
+    out.limit("percentiles of latency", "mean, deviation, minimum and maximum per subscription")
+    out.limit("lost before discovery", "a subscription counts from its first message on")
+    for directory, group in groupby(source, key=lambda item: item.name.rpartition("/")[0]):
+        _run(directory, list(group), out)
+
+
+def _run(directory: str, items: list[Item], out: Published) -> None:
+    found: dict[str, Item] = {}
+    for item in items:
+        form = _form(item.data)
+        if form is None:
+            raise malformed(
+                f"{item.where}:1",
+                "not a result of ros2-performance",
+                "one of its four tables",
+                item.data[:60].decode(errors="replace"),
+            )
+        if form in found:
+            raise malformed(item.where, f"a second {form} in one run", "one of each", found[form].where)
+        found[form] = item
+    if "latency_all" not in found:
+        raise malformed(
+            items[0].where.rpartition("/")[0] or items[0].where,
+            "the run has no latency_all.txt",
+            "a table of subscriptions",
+        )
+    subscriptions = list(_rows(found["latency_all"], ALL))
+    if not subscriptions:
+        raise malformed(found["latency_all"].where, "no subscription", "a row per subscription")
+    name = directory.rpartition("/")[2] or items[0].where.rpartition("/")[0].rpartition("/")[2]
+    rmw = next((f for f in reversed(directory.split("/")) if f in ("fastrtps", "cyclonedds", "connext")), "unknown")
+    cell = out.cell(workload=f"topology {name}", arm=rmw, middleware=rmw, version="2019", factors={"topology": name})
+    ends = [
+        Endpoint(
+            "subscription",
+            "topology",
+            "host",
+            row["topic"],
+            f"Bytes({row.whole('size[b]')})",
+            row.whole("size[b]"),
+            asked={"node": row["node"], "rate_hz": row.whole("freq[hz]")},
+            middleware=rmw,
+        )
+        for row in subscriptions
+    ]
+    seconds = max(row.whole("duration[s]") for row in subscriptions)
+    out.trial(cell, ends, duration_ns=seconds * 1_000_000_000)
+    for place, row in enumerate(subscriptions):
+        _subscription(place, row, out)
+    series = f"{rmw} {name}"
+    _totals(series, subscriptions, found.get("latency_total"), out)
+    if "resources" in found:
+        _resources(series, found["resources"], out)
+    if "events" in found:
+        events = list(_rows(found["events"], EVENTS))
+        late = [row for row in events if row.whole("Code") in (1, 2)]
+        for row in events:
+            row.number("Time[ms]")
+        settled = sum(row.number("Time[ms]") > 1000 for row in late)
+        out.figure(
+            "irobot_late_events",
+            series,
+            "",
+            "messages",
+            float(len(late)),
+            float(settled),
+            count=len(events),
+            note="corrected: those after the first second",
+        )
+
+
+def _subscription(place: int, row: Row, out: Published) -> None:
+    end = row.whole("duration[s]") * 1_000_000_000
+    received = row.whole("received[#]")
+    for column, metric, unit, factor in (
+        ("received[#]", "received", "messages", 1.0),
+        ("late[#]", "late", "messages", 1.0),
+        ("too_late[#]", "too_late", "messages", 1.0),
+        ("lost[#]", "lost", "messages", 1.0),
+        ("mean[us]", "latency_mean", "ns", 1e3),
+        ("sd[us]", "latency_deviation", "ns", 1e3),
+        ("min[us]", "latency_min", "ns", 1e3),
+        ("max[us]", "latency_max", "ns", 1e3),
+    ):
+        value = row.number(column) * factor
+        out.window(place, 0, end, metric, unit, None if metric.startswith("latency") and not received else value)
+
+
+def _totals(series: str, subscriptions: list[Row], total: Item | None, out: Published) -> None:
+    """latency_total as printed (cut to whole µs and four digits), and recomputed from the subscriptions."""
+    received = np.array([row.number("received[#]") for row in subscriptions])
+    sums = {c: sum(row.number(c) for row in subscriptions) for c in ("late[#]", "too_late[#]", "lost[#]")}
+    mean = (
+        float((received * [row.number("mean[us]") for row in subscriptions]).sum() / received.sum())
+        if received.sum()
+        else None
+    )
+    shown = None
+    if total is not None:
+        lines = list(_rows(total, TOTAL))
+        if len(lines) != 1:
+            raise malformed(total.where, "not one row of totals", "1 row", len(lines))
+        shown = lines[0]
+    empty = "no data: nothing was received"
+
+    def point(name: str, unit: str, column: str, corrected: float | None, note: str) -> None:
+        out.figure(
+            f"irobot_{name}",
+            series,
+            "",
+            unit,
+            shown.number(column) if shown else None,
+            corrected,
+            count=int(received.sum()),
+            note=note,
+        )
+
+    point("received", "messages", "received[#]", float(received.sum()), "sum over subscriptions")
+    point("latency_mean", "µs", "mean[us]", mean, "weighted by messages" if mean is not None else empty)
+    for column, value in sums.items():
+        name = column.removesuffix("[#]")
+        point(name, "messages", column, value, "sum over subscriptions")
+        wanted = received.sum() + (sums["lost[#]"] if name == "lost" else 0)
+        point(
+            f"{name}_share",
+            "%",
+            f"{name}[%]",
+            float(100 * value / wanted) if wanted else None,
+            "of those received" if wanted else empty,
+        )
+
+
+def _resources(series: str, item: Item, out: Published) -> None:
+    table = list(_rows(item, RESOURCES))
+    values = {c: np.array([row.number(c) for row in table]) for c in RESOURCES}
+    if not table or (np.diff(values["time[ms]"]) <= 0).any():
+        raise malformed(item.where, "time does not grow", "a later time in every row")
+    measured = values["rss[KB]"] > 0
+    end = (values["time[ms]"] * 1e6).astype(np.int64)
+    begin = np.concatenate(([0], end[:-1])) if len(end) else end
+    for column, metric, unit, factor in (
+        ("cpu[%]", "cpu_share", "fraction of one processor", 0.01),
+        ("rss[KB]", "rss", "bytes", 1024.0),
+        ("vsz[KB]", "virtual", "bytes", 1024.0),
+        ("in_use[KB]", "heap_in_use", "bytes", 1024.0),
+        ("arena[KB]", "heap", "bytes", 1024.0),
+        ("mmap[KB]", "mapped", "bytes", 1024.0),
+    ):
+        out.window(0, begin, end, metric, unit, np.where(measured, values[column] * factor, np.nan))
+    for column, name, unit in (("cpu[%]", "cpu", "% of one processor"), ("rss[KB]", "rss", "KiB")):
+        right = float(values[column][measured].mean()) if measured.any() else None
+        note = "corrected: without the row of zeros" if right is not None else "no data: nothing was measured"
+        out.figure(
+            f"irobot_{name}",
+            series,
+            "",
+            unit,
+            float(values[column].mean()),
+            right,
+            count=int(measured.sum()),
+            note=note,
+        )
+
+
+def _rows(item: Item, columns: tuple[str, ...]) -> Iterator[Row]:
+    for line, text in enumerate(item.text().splitlines(), start=1):
+        if line == 1 or not text.strip():
+            continue
+        cells = text.split(maxsplit=len(columns) - 1) if columns is EVENTS else text.split()
+        if len(cells) != len(columns):
+            raise malformed(f"{item.where}:{line}", "a row of another length", f"{len(columns)} words", len(cells))
+        yield Row(f"{item.where}:{line}", dict(zip(columns, cells, strict=True)))

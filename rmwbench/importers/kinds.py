@@ -1,0 +1,128 @@
+"""Every format that can be imported, and which one a path holds: decided by content, never by a file's name alone.
+
+A reader is a module with two functions: `recognises(item)` says whether one file is of its format, `read(source, out)`
+reads them all. It is imported when it is needed.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import islice
+from types import ModuleType
+
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.importers.source import Item, Source
+
+LOOKED_AT = 40
+"""Files that are read to recognise a directory or an archive."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A format: its name on the command line, what it is, what a path may be, and its reader's module. `within` are
+    more general formats whose files lie in this one's directories.
+    """
+
+    name: str
+    title: str
+    path: str
+    module: str
+    within: tuple[str, ...] = ()
+
+    def reader(self) -> ModuleType:
+        return import_module(f"{__package__}.{self.module}")
+
+
+_KINDS = (
+    Kind(
+        "tsc-2020-build-farm",
+        "OSRF's TSC report 2020: build farm, empty node, publisher and subscriber, interoperability",
+        "one of the five merged CSV files, or their directory",
+        "build_farm_2020",
+    ),
+    Kind(
+        "tsc-2021-build-farm",
+        "the same of 2021",
+        "merged CSV files, their directory, or the raw one-line files (tar.gz or directory)",
+        "build_farm_2021",
+    ),
+    Kind(
+        "tsc-2020-mininet",
+        "OSRF's TSC report 2020: Mininet",
+        "raw logs (tar.gz or directory), or MininetResults.csv",
+        "mininet",
+        within=("perf-test", "tsc-2020-wifi"),
+    ),
+    Kind("tsc-2020-wifi", "OSRF's TSC report 2020: WiFi", "the directory of logs", "wifi", within=("perf-test",)),
+    Kind(
+        "github-csv",
+        "OSRF's TSC report 2020: pull requests, issues and commits",
+        "the directory of CSV files",
+        "github_csv",
+    ),
+    Kind("survey", "OSRF's user survey 2020, or one with its columns", "the CSV file", "survey"),
+    Kind(
+        "cyclonedds-2021",
+        "Eclipse Cyclone DDS's report 2021: tables",
+        "one table or their directory",
+        "cyclonedds_2021",
+    ),
+    Kind("gscam", "NEWSLab's gscam stress test 2025", "the directory of one run, or of several", "gscam"),
+    Kind(
+        "eprosima-2019",
+        "eProsima's comparisons 2019: latency and throughput",
+        "CSV files (decimal commas are understood) or a directory of them",
+        "eprosima_2019",
+    ),
+    Kind("irobot", "iRobot's ros2-performance", "a directory with latency_all.txt and what lies beside it", "irobot"),
+    Kind("ddsperf", "Cyclone DDS's ddsperf", "its output, or a directory of outputs", "ddsperf"),
+    Kind(
+        "perf-test",
+        "performance_test (perf_test) of any version",
+        "logs as text, CSV or JSON, or a directory of them",
+        "perf_test",
+    ),
+)
+
+KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
+
+
+def named(name: str) -> Kind:
+    """UserError for an unknown name, with the nearest."""
+    if name not in KINDS:
+        raise UserError(
+            f"no kind {name!r}",
+            expected=", ".join(KINDS),
+            fix=did_you_mean(name, KINDS) or "`rmwbench import --list` names them",
+        )
+    return KINDS[name]
+
+
+def recognise(source: Source) -> Kind:
+    """The kind of what lies at a path. UserError where no file of it is of a known format, or files of several are."""
+    found: Counter[str] = Counter()
+    first: Item | None = None
+    for item in islice(source, LOOKED_AT):
+        first = first or item
+        name = next((k.name for k in _KINDS if k.reader().recognises(item)), None)
+        if name:
+            found[name] += 1
+    if not found:
+        begins = "no file at all" if first is None else f"{first.name} begins with {first.data[:60]!r}"
+        raise UserError(
+            "no known format",
+            where=str(source.path),
+            expected="published data of a known kind",
+            actual=begins,
+            fix="`rmwbench import --list` says what can be imported; name the KIND to learn what is wrong with a file",
+        )
+    for kind in _KINDS:
+        if kind.name in found and set(found) <= {kind.name, *kind.within}:
+            return kind
+    raise UserError(
+        "several kinds of data",
+        where=str(source.path),
+        expected="data of one kind",
+        actual=", ".join(f"{name} ({count} files)" for name, count in found.most_common()),
+        fix="import each directory by itself",
+    )

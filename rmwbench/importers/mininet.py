@@ -1,0 +1,262 @@
+"""OSRF's Mininet experiments of 2020: 90 cells of 10 runs, raw (configuration, publisher's and subscriber's log per
+run) or as the one summary table that the original made of them.
+
+What is read here: docs/importers.md. The two inputs give the same figures; only the raw one has seconds, and with them
+the loss from first reception, and only the summary has the row order that its resource bars depend on.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from rmwbench.errors import UserError
+from rmwbench.importers import mininet_figures as figures
+from rmwbench.importers import perf_log, perf_windows
+from rmwbench.importers.mininet_figures import Condition, Run
+from rmwbench.importers.perf_log import SIZEOF, Log
+from rmwbench.importers.published import Published
+from rmwbench.importers.sheet import Row, header_of, malformed, rows
+from rmwbench.importers.source import Item, Source
+
+CONFIG = {
+    "rmw_implementation": str,
+    "async_pub": str,
+    "bandwidth": int,
+    "loss": int,
+    "delay": int,
+    "message_rate": int,
+    "message_type": str,
+    "reliability": str,
+    "durability": str,
+    "history_kind": str,
+    "history_depth": int,
+}
+RUNS_AT_ONCE = 100
+SUMMARY = (
+    *("json_fname", *CONFIG, "experiment", "run", "lost_prct", "pub_sum_sent", "sub_sum_recv", "sub_sum_lost"),
+    *("pub_effective_latency", "sub_effective_latency", "pub_mean_ru_maxrss", "sub_mean_ru_maxrss"),
+    *("pub_mean_cpu_usage (%)", "sub_mean_cpu_usage (%)"),
+)
+
+
+def recognises(item: Item) -> bool:
+    header = header_of(item.data[:65536])
+    return _is_config(item.data) or ("sub_effective_latency" in header and "lost_prct" in header)
+
+
+def read(source: Source, out: Published) -> None:
+    """Raw runs or the summary table, whichever the source holds."""
+    figures.known_errors(out)
+    perf_windows.limits(out)
+    found: list[Run] = []
+    summary = None
+    for directory, runs in _batches(source):
+        if directory is None:
+            if found or summary:
+                raise malformed(runs[0].where, "a summary beside raw runs", "one of both")
+            summary = runs[0].where
+            found = list(_summary(runs[0], out))
+        elif summary:
+            raise malformed(runs[0].where, "a raw run beside a summary", "one of both")
+        else:
+            found += _raw(runs, out)
+    if found:
+        figures.add(out, found, raw=summary is None)
+
+
+def _batches(source: Source) -> Iterator[tuple[str | None, list[Item]]]:
+    """Whole runs, about `RUNS_AT_ONCE` together; (None, [the table]) for a summary."""
+    batch: list[Item] = []
+    count = 0
+    for directory, group in groupby(source, key=lambda item: item.name.rpartition("/")[0]):
+        items = list(group)
+        if any(header_of(item.data[:65536])[1:2] == ["json_fname"] for item in items):
+            if len(items) > 1:
+                raise malformed(items[1].where, "a file beside the summary", "MininetResults.csv alone")
+            yield None, items
+            continue
+        batch += items
+        count += 1
+        if count >= RUNS_AT_ONCE:
+            yield directory, batch
+            batch, count = [], 0
+    if batch:
+        yield directory, batch
+
+
+def _raw(items: list[Item], out: Published) -> Iterator[Run]:
+    configs: list[tuple[str, Condition]] = []
+    logs_of: dict[str, dict[str, Item]] = {}
+    for directory, group in groupby(items, key=lambda item: item.name.rpartition("/")[0]):
+        parts: dict[str, Item] = {}
+        for item in group:
+            part = _part(item)
+            if part in parts:
+                raise malformed(item.where, f"a second {part} in one run", "one of each")
+            parts[part] = item
+        where = next(iter(parts.values())).where.rpartition("/")[0] or directory
+        for part in ("configuration", "publisher's log", "subscriber's log"):
+            if part not in parts:
+                raise malformed(
+                    where, f"the run has no {part}", "experiment_config.json and two logs", ", ".join(parts)
+                )
+        configs.append((directory, _config(parts["configuration"])))
+        logs_of[directory] = parts
+    ordered = [parts[p] for parts in logs_of.values() for p in ("publisher's log", "subscriber's log")]
+    logs = perf_log.read_logs(ordered)
+    for (directory, condition), publisher, subscriber in zip(configs, logs, logs, strict=True):
+        yield _run(out, condition, directory.rpartition("/")[2], publisher, subscriber)
+
+
+def _part(item: Item) -> str:
+    if _is_config(item.data) or item.data.lstrip()[:1] == b"{":
+        return "configuration"
+    if not perf_log.is_log(item):
+        raise malformed(item.where, "neither a configuration nor a log", "experiment_config.json or a log of perf_test")
+    header = perf_log.header_of(item)
+    ends = (header.get("Number of publishers"), header.get("Number of subscribers"))
+    if ends not in (("1", "0"), ("0", "1")):
+        raise malformed(
+            item.where, "neither a publisher's nor a subscriber's log", "one publisher or one subscriber", f"{ends}"
+        )
+    return "publisher's log" if ends[0] == "1" else "subscriber's log"
+
+
+def _is_config(data: bytes) -> bool:
+    return data.lstrip()[:1] == b"{" and b'"async_pub"' in data and b'"bandwidth"' in data
+
+
+def _config(item: Item) -> Condition:
+    try:
+        document = json.loads(item.text())
+    except (ValueError, RecursionError) as error:
+        where = f"{item.where}:{getattr(error, 'lineno', 1)}"
+        raise malformed(where, "not JSON", "the configuration of an experiment", str(error)) from None
+    if not isinstance(document, dict):
+        raise malformed(f"{item.where}:1", "not a configuration", "a JSON object", type(document).__name__)
+    for key, kind in CONFIG.items():
+        if not isinstance(document.get(key), kind) or isinstance(document.get(key), bool):
+            expected = "text" if kind is str else "a whole number"
+            raise malformed(item.where, f"{key} is missing or of another kind", expected, json.dumps(document.get(key)))
+    return _condition({key: document[key] for key in CONFIG}, item.where)
+
+
+def _condition(config: dict[str, Any], where: str) -> Condition:
+    kind = config["message_type"]
+    if kind not in SIZEOF:
+        raise malformed(where, "an unknown message_type", ", ".join(SIZEOF), kind)
+    if config["message_rate"] <= 0 or not 0 <= config["loss"] <= 100:
+        raise malformed(where, "an impossible condition", "a rate above 0 Hz, a loss of 0 to 100 %", f"{config}")
+    return Condition(**config)
+
+
+def _cell(out: Published, condition: Condition, known: dict[Condition, int] | None = None) -> int:
+    known = out.__dict__.setdefault("_mininet_cells", {}) if known is None else known
+    if condition not in known:
+        known[condition] = out.cell(
+            workload=f"{condition.message_type} at {condition.message_rate} Hz, {condition.bandwidth} Mb/s, "
+            f"{condition.loss} % loss",
+            arm=condition.arm,
+            middleware=condition.rmw_implementation,
+            version="Rolling of October 2020",
+            profile=condition.async_pub,
+            factors={
+                "message": condition.message_type,
+                "rate_hz": condition.message_rate,
+                "bandwidth_mbit_s": condition.bandwidth,
+                "loss_percent_per_interface": condition.loss,
+                "loss_percent_one_way": round(100 * condition.one_way_loss, 2),
+                "delay_ms": condition.delay,
+                "publish_mode": condition.async_pub,
+            },
+            definition={
+                "qos": f"{condition.reliability}, {condition.durability}, {condition.history_kind} "
+                f"{condition.history_depth}"
+            },
+        )
+    return known[condition]
+
+
+def _run(out: Published, condition: Condition, name: str, publisher: Log, subscriber: Log) -> Run:
+    size = SIZEOF[condition.message_type]
+    rmw = condition.rmw_implementation
+    ends = (
+        perf_windows.endpoint(publisher, "publisher", "pub", "h1", rmw, size),
+        perf_windows.endpoint(subscriber, "subscription", "sub", "h2", rmw, size),
+    )
+    length = float(max(publisher.columns["T_experiment"][-1], subscriber.columns["T_experiment"][-1]))
+    out.trial(_cell(out, condition), ends, duration_ns=round(length * 1e9))
+    perf_windows.window(out, publisher, publishes=0, receives=None, size=size)
+    perf_windows.window(out, subscriber, publishes=None, receives=1, size=size)
+    return _measured(condition, name, publisher, subscriber, size)
+
+
+def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, size: int) -> Run:
+    p, s = publisher.columns, subscriber.columns
+    received, sent = s["received"], p["sent"]
+    rows = min(len(received), len(sent))
+    on = received > 0
+    mean = s["latency_mean (ms)"]
+    total_sent = float(sent.sum())
+    if total_sent <= 0:
+        raise UserError("the publisher sent nothing", where=publisher.where, expected="at least one message in the run")
+    first = int(np.argmax(on)) if on.any() else None
+    after = None
+    if first is not None and first + 1 < rows and sent[first + 1 : rows].sum() > 0:
+        after = 100.0 * (1.0 - received[first + 1 : rows].sum() / sent[first + 1 : rows].sum())
+    return Run(
+        condition=condition,
+        name=name,
+        latency_ms=float(mean[on].mean()) if on.any() else None,
+        lost_percent=float(100 * (1 - received.sum() / total_sent)),
+        sent=total_sent,
+        received=float(received.sum()),
+        first_s=None if first is None else first + 1,
+        lost_after_first_percent=after,
+        received_restored=float(perf_log.restored_counts(subscriber, size).sum()),
+        sent_restored=figures.restored_sent(sent, p["T_loop"]),
+        publisher_rss_kib=float(p["ru_maxrss"].mean()),
+        subscriber_rss_kib=float(s["ru_maxrss"].mean()),
+        publisher_cpu=float(p["cpu_usage (%)"].mean()),
+        subscriber_cpu=float(s["cpu_usage (%)"].mean()),
+    )
+
+
+def _summary(item: Item, out: Published) -> Iterable[Run]:
+    for row in rows(item, SUMMARY, at_least=True):
+        config = {key: row[key] if kind is str else row.whole(key) for key, kind in CONFIG.items()}
+        condition = _condition(config, row.where)
+        out.trial(_cell(out, condition), duration_ns=15_000_000_000)
+        yield _summary_run(row, condition, out)
+
+
+def _summary_run(row: Row, condition: Condition, out: Published) -> Run:
+    sent, received = row.number("pub_sum_sent"), row.number("sub_sum_recv")
+    latency = row.number("sub_effective_latency")
+    run = Run(
+        condition=condition,
+        name=row["run"],
+        latency_ms=latency if received > 0 else None,
+        lost_percent=row.number("lost_prct"),
+        sent=sent,
+        received=received,
+        publisher_rss_kib=row.number("pub_mean_ru_maxrss"),
+        subscriber_rss_kib=row.number("sub_mean_ru_maxrss"),
+        publisher_cpu=row.number("pub_mean_cpu_usage (%)"),
+        subscriber_cpu=row.number("sub_mean_cpu_usage (%)"),
+    )
+    for endpoint, metric, unit, value in (
+        (0, "sent_rates_cut_sum", "messages", sent),
+        (1, "received_rates_cut_sum", "messages", received),
+        (1, "lost_rates_cut_sum", "messages", row.number("sub_sum_lost")),
+        (1, "latency_mean", "ns", None if run.latency_ms is None else run.latency_ms * 1e6),
+        (0, "peak_rss", "bytes", run.publisher_rss_kib * 1024),
+        (1, "peak_rss", "bytes", run.subscriber_rss_kib * 1024),
+        (0, "cpu_share", "fraction of all hardware threads", run.publisher_cpu / 100),
+        (1, "cpu_share", "fraction of all hardware threads", run.subscriber_cpu / 100),
+    ):
+        out.window(endpoint, 0, 15_000_000_000, metric, unit, value)
+    return run

@@ -1,0 +1,325 @@
+"""The Mininet report's figures: as published by the original's formulas, and as corrected.
+
+Formulas: the research notes on the original (its notebook's, verified on all 900 runs): the mean of ten runs, where a
+run without reception has latency 0; loss from sums of rates cut to whole numbers, discovery included.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rmwbench.importers.published import Published
+
+POOR_LOSS_PERCENT, POOR_LATENCY_MS = 1.0, 30.0
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A cell, as its configuration names it. `loss` is in percent per interface, `bandwidth` in Mb/s, `delay` in ms."""
+
+    rmw_implementation: str
+    async_pub: str
+    bandwidth: int
+    loss: int
+    delay: int
+    message_rate: int
+    message_type: str
+    reliability: str
+    durability: str
+    history_kind: str
+    history_depth: int
+
+    @property
+    def arm(self) -> str:
+        return f"{self.rmw_implementation} {self.async_pub}"
+
+    @property
+    def network(self) -> tuple[str, int, int]:
+        return self.message_type, self.bandwidth, self.loss
+
+    @property
+    def one_way_loss(self) -> float:
+        """A direction crosses two lossy queues: 1 − (1 − loss)², a fraction."""
+        return 1 - (1 - self.loss / 100) ** 2
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: sums of the cut rates as the original took them, and what the seconds tell where there are any."""
+
+    condition: Condition
+    name: str
+    latency_ms: float | None
+    lost_percent: float
+    sent: float
+    received: float
+    publisher_rss_kib: float
+    subscriber_rss_kib: float
+    publisher_cpu: float
+    subscriber_cpu: float
+    first_s: int | None = None
+    lost_after_first_percent: float | None = None
+    received_restored: float | None = None
+    sent_restored: float | None = None
+
+
+def restored_sent(rates: np.ndarray, loop_s: np.ndarray) -> float | None:
+    """Messages sent in all rows, from rates cut to whole numbers: a rate r over t seconds means a count in
+    [r·t, (r+1)·t). None where a row leaves more than one count open.
+    """
+    least = np.ceil(rates * loop_s - 1e-9)
+    most = np.ceil((rates + 1) * loop_s - 1e-9) - 1
+    return float(least.sum()) if (least == most).all() else None
+
+
+def known_errors(out: Published) -> None:
+    """The errors of the original, by name."""
+    out.error(
+        "latency zero where nothing came",
+        "runs without reception count as 0 ms in the mean, so that worse delivery lowers the published latency; "
+        "corrected: delivering runs only",
+        "mininet_latency",
+    )
+    out.error(
+        "discovery counted as loss",
+        "both processes start together and nobody waits for the match: what was sent before the first reception is in "
+        "the published loss; corrected: from the second after the first reception",
+        "mininet_loss",
+    )
+    out.error(
+        "loss applied twice per direction",
+        "the link's loss is set on both its interfaces, so one direction loses 1 − (1 − X)²: 19, 36, 51, 64 % for the "
+        "labels 10, 20, 30, 40 %",
+        "mininet_link_loss",
+    )
+    out.error(
+        "async bars show sync rows",
+        "a mask made on the async table was applied to the sync table by position, so the bars labelled `Fast RTPS "
+        "async` are rows of other cells of Fast RTPS sync",
+        "mininet_cpu, mininet_rss",
+    )
+    out.error(
+        "poor performers of one vendor",
+        "the selection of poor cells tested Cyclone's table for every middleware",
+        "mininet_selected",
+    )
+    out.error(
+        "counts from cut rates",
+        "437 of 450 messages appear as sent in 15 s, and 0.5 to 0.9 % of loss where nothing was lost",
+        "mininet_sent, mininet_received",
+    )
+    out.limit("repeated runs", "the wrapper repeated failed or long runs silently; how many is not recorded")
+
+
+def add(out: Published, runs: list[Run], *, raw: bool) -> None:
+    """All figures of these runs."""
+    cells: dict[Condition, list[Run]] = {}
+    for run in runs:
+        cells.setdefault(run.condition, []).append(run)
+    for condition, of in cells.items():
+        _cell(out, condition, of, raw)
+    for run in runs:
+        _run(out, run)
+    for loss in sorted({c.loss for c in cells}):
+        out.figure(
+            "mininet_link_loss",
+            "one way",
+            loss,
+            "%",
+            loss,
+            round(100 * (1 - (1 - loss / 100) ** 2), 10),
+            note="two lossy queues per direction",
+        )
+    _resources(out, runs, raw)
+    _conditions(out, cells)
+
+
+def _cell(out: Published, condition: Condition, of: list[Run], raw: bool) -> None:
+    series = f"{condition.arm}, {condition.message_type}, {condition.bandwidth} Mb/s"
+    delivering = [run.latency_ms for run in of if run.latency_ms is not None]
+    filled = [run.latency_ms or 0.0 for run in of]
+    empty = f"no data: none of {len(of)} runs received anything"
+    note = empty if not delivering else None
+    if note is None and len(delivering) < len(of):
+        note = f"published with 0 ms for {len(of) - len(delivering)} of {len(of)} runs"
+    for name, reduce in (("", np.mean), ("_min", np.min), ("_max", np.max)):
+        out.figure(
+            f"mininet_latency{name}",
+            series,
+            condition.loss,
+            "ms",
+            float(reduce(filled)),
+            float(reduce(delivering)) if delivering else None,
+            count=len(delivering),
+            note=note,
+        )
+    after = [run.lost_after_first_percent for run in of if run.lost_after_first_percent is not None]
+    why = None
+    if not after:
+        why = empty if raw else "no data: the summary has no seconds; import the raw logs"
+    for name, reduce in (("", np.mean), ("_min", np.min), ("_max", np.max)):
+        out.figure(
+            f"mininet_loss{name}",
+            series,
+            condition.loss,
+            "%",
+            float(reduce([run.lost_percent for run in of])),
+            float(reduce(after)) if after else None,
+            count=len(after) if raw else len(of),
+            note=why or "corrected: from the second after the first reception",
+        )
+    out.figure("mininet_delivering_runs", series, condition.loss, "runs", None, float(len(delivering)), count=len(of))
+    _counts(out, series, condition, of, raw)
+
+
+def _counts(out: Published, series: str, condition: Condition, of: list[Run], raw: bool) -> None:
+    no_seconds = "no data: the summary has no seconds; import the raw logs"
+    sent = [run.sent_restored for run in of]
+    out.figure(
+        "mininet_sent",
+        series,
+        condition.loss,
+        "messages",
+        float(np.mean([run.sent for run in of])),
+        float(np.mean(sent)) if all(x is not None for x in sent) else None,
+        count=len(of),
+        note=None
+        if all(x is not None for x in sent)
+        else ("no data: seconds with a rate of 0 leave open whether one message was sent" if raw else no_seconds),
+    )
+    received = [run.received_restored for run in of if run.received_restored is not None]
+    out.figure(
+        "mininet_received",
+        series,
+        condition.loss,
+        "messages",
+        float(np.mean([run.received for run in of])),
+        float(np.mean(received)) if received else None,
+        count=len(of),
+        note="corrected: bytes per second × interval ÷ sizeof" if received else no_seconds,
+    )
+    if raw:
+        first = [run.first_s for run in of if run.first_s is not None]
+        out.figure(
+            "mininet_first_reception",
+            series,
+            condition.loss,
+            "s",
+            None,
+            float(np.median(first)) if first else None,
+            count=len(first),
+            note="median second of the first reception"
+            if first
+            else f"no data: none of {len(of)} runs received anything",
+        )
+
+
+def _run(out: Published, run: Run) -> None:
+    c = run.condition
+    series = (
+        f"{c.rmw_implementation}_{c.async_pub}_{c.message_type}@{c.message_rate}_{c.reliability}_{c.durability}_"
+        f"{c.history_kind}@{c.history_depth}_{c.bandwidth}bw_{c.loss}loss_{c.delay}delay"
+    )
+    nothing = "no data: the run received nothing"
+    out.figure(
+        "mininet_run_latency",
+        series,
+        run.name,
+        "ms",
+        run.latency_ms or 0.0,
+        run.latency_ms,
+        note=None if run.latency_ms is not None else nothing,
+    )
+    out.figure(
+        "mininet_run_loss",
+        series,
+        run.name,
+        "%",
+        run.lost_percent,
+        run.lost_after_first_percent,
+        note=None if run.lost_after_first_percent is not None else "no data: no second after a first reception",
+    )
+
+
+def _resources(out: Published, runs: list[Run], raw: bool) -> None:
+    """The bars. Published `async` bars: the rows of Fast RTPS sync at the positions that the async cell has in its own
+    table, in the order of the summary file.
+    """
+    tables: dict[str, list[Run]] = {}
+    for run in runs:
+        tables.setdefault(run.condition.arm, []).append(run)
+    measures: tuple[tuple[str, str, Callable[[Run], float]], ...] = (
+        ("mininet_cpu publisher", "% of the machine", lambda run: run.publisher_cpu),
+        ("mininet_cpu subscriber", "% of the machine", lambda run: run.subscriber_cpu),
+        ("mininet_rss publisher", "MiB", lambda run: run.publisher_rss_kib / 1024),
+        ("mininet_rss subscriber", "MiB", lambda run: run.subscriber_rss_kib / 1024),
+    )
+    for arm, table in tables.items():
+        shifted = arm.startswith("rmw_fastrtps") and arm.endswith(" async")
+        other = tables.get(arm.removesuffix(" async") + " sync") if shifted else table
+        for network in dict.fromkeys(run.condition.network for run in table):
+            places = [i for i, run in enumerate(table) if run.condition.network == network]
+            for figure, unit, value in measures:
+                right = float(np.mean([value(table[i]) for i in places]))
+                shown, note = right, None
+                if shifted and (raw or other is None or max(places) >= len(other)):
+                    shown, note = None, "published bar unknown here: it depends on the row order of the summary file"
+                elif shifted:
+                    shown = float(np.mean([value(other[i]) for i in places]))
+                    source = other[places[0]].condition
+                    note = (
+                        f"published bar: {source.arm}, {source.message_type}, {source.bandwidth} Mb/s, {source.loss} %"
+                    )
+                series = f"{arm}, {network[0]}, {network[1]} Mb/s"
+                out.figure(figure, series, network[2], unit, shown, right, count=len(places), note=note)
+
+
+def _conditions(out: Published, cells: dict[Condition, list[Run]]) -> None:
+    """Which conditions were drawn, and in how many Cyclone was fastest."""
+    by_network: dict[tuple[str, int, int], dict[str, list[Run]]] = {}
+    for condition, of in cells.items():
+        by_network.setdefault(condition.network, {})[condition.arm] = of
+    degraded = wins_filled = wins = 0
+    for (kind, bandwidth, loss), arms in by_network.items():
+        cyclone = [of for arm, of in arms.items() if arm.startswith("rmw_cyclonedds")]
+        out.figure(
+            "mininet_selected",
+            f"{kind}, {bandwidth} Mb/s",
+            loss,
+            "1 drawn, 0 not",
+            float(_poor(cyclone[0])) if cyclone else None,
+            float(any(_poor(of) for of in arms.values())),
+            note="published: by Cyclone alone; corrected: any middleware with loss > 1 % or latency > 30 ms",
+        )
+        fast = [of for arm, of in arms.items() if not arm.startswith("rmw_cyclonedds")]
+        if not cyclone or not fast or not any(_poor(of) for of in arms.values()):
+            continue
+        if any(run.latency_ms is not None for of in fast for run in of):
+            degraded += 1
+            wins_filled += all(_latency(cyclone[0], True) < _latency(of, True) for of in fast)
+            wins += all(_latency(cyclone[0], False) < _latency(of, False) for of in fast)
+    if degraded:
+        out.figure(
+            "mininet_cyclone_fastest",
+            "Cyclone sync",
+            "degraded for all",
+            "fraction of conditions",
+            wins_filled / degraded,
+            wins / degraded,
+            count=degraded,
+            note="published: runs without reception count as 0 ms",
+        )
+
+
+def _poor(of: list[Run]) -> bool:
+    loss, latency = np.mean([run.lost_percent for run in of]), np.mean([run.latency_ms or 0.0 for run in of])
+    return bool(loss > POOR_LOSS_PERCENT or latency > POOR_LATENCY_MS)
+
+
+def _latency(of: list[Run], filled: bool) -> float:
+    """Mean latency in ms; without the zeros, a cell that delivered nothing is the slowest."""
+    known = [run.latency_ms for run in of if run.latency_ms is not None]
+    if filled:
+        return sum(known) / len(of)
+    return float(np.mean(known)) if known else float("inf")

@@ -1,0 +1,225 @@
+"""What a reader of a format hands over, piece by piece: cells, trials with their windows, figures, limits, errors.
+
+It goes to disk as it comes; what is held is one lot of windows (`FLUSH_VALUES` values), the small tables and the
+figures.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from rmwbench.bundle.pack import PackedWriter
+from rmwbench.bundle.schema import TABLES, table_from_rows
+
+FLUSH_VALUES = 131_072
+WINDOWS = TABLES["windows"]
+UNKNOWN = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An end of a topic in a trial; its number is its place in the trial's list."""
+
+    kind: str
+    process: str
+    host: str
+    topic: str
+    type: str
+    payload_bytes: int | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    middleware: str | None = None
+
+
+class Published:
+    """The bundle under construction, as a reader of a format sees it."""
+
+    def __init__(self, writer: PackedWriter):
+        self._writer = writer
+        self._cells: list[dict[str, Any]] = []
+        self._runs: list[int] = []
+        self._small: dict[str, list[dict[str, Any]]] = {"trials": [], "endpoints": []}
+        self._since = 0
+        self._windows: list[tuple[int, int, np.ndarray, np.ndarray, str, str, np.ndarray]] = []
+        self._values = 0
+        self.figures: list[dict[str, Any]] = []
+        self.limits: dict[str, str] = {}
+        self.errors: dict[str, dict[str, str]] = {}
+        self.windows = 0
+
+    @property
+    def trials(self) -> int:
+        return self._writer.trials
+
+    @property
+    def cells(self) -> list[dict[str, Any]]:
+        return self._cells
+
+    def cell(
+        self,
+        *,
+        workload: str,
+        arm: str,
+        middleware: str,
+        layer: str = "rclcpp",
+        version: str | None = None,
+        release_date: str | None = None,
+        profile: str = "untouched",
+        factors: Mapping[str, Any] | None = None,
+        definition: Mapping[str, Any] | None = None,
+    ) -> int:
+        """A new cell; its number. `version` and `release_date` are None where the original does not say."""
+        self._cells.append(
+            {
+                "cell": len(self._cells),
+                "workload": workload,
+                "arm": arm,
+                "middleware": middleware,
+                "layer": layer,
+                "version": version,
+                "release_date": release_date,
+                "profile": profile,
+                "factors": json.dumps(dict(factors or {})),
+                "definition": json.dumps(dict(definition or {}) | {"imported": True}),
+            }
+        )
+        self._runs.append(0)
+        return len(self._cells) - 1
+
+    def trial(
+        self,
+        cell: int,
+        endpoints: Sequence[Endpoint] = (),
+        *,
+        started_utc: str | None = None,
+        duration_ns: int | None = None,
+        failed: str | None = None,
+    ) -> int:
+        """A new trial of a cell; its number. `failed` is why the original has no result of it."""
+        if self._values >= FLUSH_VALUES:
+            self.flush()
+        block = self._runs[cell]
+        self._runs[cell] += 1
+        tables = ["trials", *(["endpoints"] if endpoints else []), "windows"]
+        number = self._writer.trial(cell=cell, block=block, tables=tables, failed=failed)
+        row = {"trial": number, "cell": cell, "block": block, "position": number}
+        row |= {
+            "status": "failed" if failed else "done",
+            "reason": failed,
+            "started_utc": started_utc,
+            "duration_ns": duration_ns,
+        }
+        self._small["trials"].append(row)
+        for place, end in enumerate(endpoints):
+            self._small["endpoints"].append(
+                {
+                    "trial": number,
+                    "endpoint": place,
+                    "kind": end.kind,
+                    "process": end.process,
+                    "host": end.host,
+                    "topic": end.topic,
+                    "type": end.type,
+                    "payload_bytes": end.payload_bytes,
+                    "asked": json.dumps(dict(end.asked)) if end.asked else None,
+                    "middleware": end.middleware,
+                }
+            )
+        return number
+
+    def window(
+        self,
+        endpoint: int,
+        begin_ns: np.ndarray | int | None,
+        end_ns: np.ndarray | int | None,
+        metric: str,
+        unit: str,
+        values: np.ndarray | float | None,
+    ) -> None:
+        """Values of the newest trial, one per interval (None: a run whose length the original does not say);
+        what is not finite becomes null: absent is never zero.
+        """
+        values = np.atleast_1d(np.asarray(np.nan if values is None else values, np.float64))
+        begin, end = (
+            np.broadcast_to(np.asarray(UNKNOWN if t is None else t, np.int64), values.shape) for t in (begin_ns, end_ns)
+        )
+        self._windows.append((self.trials - 1, endpoint, begin, end, metric, unit, values))
+        self._values += len(values)
+
+    def figure(
+        self,
+        figure: str,
+        series: str,
+        x: object,
+        unit: str,
+        published: float | None,
+        corrected: float | None,
+        *,
+        count: int | None = None,
+        note: str | None = None,
+    ) -> None:
+        """One point of a figure. None where there is no such value: `published` where the original never showed it,
+        `corrected` where the data cannot tell, and then the note says why.
+        """
+        if corrected is None and note is None:
+            raise ValueError(f"{figure} {series} {x}: no corrected value and no reason")
+        row = {"figure": figure, "series": series, "x": str(x), "unit": unit}
+        row |= {"as_published": _plain(published), "as_corrected": _plain(corrected), "count": count, "note": note}
+        self.figures.append(row)
+
+    def limit(self, metric: str, reason: str) -> None:
+        """A metric that the original has no data for, and why."""
+        self.limits[metric] = reason
+
+    def error(self, name: str, text: str, figures: str = "") -> None:
+        """A known error of the original: what it did, and the figures (a prefix of their names) that it touches."""
+        self.errors[name] = {"text": text, "figures": figures}
+
+    def flush(self) -> None:
+        """Hands the rows of all trials so far to the writer."""
+        trials = range(self._since, self.trials)
+        self._since = self.trials
+        for name, held in self._small.items():
+            if held:
+                ids = trials if name == "trials" else list(dict.fromkeys(row["trial"] for row in held))
+                self._writer.rows(name, table_from_rows(name, held), ids)
+                held.clear()
+        if self._windows:
+            self._writer.rows("windows", self._windows_table(), trials)
+            self.windows += self._values
+        elif trials:
+            self._writer.rows("windows", WINDOWS.empty_table(), trials)
+        self._windows, self._values = [], 0
+
+    def _windows_table(self) -> pa.Table:
+        trial, endpoint, begin, end, metric, unit, values = zip(*self._windows, strict=True)
+        lengths = [len(v) for v in values]
+        value = np.concatenate(values)
+        columns = [
+            pa.array(np.repeat(np.array(trial, np.uint32), lengths)),
+            pa.array(np.repeat(np.array(endpoint, np.uint32), lengths)),
+            _time(begin),
+            _time(end),
+            _repeated(metric, lengths),
+            _repeated(unit, lengths),
+            pa.array(value, mask=~np.isfinite(value)),
+        ]
+        return pa.Table.from_arrays(columns, schema=WINDOWS)
+
+
+def _time(parts: Sequence[np.ndarray]) -> pa.Array:
+    whole = np.concatenate(parts)
+    return pa.array(whole, mask=whole == UNKNOWN)
+
+
+def _repeated(texts: Sequence[str], lengths: Sequence[int]) -> pa.Array:
+    known = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    codes = np.repeat(np.array([known[t] for t in texts], np.int32), lengths)
+    return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(list(known))).cast(pa.string())
+
+
+def _plain(value: float | None) -> float | None:
+    return None if value is None or not np.isfinite(value) else float(value)

@@ -1,0 +1,124 @@
+"""Comma-separated values, strictly: the columns are those expected, every row has all of them, a number is a number.
+
+An error names the file, the line and the column. Spreadsheets that people made have quotes over several lines, so the
+line is the reader's own.
+"""
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rmwbench.errors import UserError, nearest
+from rmwbench.importers.source import Item
+
+
+def malformed(where: str, what: str, expected: str, actual: object = None) -> UserError:
+    """The error for data that is not as its format says; `where` is FILE or FILE:LINE."""
+    text = None if actual is None else repr(actual) if isinstance(actual, str) else str(actual)
+    return UserError(what, where=where, expected=expected, actual=text and text[:200])
+
+
+def number(text: str, where: str, what: str) -> float:
+    """A finite decimal number. UserError otherwise."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or "_" in text:
+        raise malformed(where, f"{what} is not a number", "a finite decimal number", text)
+    return value
+
+
+def whole(text: str, where: str, what: str) -> int:
+    """A whole number, also written as 30.0. UserError otherwise."""
+    value = number(text, where, what)
+    if value != int(value):
+        raise malformed(where, f"{what} is not a whole number", "a whole number", text)
+    return int(value)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: `where` is FILE:LINE."""
+
+    where: str
+    cells: dict[str, str]
+
+    def __getitem__(self, column: str) -> str:
+        return self.cells[column]
+
+    def number(self, column: str) -> float:
+        """UserError unless the cell is a finite number."""
+        return number(self.cells[column], self.where, f"column {column!r}")
+
+    def number_or_none(self, column: str) -> float | None:
+        """The same, None for an empty cell."""
+        return self.number(column) if self.cells[column].strip() else None
+
+    def whole(self, column: str) -> int:
+        """UserError unless the cell is a whole number."""
+        return whole(self.cells[column], self.where, f"column {column!r}")
+
+    def whole_or_none(self, column: str) -> int | None:
+        """The same, None for an empty cell."""
+        return self.whole(column) if self.cells[column].strip() else None
+
+    def one_of(self, column: str, allowed: Sequence[str]) -> str:
+        """UserError unless the cell is one of these texts."""
+        text = self.cells[column]
+        if text not in allowed:
+            near = nearest(text, allowed)
+            hint = f" (nearest: {near})" if near else ""
+            raise malformed(self.where, f"column {column!r} has an unknown value", ", ".join(allowed) + hint, text)
+        return text
+
+
+def rows(item: Item, columns: Sequence[str] | None = None, *, at_least: bool = False) -> Iterator[Row]:
+    """The rows of a file whose first line names its columns. `columns` are those that must be there, in any order;
+    others are an error unless `at_least`. UserError for anything else.
+    """
+    lines = parsed(item)
+    try:
+        _, header = next(lines)
+    except StopIteration:
+        raise malformed(item.where, "an empty file", "a line of column names") from None
+    doubled = next((name for name in header if header.count(name) > 1), None)
+    if doubled is not None:
+        raise malformed(f"{item.where}:1", "a column is named twice", "distinct column names", doubled)
+    for name in columns or ():
+        if name not in header:
+            raise malformed(f"{item.where}:1", f"column {name!r} is missing", ", ".join(columns), ", ".join(header))
+    extra = [name for name in header if columns is not None and not at_least and name not in columns]
+    if extra:
+        raise malformed(f"{item.where}:1", f"column {extra[0]!r} is unknown", ", ".join(columns), ", ".join(header))
+    for line, cells in lines:
+        if not cells:
+            continue
+        if len(cells) != len(header):
+            raise malformed(f"{item.where}:{line}", "a row of another length", f"{len(header)} cells", len(cells))
+        yield Row(f"{item.where}:{line}", dict(zip(header, cells, strict=True)))
+
+
+def parsed(item: Item) -> Iterator[tuple[int, list[str]]]:
+    """(line, cells) for every line, the number being that of a row's last line. UserError for broken quotes."""
+    reader = csv.reader(io.StringIO(item.text(), newline=""), strict=True)
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            where = f"{item.where}:{max(1, reader.line_num)}"
+            raise malformed(where, "not comma-separated values", "whole quotes", str(error)) from None
+        yield reader.line_num, cells
+
+
+def header_of(head: bytes) -> list[str]:
+    """The cells of the first line, [] where that is no text: for recognising a format."""
+    try:
+        first = head.decode("utf-8-sig", errors="strict").partition("\n")[0]
+        return next(csv.reader([first]), [])
+    except (UnicodeDecodeError, csv.Error):
+        return []

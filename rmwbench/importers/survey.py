@@ -1,0 +1,213 @@
+"""OSRF's user survey of 2020, or another with its columns: 19 agreement questions and a profile.
+
+Aggregates only: free text is never read into the bundle, and an answer that one person alone gave is folded into
+`other`, as the original's pies did. The published figures scored the answers with a scrambled scale.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from rmwbench.errors import UserError
+from rmwbench.importers.published import Published
+from rmwbench.importers.sheet import malformed, parsed
+from rmwbench.importers.source import Item, Source
+
+DOCUMENTED = {"Strongly Agree": 5, "Agree": 4, "Neutral": 3, "Disagree": 2, "Strongly Disagree": 1}
+APPLIED = {"Agree": 5, "Strongly Agree": 4, "Neutral": 3, "Strongly Disagree": 2, "Disagree": 1}
+"""What the published figures used; every label of their bar chart equals its means."""
+NO_OPINION = "NO OPINION / NOT APPLICABLE"
+QUESTION = re.compile(r".*\[(?P<text>[^\]]+)\]\s*")
+GROUPS = {"All": None, "Cyclone": "ADLink CycloneDDS", "Fast": "eProsima FastDDS (Foxy default)"}
+PROFILE = {
+    "version": "what version of ROS 2 are you using",
+    "application": "best describes your robotic application",
+    "domain": "application domain",
+    "networking_skill": "networking and debugging skills",
+    "years": "How many years have you been using ROS",
+    "familiarity": "familiarity with ROS Middleware",
+    "debugging_skill": "Linux debugging and development skills",
+    "changed_default": "changed your default",
+    "middleware": "middleware layer are you primarily using",
+}
+TEXT_RESPONSES = {"All": 96.0, "Cyclone": 31.0, "Fast": 60.0}
+"""Responses that the report's text speaks of."""
+
+
+def recognises(item: Item) -> bool:
+    try:
+        found = next((cells for _, cells in parsed(item)), [])
+    except UserError:
+        return False
+    return (
+        sum(QUESTION.fullmatch(name) is not None for name in found) >= 5
+        and _find(found, PROFILE["middleware"]) is not None
+    )
+
+
+def read(source: Source, out: Published) -> None:
+    """Figures only: a respondent is no trial."""
+    _known_errors(out)
+    for item in source:
+        _survey(item, out)
+
+
+def _survey(item: Item, out: Published) -> None:
+    lines = parsed(item)
+    try:
+        _, header = next(lines)
+    except StopIteration:
+        raise malformed(item.where, "an empty file", "a line of questions") from None
+    questions = [
+        (i, m["text"].strip()) for i, m in ((i, QUESTION.fullmatch(name)) for i, name in enumerate(header)) if m
+    ]
+    middleware = _find(header, PROFILE["middleware"])
+    if not questions or middleware is None:
+        raise malformed(
+            f"{item.where}:1",
+            "not the survey's columns",
+            "questions in [brackets] and the primary middleware",
+            ", ".join(header)[:120],
+        )
+    answers: list[list[str]] = []
+    for line, cells in lines:
+        if not cells:
+            continue
+        where = f"{item.where}:{line}"
+        if len(cells) != len(header):
+            raise malformed(where, "a row of another length", f"{len(header)} cells", len(cells))
+        for i, text in questions:
+            if cells[i] not in DOCUMENTED and cells[i] not in (NO_OPINION, ""):
+                raise malformed(
+                    where, f"an unknown answer to [{text}]", ", ".join((*DOCUMENTED, NO_OPINION)), cells[i][:40]
+                )
+        answers.append(cells)
+    if not answers:
+        raise malformed(item.where, "no responses", "a row per respondent")
+    groups = {name: [a for a in answers if key is None or a[middleware] == key] for name, key in GROUPS.items()}
+    original = len(questions) == 19 and len(answers) == 94
+    _profile(header, groups, out, original)
+    for n, (i, text) in enumerate(questions, start=1):
+        _question(f"Q{n}", text, i, groups, out)
+
+
+def _question(x: str, text: str, i: int, groups: dict[str, list[list[str]]], out: Published) -> None:
+    means: dict[str, tuple[float | None, float | None]] = {}
+    scores: dict[str, list[int]] = {}
+    for name, found in groups.items():
+        given = [row[i] for row in found if row[i] in DOCUMENTED]
+        scores[name] = [DOCUMENTED[a] for a in given]
+        applied, documented = ([scale[a] for a in given] for scale in (APPLIED, DOCUMENTED))
+        means[name] = (_mean(applied), _mean(documented))
+        empty = None if given else "no data: nobody answered"
+        out.figure("survey_mean", name, x, "1 to 5", *means[name], count=len(given), note=empty or text)
+        deviations = (_deviation(applied), _deviation(documented))
+        out.figure(
+            "survey_deviation",
+            name,
+            x,
+            "1 to 5",
+            *deviations,
+            count=len(given),
+            note=text if deviations[1] is not None else "no data: fewer than two answers",
+        )
+        for answer, votes in Counter(row[i] for row in found if row[i]).items():
+            out.figure("survey_answers", f"{x} {name}", answer, "responses", None, float(votes), count=len(found))
+    (fast_shown, fast), (cyclone_shown, cyclone) = means["Fast"], means["Cyclone"]
+    if fast is None or cyclone is None:
+        return
+    flips = (cyclone - fast) * (cyclone_shown - fast_shown) < 0
+    out.figure(
+        "survey_difference",
+        "Cyclone − Fast",
+        x,
+        "1 to 5",
+        cyclone_shown - fast_shown,
+        cyclone - fast,
+        note="the sign flips" if flips else None,
+    )
+    p = mann_whitney(scores["Cyclone"], scores["Fast"])
+    out.figure(
+        "survey_p_value",
+        "Cyclone against Fast",
+        x,
+        "",
+        None,
+        p,
+        count=len(scores["Cyclone"]) + len(scores["Fast"]),
+        note="Mann-Whitney, two-sided, ties corrected; not corrected for the number of questions"
+        if p is not None
+        else "no data: all answers are the same",
+    )
+
+
+def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Two-sided p of the Mann-Whitney test by the normal approximation with ties and continuity, None where all values
+    are equal.
+    """
+    from scipy.stats import mannwhitneyu
+
+    if len({*a, *b}) < 2:
+        return None
+    return float(mannwhitneyu(a, b, alternative="two-sided", method="asymptotic").pvalue)
+
+
+def _profile(header: list[str], groups: dict[str, list[list[str]]], out: Published, original: bool) -> None:
+    for name, found in groups.items():
+        shown = TEXT_RESPONSES[name] if original else None
+        out.figure(
+            "survey_responses",
+            name,
+            "",
+            "responses",
+            shown,
+            float(len(found)),
+            note="published: the report's text" if original else None,
+        )
+    for name, words in PROFILE.items():
+        column = _find(header, words)
+        if column is None:
+            continue
+        for group, found in groups.items():
+            votes = Counter(row[column].strip() for row in found if row[column].strip())
+            folded = Counter({answer: n for answer, n in votes.items() if n > 1})
+            alone = sum(n for n in votes.values() if n == 1)
+            if alone:
+                folded["other"] += alone
+            for answer, n in folded.items():
+                out.figure(f"survey_{name}", group, answer, "responses", float(n), float(n), count=len(found))
+
+
+def _find(header: Sequence[str], words: str) -> int | None:
+    return next((i for i, name in enumerate(header) if words in name), None)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
+
+
+def _deviation(values: Sequence[float]) -> float | None:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+
+def _known_errors(out: Published) -> None:
+    out.error(
+        "scrambled scale",
+        "Agree 5, Strongly Agree 4, Neutral 3, Strongly Disagree 2, Disagree 1 was applied, not the documented order: "
+        "the sign of Cyclone − Fast flips on four questions",
+        "survey_mean, survey_deviation, survey_difference",
+    )
+    out.error(
+        "means of ordinal answers",
+        "means and deviations treat agreement as a number; the test beside them does not",
+        "survey_p_value",
+    )
+    out.error(
+        "counts differ from the text",
+        "the text says 96 responses (31 Cyclone, 60 Fast); the file has 94 (30, 59)",
+        "survey_responses",
+    )
+    out.limit("free text", "not imported: its redaction is the original's; aggregates only")
+    out.limit("representative answers", "who answered chose to")

@@ -1,0 +1,72 @@
+"""All hosts of one trial. One alone is as it always was; several have a TAP device each, and one more, which no suite
+names, runs the network between them (rmwbench/lab/network).
+
+Starting does not wait, so that a campaign can have the next trial's hosts ready while it writes the last one's tables.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+
+from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host
+
+
+class Hosts:
+    """Name → Host, in the order of the names. Use as a context manager, or `close()` it. `network` is the host of the
+    network's own process, None where one host is alone."""
+
+    def __init__(self, name: str, hosts: Sequence[str]):
+        several = len(hosts) > 1
+        self._by_name: dict[str, Host] = {}
+        self.network: Host | None = None
+        try:
+            for host in hosts:
+                self._by_name[host] = Host(f"{name}/{host}", tap=True) if several else Host(name)
+            if several:
+                self.network = Host(f"{name}/network", targets=TARGETS + len(hosts))
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def alone(cls, name: str, host: Host) -> "Hosts":
+        """One that was made beforehand."""
+        made = cls.__new__(cls)
+        made._by_name, made.network = {name: host}, None
+        return made
+
+    def __enter__(self) -> "Hosts":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __getitem__(self, name: str) -> Host:
+        return self._by_name[name]
+
+    @property
+    def first(self) -> Host:
+        return next(iter(self._by_name.values()))
+
+    @property
+    def all(self) -> list[Host]:
+        """Every one, the network's own included."""
+        return [*self._by_name.values(), *([self.network] if self.network else [])]
+
+    def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> None:
+        """Returns once processes can be spawned on all of them. Raises HostBroken."""
+        deadline = time.monotonic() + timeout_s
+        for host in self.all:
+            host.wait_ready(max(0.1, deadline - time.monotonic()))
+
+    def close(self) -> None:
+        """Ends every process of every host and waits until they are gone; may be called twice."""
+        for host in self.all:
+            host.leave()
+        for host in self.all:
+            host.close()

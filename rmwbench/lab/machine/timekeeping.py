@@ -1,0 +1,137 @@
+"""Who keeps this machine's clock, and how well it says it does: the kernel's own account (adjtimex(2)), and chrony's or
+PTP's where they run. What is not there is None.
+
+Trials on one machine need none of it. Over several, their own exchanges measure the offset, whatever is claimed here;
+this is the second opinion that is stored beside them.
+"""
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+TIMEOUT_S = 1.0
+UNSYNCHRONISED, NANOSECONDS = 0x0040, 0x2000  # of the kernel's status word
+
+
+def timekeeping() -> dict[str, Any]:
+    """`kernel` {synchronised, frequency_ppm, tick_ppm, estimated_error_ns, maximum_error_ns}, `chrony` {reference,
+    stratum, offset_ns, rms_offset_ns, frequency_ppm, root_delay_ns, root_dispersion_ns, leap}, `ptp` {offset_ns,
+    path_delay_ns, port_state}, `ptp_devices` {name: clock_name}; each None where there is none."""
+    devices = {path.name: _read(path / "clock_name") for path in sorted(Path("/sys/class/ptp").glob("ptp*"))}
+    return {"kernel": kernel(), "chrony": chrony(), "ptp": ptp(), "ptp_devices": devices or None}
+
+
+def keeper(told: Mapping[str, Any]) -> str:
+    """In words: who keeps the clock, and how far off it says to be."""
+    if found := told["ptp"]:
+        return f"PTP, {found['offset_ns']:.0f} ns from its master ({found['port_state'] or 'state not told'})"
+    if found := told["chrony"]:
+        bound_ns = found["root_dispersion_ns"] + found["root_delay_ns"] / 2
+        offset = f"{_text(abs(found['offset_ns']))} off at the last update, within {_text(bound_ns)}"
+        return f"chrony, stratum {found['stratum']}, {offset}" if found["reference"] else "chrony, without a source"
+    devices = f"; PTP hardware without ptp4l: {', '.join(told['ptp_devices'])}" if told["ptp_devices"] else ""
+    if (found := told["kernel"]) and found["synchronised"]:
+        return f"a service that is not chrony, within {_text(found['maximum_error_ns'])}{devices}"
+    return f"nobody: no PTP, no chrony, and the kernel was told by no other{devices}"
+
+
+def _text(ns: float) -> str:
+    return f"{ns / 1e6:.3g} ms" if ns >= 1e6 else f"{ns / 1e3:.3g} µs"
+
+
+class _Timex(ctypes.Structure):
+    _fields_ = [("modes", ctypes.c_uint)]
+    _fields_ += [(name, ctypes.c_long) for name in ("offset", "freq", "maxerror", "esterror")]
+    _fields_ += [("status", ctypes.c_int)]
+    _fields_ += [(n, ctypes.c_long) for n in ("constant", "precision", "tolerance", "seconds", "fraction", "tick")]
+    _fields_ += [("rest", ctypes.c_byte * 256)]
+
+
+def kernel() -> dict[str, Any] | None:
+    """What the kernel was told last. Reading needs no privilege."""
+    found = _Timex()
+    try:
+        if ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(found)) < 0:
+            return None
+    except AttributeError:
+        return None
+    return {
+        "synchronised": not found.status & UNSYNCHRONISED,
+        "frequency_ppm": found.freq / 65536,
+        "tick_ppm": found.tick * 100.0 - 1e6,  # a tick is 10 000 µs at the nominal rate
+        "estimated_error_ns": found.esterror * 1000,
+        "maximum_error_ns": found.maxerror * 1000,
+    }
+
+
+def chrony() -> dict[str, Any] | None:
+    text = _answer("chronyc", "-n", "-c", "tracking")
+    return None if text is None else parse_chrony(text)
+
+
+def parse_chrony(text: str) -> dict[str, Any] | None:
+    """The line of `chronyc -c tracking` (chronyc(1)): reference ID, name, stratum, time of reference, correction of the
+    system's time, last offset, RMS offset, frequency, residual frequency, skew, root delay, root dispersion, update
+    interval, leap status."""
+    words = text.strip().split(",")
+    if len(words) < 14:
+        return None
+    try:
+        ns = [round(float(words[place]) * 1e9) for place in (5, 6, 10, 11)]
+        stratum, frequency_ppm = int(words[2]), float(words[7])
+    except ValueError:
+        return None
+    return {
+        "reference": words[1] or None,
+        "stratum": stratum,
+        "offset_ns": ns[0],
+        "rms_offset_ns": ns[1],
+        "frequency_ppm": frequency_ppm,
+        "root_delay_ns": ns[2],
+        "root_dispersion_ns": ns[3],
+        "leap": words[13],
+    }
+
+
+def ptp() -> dict[str, Any] | None:
+    """Of a running ptp4l, which usually only root may ask."""
+    text = _answer("pmc", "-u", "-b", "0", "GET CURRENT_DATA_SET", "GET PORT_DATA_SET")
+    return None if text is None else parse_ptp(text)
+
+
+def parse_ptp(text: str) -> dict[str, Any] | None:
+    """The answers of `pmc` (pmc(8)): lines of a name and a value."""
+    words = dict(line.split()[:2] for line in text.splitlines() if len(line.split()) == 2)
+    if "offsetFromMaster" not in words:
+        return None
+    try:
+        offset, delay = float(words["offsetFromMaster"]), float(words.get("meanPathDelay", "nan"))
+    except ValueError:
+        return None
+    return {
+        "offset_ns": offset,
+        "path_delay_ns": None if delay != delay else delay,
+        "port_state": words.get("portState"),
+    }
+
+
+def _answer(program: str, *arguments: str) -> str | None:
+    """What it prints; None where it is not installed, does not answer or fails."""
+    path = shutil.which(program)
+    if path is None:
+        return None
+    try:
+        done = subprocess.run([path, *arguments], capture_output=True, text=True, timeout=TIMEOUT_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 and done.stdout.strip() else None
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(errors="replace").strip() or None
+    except OSError:
+        return None

@@ -1,0 +1,39 @@
+"""Addresses of the hosts of a trial: a number each, from 1, in the order of the workload's hosts.
+
+Fixed, because all of it lies in namespaces of the trial's own: nothing here can meet an address of the machine's, or of
+another trial's.
+"""
+
+import socket
+
+PREFIX_BITS = 24
+GATEWAY = bytes([10, 77, 0, 254])
+BROADCAST = bytes([10, 77, 0, 255])
+SECOND = 100
+"""What a new address is above the first one."""
+
+
+def ipv4(number: int, *, second: bool = False) -> bytes:
+    return bytes([10, 77, 0, number + (SECOND if second else 0)])
+
+
+def text(address: bytes) -> str:
+    return socket.inet_ntop(socket.AF_INET if len(address) == 4 else socket.AF_INET6, address)
+
+
+def mac(number: int) -> bytes:
+    return bytes([0x02, 0x4D, 0, 0, 0, number])
+
+
+def mac_text(number: int) -> str:
+    return mac(number).hex(":")
+
+
+def link_local(number: int) -> bytes:
+    """The IPv6 address that the kernel gives a device with this MAC (RFC 4291, appendix A)."""
+    m = mac(number)
+    return bytes.fromhex("fe80000000000000") + bytes([m[0] ^ 2]) + m[1:3] + b"\xff\xfe" + m[3:]
+
+
+# Counts from 1; the gateway is 254, and second addresses end at 200.
+LARGEST_NUMBER = SECOND

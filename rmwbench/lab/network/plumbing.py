@@ -1,0 +1,253 @@
+"""What each host's own kernel must be told, and whether it did it: address, routes, neighbours, rate at its device,
+settings of IP.
+
+Everything is read back: a network that silently is not there has fooled benchmarks before.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.lab.host import Configured, Host
+from rmwbench.lab.host.host import NetlinkMessage, Write
+from rmwbench.lab.network import addresses, netlink
+from rmwbench.suite.network import Links
+from rmwbench.suite.network_spec import Spec
+
+QUEUE_FRAMES = 10_000
+"""Of the device: at the usual 1000 a burst of fragments is dropped before any link has seen it."""
+NIC_QUEUE_FRAMES = 1000
+SMALLEST_BURST_BYTES, LARGEST_BURST_BYTES, BURST_S = 3_200, 65_536, 0.002
+"""What a device may send at once beyond its rate: two full frames, up to 64 KiB, or what 2 ms carry. Less costs the
+rate at 1 Gbit/s, more is a rate that is not kept."""
+
+_SYS = "/proc/sys/net/"
+CONGESTION = _SYS + "ipv4/tcp_congestion_control"
+TUNED_FRAGMENTS = {
+    "ipv4/ipfrag_high_thresh": 256 << 20,
+    "ipv4/ipfrag_low_thresh": 192 << 20,
+    "ipv4/ipfrag_time": 1,
+}
+RECORDED = (
+    "core/default_qdisc",
+    "core/netdev_max_backlog",
+    "core/rmem_default",
+    "core/rmem_max",
+    "core/wmem_default",
+    "core/wmem_max",
+    "ipv4/ipfrag_high_thresh",
+    "ipv4/ipfrag_low_thresh",
+    "ipv4/ipfrag_time",
+    "ipv4/ip_forward",
+    "ipv4/tcp_available_congestion_control",
+    "ipv4/tcp_congestion_control",
+    "ipv4/tcp_ecn",
+    "ipv4/tcp_keepalive_time",
+    "ipv4/tcp_mtu_probing",
+    "ipv4/tcp_retries2",
+    "ipv4/tcp_rmem",
+    "ipv4/tcp_sack",
+    "ipv4/tcp_slow_start_after_idle",
+    "ipv4/tcp_syn_retries",
+    "ipv4/tcp_timestamps",
+    "ipv4/tcp_window_scaling",
+    "ipv4/tcp_wmem",
+    "ipv4/udp_mem",
+    "ipv4/conf/all/rp_filter",
+    "ipv4/conf/eth0/rp_filter",
+    "ipv6/conf/all/disable_ipv6",
+)
+DEVICES = "/proc/net/dev"
+_TX_DROPPED = 11  # column of /proc/net/dev
+
+
+class NetworkBroken(Exception):
+    """The network is not what was asked for: its trial is void."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One host: its number, and the index of its device."""
+
+    host: str
+    number: int
+    device: int
+
+
+def setup(place: Place, links: Links) -> tuple[list[NetlinkMessage], list[Write], list[str]]:
+    """Everything of one host, in order; the last messages are the dumps for `check`."""
+    network, device = links.network, place.device
+    mtu = links.mtu_bytes(place.host)
+    writes: list[Write] = [(CONGESTION, network.congestion_control.encode(), False)]
+    if network.ip_fragments == "tuned":
+        writes += [(_SYS + name, str(value).encode(), True) for name, value in TUNED_FRAGMENTS.items()]
+    own = netlink.link(device, mac=addresses.mac(place.number), mtu=mtu, queue_frames=QUEUE_FRAMES)
+    messages: list[NetlinkMessage] = [("device of eth0", netlink.NEWLINK, 0, own)]
+    if (nic := network.up(place.host).nic()) is not None:
+        messages += _nic(device, nic)
+    messages.append(("eth0 up", netlink.NEWLINK, 0, netlink.link(device, up=True)))
+    messages.append(_address(place))
+    messages += routes(place, links)
+    messages += [
+        ("read links", netlink.GETLINK, netlink.DUMP, netlink.link(0)),
+        ("read addresses", netlink.GETADDR, netlink.DUMP, bytes(8)),
+        ("read neighbours", netlink.GETNEIGH, netlink.DUMP, bytes(12)),
+        ("read classes", netlink.GETTCLASS, netlink.DUMP, netlink.of_device(device)),
+    ]
+    return messages, writes, [_SYS + name for name in RECORDED]
+
+
+def routes(place: Place, links: Links) -> list[NetlinkMessage]:
+    """The default route, and the neighbours where they are permanent: what a device loses that was down."""
+    flags = netlink.CREATE | netlink.REPLACE
+    route = netlink.default_route(place.device, addresses.GATEWAY)
+    found: list[NetlinkMessage] = [("default route", netlink.NEWROUTE, flags, route)]
+    if links.network.neighbours == "permanent":
+        for of, mac in neighbours(place, links):
+            body = netlink.neighbour(place.device, of, mac)
+            found.append((f"neighbour {addresses.text(of)}", netlink.NEWNEIGH, flags, body))
+    return found
+
+
+def neighbours(place: Place, links: Links) -> list[tuple[bytes, bytes]]:
+    """(address, MAC) of all others, with the addresses that they will have, and the IPv6 ones of their devices."""
+    renumbered = {change.host for change in links.network.changes if change.change == "new_address"}
+    found = []
+    for number, host in enumerate(links.hosts, start=1):
+        if host == place.host:
+            continue
+        of = [addresses.ipv4(number), addresses.link_local(number)]
+        of += [addresses.ipv4(number, second=True)] if host in renumbered else []
+        found += [(address, addresses.mac(number)) for address in of]
+    return found
+
+
+def check(place: Place, links: Links, done: Configured) -> dict[str, Any]:
+    """What is in force, for the trial's record. Raises NetworkBroken where it is not what was asked for."""
+    if done.failed is not None:
+        raise NetworkBroken(_failure(place.host, *done.failed))
+    devices, inet, arp, classes = done.answers[-4:]
+    device = netlink.links_of(devices).get(place.device, {})
+    wanted = {
+        "up": True,
+        "mac": addresses.mac(place.number),
+        "mtu": links.mtu_bytes(place.host),
+        "queue_frames": QUEUE_FRAMES,
+    }
+    for name, value in wanted.items():
+        _expect(place.host, f"{name} of eth0", value, device.get(name))
+    found = netlink.addresses_of(inet, place.device)
+    if addresses.ipv4(place.number) not in found:
+        raise NetworkBroken(f"host {place.host}: its address {addresses.text(addresses.ipv4(place.number))} is absent")
+    if links.network.neighbours == "permanent":
+        missing = {of for of, _ in neighbours(place, links)} - netlink.permanent_neighbours_of(arp, place.device)
+        missing = {of for of in missing if len(of) == 4 or any(len(own) == 16 for own in found)}
+        if missing:
+            raise NetworkBroken(f"host {place.host}: no permanent neighbour {addresses.text(min(missing))}")
+    nic = links.network.up(place.host).nic()
+    _expect(
+        place.host, "rate at eth0 (bit/s)", [nic["rate_bps"] // 8 * 8] if nic else [], netlink.class_rates_of(classes)
+    )
+    sysctls = {path.removeprefix(_SYS): _text(value) for path, value in done.texts.items()}
+    if "congestion_control" in links.network.model_fields_set:
+        control = sysctls.get("ipv4/tcp_congestion_control")
+        _expect(place.host, "TCP congestion control", links.network.congestion_control, control)
+    return {
+        "address": addresses.text(addresses.ipv4(place.number)),
+        "mac": addresses.mac_text(place.number),
+        "mtu_bytes": device["mtu"],
+        "nic": nic,
+        "sysctls": sysctls,
+    }
+
+
+HOST_FIELDS = {"ip_fragments", "congestion_control"}
+"""Of a network: what each host's kernel must be able to, besides the rate at its device."""
+
+
+def rehearse_host(links: Links, host: str) -> None:
+    """Sets up one host alone and lets it go. Raises NetworkBroken where its kernel cannot what is asked for."""
+    with Host("check", tap=True) as made:
+        made.wait_ready()
+        place = Place(host, links.hosts.index(host) + 1, made.device or 0)
+        made.configure("check", *setup(place, links))
+        done = made.receive(5.0)
+        assert isinstance(done, Configured)
+        check(place, links, done)
+
+
+def admin_down(place: Place) -> list[NetlinkMessage]:
+    return [("eth0 down", netlink.NEWLINK, 0, netlink.link(place.device, up=False))]
+
+
+def admin_up(place: Place, links: Links) -> list[NetlinkMessage]:
+    """Up again, with what it lost, as a network manager does."""
+    return [("eth0 up", netlink.NEWLINK, 0, netlink.link(place.device, up=True)), *routes(place, links)]
+
+
+def new_address(place: Place, links: Links) -> list[NetlinkMessage]:
+    """The old address goes, and the routes with it; another one comes."""
+    old = netlink.address(place.device, addresses.ipv4(place.number), addresses.PREFIX_BITS, addresses.BROADCAST)
+    gone = ("the old address goes", netlink.DELADDR, 0, old)
+    return [gone, _address(place, second=True), *routes(place, links)]
+
+
+def nic_rate(place: Place, spec: Spec) -> list[NetlinkMessage]:
+    """Another rate at the device."""
+    nic = spec.nic()
+    return [] if nic is None else [_class(place.device, nic["rate_bps"], netlink.REPLACE)]
+
+
+def dropped_frames(text: bytes | None) -> int | None:
+    """Frames that a device dropped because nobody took them, of /proc/net/dev."""
+    for line in (text or b"").decode().splitlines():
+        name, _, numbers = line.partition(":")
+        if name.strip() == "eth0":
+            return int(numbers.split()[_TX_DROPPED])
+    return None
+
+
+def _nic(device: int, nic: dict[str, int]) -> Sequence[NetlinkMessage]:
+    rate_bps, flags = nic["rate_bps"], netlink.CREATE | netlink.EXCL
+    limit_bytes = nic.get("queue_bytes")
+    if "queue_ns" in nic:
+        limit_bytes = max(2000, rate_bps * nic["queue_ns"] // 8_000_000_000)
+    limit_frames = nic.get("queue_frames", NIC_QUEUE_FRAMES)
+    fifo = netlink.fifo(device, limit_bytes=limit_bytes, limit_frames=limit_frames)
+    return [
+        ("scheduler htb at eth0", netlink.NEWQDISC, flags, netlink.htb(device)),
+        _class(device, rate_bps, netlink.EXCL),
+        ("queue at eth0", netlink.NEWQDISC, flags, fifo),
+    ]
+
+
+def _class(device: int, rate_bps: int, how: int) -> NetlinkMessage:
+    burst = min(LARGEST_BURST_BYTES, max(SMALLEST_BURST_BYTES, round(rate_bps / 8 * BURST_S)))
+    return "rate at eth0", netlink.NEWTCLASS, netlink.CREATE | how, netlink.htb_class(device, rate_bps, burst)
+
+
+def _address(place: Place, *, second: bool = False) -> NetlinkMessage:
+    own = addresses.ipv4(place.number, second=second)
+    body = netlink.address(place.device, own, addresses.PREFIX_BITS, addresses.BROADCAST)
+    return f"address {addresses.text(own)}", netlink.NEWADDR, netlink.CREATE | netlink.REPLACE, body
+
+
+def _failure(host: str, step: str, error_number: int) -> str:
+    text = f"host {host}: {step}: {os.strerror(error_number)}"
+    if "htb" in step:
+        return f"{text}; this kernel has no HTB (sch_htb), so `bottleneck: nic` cannot be: use `bottleneck: path`"
+    return text
+
+
+def _expect(host: str, what: str, wanted: object, found: object) -> None:
+    if found != wanted:
+        raise NetworkBroken(f"host {host}: {what} is {_shown(found)}, expected {_shown(wanted)}")
+
+
+def _shown(value: object) -> str:
+    return value.hex(":") if isinstance(value, bytes) else str(value)
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else " ".join(value.decode().split())

@@ -1,0 +1,291 @@
+"""The network, tried before a trial uses it: datagrams from every host to the next one, over the real devices.
+
+What the specs say is held against what a receiver saw (delay, rate, that frames arrive at all) and against what the
+link counted (loss per direction). Only what a spec asks for is tried; a network without effects takes 20 datagrams.
+"""
+
+import itertools
+import marshal
+import os
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rmwbench.lab.crew import Crew
+from rmwbench.lab.network import addresses, chance
+from rmwbench.lab.network.probe_program import BURST, SMALL, SMALL_BYTES
+from rmwbench.lab.network.switch import Mark
+from rmwbench.suite.network import Links
+from rmwbench.suite.network_spec import GilbertElliottTime, Spec, ms_to_ns
+
+_PROGRAM = Path(__file__).with_name("probe_program.py").read_text()
+PORT = 47_077
+LEAD_NS = 10_000_000
+MARGIN_S = 0.5
+TIMEOUT_MARGIN_S = 2.0
+
+FEW, MANY = 20, 300
+"""Datagrams of a flow: without and with loss."""
+LONGEST_S, INTERVAL_NS = 0.4, 200_000
+BURST_BYTES, BURST_S, FEWEST, MOST = 1400, 0.06, 24, 400
+FASTEST_BPS = 500_000_000
+"""A burst from Python is no faster; beyond it only the frame log tells the rate."""
+HEADERS_BYTES = 14 + 20 + 8
+RATE_FLAG, RATE_VOID = 0.15, 0.5
+LATE_FLAG_NS, LATE_VOID_NS, EARLY_NS = 1_000_000, 20_000_000, 100_000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as asked for. `void`: beyond what chance or a busy machine explains; `machine`: whether a
+    late machine explains it."""
+
+    text: str
+    void: bool
+    machine: bool = False
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Datagrams from one host to the next: what is sent, and what is to be expected of it."""
+
+    sender: str
+    receiver: str
+    up: Spec
+    down: Spec
+    shared: bool
+    """On a medium: airtime belongs to all stations, so neither rate nor delay is one flow's."""
+
+    @property
+    def count(self) -> int:
+        lossy = any(spec.loss or spec.trace for spec in (self.up, self.down))
+        return min(MANY, int(LONGEST_S * 1e9 / self.interval_ns)) if lossy or self.shared else FEW
+
+    @property
+    def rate_bps(self) -> int | None:
+        return min((spec.rate_bps for spec in (self.up, self.down) if spec.rate_bps), default=None)
+
+    @property
+    def interval_ns(self) -> int:
+        bits = 8 * (SMALL_BYTES + HEADERS_BYTES)
+        paced = round(2e9 * bits / self.rate_bps) if self.rate_bps else 0
+        return max(INTERVAL_NS, paced, 2_000_000 if self.shared else 0)
+
+    @property
+    def burst(self) -> int:
+        """Large datagrams back to back, as many as the queues hold; 0 where they would tell nothing."""
+        rate_bps = self.rate_bps
+        varying = self.up.trace or self.down.trace or self.up.jitter_ms or self.down.jitter_ms
+        if rate_bps is None or rate_bps > FASTEST_BPS or self.shared or varying:
+            return 0
+        bits = 8 * (BURST_BYTES + HEADERS_BYTES)
+        most = min(MOST, max(FEWEST, round(rate_bps * BURST_S / bits)))
+        for spec in (self.up, self.down):
+            most = min([most, *_room(spec, bits)])
+        return most if most >= FEWEST else 0
+
+    @property
+    def delay_ns(self) -> int | None:
+        """Of a small datagram alone; None where it is not fixed."""
+        if self.shared or self.up.trace or self.down.trace:
+            return None
+        bits = 8 * (SMALL_BYTES + HEADERS_BYTES)
+        serial = sum(round(1e9 * bits / spec.rate_bps) for spec in (self.up, self.down) if spec.rate_bps)
+        return serial + sum(ms_to_ns(spec.delay_ms or 0) for spec in (self.up, self.down))
+
+    @property
+    def jitter_ns(self) -> int:
+        return sum(ms_to_ns(spec.jitter_ms or 0) for spec in (self.up, self.down))
+
+    @property
+    def bottleneck(self) -> str:
+        """The direction whose rate is the flow's."""
+        up, down = (spec.rate_bps or float("inf") for spec in (self.up, self.down))
+        return f"{self.sender}.up" if up <= down else f"{self.receiver}.down"
+
+    @property
+    def duration_ns(self) -> int:
+        burst_ns = self.burst * 8e9 * (BURST_BYTES + HEADERS_BYTES) / self.rate_bps if self.rate_bps else 0
+        return round(self.count * self.interval_ns + burst_ns + (self.delay_ns or 0) + 4 * self.jitter_ns)
+
+
+def flows(links: Links) -> list[Flow]:
+    """A ring, so that each direction of each link is crossed by exactly one."""
+    pairs = itertools.pairwise([*links.hosts, links.hosts[0]])
+    found = []
+    for sender, receiver in pairs:
+        up, down = links.spec(sender, "up"), links.spec(receiver, "down")
+        found.append(Flow(sender, receiver, up, down, up.medium is not None or down.medium is not None))
+    return found
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What came of one flow: how many were sent of each kind, and (kind, number, sent_ns, seen_ns) of what arrived."""
+
+    sent: tuple[int, int]
+    arrived: list[tuple[int, int, int, int]]
+
+
+def run(crew: Crew, links: Links) -> dict[str, Seen]:
+    """Sends and receives in every host at once: receiver → what it saw. Raises WorkerFailed or HostBroken where the lab
+    breaks."""
+    ring = flows(links)
+    numbers = {host: number for number, host in enumerate(links.hosts, start=1)}
+    begin_ns = time.monotonic_ns() + LEAD_NS
+    deadline_ns = begin_ns + max(flow.duration_ns for flow in ring) + round(MARGIN_S * 1e9)
+    after_end_ns = 10_000_000 + 4 * max(flow.jitter_ns for flow in ring)
+    files = {host: os.memfd_create("rmwbench-probe", os.MFD_CLOEXEC) for host in links.hosts}
+    try:
+        programs = {}
+        for flow in ring:
+            own, other = (addresses.text(addresses.ipv4(numbers[host])) for host in (flow.sender, flow.receiver))
+            given = (PORT, begin_ns, deadline_ns, after_end_ns, flow.count, flow.interval_ns, flow.burst, BURST_BYTES)
+            programs[flow.sender] = (_PROGRAM, [own, other, *map(str, given)], files[flow.sender])
+        timeout_s = (deadline_ns - time.monotonic_ns()) / 1e9 + TIMEOUT_MARGIN_S
+        crew.run_programs(programs, timeout_s)
+        results = {host: _result(files[host]) for host in links.hosts}
+    finally:
+        for file in files.values():
+            os.close(file)
+    return {
+        flow.receiver: Seen(tuple(results[flow.sender]["sent"]), results[flow.receiver]["seen"])
+        for flow in ring
+        if results[flow.sender] and results[flow.receiver]
+    }
+
+
+def judged(
+    links: Links, seen: dict[str, Seen], before: Mark, after: Mark
+) -> tuple[list[dict[str, Any]], list[Finding]]:
+    """Rows of the table `probes`, `at` = `before`, and what is not as asked for."""
+    rows: list[dict[str, Any]] = []
+    found: list[Finding] = []
+    for flow in flows(links):
+        name = f"{flow.sender} to {flow.receiver}"
+        if flow.receiver not in seen:
+            found.append(Finding(f"the probe from {name} gave no result", True, machine=True))
+            continue
+        saw = seen[flow.receiver]
+        for place, direction, spec in ((flow.sender, "up", flow.up), (flow.receiver, "down", flow.down)):
+            more_rows, more_found = _loss(f"{place}.{direction}", spec, before, after, place, direction)
+            rows, found = rows + more_rows, found + more_found
+        found += _arrived(flow, saw, before, after)
+        for row, finding in (_delay(flow, saw), _rate(flow, saw)):
+            rows += [row] if row else []
+            found += [finding] if finding else []
+    return rows, found
+
+
+def exposed(counters: dict[str, int]) -> int:
+    """Frames of a direction that met its loss: those that were not stopped before."""
+    stopped = ("blackholed", "no_carrier", "too_large", "queue_full")
+    return counters["frames"] - sum(counters.get(name, 0) for name in stopped)
+
+
+def loss_finding(what: str, spec: Spec, lost: int, of: int) -> Finding | None:
+    """Whether so many lost frames are what the spec asks for; None also where chance says nothing about it."""
+    if spec.trace is not None or isinstance(spec.loss, GilbertElliottTime) or spec.medium is not None:
+        return None
+    meant, correlation = (spec.loss.mean, spec.loss.correlation) if spec.loss else (0.0, 0.0)
+    likely = chance.at_most(lost, of, meant, correlation)
+    if likely >= chance.FLAG_CHANCE:
+        return None
+    text = f"{what} lost {lost} of {of} frames, asked for {100 * meant:g} %"
+    return Finding(text, likely < chance.VOID_CHANCE)
+
+
+def _loss(
+    what: str, spec: Spec, before: Mark, after: Mark, host: str, direction: str
+) -> tuple[list[dict[str, Any]], list[Finding]]:
+    names = ("frames", "lost", "blackholed", "no_carrier", "too_large", "queue_full")
+    grown = {name: after.grown(before, host, direction, name) for name in names}
+    of, lost = exposed(grown), grown["lost"]
+    if of <= 0 or (spec.loss is None and not lost):
+        return [], []
+    finding = loss_finding(what, spec, lost, of)
+    return [_row(f"network.loss.{what}", "fraction", lost / of)], [finding] if finding else []
+
+
+def _arrived(flow: Flow, saw: Seen, before: Mark, after: Mark) -> list[Finding]:
+    """The link says what it delivered; the receiver must have seen that."""
+    sent = sum(saw.sent)
+    lost = after.grown(before, flow.sender, "up", "lost") + after.grown(before, flow.receiver, "down", "lost")
+    full = sum(
+        after.grown(before, host, way, "queue_full") for host, way in ((flow.sender, "up"), (flow.receiver, "down"))
+    )
+    arrived = len({(kind, number) for kind, number, _, _ in saw.arrived})
+    spoilt = any(spec.corrupt or spec.trace or spec.medium for spec in (flow.up, flow.down))
+    missing = sent - arrived - lost - full
+    if missing > 0 and not spoilt:
+        text = f"{missing} of {sent} datagrams from {flow.sender} to {flow.receiver} vanished outside of the link"
+        return [Finding(text, missing > max(2, sent // 50), machine=arrived > 0)]
+    return []
+
+
+def _delay(flow: Flow, saw: Seen) -> tuple[dict[str, Any] | None, Finding | None]:
+    """The median of the small ones, one way: one clock for all hosts of this machine."""
+    took = [seen_ns - sent_ns for kind, _, sent_ns, seen_ns in saw.arrived if kind == SMALL]
+    if len(took) < FEW // 2:
+        return None, None
+    median = round(statistics.median(took))
+    row = _row(f"network.delay.{flow.sender}.{flow.receiver}", "ns", median)
+    meant = flow.delay_ns
+    if meant is None:
+        return row, None
+    off = median - meant
+    text = f"one way from {flow.sender} to {flow.receiver} took {median / 1e6:.2f} ms, asked for {meant / 1e6:.2f} ms"
+    spread = 3 * flow.jitter_ns
+    if off < -(EARLY_NS + spread):
+        return row, Finding(text, True)
+    if off > LATE_FLAG_NS + spread:
+        return row, Finding(text, off > LATE_VOID_NS + spread, machine=True)
+    return row, None
+
+
+def _rate(flow: Flow, saw: Seen) -> tuple[dict[str, Any] | None, Finding | None]:
+    """Between the medians of five arrivals behind the first quarter and of the last five: a late wake-up moves neither
+    end. Frames are counted by their numbers or as they arrived, since a loss may come before or behind the rate."""
+    arrived = sorted((number, seen_ns) for kind, number, _, seen_ns in saw.arrived if kind == BURST)
+    if flow.burst == 0 or len(arrived) < FEWEST // 2:
+        return None, None
+    first = len(arrived) // 4
+    begin, end = arrived[first : first + 5], arrived[-5:]
+    elapsed_ns = statistics.median(t for _, t in end) - statistics.median(t for _, t in begin)
+    if elapsed_ns <= 0:
+        return None, None
+    bits = 8e9 * (BURST_BYTES + HEADERS_BYTES) / elapsed_ns
+    counted = (len(arrived) - 5 - first) * bits
+    numbered = (statistics.median(n for n, _ in end) - statistics.median(n for n, _ in begin)) * bits
+    meant = flow.rate_bps or 0
+    rate = min(counted, numbered, key=lambda one: abs(one - meant))
+    row = _row(f"network.rate.{flow.bottleneck}", "bit/s", rate)
+    off = abs(rate / meant - 1)
+    if off <= RATE_FLAG:
+        return row, None
+    text = f"{flow.bottleneck} carried {rate / 1e6:.2f} Mbit/s, asked for {meant / 1e6:g}"
+    return row, Finding(text, off > RATE_VOID, machine=True)
+
+
+def _room(spec: Spec, frame_bits: float) -> Iterator[int]:
+    """How many frames a queue holds, but for two."""
+    if spec.rate_bps is None:
+        return
+    if spec.queue_frames is not None:
+        yield spec.queue_frames - 2
+    if spec.queue_kb is not None:
+        yield int(spec.queue_kb * 8000 / frame_bits) - 2
+    if spec.queue_ms is not None:
+        yield int(spec.rate_bps * spec.queue_ms / 1000 / frame_bits) - 2
+
+
+def _result(file: int) -> dict[str, Any] | None:
+    raw = os.pread(file, os.fstat(file).st_size, 0)
+    return marshal.loads(raw) if raw else None
+
+
+def _row(probe: str, unit: str, value: float) -> dict[str, Any]:
+    return {"probe": probe, "unit": unit, "at": "before", "value": float(value)}

@@ -1,0 +1,78 @@
+"""Runs within each host, in a fork of its init (Host.interpret): sends to one host and receives from another, at
+absolute times, over the real devices. Modules in C only: the host may have no other files.
+
+ARGUMENTS: own address, the receiver's address, the port, start_ns, deadline_ns, after_end_ns, count, interval_ns,
+burst, burst bytes. Descriptor 4 takes the result, marshalled: {"sent": [small, burst], "seen": [(kind, number,
+sent_ns, seen_ns)]}.
+"""
+
+import _socket
+import marshal
+import os
+import select
+import time
+
+SMALL, BURST, END = 0, 1, 2
+SMALL_BYTES = 32
+ENDS = 8
+RESULT_FD = 4
+
+
+def main(own, other, port, start_ns, deadline_ns, after_end_ns, count, interval_ns, burst, burst_bytes):
+    sock = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+    sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, 4 << 20)
+    sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, 4 << 20)
+    sock.bind((own, port))
+    sock.setblocking(False)
+    poll = select.poll()
+    poll.register(sock.fileno(), select.POLLIN)
+    seen, sent = [], [0, 0]
+    # kind, number, when; the burst goes a little after the last small one, so that it finds an empty queue
+    burst_ns = start_ns + count * interval_ns + 5_000_000
+    plan = [(SMALL, k, start_ns + k * interval_ns) for k in range(count)]
+    plan += [(BURST, k, burst_ns) for k in range(burst)]
+    plan += [(END, k, burst_ns + 2_000_000) for k in range(ENDS)]
+    place, ended = 0, 0
+    while True:
+        now_ns = time.monotonic_ns()
+        while place < len(plan) and plan[place][2] <= now_ns:
+            kind, number, _ = plan[place]
+            body = bytes([kind]) + number.to_bytes(4, "little") + time.monotonic_ns().to_bytes(8, "little")
+            try:
+                sock.sendto(body.ljust(burst_bytes if kind == BURST else SMALL_BYTES, b"\0"), (other, port))
+            except BlockingIOError:
+                break  # the device takes no more: the rest of the burst follows as it does
+            place += 1
+            if kind != END:
+                sent[kind] += 1
+            if kind == BURST and place % 8 == 0:
+                break  # to receive between
+        while True:
+            try:
+                data = sock.recv(2048)
+            except BlockingIOError:
+                break
+            seen_ns = time.monotonic_ns()
+            kind = data[0]
+            if kind == END:
+                ended = ended or seen_ns
+            else:
+                seen.append((kind, int.from_bytes(data[1:5], "little"), int.from_bytes(data[5:13], "little"), seen_ns))
+        now_ns = time.monotonic_ns()
+        if now_ns >= deadline_ns or (place == len(plan) and ended and now_ns > ended + after_end_ns):
+            break
+        next_ns = min(deadline_ns, plan[place][2] if place < len(plan) else deadline_ns)
+        if ended and place == len(plan):
+            next_ns = min(next_ns, ended + after_end_ns)
+        rest_ns = next_ns - now_ns
+        if rest_ns > 2_000_000:
+            poll.poll(rest_ns // 1_000_000 - 1)
+        elif rest_ns > 0:
+            poll.poll(0) or time.sleep(min(rest_ns, 100_000) / 1e9)
+        else:
+            poll.poll(0) or time.sleep(1e-4)  # the device was full
+    os.pwrite(RESULT_FD, marshal.dumps({"sent": sent, "seen": seen}), 0)
+
+
+if __name__ == "__main__":
+    main(ARGUMENTS[0], ARGUMENTS[1], *map(int, ARGUMENTS[2:]))  # noqa: F821 (the host's init gives them)

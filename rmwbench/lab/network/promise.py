@@ -1,0 +1,82 @@
+"""What the network promises of a trial, checked on what it wrote down: never assumed.
+
+Late delivery is a busy machine's; a loss that chance does not explain, frames that a device dropped or that stand in no
+log are the network's own. Either makes a trial void where it goes beyond what the results can bear.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rmwbench.lab.network.plumbing import QUEUE_FRAMES
+from rmwbench.lab.network.probe import Finding, exposed, loss_finding
+from rmwbench.lab.network.switch import DELIVERED
+from rmwbench.suite.network import Links
+
+LATE_P50_NS, LATE_P99_NS = 50_000, 250_000
+VOID_FACTOR = 10
+FEWEST_FOR_P99 = 1000
+ETHERNET_BYTES = 14
+
+
+def lateness(frames: np.ndarray, begin_ns: int, end_ns: int) -> dict[str, float]:
+    """How late frames of the window were delivered, in ns: `p50`, and `p99` where ten lie beyond it; empty without
+    any."""
+    inside = (frames["verdict"] == DELIVERED) & (frames["in_ns"] >= begin_ns) & (frames["in_ns"] < end_ns)
+    late = (frames["out_ns"] - frames["due_ns"])[inside]
+    if not len(late):
+        return {}
+    found = {"p50": float(np.quantile(late, 0.5))}
+    return found | ({"p99": float(np.quantile(late, 0.99))} if len(late) >= FEWEST_FOR_P99 else {})
+
+
+def kept(
+    links: Links,
+    document: Mapping[str, Any],
+    unlogged: int,
+    late: Mapping[str, float],
+    dropped: Mapping[str, int | None],
+) -> list[Finding]:
+    """What was not kept. `dropped` are frames that each host's device dropped."""
+    found = [one for name, limit in (("p50", LATE_P50_NS), ("p99", LATE_P99_NS)) if (one := _late(late, name, limit))]
+    if unlogged:
+        found.append(Finding(f"{unlogged} frames found no room in the log", True))
+    for host in links.hosts:
+        device = document["devices"].get(host, {})
+        if errors := device.get("write_errors"):
+            found.append(Finding(f"{errors} frames could not be written to the device of {host}", True))
+        most = links.mtu_bytes(host) + ETHERNET_BYTES
+        if (size := device.get("largest_frame_bytes") or 0) > most:
+            found.append(Finding(f"a frame of {size} bytes left {host}, whose MTU allows {most}", True))
+        if (count := dropped.get(host)) and not _without_device(links, host):
+            text = f"the device of {host} dropped {count} frames: its queue of {QUEUE_FRAMES} was full"
+            found.append(Finding(text, True, machine=True))
+        for direction in ("up", "down"):
+            if _changes(links, host, direction):
+                continue
+            spec, counters = links.spec(host, direction), document["links"][host][direction]
+            if (of := exposed(counters)) > 0:
+                what = f"{host}.{direction}"
+                if (one := loss_finding(what, spec, counters.get("lost", 0), of)) is not None:
+                    found.append(one)
+    return found
+
+
+def _late(late: Mapping[str, float], name: str, limit_ns: int) -> Finding | None:
+    value = late.get(name)
+    if value is None or value <= limit_ns:
+        return None
+    text = f"frames were delivered {value / 1e3:.0f} us late in the {name} (promised: {limit_ns / 1e3:.0f} us)"
+    return Finding(text, value > VOID_FACTOR * limit_ns, machine=True)
+
+
+def _without_device(links: Links, host: str) -> bool:
+    """Whether nobody takes the frames of its device for a while, as asked."""
+    off = ("carrier_loss", "admin_down")
+    return any(change.host == host and change.change in off for change in links.network.changes)
+
+
+def _changes(links: Links, host: str, direction: str) -> bool:
+    """Whether its spec is another one for a part of the trial."""
+    return any(change.host == host and change.spec(direction) is not None for change in links.network.changes)

@@ -1,0 +1,212 @@
+"""The process of `rmwbench-link` (docs/formats/link.md) and what it writes: the network between the hosts of a trial.
+
+It runs in a host of its own with the descriptors of the others' devices, so it needs no privilege that they do not
+have, and dies with the trial.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rmwbench.lab import tool
+from rmwbench.lab.crew import Crew
+from rmwbench.lab.host import Hosts
+from rmwbench.lab.network import addresses
+from rmwbench.lab.network.plumbing import NetworkBroken
+from rmwbench.lab.worker import CONTROL_FD, RECORDS_FD, WorkerFailed, WorkerProcess
+from rmwbench.suite.network import Links
+from rmwbench.suite.network_spec import Spec
+from rmwbench.suite.timeline import to_ns
+
+NAME = "link"
+LOG_FD, FIRST_PORT_FD = 5, 6
+NOWHERE = 65535
+TIMEOUT_S = 10.0
+
+RECORD = np.dtype(
+    [
+        ("index", "<u8"),
+        ("in_ns", "<i8"),
+        ("due_ns", "<i8"),
+        ("out_ns", "<i8"),
+        ("frame_bytes", "<u4"),
+        ("payload_bytes", "<u4"),
+        ("from_port", "<u2"),
+        ("to_port", "<u2"),
+        ("verdict", "u1"),
+        ("class", "u1"),
+        ("flags", "u1"),
+        ("attempts", "u1"),
+    ]
+)
+assert RECORD.itemsize == 48
+
+DELIVERED, LOST_UP, LOST_DOWN = 0, 1, 2
+VERDICTS = (
+    "delivered",
+    "lost_up",
+    "lost_down",
+    "queue_full_up",
+    "queue_full_down",
+    "blackhole",
+    "no_carrier",
+    "too_large",
+    "multicast_unwanted",
+    "given_up",
+    "no_destination",
+    "refused",
+    "under_way",
+)
+CLASSES = ("other", "data", "acknowledgement", "discovery", "resolution")
+FLAGS = {"retransmission": 1, "multicast": 2, "duplicate": 4, "corrupted": 8, "fragment": 16}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The counters of each link's direction up to a moment, and the number of the next frame."""
+
+    index: int
+    links: Mapping[str, Mapping[str, Mapping[str, int]]]
+
+    def grown(self, since: "Mark", host: str, direction: str, counter: str) -> int:
+        ends = (mark.links[host][direction].get(counter, 0) for mark in (self, since))
+        return next(ends) - next(ends)
+
+
+class Switch:
+    """The process, from `start` to `collect`. Every method raises WorkerFailed (role `network`) where it is gone, or
+    NetworkBroken where it refuses."""
+
+    def __init__(self, crew: Crew, hosts: Hosts, links: Links, log_records: int):
+        self._crew, self._links = crew, links
+        self._document = os.memfd_create("rmwbench-link", os.MFD_CLOEXEC)
+        self._log = os.memfd_create("rmwbench-frames", os.MFD_CLOEXEC)
+        os.ftruncate(self._log, log_records * RECORD.itemsize)
+        self._ports = {host: FIRST_PORT_FD + place for place, host in enumerate(links.hosts)}
+        self._traces: dict[str, tuple[int, int]] = {}  # name → (descriptor here, number there)
+        for name, trace in links.traces.items():
+            file = os.memfd_create("rmwbench-trace", os.MFD_CLOEXEC)
+            os.write(file, json.dumps(trace.wire()).encode())
+            self._traces[name] = (file, FIRST_PORT_FD + len(self._ports) + len(self._traces))
+        self._process: WorkerProcess | None = None
+        self._hosts = hosts
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    def close(self) -> None:
+        for fd in (self._document, self._log, *(file for file, _ in self._traces.values())):
+            os.close(fd)
+
+    def spawn(self) -> None:
+        """Starts it with the devices of all hosts, which are ready by now. Raises UserError where it is not built."""
+        files = {LOG_FD: self._log} | {port: self._hosts[host].tap_fd for host, port in self._ports.items()}
+        files |= {number: file for file, number in self._traces.values()}
+        self._process = self._crew.spawn_network(NAME, tool.find(NAME).executable, self._document, files)
+        assert self._process is not None and RECORDS_FD < LOG_FD > CONTROL_FD
+
+    def open(self, seed: int) -> dict[str, Any]:
+        """Frames flow from here on. What is in force, as it says."""
+        network, hosts = self._links.network, self._links.hosts
+        ports = [
+            {"name": host, "fd": self._ports[host], "mac": addresses.mac_text(number)}
+            for number, host in enumerate(hosts, start=1)
+        ]
+        opened = self._ask(
+            "open",
+            {
+                "seed": seed,
+                "ports": ports,
+                "links": {
+                    host: {way: self._wire(self._links.spec(host, way)) for way in ("up", "down")} for host in hosts
+                },
+                "media": {name: medium.wire() for name, medium in network.media.items()},
+                "multicast": network.multicast,
+                "priority": [one.wire() for one in network.priority],
+                "quantum_ns": self._links.quantum_ns,
+                "spin_ns": 0,
+            },
+        )
+        for host in hosts:  # it has its own copies: ours would keep a device alive that it gave up
+            self._hosts[host].close_tap()
+        if opened.get("ports") != len(hosts):
+            raise NetworkBroken(f"link: {opened.get('ports')} ports are open, expected {len(hosts)}")
+        return opened
+
+    def mark(self) -> Mark:
+        found = self._ask("mark", {})
+        return Mark(found["index"], found["links"])
+
+    def schedule(self, changes: list[dict[str, Any]]) -> None:
+        """Changes of the link protocol, in the order of time."""
+        if changes:
+            self._ask("schedule", {"changes": changes})
+
+    def collect(self) -> tuple[dict[str, Any], bytes, np.ndarray, int]:
+        """The document, parsed and as it was written; the frame log, shape (frames,) of RECORD; and how many frames
+        found no room in it."""
+        found = self._ask("collect", {})
+        raw = os.pread(self._document, found["bytes"], 0)
+        size = found["frames"] * RECORD.itemsize
+        frames = np.frombuffer(_read(self._log, size), RECORD)
+        try:
+            return json.loads(raw), raw, frames, found["unlogged"]
+        except ValueError as error:
+            raise NetworkBroken(f"link: its document is no JSON: {error}") from None
+
+    def wire_change(self, at_ns: int, host: str, what: str | dict[str, Spec]) -> dict[str, Any]:
+        """One change of the link protocol, at a time of CLOCK_MONOTONIC."""
+        change = what if isinstance(what, str) else {way: self._wire(spec) for way, spec in what.items()}
+        return {"at_ns": at_ns, "link": host, "change": change}
+
+    def _wire(self, spec: Spec) -> dict[str, Any]:
+        found = spec.wire()
+        if spec.trace is not None:
+            found["trace"] = {"fd": self._traces[spec.trace.name][1]}
+        return found
+
+    def _ask(self, cmd: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            return self._crew.ask_network(cmd, fields, TIMEOUT_S)
+        except WorkerFailed as failed:
+            if failed.error is not None:
+                raise NetworkBroken(f"link: {failed.error.get('object')}: {failed.error.get('message')}") from None
+            raise
+
+
+def log_records(links: Links, messages: list[tuple[int, int, int]], duration_s: float) -> int:
+    """Room for the frame log, from (messages, bytes of one, readers): three times what the data alone would be, and a
+    second per host of everything else; where the rate of the links allows no more, that. It costs memory only where
+    frames come."""
+    wanted = sum(3 * count * (1 + size // 1300) * max(1, readers) for count, size, readers in messages)
+    wanted += 100_000 * len(links.hosts)
+    rates = [links.spec(host, "up").rate_bps for host in links.hosts]
+    if all(rates):
+        smallest_bits = 8 * 60
+        possible = sum(rate * (duration_s + 30) / smallest_bits for rate in rates if rate) * (len(links.hosts) - 1)
+        wanted = min(wanted, round(possible) + 10_000)
+    return max(10_000, min(wanted, MOST_RECORDS))
+
+
+MOST_RECORDS = 8_000_000
+"""384 MB, and a second of three full gigabits."""
+
+
+def _read(fd: int, size: int) -> bytes:
+    parts, offset = [], 0
+    while offset < size:
+        part = os.pread(fd, size - offset, offset)
+        if not part:
+            raise NetworkBroken(f"link: its log ends after {offset} bytes, expected {size}")
+        parts.append(part)
+        offset += len(part)
+    return b"".join(parts)
+
+
+def event_ns(steady_ns: int, at_s: float) -> int:
+    return steady_ns + to_ns(at_s)

@@ -1,0 +1,105 @@
+"""What the links carried, as a bar per arm and as tables: by class and sender, what each link lost and to what, and how
+long each stream took to recover."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rmwbench.analysis.frames import CLASSES
+from rmwbench.analysis.wire import BYTES
+from rmwbench.report import format as fmt
+from rmwbench.report.explain.figures import Explained, Table
+from rmwbench.report.explain.pictures import shares as draw
+from rmwbench.report.explain.shares import COUNTED, Bar, Key, Part, percent
+from rmwbench.report.figures import Figure
+from rmwbench.report.wire import slowest
+
+KINDS = {
+    "data": ("udp", "messages with their headers, repeats included"),
+    "acknowledgement": ("reader", "acknowledgements, heartbeats, gaps, TCP segments without payload"),
+    "discovery": ("shm", "the middleware's own discovery"),
+    "resolution": ("publisher", "address resolution and group membership"),
+    "other": ("machine", "anything else"),
+}
+"""Class → whose colour it has, and what it is."""
+
+VERDICTS = {
+    "lost_up": "random loss",
+    "lost_down": "random loss",
+    "queue_full_up": "its queue was full",
+    "queue_full_down": "its queue was full",
+    "blackhole": "out of range",
+    "no_carrier": "no carrier",
+    "too_large": "larger than its MTU",
+    "given_up": "all attempts used up",
+    "no_destination": "no such destination",
+    "refused": "the device refused it",
+}
+SEEN = 0.002
+
+
+def links(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Explained]:
+    """Of a workload whose hosts are behind links; nothing for any other."""
+    arms = [arm for arm in workload["arms"] if arm.get("network")]
+    if not arms:
+        return
+    bars = [bar for arm in arms if (bar := _bar(arm)).parts]
+    reading = (
+        "The bytes that hosts sent into the network by what they carried; the number is all of them for each payload "
+        "byte that reached another host."
+    )
+    axis = "share of the bytes"
+    spec, narrow = draw(bars, axis), draw(bars, axis, narrow=True) if phone else None
+    seen = {part.name for bar in bars for part in bar.parts}
+    keys = [Key(kind, COUNTED, name, words) for name, (kind, words) in KINDS.items() if name in seen]
+    tables = [table for table in (_sent(arms), _lost(arms), _recovered(arms)) if table.rows]
+    yield Explained(Figure("links", "What crossed the links", reading, spec, wide=True, narrow=narrow), keys, tables)
+
+
+def _bar(arm: dict[str, Any]) -> Bar:
+    parts = []
+    for name in CLASSES:
+        share = sum(one["share"] for one in arm["network"]["sent"] if one["class"] == name)
+        if share >= SEEN:
+            text = percent(share)
+            parts.append(Part(name, share, KINDS[name][0], COUNTED, f"{name} {text}", f"{text} {KINDS[name][1]}"))
+    return Bar(arm["arm"], parts, fmt.metric(arm["metrics"].get(BYTES)).text)
+
+
+def _sent(arms: list[dict[str, Any]]) -> Table:
+    found = [
+        (
+            arm["arm"],
+            one["host"],
+            one["class"],
+            fmt.significant_count(one["frames"]),
+            fmt.metric(one["bytes_per_s"]).full,
+            percent(one["share"]),
+        )
+        for arm in arms
+        for one in arm["network"]["sent"]
+    ]
+    return Table("Who sent what", ("arm", "from", "what", "frames", "bytes per second", "of all bytes"), found, 3)
+
+
+def _lost(arms: list[dict[str, Any]]) -> Table:
+    found = [
+        (
+            arm["arm"],
+            f"{one['host']} {one['direction']}",
+            _reasons(one["verdicts"]),
+            fmt.metric(one["bytes_per_s"]).full,
+            fmt.metric(one["lost"]).full,
+        )
+        for arm in arms
+        for one in arm["network"]["links"]
+    ]
+    return Table("What each link lost", ("arm", "link", "frames lost to", "let through", "lost"), found, 3)
+
+
+def _reasons(verdicts: dict[str, int]) -> str:
+    return ", ".join(f"{VERDICTS.get(v, v)} {fmt.significant_count(n)}" for v, n in verdicts.items()) or "none"
+
+
+def _recovered(arms: list[dict[str, Any]]) -> Table:
+    found = [(arm["arm"], *line) for arm in arms for line in slowest(arm)]
+    return Table("Who recovered when", ("arm", "what", "away", "stream", "time to recover"), found, 4)

@@ -1,0 +1,140 @@
+"""Recorded links: how rate, delay and loss went over time, read from a file beside the suite's.
+
+Two formats. Ours is CSV with a header of `t_s` and any of `rate_mbps`, `delay_ms`, `loss`; an empty place leaves what
+the link's spec says. Mahimahi's is one whole number per line: the millisecond at which 1504 bytes may go.
+"""
+
+import csv
+import hashlib
+import io
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo
+
+from rmwbench.suite.fault import Fault
+
+COLUMNS = ("rate_mbps", "delay_ms", "loss")
+MAHIMAHI_BYTES = 1504
+MAX_TRACE_BYTES = 4 * 1024 * 1024
+MAX_TRACE_LINES = 20_000
+"""A trace travels in one protocol line of at most 1 MiB."""
+
+
+class Trace(BaseModel):
+    """`rows` are (t_ns, rate_bps, delay_ns, loss), or `opportunities_ns` times at which 1504 bytes may go; `text` is
+    the file."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    text: str
+    rows: tuple[tuple[int, int | None, int | None, float | None], ...] = ()
+    opportunities_ns: tuple[int, ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def changes_loss(self) -> bool:
+        return any(row[3] is not None for row in self.rows)
+
+    def wire(self) -> dict[str, Any]:
+        if self.opportunities_ns:
+            return {"opportunities_ns": list(self.opportunities_ns), "bytes": MAHIMAHI_BYTES, "repeat": True}
+        return {"rows": [list(row) for row in self.rows], "repeat": True}
+
+    def definition(self) -> dict[str, Any]:
+        """What a cell says of it; the text is a file of each trial."""
+        return {"file": self.name, "sha256": self.sha256, "lines": len(self.rows) or len(self.opportunities_ns)}
+
+
+def _trace(value: Any, info: ValidationInfo) -> Any:
+    """A path, relative to the suite's file; a Trace passes."""
+    if not isinstance(value, str):
+        return value
+    file = Path((info.context or {}).get("directory", ".")) / value
+    try:
+        if file.stat().st_size > MAX_TRACE_BYTES:
+            raise Fault(f"trace `{value}` is too large", expected=f"at most {MAX_TRACE_BYTES} bytes", actual="more")
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Fault(
+            f"trace `{value}` cannot be read",
+            expected=f"a file at {file}",
+            actual=getattr(error, "strerror", None) or str(error),
+            fix="paths are relative to the suite's file",
+        ) from error
+    return parsed(Path(value).name, text)
+
+
+TraceFile = Annotated[Trace, BeforeValidator(_trace)]
+
+
+def parsed(name: str, text: str) -> Trace:
+    """A trace from its text, in whichever format. Raises Fault with the line of the trace's file."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise Fault(f"trace `{name}` is empty", expected="CSV with `t_s`, or one whole number per line")
+    if len(lines) > MAX_TRACE_LINES:
+        raise Fault(f"trace `{name}` is too long", expected=f"at most {MAX_TRACE_LINES} lines", actual=len(lines))
+    if lines[0].strip().isdigit():
+        return Trace(name=name, text=text, opportunities_ns=_opportunities(name, lines))
+    return Trace(name=name, text=text, rows=_rows(name, lines))
+
+
+def _opportunities(name: str, lines: list[str]) -> tuple[int, ...]:
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip().isdigit():
+            raise _wrong(name, number, "a whole number of milliseconds", line)
+        found.append(int(line) * 1_000_000)
+        if len(found) > 1 and found[-1] < found[-2]:
+            raise _wrong(name, number, f"at least {found[-2] // 1_000_000}: times ascend", line)
+    if found[-1] == 0:
+        raise _wrong(name, len(lines), "a time after 0: it is when the trace repeats", lines[-1])
+    return tuple(found)
+
+
+def _rows(name: str, lines: list[str]) -> tuple[tuple[int, int | None, int | None, float | None], ...]:
+    reader = csv.reader(io.StringIO("\n".join(lines)))
+    header = [column.strip() for column in next(reader)]
+    if header[:1] != ["t_s"] or len(header) < 2 or not set(header[1:]) <= set(COLUMNS):
+        raise _wrong(name, 1, "t_s and any of " + ", ".join(COLUMNS), lines[0])
+    found: list[tuple[int, int | None, int | None, float | None]] = []
+    for number, cells in enumerate(reader, start=2):
+        if len(cells) != len(header):
+            raise _wrong(name, number, f"{len(header)} values", lines[number - 1])
+        values = dict.fromkeys(("t_s", *COLUMNS))
+        for column, cell in zip(header, cells, strict=True):
+            values[column] = _number(name, number, cell)
+        if values["t_s"] is None or (found and values["t_s"] * 1e9 <= found[-1][0]):
+            raise _wrong(name, number, "a time after that of the line before", lines[number - 1])
+        rate, delay, loss = (values[column] for column in COLUMNS)
+        if rate is not None and rate <= 0:
+            raise _wrong(name, number, "a rate of more than 0 Mbit/s; loss 1 is a link that is down", lines[number - 1])
+        if loss is not None and loss > 1:
+            raise _wrong(name, number, "a loss between 0 and 1", lines[number - 1])
+        rate_bps = None if rate is None else round(rate * 1e6)
+        found.append((round(values["t_s"] * 1e9), rate_bps, None if delay is None else round(delay * 1e6), loss))
+    if not found:
+        raise _wrong(name, 1, "rows below the header", lines[0])
+    return tuple(found)
+
+
+def _number(name: str, line: int, cell: str) -> float | None:
+    if not cell.strip():
+        return None
+    try:
+        value = float(cell)
+    except ValueError:
+        raise _wrong(name, line, "a number", cell) from None
+    if not math.isfinite(value) or value < 0:
+        raise _wrong(name, line, "a number of at least 0", cell)
+    return value
+
+
+def _wrong(name: str, line: int, expected: str, actual: str) -> Fault:
+    return Fault(f"line {line} of trace `{name}` is none", expected=expected, actual=repr(actual.strip()[:80]))

@@ -1,0 +1,92 @@
+"""Discovery or delivery: every lost message is in one of the parts, and trials that waited for the match have none."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rmwbench.analysis.delivery import (
+    AFTER_FIRST,
+    DELIVERY,
+    DISCOVERY,
+    SPLIT,
+    TAIL,
+    UNMATCHED,
+    bin_of,
+    edges_ns,
+    per_bin,
+    split,
+)
+from rmwbench.analysis.records import Window
+from tests.analysis.test_outage import pair
+
+LATE = ((0, np.inf), (0, np.inf))
+WRITER_LATE = ((0, np.inf), (-np.inf, np.inf))
+
+
+def matched(at_ns):
+    return [{"event": "matched", "endpoint": 2, "time_ns": at_ns}]
+
+
+def test_a_slow_match_is_no_loss_of_the_stream():
+    taken = [None, None, None, None, 405, 505, None, 705, 805, None]
+    found, reasons = split([pair(taken, lives=LATE)], matched(250))
+    assert reasons == {}
+    assert found == {
+        DISCOVERY: (4, 10),
+        UNMATCHED: (3, 10),
+        DELIVERY: (1, 10),
+        TAIL: (1, 10),
+        AFTER_FIRST: (2, 6),
+    }
+
+
+def test_nothing_delivered_is_all_discovery_and_no_stream():
+    found, _ = split([pair([None] * 5, lives=LATE)], [])
+    assert found[DISCOVERY] == found[UNMATCHED] == (5, 5)
+    assert found[AFTER_FIRST] == (0, 0)
+
+
+def test_what_came_before_the_match_was_noticed_is_not_lost():
+    found, _ = split([pair([5, 105, 205], lives=LATE)], matched(150))
+    assert found[DISCOVERY] == found[UNMATCHED] == (0, 3)
+
+
+def test_only_readers_tell_when_they_matched():
+    found, reasons = split([pair([None, 105], lives=WRITER_LATE)], [])
+    assert found[DISCOVERY] == (1, 2)
+    assert UNMATCHED not in found
+    assert "only readers" in reasons[UNMATCHED]
+
+
+def test_a_trial_that_waited_says_so():
+    found, reasons = split([pair([None, 105])], matched(0))
+    assert found == {}
+    assert set(reasons) == set(SPLIT)
+
+
+@given(st.lists(st.lists(st.one_of(st.none(), st.integers(1, 50)), min_size=1, max_size=12), min_size=1, max_size=4))
+def test_the_parts_add_up_to_what_is_missing(streams):
+    pairs = [pair([None if d is None else i * 100 + d for i, d in enumerate(s)], lives=LATE) for s in streams]
+    found, _ = split(pairs, matched(120))
+    missing = sum(d is None for s in streams for d in s)
+    assert sum(found[name][0] for name in (DISCOVERY, DELIVERY, TAIL)) == missing
+    assert found[UNMATCHED][0] <= found[DISCOVERY][0]
+    assert found[AFTER_FIRST][0] == found[DELIVERY][0] + found[TAIL][0]
+    assert {found[name][1] for name in (DISCOVERY, DELIVERY, TAIL)} == {sum(map(len, streams))}
+
+
+@pytest.mark.parametrize(("length_ns", "messages"), [(4_000_000_000, 200), (10**9, 3), (60_000_000_000, 10**6), (1, 0)])
+def test_bins_are_few_and_have_messages(length_ns, messages):
+    bin_ns = bin_of(length_ns, messages)
+    bins = len(edges_ns(Window(7, 7 + length_ns), bin_ns)) - 1
+    assert 1 <= bins <= 60
+    assert bins == 1 or messages / bins >= 3.9
+
+
+@given(st.lists(st.integers(-5, 130)), st.integers(1, 40))
+def test_every_time_within_the_window_is_in_one_bin(times, bin_ns):
+    edges = edges_ns(Window(0, 100), bin_ns)
+    found = per_bin([np.array(times, np.int64)], edges)
+    assert found.sum() == sum(0 <= t < 100 for t in times)
+    assert (np.diff(edges) > 0).all()

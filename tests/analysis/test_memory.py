@@ -1,0 +1,69 @@
+"""Growth of memory per message from readings whose law is known."""
+
+import pytest
+
+from rmwbench.analysis import memory
+from rmwbench.analysis.records import Window
+
+WINDOW = Window(1_000_000_000, 11_000_000_000)
+COUNTERS = [
+    {"process": "talker", "role": "publisher"},
+    {"process": "listener", "role": "subscription"},
+    {"process": "sampler", "role": "harness"},
+]
+
+
+def readings(process: str, pss, *, files=0.0, every_s: float = 0.5) -> list[memory.Reading]:
+    """`pss` of the seconds since the window began, plus `files`, which is told apart."""
+    out: list[memory.Reading] = []
+    at_s = 0.0
+    while at_s < 10.0:
+        time_ns = WINDOW.begin_ns + round(at_s * 1e9)
+        whole = pss(at_s) + (files(at_s) if callable(files) else files)
+        out.append((time_ns, process, "pss", whole))
+        out.append((time_ns, process, "file_pss", files(at_s) if callable(files) else files))
+        at_s += every_s
+    return out
+
+
+def measured(found, **changes):
+    return memory.growth(found, COUNTERS, WINDOW, **({"published": 1000, "delivered": 500} | changes))
+
+
+def test_a_leak_is_told_per_message_of_its_side():
+    found = readings("talker", lambda s: 1e6) + readings("listener", lambda s: 2e6 + 6400 * s)
+    values, reasons = measured(found)
+    # 64 000 bytes in the 10 s of the window, in which 500 messages were delivered
+    assert values["pss_growth_per_message_subscription"] == pytest.approx(128)
+    assert values["pss_growth_per_message_publisher"] == 0
+    assert reasons["pss_growth_per_message_daemon"] == "no daemon ran"
+    assert values["pss_at_begin"] == pytest.approx(3e6 + 6400 * 0.5, rel=1e-3)
+    assert values["pss_at_end"] - values["pss_at_begin"] == pytest.approx(6400 * 8.75, rel=0.1)
+
+
+def test_what_fills_in_the_first_half_is_no_leak():
+    values, _ = measured(readings("listener", lambda s: 1e6 + min(s, 4.5) * 1e6))
+    assert values["pss_growth_per_message_subscription"] == 0
+
+
+def test_one_step_of_an_allocator_makes_no_slope():
+    values, _ = measured(readings("listener", lambda s: 1e6 + (132_000 if s > 9 else 0)))
+    assert values["pss_growth_per_message_subscription"] == 0
+
+
+def test_libraries_that_others_map_are_left_out():
+    found = readings("listener", lambda s: 1e6, files=lambda s: 5e5 / (1 + s))
+    assert measured(found)[0]["pss_growth_per_message_subscription"] == pytest.approx(0, abs=1e-6)
+
+
+def test_nothing_is_made_of_nothing():
+    values, reasons = measured([])
+    assert not values and "series_hz" in reasons["pss_growth_per_message_publisher"]
+    values, reasons = measured(readings("listener", lambda s: 1e6 + s, every_s=2.5))
+    assert "fewer than 5" in reasons["pss_growth_per_message_subscription"]
+    assert reasons["pss_growth_per_message_publisher"] == "no publisher process was read"
+    values, reasons = measured(readings("listener", lambda s: 1e6), delivered=0)
+    assert reasons["pss_growth_per_message_subscription"] == "no message to divide by"
+    both = [{"process": "all", "role": "both"}]
+    _, reasons = memory.growth(readings("all", lambda s: 1e6), both, WINDOW, published=1, delivered=1)
+    assert reasons["pss_growth_per_message_publisher"] == "publisher and subscription share a process"

@@ -1,0 +1,252 @@
+"""A trial over two hosts, one of whose clocks is a quarter of an hour ahead and drifts: its latencies are the true ones
+within the bound they carry, and nonsense without the map."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis import compare
+from rmwbench.analysis.aggregate import aggregate, clock_bound, trial_value
+from rmwbench.analysis.clocks import fit
+from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.metric import Measured, NoData
+from rmwbench.analysis.one_clock import clocks, on_one_clock
+from rmwbench.analysis.records import Window
+from rmwbench.analysis.trial import measure_trial
+from rmwbench.analysis.verdict import Arm, Rules
+from rmwbench.errors import UserError
+
+AHEAD_NS, DRIFT = 1_000 * 10**9, 4e-5
+BEGIN_NS, LENGTH_NS, PERIOD_NS = 5 * 10**15, 4 * 10**9, 4 * 10**6
+LATENCY_NS = 80_000
+BOUND_NS = 9_000
+MEDIAN = GLOSSARY["response_latency_p50"]
+
+
+def base_ns(t_ns):
+    """What the clock of the host `base` shows at a time of the reference."""
+    return np.asarray(t_ns) + AHEAD_NS + np.rint((np.asarray(t_ns) - BEGIN_NS) * DRIFT).astype(np.int64)
+
+
+@dataclass
+class Records:
+    tables: dict[str, dict[str, np.ndarray]]
+
+    def sent(self, column):
+        return self.tables["sent"][column]
+
+    def received(self, column):
+        return self.tables["received"][column]
+
+
+@dataclass
+class Evidence:
+    clock_map: list[dict[str, Any]]
+    endpoints: list[dict[str, Any]]
+    records: Records
+    events: list[dict[str, Any]] = field(default_factory=list)
+    counters: tuple = ()
+    row: dict[str, Any] = field(default_factory=dict)
+    trial: int = 1
+    cell: int = 1
+    block: int = 0
+    where: str = "a test"
+    definition: str | None = None
+
+    def memory(self):
+        return []
+
+    def frames(self):
+        return None
+
+
+def clock_map(error_ns=0):
+    """Readings before, in and after the window, each off by as much as its bound allows at most."""
+    found = [{"host": "robot", "t_ns": BEGIN_NS, "offset_ns": 0, "bound_ns": 0}]
+    for at_s in (-1, -0.1, 1, 2, 3, 5):
+        t = BEGIN_NS + int(at_s * 10**9)
+        offset = int(base_ns(t)) - t + error_ns
+        found.append({"host": "base", "t_ns": t, "offset_ns": offset, "bound_ns": BOUND_NS})
+    return found
+
+
+def a_trial(latency_ns=LATENCY_NS, rows=None, reader_host="base", told_early_ns=0) -> Evidence:
+    """A publisher on `robot`, one subscription on `reader_host`, and a client there whose service is on `robot`."""
+    n = LENGTH_NS // PERIOD_NS
+    seq = np.arange(n, dtype=np.uint64)
+    due = BEGIN_NS + np.arange(n) * PERIOD_NS
+    on_reader = base_ns if reader_host == "base" else np.asarray
+    taken = due + latency_ns + np.random.default_rng(1).integers(0, 2_000, n)
+    asked = due + 1_000_000
+    got, replied = asked + latency_ns, asked + latency_ns + 30_000
+    answered = replied + latency_ns
+    absent = np.full(n, np.iinfo(np.int64).min)
+
+    def stacked(*columns):
+        return np.concatenate(columns)
+
+    def ids(*numbers):
+        return stacked(*(np.full(n, number, np.int64) for number in numbers))
+
+    # What starts a steady state on `base` is the map of that moment, which later readings correct.
+    base_due = on_reader(asked) - told_early_ns
+    sent = {
+        "endpoint": ids(1, 3, 4),
+        "seq": stacked(seq, seq, seq),
+        "intended_ns": stacked(due, base_due, got),
+        "begun_ns": stacked(due, base_due, got),
+        "call_ns": stacked(due + 500, on_reader(asked), replied),
+        "return_ns": stacked(due + 900, on_reader(asked) + 400, replied + 400),
+        "bytes": ids(64, 64, 64),
+        "flags": ids(0, 0, 0),
+        "cause_endpoint": ids(0, 0, 3),
+        "cause_seq": stacked(seq, seq, seq).astype(np.int64),
+    }
+    received = {
+        "endpoint": ids(2, 4, 3),
+        "writer": ids(1, 3, 4),
+        "seq": stacked(seq, seq, seq),
+        "notified_ns": stacked(absent, absent, absent),
+        "taken_ns": stacked(on_reader(taken), got, on_reader(answered)),
+        "callback_ns": stacked(absent, absent, absent),
+        "consumed_ns": stacked(on_reader(taken + 500), got + 500, on_reader(answered + 500)),
+        "intended_ns": stacked(due, base_due, got),
+        "bytes": ids(64, 64, 64),
+        "flags": ids(0, 0, 0),
+    }
+    kinds = (("publisher", "t", "robot"), ("subscription", "t", reader_host))
+    kinds += (("client", "s", reader_host), ("service", "s", "robot"))
+    endpoints = [
+        {"endpoint": at + 1, "kind": kind, "topic": topic, "host": host, "process": f"p{at + 1}"}
+        | {"node": f"n{at + 1}", "asked": "{}", "granted": "{}", "joins_ns": None, "leaves_ns": None}
+        for at, (kind, topic, host) in enumerate(kinds)
+    ]
+    events = [
+        {"event": event, "process": f"p{number}", "endpoint": number, "writer": None, "value": None, "text": None}
+        | {"time_ns": int(on_reader(t) if number in (2, 3) else t)}
+        for number in (1, 2, 3, 4)
+        for event, t in (("created", BEGIN_NS - 90_000_000), ("matched", BEGIN_NS - 80_000_000 + number))
+    ]
+    row = {"start_ns": BEGIN_NS, "steady_begin_ns": BEGIN_NS, "steady_end_ns": BEGIN_NS + LENGTH_NS}
+    rows = clock_map() if rows is None else rows
+    return Evidence(rows, endpoints, Records({"sent": sent, "received": received}), events, row=row)
+
+
+def latencies(trial, stem="response_latency"):
+    return trial.messages.samples[stem].values
+
+
+def test_one_way_latency_over_two_clocks_is_the_true_one_within_the_bound_it_carries():
+    for error_ns in (0, BOUND_NS, -BOUND_NS):
+        trial = measure_trial(a_trial(rows=clock_map(error_ns)))
+        (bound,) = {trial.clock_bounds[stem] for stem in ("response_latency", "service_latency", "request_leg")}
+        assert BOUND_NS <= bound < 2 * BOUND_NS
+        legs = latencies(trial, "request_leg")
+        assert np.abs(legs - LATENCY_NS).max() <= bound
+        assert trial.messages.ledger.delivered == trial.messages.ledger.wanted == 2_000
+        found = aggregate(GLOSSARY["request_leg_p50"], [trial])
+        assert (
+            isinstance(found, Measured)
+            and found.low <= LATENCY_NS <= found.high
+            and "clocks of two hosts" in found.interval
+        )
+
+
+def test_without_the_map_the_same_trial_is_nonsense():
+    """What a naive analysis gives: so the test above can fail."""
+    naive = a_trial(rows=[])
+    trial = measure_trial(naive)
+    assert not trial.clock_bounds
+    assert latencies(trial, "request_leg").max() < -900 * 10**9 < 900 * 10**9 < latencies(trial, "reply_leg").min()
+    assert trial.values["achieved_rate"] == 0
+
+
+def test_what_one_host_stamped_at_both_ends_is_exact():
+    """A client's answers: its own clock took both stamps, and its drift is parts per million of the time between."""
+    trial = measure_trial(a_trial())
+    client = [v for v in latencies(trial) if v > 2 * LATENCY_NS]
+    assert len(client) == 1_000
+    whole = 2 * LATENCY_NS + 30_000
+    assert np.abs(np.array(client) - whole).max() <= whole * DRIFT + 2
+    alone = a_trial(reader_host="robot")
+    same = measure_trial(replace(alone, clock_map=[]))
+    assert (latencies(measure_trial(alone)) == latencies(same)).all()
+
+
+def test_hosts_on_one_clock_go_through_untouched():
+    rows = [{"host": host, "t_ns": BEGIN_NS, "offset_ns": 0, "bound_ns": 0} for host in ("robot", "base")]
+    evidence = a_trial(rows=rows, reader_host="robot")
+    told, known = on_one_clock(evidence)
+    assert told is evidence and known.one and not measure_trial(evidence).clock_bounds
+
+
+def test_a_steady_state_that_began_by_an_earlier_reading_loses_no_message():
+    """The first message was due at a begin that is known better now, and lies microseconds before it."""
+    trial = measure_trial(a_trial(told_early_ns=1_000_000 + BOUND_NS // 2))
+    assert trial.messages.ledger.wanted == 2_000
+
+
+def test_times_to_match_are_of_one_clock():
+    trial = measure_trial(a_trial())
+    assert trial.values["graph_time"] == pytest.approx(10_000_004, abs=BOUND_NS + 2)
+    assert trial.clock_bounds["graph_time"] >= BOUND_NS
+    # One worker took both stamps of an endpoint's own.
+    assert np.abs(latencies(trial, "endpoint_match") - 10_000_002).max() <= 4 + 10_000_000 * DRIFT
+
+
+def test_a_latency_below_the_bound_is_refused():
+    found = aggregate(GLOSSARY["request_leg_p50"], [measure_trial(a_trial(latency_ns=5_000))])
+    assert isinstance(found, NoData) and "clocks are known to ±9" in found.reason
+
+
+def arms(fast_ns, slow_ns, bound_ns):
+    def primary(value):
+        return {block: value * (1 + 0.001 * (block % 3)) for block in range(8)}
+
+    bounds = dict.fromkeys(range(8), bound_ns)
+    return [Arm("fast", primary(fast_ns), bounds=bounds), Arm("slow", primary(slow_ns), bounds=bounds)]
+
+
+def test_a_difference_below_the_bound_is_not_claimed_and_one_above_is():
+    def verdict(*args):
+        return compare.judge({"w": arms(*args)}, Rules())["w"]["slow"]
+
+    clear = verdict(50_000.0, 60_000.0, 0.0)
+    assert clear.verdict == "worse" and clear.ratio.high < 1.21
+    blurred = verdict(50_000.0, 60_000.0, 9_000.0)
+    assert blurred.verdict == "undecided" and "10 µs apart" in blurred.reason and "±18 µs" in blurred.reason
+    assert blurred.ratio.low < 1 < 1.2 < blurred.ratio.high and blurred.minutes_to_decide is None
+    assert verdict(50_000.0, 90_000.0, 9_000.0).verdict == "worse"
+    # Equivalent is a claim as well: what the clocks could hide is not within the margin.
+    assert verdict(50_000.0, 50_500.0, 0.0).verdict == "equivalent"
+    assert verdict(50_000.0, 50_500.0, 9_000.0).verdict == "undecided"
+    assert verdict(5_000.0, 50_000.0, 9_000.0).verdict == "worse"
+    assert verdict(5_000.0, 8_000.0, 9_000.0).verdict == "undecided"
+
+
+def test_the_bound_of_a_trial_reaches_its_verdict():
+    trial = measure_trial(a_trial())
+    assert clock_bound(MEDIAN, trial) == trial.clock_bounds["response_latency"]
+    assert trial_value(MEDIAN, trial) is not None
+    assert clock_bound(GLOSSARY["cpu_cores"], trial) == 0
+
+
+def test_a_clock_that_was_stepped_is_refused_with_the_trial_named():
+    rows = clock_map()
+    rows[3] = {**rows[3], "offset_ns": rows[3]["offset_ns"] + 50_000_000}
+    with pytest.raises(UserError, match="clock_map of trial 1 contradicts itself"):
+        measure_trial(a_trial(rows=rows))
+
+
+def test_a_sampler_stamps_on_its_hosts_clock():
+    evidence = a_trial()
+    known = clocks(evidence.clock_map, evidence.endpoints)
+    t = BEGIN_NS + 10**9
+    rows = [{"process": name, "time_ns": int(base_ns(t))} for name in ("sampler@base", "p2")]
+    assert all(abs(row["time_ns"] - t) <= BOUND_NS for row in known.samples(rows))
+    rows = [{"process": name, "time_ns": t} for name in ("sampler@robot", "sampler", "p1")]
+    assert known.samples(rows) == rows
+    assert known.widest_ns(Window(BEGIN_NS, BEGIN_NS + LENGTH_NS)) >= BOUND_NS
+    assert fit(known.hosts["base"].readings) == known.hosts["base"]

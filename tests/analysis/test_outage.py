@@ -1,0 +1,174 @@
+"""Outages: recovered is who got something new, repaired is not recovered, and a stall has one cause."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rmwbench.analysis.ledger import ABSENT
+from rmwbench.analysis.outage import METRICS, Outage, around, outages, recoveries
+from rmwbench.analysis.records import Endpoint, Window
+from rmwbench.analysis.streams import End, Pair, pairs_of
+from tests.analysis.test_latency import Records, message
+from tests.analysis.test_wire import log
+
+WINDOW = Window(0, 1000)
+OUTAGE = Outage("network", "robot", "blackhole", 300, 600)
+
+
+def pair(
+    taken, due=None, again=(), writer=("talker", "robot"), reader=("listener", "base"), lives=((-np.inf, np.inf),) * 2
+):
+    """A message every 100 ns, due at 0, 100, …; `taken`: their times, None where lost."""
+    due = np.arange(len(taken)) * 100 if due is None else np.array(due)
+    got = np.array([ABSENT if t is None else t for t in taken], np.int64)
+    ends = [End(n, *place, *life) for n, (place, life) in enumerate(zip((writer, reader), lives, strict=True), start=1)]
+    sent = np.ones(len(taken), bool)
+    return Pair("t", *ends, due, due + 1, got, sent, np.full(len(taken), 10), np.array(again, np.int64))
+
+
+def event(time_ns, name, process="robot", text=None):
+    return {"time_ns": time_ns, "event": name, "process": process, "text": text, "endpoint": None}
+
+
+def told(pairs, found, frames=None):
+    return around(pairs, found, recoveries(pairs, found), frames, WINDOW)
+
+
+def test_changes_of_a_link_are_put_together():
+    events = [
+        event(600, "network", text="up"),
+        event(300, "network", text="blackhole"),
+        event(400, "network", text="new_address"),
+        event(350, "network", "base", "new_address"),
+        event(700, "network", "base", "admin_down"),
+        event(100, "killed", "router", "daemons_end_s"),
+        event(120, "joining", "late"),
+    ]
+    assert outages(events, [], WINDOW) == [
+        Outage("daemon", "router", "killed", 100, 100),
+        Outage("network", "robot", "blackhole, new address", 300, 600),
+        Outage("network", "base", "new address", 350, 350),
+        Outage("network", "base", "admin_down", 700, np.inf),
+    ]
+
+
+def test_a_restart_is_an_outage_of_its_node():
+    row = {"node": "talker", "joins_ns": None, "leaves_ns": None}
+    rows = [row | {"leaves_ns": 200}, row | {"joins_ns": 500}, row | {"node": "late", "joins_ns": 100}]
+    (found,) = outages([], rows, WINDOW)
+    assert found == Outage("restart", "talker", "restart", 200, 500)
+
+
+def test_recovered_is_the_first_new_message_and_not_a_repaired_one():
+    taken = [5, 105, 205, None, 610, 615, None, 760, 805, 905]
+    values, _ = told([pair(taken)], [OUTAGE])
+    assert values["recovery_time"] == 160  # 760 − 600: 610 and 615 were published in the outage
+    assert (values["lost_in_outage"], values["repaired_after_outage"]) == (1, 2)
+    assert (values["lost_before_recovery"], values["lost_after_recovery"]) == (1, 0)
+    assert values["outage_stall"] == 610 - 205
+    assert values["stall_outside_outages"] == 760 - 615
+
+
+def test_who_gets_nothing_new_never_recovers_and_its_bytes_are_no_data():
+    values, reasons = told([pair([5, 105, 205, None, 610, 615, None, None, None, None])], [OUTAGE], log())
+    assert values["recovery_time"] == np.inf
+    assert values["lost_before_recovery"] == 4
+    assert "did not recover" in reasons["recovery_bytes"]
+
+
+def test_the_slowest_of_several_readers_counts_and_the_others_are_told():
+    fast = pair([5, 105, 205, None, None, None, 606, 705, 805, 905])
+    slow = pair([5, 105, 205, None, None, None, None, None, 809, 905], reader=("tablet", "tablet"))
+    found = recoveries([fast, slow], [OUTAGE])
+    assert [(one.reader, one.time_ns) for one in found] == [("listener", 6), ("tablet", 209)]
+    assert told([fast, slow], [OUTAGE])[0]["recovery_time"] == 209
+
+
+def test_streams_that_do_not_cross_the_link_are_not_touched():
+    beside = pair([t * 100 + 5 for t in range(10)], writer=("a", "base"), reader=("b", "tablet"))
+    within = pair([t * 100 + 5 for t in range(10)], writer=("a", "robot"), reader=("b", "robot"))
+    values, reasons = told([beside, within], [OUTAGE])
+    assert recoveries([beside, within], [OUTAGE]) == []
+    assert values["lost_in_outage"] == 0
+    assert "outage_stall" not in values
+    assert "nothing came back" in reasons["recovery_time"]
+
+
+def test_a_writer_that_came_back_silent_did_not_recover():
+    old = pair([5, 105, None], lives=((-np.inf, 300), (-np.inf, np.inf)))
+    new = pair([], lives=((600, np.inf), (-np.inf, np.inf)))
+    restart = Outage("restart", "talker", "restart", 300, 600)
+    assert told([old, new], [restart])[0]["recovery_time"] == np.inf
+
+
+def test_a_restarted_writer_is_one_stream_with_its_former_self():
+    old = pair([5, 105, 205], lives=((-np.inf, 300), (-np.inf, np.inf)))
+    new = pair([None, 790, 880], due=[650, 750, 850], lives=((600, np.inf), (-np.inf, np.inf)))
+    values, _ = told([old, new], [Outage("restart", "talker", "restart", 300, 600)])
+    assert values["recovery_time"] == 190
+    assert values["outage_stall"] == 790 - 205
+    assert values["lost_before_recovery"] == 1
+
+
+def test_bytes_to_recover_are_all_but_new_data_and_only_until_then():
+    rows = [
+        (0, "robot", "base", "delivered", "discovery", 70, {"in_ns": 601}),
+        (1, "robot", "base", "lost_up", "data", 100, {"in_ns": 610, "retransmission": True}),
+        (2, "robot", "base", "delivered", "data", 100, {"in_ns": 620}),
+        (3, "base", "robot", "delivered", "acknowledgement", 60, {"in_ns": 599}),
+        (4, "base", "robot", "delivered", "acknowledgement", 60, {"in_ns": 900}),
+    ]
+    values, _ = told([pair([5, 105, 205, None, None, None, 650, 705, 805, 905])], [OUTAGE], log(*rows))
+    assert values["recovery_bytes"] == 170
+
+
+def test_duplicates_count_from_the_return_on():
+    taken = [t * 100 + 5 for t in range(10)]
+    assert told([pair(taken, again=[105, 700, 720])], [OUTAGE])[0]["duplicates_after_outage"] == 2
+
+
+def test_without_an_outage_there_is_a_reason_for_everything():
+    values, reasons = told([pair([5, 105])], [])
+    assert set(reasons) == set(METRICS)
+    assert set(values) == {"stall_outside_outages"}
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.integers(1, 150)), min_size=1, max_size=10),
+    st.integers(0, 900),
+    st.integers(1, 300),
+)
+def test_what_is_lost_and_what_arrives_add_up(delays, down, length):
+    outage = Outage("network", "robot", "blackhole", down, down + length)
+    one = pair([None if d is None else i * 100 + d for i, d in enumerate(delays)])
+    values, reasons = told([one], [outage])
+    assert values.keys() | reasons.keys() >= set(METRICS)
+    assert not values.keys() & reasons.keys()
+    lost = sum(d is None and i * 100 >= down for i, d in enumerate(delays))
+    if "recovery_time" in values:
+        parts = ("lost_in_outage", "lost_before_recovery", "lost_after_recovery")
+        assert sum(values[name] for name in parts) == lost
+        assert values["recovery_time"] >= 0
+    stalls = [values[name] for name in ("outage_stall", "stall_outside_outages") if name in values]
+    arrived = sorted(t for t in one.taken_ns if 0 <= t < 1000)
+    edges = [0, *arrived, 1000]
+    assert max(stalls) == pytest.approx(max(b - a for a, b in pairwise(edges)))
+
+
+def test_pairs_have_hosts_and_only_what_was_due_while_both_were_there():
+    rows = [
+        {"endpoint": 1, "kind": "publisher", "node": "talker", "host": "robot", "topic": "t"},
+        {"endpoint": 2, "kind": "subscription", "node": "listener", "host": "base", "topic": "t", "joins_ns": 250},
+    ]
+    sent = [message(i, i * 100) for i in range(10)]
+    received = [{"seq": s, "taken_ns": s * 100 + 20} for s in (4, 5, 5)]
+    ends = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
+    (found,) = pairs_of(Records(sent, received), rows, ends, WINDOW)
+    assert found.due_ns.tolist() == list(range(300, 1000, 100))
+    assert found.hosts == ("robot", "base")
+    assert found.arrived.tolist() == [False, True, True, False, False, False, False]
+    assert found.bytes.tolist() == [0, 100, 100, 0, 0, 0, 0]
+    assert found.again_ns.tolist() == [520]

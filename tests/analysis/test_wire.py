@@ -1,0 +1,154 @@
+"""What crossed the links: nothing is counted twice and nothing is lost between the counts, whatever the log holds."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rmwbench.analysis.frames import CLASSES, frames_of
+from rmwbench.analysis.outage import Outage
+from rmwbench.analysis.records import Window
+from rmwbench.analysis.streams import End, Pair
+from rmwbench.analysis.wire import BYTES, LOST, RETRANSMITTED, RETRANSMITTED_BYTES, USED, rates_of, values, wire_of
+
+WINDOW = Window(1000, 2000)
+HOSTS = ("robot", "base", "tablet")
+AT_UP = ("lost_up", "queue_full_up", "no_destination")
+AT_DOWN = ("lost_down", "queue_full_down", "refused")
+VERDICTS = ("delivered", "under_way", "multicast_unwanted", *AT_UP, *AT_DOWN, "too_large", "blackhole")
+
+
+def log(*rows):
+    """Frames from rows of (index, sender, receiver or None, verdict, class, bytes, further columns)."""
+    full = [
+        {"index": i, "from_host": a, "to_host": b, "verdict": v, "class": kind, "frame_bytes": size}
+        | {"in_ns": 1500, "retransmission": False, "duplicate": False}
+        | (more[0] if more else {})
+        for i, a, b, v, kind, size, *more in rows
+    ]
+    columns = {name: np.array([row[name] for row in full]) for name in ("index", "in_ns", "frame_bytes")}
+    columns |= {name: np.array([row[name] for row in full], bool) for name in ("retransmission", "duplicate")}
+    for name in ("from_host", "to_host", "verdict", "class"):
+        names = tuple(dict.fromkeys(row[name] for row in full if row[name] is not None))
+        columns[name] = (np.array([names.index(row[name]) if row[name] else -1 for row in full], int), names)
+    return frames_of(columns)
+
+
+def pair(writer="robot", reader="base", size=100, taken=(1500,)):
+    """Messages of that size taken at these times."""
+    ends = [End(n, host, host, -np.inf, np.inf) for n, host in ((1, writer), (2, reader))]
+    times = np.array(taken, np.int64)
+    return Pair("t", *ends, times - 10, times - 9, times, times > 0, np.full(len(times), size), np.empty(0, np.int64))
+
+
+def measured(frames, pairs=(), outages=(), rates=None):
+    wire = wire_of(frames, pairs, outages, WINDOW)
+    return wire, *values(wire, frames, WINDOW, rates or {})
+
+
+def test_each_byte_has_one_class_and_the_parts_add_up():
+    frames = log(
+        (0, "robot", "base", "delivered", "data", 150),
+        (1, "base", "robot", "delivered", "acknowledgement", 60),
+        (2, "robot", "base", "lost_up", "discovery", 90),
+        (3, "robot", "base", "delivered", "data", 150, {"in_ns": 999}),  # before the window
+        (4, "robot", "base", "delivered", "data", 150, {"in_ns": 2000}),  # after it
+    )
+    _, amounts, _, _ = measured(frames, [pair()])
+    assert amounts[BYTES] == pytest.approx(3.0)
+    assert [amounts[f"{BYTES}_{kind}"] for kind in CLASSES] == pytest.approx([1.5, 0.6, 0.9, 0, 0])
+
+
+def test_a_multicast_frame_to_two_hosts_was_sent_once_and_can_be_lost_once():
+    frames = log((0, "robot", "base", "delivered", "data", 150), (0, "robot", "tablet", "lost_down", "data", 150))
+    wire, amounts, fractions, _ = measured(frames, [pair()])
+    assert amounts[BYTES] == pytest.approx(1.5)
+    assert fractions[LOST] == (1, 2)
+    assert wire.lost == {("tablet", "down", "lost_down"): 1}
+    assert wire.entered == {("robot", "up"): 1, ("base", "down"): 1, ("tablet", "down"): 1}
+    assert wire.carried == {("robot", "up"): 150, ("base", "down"): 150, ("tablet", "down"): 0}
+
+
+def test_what_the_network_duplicated_is_not_what_the_host_sent():
+    twice = (0, "robot", "base", "delivered", "data", 150)
+    wire, *_ = measured(log(twice, (*twice, {"duplicate": True})), [pair()])
+    assert wire.sent["robot", "data"] == (1, 150)
+    assert wire.carried["base", "down"] == 300
+
+
+def test_payload_counts_where_it_crossed_and_in_the_window():
+    frames = log((0, "robot", "base", "delivered", "data", 150))
+    _, amounts, _, reasons = measured(frames, [pair(reader="robot"), pair(taken=(2500,))])
+    assert BYTES not in amounts
+    assert "no payload" in reasons[BYTES]
+
+
+def test_what_was_sent_again_is_a_share_of_data_alone():
+    again = {"retransmission": True}
+    frames = log(
+        (0, "robot", "base", "lost_up", "data", 100),
+        (1, "robot", "base", "delivered", "data", 300, again),
+        (2, "base", "robot", "delivered", "acknowledgement", 60, again),
+        (3, "base", "robot", "delivered", "acknowledgement", 60),
+    )
+    _, amounts, fractions, _ = measured(frames, [pair()])
+    assert fractions[RETRANSMITTED] == (1, 2)
+    assert amounts[RETRANSMITTED_BYTES] == pytest.approx(0.75)
+
+
+def test_out_of_range_is_blamed_on_the_link_that_was_away():
+    frames = log(
+        (0, "robot", "base", "blackhole", "data", 100), (1, "base", "robot", "blackhole", "acknowledgement", 60)
+    )
+    wire, *_ = measured(frames, outages=[Outage("network", "robot", "blackhole", 1400, 1600)])
+    assert wire.lost == {("robot", "up", "blackhole"): 1, ("robot", "down", "blackhole"): 1}
+
+
+def test_the_busiest_link_is_told_against_its_rate():
+    frames = log(*((i, "robot", "base", "delivered", "data", 100) for i in range(5)))
+    _, amounts, _, _ = measured(frames, rates={("robot", "up"): 8e9, ("base", "down"): 16e9})
+    assert amounts[USED] == pytest.approx(0.5)  # 500 bytes in 1 µs at 8 Gbit/s
+    assert "no link has a rate" in measured(frames)[3][USED]
+
+
+def test_a_rate_that_changes_or_is_replayed_is_no_constant_rate():
+    links = {"robot": {"up": {"nic": {"rate_bps": 5}}, "down": {"rate_bps": 7}}, "base": {"up": {"rate_bps": 9}}}
+    links["tablet"] = {"up": {"rate_bps": 9, "trace": {}}, "down": {}}
+    assert rates_of({"network": {"links": links}}) == {("robot", "up"): 5, ("robot", "down"): 7, ("base", "up"): 9}
+    changes = [{"host": "robot", "change": "blackhole"}, {"host": "base", "up": {}}]
+    found = rates_of({"network": {"links": links, "changes": changes}})
+    assert found == {("robot", "up"): 5, ("robot", "down"): 7}
+    assert rates_of({}) == {}
+
+
+@st.composite
+def frames_and_truth(draw):
+    """Logs as the switch writes them: a frame ends on its way up once, or meets each of its destinations."""
+    rows = []
+    for index in range(draw(st.integers(0, 25))):
+        sender = draw(st.sampled_from(HOSTS))
+        kind, size = draw(st.sampled_from(CLASSES)), draw(st.integers(60, 1514))
+        if draw(st.booleans()):
+            rows.append((index, sender, None, draw(st.sampled_from((*AT_UP, "too_large", "blackhole"))), kind, size))
+            continue
+        others = draw(st.lists(st.sampled_from([h for h in HOSTS if h != sender]), min_size=1, unique=True))
+        below = [v for v in VERDICTS if v not in AT_UP]
+        rows += [(index, sender, other, draw(st.sampled_from(below)), kind, size) for other in others]
+    return rows
+
+
+@given(frames_and_truth())
+def test_every_frame_is_accounted_for_once(rows):
+    frames = log(*rows)
+    wire, amounts, fractions, _ = measured(frames, [pair(size=1)])
+    sent = {row[0]: row[5] for row in rows}
+    assert wire.bytes == sum(sent.values())
+    assert sum(amounts.get(f"{BYTES}_{kind}", 0) for kind in CLASSES) == pytest.approx(amounts[BYTES])
+    lost = [row for row in rows if row[3] not in ("delivered", "under_way", "multicast_unwanted")]
+    assert sum(wire.lost.values()) == len(lost) == fractions[LOST][0]
+    for host in HOSTS:
+        up = {row[0]: row for row in rows if row[1] == host}
+        assert wire.entered.get((host, "up"), 0) == len(up)
+        gone = [i for i, row in up.items() if row[2] is None]
+        assert wire.carried.get((host, "up"), 0) == sum(row[5] for i, row in up.items() if i not in gone)
+        assert wire.entered.get((host, "down"), 0) == sum(row[2] == host for row in rows)

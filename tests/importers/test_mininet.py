@@ -1,0 +1,198 @@
+"""Mininet: the published numbers from the raw logs, the summary table and the errors between them."""
+
+import csv
+
+import pytest
+
+from tests.importers.original import bundle, figures, path, printed
+
+RAW = ("tsc-galactic-2020", "mininet_experiments", "2020-10-23_10-47-36.tar.gz")
+SUMMARY = ("tsc-galactic-2020", "mininet_experiments", "MininetResults.csv")
+ARMS = ("rmw_cyclonedds_cpp sync", "rmw_fastrtps_cpp async", "rmw_fastrtps_cpp sync")
+
+LOSS = {  # type, Mb/s, label: published loss % of the three arms, digits
+    ("Array1k", 54, 0): ((0.82, 0.59, 0.82), 2),
+    ("Array1k", 54, 10): ((4.30, 16.27, 12.68), 2),
+    ("Array1k", 54, 20): ((33.4, 62.2, 62.9), 1),
+    ("Array1k", 54, 30): ((93.2, 100, 96.2), 1),
+    ("Array1k", 54, 40): ((98.9, 100, 100), 1),
+    ("Array1k", 300, 0): ((0.71, 0.62, 0.76), 2),
+    ("Array1k", 300, 10): ((2.36, 21.0, 16.9), 1),
+    ("Array1k", 300, 20): ((29.0, 60.0, 61.3), 1),
+    ("Array1k", 300, 30): ((91.1, 96.9, 96.3), 1),
+    ("Array1k", 1000, 10): ((3.71, 14.9, 12.6), 1),
+    ("Array1k", 1000, 20): ((33.6, 65.1, 68.9), 1),
+    ("Array1k", 1000, 30): ((86.8, 98.7, 89.7), 1),
+    ("Array1k", 1000, 40): ((100, 100, 100), 1),
+    ("PointCloud512k", 54, 0): ((0.61, 57.8, 1.31), 1),
+    ("PointCloud512k", 54, 10): ((99.5, 100, 100), 1),
+    ("PointCloud512k", 300, 0): ((0.64, 1.30, 0.80), 1),
+    ("PointCloud512k", 1000, 0): ((0.59, 0.92, 1.05), 1),
+}
+LATENCY = {  # published (zero-filled), corrected (delivering runs only), runs that delivered
+    ("Array1k", 54, 0): ((0.50, 0.64, 0.54), (0.50, 0.64, 0.54), (10, 10, 10), 2),
+    ("Array1k", 54, 10): ((29.4, 136.5, 51.3), (29.4, 136.5, 51.3), (10, 10, 10), 1),
+    ("Array1k", 54, 20): ((112.8, 140.1, 121.5), (112.8, 175.2, 151.8), (10, 8, 8), 1),
+    ("Array1k", 54, 30): ((152.9, 0, 40.3), (254.8, None, 201.7), (6, 0, 2), 1),
+    ("Array1k", 54, 40): ((67.0, 0, 0), (335.1, None, None), (2, 0, 0), 1),
+    ("Array1k", 300, 20): ((109.9, 130.3, 96.2), (109.9, 186.2, 137.5), (10, 7, 7), 1),
+    ("Array1k", 300, 30): ((118.0, 45.6, 51.1), (294.9, 227.9, 255.6), (4, 2, 2), 1),
+    ("Array1k", 1000, 20): ((108.6, 126.4, 114.4), (108.6, 180.5, 163.4), (10, 7, 7), 1),
+    ("Array1k", 1000, 30): ((133.9, 46.0, 116.4), (223.1, 230.2, 291.1), (6, 2, 4), 1),
+    ("Array1k", 1000, 40): ((0, 0, 0), (None, None, None), (0, 0, 0), 1),
+    ("PointCloud512k", 54, 0): ((99.2, 445.5, 110.3), (99.2, 445.5, 110.3), (10, 10, 10), 1),
+    ("PointCloud512k", 300, 0): ((15.8, 15.7, 15.4), (15.8, 15.7, 15.4), (10, 10, 10), 1),
+    ("PointCloud512k", 1000, 0): ((5.68, 5.95, 5.80), (5.68, 5.95, 5.80), (10, 10, 10), 2),
+}
+FROM_FIRST = {  # loss % from the first reception, median second of it
+    (54, 10): ((1.8, 11.9, 5.6), (1, 1.5, 2)),
+    (54, 20): ((13.5, 26.9, 20.7), (2.5, 6.5, 7)),
+    (300, 20): ((10.7, 23.6, 18.2), (3, 4, 6)),
+    (1000, 20): ((12.0, 30.0, 20.5), (4, 4, 8)),
+}
+
+
+def series(arm: str, kind: str, bandwidth: int) -> str:
+    return f"{arm}, {kind}, {bandwidth} Mb/s"
+
+
+@pytest.mark.parametrize("source", [RAW, SUMMARY], ids=["raw", "summary"])
+@pytest.mark.parametrize("cell", LOSS, ids=str)
+def test_the_published_loss(source, cell):
+    (kind, bandwidth, label), (wanted, digits) = cell, LOSS[cell]
+    f = figures(*source)
+    found = [printed(f.published("mininet_loss", series(arm, kind, bandwidth), label), digits) for arm in ARMS]
+    assert found == [round(w, digits) for w in wanted]
+
+
+@pytest.mark.parametrize("source", [RAW, SUMMARY], ids=["raw", "summary"])
+@pytest.mark.parametrize("cell", LATENCY, ids=str)
+def test_the_published_latency_and_that_of_runs_that_delivered(source, cell):
+    (kind, bandwidth, label), (shown, right, runs, digits) = cell, LATENCY[cell]
+    f = figures(*source)
+    points = [f["mininet_latency", series(arm, kind, bandwidth), label] for arm in ARMS]
+    assert [round(p["as_published"], digits) for p in points] == list(shown)
+    assert [printed(p["as_corrected"], digits) for p in points] == list(right)
+    assert [p["count"] for p in points] == list(runs)
+    assert all(p["note"].startswith("no data") for p in points if p["as_corrected"] is None)
+
+
+@pytest.mark.parametrize("cell", FROM_FIRST, ids=str)
+def test_loss_from_the_first_reception_on(cell):
+    (bandwidth, label), (loss, first) = cell, FROM_FIRST[cell]
+    f = figures(*RAW)
+    arms = [series(arm, "Array1k", bandwidth) for arm in ARMS]
+    assert [round(f.corrected("mininet_loss", s, label), 1) for s in arms] == list(loss)
+    assert [f.corrected("mininet_first_reception", s, label) for s in arms] == list(first)
+
+
+def test_the_summary_table_run_by_run_from_the_raw_logs():
+    """900 runs: the original's own table against what its formulas give here, to the last digit but rounding."""
+    f, runs = figures(*RAW), 0
+    with open(path(*SUMMARY)) as file:
+        for row in csv.DictReader(file):
+            runs += 1
+            latency = f["mininet_run_latency", row["experiment"], row["run"]]
+            assert latency["as_published"] == pytest.approx(float(row["sub_effective_latency"]), rel=1e-12)
+            loss = f.published("mininet_run_loss", row["experiment"], row["run"])
+            assert loss == pytest.approx(float(row["lost_prct"]), rel=1e-12, abs=1e-12)
+            assert (latency["as_corrected"] is None) == (float(row["sub_sum_recv"]) == 0)
+    assert runs == 900
+
+
+def test_both_sources_publish_the_same():
+    raw, summary = figures(*RAW), figures(*SUMMARY)
+    for name in ("mininet_loss", "mininet_latency", "mininet_latency_max", "mininet_sent", "mininet_received"):
+        for point in summary.of(name):
+            found = raw.published(name, point["series"], point["x"])
+            assert found == pytest.approx(point["as_published"], rel=1e-9, abs=1e-9)
+
+
+def test_counts_are_restored():
+    """437 sent where 450 were; 433.6 received where 450.1 were, over all unblocked runs without loss."""
+    f = figures(*RAW)
+    good = [
+        (arm, kind, b)
+        for arm in ARMS
+        for kind, bs in (("Array1k", (54, 300, 1000)), ("PointCloud512k", (300, 1000)))
+        for b in bs
+    ]
+    sent = [f["mininet_sent", series(*cell), 0] for cell in good]
+    assert {round(p["as_published"]) for p in sent} == {437}
+    assert all(449.5 <= p["as_corrected"] <= 451.5 for p in sent)
+    received = [f["mininet_received", series(*cell), 0] for cell in good]
+    assert round(sum(p["as_published"] for p in received) / len(received), 1) == 433.6
+    assert round(sum(p["as_corrected"] for p in received) / len(received), 1) == 450.1
+
+
+def test_blocked_publishers():
+    f = figures(*RAW)
+    cells = [series(arm, "PointCloud512k", 54) for arm in ARMS]
+    assert [round(f.published("mininet_sent", c, 0), 1) for c in cells] == [164.0, 419.6, 175.3]
+    assert [round(f.published("mininet_received", c, 0), 1) for c in cells] == [163.0, 176.8, 173.0]
+
+
+def test_twenty_one_seconds_with_a_delivery_were_printed_as_none():
+    table = bundle(*RAW).table("windows").to_pandas() if False else bundle(*RAW)
+    import duckdb  # noqa: F401
+
+    from rmwbench.bundle.query import run
+
+    _, rows = run(
+        table,
+        "select count(*) from windows r join windows d using (trial, endpoint, end_ns) "
+        "where r.metric = 'received_rate_cut' and r.value = 0 and d.metric = 'data_received' and d.value > 0",
+    )
+    assert rows == [(21,)]
+
+
+def test_the_async_bars_are_rows_of_fast_rtps_sync():
+    """The 0.72 % at 54 Mb/s, 10 %, Array1k is Fast RTPS sync at 1000 Mb/s, 0 %, 512k."""
+    f = figures(*SUMMARY)
+    point = f["mininet_cpu publisher", series(ARMS[1], "Array1k", 54), 10]
+    source = f["mininet_cpu publisher", series(ARMS[2], "PointCloud512k", 1000), 0]
+    assert round(point["as_published"], 2) == 0.72
+    assert point["as_published"] == source["as_published"] == source["as_corrected"]
+    assert "PointCloud512k, 1000 Mb/s, 0 %" in point["note"]
+    assert point["as_corrected"] != point["as_published"]
+
+
+def test_the_links_loss_is_applied_twice():
+    points = figures(*RAW).of("mininet_link_loss")
+    assert [(p["as_published"], round(p["as_corrected"])) for p in points] == [
+        (0, 0),
+        (10, 19),
+        (20, 36),
+        (30, 51),
+        (40, 64),
+    ]
+
+
+def test_poor_conditions_and_who_was_fastest_in_them():
+    f = figures(*RAW)
+    selected = f.of("mininet_selected")
+    assert sum(p["as_published"] for p in selected) == 25 and len(selected) == 30
+    by_bandwidth = {
+        b: sum(p["as_published"] for p in selected if p["series"].endswith(f" {b} Mb/s")) for b in (54, 300, 1000)
+    }
+    assert by_bandwidth == {54: 9, 300: 8, 1000: 8}
+    fastest = f["mininet_cyclone_fastest", "Cyclone sync", "degraded for all"]
+    assert (fastest["as_published"], fastest["as_corrected"], fastest["count"]) == (0.6, 0.8, 10)
+
+
+def test_runs_that_received_nothing():
+    f = figures(*RAW)
+    empty = {arm: 0 for arm in ARMS}
+    for p in f.of("mininet_delivering_runs"):
+        empty[p["series"].partition(",")[0]] += p["count"] - int(p["as_corrected"])
+    assert list(empty.values()) == [148, 184, 180] or [empty[a] for a in ARMS] == [148, 184, 180]
+
+
+def test_resources():
+    f = figures(*RAW)
+    cyclone, fast = (
+        [f.corrected("mininet_rss publisher", series(arm, "Array1k", b), 0) for b in (54, 300, 1000)]
+        for arm in (ARMS[0], ARMS[2])
+    )
+    assert all(18.5 < x < 20.5 for x in cyclone) and all(27 < x < 29.5 for x in fast)
+    assert max(p["as_corrected"] for p in f.of("mininet_cpu publisher")) < 1.5
