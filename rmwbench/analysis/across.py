@@ -34,7 +34,8 @@ Counts = tuple[int, int]
 class Question:
     """Is B worse than A by this metric? `a`, `b`: block -> its trial's value (+inf allowed), or `Counts` for fractions.
     `paired`: they are blocks of one campaign. `group`: what is judged together (a cell): its loss comes first.
-    `reliable`: neither side may lose anything.
+    `reliable`: neither side may lose anything. `bounds`: how far A's and B's values may be from the truth for the
+    clocks of two hosts, in the metric's unit.
     """
 
     group: Hashable
@@ -43,6 +44,7 @@ class Question:
     b: Mapping[int, Any]
     paired: bool
     reliable: bool = True
+    bounds: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ class _Effect:
     better: float
     equivalent: float
     by_order: bool = False
+    spare: float = 0.0  # by how much the hosts' clocks may have made `mean` too large …
+    extra: float = 0.0  # … or too small
 
 
 def judge(questions: Sequence[Question], rules: Rules) -> list[Answer]:
@@ -140,11 +144,24 @@ def _effect(q: Question, rules: Rules) -> _Effect | str:
     mean, error, freedom = _mean(np.log(first), np.log(second), q.paired)
     rules = _rules_of(q, rules)
     floor, margin = math.log1p(rules.aa_floor), math.log1p(rules.margin)
+    spare, extra = _shifts(first, second, q.bounds)
     above = _p_above(mean, error, freedom)
     below = _p_above(-mean, error, freedom)
     # Where identical arms may differ by more than the margin, no interval of these trials shows that two do not.
-    equivalent = max(1 - above(margin), 1 - below(margin)) if floor <= margin else 1.0
-    return _Effect(mean, error, freedom, min(len(a), len(b)), above(floor), below(floor), equivalent)
+    equivalent = max(1 - above(margin - extra), 1 - below(margin - spare)) if floor <= margin else 1.0
+    worse, better = above(floor + spare), below(floor + extra)
+    return _Effect(mean, error, freedom, min(len(a), len(b)), worse, better, equivalent, spare=spare, extra=extra)
+
+
+def _shifts(a: np.ndarray, b: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float]:
+    """By how much the hosts' clocks may have made the mean of log b − log a too large and too small; infinite where a
+    value is not larger than its bound. No number of trials averages it out."""
+    if not any(bounds):
+        return 0.0, 0.0
+    with np.errstate(divide="ignore"):
+        down = [float(-np.log(np.maximum(1 - bound / x, 0.0)).mean()) for x, bound in zip((a, b), bounds, strict=True)]
+    up = [float(np.log1p(bound / x).mean()) for x, bound in zip((a, b), bounds, strict=True)]
+    return down[1] + up[0], up[1] + down[0]
 
 
 def _rules_of(q: Question, rules: Rules) -> Rules:
@@ -245,15 +262,17 @@ def _answer(q: Question, e: _Effect, different: tuple[bool, int], equal: tuple[b
     if e.by_order:
         return _order_answer(q, e, claimed, direction)
     rules = _rules_of(q, rules)
-    effect = _ratio(q, level, rules)
+    effect = _shifted(_ratio(q, level, rules), e)
     beyond = abs(e.mean) > math.log1p(rules.least(e.trials))
     unit = "blocks" if q.paired else "trials of each campaign"
     if claimed and beyond:
         return Answer(direction, effect, f"{_times(effect)} over {e.trials} {unit}")
     if equal[0]:
-        effect = _ratio(q, rules.alpha / equal[1], rules)
+        effect = _shifted(_ratio(q, rules.alpha / equal[1], rules), e)
         return Answer("equivalent", effect, f"{_times(effect)}: within the margin of {_percent(rules.margin)}")
     inside = "; a difference, but one that the margin or the machine's noise allows" if claimed else ""
+    if abs(e.mean) <= max(e.spare, e.extra):
+        return Answer("undecided", effect, f"{_times(effect)}: less than the hosts' clocks are known to")
     needed = _needed(e, beyond, 2 * multiplier, equal[1], rules)
     hope = f"about {needed} {unit} would decide it" if needed else f"no realistic number of {unit} would decide it"
     return Answer("undecided", effect, f"{_times(effect)}{inside}; {hope}", needed)
@@ -338,6 +357,13 @@ def _ratio(q: Question, level: float, rules: Rules) -> Ratio | NoRatio:
     if q.paired:
         return ratio(q.b, q.a, level=level, min_blocks=rules.min_blocks)
     return unpaired(q.b.values(), q.a.values(), level=level, min_trials=rules.min_blocks)
+
+
+def _shifted(found: Ratio | NoRatio, e: _Effect) -> Ratio | NoRatio:
+    """With the interval widened by what the hosts' clocks leave open."""
+    if isinstance(found, NoRatio) or not (e.spare or e.extra):
+        return found
+    return replace(found, low=found.low * math.exp(-e.spare), high=found.high * math.exp(min(e.extra, 700.0)))
 
 
 def _times(found: Ratio | NoRatio) -> str:

@@ -1,6 +1,7 @@
 """B against A: planted differences are found, equal sides are not called different, loss comes first."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -210,3 +211,21 @@ def test_the_table_is_as_bad_as_its_worst_row():
     assert overall(["equivalent", "better"]) == "better"
     assert overall(["equivalent"]) == "equivalent"
     assert overall([]) == "undecided"
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_what_two_hosts_clocks_could_hide_is_not_claimed(paired):
+    """0.1 ms against 0.13 ms, over hosts whose clocks are known to ±9 µs: still worse; to ±20 µs it is not."""
+
+    def asked(ratio, bound):
+        rng = np.random.default_rng(1)
+        question = ask(values(rng, n=20), values(rng, ratio, n=20), paired=paired)
+        return one(replace(question, bounds=(bound, bound)))
+
+    assert asked(1.3, 9_000).verdict == "worse" and asked(1 / 1.3, 6_000).verdict == "better"
+    blurred = asked(1.3, 20_000)
+    assert (
+        blurred.verdict == "undecided" and "clocks" in blurred.reason and blurred.effect.low < 1 < blurred.effect.high
+    )
+    assert asked(1.0, 0).verdict == "equivalent" and asked(1.0, 9_000).verdict == "undecided"
+    assert asked(1.3, 200_000).effect.high > 1e6

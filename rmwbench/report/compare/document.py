@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.analysis import across
-from rmwbench.analysis.aggregate import Trial, aggregate, fraction_of, trial_value
+from rmwbench.analysis.aggregate import Trial, aggregate, clock_bound, fraction_of, trial_value
 from rmwbench.analysis.comparisons import Comparison, comparisons
 from rmwbench.analysis.glossary import GLOSSARY, Entry
 from rmwbench.analysis.look import MARGIN, aa_noise
@@ -100,7 +100,8 @@ class _Group:
         reliable = self.a.reliable or self.b.reliable
         for metric in dict.fromkeys(metrics):
             sides = [_values(GLOSSARY[metric], x.trials) for x in (self.a, self.b)]
-            yield across.Question(self.key, GLOSSARY[metric], *sides, self.paired, reliable)
+            bounds = tuple(_widest(GLOSSARY[metric], x.trials) for x in (self.a, self.b))
+            yield across.Question(self.key, GLOSSARY[metric], *sides, self.paired, reliable, bounds)
         failed = [{0: _failed(x.lines)} for x in (self.a, self.b)]
         if any(side[0][0] for side in failed):
             yield across.Question(self.key, _FAILURES, *failed, False)
@@ -203,6 +204,11 @@ def _definition_reason(m: Match) -> str:
     ]
     more = f", and {len(found) - 3} more" if len(found) > 3 else ""
     return f"the workload is another one: {'; '.join(shown)}{more}"
+
+
+def _widest(entry: Entry, trials: Sequence[Trial]) -> float:
+    """Of the hosts' clocks, in the metric's unit."""
+    return max((clock_bound(entry, trial) for trial in trials), default=0.0)
 
 
 def _halves(a: Side, b: Side, matches: Sequence[Match]) -> tuple[_Half, _Half]:

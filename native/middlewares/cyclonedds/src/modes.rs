@@ -250,6 +250,7 @@ pub fn exchanges_over_iceoryx(text: &str) -> bool {
 fn addresses() -> Vec<String> {
     let named = |variable| std::env::var(variable).unwrap_or_default().split_whitespace().map(str::to_string).collect::<Vec<_>>();
     let mut found = [named("RMWBENCH_ADDRESS"), named("RMWBENCH_PEERS")].concat();
+    found.sort();
     found.dedup();
     if found.is_empty() {
         found.push("127.0.0.1".into());

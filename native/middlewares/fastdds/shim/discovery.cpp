@@ -1,7 +1,9 @@
 #include "discovery.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -20,6 +22,12 @@ namespace {
 using Protocol = rtps::DiscoveryProtocol;
 
 constexpr uint16_t first_port = 11811;  // as ROS 2's
+
+// What the orchestrator names where a trial has several hosts; else this host's loopback.
+std::string named(const char *variable) {
+  const char *text = std::getenv(variable);
+  return text && *text ? text : "127.0.0.1";
+}
 
 rtps::Locator_t udp_at(const char *address, uint16_t port) {
   rtps::Locator_t locator;
@@ -55,7 +63,10 @@ void by_peers(const Asked &asked, fd::DomainParticipantQos &qos) {
   builtin.metatrafficUnicastLocatorList.clear();
   builtin.metatrafficUnicastLocatorList.push_back(udp_at("0.0.0.0", 0));
   builtin.initialPeersList.clear();
-  builtin.initialPeersList.push_back(udp_at("127.0.0.1", 0));
+  std::set<std::string> addresses{named("RMWBENCH_ADDRESS")};
+  std::istringstream others(named("RMWBENCH_PEERS"));
+  for (std::string address; others >> address;) addresses.insert(address);
+  for (const std::string &address : addresses) builtin.initialPeersList.push_back(udp_at(address.c_str(), 0));
   builtin.avoid_builtin_multicast = true;
   fd::TransportConfigQos &config = qos.transport();
   if (config.use_builtin_transports) {
@@ -80,7 +91,7 @@ void by_server(const Asked &asked, fd::DomainParticipantQos &qos) {
   builtin.discovery_config.discoveryProtocol = Protocol::CLIENT;
   builtin.discovery_config.m_DiscoveryServers.clear();
   for (uint32_t number = 0; number < asked.server_count; ++number) {
-    const rtps::Locator_t server = udp_at("127.0.0.1", server_port(number));
+    const rtps::Locator_t server = udp_at(named("RMWBENCH_DAEMON_ADDRESS").c_str(), server_port(number));
 #if RMWBENCH_FASTDDS_MAJOR >= 3
     builtin.discovery_config.m_DiscoveryServers.push_back(server);
 #else
@@ -138,10 +149,11 @@ void become_server(uint32_t number, bool persistent, fd::DomainParticipantQos &q
   name_server(number, wire.prefix);
   wire.builtin.discovery_config.discoveryProtocol = persistent ? Protocol::BACKUP : Protocol::SERVER;
   // Not every address: where the host has none but loopback, 2.9.1 takes that for a port that it could not get.
-  wire.builtin.metatrafficUnicastLocatorList.push_back(udp_at("127.0.0.1", server_port(number)));
+  wire.builtin.metatrafficUnicastLocatorList.push_back(udp_at(named("RMWBENCH_ADDRESS").c_str(), server_port(number)));
 }
 
 uint32_t servers_listening(uint32_t count) {
+  if (named("RMWBENCH_DAEMON_ADDRESS") != named("RMWBENCH_ADDRESS")) return count;  // on another host, out of sight
   uint32_t found = 0;
   for (uint32_t number = 0; number < count; ++number) {
     char port[8];

@@ -11,7 +11,7 @@ use zenoh::qos::CongestionControl;
 use zenoh::Config;
 
 use crate::certificates::Certificates;
-use crate::rendezvous::{Link, Rendezvous};
+use crate::rendezvous::{own_address, Link, Rendezvous};
 
 /// Bytes from which a payload goes to shared memory when that is the transport asked for: all but empty ones.
 const SHM_THRESHOLD_BYTES: u32 = 1;

@@ -1,0 +1,130 @@
+//! The model of airtime against what it should give.
+
+mod common;
+
+use std::net::Ipv4Addr;
+
+use common::{datagram, to_group, Bench, MS};
+use serde_json::{json, Value};
+
+const GROUP: Ipv4Addr = Ipv4Addr::new(239, 1, 2, 3);
+
+/// Hosts 1 … n on a medium, host 0 on a wire.
+fn wifi(stations: usize, medium: Value) -> Bench {
+    let mut links = json!({});
+    (1..=stations).for_each(|k| links[format!("h{k}")] = json!({"up": {"medium": "wifi"}, "down": {"medium": "wifi"}}));
+    Bench::new(stations + 1, json!({"links": links, "media": {"wifi": medium}}))
+}
+
+#[test]
+fn saturated_stations_share_the_airtime() {
+    // 54 Mbit/s and 100 µs per frame: 1514 bytes take 324.3 µs; of them 1448 are a TCP segment's payload: 35.7 Mbit/s in all.
+    for stations in [1, 2, 4] {
+        let mut bench = wifi(stations, json!({"rate_bps": 54_000_000, "overhead_ns": 100_000, "queue_frames": 50}));
+        let seconds = 5;
+        for k in 0..seconds * 5000 {
+            (1..=stations).for_each(|host| bench.send(host, &datagram(host, 0, 1514), MS + k * 200_000));
+        }
+        let end_ns = MS + seconds * 1000 * MS;
+        bench.until(end_ns);
+        let mbps: Vec<f64> = (1..=stations)
+            .map(|host| bench.network.links()[&format!("h{host}")].up.delivered as f64 * 1448.0 * 8.0 / seconds as f64 / 1e6)
+            .collect();
+        let sum: f64 = mbps.iter().sum();
+        assert!((sum - 35.71).abs() < 0.1, "{stations}: {mbps:?}");
+        assert!(mbps.iter().all(|one| (one * stations as f64 / sum - 1.0).abs() < 0.05), "{stations}: {mbps:?}");
+        let busy_ns = bench.network.media()["wifi"].busy_ns;
+        assert!((busy_ns as f64 / (end_ns - MS) as f64 - 1.0).abs() < 0.001);
+    }
+}
+
+#[test]
+fn unicast_is_repeated_and_multicast_from_the_access_point_is_not() {
+    let medium = json!({"rate_bps": 54_000_000, "overhead_ns": 100_000, "basic_rate_bps": 6_000_000, "retries": 7, "phy_loss": 0.2});
+    let mut bench = wifi(1, medium);
+    for k in 0..10_000 {
+        bench.send(0, &datagram(0, 1, 500), MS + k * 20 * MS);
+        bench.send(0, &to_group(0, GROUP, 500), MS + k * 20 * MS + 10 * MS);
+    }
+    bench.until(i64::MAX / 2);
+    let records = bench.records();
+    let (to_all, to_one): (Vec<_>, Vec<_>) = records.iter().partition(|record| record.flags & 2 != 0);
+    let lost = to_all.iter().filter(|record| record.verdict == 2).count();
+    assert!((1840..=2160).contains(&lost), "{lost}");
+    // 0.2⁸ is 2.6 in a million.
+    assert_eq!(to_one.iter().filter(|record| record.verdict != 0).count(), 0);
+    let attempts = to_one.iter().map(|record| f64::from(record.attempts)).sum::<f64>() / 10_000.0;
+    assert!((attempts - 1.25).abs() < 0.025, "{attempts}");
+    assert!(to_all.iter().all(|record| record.attempts == 1));
+    // Its own time each: 4000 bits at 6 Mbit/s, and the overhead.
+    let took: Vec<i64> = to_all.iter().filter(|record| record.verdict == 0).map(|record| record.due_ns - record.in_ns).collect();
+    assert!(took.iter().all(|ns| *ns == 766_667), "{:?}", &took[..3]);
+    let first_try = to_one.iter().filter(|record| record.attempts == 1).map(|record| record.due_ns - record.in_ns);
+    assert!(first_try.into_iter().all(|ns| ns == 174_074));
+}
+
+#[test]
+fn a_station_gives_up_after_its_retries() {
+    let mut bench = wifi(1, json!({"rate_bps": 54_000_000, "retries": 1, "phy_loss": 0.5}));
+    (0..10_000).for_each(|k| bench.send(1, &datagram(1, 0, 500), MS + k * 10 * MS));
+    bench.until(i64::MAX / 2);
+    let given_up = bench.network.media()["wifi"].given_up;
+    assert!((2320..=2680).contains(&given_up), "{given_up}"); // a quarter
+    assert_eq!(bench.network.links()["h1"].up.given_up, given_up);
+    let records = bench.records();
+    assert!(records.iter().filter(|record| record.verdict == 9).all(|record| record.attempts == 2));
+}
+
+#[test]
+fn one_transmission_serves_all_hosts_of_a_group_and_each_may_miss_it() {
+    let mut bench = wifi(4, json!({"rate_bps": 54_000_000, "basic_rate_bps": 6_000_000, "phy_loss": 0.1, "overhead_ns": 50_000}));
+    (0..5000).for_each(|k| bench.send(0, &to_group(0, GROUP, 300), MS + k * 10 * MS));
+    bench.until(i64::MAX / 2);
+    let medium = bench.network.media()["wifi"].clone();
+    assert_eq!((medium.attempts, medium.busy_ns), (5000, 5000 * 450_000));
+    let records = bench.records();
+    assert_eq!(records.len(), 20_000);
+    for host in 1..=4 {
+        let lost = records.iter().filter(|record| record.to == host && record.verdict == 2).count();
+        assert!((410..=590).contains(&lost), "{host}: {lost}");
+    }
+    // Independently: all four miss the same one with 0.0001.
+    let missed_by_all = (0..5000).filter(|index| records.iter().filter(|r| r.index == *index && r.verdict == 2).count() == 4).count();
+    assert!(missed_by_all < 8, "{missed_by_all}");
+}
+
+#[test]
+fn a_stations_multicast_goes_to_the_access_point_first() {
+    // Repeated on its way up, then once for the other station.
+    let mut bench = wifi(2, json!({"rate_bps": 54_000_000, "phy_loss": 0.3}));
+    (0..2000).for_each(|k| bench.send(1, &to_group(1, GROUP, 300), MS + k * 10 * MS));
+    bench.until(i64::MAX / 2);
+    let links = bench.network.links();
+    assert_eq!((links["h1"].up.delivered, links["h1"].up.lost), (2000, 0));
+    assert_eq!(links["h0"].down.delivered, 2000);
+    assert!((515..=685).contains(&links["h2"].down.lost), "{}", links["h2"].down.lost);
+}
+
+#[test]
+fn queues_on_a_medium_are_limited_per_station() {
+    let mut bench = wifi(2, json!({"rate_bps": 1_000_000, "queue_frames": 5}));
+    (0..20).for_each(|_| bench.send(1, &datagram(1, 0, 1000), MS));
+    (0..3).for_each(|_| bench.send(2, &datagram(2, 0, 1000), MS));
+    (0..9).for_each(|_| bench.send(0, &to_group(0, GROUP, 300), MS));
+    bench.until(i64::MAX / 2);
+    let links = bench.network.links();
+    assert_eq!((links["h1"].up.delivered, links["h1"].up.queue_full), (5, 15));
+    assert_eq!((links["h2"].up.delivered, links["h2"].up.queue_full), (3, 0));
+    assert_eq!((links["h1"].down.delivered, links["h1"].down.queue_full), (5, 4));
+}
+
+#[test]
+fn a_robot_that_leaves_the_medium_sends_what_waits_over_the_wire() {
+    let mut bench = wifi(1, json!({"rate_bps": 1_000_000}));
+    (0..20).for_each(|_| bench.send(1, &datagram(1, 0, 1250), MS)); // 10 ms each
+    bench.change(25 * MS, 1, json!({"up": {"rate_bps": 10_000_000}}));
+    bench.until(100 * MS);
+    assert_eq!(bench.world.written.len(), 20);
+    let dues: Vec<i64> = bench.records().iter().map(|record| record.due_ns).collect();
+    assert_eq!(dues[..4], [11 * MS, 21 * MS, 26 * MS, 27 * MS]);
+}

@@ -1,0 +1,201 @@
+"""What features rest on, on real workers: allocations counted, a leak found, frozen readers, daemons that return."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from rmwbench.analysis import memory
+from rmwbench.analysis.records import Window
+from rmwbench.campaign.outcome import Order
+from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.errors import UserError
+from rmwbench.lab import machine
+from rmwbench.suite.cells import Cell, cells
+from rmwbench.suite.load import parse
+from tests.lab import tools
+
+pytestmark = pytest.mark.timing
+
+HEAD = """
+suite: mini
+title: a test
+blocks: {planned: 1, minimum: 1}
+timeline: {warmup_s: 0.3, drain_s: 0.5, grace_s: 0.5, match_s: 10, steady_s: 1.0}
+"""
+
+
+@pytest.fixture(autouse=True)
+def any_machine(monkeypatch):
+    monkeypatch.setattr(machine, "void_reason", lambda probes: None)
+
+
+def cell(text: str) -> Cell:
+    (made,) = cells(parse(HEAD + text, where="mini.yaml"))
+    return made
+
+
+def run(middleware: str, text: str) -> TrialResult:
+    result = run_trial(Order(1, cell(text), 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker(middleware))
+    assert result.status == "done", result.reason
+    return result
+
+
+def rows(result: TrialResult, table: str, **wanted) -> Iterator[dict]:
+    found = result.tables[table].to_pylist() if table in result.tables else []
+    return (row for row in found if all(row[name] == value for name, value in wanted.items()))
+
+
+def grown(result: TrialResult, process: str, counter: str) -> float:
+    at = {row["at"]: row["value"] for row in rows(result, "counters", process=process, counter=counter)}
+    return at["steady_end"] - at["steady_begin"]
+
+
+ALLOCATIONS = """
+sampling: {{allocations: true}}
+arms: [{arm}]
+workloads: [{{name: w, message: Bytes(1024), rate_hz: 400}}]
+"""
+
+
+def test_the_harness_allocates_nothing_per_message():
+    """On both sides and with everything that a trial has running meanwhile: snapshots, events, the protocol."""
+    result = run("floor", ALLOCATIONS.format(arm="{name: a, middleware: floor}"))
+    assert len(list(rows(result, "received"))) > 400
+    for process in ("talker", "listener"):
+        assert grown(result, process, "allocations") == 0 and grown(result, process, "allocated") == 0
+
+
+def test_planted_allocations_are_counted_in_the_process_that_makes_them():
+    planted = "{name: a, middleware: synthetic, options: {memory_growth_bytes: publisher=64 reader=256}}"
+    result = run("synthetic", ALLOCATIONS.format(arm=planted))
+    for process, bytes_each in (("talker", 64), ("listener", 256)):
+        # besides one for each of the 400, the list that keeps them is made larger a few times
+        assert 400 <= grown(result, process, "allocations") <= 420
+        assert 400 * bytes_each <= grown(result, process, "allocated") <= 400 * bytes_each + 40_000
+        assert grown(result, process, "frees") <= 30  # the schedule's own, at its end
+
+
+def test_a_trial_that_is_not_asked_counts_nothing():
+    result = run("floor", ALLOCATIONS.format(arm="{name: a, middleware: floor}").replace("true", "false"))
+    assert not list(rows(result, "counters", counter="allocations"))
+
+
+SOAK = """
+sampling: {{series_hz: 50, memory: true}}
+arms: [{{name: a, middleware: synthetic, options: {{memory_growth_bytes: publisher=0 reader={leak}}}}}]
+workloads: [{{name: w, message: Bytes(64), rate_hz: 500, timeline: {{steady_s: 4}}}}]
+"""
+
+
+@pytest.mark.parametrize("leak", [0, 512])
+def test_a_planted_leak_is_found_on_its_side_and_none_is_invented(leak):
+    result = run("synthetic", SOAK.format(leak=leak))
+    (trial,) = rows(result, "trials")
+    found = [
+        (row["time_ns"], row["process"], row["counter"], row["value"])
+        for row in rows(result, "samples")
+        if row["counter"] in ("pss", "file_pss")
+    ]
+    window = Window(trial["steady_begin_ns"], trial["steady_end_ns"])
+    values, _ = memory.growth(found, list(rows(result, "counters")), window, published=2000, delivered=2000)
+    # what malloc adds to 512 B and the list that keeps them is less than as much again
+    low, high = (0.8 * leak, 1.5 * leak) if leak else (-16, 16)
+    assert low <= values["pss_growth_per_message_subscription"] <= high
+    assert -16 <= values["pss_growth_per_message_publisher"] <= 16
+    assert abs(values["pss_at_end"] - values["pss_at_begin"] - 0.9 * 2000 * leak) <= 0.5 * 2000 * leak + 64_000
+
+
+def test_memory_needs_a_series():
+    with pytest.raises(UserError, match="every fifth sample of a series"):
+        cell(SOAK.format(leak=0).replace("series_hz: 50, ", ""))
+
+
+FROZEN = """
+arms: [{{name: a, middleware: {middleware}, options: {options}}}]
+workloads:
+  - name: w
+    message: Bytes(16384)
+    rate_hz: 200
+    qos: {{history: keep_all}}
+    readers_freeze_s: {at_s}
+    timeline: {{steady_s: 1.2}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("middleware", "options"),
+    [
+        ("cyclonedds", "{max_blocking_ms: 150, max_samples: 20}"),
+        ("fastdds", "{max_blocking_time_ms: 150, max_samples: 20}"),
+    ],
+)
+def test_a_full_history_keeps_its_caller_for_max_blocking_time_and_refuses_then(middleware, options):
+    result = run(middleware, FROZEN.format(middleware=middleware, options=options, at_s=0.2))
+    events = {row["event"]: row["process"] for row in rows(result, "events") if row["event"] in ("frozen", "thawed")}
+    assert events == {"frozen": "listener", "thawed": "listener"}
+    calls = [row["return_ns"] - row["call_ns"] for row in rows(result, "sent") if row["call_ns"] is not None]
+    (failed,) = (row["value"] for row in rows(result, "counters", counter="publish_failures"))
+    assert max(calls) >= 149e6 and failed >= 1
+    # most of the second is spent in calls of that length, and none of them waits until the reader is back
+    assert sorted(calls)[-2] < 800e6
+
+
+def test_readers_cannot_freeze_after_the_window():
+    with pytest.raises(UserError, match="the readers freeze after the steady state"):
+        cell(FROZEN.format(middleware="cyclonedds", options="{}", at_s=2))
+
+
+RETURN = """
+arms: [{{name: a, middleware: {middleware}, profile: {profile}, options: {options}}}]
+workloads:
+  - name: w
+    message: Bytes(64)
+    rate_hz: 50
+    daemons_end_s: 0.3
+    {how}
+    nodes:
+      - {{name: talker, publishers: [{{topic: x}}]}}
+      - {{name: listener, subscriptions: [{{topic: x}}]}}
+      - {{name: joiner, subscriptions: [{{topic: x}}], joins_s: 1.0}}
+    timeline: {{steady_s: 6}}
+"""
+
+
+def joined(result: TrialResult) -> bool:
+    """Whether the node that came after the accident heard anything."""
+    (endpoint,) = (row["endpoint"] for row in rows(result, "endpoints", process="joiner"))
+    return any(rows(result, "received", endpoint=endpoint))
+
+
+def fastdds(how: str, options: str = "{}") -> TrialResult:
+    return run("fastdds", RETURN.format(middleware="fastdds", profile="discovery_server", options=options, how=how))
+
+
+def test_a_router_that_returns_serves_those_who_come_later():
+    result = run(
+        "zenoh", RETURN.format(middleware="zenoh", profile="rmw_zenoh", options="{}", how="daemons_return_s: 0.6")
+    )
+    events = [(row["event"], row["process"]) for row in rows(result, "events")]
+    assert ("killed", "router") in events and ("returned", "router again") in events
+    assert joined(result)
+
+
+def test_a_discovery_server_with_a_backup_knows_its_clients_when_it_returns():
+    assert joined(fastdds("daemons_return_s: 0.6", "{server_persistence: true}"))
+
+
+def test_a_redundant_discovery_server_is_enough():
+    result = fastdds("daemons_end: first", "{server_count: 2, daemons: server server-1}")
+    assert [row["process"] for row in rows(result, "events", event="killed")] == ["server"]
+    assert joined(result)
+
+
+def test_a_server_added_while_nodes_run_is_found_by_all_of_them():
+    assert joined(fastdds("daemons_end: first", "{server_added_s: 0.1, daemons: server server-1}"))
+    # the same without the addition, so that it is known what it was for
+    assert not joined(fastdds("daemons_end: first", "{daemons: server server-1}"))
+
+
+def test_daemons_cannot_return_before_they_end():
+    with pytest.raises(UserError, match="the daemons return before they end"):
+        cell(RETURN.format(middleware="zenoh", profile="router", options="{}", how="daemons_return_s: 0.2"))

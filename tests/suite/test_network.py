@@ -1,0 +1,306 @@
+"""Networks between hosts, as a suite says them: what is resolved, what is refused and where, and what a factor does."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rmwbench.errors import UserError
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import parse
+from rmwbench.suite.network_spec import GilbertElliott, Spec
+from rmwbench.suite.network_trace import parsed
+
+SUITE = """\
+suite: net
+title: two hosts
+arms:
+  - {{name: a, middleware: zenoh}}
+workloads:
+  - name: w
+    message: Bytes(100)
+    rate_hz: 100
+    {workload}
+{more}
+"""
+TWO = "hosts: [robot, base]"
+
+
+def made(workload=TWO, more=""):
+    return cells(parse(SUITE.format(workload=workload, more=more), where="net.yaml"))
+
+
+def refused(workload=TWO, more="") -> UserError:
+    with pytest.raises(UserError) as caught:
+        made(workload, more)
+    return caught.value
+
+
+def network(text: str, workload=f"{TWO}\n    network: thin") -> dict:
+    (cell,) = made(workload, f"networks:\n  thin: {text}")
+    return cell.definition()["network"]
+
+
+def test_one_host_has_no_network_and_its_cell_says_nothing_of_one():
+    (cell,) = made("subscribers: 1")
+    assert cell.links is None and "network" not in cell.definition() and "daemons_host" not in cell.definition()
+
+
+def test_several_hosts_without_a_word_have_links_that_do_nothing():
+    (cell,) = made()
+    found = cell.definition()["network"]
+    assert found["hosts"] == ["robot", "base"] and found["name"] is None
+    assert found["links"] == {host: {"up": {}, "down": {}} for host in found["hosts"]}
+    assert found["multicast"] == "flood" and found["neighbours"] == "permanent" and found["quantum_ns"] == 0
+
+
+def test_a_spec_is_in_the_units_of_the_link():
+    found = network(
+        "{links: {all: {both: {rate_mbps: 54, queue_ms: 50, delay_ms: 2, jitter_ms: 1, loss: 0.1, reorder: 0.01, "
+        "reorder_by_ms: 3, duplicate: 0.02, corrupt: 0.03, mtu_bytes: 1420, exempt_arp: false}}}}"
+    )
+    assert found["links"]["robot"]["up"] == found["links"]["base"]["down"] == {
+        "rate_bps": 54_000_000, "queue_ns": 50_000_000, "delay_ns": 2_000_000,
+        "jitter": {"kind": "correlated", "sd_ns": 1_000_000, "correlation_ns": 100_000_000},
+        "loss": {"kind": "bernoulli", "p": 0.1}, "reorder": {"p": 0.01, "by_ns": 3_000_000},
+        "duplicate": 0.02, "corrupt": 0.03, "mtu_bytes": 1420, "exempt_arp": False,
+    }  # fmt: skip
+
+
+def test_a_hosts_own_link_stands_before_that_of_all_and_what_it_leaves_out_does_nothing():
+    found = network("{links: {all: {both: {delay_ms: 2}}, robot: {up: {delay_ms: 5}}}}")
+    assert found["links"]["robot"] == {"up": {"delay_ns": 5_000_000}, "down": {}}
+    assert found["links"]["base"]["down"] == {"delay_ns": 2_000_000}
+
+
+def test_a_rate_at_the_nic_is_the_hosts_and_not_the_links():
+    found = network("{links: {robot: {both: {rate_mbps: 20, queue_frames: 50, bottleneck: nic}}}}")
+    assert found["links"]["robot"]["up"] == {"nic": {"rate_bps": 20_000_000, "queue_frames": 50}}
+    assert found["links"]["robot"]["down"] == {"rate_bps": 20_000_000, "queue_frames": 50}
+
+
+def test_jitter_without_memory_is_independent():
+    found = network("{links: {all: {up: {jitter_ms: 2, jitter_correlation_ms: 0}}}}")
+    assert found["links"]["base"]["up"]["jitter"] == {"kind": "independent", "sd_ns": 2_000_000}
+
+
+@pytest.mark.parametrize(("rate", "quantum"), [(200, 0), (201, 100_000)])
+def test_fast_links_deliver_in_batches(rate, quantum):
+    assert network(f"{{links: {{all: {{both: {{rate_mbps: {rate}}}}}}}}}")["quantum_ns"] == quantum
+    assert network(f"{{quantum_us: 7, links: {{all: {{both: {{rate_mbps: {rate}}}}}}}}}")["quantum_ns"] == 7000
+
+
+def test_a_network_may_stand_in_the_workload():
+    (cell,) = made(f"{TWO}\n    network: {{links: {{robot: {{up: {{loss: 0.5}}}}}}}}")
+    assert cell.links.network.up("robot").loss.mean == 0.5
+
+
+# --- hosts ---
+
+
+def hosts_of(workload: str) -> list[str]:
+    (cell,) = made(workload)
+    return [node.host for node in cell.workload.written_out]
+
+
+@pytest.mark.parametrize(
+    ("shape", "places"),
+    [
+        ("hosts: [a, b]", ["a", "b"]),
+        ("subscribers: 3\n    hosts: [a, b, c]", ["a", "b", "c", "b"]),
+        ("relays: 2\n    hosts: [a, b]", ["a", "b", "a", "b"]),
+        ("graph: {nodes: 3}\n    hosts: [a, b]", ["a", "b", "a"]),
+        ("graph: {nodes: 4, processes: 2}\n    hosts: [a, b]", ["a", "b", "a", "b"]),
+        ("hosts: [only]", ["only", "only"]),
+    ],
+)
+def test_a_shorthand_is_dealt_out_to_hosts(shape, places):
+    assert hosts_of(shape) == places
+
+
+def test_a_service_is_on_the_first_host():
+    text = SUITE.replace("message: Bytes(100)", "request: Bytes(64)\n    reply: Bytes(64)")
+    text = text.format(workload="clients: 3\n    hosts: [a, b, c]", more="")
+    (cell,) = cells(parse(text, where="net.yaml"))
+    assert [node.host for node in cell.workload.written_out] == ["a", "b", "c", "b"]
+    assert cell.hosts == ("a", "b", "c") and cell.daemons_host == "a"
+
+
+# --- what is refused ---
+
+REFUSED = {
+    "unknown network": ("network: thick", "networks:\n  thin: {}", 10, "unknown network `thick`"),
+    "network of one host": ("network: thin\n    subscribers: 1", "networks:\n  thin: {}", 9, "lies between hosts"),
+    "no nodes for a host": ("hosts: [a, b, c]", "", 9, "host `c` has no node"),
+    "a host twice": ("hosts: [a, a]", "", 9, "listed twice"),
+    "one process on two hosts": ("hosts: [a, b]\n    processes: one", "", 9, "one process"),
+    "hosts beside nodes": ("hosts: [a]\n    nodes: []", "", 9, "contradict"),
+    "daemons elsewhere": ("hosts: [a, b]\n    daemons_host: c", "", 10, "unknown host `c`"),
+    "a host called all": ("hosts: [all, b]", "", 9, "no host is called `all`"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_is_refused_at_its_line(what):
+    workload, more, line, text = REFUSED[what]
+    if what in ("unknown network",):
+        workload = f"{TWO}\n    {workload}"
+    found = refused(workload, more)
+    assert text in found.what and found.where == f"net.yaml:{line}", found
+
+
+def in_network(line: str) -> UserError:
+    return refused(f"{TWO}\n    network: thin", f"networks:\n  thin:\n    links: {{}}\n    {line}")
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "fix"),
+    [
+        ("changes: [{at_s: 1, host: robot, chang: up}]", "unknown key `chang`", "did you mean `change`?"),
+        ("changes: [{at_s: 1, host: rbot, change: up}]", "unknown host `rbot`", "did you mean `robot`?"),
+        ("changes: [{at_s: 1, host: robot, change: blackhol}]", "cannot be 'blackhol'", "did you mean `blackhole`?"),
+        ("changes: [{at_s: 1, host: robot}]", "what changes?", None),
+        ("changes: [{at_s: 1, host: robot, change: up, up: {delay_ms: 1}}]", "what changes?", None),
+        ("changes: [{at_s: 9, host: robot, change: up}]", "after the steady state", "lengthen"),
+        ("multicast: flod", "cannot be 'flod'", "did you mean `flood`?"),
+        ("priority: [{dscp: 46, udp_port: 1}]", "which frames?", None),
+        ("neighbors: dynamic", "unknown key `neighbors`", "did you mean `neighbours`?"),
+        ("trace: nowhere.csv", "trace `nowhere.csv` cannot be read", "relative to the suite's file"),
+    ],
+)
+def test_a_mistake_in_a_network_has_its_line_and_the_nearest_name(line, what, fix):
+    found = in_network(line)
+    assert what in found.what and found.where == "net.yaml:13", found
+    assert found.fix is None if fix is None else fix in found.fix
+
+
+@pytest.mark.parametrize(
+    ("spec", "what"),
+    [
+        ("{loss: 10}", "a chance is between 0 and 1"),
+        ("{rate_mbps: 0}", "no rate of a link"),
+        ("{queue_ms: 5}", "`queue_ms` alone does nothing"),
+        ("{rate_mbps: 5, queue_ms: 5, queue_kb: 5}", "a queue has one limit"),
+        ("{reorder: 0.1}", "`reorder` alone does nothing"),
+        ("{bottleneck: nic}", "`bottleneck` alone does nothing"),
+        ("{medium: wifi}", "there is no medium `wifi`"),
+        ("{mtu_bytes: 100}", "no MTU of a link"),
+        ("{loss: {kind: gilbert_elliott, p: 0.1, r: 0}}", "never recovers"),
+        ("{delay: 5}", "unknown key `delay`"),
+    ],
+)
+def test_a_mistake_in_a_spec_has_its_line(spec, what):
+    text = f"networks:\n  thin:\n    links:\n      robot:\n        up: {spec}"
+    found = refused(f"{TWO}\n    network: thin", text)
+    assert what in found.what and found.where == "net.yaml:15", found
+
+
+def test_the_way_down_has_no_nic_and_a_bottleneck_does_not_move():
+    links = "networks:\n  thin:\n    links: {robot: {down: {rate_mbps: 5, bottleneck: nic}}}"
+    assert "does not pass its own device" in refused(f"{TWO}\n    network: thin", links).what
+    found = in_network("changes: [{at_s: 1, host: robot, up: {rate_mbps: 5, bottleneck: nic}}]")
+    assert "cannot move within a trial" in found.what and found.where == "net.yaml:13"
+
+
+def test_percent_is_answered_with_the_chance():
+    found = refused(f"{TWO}\n    network: {{links: {{all: {{both: {{loss: 10}}}}}}}}")
+    assert found.fix == "0.1 for 10 %" and found.where == "net.yaml:10"
+
+
+# --- factors ---
+
+
+def losses(more: str, workload=f"{TWO}\n    network: thin"):
+    return [
+        (cell.factors, {w: cell.links.spec("robot", w).loss for w in ("up", "down")}) for cell in made(workload, more)
+    ]
+
+
+def test_a_factor_sets_both_directions_of_every_link():
+    more = "networks: {thin: {links: {base: {up: {delay_ms: 1}}}}}\nfactors: {network.loss: [0.0, 0.2]}"
+    for factors, found in losses(more):
+        assert all(one.mean == factors["network.loss"] for one in found.values())
+    cell = made(f"{TWO}\n    network: thin", more)[1]
+    assert cell.links.spec("base", "up").delay_ms == 1 and cell.links.spec("base", "up").loss.mean == 0.2
+
+
+def test_networks_are_levels():
+    more = "networks: {thin: {links: {all: {both: {loss: 0.5}}}}, thick: {}}\nfactors: {network: [thin, thick]}"
+    assert [cell.links.name for cell in made(TWO, more)] == ["thin", "thick"]
+    error = refused(TWO, more.replace("[thin, thick]", "[thin, thik]"))
+    assert "unknown network `thik`" in error.what and error.where == "net.yaml:11"
+
+
+def test_a_factor_of_a_network_that_is_not_there_changes_nothing_and_is_refused():
+    error = refused("subscribers: 1", "factors: {network.loss: [0.0, 0.2]}")
+    assert "factor `network.loss` changes nothing" in error.what
+    error = refused("subscribers: 1", "networks: {a: {}, b: {multicast: drop}}\nfactors: {network: [a, b]}")
+    assert "factor `network` changes nothing" in error.what
+    assert "did you mean `network.loss`?" in refused(TWO, "factors: {network.los: [0.1]}").fix
+
+
+def test_a_level_that_does_not_fit_is_told_at_the_level():
+    more = "networks: {n: {media: {m: {rate_mbps: 9}}, links: {all: {both: {medium: m}}}}}\nfactors:\n  network.rate_mbps:\n    - 5"
+    error = refused(f"{TWO}\n    network: n", more)
+    assert "no `rate_mbps` of its own" in error.what and error.where == "net.yaml:14"
+
+
+# --- laws ---
+
+
+@given(p=st.floats(0.001, 1), r=st.floats(0.001, 1), good=st.floats(0, 0.5), bad=st.floats(0.5, 1))
+def test_the_mean_loss_of_bursts_lies_between_that_of_its_states(p, r, good, bad):
+    law = GilbertElliott(kind="gilbert_elliott", p=p, r=r, good=good, bad=bad)
+    assert good - 1e-9 <= law.mean <= bad + 1e-9 and 0 <= law.correlation <= 1
+
+
+def test_bursts_of_five_are_as_correlated_as_theory_has_them():
+    law = GilbertElliott(kind="gilbert_elliott", p=0.005, r=0.2)
+    assert law.mean == pytest.approx(0.005 / 0.205) and law.correlation == pytest.approx(1 - 0.205)
+
+
+@given(st.floats(0.001, 1e4), st.floats(0, 1e4))
+def test_units_lose_nothing(rate, delay):
+    wire = Spec(rate_mbps=rate, delay_ms=delay).wire()
+    assert wire["rate_bps"] == pytest.approx(rate * 1e6, abs=1)
+    assert wire.get("delay_ns", 0) == pytest.approx(delay * 1e6, abs=1)
+
+
+# --- traces ---
+
+
+def test_our_own_traces_leave_what_is_empty():
+    trace = parsed("t.csv", "t_s,rate_mbps,delay_ms,loss\n0,54,,0\n1.5,,20,\n")
+    assert trace.rows == ((0, 54_000_000, None, 0.0), (1_500_000_000, None, 20_000_000, None))
+    assert trace.changes_loss and trace.wire()["repeat"] is True
+    assert parsed("t.csv", "t_s,delay_ms\n0,1\n").rows == ((0, None, 1_000_000, None),)
+
+
+def test_mahimahi_is_a_time_per_line():
+    assert parsed("m", "0\n0\n5\n7\n").opportunities_ns == (0, 0, 5_000_000, 7_000_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("t_s,speed\n0,1\n", 1),
+        ("t_s,loss\n0,2\n", 2),
+        ("t_s,loss\n0,0.1\n0,0.2\n", 3),
+        ("t_s,rate_mbps\n0,x\n", 2),
+        ("t_s,rate_mbps\n0,0\n", 2),
+        ("t_s,loss\n", 1),
+        ("5\n4\n", 2),
+        ("5\nx\n", 2),
+        ("0\n0\n", 2),
+    ],
+)
+def test_a_broken_trace_names_its_line(text, line):
+    with pytest.raises(ValueError, match=f"line {line} of trace `t`"):
+        parsed("t", text)
+
+
+def test_a_trace_is_found_beside_the_suite_and_its_text_stays_out_of_the_cell(tmp_path):
+    (tmp_path / "walk.csv").write_text("t_s,loss\n0,0.1\n1,0.9\n")
+    text = SUITE.format(workload=f"{TWO}\n    network: thin", more="networks: {thin: {trace: walk.csv}}")
+    (cell,) = cells(parse(text, where="net.yaml", directory=tmp_path))
+    found = cell.definition()["network"]["links"]["robot"]["up"]["trace"]
+    assert found == {"file": "walk.csv", "sha256": cell.links.traces["walk.csv"].sha256, "lines": 2}
