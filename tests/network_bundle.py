@@ -121,7 +121,8 @@ def _cell(cell: dict) -> dict:
         "factors": "{}",
         "definition": json.dumps(
             {"arm": {"name": arm.arm, "middleware": arm.middleware, "profile": {"name": "untouched"}}, "flags": []}
-            | {"workload": {"name": cell["workload"]}, "network": {"links": links, "changes": []}}
+            | {"workload": {"name": cell["workload"], "against": {"lossy": "range"}.get(cell["workload"])}}
+            | {"network": {"links": links, "changes": []}}
         ),
     }
 

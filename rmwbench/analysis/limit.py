@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rmwbench.analysis.aggregate import Trial, fraction_of, trial_value
+from rmwbench.analysis.aggregate import Trial, clock_bound, fraction_of, trial_value
 from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.analysis.quantile import allowed, needed
 from rmwbench.analysis.stability import Stability
@@ -59,13 +59,15 @@ class Condition:
         return math.ceil(EXPECTED_AT_LIMIT / self.below - 1e-6) if entry.kind == "fraction" else 2
 
     def value(self, trial: Trial) -> float | None:
-        """The trial's value, +inf where lost messages reach it; None where the trial has too few messages."""
+        """The trial's value, +inf where lost messages reach it, at the upper end of what the hosts' clocks leave open;
+        None where the trial has too few messages."""
         entry = GLOSSARY[self.metric]
         if entry.kind == "quantile":
             sample = trial.messages.samples.get(entry.source)
             if sample is None or not allowed(sample.count, entry.q):
                 return None
-        return trial_value(entry, trial)
+        found = trial_value(entry, trial)
+        return None if found is None else found + clock_bound(entry, trial)
 
     def shown(self, value: float) -> str:
         if GLOSSARY[self.metric].unit == "fraction":

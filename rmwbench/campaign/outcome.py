@@ -36,6 +36,10 @@ class Window:
     steady_ns: int
     end_ns: int
 
+    @property
+    def steady(self) -> tuple[int, int]:
+        return self.steady_ns, self.end_ns
+
     def on(self, clock: Clock) -> "Window":
         """The same moments as that clock tells them."""
         return Window(*(clock.from_reference(t) for t in (self.start_ns, self.steady_ns, self.end_ns)))

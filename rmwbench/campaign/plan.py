@@ -23,6 +23,8 @@ from rmwbench.suite.suite import DECIDABLE_BLOCKS, Suite
 DEFAULT_FIXED_COST_S = 0.3
 """Start, match, collect and clean up: what a trial costs besides its timeline, until the machine has been seen to
 need more."""
+NETWORK_COST_S = 0.3
+"""Of a trial over several hosts besides: 50 ms for their devices, 150 to 500 for the probe."""
 
 TYPICAL_LOG_RATIO_SDS = (0.1, 0.6)
 """Spread of block log-ratios on a quiet machine and on a small shared virtual one: what a plan can say before
@@ -173,7 +175,7 @@ def make_plan(
     no trials. Raises UserError where the budget is below what the minimum of blocks takes.
     """
     costs_s = {
-        cell.number: cell.timeline.duration_s + _fixed_cost_s(fixed_cost_s, cell.arm.name)
+        cell.number: cell.timeline.duration_s + _fixed_cost_s(fixed_cost_s, cell.arm.name) + _network_cost_s(cell)
         for cell in cells
         if cell.number not in unsupported
     }
@@ -239,6 +241,11 @@ def duration_text(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.3g} s"
     return f"{seconds / 60:.3g} min" if seconds < 5400 else f"{seconds / 3600:.3g} h"
+
+
+def _network_cost_s(cell: Cell) -> float:
+    """What joining hosts and trying the network adds."""
+    return NETWORK_COST_S if cell.links is not None else 0.0
 
 
 def _fixed_cost_s(fixed_cost_s: FixedCost, arm: str) -> float:

@@ -6,7 +6,7 @@ would be mixed into one comparison, so it is refused and not guessed.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,6 +30,9 @@ from rmwbench.suite.suite import Suite
 class Lab(Protocol):
     """Where a campaign's trials run: on this machine (`Here`), or on those of a cluster (rmwbench/cluster)."""
 
+    def budget_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
+        """The machine time of the blocks that fit into the time `budget_s`; `make` plans with a budget."""
+
     def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
         """Raises UserError where the plan cannot be run there."""
 
@@ -45,6 +48,9 @@ class Lab(Protocol):
 
 class Here:
     """This machine."""
+
+    def budget_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
+        return budget_s
 
     def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
         preflight.check_memory(plan)
@@ -96,6 +102,9 @@ def new_campaign(
     request = Request(
         str(path.absolute()), seed, budget_s, tuple(workloads), tuple(arms), dict(sampling or {}), shortened
     )
+    if budget_s is not None:
+        machine_s = lab.budget_s(lambda given: _plan(text, replace(request, budget_s=given)), budget_s)
+        request = replace(request, budget_s=machine_s)
     plan = _plan(text, request)
     absent = unsupported.left_out({cell.arm.name: cell.arm for cell in plan.cells}.values())
     if absent:  # a resumed campaign has the same arms, whatever is built by then

@@ -43,9 +43,9 @@ def run_window(
         # Each on its own clock: one moment for all.
         outcome.windows = {p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes}
         starts = {name: ("start", start_fields(told, grace_ns)) for name, told in outcome.windows.items()}
-        here = window.on(outcome.clock_at(cell.hosts[0]))
-        sampler.start(cell.sampling, here.steady_ns, here.end_ns)
-        background.window(here.steady_ns, here.end_ns)
+        steady = {host: window.on(outcome.clock_at(host)).steady for host in cell.hosts}
+        sampler.start(cell.sampling, steady)
+        background.window(*steady[cell.hosts[0]])
         # Also those that open late: each takes its usage at both edges.
         crew.ask(starts, limits.COMMAND_TIMEOUT_S)
         outcome.started |= {e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None}

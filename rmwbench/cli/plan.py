@@ -1,6 +1,7 @@
 """`rmwbench plan SUITE`: what a campaign would run, how long it takes and what it could tell, without running
 anything."""
 
+import functools
 import math
 import re
 from dataclasses import replace
@@ -11,7 +12,9 @@ import typer
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
-    from rmwbench.campaign.plan import Comparison, Plan, Trial
+    from rich.console import Console
+
+    from rmwbench.campaign.plan import Comparison, Plan
 
 LARGEST_RATIO = 1000
 UNIT_S = {"s": 1, "m": 60, "min": 60, "h": 3600}
@@ -48,6 +51,7 @@ def plan(
 
     from rmwbench.campaign import unsupported
     from rmwbench.campaign.plan import make_plan
+    from rmwbench.cluster import estimate
     from rmwbench.lab.middleware import find_workers, names_here
     from rmwbench.suite.cells import cells, renumbered
     from rmwbench.suite.load import load
@@ -64,51 +68,18 @@ def plan(
     if len(lacking) == len(found):  # `run` refuses it with the reason; there is still a plan to look at
         lacking = {}
     budget_s = None if budget is None else parse_duration_s(budget)
-    machine_s = None if budget_s is None else budget_s * (cluster or 1)  # as `run --cluster` counts it
-    made = make_plan(loaded, found, seed=seed, budget_s=machine_s, unsupported=lacking)
-    made = replace(made, left_out=absent)
-    on_cluster = None if cluster is None else _on_cluster(made, cluster)
+    make = functools.partial(make_plan, loaded, found, seed=seed, unsupported=lacking)
+    if cluster is not None and budget_s is not None:
+        budget_s = estimate.machine_budget_s(lambda machine_s: make(budget_s=machine_s), cluster, budget_s)
+    made = replace(make(budget_s=budget_s), left_out=absent)
+    on_cluster = None if cluster is None else estimate.document(made, cluster)
     if as_json:
         document = made.document() | ({} if on_cluster is None else {"cluster": on_cluster})
         typer.echo(json.dumps(document, ensure_ascii=False))
     else:
         _print(made, order)
         if on_cluster is not None:
-            _print_cluster(on_cluster)
-
-
-def _on_cluster(made: "Plan", machines: int) -> "dict[str, float]":
-    """`plan.cluster` of docs/formats/plan.md."""
-    from rmwbench.cluster.schedule import duration_s
-
-    return {
-        "machines": machines,
-        "estimated_s": round(duration_s(made, machines), 3),
-        "machine_hours": round(made.estimated_s / 3600, 4),
-        "useful_machines": len({(t.block, made.cell(t.cell).comparison) for t in _longest_stretch(made)}),
-    }
-
-
-def _longest_stretch(made: "Plan") -> "list[Trial]":
-    """The trials between two looks, where those are most: what can run at the same time."""
-    ends = made.looks or (made.blocks,)
-    stretches = [
-        [t for t in made.trials if first <= t.block < end] for first, end in zip((0, *ends), ends, strict=False)
-    ]
-    return max(stretches, key=len)
-
-
-def _print_cluster(found: "dict[str, float]") -> None:
-    from rich.console import Console
-
-    from rmwbench.campaign.plan import duration_text
-
-    machines, useful = found["machines"], found["useful_machines"]
-    hours = duration_text(found["machine_hours"] * 3600)
-    text = f"\nOn {_count(machines, 'machine')} of a cluster: at most about [bold]{duration_text(found['estimated_s'])}[/bold]"
-    text += f", {hours} of machine time"
-    text += f"; more than {useful} machines have nothing to do" if machines >= useful else ""
-    Console(highlight=False, soft_wrap=True).print(text + ".")
+            typer.echo(f"\n{estimate.text(on_cluster)}")
 
 
 def parse_duration_s(text: str) -> float:
@@ -169,6 +140,7 @@ def _print(made: "Plan", order: bool) -> None:
         + (f", {made.least_blocks} at least." if len(made.looks) > 1 else ".")
     )
     _print_resolution(console, made)
+    _print_networks(console, made)
     console.print("\n[bold]Arms[/bold]")
     for arm in {cell.arm.name: cell.arm for cell in made.cells}.values():
         how = [f"{arm.middleware}, profile {arm.profile.name}, wait {arm.wait}"]
@@ -192,6 +164,24 @@ def _print(made: "Plan", order: bool) -> None:
             console.print(
                 f"  trial {trial.trial:>4}  block {trial.block}  {escape(cell.comparison)}  {escape(cell.arm.name)}"
             )
+
+
+def _print_networks(console: "Console", made: "Plan") -> None:
+    """What lies between hosts, each network once with what is compared over it."""
+    from rich.markup import escape
+
+    from rmwbench.suite.network_words import told
+
+    found: dict[tuple[str, ...], list[str]] = {}
+    for cell in made.cells:
+        if cell.links is not None:
+            found.setdefault(tuple(told(cell.links)), []).append(cell.comparison)
+    if found:
+        console.print("\n[bold]Between hosts[/bold]")
+    for lines, where in found.items():
+        console.print(f"  {escape(', '.join(dict.fromkeys(where)))}")
+        for line in lines:
+            console.print(f"    {escape(line)}")
 
 
 def _workload_table(made: "Plan"):

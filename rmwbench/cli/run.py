@@ -149,6 +149,9 @@ def run(
         console.print(f"go on:   rmwbench run --resume {directory}\nlook:    rmwbench show {directory}")
         raise typer.Exit(130)
     good = _answer(directory, no_report)
+    if copy := getattr(campaign, "copy", None):
+        copy.update()  # the report, too
+        print(f"copy: {copy.address}")
     raise typer.Exit(0 if good else 2)
 
 

@@ -27,13 +27,22 @@ def connect(address: str) -> Any:
             actual="the package grpcio is not installed",
             fix="pip install 'ray[client]', or run rmwbench on a machine of the cluster with --cluster auto",
         )
-    if address != "auto":
-        _check_reachable(address)
+    _check_reachable(_found() if address == "auto" else address)
     try:
         ray.init(address=address, namespace="rmwbench", log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
         raise _unreachable(address, _first_line(error)) from None
     return ray
+
+
+def _found() -> str:
+    """Where `auto` leads. Ray tells it nowhere in public, and would try a dead cluster's address for minutes."""
+    from ray._private.services import canonicalize_bootstrap_address
+
+    try:
+        return canonicalize_bootstrap_address("auto") or ""
+    except (ConnectionError, ValueError) as error:
+        raise _unreachable("auto", _first_line(error)) from None
 
 
 def _check_reachable(address: str) -> None:

@@ -28,7 +28,8 @@ class Copy:
     def __init__(self, directory: Path, address: str):
         from pyarrow import ArrowException, fs
 
-        self._directory, self._address = directory, address
+        self.address = address
+        self._directory = directory
         try:
             self._fs, self._base = fs.FileSystem.from_uri(address)
             self._local = isinstance(self._fs, fs.LocalFileSystem)
@@ -80,7 +81,7 @@ class Copy:
     def _error(self, what: str, error: Any) -> UserError:
         return UserError(
             what,
-            where=self._address,
+            where=self.address,
             actual=str(error).splitlines()[0],
             fix=f"the campaign itself is in {self._directory} and loses nothing by it",
         )

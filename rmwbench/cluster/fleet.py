@@ -3,7 +3,7 @@
 A machine that cannot take part is left out with its reason; what none can do is the user's error.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from rmwbench.campaign.plan import Plan
 from rmwbench.cluster import fingerprint, shipping
 from rmwbench.cluster.connect import RESOURCE, connect, nodes
 from rmwbench.cluster.door import door_class
+from rmwbench.cluster.estimate import machine_budget_s
 from rmwbench.cluster.shipping import Program
 from rmwbench.errors import UserError
 from rmwbench.lab import background, sampler, tool
@@ -78,6 +79,9 @@ class Fleet:
         return fingerprint.facts(self.machines[0].card["machine"])
 
     # --- what a campaign asks of its lab (rmwbench/campaign/start.py) ---
+
+    def budget_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
+        return machine_budget_s(make, len(self.machines), budget_s)
 
     def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
         """Ships what the machines lack and tries it there; a machine that fails is left out."""

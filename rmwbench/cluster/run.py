@@ -218,7 +218,8 @@ class ClusterCampaign(Campaign):
             progress.say(f"machine {escape(name)} is not used: {escape(reason)}")
         names = ", ".join(remote.name for remote in self.fleet.machines)
         about = duration_text(duration_s(self.plan, len(self.fleet.machines)))
-        progress.say(f"{len(self.fleet.machines)} machines: {escape(names)}; at most about {about}")
+        count = len(self.fleet.machines)
+        progress.say(f"{count} machine{'s' * (count != 1)}: {escape(names)}; at most about {about}")
         several = {cell.workload.name: cell.hosts for cell in self.plan.cells if len(cell.hosts) > 1}
         for workload, hosts in several.items():
             self._tell(

@@ -16,7 +16,7 @@ from rmwbench.errors import UserError
 def new_campaign(
     address: str, copy_to: str | None, suite: str, directory: Path, *, budget_s: float | None, **request: Any
 ) -> ClusterCampaign:
-    """`budget_s` is time of the cluster: the plan gets as many blocks as its machines hold in that time. Raises
+    """`budget_s` is time of the cluster: the plan gets as many blocks as its machines run in that time. Raises
     UserError before anything is written. The fleet is open: close it."""
     copy = None
     if copy_to is not None:
@@ -26,9 +26,8 @@ def new_campaign(
     fleet = Fleet(address, shared=bool(os.environ.get(SHARED)))
     try:
         fleet.copy_to = copy_to
-        machine_s = None if budget_s is None else budget_s * len(fleet.machines)
         # A calibration is of one machine: none speaks for a fleet.
-        made = start.new_campaign(suite, directory, budget_s=machine_s, lab=fleet, calibrated=False, **request)
+        made = start.new_campaign(suite, directory, budget_s=budget_s, lab=fleet, calibrated=False, **request)
         return ClusterCampaign.on(made, fleet, copy, budget_s)
     except BaseException:
         fleet.close()

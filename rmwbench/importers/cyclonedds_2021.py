@@ -111,7 +111,7 @@ def _pairs(item: Item) -> Iterator[tuple[Row, Row]]:
             continue
         if any(first[key] != row[key] for key in KEY):
             differs = next(key for key in KEY if first[key] != row[key])
-            raise malformed(row.where, f"the pair differs in {differs!r}", first[differs], row[differs])
+            raise malformed(row.where, f"the pair differs in {differs!r}", repr(first[differs]), row[differs])
         yield first, row
         first = None
     if first is not None:

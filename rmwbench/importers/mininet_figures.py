@@ -293,7 +293,7 @@ def _conditions(out: Published, cells: dict[Condition, list[Run]]) -> None:
             note="published: by Cyclone alone; corrected: any middleware with loss > 1 % or latency > 30 ms",
         )
         fast = [of for arm, of in arms.items() if not arm.startswith("rmw_cyclonedds")]
-        if not cyclone or not fast or not any(_poor(of) for of in arms.values()):
+        if not cyclone or not fast or not _poor(cyclone[0]):
             continue
         if any(run.latency_ms is not None for of in fast for run in of):
             degraded += 1

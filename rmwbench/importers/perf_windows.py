@@ -4,6 +4,8 @@ Sources of the units: the tool's own printing code. Its "variance (ms)" is the v
 share of all hardware threads; the ru_ columns are getrusage's, cumulative since the process began.
 """
 
+import re
+
 import numpy as np
 
 from rmwbench.importers.perf_log import Log, restored_counts, whole_counts
@@ -119,9 +121,24 @@ def endpoint(log: Log, kind: str, process: str, host: str, middleware: str, size
         topic=h.get("Topic name", ""),
         type=h.get("Msg name") or h.get("Topic name", ""),
         payload_bytes=size,
-        asked={"qos": h.get("QOS", ""), "rate": h.get("Publishing rate", "")},
+        asked={"qos": qos(h.get("QOS", "")), "rate_hz": h.get("Publishing rate", "")},
         middleware=middleware,
     )
+
+
+_QOS = {
+    "reliability": r"reliability: *(\w+)",
+    "durability": r"durability: *(\w+)",
+    "history": r"history[ _]kind: *(\w+)",
+    "depth": r"history[ _]depth: *(\d+)",
+}
+
+
+def qos(text: str) -> dict[str, str | int]:
+    """A header's QoS in the bundle's words; what it does not say is left out."""
+    found = {name: re.search(pattern, text, re.IGNORECASE) for name, pattern in _QOS.items()}
+    words = {name: match[1].lower() for name, match in found.items() if match}
+    return {name: int(word) if name == "depth" else word for name, word in words.items()}
 
 
 def limits(out: Published) -> None:

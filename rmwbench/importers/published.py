@@ -142,10 +142,9 @@ class Published:
         """Values of the newest trial, one per interval (None: a run whose length the original does not say);
         what is not finite becomes null: absent is never zero.
         """
-        values = np.atleast_1d(np.asarray(np.nan if values is None else values, np.float64))
-        begin, end = (
-            np.broadcast_to(np.asarray(UNKNOWN if t is None else t, np.int64), values.shape) for t in (begin_ns, end_ns)
-        )
+        if not isinstance(values, np.ndarray) or values.dtype != np.float64:
+            values = np.atleast_1d(np.asarray(np.nan if values is None else values, np.float64))
+        begin, end = (_times(t, values.shape) for t in (begin_ns, end_ns))
         self._windows.append((self.trials - 1, endpoint, begin, end, metric, unit, values))
         self._values += len(values)
 
@@ -208,6 +207,12 @@ class Published:
             pa.array(value, mask=~np.isfinite(value)),
         ]
         return pa.Table.from_arrays(columns, schema=WINDOWS)
+
+
+def _times(given: np.ndarray | int | None, shape: tuple[int, ...]) -> np.ndarray:
+    if isinstance(given, np.ndarray) and given.shape == shape and given.dtype == np.int64:
+        return given
+    return np.broadcast_to(np.asarray(UNKNOWN if given is None else given, np.int64), shape)
 
 
 def _time(parts: Sequence[np.ndarray]) -> pa.Array:

@@ -161,10 +161,11 @@ class Crew:
         return [self.configured.pop(token) for token in tokens]
 
     def run_programs(
-        self, programs: Mapping[str, tuple[str, Sequence[str], int]], timeout_s: float
+        self, programs: Mapping[str, tuple[str, Sequence[str], int]], timeout_s: float, shared: int | None = None
     ) -> dict[str, int | None]:
-        """Runs a program in Python (its source, arguments, and the file for its result) in each of the hosts named, all
-        at once. Host → wait status, None for one that did not end in time. Raises as `await_configured` does."""
+        """Runs a program in Python (its source, arguments, and the file for its result, descriptor 4) in each of the
+        hosts named, all at once; `shared` is a file that all have as descriptor 5. Host → wait status, None for one
+        that did not end in time. Raises as `await_configured` does."""
         running = {}
         for name, (source, arguments, file) in programs.items():
             host = self.hosts[name]
@@ -172,7 +173,8 @@ class Crew:
             self._programs[id(host), f"program {name}"] = program
             logs = os.memfd_create("rmwbench-program", os.MFD_CLOEXEC)
             try:
-                host.interpret(f"program {name}", source, arguments, {1: logs, 2: logs, RECORDS_FD: file})
+                files = {1: logs, 2: logs, RECORDS_FD: file} | ({} if shared is None else {RECORDS_FD + 1: shared})
+                host.interpret(f"program {name}", source, arguments, files)
             finally:
                 os.close(logs)
         deadline = time.monotonic() + timeout_s

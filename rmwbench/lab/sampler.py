@@ -156,9 +156,10 @@ class Samplers:
         """(name, PID in the host, role) of each; without a host of the first one."""
         self._by_host[host or next(iter(self._by_host))].watch(processes)
 
-    def start(self, sampling: Sampling, steady_ns: int, end_ns: int) -> None:
-        for place, one in enumerate(self._by_host.values()):
-            one.start(sampling, steady_ns, end_ns, CANARY_NS if place == 0 else 0)
+    def start(self, sampling: Sampling, window: Mapping[str, tuple[int, int]]) -> None:
+        """`window`: host → begin and end of the steady state on its own clock."""
+        for place, (host, one) in enumerate(self._by_host.items()):
+            one.start(sampling, *window[host], CANARY_NS if place == 0 else 0)
 
     def ask(self) -> None:
         for one in self._by_host.values():
@@ -170,23 +171,27 @@ class Samplers:
 
 
 def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """One document of several hosts': processes, sockets and threads of all; interfaces and protocols of the first,
-    since each host has its own; series name the host that they are of."""
-    first, *others = documents.items()
-    found = dict(first[1])
+    """One document of several hosts': processes, sockets and threads of all, where a name that two hosts have gets the
+    later one's behind it; interfaces and protocols of the first, since each host has its own; series name their
+    host."""
+    (first_host, first), *rest = documents.items()
+    taken = {name for snapshot in first["snapshots"] for name in snapshot["processes"]}
+    others = [(host, _renamed(one, host, taken)) for host, one in rest]
+    found = dict(first)
     for at, snapshot in enumerate(found["snapshots"]):
-        same = [other["snapshots"][at] for _, other in others if len(other["snapshots"]) > at]
         whole = {"processes": dict(snapshot["processes"]), "sockets": list(snapshot["sockets"])}
-        for other in same:
-            whole["processes"] |= other["processes"]
-            whole["sockets"] += other["sockets"]
+        for _, other in others:
+            if len(other["snapshots"]) > at:
+                whole["processes"] |= other["snapshots"][at]["processes"]
+                whole["sockets"] += other["snapshots"][at]["sockets"]
         found["snapshots"] = [*found["snapshots"][:at], {**snapshot, **whole}, *found["snapshots"][at + 1 :]]
     for key in ("memory", "threads"):
         for _, other in others:
             found[key] = {**(found.get(key) or {}), **(other.get(key) or {})}
-    series = [{**sample, "host": host} for host, one in (first, *others) for sample in one.get("series") or []]
+    all_of_them = [(first_host, first), *others]
+    series = [{**sample, "host": host} for host, one in all_of_them for sample in one.get("series") or []]
     found["series"] = [
-        sample if sample["host"] == first[0] else {**sample, "machine": {}}
+        sample if sample["host"] == first_host else {**sample, "machine": {}}
         for sample in sorted(series, key=lambda sample: sample["time_ns"])
     ]
     events = [event for _, other in others for event in (other.get("schedule") or {}).get("events", [])]
@@ -195,6 +200,30 @@ def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     for host, other in others:
         reasons = {f"{what} ({host})": why for what, why in other["no_data"].items() if what not in found["no_data"]}
         found["no_data"] = {**found["no_data"], **{what: why for what, why in reasons.items() if why != "not asked"}}
+    return found
+
+
+def _renamed(document: Mapping[str, Any], host: str, taken: set[str]) -> dict[str, Any]:
+    """The document with `@HOST` behind each process's name that another host has too; `taken` then has all of its."""
+    names = {name for snapshot in document["snapshots"] for name in snapshot["processes"]} | set(document["memory"])
+    mine = {name: f"{name}@{host}" if name in taken else name for name in names}
+    taken |= set(mine.values())
+
+    def keys(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {mine.get(name, name): value for name, value in values.items()}
+
+    def socket(one: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: mine.get(value, value) if key.endswith("process") else value for key, value in one.items()}
+
+    found = dict(document)
+    found["snapshots"] = [
+        {**one, "processes": keys(one["processes"]), "sockets": [socket(each) for each in one["sockets"]]}
+        for one in document["snapshots"]
+    ]
+    found["series"] = [{**one, "processes": keys(one["processes"])} for one in document.get("series") or []]
+    for key in ("memory", "threads"):
+        if document.get(key):
+            found[key] = keys(document[key])
     return found
 
 

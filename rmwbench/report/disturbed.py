@@ -12,14 +12,14 @@ SHARE = 0.5
 
 def texts(trials: Sequence[int], events: Mapping[int, Iterable[Mapping[str, Any]]]) -> list[str]:
     """`machine: RULE in N of M trials; the last: …`, in alphabetical order; empty for an arm that was left in peace."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[int, str]] = {}
     for trial in trials:
         for row in events.get(trial, ()):
             if row["event"] == EVENT and row["text"]:
                 rule, _, text = row["text"].partition(": ")
-                found.setdefault(rule, []).append(text)
+                found.setdefault(rule, {})[trial] = text  # a rule may flag a trial for several links
     return [
-        f"machine: {rule} in {len(said)} of {len(trials)} trials; the last: {said[-1]}"
+        f"machine: {rule} in {len(said)} of {len(trials)} trials; the last: {list(said.values())[-1]}"
         for rule, said in sorted(found.items())
         if len(said) >= SHARE * len(trials)
     ]

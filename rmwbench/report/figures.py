@@ -71,8 +71,8 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
         yield Figure(
             "delivered",
             "Delivered per second",
-            "Thick: the mean over trials; thin: each trial; dashed: what was due. Shaded: a link or node was away. A "
-            "line that stays at zero behind the shade has not recovered, one above the dashes repeats what was missed.",
+            "Thick: the mean over trials; thin: each trial; dashed: what was due. A line above the dashes delivers "
+            "what was held up before." + (_SHADED if over_time.interrupted(workload) else ""),
             over,
             wide=True,
         )
@@ -93,6 +93,9 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
         pictures.parts(workload, memory, "pss", "proportional set size"),
         narrow=narrow(pictures.parts, memory, "pss", "proportional set size"),
     )
+
+
+_SHADED = " Shaded: a link or node was away; a line that stays at zero behind the shade has not recovered."
 
 
 def card(document: dict[str, Any], workload: dict[str, Any]) -> list[str]:

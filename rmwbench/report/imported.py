@@ -14,7 +14,6 @@ from rich.text import Text
 
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
-from rmwbench.report.terminal import printable
 
 
 def is_imported(bundle: Bundle) -> bool:
@@ -22,11 +21,11 @@ def is_imported(bundle: Bundle) -> bool:
     return "imported" in bundle.campaign
 
 
-def refuse_imported(bundle: Bundle, what: str) -> None:
+def refuse_imported(bundle: Bundle) -> None:
     """UserError where a verb that needs records was given an imported bundle."""
     if is_imported(bundle):
         raise UserError(
-            f"{what} needs messages, and this bundle was imported: it has seconds or totals only",
+            "this bundle was imported: it has seconds or totals, and this needs messages",
             where=str(bundle.directory),
             fix="`rmwbench show` has its figures, `rmwbench query` its tables",
         )
@@ -68,6 +67,8 @@ def _same(a: float, b: float) -> bool:
 
 def print_imported(doc: dict[str, Any], console: Console, *, figures: bool = False) -> None:
     """Print the document; with `figures` every point instead of a line per figure."""
+    from rmwbench.report.terminal import printable
+
     doc = printable(doc)
     imported = doc["imported"]
     source = imported["source"]

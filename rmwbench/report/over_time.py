@@ -15,6 +15,11 @@ _HEIGHT = 72
 _SHADE = 0.16
 
 
+def interrupted(workload: dict[str, Any]) -> bool:
+    """Whether any panel has something to shade."""
+    return any(one["outages"] for one in workload.get("charts", {}).get("delivered", []))
+
+
 def delivered(workload: dict[str, Any]) -> Spec | None:
     """A panel per arm on common axes: the mean over trials as a line, each trial as a thin one, what was due as a
     dashed line, outages as shaded bands. None where no trial was looked at stream by stream."""

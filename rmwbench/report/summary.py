@@ -27,13 +27,17 @@ from rmwbench.report.calibration import calibration
 from rmwbench.report.conclusions import conclusions
 from rmwbench.report.effects import beside, effects
 from rmwbench.report.growth import growths
+from rmwbench.report.imported import refuse_imported
 from rmwbench.report.interop import matrix
 from rmwbench.report.measure import Small
 from rmwbench.report.tails import of_worst
 
 
 def summarise(bundle: Bundle) -> dict[str, Any]:
-    """The show document. Reads every record once; memory is one trial's columns. UserError for a broken bundle."""
+    """The show document. Reads every record once; memory is one trial's columns. UserError for a broken bundle, and for
+    an imported one, which has no records.
+    """
+    refuse_imported(bundle)
     small = Small(bundle)
     plan = bundle.campaign.get("plan") or {}
     lines = bundle.trials()

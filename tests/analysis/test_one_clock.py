@@ -11,6 +11,7 @@ from rmwbench.analysis import compare
 from rmwbench.analysis.aggregate import aggregate, clock_bound, trial_value
 from rmwbench.analysis.clocks import fit
 from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.limit import Condition
 from rmwbench.analysis.metric import Measured, NoData
 from rmwbench.analysis.one_clock import clocks, on_one_clock
 from rmwbench.analysis.records import Window
@@ -250,3 +251,9 @@ def test_a_sampler_stamps_on_its_hosts_clock():
     assert known.samples(rows) == rows
     assert known.widest_ns(Window(BEGIN_NS, BEGIN_NS + LENGTH_NS)) >= BOUND_NS
     assert fit(known.hosts["base"].readings) == known.hosts["base"]
+
+
+def test_a_limit_is_held_only_where_it_is_held_at_the_far_end_of_the_bound():
+    trial = measure_trial(a_trial())
+    held = [Condition("request_leg_p50", below).value(trial) < below for below in (85_000, 95_000)]
+    assert held == [False, True]

@@ -63,6 +63,12 @@ def figures(*parts: str) -> Figures:
     return Figures(*parts)
 
 
+def prints(value: float | None, text: str) -> bool:
+    """Whether a value, rounded to as many decimals, is what a table prints; a tie may go either way."""
+    step = 10.0 ** -len(text.partition(".")[2])
+    return value is not None and abs(value - float(text)) <= 0.5001 * step
+
+
 def printed(value: float | None, digits: int) -> float | None:
     """A value to the digits that a published table prints."""
     return None if value is None else round(value, digits)

@@ -124,6 +124,29 @@ def test_what_cannot_be_is_refused_with_its_reason(changes, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("modes", "words"),
+    [
+        ({"shm_pool_bytes": 1 << 24}, "ask for transport: shm too"),
+        ({"discovery": "peers"}, "router or multicast"),
+        ({"transport": "udp"}, "meet by TCP"),
+        ({"fragment_bytes": 8000}, "batch size"),
+    ],
+)
+def test_what_rmw_zenoh_cannot_do_is_refused_with_its_reason(modes, words):
+    with Opened("rmw_zenoh_cpp", modes=modes) as opened, pytest.raises(WorkerFailed) as caught:
+        opened.ask("open", **opened.open)
+    assert words in str(caught.value)
+
+
+def test_rmw_zenoh_is_told_what_the_modes_came_to():
+    modes = {"transport": "shm", "shm_pool_bytes": 1 << 24, "batching": False, "congestion": "block"}
+    with Opened("rmw_zenoh_cpp", modes=modes) as opened:
+        text = opened.ask("open", **opened.open)["configuration"]["text"]
+    assert "ZENOH_SHM_ALLOC_SIZE=16777216" in text and "transport/shared_memory/enabled=true" in text
+    assert '"express":true,"congestion_control":"block"' in text
+
+
 def test_the_configuration_in_force_is_told_and_the_file_was_read():
     with Opened("rmw_cyclonedds_cpp", "tuned", modes={"fragment_bytes": 8000}) as opened:
         answer = opened.ask("open", **opened.open)

@@ -169,7 +169,7 @@ def in_network(line: str) -> UserError:
 )
 def test_a_mistake_in_a_network_has_its_line_and_the_nearest_name(line, what, fix):
     found = in_network(line)
-    assert what in found.what and found.where == "net.yaml:13", found
+    assert what in found.what and found.where == "net.yaml:14", found
     assert found.fix is None if fix is None else fix in found.fix
 
 
@@ -198,7 +198,7 @@ def test_the_way_down_has_no_nic_and_a_bottleneck_does_not_move():
     links = "networks:\n  thin:\n    links: {robot: {down: {rate_mbps: 5, bottleneck: nic}}}"
     assert "does not pass its own device" in refused(f"{TWO}\n    network: thin", links).what
     found = in_network("changes: [{at_s: 1, host: robot, up: {rate_mbps: 5, bottleneck: nic}}]")
-    assert "cannot move within a trial" in found.what and found.where == "net.yaml:13"
+    assert "cannot move within a trial" in found.what and found.where == "net.yaml:14"
 
 
 def test_percent_is_answered_with_the_chance():
@@ -239,7 +239,8 @@ def test_a_factor_of_a_network_that_is_not_there_changes_nothing_and_is_refused(
 
 
 def test_a_level_that_does_not_fit_is_told_at_the_level():
-    more = "networks: {n: {media: {m: {rate_mbps: 9}}, links: {all: {both: {medium: m}}}}}\nfactors:\n  network.rate_mbps:\n    - 5"
+    more = "networks: {n: {media: {m: {rate_mbps: 9}}, links: {all: {both: {medium: m}}}}}\n"
+    more += "factors:\n  network.rate_mbps:\n    - 5"
     error = refused(f"{TWO}\n    network: n", more)
     assert "no `rate_mbps` of its own" in error.what and error.where == "net.yaml:14"
 

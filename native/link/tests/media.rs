@@ -96,13 +96,13 @@ fn one_transmission_serves_all_hosts_of_a_group_and_each_may_miss_it() {
 #[test]
 fn a_stations_multicast_goes_to_the_access_point_first() {
     // Repeated on its way up, then once for the other station.
-    let mut bench = wifi(2, json!({"rate_bps": 54_000_000, "phy_loss": 0.3}));
+    let mut bench = wifi(2, json!({"rate_bps": 54_000_000, "phy_loss": 0.2}));
     (0..2000).for_each(|k| bench.send(1, &to_group(1, GROUP, 300), MS + k * 10 * MS));
     bench.until(i64::MAX / 2);
     let links = bench.network.links();
     assert_eq!((links["h1"].up.delivered, links["h1"].up.lost), (2000, 0));
     assert_eq!(links["h0"].down.delivered, 2000);
-    assert!((515..=685).contains(&links["h2"].down.lost), "{}", links["h2"].down.lost);
+    assert!((325..=475).contains(&links["h2"].down.lost), "{}", links["h2"].down.lost);
 }
 
 #[test]

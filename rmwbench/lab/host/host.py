@@ -61,7 +61,7 @@ class Exited(NamedTuple):
 
 class Configured(NamedTuple):
     """What became of `configure`: the step that failed and its errno, or None; the answers of netlink, in order; what
-    was read; and when all was in force (CLOCK_MONOTONIC)."""
+    was read; and when all was in force (our CLOCK_MONOTONIC)."""
 
     token: str
     failed: tuple[str, int] | None
@@ -80,6 +80,7 @@ class Host:
 
     def __init__(self, name: str, *, tap: bool = False, targets: int = TARGETS, clock_offset_s: int = 0):
         self.name = name
+        self.clock_offset_ns = clock_offset_s * 1_000_000_000
         self.user_namespace: bool | None = None
         self.own_proc: bool | None = None
         self.tap_fd: int | None = None
@@ -201,8 +202,8 @@ class Host:
         if "spawn_failed" in message:
             return SpawnFailed(message["spawn_failed"], message["errno"])
         if "configured" in message:
-            names = ("configured", "failed", "answers", "texts", "time_ns")
-            return Configured(*(message[name] for name in names))
+            names = ("configured", "failed", "answers", "texts")
+            return Configured(*(message[name] for name in names), message["time_ns"] - self.clock_offset_ns)
         return Exited(message["exited"], message["status"])
 
     def _message(self) -> tuple[dict | None, int]:

@@ -5,22 +5,25 @@ Starting does not wait, so that a campaign can have the next trial's hosts ready
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host
+
+NO_OFFSETS: Mapping[str, int] = {}
 
 
 class Hosts:
     """Name → Host, in the order of the names. Use as a context manager, or `close()` it. `network` is the host of the
-    network's own process, None where one host is alone."""
+    network's own process, None where one host is alone. `clock_offsets_s`: as `Host`'s, by name."""
 
-    def __init__(self, name: str, hosts: Sequence[str]):
+    def __init__(self, name: str, hosts: Sequence[str], clock_offsets_s: Mapping[str, int] = NO_OFFSETS):
         several = len(hosts) > 1
         self._by_name: dict[str, Host] = {}
         self.network: Host | None = None
         try:
             for host in hosts:
-                self._by_name[host] = Host(f"{name}/{host}", tap=True) if several else Host(name)
+                shown, offset_s = f"{name}/{host}" if several else name, clock_offsets_s.get(host, 0)
+                self._by_name[host] = Host(shown, tap=several, clock_offset_s=offset_s)
             if several:
                 self.network = Host(f"{name}/network", targets=TARGETS + len(hosts))
         except BaseException:

@@ -8,7 +8,6 @@ import itertools
 import marshal
 import os
 import statistics
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +22,8 @@ from rmwbench.suite.network_spec import GilbertElliottTime, Spec, ms_to_ns
 
 _PROGRAM = Path(__file__).with_name("probe_program.py").read_text()
 PORT = 47_077
-LEAD_NS = 10_000_000
 MARGIN_S = 0.5
-TIMEOUT_MARGIN_S = 2.0
+TIMEOUT_MARGIN_S = 8.0
 
 FEW, MANY = 20, 300
 """Datagrams of a flow: without and with loss."""
@@ -135,21 +133,22 @@ def run(crew: Crew, links: Links) -> dict[str, Seen]:
     breaks."""
     ring = flows(links)
     numbers = {host: number for number, host in enumerate(links.hosts, start=1)}
-    begin_ns = time.monotonic_ns() + LEAD_NS
-    deadline_ns = begin_ns + max(flow.duration_ns for flow in ring) + round(MARGIN_S * 1e9)
+    longest_ns = max(flow.duration_ns for flow in ring) + round(MARGIN_S * 1e9)
     after_end_ns = 10_000_000 + 4 * max(flow.jitter_ns for flow in ring)
     files = {host: os.memfd_create("rmwbench-probe", os.MFD_CLOEXEC) for host in links.hosts}
+    shared = os.memfd_create("rmwbench-probes", os.MFD_CLOEXEC)
     try:
         programs = {}
-        for flow in ring:
+        for place, flow in enumerate(ring):
             own, other = (addresses.text(addresses.ipv4(numbers[host])) for host in (flow.sender, flow.receiver))
-            given = (PORT, begin_ns, deadline_ns, after_end_ns, flow.count, flow.interval_ns, flow.burst, BURST_BYTES)
+            given = (PORT, place, len(ring), longest_ns, after_end_ns)
+            given += (flow.count, flow.interval_ns, flow.burst, BURST_BYTES)
+            given += (crew.hosts[flow.sender].clock_offset_ns,)
             programs[flow.sender] = (_PROGRAM, [own, other, *map(str, given)], files[flow.sender])
-        timeout_s = (deadline_ns - time.monotonic_ns()) / 1e9 + TIMEOUT_MARGIN_S
-        crew.run_programs(programs, timeout_s)
+        crew.run_programs(programs, longest_ns / 1e9 + TIMEOUT_MARGIN_S, shared)
         results = {host: _result(files[host]) for host in links.hosts}
     finally:
-        for file in files.values():
+        for file in (shared, *files.values()):
             os.close(file)
     return {
         flow.receiver: Seen(tuple(results[flow.sender]["sent"]), results[flow.receiver]["seen"])

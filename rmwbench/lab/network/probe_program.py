@@ -1,9 +1,12 @@
 """Runs within each host, in a fork of its init (Host.interpret): sends to one host and receives from another, at
 absolute times, over the real devices. Modules in C only: the host may have no other files.
 
-ARGUMENTS: own address, the receiver's address, the port, start_ns, deadline_ns, after_end_ns, count, interval_ns,
-burst, burst bytes. Descriptor 4 takes the result, marshalled: {"sent": [small, burst], "seen": [(kind, number,
-sent_ns, seen_ns)]}.
+Nobody sends before all can receive: each says in the shared file of descriptor 5 that its socket is bound, and the
+first one then writes there when to begin.
+
+ARGUMENTS: own address, the receiver's address, the port, own place, places, longest_ns, after_end_ns, count,
+interval_ns, burst, burst bytes, and how far the host's clock is ahead of the one that all times here are on. Descriptor
+4 takes the result, marshalled: {"sent": [small, burst], "seen": [(kind, number, sent_ns, seen_ns)]}.
 """
 
 import _socket
@@ -15,10 +18,37 @@ import time
 SMALL, BURST, END = 0, 1, 2
 SMALL_BYTES = 32
 ENDS = 8
-RESULT_FD = 4
+RESULT_FD, SHARED_FD = 4, 5
+WORD = 8
+PATIENCE_NS, LEAD_NS = 5_000_000_000, 2_000_000
 
 
-def main(own, other, port, start_ns, deadline_ns, after_end_ns, count, interval_ns, burst, burst_bytes):
+def word(place):
+    return int.from_bytes(os.pread(SHARED_FD, WORD, place * WORD), "little")
+
+
+def say(place, value):
+    os.pwrite(SHARED_FD, value.to_bytes(WORD, "little"), place * WORD)
+
+
+def together(place, places, now):
+    """When to begin, once all are ready."""
+    say(place, 1)
+    late_ns = now() + PATIENCE_NS
+    while now() < late_ns:
+        if begin_ns := word(places):
+            return begin_ns
+        if place == 0 and all(word(other) for other in range(places)):
+            say(places, now() + LEAD_NS)
+        else:
+            time.sleep(2e-4)
+    raise TimeoutError("the others are not ready")
+
+
+def main(own, other, port, place, places, longest_ns, after_end_ns, count, interval_ns, burst, burst_bytes, ahead_ns):
+    def now():
+        return time.monotonic_ns() - ahead_ns
+
     sock = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
     sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, 4 << 20)
     sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, 4 << 20)
@@ -26,43 +56,45 @@ def main(own, other, port, start_ns, deadline_ns, after_end_ns, count, interval_
     sock.setblocking(False)
     poll = select.poll()
     poll.register(sock.fileno(), select.POLLIN)
+    start_ns = together(place, places, now)
+    deadline_ns = start_ns + longest_ns
     seen, sent = [], [0, 0]
     # kind, number, when; the burst goes a little after the last small one, so that it finds an empty queue
     burst_ns = start_ns + count * interval_ns + 5_000_000
     plan = [(SMALL, k, start_ns + k * interval_ns) for k in range(count)]
     plan += [(BURST, k, burst_ns) for k in range(burst)]
     plan += [(END, k, burst_ns + 2_000_000) for k in range(ENDS)]
-    place, ended = 0, 0
+    done_, ended = 0, 0
     while True:
-        now_ns = time.monotonic_ns()
-        while place < len(plan) and plan[place][2] <= now_ns:
-            kind, number, _ = plan[place]
-            body = bytes([kind]) + number.to_bytes(4, "little") + time.monotonic_ns().to_bytes(8, "little")
+        now_ns = now()
+        while done_ < len(plan) and plan[done_][2] <= now_ns:
+            kind, number, _ = plan[done_]
+            body = bytes([kind]) + number.to_bytes(4, "little") + now().to_bytes(8, "little")
             try:
                 sock.sendto(body.ljust(burst_bytes if kind == BURST else SMALL_BYTES, b"\0"), (other, port))
             except BlockingIOError:
                 break  # the device takes no more: the rest of the burst follows as it does
-            place += 1
+            done_ += 1
             if kind != END:
                 sent[kind] += 1
-            if kind == BURST and place % 8 == 0:
+            if kind == BURST and done_ % 8 == 0:
                 break  # to receive between
         while True:
             try:
                 data = sock.recv(2048)
             except BlockingIOError:
                 break
-            seen_ns = time.monotonic_ns()
+            seen_ns = now()
             kind = data[0]
             if kind == END:
                 ended = ended or seen_ns
             else:
                 seen.append((kind, int.from_bytes(data[1:5], "little"), int.from_bytes(data[5:13], "little"), seen_ns))
-        now_ns = time.monotonic_ns()
-        if now_ns >= deadline_ns or (place == len(plan) and ended and now_ns > ended + after_end_ns):
+        now_ns = now()
+        if now_ns >= deadline_ns or (done_ == len(plan) and ended and now_ns > ended + after_end_ns):
             break
-        next_ns = min(deadline_ns, plan[place][2] if place < len(plan) else deadline_ns)
-        if ended and place == len(plan):
+        next_ns = min(deadline_ns, plan[done_][2] if done_ < len(plan) else deadline_ns)
+        if ended and done_ == len(plan):
             next_ns = min(next_ns, ended + after_end_ns)
         rest_ns = next_ns - now_ns
         if rest_ns > 2_000_000:

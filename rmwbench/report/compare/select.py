@@ -12,6 +12,7 @@ from typing import Any
 from rmwbench.analysis.comparisons import loads
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.report.imported import refuse_imported
 
 COLUMNS = ("arm", "workload", "middleware", "layer", "version", "profile", "cell")
 Row = Mapping[str, Any]
@@ -31,6 +32,7 @@ def side(text: str) -> Side:
     """UserError for a directory that is no campaign, and for a selection that is unknown or chooses nothing."""
     directory, selection = _split(text)
     bundle = Bundle(directory)
+    refuse_imported(bundle)
     cells = bundle.rows("cells")
     if not cells:
         raise UserError("the campaign has no cells yet", where=str(directory), fix="wait until it has begun")

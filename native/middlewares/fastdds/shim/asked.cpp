@@ -143,6 +143,8 @@ Asked::Asked(const rmwbench_pair *modes, size_t mode_count, const rmwbench_pair 
       {"max_blocking_time_ms", [this](const Setting &s) { max_blocking_time_ms = s.number(0, 1e9); }},
       {"server_count", [this](const Setting &s) { server_count = s.count(1, 16); }},
       {"server_added_s", [this](const Setting &s) { server_added_s = s.number(0, 86400); }},
+      {"server_added_by",
+       [this](const Setting &s) { server_added_by_file = s.one_of<bool>({{"set_qos", false}, {"file", true}}); }},
       {"max_samples", [this](const Setting &s) { max_samples = static_cast<int32_t>(s.count(1)); }},
       {"server_persistence", [this](const Setting &s) { server_persistence = s.yes(); }},
       {"peer_range", [this](const Setting &s) { peer_range = s.count(1, 120); }},

@@ -45,6 +45,7 @@ struct Asked {
   std::optional<int32_t> max_samples;
   uint32_t server_count = 1;
   std::optional<double> server_added_s;  // when a client's list of servers is extended by one, after its session opened
+  bool server_added_by_file = false;     // else by set_qos
   bool server_persistence = false;
   uint32_t peer_range = 32;
   bool reply_filter = false;

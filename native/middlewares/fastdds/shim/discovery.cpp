@@ -90,20 +90,23 @@ void by_server(const Asked &asked, fd::DomainParticipantQos &qos) {
   builtin.metatrafficMulticastLocatorList.clear();
   builtin.discovery_config.discoveryProtocol = Protocol::CLIENT;
   builtin.discovery_config.m_DiscoveryServers.clear();
-  for (uint32_t number = 0; number < asked.server_count; ++number) {
-    const rtps::Locator_t server = udp_at(named("RMWBENCH_DAEMON_ADDRESS").c_str(), server_port(number));
-#if RMWBENCH_FASTDDS_MAJOR >= 3
-    builtin.discovery_config.m_DiscoveryServers.push_back(server);
-#else
-    rtps::RemoteServerAttributes remote;
-    name_server(number, remote.guidPrefix);
-    remote.metatrafficUnicastLocatorList.push_back(server);
-    builtin.discovery_config.m_DiscoveryServers.push_back(remote);
-#endif
-  }
+  for (uint32_t number = 0; number < asked.server_count; ++number) add_server(number, qos);
 }
 
 }  // namespace
+
+void add_server(uint32_t number, fd::DomainParticipantQos &qos) {
+  auto &servers = qos.wire_protocol().builtin.discovery_config.m_DiscoveryServers;
+  const rtps::Locator_t server = udp_at("127.0.0.1", server_port(number));
+#if RMWBENCH_FASTDDS_MAJOR >= 3
+  servers.push_back(server);
+#else
+  rtps::RemoteServerAttributes remote;
+  name_server(number, remote.guidPrefix);
+  remote.metatrafficUnicastLocatorList.push_back(server);
+  servers.push_back(remote);
+#endif
+}
 
 uint16_t server_port(uint32_t number) { return static_cast<uint16_t>(first_port + number); }
 
@@ -117,10 +120,12 @@ void apply_discovery(const Asked &asked, fd::DomainParticipantQos &qos) {
                   "this arm finds its participants without a discovery server; say discovery: server, or take the profile discovery_server"};
     }
     if (has_only_shared_memory(qos.transport())) unreachable_server("option server_added_s");
-    // The environment makes it a client; it does so with none but these.
-    builtin.discovery_config.discoveryProtocol = Protocol::SIMPLE;
-    builtin.discovery_config.m_DiscoveryServers.clear();
-    return;
+    if (asked.server_added_by_file) {
+      // The file makes it a client; it does so with none but these.
+      builtin.discovery_config.discoveryProtocol = Protocol::SIMPLE;
+      builtin.discovery_config.m_DiscoveryServers.clear();
+      return;
+    }
   }
   if (!asked.discovery) {
     const bool client = builtin.discovery_config.discoveryProtocol == Protocol::CLIENT;

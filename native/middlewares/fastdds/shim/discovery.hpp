@@ -14,6 +14,9 @@ void apply_discovery(const Asked &asked, eprosima::fastdds::dds::DomainParticipa
 // What a participant needs to be server `number` (0 to 15) of its host.
 void become_server(uint32_t number, bool persistent, eprosima::fastdds::dds::DomainParticipantQos &qos);
 
+// Lets a client look for server `number` too.
+void add_server(uint32_t number, eprosima::fastdds::dds::DomainParticipantQos &qos);
+
 // Where server `number` listens, and where ROS 2 looks for it.
 uint16_t server_port(uint32_t number);
 

@@ -1,10 +1,11 @@
-// A client's list of discovery servers that grows while it runs, the way that ROS 2 users have: an environment file
-// (FASTDDS_ENVIRONMENT_FILE) with ROS_DISCOVERY_SERVER in it, which Fast DDS watches. A client that was made by QoS or by a profile keeps
-// its list for life: Fast DDS takes new servers from those alone that the environment made clients.
+// A client's list of discovery servers that grows while it runs, in one of the two ways that Fast DDS has: DomainParticipant::set_qos, or
+// a file that it watches (FASTDDS_ENVIRONMENT_FILE, with ROS_DISCOVERY_SERVER in it), which is what ROS 2 users have. The file changes
+// those alone that it made clients at their creation.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -19,8 +20,10 @@ class ServerList {
 
   // What the environment must name before Fast DDS is first touched, which looks for it once; empty where there is no file.
   const std::string &path() const { return path_; }
-  // After so many seconds, adds the next server to the file.
-  void add_after(double seconds);
+  // Adds the next server to the file.
+  void extend();
+  // Calls `add` after so many seconds, unless stopped before.
+  void add_after(double seconds, std::function<void()> add);
   void stop();
 
  private:

@@ -22,7 +22,7 @@ bool shares_data(const Profile &profile, const fd::Publisher &publisher) {
 }  // namespace
 
 rmwbench_session::rmwbench_session(const rmwbench_profile &named, Asked what, uint32_t domain_id)
-    : asked(std::move(what)), servers(asked.server_added_s ? asked.server_count : 0), profile(named, servers.path()) {
+    : asked(std::move(what)), servers(asked.server_added_s && asked.server_added_by_file ? asked.server_count : 0), profile(named, servers.path()) {
   if (domain_id > 232) {
     throw Fault{RMWBENCH_ERROR_INVALID, "domain_id", "expected 0 to 232, found " + std::to_string(domain_id)};
   }
@@ -58,8 +58,16 @@ rmwbench_session::rmwbench_session(const rmwbench_profile &named, Asked what, ui
     close();
     throw Fault{RMWBENCH_ERROR_FAILED, "participant", "Fast DDS could not create its publisher, subscriber and content filter"};
   }
-  if (asked.server_added_s) servers.add_after(*asked.server_added_s);
+  if (asked.server_added_s) servers.add_after(*asked.server_added_s, [this] { add_server_now(); });
   plain_types = asked.plain_types || (asked.data_sharing && *asked.data_sharing != DataSharing::off) || shares_data(profile, *publisher);
+}
+
+void rmwbench_session::add_server_now() {
+  if (asked.server_added_by_file) return servers.extend();
+  fd::DomainParticipantQos qos = participant->get_qos();
+  add_server(asked.server_count, qos);
+  // It answers with success what it then does without a word; whether it did is seen in who is found.
+  participant->set_qos(qos);
 }
 
 rmwbench_session::~rmwbench_session() { close(); }

@@ -52,6 +52,7 @@ struct rmwbench_session {
     int users;
   };
 
+  void add_server_now();
   void close();
 
   std::mutex topics_mutex_;

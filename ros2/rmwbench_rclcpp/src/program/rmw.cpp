@@ -223,7 +223,7 @@ Pairs of_fastrtps(const std::map<std::string, std::string> &modes, const std::st
   return environment;
 }
 
-Pairs of_zenoh(const std::map<std::string, std::string> &modes) {
+Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::string &profile_text) {
   std::string override;
   const auto add = [&](const std::string &pair) { override += (override.empty() ? "" : ";") + pair; };
   Pairs environment;
@@ -257,7 +257,12 @@ Pairs of_zenoh(const std::map<std::string, std::string> &modes) {
     add("transport/link/tcp/so_rcvbuf=" + bytes);
   }
   if (!override.empty()) environment.emplace_back("ZENOH_CONFIG_OVERRIDE", override);
-  if (const std::string &bytes = level(modes, "shm_pool_bytes"); !bytes.empty()) environment.emplace_back("ZENOH_SHM_ALLOC_SIZE", bytes);
+  if (const std::string &bytes = level(modes, "shm_pool_bytes"); !bytes.empty()) {
+    if (transport != "shm" && profile_text.find_first_not_of(" \t\r\n") == std::string::npos) {
+      cannot("shm_pool_bytes", bytes + ": as installed rmw_zenoh_cpp has no shared memory; ask for transport: shm too");
+    }
+    environment.emplace_back("ZENOH_SHM_ALLOC_SIZE", bytes);
+  }
   return environment;
 }
 
@@ -286,7 +291,7 @@ const Rmw &current_rmw() {
 Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text) {
   if (rmw.name == "rmw_cyclonedds_cpp") return of_cyclonedds(modes);
   if (rmw.name.rfind("rmw_fastrtps", 0) == 0) return of_fastrtps(modes, profile_text);
-  if (rmw.name == "rmw_zenoh_cpp") return of_zenoh(modes);
+  if (rmw.name == "rmw_zenoh_cpp") return of_zenoh(modes, profile_text);
   return {};
 }
 

@@ -1,0 +1,55 @@
+"""What a plan takes on so many machines, before any of them is asked: time, and the machine-hours that it costs.
+
+Machines cost as long as they are held, so the cost counts them all until the last one is done.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from rmwbench.campaign.plan import Plan, duration_text
+from rmwbench.cluster.schedule import duration_s
+from rmwbench.errors import UserError
+
+
+def document(plan: Plan, machines: int) -> dict[str, Any]:
+    """`cluster` of docs/formats/plan.md. `useful_machines`: those beyond have nothing to do, since a block of a
+    comparison is one machine's and a look waits for all."""
+    estimated_s = duration_s(plan, machines)
+    ends = plan.looks or (plan.blocks,)
+    parts = {(trial.block, plan.cell(trial.cell).comparison) for trial in plan.trials}
+    stretches = [sum(first <= block < end for block, _ in parts) for first, end in zip((0, *ends), ends, strict=False)]
+    return {
+        "machines": machines,
+        "estimated_s": round(estimated_s, 3),
+        "machine_hours": round(machines * estimated_s / 3600, 4),
+        "busy": round(plan.estimated_s / (machines * estimated_s), 4) if estimated_s else None,
+        "useful_machines": max(stretches),
+    }
+
+
+def text(found: dict[str, Any]) -> str:
+    """`On 4 machines of a cluster: about 83.2 s, 0.092 machine-hours, 87 % of them trials`."""
+    machines, useful = found["machines"], found["useful_machines"]
+    what = f"On {machines} machine{'s' * (machines != 1)} of a cluster: at most about "
+    what += f"{duration_text(found['estimated_s'])}, {found['machine_hours']:.2g} machine-hours"
+    what += f", {100 * found['busy']:.0f} % of them trials" if found["busy"] else ""
+    return what + (f"; machines beyond {useful} have nothing to do" if machines > useful else "") + "."
+
+
+def machine_budget_s(make: Callable[[float | None], Plan], machines: int, budget_s: float) -> float:
+    """The machine time of as many blocks as fit into `budget_s` of the cluster; `make` plans with a budget of machine
+    time. Raises UserError where the suite's minimum of blocks does not fit."""
+    plan = make(None)
+    plan = make(max(budget_s * machines, plan.minimum_s))
+    while duration_s(plan, machines) > budget_s and plan.blocks > plan.suite.blocks.minimum:
+        plan = make((plan.blocks - 1) * plan.block_s)
+    needed_s = duration_s(plan, machines)
+    if needed_s > budget_s * (1 + 1e-9):
+        raise UserError(
+            f"the budget is too small for suite `{plan.suite.suite}`",
+            expected=f"at least {duration_text(needed_s)} on {machines} machines: {plan.blocks} blocks",
+            actual=duration_text(budget_s),
+            fix=f"give it --budget {math.ceil(needed_s)}s or more, or more machines",
+        )
+    return plan.blocks * plan.block_s

@@ -1,0 +1,42 @@
+"""A trial's tables as evidence, without a bundle around them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rmwbench.analysis.ledger import ABSENT
+
+
+@dataclass
+class Found:
+    """`rows`: table → its rows; `clock_map` other than they have it."""
+
+    rows: dict[str, list[dict[str, Any]]]
+    clock_map: list[dict[str, Any]] | None = None
+    counters: tuple = ()
+    trial: int = 1
+    cell: int = 1
+    block: int = 0
+    where: str = "a test"
+    definition: str | None = None
+
+    def __post_init__(self):
+        self.row, self.endpoints, self.events = self.rows["trials"][0], self.rows["endpoints"], self.rows["events"]
+        self.clock_map = self.rows.get("clock_map", []) if self.clock_map is None else self.clock_map
+        self.records = self
+
+    def sent(self, column):
+        return self._column("sent", column)
+
+    def received(self, column):
+        return self._column("received", column)
+
+    def _column(self, table, column):
+        return np.array([ABSENT if row[column] is None else row[column] for row in self.rows[table]], np.int64)
+
+    def memory(self):
+        return []
+
+    def frames(self):
+        return None

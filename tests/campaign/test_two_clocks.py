@@ -1,0 +1,108 @@
+"""Two hosts over an emulated network, one of them with a clock 1000 s ahead, as on another machine: a real middleware's
+one-way latencies are what the link makes them, in both directions, and nonsense without the map."""
+
+from dataclasses import replace
+
+import pytest
+
+from rmwbench.analysis.aggregate import aggregate
+from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.trial import measure_trial
+from rmwbench.campaign.trial import run_trial
+from rmwbench.errors import UserError
+from rmwbench.lab import tool
+from rmwbench.lab.host import HostBroken, Hosts
+from rmwbench.lab.middleware import find_workers
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import parse
+from tests.campaign.cells import order
+from tests.campaign.evidence import Found
+
+AHEAD_S = 1000
+LINK_NS = 2_000_000
+"""What no message can be faster than: 1 ms up and 1 ms down."""
+CANDIDATES = ("zenoh", "cyclonedds")
+
+SUITE = """
+suite: clocks
+title: two clocks
+timeline: {{warmup_s: 0.1, steady_s: 1, match_s: 20}}
+arms:
+  - {{name: a, middleware: {middleware}}}
+networks:
+  thin: {{links: {{all: {{both: {{delay_ms: 1}}}}}}}}
+workloads:
+  - name: w
+    message: Bytes(100)
+    rate_hz: 100
+    network: thin
+    nodes:
+      - {{name: away, host: robot, publishers: [{{topic: there}}], subscriptions: [{{topic: back}}]}}
+      - {{name: home, host: base, publishers: [{{topic: back}}], subscriptions: [{{topic: there}}]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def found() -> Found:
+    workers = find_workers(CANDIDATES)
+    worker = next((workers[name] for name in CANDIDATES if name in workers), None)
+    if worker is None:
+        pytest.skip(f"none of {', '.join(CANDIDATES)} is built")
+    try:
+        tool.find("link")
+    except UserError as error:
+        pytest.skip(str(error))
+    (cell,) = cells(parse(SUITE.format(middleware=worker.middleware), where="clocks.yaml"))
+    hosts = Hosts("clocks", cell.hosts, {"base": AHEAD_S})
+    try:
+        hosts.wait_ready()
+    except HostBroken as broken:
+        hosts.close()
+        pytest.skip(f"no such hosts here: {broken}")
+    result = run_trial(order(cell), worker, hosts)
+    # A busy machine may break the network's promise: that voids the trial, and none of its stamps.
+    assert result.status in ("done", "void") and "clock" not in (result.reason or ""), result.reason
+    assert "received" in result.tables, result.reason
+    return Found({name: table.to_pylist() for name, table in result.tables.items() if name != "frames"})
+
+
+def one_way_ns(found, writer_kind_host):
+    """Latencies of the messages that were sent from that host."""
+    writer = next(e["endpoint"] for e in found.endpoints if e["kind"] == "publisher" and e["host"] == writer_kind_host)
+    told = measure_trial(
+        replace(
+            found,
+            rows={**found.rows, "received": [row for row in found.rows["received"] if row["writer"] == writer]}
+            | {"sent": [row for row in found.rows["sent"] if row["endpoint"] == writer]}
+            | {"endpoints": [e for e in found.endpoints if e["kind"] == "subscription" or e["endpoint"] == writer]},
+        )
+    )
+    return told, told.messages.samples["response_latency"].values
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("sender", ["robot", "base"])
+def test_a_one_way_latency_is_what_the_link_makes_it(found, sender):
+    trial, latency = one_way_ns(found, sender)
+    bound = trial.clock_bounds["response_latency"]
+    assert 0 < bound < 10_000_000 and len(latency) >= 50
+    assert LINK_NS - bound <= latency[0] < 10**9
+    metric = aggregate(GLOSSARY["response_latency_p50"], [trial])
+    assert "clocks of two hosts" in metric.interval and metric.low >= LINK_NS - 2 * bound
+
+
+def test_a_naive_analysis_of_the_same_trial_is_nonsense(found):
+    _, away = one_way_ns(replace(found, clock_map=[]), "robot")
+    _, home = one_way_ns(replace(found, clock_map=[]), "base")
+    assert away[0] > 0.99 * AHEAD_S * 10**9
+    # Its steady state is 1000 s after the window: what is left of its messages came before they were sent.
+    assert not len(home) or home[0] < -0.99 * AHEAD_S * 10**9
+
+
+def test_the_map_holds_the_truth_before_in_and_after_the_window(found):
+    rows = {host: [row for row in found.clock_map if row["host"] == host] for host in ("robot", "base")}
+    (robot,) = rows["robot"]
+    assert (robot["offset_ns"], robot["bound_ns"]) == (0, 0)
+    assert all(abs(row["offset_ns"] - AHEAD_S * 10**9) <= row["bound_ns"] for row in rows["base"])
+    begin, end = found.row["steady_begin_ns"], found.row["steady_end_ns"]
+    assert any(row["t_ns"] < begin for row in rows["base"]) and any(row["t_ns"] > end for row in rows["base"])

@@ -1,0 +1,288 @@
+"""The real thing: hosts with TAP devices, the link between them, tried and read back. Needs the built link and TAP
+devices."""
+
+import errno
+import json
+import os
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.lab.crew import Crew
+from rmwbench.lab.host import Configured, HostBroken, Hosts
+from rmwbench.lab.host.host import _explained
+from rmwbench.lab.network import Emulation, NetworkBroken, addresses, plumbing
+from rmwbench.lab.network.plumbing import Place, rehearse_host
+from rmwbench.lab.network.switch import DELIVERED, VERDICTS
+from rmwbench.suite.network import Links
+from tests.lab import tools
+from tests.network.laboratory import links, taps
+
+TIMEOUT_S = 10.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _possible():
+    taps()
+    tools.built("link")
+
+
+class Lab:
+    """Joined hosts, up and not yet tried."""
+
+    def __init__(self, wanted: Links, seed: int = 7):
+        self.links, self.noted = wanted, []
+        self.hosts = Hosts("test", wanted.hosts)
+        try:
+            self.hosts.wait_ready()
+            self.crew = Crew(self.hosts)
+            self.network = Emulation(self.crew, self.hosts, wanted, 200_000)
+            self.network.spawn()
+            self.crew.wait_hello(TIMEOUT_S)
+            self.network.up(seed)
+        except BaseException:
+            self.hosts.close()
+            raise
+
+    def __enter__(self) -> "Lab":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.network.close()
+        self.crew.__exit__()
+        self.hosts.close()
+
+    def note(self, host: str, what: str, time_ns: int) -> None:
+        self.noted.append((host, what, time_ns))
+
+    def run(self, host: str, program: str, *arguments: object) -> bytes:
+        """A program in Python within a host; what it wrote to descriptor 4."""
+        file = os.memfd_create("result")
+        try:
+            status = self.crew.run_programs({host: (program, list(map(str, arguments)), file)}, TIMEOUT_S)
+            assert status == {host: 0}
+            return os.pread(file, 1 << 20, 0)
+        finally:
+            os.close(file)
+
+    def end(self) -> np.ndarray:
+        self.network.end(0, 1 << 62, self.note)
+        return self.network.frames
+
+
+SEND = """
+import _socket, os, time
+address, count, interval = ARGUMENTS[0], int(ARGUMENTS[1]), float(ARGUMENTS[2])
+sock = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+sent = 0
+for k in range(count):
+    try:
+        sock.sendto(b"x" * 100, (address, 9))
+        sent += 1
+    except OSError:
+        pass
+    time.sleep(interval)
+os.write(4, b"%d" % sent)
+"""
+
+
+def verdicts(frames: np.ndarray, to_port: int) -> dict[str, int]:
+    """Of the frames of SEND (142 bytes)."""
+    mine = frames[(frames["to_port"] == to_port) & (frames["frame_bytes"] == 142)]
+    found, count = np.unique(mine["verdict"], return_counts=True)
+    return {VERDICTS[one]: int(number) for one, number in zip(found, count, strict=True)}
+
+
+def test_what_is_in_force_is_read_back_and_kept():
+    spec = (
+        "{links: {robot: {up: {rate_mbps: 20, queue_ms: 50, bottleneck: nic, mtu_bytes: 1420}}}, ip_fragments: tuned}"
+    )
+    with Lab(links(spec)) as lab:
+        found = json.loads(lab.network.files["network.json"])
+    robot, base = found["hosts"]["robot"], found["hosts"]["base"]
+    assert (robot["address"], robot["mac"]) == ("10.77.0.1", "02:4d:00:00:00:01")
+    assert (robot["mtu_bytes"], base["mtu_bytes"]) == (1420, 1500)
+    assert robot["nic"] == {"rate_bps": 20_000_000, "queue_ns": 50_000_000} and base["nic"] is None
+    assert robot["sysctls"]["ipv4/ipfrag_time"] == "1" and robot["sysctls"]["ipv4/ipfrag_high_thresh"] == str(256 << 20)
+    assert found["link"]["ports"] == 2 and found["network"]["hosts"] == ["robot", "base"]
+
+
+def test_a_host_that_is_not_as_asked_for_is_found():
+    """The same kernel, asked for one thing and held against another."""
+    made, other = links(), links("{links: {robot: {up: {rate_mbps: 5, bottleneck: nic}}}}")
+    with Hosts("test", made.hosts) as hosts:
+        hosts.wait_ready()
+        place = Place("robot", 1, hosts["robot"].device or 0)
+        hosts["robot"].configure("t", *plumbing.setup(place, made))
+        done = hosts["robot"].receive(5)
+        assert isinstance(done, Configured)
+        assert plumbing.check(place, made, done)["address"] == "10.77.0.1"
+        with pytest.raises(NetworkBroken, match=r"rate at eth0 \(bit/s\) is \[\], expected \[5000000\]"):
+            plumbing.check(place, other, done)
+        with pytest.raises(NetworkBroken, match=r"mac of eth0 is 02:4d:00:00:00:01, expected 02:4d:00:00:00:02"):
+            plumbing.check(Place("robot", 2, place.device), made, done)
+        hosts["robot"].configure("again", *plumbing.setup(Place("robot", 1, 77), made))
+        broken = hosts["robot"].receive(5)
+        with pytest.raises(NetworkBroken, match=r"host robot: device of eth0: No such device"):
+            plumbing.check(place, made, broken)
+
+
+def test_a_kernel_that_cannot_says_so_before_anything_runs():
+    with pytest.raises(NetworkBroken, match="TCP congestion control is"):
+        rehearse_host(links("{congestion_control: nosuch}"), "robot")
+    rehearse_host(links(), "base")
+
+
+def test_hosts_of_a_network_reach_each_other_and_nothing_else():
+    program = """
+import _socket, os
+sock = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+sock.settimeout(1)
+try:
+    sock.connect(("127.0.0.1", int(ARGUMENTS[0])))
+except OSError as error:
+    os.write(4, b"%d" % error.errno)
+"""
+    with socket.create_server(("127.0.0.1", 0)) as server, Lab(links()) as lab:
+        for host in lab.links.hosts:
+            assert int(lab.run(host, program, server.getsockname()[1])) == errno.ECONNREFUSED
+        assert lab.run("robot", SEND, "10.77.0.2", 10, 0) == b"10"
+        assert verdicts(lab.end(), 1) == {"delivered": 10}
+
+
+@pytest.mark.timing
+def test_a_probe_finds_what_was_asked_for():
+    spec = "{links: {all: {both: {rate_mbps: 20, loss: 0.1, delay_ms: 5}}}}"
+    with Lab(links(spec)) as lab:
+        lab.network.probe()
+        rows = {row["probe"]: row["value"] for row in lab.network.rows}
+        assert [one for one in lab.network.findings if one.void] == []
+        assert {f"network.loss.{host}.{way}" for host in lab.links.hosts for way in ("up", "down")} <= rows.keys()
+        assert 0.02 < rows["network.loss.robot.up"] < 0.25
+        assert rows["network.delay.robot.base"] >= 10e6
+        assert rows["network.rate.robot.up"] == pytest.approx(20e6, rel=0.4)
+        frames = lab.end()
+        assert not len(frames[frames["frame_bytes"] == 1442])  # probes are no frames of the trial
+
+
+@pytest.mark.timing
+def test_a_link_that_does_something_else_is_found():
+    """The link is told of no loss, and held against a spec that asks for 40 %."""
+    with Lab(links()) as lab:
+        lab.network._links = links("{links: {all: {both: {loss: 0.4}}}}")
+        lab.network.probe()
+        assert any(one.void and "asked for 40 %" in one.text for one in lab.network.findings)
+
+
+def test_the_same_seed_loses_the_same_frames():
+    def lost(seed: int) -> list[int]:
+        with Lab(links("{links: {robot: {up: {loss: 0.3}}}, multicast: drop}"), seed) as lab:
+            lab.run("robot", SEND, "10.77.0.2", 200, 0)
+            frames = lab.end()
+        mine = frames[frames["frame_bytes"] == 142]
+        order = mine["index"].argsort()
+        return (mine["verdict"][order] != DELIVERED).nonzero()[0].tolist()
+
+    first = lost(7)
+    assert 30 < len(first) < 95
+    assert lost(7) == first and lost(8) != first
+
+
+@pytest.mark.timing
+def test_a_blackhole_a_lost_carrier_and_a_device_that_is_down_are_three_things():
+    changes = ", ".join(
+        f"{{at_s: {at}, host: base, change: {what}}}"
+        for at, what in ((0.2, "blackhole"), (0.5, "up"), (0.8, "carrier_loss"), (1.1, "up"))
+    )
+    changes += ", {at_s: 1.4, host: base, change: admin_down}, {at_s: 1.7, host: base, change: up}"
+    with Lab(links(f"{{changes: [{changes}]}}")) as lab:
+        begin_ns = time.monotonic_ns() + 50_000_000
+        lab.network.schedule(begin_ns)
+        file = os.memfd_create("result")
+        lab.crew.hosts["robot"].interpret("sender", SEND, ["10.77.0.2", "400", "0.005"], {4: file})
+        lab.crew._programs[id(lab.crew.hosts["robot"]), "sender"] = type("P", (), {"ended": False, "inner_pid": None})()
+        while time.monotonic_ns() < begin_ns + 2_300_000_000:
+            lab.network.apply_due(time.monotonic_ns())
+            lab.crew.turn(0.01)
+            lab.network.hear(lab.note)
+        os.close(file)
+        frames = lab.end()
+    assert [(host, what) for host, what, _ in sorted(lab.noted, key=lambda one: one[2])] == [
+        ("base", what) for what in ("blackhole", "up", "carrier_loss", "up", "admin_down", "up")
+    ]
+    found = verdicts(frames, 1)
+    assert {"delivered", "blackhole", "no_carrier", "refused"} <= found.keys(), found
+    late = [time_ns - begin_ns for _, _, time_ns in lab.noted]
+    assert all(0.15e9 < one < 2.3e9 for one in late)
+
+
+def test_a_new_address_is_reached_and_the_old_one_is_not():
+    with Lab(links("{changes: [{at_s: 0, host: base, change: new_address}]}")) as lab:
+        lab.network.schedule(time.monotonic_ns() + 1_000_000_000)
+        lab.network.apply_due(1 << 62)
+        lab.network.settle(lab.note)
+        assert [(host, what) for host, what, _ in lab.noted] == [("base", "new_address")]
+        ping = """
+import _socket, os, select
+sock = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+sock.setblocking(False)
+try:
+    sock.connect((ARGUMENTS[0], 9))
+except BlockingIOError:
+    pass
+poll = select.poll(); poll.register(sock.fileno(), select.POLLOUT)
+os.write(4, b"%d" % (sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_ERROR) if poll.poll(500) else -1))
+"""
+        new, old = (addresses.text(addresses.ipv4(2, second=second)) for second in (True, False))
+        assert new == "10.77.0.102"
+        assert int(lab.run("robot", ping, new)) == errno.ECONNREFUSED  # somebody is there, and says no
+        assert int(lab.run("robot", ping, old)) == -1
+
+
+def test_a_network_whose_process_is_gone_breaks_the_trial_and_not_the_tool():
+    from rmwbench.lab.worker import WorkerFailed
+
+    with Lab(links()) as lab:
+        os.kill(lab.network._switch.pid, 9)
+        with pytest.raises(WorkerFailed) as caught:
+            lab.network.probe()
+        assert caught.value.role == "network"
+
+
+def test_everything_ends_with_its_hosts():
+    with Lab(links()) as lab:
+        pid = lab.network._switch.pid
+        assert Path(f"/proc/{pid}").exists() and lab.network.cpu_ns() > 0
+    assert not Path(f"/proc/{pid}").exists() and lab.network.cpu_ns() is None
+
+
+@pytest.mark.parametrize(
+    ("number", "fix"),
+    [(errno.EACCES, "chmod 0666 /dev/net/tun"), (errno.ENOENT, "modprobe tun"), (errno.EPERM, "run as root")],
+)
+def test_without_tap_devices_it_is_said_what_is_missing_and_what_still_works(number, fix):
+    error = _explained(HostBroken("open /dev/net/tun", number))
+    assert isinstance(error, UserError)
+    assert "workloads on one host still run" in error.what and fix in error.fix and error.where == "open /dev/net/tun"
+
+
+def test_a_user_without_capabilities_can_join_hosts_or_is_told_what_is_missing():
+    become = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    if os.geteuid() != 0 or subprocess.run([*become, "true"], capture_output=True).returncode:
+        pytest.skip("needs root to become nobody")
+    script = "import sys; sys.path.insert(0, sys.argv[1])\n"
+    script += "from rmwbench.lab.host import check_tap\nfrom rmwbench.errors import UserError\n"
+    script += "try:\n    check_tap(); print('yes')\nexcept UserError as error: print(error)\n"
+    root = str(Path(__file__).parents[2])
+    import sys
+
+    done = subprocess.run([*become, sys.executable, "-c", script, root], capture_output=True, text=True, cwd="/")
+    if "ModuleNotFoundError" in done.stderr or "Permission" in done.stderr or not done.stdout:
+        pytest.skip(f"nobody cannot run this interpreter or read this checkout: {done.stderr[-200:]}")
+    said = done.stdout.strip()
+    assert said == "yes" or "still run" in said or "cannot make the isolated host" in said

@@ -1,0 +1,288 @@
+"""What a probe and the frame log are held against: pure, on made-up observations."""
+
+import marshal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from rmwbench.lab.network import chance, netlink, plumbing
+from rmwbench.lab.network.emulation import _made_by
+from rmwbench.lab.network.frames import frames_columns
+from rmwbench.lab.network.probe import Seen, flows, judged
+from rmwbench.lab.network.probe_program import BURST, SMALL
+from rmwbench.lab.network.promise import kept, lateness
+from rmwbench.lab.network.switch import RECORD, Mark, log_records
+from rmwbench.lab.sampler import merged
+from rmwbench.suite.network import NetworkChange
+from tests.network.laboratory import links
+
+NOTHING = {"frames": 0, "lost": 0, "queue_full": 0, "blackholed": 0, "no_carrier": 0, "too_large": 0}
+
+
+def mark(index=0, **changed) -> Mark:
+    """Counters of two hosts; `robot_up={…}` replaces some of one direction."""
+    directions = {(host, way): dict(NOTHING) for host in ("robot", "base") for way in ("up", "down")}
+    for name, values in changed.items():
+        host, _, way = name.partition("_")
+        directions[host, way] |= values
+    return Mark(index, {host: {way: directions[host, way] for way in ("up", "down")} for host in ("robot", "base")})
+
+
+def seen(count=20, delay_ns=1_000, burst_interval_ns=0, burst=0, missing=0) -> Seen:
+    arrived = [(SMALL, k, 1000 * k, 1000 * k + delay_ns) for k in range(count - missing)]
+    arrived += [(BURST, k, 0, 10**9 + k * burst_interval_ns) for k in range(burst)]
+    return Seen((count, burst), arrived)
+
+
+def results(spec: str, robot_saw: Seen, base_saw: Seen, **counters):
+    return judged(links(spec), {"robot": robot_saw, "base": base_saw}, mark(), mark(**counters))
+
+
+def test_a_network_that_does_nothing_is_found_to_do_nothing():
+    rows, found = results("{}", seen(), seen())
+    assert found == [] and {row["probe"] for row in rows} == {"network.delay.robot.base", "network.delay.base.robot"}
+
+
+def test_the_ring_crosses_every_direction_once():
+    ring = flows(links("{}", "[a, b, c]\n    subscribers: 2"))
+    assert [(flow.sender, flow.receiver) for flow in ring] == [("a", "b"), ("b", "c"), ("c", "a")]
+
+
+def test_loss_that_is_not_there_is_void():
+    spec = "{links: {robot: {up: {loss: 0.2}}}}"
+    rows, found = results(spec, seen(300), seen(300), robot_up={"frames": 300, "lost": 0})
+    assert [(one.void, one.machine) for one in found] == [(True, False)] and "asked for 20 %" in found[0].text
+    assert {row["probe"]: row["value"] for row in rows}["network.loss.robot.up"] == 0
+
+
+def test_loss_as_asked_for_is_fine_and_kept_with_the_trial():
+    spec = "{links: {robot: {up: {loss: 0.2}}}}"
+    rows, found = results(spec, seen(300), seen(300, missing=60), robot_up={"frames": 300, "lost": 60})
+    assert found == []
+    (row,) = [row for row in rows if row["probe"].startswith("network.loss")]
+    assert row == {"probe": "network.loss.robot.up", "unit": "fraction", "at": "before", "value": 0.2}
+
+
+def test_loss_that_nobody_asked_for_is_void_however_small():
+    _, found = results("{}", seen(), seen(missing=1), robot_up={"frames": 20, "lost": 1})
+    assert [one.void for one in found] == [True]
+
+
+def test_what_the_link_delivered_and_nobody_saw_is_a_finding():
+    _, found = results("{}", seen(), seen(missing=10))
+    assert [(one.void, one.machine) for one in found] == [(True, True)] and "vanished" in found[0].text
+
+
+def test_a_probe_without_a_result_is_the_machines_fault():
+    _, found = judged(links(), {"robot": seen()}, mark(), mark())
+    assert found and all(one.void and one.machine for one in found)
+
+
+@pytest.mark.parametrize(
+    ("took_ms", "void", "machine"), [(2.1, None, None), (0.5, True, False), (5, False, True), (90, True, True)]
+)
+def test_a_delay_that_is_too_short_is_no_machines_fault(took_ms, void, machine):
+    spec = "{links: {robot: {up: {delay_ms: 2}}}}"
+    _, found = results(spec, seen(), seen(delay_ns=round(took_ms * 1e6)))
+    assert [(one.void, one.machine) for one in found] == ([] if void is None else [(void, machine)])
+
+
+@pytest.mark.parametrize(("mbps", "findings"), [(54, []), (80, [False]), (10, [True])])
+def test_a_rate_is_measured_between_arrivals(mbps, findings):
+    spec = "{links: {robot: {up: {rate_mbps: 54}}}}"
+    saw = seen(burst=200, burst_interval_ns=round(8e9 * 1442 / (mbps * 1e6)))
+    rows, found = results(spec, seen(), saw)
+    assert [one.void for one in found] == findings
+    rate = next(row for row in rows if row["probe"] == "network.rate.robot.up")
+    assert rate["value"] == pytest.approx(mbps * 1e6, rel=0.01) and rate["unit"] == "bit/s"
+
+
+def test_no_burst_is_larger_than_the_queue():
+    (flow, _) = flows(links("{links: {robot: {up: {rate_mbps: 54, queue_frames: 40}}}}"))
+    assert flow.burst == 38
+    (flow, _) = flows(links("{links: {robot: {up: {rate_mbps: 54, queue_frames: 10}}}}"))
+    assert flow.burst == 0
+
+
+# --- chance ---
+
+
+@given(n=st.integers(1, 2000), p=st.floats(0.01, 0.99), at=st.floats(0, 1))
+def test_the_bound_is_never_below_the_exact_probability(n, p, at):
+    count = round(at * n)
+    exact = min(stats.binom.cdf(count, n, p), stats.binom.sf(count - 1, n, p))
+    assert chance.at_most(count, n, p) >= exact * (1 - 1e-9)
+
+
+def test_the_bound_is_not_much_above_it():
+    assert chance.at_most(60, 300, 0.2) == 1
+    assert chance.at_most(30, 300, 0.2) < 1e-4 and chance.at_most(0, 300, 0.2) < 1e-20
+    assert chance.at_most(0, 0, 0.2) == 1 and chance.at_most(1, 10, 0.0) == 0
+
+
+def test_bursts_are_fewer_draws():
+    assert chance.at_most(20, 300, 0.024, 0.8) > chance.at_most(20, 300, 0.024)
+
+
+# --- promise ---
+
+
+def log(rows: list[dict]) -> np.ndarray:
+    found = np.zeros(len(rows), RECORD)
+    for place, row in enumerate(rows):
+        for name, value in row.items():
+            found[place][name] = value
+    return found
+
+
+def document(**robot_up) -> dict:
+    found = {host: {way: dict(NOTHING) for way in ("up", "down")} for host in ("robot", "base")}
+    found["robot"]["up"] |= robot_up
+    devices = {host: {"write_errors": 0, "largest_frame_bytes": 1514} for host in found}
+    return {"links": found, "devices": devices}
+
+
+def test_lateness_is_of_delivered_frames_of_the_window():
+    frames = log(
+        [{"in_ns": 100, "due_ns": 100, "out_ns": 100 + 7 * k} for k in range(3)]
+        + [{"in_ns": 100, "verdict": 1}, {"in_ns": 999, "due_ns": 0, "out_ns": 10**9}]
+    )
+    assert lateness(frames, 50, 200) == {"p50": 7.0}
+    assert lateness(frames, 0, 50) == {}
+
+
+def test_a_promise_that_was_kept_says_nothing():
+    assert kept(links(), document(), 0, {"p50": 20_000, "p99": 200_000}, {"robot": 0, "base": None}) == []
+
+
+@pytest.mark.parametrize(
+    ("late", "void"), [({"p50": 60_000}, False), ({"p50": 600_000}, True), ({"p99": 3_000_000}, True)]
+)
+def test_late_frames_are_the_machines(late, void):
+    (found,) = kept(links(), document(), 0, late, {})
+    assert (found.void, found.machine) == (void, True)
+
+
+def test_what_no_log_has_and_what_a_device_dropped_or_refused_is_void():
+    broken = document()
+    broken["devices"]["robot"] = {"write_errors": 3, "largest_frame_bytes": 9000}
+    found = kept(links(), broken, 5, {}, {"base": 2})
+    assert len(found) == 4 and all(one.void for one in found)
+    assert [one.machine for one in found] == [False, False, False, True]
+
+
+def test_a_device_that_was_down_as_asked_may_drop():
+    changing = links("{changes: [{at_s: 1, host: base, change: admin_down}]}")
+    assert kept(changing, document(), 0, {}, {"base": 2}) == []
+
+
+def test_realised_loss_is_checked_unless_the_spec_changed():
+    spec = "{links: {robot: {up: {loss: 0.1}}}%s}"
+    many = document(frames=10_000, lost=1_500)
+    (found,) = kept(links(spec % ""), many, 0, {}, {})
+    assert found.void and "robot.up lost 1500 of 10000 frames, asked for 10 %" in found.text
+    changing = links(spec % ", changes: [{at_s: 1, host: robot, up: {loss: 0.2}}]")
+    assert kept(changing, many, 0, {}, {}) == []
+    assert kept(links(spec % ""), document(frames=11_000, lost=1_000, blackholed=1_000), 0, {}, {}) == []
+
+
+# --- changes, frames, room ---
+
+
+def change(what: str | None = None, **spec) -> NetworkChange:
+    return NetworkChange.model_validate({"at_s": 1.0, "host": "robot"} | ({"change": what} if what else spec))
+
+
+def test_up_ends_what_was_made_wherever_that_was():
+    on: set[str] = set()
+    assert _made_by(change("blackhole"), on) == (True, False)
+    assert _made_by(change("up"), on) == (True, False)
+    assert _made_by(change("admin_down"), on) == (False, True)
+    assert _made_by(change("up"), on) == (False, True)
+    assert _made_by(change("carrier_loss"), on) == (True, False)
+    assert _made_by(change("admin_down"), on) == (False, True)
+    assert _made_by(change("up"), on) == (True, True)
+    assert _made_by(change("new_address"), on) == (False, True)
+    assert _made_by(change(up={"delay_ms": 1.0}), on) == (True, False)
+    assert _made_by(change(up={"rate_mbps": 1.0, "bottleneck": "nic"}), on) == (True, True)
+
+
+def test_the_log_becomes_rows_with_names():
+    frames = log(
+        [
+            {
+                "index": 5,
+                "in_ns": 1,
+                "due_ns": 2,
+                "out_ns": 3,
+                "frame_bytes": 60,
+                "from_port": 1,
+                "class": 3,
+                "flags": 3,
+            },
+            {"index": 6, "in_ns": 4, "to_port": 65535, "verdict": 12, "attempts": 8, "flags": 16},
+        ]
+    )
+    columns = frames_columns(frames, ("robot", "base"))
+    rows = {name: list(map(_plain, column)) for name, column in columns.items()}
+    assert rows["from_host"] == ["base", "robot"] and rows["to_host"] == ["robot", None]
+    assert rows["verdict"] == ["delivered", "under_way"] and rows["class"] == ["discovery", "other"]
+    assert rows["due_ns"] == [2, None] and rows["out_ns"] == [3, None]
+    assert rows["retransmission"] == [True, False] and rows["multicast"] == [True, False]
+    assert rows["fragment"] == [False, True] and rows["attempts"] == [0, 8]
+
+
+def _plain(value):
+    if value is np.ma.masked:
+        return None
+    return value.as_py() if hasattr(value, "as_py") else value.item()
+
+
+def test_the_log_has_room_for_more_than_the_data():
+    assert log_records(links(), [(1000, 320, 1)], 5) >= 3000
+    assert log_records(links(), [(10**9, 10**6, 10)], 5) <= 10**7
+
+
+def test_a_dump_that_says_something_else_is_found():
+    answer = netlink.attribute(0, b"")  # nothing that could be a message
+    assert netlink.links_of(answer) == {} and netlink.addresses_of(b"", 2) == set()
+    assert plumbing.dropped_frames(None) is None
+    text = b"Inter-|\n face |\n  eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n"
+    assert plumbing.dropped_frames(text) == 12
+
+
+def test_what_several_samplers_say_becomes_one_document():
+    def one(name: str, machine: bool = True) -> dict:
+        process = {"role": "worker", "pid": 1, "cpu_ns": 1}
+        both = {name: process, "sampler": process | {"role": "harness"}}
+        snapshot = {
+            "at": "steady_begin",
+            "time_ns": 1,
+            "processes": both,
+            "sockets": [{"inode": 1, "process": "sampler"}],
+        }
+        snapshot |= {"interfaces": {"eth0": {"tx_bytes": 1}}}
+        sample = {"time_ns": 5, "machine": {"idle_ns": 1}, "processes": {}, "interfaces": {}}
+        return {"snapshots": [snapshot], "series": [sample], "memory": {name: {}}, "no_data": {}, "own": {}}
+
+    found = merged({"robot": one("talker"), "base": one("listener")})
+    assert list(found["snapshots"][0]["processes"]) == ["talker", "sampler", "listener", "sampler@base"]
+    assert [one["process"] for one in found["snapshots"][0]["sockets"]] == ["sampler", "sampler@base"]
+    assert set(found["memory"]) == {"talker", "listener"}
+    assert [(sample["host"], sample["machine"]) for sample in found["series"]] == [
+        ("robot", {"idle_ns": 1}),
+        ("base", {}),
+    ]
+
+
+def test_the_probe_program_needs_nothing_but_modules_in_c():
+    from rmwbench.lab.network import probe_program
+
+    with open(probe_program.__file__) as file:
+        code = compile(file.read(), "probe", "exec")
+    assert marshal.dumps(code)
+    wanted = {name for name in code.co_names if name in ("json", "socket", "struct", "os")}
+    assert wanted == {"os"}

@@ -1,0 +1,51 @@
+"""A workload's focus: its latencies and losses are of some topics alone, and it stands beside another."""
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.suite.cells import cells
+from rmwbench.suite.fault import Fault
+from rmwbench.suite.load import parse
+
+SUITE = """\
+suite: s
+title: s
+timeline: {{steady_s: 2}}
+arms: [{{name: a, middleware: zenoh}}]
+workloads:
+  - {{name: alone, message: Bytes(64), rate_hz: 100}}
+  - name: beside
+    {more}
+    message: Bytes(64)
+    nodes:
+      - {{name: x, publishers: [{{topic: control, rate_hz: 100}}, {{topic: image, rate_hz: 1}}]}}
+      - {{name: y, subscriptions: [{{topic: control}}, {{topic: image}}]}}
+"""
+
+
+def suite(more):
+    return parse(SUITE.format(more=more), where="s.yaml")
+
+
+def test_the_focus_and_its_base_are_in_the_definition():
+    alone, beside = cells(suite("focus: [control]\n    against: alone"))
+    workload = beside.definition()["workload"]
+    assert (workload["focus"], workload["against"]) == (["control"], "alone")
+    assert not {"focus", "against"} & alone.definition()["workload"].keys()
+
+
+def test_the_focus_alone_needs_messages_enough():
+    _, beside = cells(suite("focus: [control]"))
+    assert beside.steady_messages == 200  # and not the two images, which would allow no median
+    with pytest.raises((Fault, UserError), match="too few messages"):
+        cells(suite(""))
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [("focus: [contrl]", "contrl"), ("against: nobody", "nobody"), ("against: beside", "beside")],
+)
+def test_names_that_are_not_there_are_refused_with_their_line(more, what):
+    with pytest.raises(UserError) as caught:
+        suite(more)
+    assert what in str(caught.value)
