@@ -147,6 +147,8 @@ def fit(readings: Iterable[Reading]) -> Clock:
     ValueError where a clock that drifts by at most MOST_DRIFT cannot have shown them: it was stepped.
     """
     readings = tuple(sorted(readings))
+    if not any(r.offset_ns or r.bound_ns for r in readings):
+        return Clock(readings, (readings[0].t_ns,), (0,))
     corners = _polygon(readings)
     if corners is None:
         return _uneven(readings)

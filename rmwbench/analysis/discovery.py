@@ -11,6 +11,7 @@ import numpy as np
 
 Row = Mapping[str, Any]
 BEFORE, COMPLETE = "before_open", "complete"
+STEPS = frozenset({"step.open", "step.create", "step.match"})
 NOT_READ = "the interfaces' counters were not read before the first session opened and after the graph was complete"
 
 
@@ -32,8 +33,8 @@ def late_match(events: Iterable[Row], joined: Iterable[int]) -> dict[str, float]
 
 
 def graph(events: Iterable[Row], counters: Iterable[Row]) -> tuple[dict[str, float], dict[str, str]]:
-    """`graph_time` in ns, `discovery_bytes`, `discovery_packets`: values, and reasons for what is missing. `events` are
-    those before the window."""
+    """`graph_time` and `ready_time` in ns, `discovery_bytes`, `discovery_packets`: values, and reasons for what is
+    missing. `events` are those before the window."""
     values: dict[str, float] = {}
     reasons: dict[str, str] = {}
     rows = list(events)
@@ -43,6 +44,12 @@ def graph(events: Iterable[Row], counters: Iterable[Row]) -> tuple[dict[str, flo
     else:
         missing = sorted(created.keys() - matched.keys())
         reasons["graph_time"] = f"endpoint {missing[0]} never matched" if missing else "the trial created no endpoint"
+    counters = list(counters)
+    steps = {row["counter"]: row["value"] for row in counters if row["counter"] in STEPS}
+    if steps.keys() == STEPS and "graph_time" in values:
+        values["ready_time"] = sum(steps.values())
+    else:
+        reasons["ready_time"] = "the trial did not time its opening, creation and match"
     grown = _grown(counters)
     for metric, what in (("discovery_bytes", "tx_bytes"), ("discovery_packets", "tx_packets")):
         if what in grown:

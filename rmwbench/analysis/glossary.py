@@ -204,6 +204,14 @@ _ENTRIES = [
         "From the first endpoint's creation until every endpoint sees all its peers: how long a system of many nodes "
         "takes to come up, once its processes run.",
     ),
+    Entry(
+        "ready_time",
+        "time to open and match",
+        "ns",
+        "positive",
+        "From the command that opens the sessions until every endpoint sees all its peers, as the orchestrator saw it: "
+        "what a session does while it opens (a TLS handshake, the making of a trial's keys) is in it.",
+    ),
     *_percentiles(
         "endpoint_match",
         "an endpoint's time to match",

@@ -26,6 +26,8 @@ class Drops:
     reassembly: int | None = None
     reader_queue: int | None = None
     noticed: int | None = None
+    links: Mapping[str, int] = field(default_factory=dict)
+    """Link and reason → frames with data that the network between hosts lost; empty where hosts have none."""
 
     def __add__(self, other: "Drops") -> "Drops":
         return Drops(
@@ -34,6 +36,7 @@ class Drops:
             _sum(self.reassembly, other.reassembly),
             _sum(self.reader_queue, other.reader_queue),
             _sum(self.noticed, other.noticed),
+            {link: self.links.get(link, 0) + other.links.get(link, 0) for link in [*self.links, *other.links]},
         )
 
 
@@ -142,6 +145,9 @@ def _before_the_wire(ledger: Ledger) -> list[Place]:
 def _below(drops: Drops, rest: int) -> list[Place]:
     """The kernel's places, each with what it can explain of the `rest` at most."""
     out = []
+    for link, count in drops.links.items():
+        text = "the network lost frames with data there; a reliable stream repeats them while its history has them"
+        out.append(_at_most(f"link {link}", count, "frames", rest, text))
     for name, count in sorted((drops.interfaces or {}).items()):
         if count:
             out.append(_at_most(f"interface {name}", count, "frames", rest, "the interface dropped frames"))

@@ -61,8 +61,8 @@ def network(
         reasons |= dict.fromkeys(delivery.SPLIT, delivery.WAITED)
         reasons["stall_outside_outages"] = "nothing was interrupted: it is the longest stall"
         return {}, {}, reasons, Network()
-    everyone = pairs_of(columns, rows, endpoints, window)
-    pairs = [pair for pair in everyone if not focus or pair.topic in focus]
+    judged = [e for e in endpoints if not focus or e.topic in focus]
+    pairs = pairs_of(columns, rows, judged, window)
     recovered = outage.recoveries(pairs, interruptions)
     fractions, reasons = delivery.split(pairs, events)
     values, why = outage.around(pairs, interruptions, recovered, frames, window)
@@ -71,7 +71,7 @@ def network(
     if frames is None:
         reasons |= dict.fromkeys(wire.METRICS, wire.NO_LOG)
     else:
-        seen = wire.wire_of(frames, everyone, interruptions, window)
+        seen = wire.wire_of(frames, interruptions, window, wire.crossing_bytes(columns, rows, window))
         more, shares, why = wire.values(seen, frames, window, wire.rates_of(definition))
         values |= more
         fractions |= shares

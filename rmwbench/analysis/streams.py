@@ -48,7 +48,6 @@ class Pair:
     call_ns: np.ndarray
     taken_ns: np.ndarray
     sent: np.ndarray
-    bytes: np.ndarray
     again_ns: np.ndarray
 
     @property
@@ -72,7 +71,7 @@ def pairs_of(columns: Columns, rows: Sequence[Row], endpoints: Sequence[Endpoint
         return []
     ends = {row["endpoint"]: _end(row, window) for row in rows}
     service_host = {row["topic"]: row["host"] for row in rows if row["kind"] == "service"}
-    flags, taken, size = (columns.received(c) for c in ("flags", "taken_ns", "bytes"))
+    flags, taken = (columns.received(c) for c in ("flags", "taken_ns"))
     found = []
     for pair in paired(columns, endpoints, window):
         writer, reader = ends[pair.writer.endpoint], ends[pair.reader]
@@ -91,7 +90,6 @@ def pairs_of(columns: Columns, rows: Sequence[Row], endpoints: Sequence[Endpoint
                 pair.writer.call_ns[both],
                 pair.taken_ns[both],
                 (pair.places.attempted & ~pair.places.failed)[both],
-                np.where(pair.taken_ns == ABSENT, 0, pair.placed(size.astype(np.int64)))[both],
                 _again(flags[pair.rows], taken[pair.rows], pair.first),
             )
         )

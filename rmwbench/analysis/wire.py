@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.frames import CLASSES, DELIVERED, NOT_LOST, Frames
+from rmwbench.analysis.ledger import CORRUPT, FOREIGN
 from rmwbench.analysis.outage import Outage
-from rmwbench.analysis.records import Window
-from rmwbench.analysis.streams import Pair
+from rmwbench.analysis.records import Columns, Window
 
+Row = Mapping[str, Any]
 BYTES = "link_bytes_per_payload_byte"
 RETRANSMITTED, RETRANSMITTED_BYTES = "retransmitted_frames", "retransmitted_bytes"
 LOST, USED = "frames_lost", "link_utilisation"
@@ -30,11 +31,12 @@ UP, DOWN = "up", "down"
 @dataclass(frozen=True)
 class Wire:
     """One trial's links. `sent`: (host, class) → (frames, bytes) that the host sent; `lost`: (host, up or down,
-    verdict) → frames lost there; `entered` and `carried`: (host, up or down) → frames that met the link, and bytes that
-    it let through; `payload_bytes`: delivered from one host to another; `window_ns`."""
+    verdict) → frames lost there, `lost_data` those of them with data; `entered` and `carried`: (host, up or down) →
+    frames that met the link, and bytes that it let through; `payload_bytes`: taken from another host; `window_ns`."""
 
     sent: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     lost: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    lost_data: dict[tuple[str, str, str], int] = field(default_factory=dict)
     entered: dict[tuple[str, str], int] = field(default_factory=dict)
     carried: dict[tuple[str, str], int] = field(default_factory=dict)
     payload_bytes: int = 0
@@ -46,24 +48,27 @@ class Wire:
         return sum(of for _, of in self.sent.values())
 
 
-def wire_of(frames: Frames, pairs: Sequence[Pair], outages: Sequence[Outage], window: Window) -> Wire:
-    """The links of one trial with a window, over it."""
+def wire_of(frames: Frames, outages: Sequence[Outage], window: Window, payload_bytes: int) -> Wire:
+    """The links of one trial with a window, over it; `payload_bytes` as of `crossing_bytes`."""
     frames = frames.between(window.begin_ns, window.end_ns)
-    return Wire(
-        _sent(frames),
-        *_met(frames, outages),
-        payload_bytes=crossing_bytes(pairs, window),
-        window_ns=window.length_ns or 0,
-    )
+    lost, entered, carried = _met(frames, outages)
+    with_data, _, _ = _met(frames.where(frames.kind.among("data")), outages)
+    return Wire(_sent(frames), lost, with_data, entered, carried, payload_bytes, window.length_ns or 0)
 
 
-def crossing_bytes(pairs: Sequence[Pair], window: Window) -> int:
-    """Payload that was taken in the window by readers on another host than their writer."""
-    total = 0
-    for pair in (p for p in pairs if p.hosts[0] != p.hosts[1]):
-        inside = pair.arrived & (pair.taken_ns >= window.begin_ns) & (pair.taken_ns < window.end_ns)
-        total += int(pair.bytes[inside].sum())
-    return total
+def crossing_bytes(columns: Columns, rows: Sequence[Row], window: Window) -> int:
+    """Payload that readers took in the window from writers on another host, whenever it was sent; `rows` are the
+    bundle's `endpoints`."""
+    reader, writer, taken, flags = (columns.received(c) for c in ("endpoint", "writer", "taken_ns", "flags"))
+    if not len(reader):
+        return 0
+    hosts = list(dict.fromkeys(row["host"] for row in rows))
+    host = np.full(max(int(reader.max()), int(writer.max()), *(row["endpoint"] for row in rows)) + 1, -1)
+    for row in rows:
+        host[row["endpoint"]] = hosts.index(row["host"])
+    inside = (taken >= window.begin_ns) & (taken < window.end_ns) & ((flags & (CORRUPT | FOREIGN)) == 0)
+    crossed = inside & (host[writer] >= 0) & (host[reader] != host[writer])
+    return int(columns.received("bytes")[crossed].sum(dtype=np.int64))
 
 
 def values(

@@ -71,7 +71,7 @@ def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
     level, mine = j.level(rules.alpha), j.pairs
     if (mine.lossier[j.at] <= level).any():
         against = next(n for n in order if mine.lossier[j.at, j.places[n]] <= level)
-        lost = _percent(_fraction(j.arm))
+        lost = percent(_fraction(j.arm))
         promise = (
             "although it was asked to be reliable" if j.arm.reliable else "best effort, but more than the margin allows"
         )
@@ -80,7 +80,7 @@ def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
             against,
             j.ratio(against, rules),
             f"did not deliver {lost} of its messages ({promise}), "
-            f"{_percent(float(mine.loss_difference[j.at, j.places[against]]))} more than "
+            f"{percent(float(mine.loss_difference[j.at, j.places[against]]))} more than "
             f"{against}; loss is judged before latency",
         )
     by_latency = j.fair & (mine.slower[j.at] <= level)
@@ -120,7 +120,7 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
             "equivalent",
             name,
             found,
-            f"not slower than any other arm by more than the margin of {_percent(rules.margin)}",
+            f"not slower than any other arm by more than the margin of {percent(rules.margin)}",
         )
     if blocks < rules.min_blocks:
         minutes = None if rules.minutes_per_block is None else rules.min_blocks * rules.minutes_per_block
@@ -140,7 +140,7 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
     minutes, how = _minutes(j, leader, rules)
     difference = float(j.pairs.loss_difference[j.at, leader.at])
     loss = (
-        f"; it lost {_percent(difference)} more messages, in too few blocks to judge"
+        f"; it lost {percent(difference)} more messages, in too few blocks to judge"
         if difference > (0.0 if j.arm.reliable else rules.loss_margin)
         else ""
     )
@@ -148,7 +148,7 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
         least = rules.least(found.blocks)
         why = "the margin" if least == rules.margin else f"what identical arms differ by here in {found.blocks} blocks"
         interval = f"[{found.low:.3g}, {found.high:.3g}]"
-        text = f"{found.value:.3g}× {name}, interval {interval}, but within {_percent(least)}, {why}"
+        text = f"{found.value:.3g}× {name}, interval {interval}, but within {percent(least)}, {why}"
     else:
         text = f"{found.value:.3g}× {name}, interval [{found.low:.3g}, {found.high:.3g}]"
     return Verdict("undecided", name, found, f"{text}{loss}; {how}", minutes)
@@ -183,7 +183,7 @@ def _lead(j: Judged, verdicts: dict[str, Verdict | None], order: list[str], rule
             "equivalent",
             second,
             found,
-            f"not slower than any other arm by more than the margin of {_percent(rules.margin)}{still}",
+            f"not slower than any other arm by more than the margin of {percent(rules.margin)}{still}",
             minutes,
         )
     names = ", ".join(open_ones or [n for n in others if verdicts[n].verdict == "equivalent"])
@@ -247,5 +247,6 @@ def _fraction(arm: Arm) -> float:
     return sum(k for k, _ in arm.undelivered.values()) / total if total else 0.0
 
 
-def _percent(fraction: float) -> str:
-    return f"{fraction * 100:.2g} %"
+def percent(fraction: float) -> str:
+    """`17 %`, `0.32 %`, `100 %`: two digits, and never an exponent."""
+    return f"{fraction * 100:.0f} %" if fraction >= 0.0995 else f"{fraction * 100:.2g} %"

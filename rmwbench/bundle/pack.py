@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from rmwbench.bundle import journal, merge
 from rmwbench.bundle.schema import SCHEMA, TABLES, VERSION, WHOLE_CAMPAIGN, table_from_rows
-from rmwbench.bundle.write import encoding
+from rmwbench.bundle.write import encoding, flush
 from rmwbench.errors import UserError
 
 ROWS_PER_LOT = 262_144
@@ -100,13 +100,12 @@ class PackedWriter:
         (self._partial / journal.NAME).write_text("".join(json.dumps(x, ensure_ascii=False) + "\n" for x in lines))
         document = {"schema": SCHEMA, "version": VERSION, **campaign}
         (self._partial / "campaign.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
-        for path in self._partial.rglob("*"):
-            _flush(path)
+        flush(self._partial.rglob("*"))
         _refuse_occupied(self.directory)
         if self.directory.exists():
             self.directory.rmdir()
         os.rename(self._partial, self.directory)
-        _flush(self.directory.parent)
+        flush([self.directory.parent])
         self._finished = True
 
     def _write(self, name: str) -> None:
@@ -131,11 +130,3 @@ def _refuse_occupied(directory: Path) -> None:
             expected="a new or empty directory",
             fix="choose another one with --out",
         )
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -8,7 +8,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -274,6 +274,11 @@ def _publish(named: Mapping[Path, Path]) -> None:
     for path, partial in named.items():
         os.rename(partial, path)
     _at_once(_sync_directory, list(dict.fromkeys(path.parent for path in named)))
+
+
+def flush(paths: Iterable[Path]) -> None:
+    """On return these files and directories are on disk."""
+    _at_once(_flush, list(paths))
 
 
 def _at_once(wait: Callable[[Path], None], paths: list[Path]) -> None:

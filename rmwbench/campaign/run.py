@@ -57,7 +57,7 @@ class Campaign:
     _described: dict = field(default_factory=machine.describe)
     _started_s: float = field(default_factory=time.monotonic)
 
-    def run(self, console: Console, first_host: Host | None = None) -> Ending:
+    def run(self, console: Console, first_host: Host | Hosts | None = None) -> Ending:
         """Runs until the end or a signal (SIGINT, SIGTERM, SIGHUP); the journal says which. Call it in the main
         thread."""
         progress = Progress(self.plan, console, self.course)

@@ -61,6 +61,9 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
     if isinstance(workers, Worker):
         workers = dict.fromkeys(order.cell.middlewares, workers)
     outcome = Outcome(order, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic_ns())
+    if isinstance(host, Host) and len(order.cell.hosts) > 1:
+        host.close()  # it is none of several: they are made in another way
+        host = None
     hosts = Hosts.alone(order.cell.hosts[0], host) if isinstance(host, Host) else host
     hosts = hosts or Hosts(f"trial-{order.trial}", order.cell.hosts)
     files: dict[str, int] = {}

@@ -41,6 +41,10 @@ class Remote:
         return self.actor.call.options(num_returns=returns).remote(method, *arguments)
 
 
+class MachineLost(Exception):
+    """The machine that was to answer is gone, and its answer with it."""
+
+
 class Fleet:
     """Use as a context manager: leaving it ends the actors and the connection. `machines` are alike; `left_out` says
     why the others are not used."""
@@ -73,6 +77,21 @@ class Fleet:
             self.ray.kill(actor)
         self._actors.clear()
         self.ray.shutdown()
+
+    def wait(self, references: Iterable[Any], timeout_s: float) -> list[Any]:
+        """One that is answered or lost, or none within the time."""
+        return self.ray.wait(list(references), timeout=timeout_s)[0]
+
+    def fetch(self, reference: Any) -> Any:
+        """The answer, or a list of them. Raises MachineLost; what our own code raised there is raised here."""
+        from ray.exceptions import RayError, RayTaskError
+
+        try:
+            return self.ray.get(reference)
+        except RayTaskError:
+            raise
+        except RayError as error:
+            raise MachineLost(_line(error)) from None
 
     @property
     def facts(self) -> fingerprint.Facts:
@@ -164,8 +183,7 @@ class Fleet:
         except GetTimeoutError:
             return f"no answer within {timeout_s:g} s: another job of Ray, or another campaign, has its processors"
         except RayError as error:
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-            return lines[-1] if lines else type(error).__name__
+            return _line(error, last=True)
 
     def _one_per_kernel(self, found: Sequence[Remote]) -> list[Remote]:
         """Of nodes that are parts of one machine (containers on one kernel) the first: two trials there would disturb
@@ -228,6 +246,12 @@ class Fleet:
 
     def _kernels(self) -> int:
         return len({machine.card["boot"] for machine in self.machines})
+
+
+def _line(error: BaseException, last: bool = False) -> str:
+    """Ray says most in its first line, a traceback in its last."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return lines[-1 if last else 0][:300]
 
 
 def _counted(kernels: int) -> str:

@@ -21,7 +21,7 @@ from rmwbench.campaign.trial import TrialResult, run_trial
 from rmwbench.cluster.shipping import Program, Store, cache, unlike
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.host import Host
+from rmwbench.lab.host import Host, Hosts
 from rmwbench.lab.middleware import Worker, require_workers
 from rmwbench.lab.middleware.find import VARIABLE
 
@@ -83,7 +83,7 @@ class Machine:
     def run(self, order: Order, name: str) -> tuple[tuple[str, str | None, str | None], TrialResult]:
         """One trial: (status, reason, cause), which is small, and the result, which may stay here until it is asked
         for."""
-        result = run_trial(order, self._workers, Host(f"{name}/{order.trial}"))
+        result = run_trial(order, self._workers, Hosts(f"{name}/{order.trial}", order.cell.hosts))
         return (result.status, result.reason, result.cause), result
 
 

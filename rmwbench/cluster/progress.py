@@ -2,7 +2,6 @@
 that are there."""
 
 import time
-from collections import Counter
 
 from rich.console import Console
 
@@ -47,15 +46,6 @@ class ClusterProgress(Progress):
             self.say(f"{told} of {self._most()} done{left}")
         self._blocks_told = max(blocks, self._blocks_told)
         self._redraw()
-
-    @property
-    def pace(self) -> float:
-        """How long trials took as a multiple of their estimates; 1 before the first has ended."""
-        took_s = sum(sum(found) for found in self._took_s.values())
-        counted = Counter({cell: len(found) for cell, found in self._took_s.items()})
-        planned_s = {trial.cell: trial.estimated_s for trial in self._plan.trials} if counted else {}
-        wanted_s = sum(count * planned_s[cell] for cell, count in counted.items())
-        return took_s / wanted_s if wanted_s else 1.0
 
     def left_s(self, blocks: int | None = None) -> float:
         """As the base class, on the machines that there are; a look waits for all of them."""

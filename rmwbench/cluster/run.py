@@ -25,7 +25,7 @@ from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.unsupported import told_left_out
 from rmwbench.campaign.write import write_trial
 from rmwbench.cluster.filesystem import Copy
-from rmwbench.cluster.fleet import Fleet, Remote
+from rmwbench.cluster.fleet import Fleet, MachineLost, Remote
 from rmwbench.cluster.progress import ClusterProgress
 from rmwbench.cluster.schedule import Key, Part, Schedule, duration_s
 from rmwbench.errors import UserError
@@ -56,8 +56,10 @@ class ClusterCampaign(Campaign):
         """The same campaign on a fleet."""
         bundle = Bundle(made.writer.directory)
         pins: dict[Key, str] = {}
+        names = {remote.name for remote in fleet.machines}
         for row in bundle.rows("trials"):
-            pins[Key(row["block"], made.plan.cell(row["cell"]).comparison)] = row["machine"]
+            if row["machine"] in names:
+                pins[Key(row["block"], made.plan.cell(row["cell"]).comparison)] = row["machine"]
         schedule = Schedule(made.plan, bundle.journal.lines, pins)
         return cls(made.name, made.plan, schedule, made.workers, made.writer, fleet=fleet, copy=copy, budget_s=budget_s)
 
@@ -75,13 +77,14 @@ class ClusterCampaign(Campaign):
                 while self._dispatch(progress) or self._pause(progress):
                     if self._running:
                         with signals.interruptible():
-                            ended, _ = self.fleet.ray.wait(list(self._running), timeout=WAIT_S)
+                            ended = self.fleet.wait(self._running, WAIT_S)
                         for reference in ended:
                             self._take(reference, progress)
                     if self.fleet.here not in (remote.name for remote, _ in self._running.values()):
                         self._write(progress)
             except Stopped as stopped:
                 stopped_by = stopped.name
+                self._write(progress)
                 self._note_discarded(stopped_by)
             finally:
                 progress.close()
@@ -113,20 +116,17 @@ class ClusterCampaign(Campaign):
         return bool(self._running)
 
     def _take(self, reference: Any, progress: ClusterProgress) -> None:
-        from ray.exceptions import RayError, RayTaskError
-
         remote, trial = self._running.pop(reference)
         try:
-            status, reason, cause = self.fleet.ray.get(reference)
-        except RayTaskError:
-            raise  # a mistake of ours, with its traceback
-        except RayError as error:
-            self._lose(remote, trial, str(error), progress)
+            status, reason, cause = self.fleet.fetch(reference)
+        except MachineLost as lost:
+            self._lose(remote, trial, str(lost), progress)
             return
         if status == UNSUPPORTED and trial.cell not in self._unsupported:
             self._unsupported.add(trial.cell)
             self.writer.append({"type": UNSUPPORTED, "cell": trial.cell, "trial": trial.trial, "reason": reason})
-        part = self.course.ended(remote.name, status, cause, self._may_repeat_on(trial, progress))
+        may_repeat = cause == "machine" and self._may_repeat_on(trial, progress)
+        part = self.course.ended(remote.name, status, cause, may_repeat)
         following = None if part else self.course.running[remote.name].queue[0]
         progress.end_on(remote.name, status, reason, following is not None and following.repeats == trial.trial)
         if part:
@@ -134,17 +134,13 @@ class ClusterCampaign(Campaign):
 
     def _write(self, progress: ClusterProgress) -> None:
         """Every complete part; one whose results were lost with their machine is run again."""
-        from ray.exceptions import RayError
-
         while self._complete:
             part, results = self._complete[0]
             try:
-                found = self.fleet.ray.get([result for _, result in results])
-            except RayError as error:
+                found = self.fleet.fetch([result for _, result in results])
+            except MachineLost as error:
                 self.course.again(part)
-                self._tell(
-                    f"the results of {_named(part)} were lost with machine {part.machine}: {_line(error)}", progress
-                )
+                self._tell(f"the results of {_named(part)} were lost with machine {part.machine}: {error}", progress)
             else:
                 for (trial, _), result in zip(results, found, strict=True):
                     if result.status != UNSUPPORTED:
@@ -208,7 +204,7 @@ class ClusterCampaign(Campaign):
         self.fleet.machines = [machine for machine in self.fleet.machines if machine is not remote]
         progress.lost(remote.name)
         again = f"; {_named(part)} is queued again" if part else ""
-        self._tell(f"machine {remote.name} was lost in trial {trial.trial}{again}: {_line(why)}", progress)
+        self._tell(f"machine {remote.name} was lost in trial {trial.trial}{again}: {why}", progress)
 
     def _announce(self, progress: ClusterProgress) -> None:
         for text in told_left_out(self.plan.left_out):
@@ -246,7 +242,7 @@ class ClusterCampaign(Campaign):
 
     def _note_discarded(self, signal: str) -> None:
         trials = sorted(trial.trial for _, trial in self._running.values())
-        parts = [_named(part) for part in self.course.running.values()] + [_named(part) for part, _ in self._complete]
+        parts = [_named(part) for part in self.course.running.values()]
         if trials:
             text = f"{signal} in trials {', '.join(map(str, trials))}; discarded: {'; '.join(parts)}"
             self.writer.append({"type": "note", "text": text})
@@ -263,8 +259,3 @@ def _named(part: Part) -> str:
     """`block 3 of imu (trials 17 to 24)`."""
     numbers = [trial.trial for trial, _ in part.ended] + [trial.trial for trial in part.queue]
     return f"block {part.key.block + 1} of {part.key.comparison} (trials {min(numbers)} to {max(numbers)})"
-
-
-def _line(error: object) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0][:200] if lines else type(error).__name__

@@ -48,7 +48,7 @@ class Schedule(Course):
         self._begun: dict[Key, list[Trial]] = {}
         self._under_way: dict[str, Part] = {}
         self._unable: set[int] = set()
-        self._end = plan.blocks
+        self._end, self._fresh = plan.blocks, 0
         self._gone: set[str] = set()
 
     def take(self, machine: str) -> Trial | None:
@@ -57,9 +57,9 @@ class Schedule(Course):
         return part.queue[0] if part else None
 
     def next_block(self, machine: str) -> int | None:
-        """The untouched block that `take` would begin on this machine; None where it would begin none."""
+        """The block that `take` would begin on this machine as the first ever; None where it would begin none."""
         key = None if machine in self._under_way else self._choose(machine)
-        return key.block if key and key.block not in self._owner else None
+        return key.block if key and key.block >= self._fresh else None
 
     def ended(  # type: ignore[override]
         self, machine: str, status: str, cause: str | None = None, may_repeat: bool = True
@@ -89,7 +89,10 @@ class Schedule(Course):
 
     def again(self, part: Part) -> None:
         """Its results are gone: somebody runs it anew."""
-        trials = [trial for trial in self._begun.pop(part.key) if trial.cell not in self._unable]
+        begun = self._begun.pop(part.key)
+        trials = [trial for trial in begun if trial.cell not in self._unable]
+        unable = {trial.trial for trial in begun if trial.cell in self._unable}
+        self._rest = deque(trial for trial in self._rest if trial.trial not in unable)
         if trials:
             self._waiting = dict(sorted([(part.key, trials), *self._waiting.items()], key=lambda one: one[1][0].trial))
         if all(key.block != part.key.block for key in self._begun):
@@ -132,6 +135,7 @@ class Schedule(Course):
         self._begun[key] = self._waiting.pop(key)
         part = self._under_way[machine] = Part(key, machine, deque(self._begun[key]))
         self._owner.setdefault(key.block, machine)
+        self._fresh = max(self._fresh, key.block + 1)
         return part
 
     def _choose(self, machine: str) -> Key | None:

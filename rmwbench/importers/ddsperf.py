@@ -14,16 +14,17 @@ from rmwbench.importers.published import Endpoint, Published
 from rmwbench.importers.sheet import malformed, number
 from rmwbench.importers.source import Item, Source
 
-_N = r"[0-9.]+"
+_N = r"\d{1,15}(?:\.\d+)?"
 LINE = re.compile(r"\[(?P<pid>\d+)\] (?P<rest>.*)")
 TIMED = re.compile(rf"(?P<t>{_N})  ?(?P<what>\S.*|\s+\S.*)")
 RECEIVED = re.compile(
-    rf"size (?P<size>\d+) total (?P<total>\d+) lost (?P<total_lost>\d+) delta (?P<delta>\d+) lost (?P<lost>\d+) "
-    rf"rate (?P<rate>{_N}) kS/s (?P<bits>{_N}) Mb/s \((?P<rate10>{_N}) kS/s (?P<bits10>{_N}) Mb/s\)"
+    r"size (?P<size>\d{1,12}) total (?P<total>\d{1,18}) lost (?P<total_lost>\d{1,18}) delta (?P<delta>\d{1,18}) "
+    rf"lost (?P<lost>\d{{1,18}}) rate (?P<rate>{_N}) kS/s (?P<bits>{_N}) Mb/s "
+    rf"\((?P<rate10>{_N}) kS/s (?P<bits10>{_N}) Mb/s\)"
 )
 LATENCY = re.compile(
-    rf"(?P<sub>sublat )?(?P<peer>\S+) size (?P<size>\d+) mean (?P<mean>{_N})us min (?P<min>{_N})us 50% (?P<p50>{_N})us "
-    rf"90% (?P<p90>{_N})us 99% (?P<p99>{_N})us max (?P<max>{_N})us cnt (?P<cnt>\d+)"
+    rf"(?P<sub>sublat )?(?P<peer>\S+) size (?P<size>\d{{1,12}}) mean (?P<mean>{_N})us min (?P<min>{_N})us "
+    rf"50% (?P<p50>{_N})us 90% (?P<p90>{_N})us 99% (?P<p99>{_N})us max (?P<max>{_N})us cnt (?P<cnt>[1-9]\d{{0,9}})"
 )
 SENT = re.compile(
     rf"(?P<rate>{_N}(?:e[+-]?\d+)?)(?P<unit>[kM]?)/s +(?P<least>inf|\d+[num s]) .*\|.*\| +\d+% +\d+[nums]"
@@ -39,6 +40,8 @@ DISCARDED = re.compile(
 )
 UNTIMED = re.compile(r"(participant \S+: (new( \(self\))?|gone|failed to match.*)|ping timed out.*|error: .*|note: .*)")
 THREAD = re.compile(r"[^ ]+:(\d+)%\+(\d+)%")
+LONGEST_S = 1e8
+NO_TIME = "no data: no time passed"
 QUANTILES = {"p50": 0.5, "p90": 0.1, "p99": 0.01}
 """Name → the share above it."""
 
@@ -111,8 +114,8 @@ def _parse(item: Item) -> _Output:
         if timed is None:
             raise malformed(where, "an unknown line of ddsperf", "a time and what was counted", text[:80])
         time = number(timed["t"], where, "the time")
-        if time < last:
-            raise malformed(where, "time goes back", f"at least {last:g} s", f"{time:g} s")
+        if not last <= time < LONGEST_S:
+            raise malformed(where, "time goes back, or is none", f"at least {last:g} s", f"{time:g} s")
         last = time
         if not _take(found, time, timed["what"].strip()):
             raise malformed(
@@ -185,6 +188,11 @@ def _columns(held: list[tuple[float, re.Match[str]]], *names: str) -> list[np.nd
     return [np.array([float(m[name]) for _, m in held]) for name in names]
 
 
+def _per_second(messages: np.ndarray, seconds: np.ndarray) -> float | None:
+    """Thousands per second, None where no time passed."""
+    return float(messages.sum() / seconds.sum()) / 1e3 if seconds.sum() > 0 else None
+
+
 def _received(name: str, found: _Output, out: Published) -> None:
     times = np.array([t for t, _ in found.received])
     begin, end = _spans(times)
@@ -195,21 +203,24 @@ def _received(name: str, found: _Output, out: Published) -> None:
         out.window(0, begin, end, metric, "messages", values)
     out.window(0, begin, end, "data_received", "bits/s", _columns(found.received, "bits")[0] * 1e6)
     seconds = np.diff(times, prepend=0.0)
-    whole = float(delta.sum()) / float(seconds.sum())
+    whole = _per_second(delta, seconds)
     out.figure(
         "ddsperf_rate",
         name,
         "",
         "kS/s",
         float(rate.mean()),
-        whole / 1e3,
+        whole,
         count=len(rate),
-        note="corrected: messages ÷ seconds",
+        note="corrected: messages ÷ seconds" if whole is not None else NO_TIME,
     )
     for t, shown, i in zip(times, rate10, range(len(times)), strict=True):
         since = slice(max(0, i - 9), i + 1)
-        right = float(delta[since].sum() / seconds[since].sum()) / 1e3
-        out.figure("ddsperf_rate_10s", name, f"{t:g}", "kS/s", float(shown), right, count=min(10, i + 1))
+        right = _per_second(delta[since], seconds[since])
+        note = None if right is not None else NO_TIME
+        out.figure(
+            "ddsperf_rate_10s", name, f"{i + 1} ({t:g} s)", "kS/s", float(shown), right, count=min(10, i + 1), note=note
+        )
     n, gone = float(total[-1]), float(total_lost[-1])
     out.figure(
         "ddsperf_lost",

@@ -106,7 +106,7 @@ def read(source: Source, out: Published) -> None:
 
 def _place(item: Item) -> tuple[str, str]:
     """(where, vendor) by the path, whole folder names only."""
-    folders = re.split(r"[/\\]", item.where.rpartition(":")[2] if ":" in item.where else item.where)[:-1]
+    folders = item.folders
     vendor = next((f for f in reversed(folders) if f in VENDORS), None)
     place = next((f for f in reversed(folders) if f in HOSTS), None)
     if vendor is None:
@@ -148,7 +148,7 @@ def _latency(item: Item, form: str, place: str, vendor: str, out: Published) -> 
     for line, cells in lines:
         where = f"{item.where}:{line}"
         for text, what in zip(cells[:lead], ("Bytes", "Samples", "stdev"), strict=False):
-            whole(text, where, what)
+            whole(text, where, what, least=0)
         tail = cells[lead:]
         if not any(True for _ in decimal_commas.readings(tail, len(names))):
             expected = f"{len(names)} values after {lead} whole numbers, each with at most two decimals after a comma"
@@ -180,7 +180,7 @@ def _ordered(v: dict[str, float]) -> bool:
 
 def _summary(item: Item, place: str, vendor: str, out: Published) -> None:
     for row in rows(item, SUMMARY):
-        size, samples = row.whole("Bytes"), row.whole("Samples")
+        size, samples = row.whole("Bytes", least=1), row.whole("Samples", least=0)
         _trial(out, _cell(out, vendor, place, size), vendor, size)
         for column in SUMMARY[2:]:
             name = {"Median": "p50", "Stdev": "deviation"}.get(column, column.lower().replace(" ", "_"))
@@ -200,7 +200,7 @@ def _grid(item: Item, place: str, vendor: str, out: Published) -> dict[int, tupl
     """Size → the best throughput without loss (as printed, and from the sample rate), Mbit/s."""
     best: dict[int, tuple[float, float]] = {}
     for row in rows(item, (*DEMAND, *RECEIVED), at_least=True):
-        size, demand, recovery = (row.whole(c) for c in DEMAND)
+        size, demand, recovery = (row.whole(c, least=0) for c in DEMAND)
         _trial(out, _cell(out, vendor, place, size, demand=demand, recovery_ms=recovery), vendor, size)
         lost, rate, shown = (row.number(c) for c in RECEIVED)
         right = rate * size * 8 / 1e6
@@ -226,7 +226,7 @@ def _grid(item: Item, place: str, vendor: str, out: Published) -> dict[int, tupl
 def _best(item: Item) -> dict[int, tuple[float, str]]:
     """Size → (throughput in Mbit/s, FILE:LINE) of the vendor's own table of maxima."""
     return {
-        row.whole(DEMAND[0]): (row.number(RECEIVED[2]), row.where)
+        row.whole(DEMAND[0], least=0): (row.number(RECEIVED[2]), row.where)
         for row in rows(item, (*DEMAND, *RECEIVED), at_least=True)
     }
 

@@ -268,5 +268,6 @@ def _known_errors(out: Published) -> None:
         "github_pull_request_median",
     )
     out.error("commits cut by paging", "all counts are multiples of 60", "github_commits")
+    out.error("two lengths of time", "the text says 90 days in one place and 180 in another; the data has 180")
     out.limit("first response", "comments' times were not collected")
     out.limit("bots and maintainers", "authors of pull requests and issues were not collected")

@@ -59,7 +59,7 @@ def read(source: Source, out: Published) -> None:
     for item in source:
         header = header_of(item.data[:65536])
         if header == list(SUMMARY):
-            run = item.name.rpartition("/")[0].rpartition("/")[2]
+            run = item.folders[-1] if item.folders else ""
             summaries += [(run, row) for row in rows(item, SUMMARY)]
         elif header == list(SECOND):
             test = _test(item)
@@ -77,7 +77,7 @@ def read(source: Source, out: Published) -> None:
 
 def _test(item: Item) -> Test:
     name = NAME.fullmatch(item.name.rpartition("/")[2])
-    folders = item.name.split("/")[:-1]
+    folders = item.folders
     rmw = folders[-1] if folders else ""
     if rmw not in RMW or name is None:
         raise malformed(
@@ -86,14 +86,12 @@ def _test(item: Item) -> Test:
     found = list(rows(item, SECOND))
     if not found:
         raise malformed(item.where, "a test without rows", "a row per second")
-    shape = tuple(found[0].whole(c) for c in ("width", "height", "fps"))
+    shape = tuple(found[0].whole(c, 1, 100_000) for c in ("width", "height", "fps"))
     for row in found:
-        if tuple(row.whole(c) for c in ("width", "height", "fps")) != shape:
+        if tuple(row.whole(c, 1, 100_000) for c in ("width", "height", "fps")) != shape:
             raise malformed(row.where, "the camera's configuration changes", f"{shape}", row["width"])
         if STAMP.fullmatch(row["timestamp"]) is None:
             raise malformed(row.where, "column 'timestamp' is no time", "YYYY-MM-DD_HH-MM-SS", row["timestamp"])
-    if min(shape) <= 0:
-        raise malformed(found[0].where, "an impossible camera", "sizes and a rate above 0", f"{shape}")
     columns = {c: np.array([row.number(c) for row in found]) for c in SECOND[4:]}
     run = folders[-2] if len(folders) > 1 else ""
     return Test(run, rmw, name["config"], name["stamp"], item.where, *shape, columns)

@@ -19,6 +19,7 @@ ALL = (
 TOTAL = ("received[#]", "mean[us]", "late[#]", "late[%]", "too_late[#]", "too_late[%]", "lost[#]", "lost[%]")
 RESOURCES = ("time[ms]", "cpu[%]", "arena[KB]", "in_use[KB]", "mmap[KB]", "rss[KB]", "vsz[KB]")
 EVENTS = ("Time[ms]", "Caller", "Code", "Description")
+DAY_S = 86_400
 FORMS = {ALL: "latency_all", TOTAL: "latency_total", RESOURCES: "resources", EVENTS: "events"}
 
 
@@ -70,8 +71,9 @@ def _run(directory: str, items: list[Item], out: Published) -> None:
     subscriptions = list(_rows(found["latency_all"], ALL))
     if not subscriptions:
         raise malformed(found["latency_all"].where, "no subscription", "a row per subscription")
-    name = directory.rpartition("/")[2] or items[0].where.rpartition("/")[0].rpartition("/")[2]
-    rmw = next((f for f in reversed(directory.split("/")) if f in ("fastrtps", "cyclonedds", "connext")), "unknown")
+    folders = items[0].folders
+    name = folders[-1] if folders else ""
+    rmw = next((f for f in reversed(folders) if f in ("fastrtps", "cyclonedds", "connext")), "unknown")
     cell = out.cell(workload=f"topology {name}", arm=rmw, middleware=rmw, version="2019", factors={"topology": name})
     ends = [
         Endpoint(
@@ -80,13 +82,13 @@ def _run(directory: str, items: list[Item], out: Published) -> None:
             "host",
             row["topic"],
             f"Bytes({row.whole('size[b]')})",
-            row.whole("size[b]"),
+            row.whole("size[b]", least=0),
             asked={"node": row["node"], "rate_hz": row.whole("freq[hz]")},
             middleware=rmw,
         )
         for row in subscriptions
     ]
-    seconds = max(row.whole("duration[s]") for row in subscriptions)
+    seconds = max(row.whole("duration[s]", 1, DAY_S) for row in subscriptions)
     out.trial(cell, ends, duration_ns=seconds * 1_000_000_000)
     for place, row in enumerate(subscriptions):
         _subscription(place, row, out)
@@ -113,8 +115,8 @@ def _run(directory: str, items: list[Item], out: Published) -> None:
 
 
 def _subscription(place: int, row: Row, out: Published) -> None:
-    end = row.whole("duration[s]") * 1_000_000_000
-    received = row.whole("received[#]")
+    end = row.whole("duration[s]", 1, DAY_S) * 1_000_000_000
+    received = row.whole("received[#]", least=0)
     for column, metric, unit, factor in (
         ("received[#]", "received", "messages", 1.0),
         ("late[#]", "late", "messages", 1.0),

@@ -42,7 +42,7 @@ _KINDS = (
     ),
     Kind(
         "tsc-2021-build-farm",
-        "the same of 2021",
+        "OSRF's TSC report 2021: build farm, the same experiments a year later",
         "merged CSV files, their directory, or the raw one-line files (tar.gz or directory)",
         "build_farm_2021",
     ),

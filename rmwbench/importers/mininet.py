@@ -97,7 +97,8 @@ def _raw(items: list[Item], out: Published) -> Iterator[Run]:
             if part in parts:
                 raise malformed(item.where, f"a second {part} in one run", "one of each")
             parts[part] = item
-        where = next(iter(parts.values())).where.rpartition("/")[0] or directory
+        first = next(iter(parts.values())).where
+        where = first.rpartition("/")[0] or first
         for part in ("configuration", "publisher's log", "subscriber's log"):
             if part not in parts:
                 raise malformed(
@@ -195,6 +196,8 @@ def _run(out: Published, condition: Condition, name: str, publisher: Log, subscr
 
 
 def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, size: int) -> Run:
+    for log in (publisher, subscriber):
+        perf_log.require(log, ("ru_maxrss", "cpu_usage (%)"))
     p, s = publisher.columns, subscriber.columns
     received, sent = s["received"], p["sent"]
     rows = min(len(received), len(sent))

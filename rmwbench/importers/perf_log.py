@@ -24,6 +24,9 @@ REQUIRED = ("T_experiment", "T_loop", "received", "sent", "lost", "data_received
 PER_BATCH = 400
 """Logs whose rows Arrow reads at once: about 2 MB."""
 
+LONGEST_S = 1e8
+"""Three years: what is longer is no time of a run."""
+
 SIZEOF = {
     "Array1k": 1040,
     "Array4k": 4112,
@@ -96,6 +99,13 @@ def read_logs(items: Iterable[Item]) -> Iterator[Log]:
         yield from _parse(batch)
 
 
+def require(log: Log, columns: Iterable[str]) -> None:
+    """UserError for a log without one of these columns."""
+    missing = next((name for name in columns if name not in log.columns), None)
+    if missing is not None:
+        raise malformed(log.where, f"column {missing!r} is missing", ", ".join(columns), ", ".join(log.columns))
+
+
 def header_of(item: Item) -> dict[str, str]:
     """The header lines of a log as KEY → VALUE."""
     at = _marker(item.data)
@@ -137,6 +147,8 @@ def _split(item: Item) -> _Raw:
     names = [name.strip() for name in columns.decode("utf-8", errors="replace").split(",")]
     if names and names[-1] == "":
         names.pop()
+    if "" in names:
+        raise malformed(f"{item.where}:{line}", "a column without a name", "a name between commas", ", ".join(names))
     missing = next((name for name in REQUIRED if name not in names), None)
     if missing is not None:
         raise malformed(f"{item.where}:{line}", f"column {missing!r} is missing", ", ".join(REQUIRED), ", ".join(names))
@@ -221,10 +233,10 @@ def _strict(raw: _Raw) -> dict[str, np.ndarray]:
 def _check(raw: _Raw, columns: dict[str, np.ndarray]) -> None:
     """What every log has: times that grow, rates that are not negative."""
     time = columns["T_experiment"]
-    bad = ~np.isfinite(time) | (np.diff(time, prepend=0.0) <= 0)
-    _refuse(raw, bad, "T_experiment does not grow", "a later time than in the row before", time)
+    bad = ~(time < LONGEST_S) | ~(np.diff(time, prepend=0.0) > 0)
+    _refuse(raw, bad, "T_experiment does not grow", "a later time than in the row before, in seconds", time)
     loop = columns["T_loop"]
-    _refuse(raw, ~np.isfinite(loop) | (loop <= 0), "T_loop is no length of time", "more than 0 s", loop)
+    _refuse(raw, ~((loop > 0) & (loop < LONGEST_S)), "T_loop is no length of time", "more than 0 s", loop)
     for name in ("received", "sent", "lost", "data_received"):
         values = columns[name]
         _refuse(raw, ~np.isfinite(values) | (values < 0), f"{name} is no rate", "a number from 0 on", values)

@@ -211,9 +211,10 @@ def _json(item: Item) -> Log:
         nothing = columns["latency_n"] == 0
         for name in (n for n in columns if n.endswith("(ms)")):
             columns[name] = np.where(nothing, np.nan, columns[name])
-    grows = np.diff(columns["T_experiment"], prepend=0.0) > 0
-    if not grows.all() or (columns["T_loop"] <= 0).any():
-        row = int(np.argmin(grows & (columns["T_loop"] > 0)))
+    grows = (np.diff(columns["T_experiment"], prepend=0.0) > 0) & (columns["T_experiment"] < perf_log.LONGEST_S)
+    fine = grows & (columns["T_loop"] > 0) & (columns["T_loop"] < perf_log.LONGEST_S)
+    if not fine.all():
+        row = int(np.argmin(fine))
         raise malformed(f"{item.where} (analysis_results[{row}])", "time does not grow", "a later experiment_start")
     header = {_JSON_HEADER.get(k, k): str(v) for k, v in document.items() if not isinstance(v, (list, dict))}
     qos = (f"{k}: {document[k]}" for k in sorted(document) if k.startswith("qos_"))

@@ -60,7 +60,12 @@ def _campaign(kind: Kind, source: Source, published: Published, out: Path) -> di
             "kind": kind.name,
             "title": kind.title,
             "parser": PARSER,
-            "source": {"name": source.path.name, "files": source.files, "sha256": source.sha256},
+            "source": {
+                "name": source.path.name,
+                "files": source.files,
+                "sha256": source.sha256,
+                "skipped": source.skipped,
+            },
             "limits": [{"metric": metric, "no_data": reason} for metric, reason in published.limits.items()],
             "errors": [{"name": name, **error} for name, error in published.errors.items()],
         },

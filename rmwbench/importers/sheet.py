@@ -14,10 +14,10 @@ from rmwbench.errors import UserError, nearest
 from rmwbench.importers.source import Item
 
 
-def malformed(where: str, what: str, expected: str, actual: object = None) -> UserError:
+def malformed(where: str, what: str, expected: str, actual: object = None, fix: str | None = None) -> UserError:
     """The error for data that is not as its format says; `where` is FILE or FILE:LINE."""
     text = None if actual is None else repr(actual) if isinstance(actual, str) else str(actual)
-    return UserError(what, where=where, expected=expected, actual=text and text[:200])
+    return UserError(what, where=where, expected=expected, actual=text and text[:200], fix=fix)
 
 
 def number(text: str, where: str, what: str) -> float:
@@ -31,11 +31,16 @@ def number(text: str, where: str, what: str) -> float:
     return value
 
 
-def whole(text: str, where: str, what: str) -> int:
-    """A whole number, also written as 30.0. UserError otherwise."""
+MOST = 10**12
+"""Of a whole number: beyond any size, count or length of time that is published here."""
+
+
+def whole(text: str, where: str, what: str, least: int = -MOST, most: int = MOST) -> int:
+    """A whole number within bounds, also written as 30.0. UserError otherwise."""
     value = number(text, where, what)
-    if value != int(value):
-        raise malformed(where, f"{what} is not a whole number", "a whole number", text)
+    if value != int(value) or not least <= value <= most:
+        bounds = f" from {least} to {most}" if (least, most) != (-MOST, MOST) else ""
+        raise malformed(where, f"{what} is not a whole number", f"a whole number{bounds}", text)
     return int(value)
 
 
@@ -57,13 +62,9 @@ class Row:
         """The same, None for an empty cell."""
         return self.number(column) if self.cells[column].strip() else None
 
-    def whole(self, column: str) -> int:
-        """UserError unless the cell is a whole number."""
-        return whole(self.cells[column], self.where, f"column {column!r}")
-
-    def whole_or_none(self, column: str) -> int | None:
-        """The same, None for an empty cell."""
-        return self.whole(column) if self.cells[column].strip() else None
+    def whole(self, column: str, least: int = -MOST, most: int = MOST) -> int:
+        """UserError unless the cell is a whole number within these bounds."""
+        return whole(self.cells[column], self.where, f"column {column!r}", least, most)
 
     def one_of(self, column: str, allowed: Sequence[str]) -> str:
         """UserError unless the cell is one of these texts."""

@@ -20,11 +20,19 @@ MOST_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Item:
-    """One file: `name` relative to the source, `where` for errors, its content."""
+    """One file: `name` relative to the source, `where` for errors, its content; `above` are the folders that the source
+    itself lies in.
+    """
 
     name: str
     where: str
     data: bytes
+    above: tuple[str, ...] = ()
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders that the file is in, the nearest last: some formats keep in them what was run."""
+        return (*self.above, *self.name.split("/")[:-1])
 
     def text(self) -> str:
         """The content as UTF-8 without a byte order mark. UserError with the line of the first byte that is none."""
@@ -41,7 +49,9 @@ class Item:
 
 
 class Source:
-    """The files at a path. Iterate it (once or several times); `sha256` and `files` are known after a whole pass."""
+    """The files at a path. Iterate it (once or several times); `files`, `sha256` and `skipped` are known after a whole
+    pass. An archive within a directory is skipped: it is a source of its own.
+    """
 
     def __init__(self, path: Path | str):
         self.path = Path(path)
@@ -49,10 +59,14 @@ class Source:
             raise UserError("no such file or directory", where=str(self.path))
         self.files = 0
         self.sha256 = ""
+        self.skipped: list[str] = []
+        resolved = self.path.resolve()
+        self._above = (resolved if resolved.is_dir() else resolved.parent).parts[1:]
 
     def __iter__(self) -> Iterator[Item]:
         """Every file in a fixed order: by name in a directory, as stored in an archive."""
         digest, files = hashlib.sha256(), 0
+        self.skipped = []
         try:
             for item in self._items():
                 digest.update(f"{item.name}\0{len(item.data)}\0".encode(errors="surrogateescape"))
@@ -78,18 +92,22 @@ class Source:
     def _items(self) -> Iterator[Item]:
         if self.path.is_dir():
             for path in sorted(p for p in self.path.rglob("*") if p.is_file() and not p.is_symlink() and _is_data(p)):
+                name = str(path.relative_to(self.path))
+                if _is_tar(path):
+                    self.skipped.append(name)
+                    continue
                 _check_size(path.stat().st_size, str(path))
-                yield Item(str(path.relative_to(self.path)), str(path), path.read_bytes())
+                yield Item(name, str(path), path.read_bytes(), self._above)
         elif _is_tar(self.path):
             with tarfile.open(self.path, "r|*") as archive:
                 for member in archive:
                     if member.isfile() and _is_data(Path(member.name)):
                         where = f"{self.path}:{member.name}"
                         _check_size(member.size, where)
-                        yield Item(member.name, where, archive.extractfile(member).read())
+                        yield Item(member.name, where, archive.extractfile(member).read(), self._above)
         else:
             _check_size(self.path.stat().st_size, str(self.path))
-            yield Item(self.path.name, str(self.path), self.path.read_bytes())
+            yield Item(self.path.name, str(self.path), self.path.read_bytes(), self._above)
 
 
 def _is_tar(path: Path) -> bool:

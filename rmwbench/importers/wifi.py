@@ -71,7 +71,8 @@ def read(source: Source, out: Published) -> None:
     for (rmw, rate, run), pair in waiting.items():
         end, log = next(iter(pair.items()))
         other = "subscriber's" if end == "p" else "publisher's"
-        raise malformed(log.where, f"the {other} log of {rmw} at {rate} Hz, run {run}, is missing", "two logs per run")
+        what = f"the {other} log of {rmw} at {rate} Hz, run {run}, is missing"
+        raise malformed(log.where, what, "two logs per run", fix="`rmwbench import perf-test` reads single logs")
     for (rmw, rate), (_, cell) in sorted(cells.items(), key=lambda entry: entry[0]):
         _figures(out, f"{rmw} {rate} Hz", rate, cell)
 

@@ -47,10 +47,11 @@ class HostClocks:
         return tuple(self._readings)
 
     def read(self) -> None:
-        """One reading of each foreign clock. Raises WorkerFailed where no worker of its host answers."""
+        """One reading of each foreign clock, where a worker of its host still runs. Raises WorkerFailed where it does
+        not answer."""
         for host in self._readings:
             speaker = self._speaker(host)
-            if not self._take(host, speaker, EXCHANGES, TIMEOUT_S):
+            if not self._take(host, speaker, EXCHANGES, TIMEOUT_S) and not speaker.ended:
                 raise speaker.failure("timeout", f"did not tell its clock within {TIMEOUT_S:g} s")
 
     def read_in_window(self) -> None:
@@ -96,9 +97,9 @@ class HostClocks:
         """Whether it told the time. Exchanges one after the other: two under way would wait for each other."""
         deadline = time.monotonic() + timeout_s
         found = []
-        while len(found) < count:
+        while len(found) < count and not worker.ended:
             posted = self._crew.post(worker.process, "clock", {})
-            while not posted.answered and (rest_s := deadline - time.monotonic()) > 0:
+            while not (posted.answered or worker.ended) and (rest_s := deadline - time.monotonic()) > 0:
                 self._crew.turn(rest_s)
             if not posted.answered:
                 break

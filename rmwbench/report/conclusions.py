@@ -7,8 +7,9 @@ tables.
 
 from typing import Any
 
+from rmwbench.analysis.wording import percent
 from rmwbench.report import format as fmt
-from rmwbench.report.headline import is_untimed
+from rmwbench.report.headline import is_endless, is_untimed
 
 Line = dict[str, Any]
 
@@ -35,7 +36,10 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
             lines.append(
                 (
                     "conclude",
-                    f"{best['arm']} is the fastest of those compared: {_primary(best, w)}; {others} others "
+                    f"{best['arm']} loses least of those compared, and is not fast for it: its primary metric is "
+                    f"infinite; {others} others are decided to be worse{behind}."
+                    if is_endless(best, w)
+                    else f"{best['arm']} is the fastest of those compared: {_primary(best, w)}; {others} others "
                     f"are decided to be worse{behind}.",
                 )
             )
@@ -109,7 +113,7 @@ def _losses(arms: list[dict[str, Any]]) -> list[tuple[str, str]]:
         undelivered = fmt.finite(a["metrics"].get("undelivered", {}).get("value"))
         if undelivered:
             group = reliable if str(a.get("qos")).startswith("reliable") else best_effort
-            group.append(f"{a['arm']} {undelivered * 100:.2g} %")
+            group.append(f"{a['arm']} {percent(undelivered)}")
     lines = []
     if reliable:
         text = f"Asked to be reliable, and yet not everything was delivered: {'; '.join(reliable)}."

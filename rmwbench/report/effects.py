@@ -16,6 +16,7 @@ from rmwbench.report.arm import ArmReport
 METRICS = (
     "publish_call_p50",
     "match_time",
+    "ready_time",
     "cpu_per_message",
     "wire_bytes_per_payload_byte",
     "packets_per_message",

@@ -45,6 +45,8 @@ def headline(workload: dict[str, Any]) -> Headline:
         if faster:  # loss is judged first
             lose = "loses" if len(faster) == 1 else "lose"
             answer = f"{best['arm']} is the best: {_names(faster)} may be faster, but {lose} more."
+        elif is_endless(best, workload):
+            answer = f"{best['arm']} loses least, and its {_title(metric)} is infinite too."
         elif len(contenders) == 1:
             answer = f"{best['arm']} was measured alone."
         return Headline(answer, _numbers(best, metric), "decided", behind)
@@ -66,6 +68,11 @@ def headline(workload: dict[str, Any]) -> Headline:
     return Headline(
         f"Not decided: {lead['arm']} leads, but nothing is decided against it.", _numbers(lead, metric), "open"
     )
+
+
+def is_endless(arm: dict[str, Any], workload: dict[str, Any]) -> bool:
+    """Whether its primary metric is infinite: best by its losses, and fast it is not."""
+    return arm.get("metrics", {}).get(workload.get("primary_metric", ""), {}).get("value") == "inf"
 
 
 def is_untimed(arm: dict[str, Any]) -> bool:
@@ -102,9 +109,13 @@ def _numbers(arm: dict[str, Any], metric: str) -> str:
     if shown.state != "measured":
         return ""
     floor = fmt.ratio(arm.get("times_floor"))
-    what = "median response" if metric == "response_latency_p50" or metric not in GLOSSARY else GLOSSARY[metric].title
-    text = f"{shown.full} {what}"
+    text = f"{shown.full} {_title(metric)}"
     return f"{text}, {floor.text} the floor." if floor.state == "measured" else f"{text}."
+
+
+def _title(metric: str) -> str:
+    plain = metric == "response_latency_p50" or metric not in GLOSSARY
+    return "median response" if plain else GLOSSARY[metric].title
 
 
 def _behind(worse: list[dict[str, Any]]) -> str:

@@ -78,6 +78,8 @@ def print_imported(doc: dict[str, Any], console: Console, *, figures: bool = Fal
         f"{doc['cells']} cells, {doc['trials']} trials, {doc['windows']} windows, {len(doc['figures'])} figure points"
     )
     console.print(Text(f"{imported['kind']}, imported from {source['name']} ({source['files']} files): {counts}"))
+    if source.get("skipped"):
+        console.print(Text(f"skipped, an archive is imported by itself: {', '.join(source['skipped'])}"))
     console.print(Text(f"bundle: {doc['campaign']['directory']}", style="dim"))
     console.print()
     console.print(_points(doc["figures"]) if figures else _lines(doc["summary"]))

@@ -1,6 +1,7 @@
 """Where an arm's messages were lost, over its done trials."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -9,6 +10,7 @@ from rmwbench.analysis.aggregate import Trial
 from rmwbench.analysis.loss import drops, locate
 from rmwbench.report import format as fmt
 from rmwbench.report.measure import Small
+from rmwbench.report.wire import VERDICTS
 
 
 def losses(trials: Sequence[Trial], small: Small, *, reliable: bool, keep_last: bool) -> dict[str, Any] | None:
@@ -18,9 +20,15 @@ def losses(trials: Sequence[Trial], small: Small, *, reliable: bool, keep_last: 
     ledger = reduce(add, (t.messages.ledger for t in trials))
     if not ledger.undelivered:
         return None
-    counted = reduce(add, (drops(small.counters[t.trial]) for t in trials))
+    counted = reduce(add, (replace(drops(small.counters[t.trial]), links=_links(t)) for t in trials))
     found = locate(ledger, counted, reliable=reliable, keep_last=keep_last)
     return {"wanted": ledger.wanted} | found.document()
+
+
+def _links(trial: Trial) -> dict[str, int]:
+    """Link and what befell it → frames with data that it lost, in words."""
+    found = trial.network.wire.lost_data if trial.network.wire else {}
+    return {f"{host} {way}: {VERDICTS.get(verdict, verdict)}": n for (host, way, verdict), n in found.items()}
 
 
 def measure(place: dict[str, Any]) -> str:

@@ -21,6 +21,20 @@ from rmwbench.analysis.network import Network
 from rmwbench.analysis.wire import BYTES, LOST, RETRANSMITTED, USED
 from rmwbench.report import format as fmt
 
+VERDICTS = {
+    "lost_up": "random loss",
+    "lost_down": "random loss",
+    "queue_full_up": "its queue was full",
+    "queue_full_down": "its queue was full",
+    "blackhole": "out of range",
+    "no_carrier": "no carrier",
+    "too_large": "larger than its MTU",
+    "given_up": "all attempts used up",
+    "no_destination": "no such destination",
+    "refused": "the device refused it",
+}
+"""Of a frame that a link lost, in words."""
+
 
 @dataclass(frozen=True)
 class Group:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -355,15 +356,18 @@ def _check_primary_metric(cell: Cell, place: int) -> None:
 
 def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
     """A factor that leaves a cell as it was would be reported as `makes no difference`, which would be a lie."""
-    seen: dict[str, Cell] = {}
+    seen: dict[tuple, Cell] = {}
+    graphs: dict[int, str] = {}
+    """What does not depend on the arm, once per graph: arms at the same levels share it."""
     for cell in found:
-        content = repr(
-            (cell.workload.name, cell.arm, cell.timeline, [endpoint.wire(cell.arm, 0) for endpoint in cell.endpoints])
-        )
-        content += repr([(process.name, process.host, process.nodes) for process in cell.processes])
-        content += repr([endpoint.life for endpoint in cell.endpoints])
-        content += repr(cell.conditions)
-        content += repr(cell.links and cell.links.network)
+        graph = graphs.get(id(cell.endpoints))
+        if graph is None:
+            wires = [endpoint.wire(cell.arm, 0) for endpoint in cell.endpoints]
+            places = [(process.name, process.host, process.nodes) for process in cell.processes]
+            graph = repr((wires, places, [endpoint.life for endpoint in cell.endpoints]))
+            graphs[id(cell.endpoints)] = graph = sha256(graph.encode()).hexdigest()
+        network = cell.links and cell.links.network
+        content = (cell.workload.name, repr((cell.arm, cell.timeline, cell.conditions, network)), graph)
         twin = seen.setdefault(content, cell)
         if twin is cell:
             continue

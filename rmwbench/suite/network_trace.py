@@ -18,7 +18,7 @@ from rmwbench.suite.fault import Fault
 COLUMNS = ("rate_mbps", "delay_ms", "loss")
 MAHIMAHI_BYTES = 1504
 MAX_TRACE_BYTES = 4 * 1024 * 1024
-MAX_TRACE_LINES = 20_000
+MAX_TRACE_LINES = 15_000
 """A trace travels in one protocol line of at most 1 MiB."""
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
@@ -18,6 +19,8 @@ Hosts = Sequence[str]
 """Names; nodes are dealt out to them."""
 
 
+# Nodes never change once made, and every cell of a suite asks again: thousands of times in a large one.
+@lru_cache(maxsize=256)
 def chain(
     topic: str, subscribers: int, relays: int, processes: Placement, hosts: Hosts = (LOCAL_HOST,)
 ) -> tuple[Node, ...]:
@@ -35,6 +38,7 @@ def chain(
     return _dealt_out(nodes, hosts) if relays else _first_and_others(nodes, hosts)
 
 
+@lru_cache(maxsize=256)
 def calls(service: str, clients: int, processes: Placement, hosts: Hosts = (LOCAL_HOST,)) -> tuple[Node, ...]:
     """client_1 … client_n ⇄ service, each client at the workload's rate; the service on the first host, the clients on
     the others in turn."""

@@ -40,6 +40,14 @@ def test_the_wire_is_counted_between_the_first_session_and_the_complete_graph():
     assert "discovery_packets" in reasons
 
 
+def test_the_time_to_be_ready_is_the_sum_of_its_steps():
+    events = [event("created", 1, 100), event("matched", 1, 900)]
+    steps = [{"at": "end", "counter": f"step.{name}", "value": ns} for name, ns in (("open", 70.0), ("create", 5.0))]
+    assert "ready_time" in graph(events, steps)[1]
+    steps.append({"at": "end", "counter": "step.match", "value": 30.0})
+    assert graph(events, steps)[0]["ready_time"] == 105.0
+
+
 def test_a_late_reader_waits_from_its_creation_and_for_ever_where_it_never_matched():
     events = [event("created", 3, 100), event("matched", 3, 350), event("created", 4, 100)]
     assert late_match(events, [3]) == {"late_match_time": 250}

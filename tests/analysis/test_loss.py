@@ -99,3 +99,20 @@ def test_counters_of_a_trial_become_drops_of_its_window():
     assert (found.reassembly, found.interfaces, found.reader_queue, found.noticed) == (5, {"lo": 3}, 2, 7)
     assert drops(rows[4:6]).sockets == {"local": 99}
     assert drops([]) == Drops()
+
+
+def test_what_links_lost_is_a_place_and_no_history_is_blamed():
+    """A lossy network explains at most what it dropped; `nothing below dropped anything` would be wrong."""
+    ledger = Ledger(wanted=100, delivered=90, lost_middle=10)
+    quiet = locate(ledger, Drops(sockets={}, interfaces={}, reassembly=0), reliable=True, keep_last=True)
+    assert [place.label for place in quiet.places] == ["inferred"]
+    links = {"robot up: random loss": 7, "base down: random loss": 5}
+    lossy = Drops(sockets={}, interfaces={}, reassembly=0, links={"robot up: random loss": 7})
+    both = lossy + Drops(sockets={}, interfaces={}, reassembly=0, links={"base down: random loss": 5})
+    assert both.links == links
+    found = locate(ledger, both, reliable=True, keep_last=True)
+    told = [(p.place, p.count, p.unit, p.messages, p.label) for p in found.places]
+    assert told == [
+        ("link robot up: random loss", 7, "frames", 7, "at most"),
+        ("link base down: random loss", 5, "frames", 5, "at most"),
+    ]

@@ -26,7 +26,7 @@ def pair(
     got = np.array([ABSENT if t is None else t for t in taken], np.int64)
     ends = [End(n, *place, *life) for n, (place, life) in enumerate(zip((writer, reader), lives, strict=True), start=1)]
     sent = np.ones(len(taken), bool)
-    return Pair("t", *ends, due, due + 1, got, sent, np.full(len(taken), 10), np.array(again, np.int64))
+    return Pair("t", *ends, due, due + 1, got, sent, np.array(again, np.int64))
 
 
 def event(time_ns, name, process="robot", text=None):
@@ -170,5 +170,4 @@ def test_pairs_have_hosts_and_only_what_was_due_while_both_were_there():
     assert found.due_ns.tolist() == list(range(300, 1000, 100))
     assert found.hosts == ("robot", "base")
     assert found.arrived.tolist() == [False, True, True, False, False, False, False]
-    assert found.bytes.tolist() == [0, 100, 100, 0, 0, 0, 0]
     assert found.again_ns.tolist() == [520]

@@ -8,8 +8,18 @@ from hypothesis import strategies as st
 from rmwbench.analysis.frames import CLASSES, frames_of
 from rmwbench.analysis.outage import Outage
 from rmwbench.analysis.records import Window
-from rmwbench.analysis.streams import End, Pair
-from rmwbench.analysis.wire import BYTES, LOST, RETRANSMITTED, RETRANSMITTED_BYTES, USED, rates_of, values, wire_of
+from rmwbench.analysis.wire import (
+    BYTES,
+    LOST,
+    RETRANSMITTED,
+    RETRANSMITTED_BYTES,
+    USED,
+    crossing_bytes,
+    rates_of,
+    values,
+    wire_of,
+)
+from tests.analysis.test_latency import Records
 
 WINDOW = Window(1000, 2000)
 HOSTS = ("robot", "base", "tablet")
@@ -34,15 +44,8 @@ def log(*rows):
     return frames_of(columns)
 
 
-def pair(writer="robot", reader="base", size=100, taken=(1500,)):
-    """Messages of that size taken at these times."""
-    ends = [End(n, host, host, -np.inf, np.inf) for n, host in ((1, writer), (2, reader))]
-    times = np.array(taken, np.int64)
-    return Pair("t", *ends, times - 10, times - 9, times, times > 0, np.full(len(times), size), np.empty(0, np.int64))
-
-
-def measured(frames, pairs=(), outages=(), rates=None):
-    wire = wire_of(frames, pairs, outages, WINDOW)
+def measured(frames, payload_bytes=100, outages=(), rates=None):
+    wire = wire_of(frames, outages, WINDOW, payload_bytes)
     return wire, *values(wire, frames, WINDOW, rates or {})
 
 
@@ -54,14 +57,14 @@ def test_each_byte_has_one_class_and_the_parts_add_up():
         (3, "robot", "base", "delivered", "data", 150, {"in_ns": 999}),  # before the window
         (4, "robot", "base", "delivered", "data", 150, {"in_ns": 2000}),  # after it
     )
-    _, amounts, _, _ = measured(frames, [pair()])
+    _, amounts, _, _ = measured(frames)
     assert amounts[BYTES] == pytest.approx(3.0)
     assert [amounts[f"{BYTES}_{kind}"] for kind in CLASSES] == pytest.approx([1.5, 0.6, 0.9, 0, 0])
 
 
 def test_a_multicast_frame_to_two_hosts_was_sent_once_and_can_be_lost_once():
     frames = log((0, "robot", "base", "delivered", "data", 150), (0, "robot", "tablet", "lost_down", "data", 150))
-    wire, amounts, fractions, _ = measured(frames, [pair()])
+    wire, amounts, fractions, _ = measured(frames)
     assert amounts[BYTES] == pytest.approx(1.5)
     assert fractions[LOST] == (1, 2)
     assert wire.lost == {("tablet", "down", "lost_down"): 1}
@@ -71,14 +74,31 @@ def test_a_multicast_frame_to_two_hosts_was_sent_once_and_can_be_lost_once():
 
 def test_what_the_network_duplicated_is_not_what_the_host_sent():
     twice = (0, "robot", "base", "delivered", "data", 150)
-    wire, *_ = measured(log(twice, (*twice, {"duplicate": True})), [pair()])
+    wire, *_ = measured(
+        log(twice, (*twice, {"duplicate": True})),
+    )
     assert wire.sent["robot", "data"] == (1, 150)
     assert wire.carried["base", "down"] == 300
 
 
 def test_payload_counts_where_it_crossed_and_in_the_window():
-    frames = log((0, "robot", "base", "delivered", "data", 150))
-    _, amounts, _, reasons = measured(frames, [pair(reader="robot"), pair(taken=(2500,))])
+    rows = [{"endpoint": 1, "host": "robot"}, {"endpoint": 2, "host": "base"}, {"endpoint": 3, "host": "robot"}]
+    received = [
+        {"taken_ns": 1000},
+        {"taken_ns": 1500, "flags": 8},  # late, and it reached the other host all the same
+        {"taken_ns": 1999, "bytes": 7},
+        {"taken_ns": 999},
+        {"taken_ns": 2000},
+        {"taken_ns": 1500, "endpoint": 3},  # the writer's own host
+        {"taken_ns": 1500, "flags": 1},  # corrupt
+        {"taken_ns": 1500, "flags": 16, "writer": 0},  # foreign
+    ]
+    assert crossing_bytes(Records([], received), rows, WINDOW) == 207
+    assert crossing_bytes(Records([], []), rows, WINDOW) == 0
+
+
+def test_without_payload_there_is_no_ratio():
+    _, amounts, _, reasons = measured(log((0, "robot", "base", "delivered", "data", 150)), 0)
     assert BYTES not in amounts
     assert "no payload" in reasons[BYTES]
 
@@ -91,7 +111,7 @@ def test_what_was_sent_again_is_a_share_of_data_alone():
         (2, "base", "robot", "delivered", "acknowledgement", 60, again),
         (3, "base", "robot", "delivered", "acknowledgement", 60),
     )
-    _, amounts, fractions, _ = measured(frames, [pair()])
+    _, amounts, fractions, _ = measured(frames)
     assert fractions[RETRANSMITTED] == (1, 2)
     assert amounts[RETRANSMITTED_BYTES] == pytest.approx(0.75)
 
@@ -140,7 +160,7 @@ def frames_and_truth(draw):
 @given(frames_and_truth())
 def test_every_frame_is_accounted_for_once(rows):
     frames = log(*rows)
-    wire, amounts, fractions, _ = measured(frames, [pair(size=1)])
+    wire, amounts, fractions, _ = measured(frames, 1)
     sent = {row[0]: row[5] for row in rows}
     assert wire.bytes == sum(sent.values())
     assert sum(amounts.get(f"{BYTES}_{kind}", 0) for kind in CLASSES) == pytest.approx(amounts[BYTES])

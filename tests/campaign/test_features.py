@@ -184,11 +184,15 @@ def test_a_discovery_server_with_a_backup_knows_its_clients_when_it_returns():
     assert joined(fastdds("daemons_return_s: 0.6", "{server_persistence: true}"))
 
 
-def test_a_server_added_while_nodes_run_is_found_by_all_of_them():
-    result = fastdds("daemons_end: first", "{server_added_s: 0.1, daemons: server server-1}")
+@pytest.mark.parametrize("by", ["set_qos", "file"])
+def test_a_server_added_while_nodes_run_is_found_by_all_of_them(by):
+    options = f"{{server_added_s: 0.1, server_added_by: {by}, daemons: server server-1}}"
+    result = fastdds("daemons_end: first", options)
     assert [row["process"] for row in rows(result, "events", event="killed")] == ["server"]
     assert joined(result)
-    # the same without the addition, so that it is known what it was for
+
+
+def test_without_the_addition_nobody_finds_who_comes_later():
     assert not joined(fastdds("daemons_end: first", "{daemons: server server-1}"))
 
 

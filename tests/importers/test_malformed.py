@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.schema import table_from_rows
 from rmwbench.errors import UserError
 from rmwbench.importers import KINDS, import_published
 from rmwbench.importers.kinds import recognise
 from rmwbench.importers.published import Published
 from rmwbench.importers.source import Item, Source
+from rmwbench.report.imported import document
 from tests.importers.samples import SAMPLES
 
 
@@ -47,6 +49,8 @@ def read(kind: str, files: dict[str, bytes]) -> Published:
     out = Published(Nowhere())
     KINDS[kind].reader().read(Files(files), out)
     out.flush()
+    table_from_rows("figures", out.figures)
+    table_from_rows("cells", out.cells)
     return out
 
 
@@ -150,7 +154,12 @@ WRONG = {  # sample: (file, old, new, what the error must say)
     "github-csv": ("b_pr.csv", "3600.0", "soon", ("b_pr.csv:2", "time_to_close", "'soon'")),
     "survey": ("survey.csv", "Neutral", "Perhaps", ("survey.csv:2", "Strongly Disagree", "'Perhaps'")),
     "cyclonedds-2021": ("ubuntu-limited.csv", "rmw_fastrtps_cpp", "rmw_other", ("ubuntu-limited.csv:3", "alternate")),
-    "gscam": ("run/zenoh/low_2025-10-22_14-01-17.csv", ",480,15,", ",480,16,", ("01-17.csv:3", "configuration changes")),
+    "gscam": (
+        "run/zenoh/low_2025-10-22_14-01-17.csv",
+        ",480,15,",
+        ",480,16,",
+        ("01-17.csv:3", "configuration changes"),
+    ),
     "eprosima-2019": ("latency/localhost/fastrtps/results.csv", "105,69", "105,69,1,1", ("results.csv:2", "7 values")),
     "irobot": ("fastrtps/mont/latency_all.txt", "152", "", ("latency_all.txt:2", "13 words")),
     "ddsperf": ("sub.txt", "delta 1001", "delta many", ("sub.txt:5", "unknown line")),
@@ -198,6 +207,7 @@ def test_a_directory_and_an_archive_of_it_give_the_same_bundle(name, tmp_path):
     assert bundles[0].rows("figures") == bundles[1].rows("figures")
     for table in ("cells", "windows", "endpoints"):
         assert bundles[0].table(table).equals(bundles[1].table(table))
+    assert document(bundles[0])["summary"] and document(bundles[0])["trials"] == found[0].trials
     sources = [b.campaign["imported"]["source"] for b in bundles]
     assert sources[0]["sha256"] == sources[1]["sha256"] and sources[0]["files"] == len(files)
 

@@ -96,3 +96,15 @@ def test_in_the_window_nobody_waits_for_a_worker_that_hangs(tmp_path):
 
 def test_a_process_of_another_machine_is_not_taken_for_ours():
     assert is_own(os.getpid()) and not is_own(None) and not is_own(2**22 + 1)
+
+
+def test_a_host_whose_workers_are_gone_keeps_the_readings_it_has(tmp_path):
+    with crew(tmp_path, AHEAD_S) as found:
+        clocks = HostClocks(found, {"w": "base"})
+        clocks.begin()
+        found.workers["w"].request("exit", {})
+        found.wait(lambda: found.workers["w"].ended, 5, "end")
+        clocks.read()
+        clocks.read_in_window()
+        assert len(list(clocks.rows())) == 1
+        assert abs(clocks.of("w").offset_ns[0] - AHEAD_S * 10**9) < 50_000_000

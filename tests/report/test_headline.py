@@ -79,3 +79,13 @@ def test_the_best_by_loss_is_not_called_the_fastest():
 def test_many_names_are_counted():
     arms = [arm(name, "undecided", 2e4, "a", 1.05) for name in "bcdefg"]
     assert "b, c, d and 3 others could be as fast" in headline(workload(arm("a", "undecided", 1e4), *arms)).answer
+
+
+def test_who_never_gets_there_is_not_called_the_fastest():
+    """Out of range with a new address: nobody recovers, and one loses less for it."""
+    best, worse = arm("a", "best", 1.0, "b"), arm("b", "worse", 1.0, "a")
+    for one in (best, worse):
+        one["metrics"]["response_latency_p50"] |= {"value": "inf", "low": "inf", "high": "inf"}
+    found = headline(workload(best, worse))
+    assert found.answer == "a loses least, and its median response is infinite too."
+    assert found.detail == ""

@@ -134,7 +134,9 @@ def test_what_cannot_be_is_refused_with_its_reason(changes, words):
     ],
 )
 def test_what_rmw_zenoh_cannot_do_is_refused_with_its_reason(modes, words):
-    with Opened("rmw_zenoh_cpp", modes=modes) as opened, pytest.raises(WorkerFailed) as caught:
+    asked = Opened("rmw_zenoh_cpp", modes=modes)
+    asked.daemons = []  # the router would refuse first
+    with asked as opened, pytest.raises(WorkerFailed) as caught:
         opened.ask("open", **opened.open)
     assert words in str(caught.value)
 

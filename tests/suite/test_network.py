@@ -1,5 +1,8 @@
 """Networks between hosts, as a suite says them: what is resolved, what is refused and where, and what a factor does."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +10,7 @@ from hypothesis import strategies as st
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
+from rmwbench.suite.network import LINK_FACTORS, PREFIX, Network
 from rmwbench.suite.network_spec import GilbertElliott, Spec
 from rmwbench.suite.network_trace import parsed
 
@@ -305,3 +309,24 @@ def test_a_trace_is_found_beside_the_suite_and_its_text_stays_out_of_the_cell(tm
     (cell,) = cells(parse(text, where="net.yaml", directory=tmp_path))
     found = cell.definition()["network"]["links"]["robot"]["up"]["trace"]
     assert found == {"file": "walk.csv", "sha256": cell.links.traces["walk.csv"].sha256, "lines": 2}
+
+
+def test_the_page_lists_the_vocabulary():
+    page = (Path(__file__).parents[2] / "docs" / "suites.md").read_text(encoding="utf-8")
+    section = page.partition("\n## Several hosts and the network between them\n")[2].partition("\n## ")[0]
+    spec, whole = (re.findall(r"`(\w+)`", " ".join(part.split("|")[1] for part in table)) for table in tables(section))
+    told = set(spec) | {"jitter_correlation_ms"}  # with its jitter
+    assert told - {"path", "nic"} == (set(Spec.model_fields) - {"bottleneck"}) and "`bottleneck: path`" in section
+    assert set(whole) == set(Network.model_fields) - {"links", "media"}
+    assert all(f"`{PREFIX}{name}`" in section for name in LINK_FACTORS)
+
+
+def tables(text: str) -> list[list[str]]:
+    """Rows of each table, without its head."""
+    found: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if line.startswith("| `"):
+            found[-1].append(line)
+        elif found[-1]:
+            found.append([])
+    return [table for table in found if table]

@@ -24,26 +24,29 @@ const MS: i64 = 1_000_000;
 const FIRST_FD: i32 = 200;
 
 /// Runs `body` in a process of its own in fresh namespaces, in which it may do as it likes with the network; says so where it cannot.
-fn isolated(test: &str, body: impl FnOnce()) {
+/// Returns what it printed.
+fn isolated(test: &str, body: impl FnOnce()) -> String {
     if std::env::var(INSIDE).is_ok_and(|name| name == test) {
-        return body();
+        body();
+        return String::new();
     }
     let described = Command::new(PROGRAM).arg("--describe").output().unwrap();
     let described: Value = serde_json::from_slice(&described.stdout).unwrap();
     if described["works"]["carrier"] != "yes" {
         eprintln!("SKIPPED {test}: this machine cannot make TAP devices: {}", described["works"]);
-        return;
+        return String::new();
     }
     let output = Command::new("unshare")
         .args(["--net", "--ipc", "--pid", "--fork", "--kill-child"])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture", "--test-threads", "1"])
+        .args(["--exact", test, "--include-ignored", "--nocapture", "--test-threads", "1"])
         .env(INSIDE, test)
         .output()
         .expect("util-linux's unshare is needed");
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "inside its namespaces {test} failed:\n{out}\n{err}");
     assert!(out.contains("1 passed"), "{test} is not the name of a test:\n{out}\n{err}");
+    out.into_owned()
 }
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -210,13 +213,18 @@ struct Record {
 
 impl Link {
     fn open(hosts: &[Host; 2], links: Value) -> Link {
-        let (document, log) = (memory_file(0), memory_file(48 * 200_000));
-        let more = [document.as_raw_fd(), log.as_raw_fd(), hosts[0].device.as_raw_fd(), hosts[1].device.as_raw_fd()];
+        Link::open_with(hosts, links, json!({}))
+    }
+
+    fn open_with(hosts: &[Host; 2], links: Value, more: Value) -> Link {
+        let (document, log) = (memory_file(0), memory_file(48 * 400_000));
+        let fds = [document.as_raw_fd(), log.as_raw_fd(), hosts[0].device.as_raw_fd(), hosts[1].device.as_raw_fd()];
         let arguments = ["--control-fd", "200", "--document-fd", "201", "--log-fd", "202"];
-        let mut tool = Tool::spawn(&arguments, &more);
+        let mut tool = Tool::spawn(&arguments, &fds);
         let ports = json!([{"name": "a", "fd": 203, "mac": "02:4d:00:00:00:01"}, {"name": "b", "fd": 204, "mac": "02:4d:00:00:00:02"}]);
-        let opened = tool.ok(json!({"cmd": "open", "seed": 7, "ports": ports, "links": links}));
-        assert_eq!(opened["ports"], 2);
+        let mut open = json!({"cmd": "open", "seed": 7, "ports": ports, "links": links});
+        more.as_object().unwrap().iter().for_each(|(key, value)| open[key] = value.clone());
+        assert_eq!(tool.ok(open)["ports"], 2);
         Link { tool, document, log }
     }
 
@@ -446,4 +454,95 @@ fn manners() {
             assert!(probe.ended());
         }
     });
+}
+
+/// Goodput, lateness and CPU per frame, for docs/formats/link.md: `cargo test --release -p rmwbench-link --test devices -- --ignored --nocapture`.
+#[test]
+#[ignore = "figures for people: half a minute, and nothing to assert on a busy machine"]
+fn figures() {
+    let printed = isolated("figures", || {
+        let hosts = pair();
+        for (mbps, quantum_us) in [(54, 0), (300, 0), (1000, 0), (1000, 50), (1000, 100)] {
+            let found: Vec<Goodput> = (0..3).map(|_| goodput(&hosts, mbps, quantum_us)).collect();
+            let mut sorted = found.clone();
+            sorted.sort_by(|a, b| a.mbps.total_cmp(&b.mbps));
+            let ideal = f64::from(mbps) * 1448.0 / 1514.0;
+            let Goodput { mbps: median, cpu_us, busy, late } = &sorted[1];
+            println!("TCP {mbps} Mbit/s, quantum {quantum_us} us: {median:.1} of {ideal:.1} Mbit/s ({:.1} to {:.1}), {cpu_us:.1} us of CPU per frame, {busy:.0} % of a core, late p50/p99/p999 us {late}", sorted[0].mbps, sorted[2].mbps);
+        }
+        for (delay_ms, spin_us) in [(1, 0), (10, 0), (10, 50)] {
+            let links = json!({"a": {"up": {"delay_ns": delay_ms * MS}}});
+            let mut link = Link::open_with(&hosts, links, json!({"spin_ns": spin_us * 1000}));
+            let (mut sender, mut receiver) = (hosts[0].probe("--probe-send"), hosts[1].probe("--probe-receive"));
+            receiver.ok(json!({"cmd": "listen", "port": 9000}));
+            sender.ok(json!({"cmd": "send", "to": "10.77.0.2:9000", "count": 3000, "bytes": 200, "interval_ns": MS}));
+            std::thread::sleep(Duration::from_millis(100));
+            let received = receiver.ok(json!({"cmd": "received"}));
+            let document = link.collect().0;
+            let cpu_us = document.own.cpu_ns as f64 / 1e3 / document.lateness_ns.count as f64;
+            println!(
+                "1 kHz over {delay_ms} ms, spin {spin_us} us: one way {} {}, late p50/p99/p999 us {}, {cpu_us:.1} us of CPU per frame",
+                us(received["delay_ns"]["p50"].as_i64()),
+                us(received["delay_ns"]["p99"].as_i64()),
+                late(&document)
+            );
+        }
+    });
+    printed.lines().filter(|line| line.contains(" us")).for_each(|line| println!("{line}"));
+}
+
+#[derive(Clone)]
+struct Goodput {
+    mbps: f64,
+    cpu_us: f64,
+    busy: f64,
+    late: String,
+}
+
+/// TCP for two seconds over a link of that rate, the first half second left out.
+fn goodput(hosts: &[Host; 2], mbps: u32, quantum_us: i64) -> Goodput {
+    let spec = json!({"rate_bps": u64::from(mbps) * 1_000_000});
+    let mut link = Link::open_with(hosts, json!({"a": {"up": spec}}), json!({"quantum_ns": quantum_us * 1000}));
+    let listener = hosts[1].run(|| TcpListener::bind("10.77.0.2:0").unwrap());
+    let to = listener.local_addr().unwrap();
+    let mut stream = hosts[0].run(move || TcpStream::connect(to).unwrap());
+    // The machine's default may be another, and a namespace may not choose every one.
+    // SAFETY: the kernel reads five bytes.
+    let cubic = unsafe { libc::setsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, c"cubic".as_ptr().cast(), 5) };
+    assert_eq!(cubic, 0);
+    let (mut accepted, _) = listener.accept().unwrap();
+    let writer = std::thread::spawn(move || {
+        let chunk = vec![7; 1 << 16];
+        while stream.write_all(&chunk).is_ok() {}
+    });
+    let mut buffer = vec![0; 1 << 18];
+    let (begin_ns, mut from_ns, mut bytes, mut last_ns) = (now_ns(), None, 0, 0);
+    while now_ns() < begin_ns + 2000 * MS {
+        let count = accepted.read(&mut buffer).unwrap();
+        last_ns = now_ns();
+        match from_ns {
+            None if last_ns > begin_ns + 500 * MS => from_ns = Some(last_ns),
+            None => {}
+            Some(_) => bytes += count,
+        }
+    }
+    let document = link.collect().0;
+    drop(accepted);
+    let _ = writer.join();
+    let own = &document.own;
+    Goodput {
+        mbps: bytes as f64 * 8e3 / (last_ns - from_ns.unwrap()) as f64,
+        cpu_us: own.cpu_ns as f64 / 1e3 / document.lateness_ns.count as f64,
+        busy: 100.0 * own.cpu_ns as f64 / own.wall_ns as f64,
+        late: late(&document),
+    }
+}
+
+fn late(document: &Document) -> String {
+    let found = &document.lateness_ns;
+    [found.p50, found.p99, found.p999].map(us).join(" ")
+}
+
+fn us(ns: Option<i64>) -> String {
+    ns.map_or("-".into(), |ns| format!("{:.1} us", ns as f64 / 1e3))
 }

@@ -32,7 +32,7 @@ from rmwbench.campaign.trial import TrialResult, run_trial
 from rmwbench.campaign.unsupported import NOT_SUPPORTED
 from rmwbench.campaign.write import write_trial
 from rmwbench.lab import machine
-from rmwbench.lab.host import Host, marker
+from rmwbench.lab.host import Hosts, marker
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.seed import derive_seed
 
@@ -45,7 +45,7 @@ CURVE_TRIALS = 3
 CURVE_SHARES = (1.0, 0.5, 0.25, 0.125)
 """Of the capacity: the levels of the curve that get several trials."""
 
-Run = Callable[[Order, object, Host | None], TrialResult]
+Run = Callable[[Order, object, Hosts | None], TrialResult]
 
 
 @dataclass
@@ -174,7 +174,8 @@ class CapacityCampaign:
         order = Order(self._trial, cell, self._round, position, *self._draws(cell))
         pursuit.used_s += self.prepared.cells.probe_s(level)
         with signals.interruptible():
-            result = self._run(order, self.prepared.workers, Host(f"{self.prepared.name}/{self._trial}"))
+            hosts = Hosts(f"{self.prepared.name}/{self._trial}", order.cell.hosts)
+            result = self._run(order, self.prepared.workers, hosts)
         if result.status == "unsupported":
             pursuit.ended = f"{NOT_SUPPORTED}: {result.reason}"
             self.writer.append({"type": "unsupported", "cell": cell.number, "reason": result.reason})

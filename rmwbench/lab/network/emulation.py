@@ -57,7 +57,7 @@ class Emulation:
         self._steady_ns = 0
         self._due: deque[tuple[int, NetworkChange]] = deque()
         self._asked: dict[str, tuple[str, str]] = {}  # token → (host, what)
-        self._link_changes: list[NetworkChange] = []
+        self._link_changes: list[NetworkChange | None] = []  # in order; None are no news to the trial
         for name, trace in links.traces.items():
             self.files[f"trace.{name}"] = trace.text.encode()
 
@@ -106,7 +106,8 @@ class Emulation:
     def schedule(self, steady_ns: int) -> None:
         """The changes, counted from the start of the steady state. Raises as `up` does."""
         self._steady_ns = steady_ns
-        for_link = []
+        for_link = self._restarted_traces(steady_ns)
+        self._link_changes = [None] * len(for_link)
         state: dict[str, set[str]] = {host: set() for host in self._links.hosts}  # what `up` has to end
         for change in sorted(self._links.network.changes, key=lambda one: one.at_s):
             at_ns, made = steady_ns + to_ns(change.at_s), state[change.host]
@@ -167,10 +168,21 @@ class Emulation:
             for name, value in late.items()
         ]
         for change, made in zip(self._link_changes, document.get("changes", []), strict=False):
-            noted(change.host, _words(change), made["done_ns"])
+            if change is not None:
+                noted(change.host, _words(change), made["done_ns"])
 
     def close(self) -> None:
         self._switch.close()
+
+    def _restarted_traces(self, steady_ns: int) -> list[dict[str, Any]]:
+        """Traces begin again with the steady state: discovery takes each candidate another while, and all should meet
+        the same link at the same place of their windows."""
+        return [
+            self._switch.wire_change(steady_ns, host, {way: spec})
+            for host in self._links.hosts
+            for way in ("up", "down")
+            if (spec := self._links.spec(host, way)).trace is not None
+        ]
 
     def _messages(self, change: NetworkChange) -> list[NetlinkMessage]:
         place = self._places[change.host]

@@ -143,9 +143,9 @@ class Switch:
         return Mark(found["index"], found["links"])
 
     def schedule(self, changes: list[dict[str, Any]]) -> None:
-        """Changes of the link protocol, in the order of time."""
-        if changes:
-            self._ask("schedule", {"changes": changes})
+        """Changes of the link protocol, in the order of time; each alone, since a trace may fill a line."""
+        for change in changes:
+            self._ask("schedule", {"changes": [change]})
 
     def collect(self) -> tuple[dict[str, Any], bytes, np.ndarray, int]:
         """The document, parsed and as it was written; the frame log, shape (frames,) of RECORD; and how many frames
@@ -160,8 +160,8 @@ class Switch:
             raise NetworkBroken(f"link: its document is no JSON: {error}") from None
 
     def wire_change(self, at_ns: int, host: str, what: str | dict[str, Spec]) -> dict[str, Any]:
-        """One change of the link protocol, at a time of CLOCK_MONOTONIC."""
-        change = what if isinstance(what, str) else {way: self._wire(spec) for way, spec in what.items()}
+        """One change of the link protocol, at a time of CLOCK_MONOTONIC. A trace in it begins then."""
+        change = what if isinstance(what, str) else {way: spec.wire() for way, spec in what.items()}
         return {"at_ns": at_ns, "link": host, "change": change}
 
     def _wire(self, spec: Spec) -> dict[str, Any]:

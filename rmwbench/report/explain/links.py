@@ -11,7 +11,7 @@ from rmwbench.report.explain.figures import Explained, Table
 from rmwbench.report.explain.pictures import shares as draw
 from rmwbench.report.explain.shares import COUNTED, Bar, Key, Part, percent
 from rmwbench.report.figures import Figure
-from rmwbench.report.wire import slowest
+from rmwbench.report.wire import VERDICTS, slowest
 
 KINDS = {
     "data": ("udp", "messages with their headers, repeats included"),
@@ -22,18 +22,6 @@ KINDS = {
 }
 """Class → whose colour it has, and what it is."""
 
-VERDICTS = {
-    "lost_up": "random loss",
-    "lost_down": "random loss",
-    "queue_full_up": "its queue was full",
-    "queue_full_down": "its queue was full",
-    "blackhole": "out of range",
-    "no_carrier": "no carrier",
-    "too_large": "larger than its MTU",
-    "given_up": "all attempts used up",
-    "no_destination": "no such destination",
-    "refused": "the device refused it",
-}
 SEEN = 0.002
 
 

@@ -40,6 +40,7 @@ _PLACE_SIDES = {
     "schedule": "publisher",
     "publish call": "publisher",
     "writer's history": "publisher",
+    "link": "way",
     "interface": "way",
     "IP reassembly": "way",
     "socket buffer": "way",

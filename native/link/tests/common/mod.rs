@@ -71,7 +71,7 @@ impl Bench {
         let open: Open = serde_json::from_value(open).unwrap();
         assert_eq!(open.problem(), None);
         let log = File::from(rustix::fs::memfd_create("log", rustix::fs::MemfdFlags::CLOEXEC).unwrap());
-        log.set_len(RECORD_BYTES as u64 * 400_000).unwrap();
+        log.set_len(RECORD_BYTES as u64 * 60_000).unwrap();
         let plan = Plan {
             seed: open.seed,
             ports: open.ports.iter().map(|port| (port.name.clone(), mac_address(&port.mac).unwrap())).collect(),

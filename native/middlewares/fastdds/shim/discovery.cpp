@@ -97,7 +97,7 @@ void by_server(const Asked &asked, fd::DomainParticipantQos &qos) {
 
 void add_server(uint32_t number, fd::DomainParticipantQos &qos) {
   auto &servers = qos.wire_protocol().builtin.discovery_config.m_DiscoveryServers;
-  const rtps::Locator_t server = udp_at("127.0.0.1", server_port(number));
+  const rtps::Locator_t server = udp_at(server_address().c_str(), server_port(number));
 #if RMWBENCH_FASTDDS_MAJOR >= 3
   servers.push_back(server);
 #else
@@ -107,6 +107,8 @@ void add_server(uint32_t number, fd::DomainParticipantQos &qos) {
   servers.push_back(remote);
 #endif
 }
+
+std::string server_address() { return named("RMWBENCH_DAEMON_ADDRESS"); }
 
 uint16_t server_port(uint32_t number) { return static_cast<uint16_t>(first_port + number); }
 

@@ -3,6 +3,8 @@
 // Everything of a trial's host lies in one network namespace, so peers and servers are looked for on 127.0.0.1.
 #pragma once
 
+#include <string>
+
 #include <fastdds/dds/domain/qos/DomainParticipantQos.hpp>
 
 #include "asked.hpp"
@@ -17,7 +19,8 @@ void become_server(uint32_t number, bool persistent, eprosima::fastdds::dds::Dom
 // Lets a client look for server `number` too.
 void add_server(uint32_t number, eprosima::fastdds::dds::DomainParticipantQos &qos);
 
-// Where server `number` listens, and where ROS 2 looks for it.
+// Where servers listen, and on which port server `number` does, where ROS 2 looks for it.
+std::string server_address();
 uint16_t server_port(uint32_t number);
 
 // Servers that listen now, of the first `count`.

@@ -14,7 +14,7 @@ namespace rmwbench {
 void ServerList::write() const {
   std::string servers;
   for (uint32_t number = 0; number < count_; ++number) {
-    servers += (number == 0 ? "" : ";") + std::string("127.0.0.1:") + std::to_string(server_port(number));
+    servers += (number == 0 ? "" : ";") + server_address() + ":" + std::to_string(server_port(number));
   }
   const std::string text = "{\"ROS_DISCOVERY_SERVER\": \"" + servers + "\"}\n";
   // In one piece over the old text, which is shorter: Fast DDS reads when it is told of a change, and must not find half of it.

@@ -22,7 +22,9 @@ bool shares_data(const Profile &profile, const fd::Publisher &publisher) {
 }  // namespace
 
 rmwbench_session::rmwbench_session(const rmwbench_profile &named, Asked what, uint32_t domain_id)
-    : asked(std::move(what)), servers(asked.server_added_s && asked.server_added_by_file ? asked.server_count : 0), profile(named, servers.path()) {
+    : asked(std::move(what)),
+      servers(asked.server_added_s && asked.server_added_by_file ? asked.server_count : 0),
+      profile(named, servers.path()) {
   if (domain_id > 232) {
     throw Fault{RMWBENCH_ERROR_INVALID, "domain_id", "expected 0 to 232, found " + std::to_string(domain_id)};
   }

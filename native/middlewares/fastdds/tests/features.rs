@@ -141,6 +141,9 @@ fn what_fast_dds_cannot_is_unsupported_with_a_reason() {
             (json!({"flow_controller": "fair"}), "option flow_controller", "ROUND_ROBIN"),
             (json!({"flow_period_ms": 5}), "option flow_period_ms", "say option flow_controller"),
             (json!({"server_count": 2}), "option server_count", "without a discovery server"),
+            (json!({"server_added_s": 1}), "option server_added_s", "without a discovery server"),
+            (json!({"server_added_by": "post"}), "option server_added_by", "set_qos, file"),
+            (json!({"max_samples": 0}), "option max_samples", "from 1"),
             (json!({"peer_range": 0}), "option peer_range", "from 1 to 120"),
             (json!({"security_directory": "/"}), "option security_directory", "the worker's own"),
         ] {

@@ -1,0 +1,54 @@
+"""Time and cost on so many machines."""
+
+import json
+
+import pytest
+
+from rmwbench.cli.main import main
+from rmwbench.cluster.estimate import document, machine_budget_s, text
+from rmwbench.cluster.schedule import duration_s
+from rmwbench.errors import UserError
+from tests.campaign.test_course import plan
+
+
+def make(machine_s):
+    return plan("{planned: 12, minimum: 5}", budget_s=machine_s)
+
+
+def test_machines_cost_as_long_as_they_are_held():
+    made = make(None)
+    found = document(made, 5)  # 12 blocks of two comparisons: 24 parts, five on four of the machines
+    assert found["estimated_s"] == pytest.approx(duration_s(made, 5), abs=1e-3)
+    assert found["machine_hours"] == pytest.approx(5 * found["estimated_s"] / 3600, abs=1e-4)
+    assert found["busy"] == pytest.approx(made.estimated_s / (5 * found["estimated_s"]), abs=1e-3)
+    assert found["useful_machines"] == 24
+    assert "machines beyond 24 have nothing to do" in text(document(made, 30)) and "beyond" not in text(found)
+
+
+def test_a_look_bounds_how_many_machines_are_of_use():
+    assert document(plan("{minimum: 5, maximum: 12}"), 3)["useful_machines"] == 10
+
+
+@pytest.mark.parametrize("machines", [1, 3, 7])
+@pytest.mark.parametrize("budget_s", [90.0, 200.0, 1000.0])
+def test_a_budget_of_the_cluster_is_kept_and_used(machines, budget_s):
+    made = make(machine_budget_s(make, machines, budget_s))
+    assert duration_s(made, machines) <= budget_s + 1e-6
+    assert duration_s(make((made.blocks + machines) * made.block_s), machines) > budget_s
+
+
+def test_a_budget_that_is_too_small_says_what_so_many_machines_need():
+    with pytest.raises(UserError, match="too small") as raised:
+        machine_budget_s(make, 3, 10.0)
+    assert "on 3 machines: 5 blocks" in raised.value.expected
+
+
+def test_plan_tells_it(capsys):
+    for arguments in (["quick", "--cluster", "4"], ["quick", "--cluster", "4", "--json"]):
+        with pytest.raises(SystemExit) as ended:
+            main(["plan", *arguments])
+        assert not ended.value.code
+    out = capsys.readouterr().out
+    assert "On 4 machines of a cluster: at most about" in out
+    found = json.loads(out[out.index('{"schema"') :])["cluster"]
+    assert found["machines"] == 4 and 0 < found["busy"] <= 1

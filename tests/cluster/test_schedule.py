@@ -1,0 +1,199 @@
+"""Which machine runs which trial, gone through with machines that are lost at every possible step."""
+
+import random
+from collections import Counter
+
+import pytest
+
+from rmwbench.campaign.course import MOST_REPEATS
+from rmwbench.cluster.schedule import Key, Part, Schedule, duration_s, spread_s
+from tests.campaign.test_course import plan
+
+
+class Walk:
+    """A campaign without trials: `step` ends what one machine runs, `lose` takes a machine away, and the journal gets
+    what a bundle would."""
+
+    def __init__(self, made, machines, journal=(), pins=None):
+        self.plan, self.journal = made, list(journal)
+        self.schedule = Schedule(made, self.journal, pins)
+        self.machines, self.running, self.unwritten = list(machines), {}, []
+        self.ran_on: dict[Key, set[str]] = {}
+        self.looks: list[tuple[int, int]] = []
+
+    def dispatch(self) -> None:
+        for machine in self.machines:
+            if machine not in self.running and (trial := self.schedule.take(machine)):
+                self.running[machine] = trial
+
+    def step(self, machine, status="done", cause=None) -> Part | None:
+        self.running.pop(machine)
+        part = self.schedule.ended(machine, status, cause)
+        if part:
+            self.unwritten.append(part)
+        return part
+
+    def write(self) -> None:
+        for part in self.unwritten:
+            self.schedule.written(part)
+            for trial, status in part.ended:
+                line = {"type": "trial", "trial": trial.trial, "cell": trial.cell, "block": trial.block}
+                line |= {"status": status, "cause": "machine"} if status == "void" else {"status": status}
+                line |= {} if trial.repeats is None else {"repeats": trial.repeats}
+                self.journal.append(line if status != "unsupported" else {"type": status, "cell": trial.cell})
+                self.ran_on.setdefault(part.key, set()).add(part.machine)
+        self.unwritten.clear()
+
+    def lose(self, machine) -> None:
+        """With all results that are still on it."""
+        self.machines.remove(machine)
+        self.running.pop(machine, None)
+        self.schedule.lost(machine)
+        for part in [part for part in self.unwritten if part.machine == machine]:
+            self.schedule.again(part)
+            self.unwritten.remove(part)
+
+    def to_the_end(self) -> "Walk":
+        while True:
+            self.dispatch()
+            if self.running:
+                self.step(next(iter(self.running)))
+            elif self.unwritten:
+                self.write()
+            elif self.schedule.look_due:
+                self.looks.append((self.schedule.next_look, len(self.journal)))
+                self.schedule.looked(self.schedule.next_look, decided=False)
+            else:
+                assert self.schedule.finished
+                return self
+
+    def counted(self) -> Counter:
+        return Counter((line["cell"], line["block"]) for line in self.journal if line.get("status") == "done")
+
+
+FIXED = "{planned: 12, minimum: 5}"
+
+
+@pytest.mark.parametrize("machines", [1, 2, 5, 12, 24, 40])
+def test_every_trial_runs_once_and_no_block_of_a_comparison_on_two_machines(machines):
+    walk = Walk(plan(FIXED), map(str, range(machines))).to_the_end()
+    assert sorted(line["trial"] for line in walk.journal) == list(range(1, 73))
+    assert len(walk.ran_on) == 24 and all(len(on) == 1 for on in walk.ran_on.values())
+    assert len({name for on in walk.ran_on.values() for name in on}) == min(machines, 24)
+
+
+def test_while_there_are_untouched_blocks_a_machine_runs_whole_ones():
+    walk = Walk(plan(FIXED), "abc").to_the_end()
+    by_block: dict[int, set[str]] = {}
+    for key, on in walk.ran_on.items():
+        by_block.setdefault(key.block, set()).update(on)
+    assert sum(len(on) == 1 for on in by_block.values()) >= 10
+
+
+def test_one_machine_runs_the_plan_in_its_order():
+    walk = Walk(plan(FIXED), "a").to_the_end()
+    assert [line["trial"] for line in walk.journal] == list(range(1, 73))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whatever_is_lost_and_void_the_campaign_has_every_cell_once_per_block(seed):
+    draw = random.Random(seed)
+    made = plan(draw.choice((FIXED, "{minimum: 5, maximum: 12}")))
+    machines = [f"m{n}" for n in range(draw.randint(2, 9))]
+    walk = Walk(made, machines)
+    unable: set[int] = set()
+    for _ in range(draw.randint(1, 150)):
+        walk.dispatch()
+        what = draw.random()
+        if what < 0.06 and len(walk.machines) > 1:
+            walk.lose(draw.choice(walk.machines))
+        elif what < 0.2:
+            walk.write()
+        elif walk.running:
+            machine = draw.choice(sorted(walk.running))
+            trial = walk.running[machine]
+            if trial.cell in unable or (not unable and draw.random() < 0.01):
+                unable.add(trial.cell)
+                walk.step(machine, "unsupported")
+            else:
+                walk.step(machine, *(("void", "machine") if draw.random() < 0.15 else ("done", None)))
+    walk.to_the_end()
+    assert all(len(on) == 1 for on in walk.ran_on.values())
+    numbers = [line["trial"] for line in walk.journal if line["type"] == "trial"]
+    assert len(numbers) == len(set(numbers))
+    per_block = Counter((t.cell, t.block) for t in made.trials if t.cell not in unable)
+    done, void = walk.counted(), Counter()
+    for line in walk.journal:
+        if line.get("status") == "void":
+            void[line["cell"], line["block"]] += 1
+    for place in per_block:  # done once, or void as often as it may be
+        assert (done[place], void[place]) == (0, MOST_REPEATS + 1) or done[place] == 1, place
+        assert void[place] <= MOST_REPEATS + 1
+
+
+def test_a_lost_machine_takes_the_trials_of_its_part_back_and_no_others():
+    walk = Walk(plan(FIXED), "ab")
+    walk.dispatch()
+    first = walk.running["a"]
+    assert walk.step("a") is None
+    walk.dispatch()
+    part = walk.schedule.lost("a")
+    walk.machines.remove("a")
+    walk.running.pop("a")
+    assert [trial.trial for trial, _ in part.ended] == [first.trial] and walk.schedule.blocks_done == 0
+    walk.to_the_end()
+    assert sorted(line["trial"] for line in walk.journal) == list(range(1, 73))
+    assert set().union(*walk.ran_on.values()) == {"b"}
+
+
+def test_a_look_waits_for_every_machine():
+    walk = Walk(plan(), [f"m{n}" for n in range(40)]).to_the_end()
+    assert walk.looks == [(5, 30), (8, 48), (12, 72)]
+
+
+def test_a_repeat_runs_on_the_same_machine_right_away_and_names_what_it_repeats():
+    walk = Walk(plan(FIXED), "ab")
+    walk.dispatch()
+    spoilt = walk.running["a"]
+    assert walk.step("a", "void", "machine") is None
+    again = walk.schedule.take("a")
+    assert (again.repeats, again.cell, again.block, again.trial) == (spoilt.trial, spoilt.cell, spoilt.block, 73)
+
+
+def test_a_part_that_the_bundle_has_in_part_goes_on_where_it_began_while_that_machine_lives():
+    made = plan(FIXED)
+    first = made.trials[0]
+    journal = [{"type": "trial", "trial": 1, "cell": first.cell, "block": 0, "status": "done"}]
+    key = Key(0, made.cell(first.cell).comparison)
+    walk = Walk(made, "ab", journal, {key: "b"})
+    assert walk.schedule.take("a").block != 0 or walk.schedule.running["a"].key != key
+    assert walk.schedule.take("b").trial == 2
+    walk.schedule.lost("b")
+    walk.running.clear()
+    walk.machines.remove("b")
+    walk.to_the_end()
+    assert walk.counted() == Counter({(t.cell, t.block): 1 for t in made.trials})
+
+
+def test_blocks_that_are_left_out_are_not_begun():
+    walk = Walk(plan(FIXED), "abc")
+    assert walk.schedule.next_block("a") == 0
+    walk.schedule.end_before(7)
+    while walk.dispatch() or walk.running or walk.unwritten:
+        walk.step(next(iter(walk.running))) if walk.running else walk.write()
+    assert {line["block"] for line in walk.journal} == set(range(7)) and walk.schedule.blocks_done == 7
+    assert not walk.schedule.finished and walk.schedule.next_block("a") is None
+
+
+@pytest.mark.parametrize("blocks", [FIXED, "{minimum: 5, maximum: 12}"])
+def test_more_machines_are_never_slower_and_never_faster_than_their_number(blocks):
+    made = plan(blocks)
+    numbers = (1, 2, 3, 4, 6, 8, 12, 24, 50)
+    times = [duration_s(made, number) for number in numbers]
+    assert times[0] == pytest.approx(made.estimated_s) and times == sorted(times, reverse=True)
+    assert all(time >= made.estimated_s / number - 1e-9 for time, number in zip(times, numbers, strict=True))
+
+
+def test_time_left_is_until_the_last_machine_is_done():
+    assert spread_s([], 3) == 0 and spread_s([1, 1, 1, 1], 2) == 2 and spread_s([5, 1, 1], 2) == 5
+    assert spread_s([1], 2, [4.0]) == 4 and spread_s([1, 1], 2, [0.5, 4.0]) == 4 and spread_s([2], 1, [3.0]) == 5

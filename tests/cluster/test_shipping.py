@@ -1,0 +1,87 @@
+"""Programs by their content, and rmwbench itself as an archive that runs elsewhere."""
+
+import hashlib
+import io
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from rmwbench.cluster.door import door_class
+from rmwbench.cluster.shipping import Program, Store, package, programs, unlike
+
+CODE = b"\x7fELF and what follows"
+
+
+def program(name="rmwbench-x", content=CODE) -> Program:
+    return Program(name, hashlib.sha256(content).hexdigest())
+
+
+def test_machine_code_is_shipped_and_a_script_is_not(tmp_path):
+    code, script = tmp_path / "rmwbench-code", tmp_path / "rmwbench-script"
+    code.write_bytes(CODE)
+    script.write_text("#!/usr/bin/python3\n")
+    assert programs([code, script, code]) == {program("rmwbench-code"): code}
+
+
+def test_a_store_keeps_what_it_has_and_wants_again_what_was_changed(tmp_path):
+    store, wanted = Store(tmp_path), [program(), program("rmwbench-y", CODE + b"2")]
+    assert store.lacks(wanted) == wanted
+    store.put(wanted[0], CODE)
+    assert store.lacks(wanted) == wanted[1:]
+    shelf = store.shelf(wanted[:1])
+    assert [path.name for path in shelf.iterdir()] == ["rmwbench-x"] and (shelf / "rmwbench-x").read_bytes() == CODE
+    assert (shelf / "rmwbench-x").stat().st_mode & 0o111
+    assert store.shelf(wanted[:1]) == shelf  # a second campaign
+    (tmp_path / wanted[0].sha256 / "rmwbench-x").write_bytes(CODE[:-1])
+    assert store.lacks(wanted) == wanted
+
+
+def test_a_program_that_arrives_damaged_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="damaged"):
+        Store(tmp_path).put(program(), CODE + b"!")
+    assert list(tmp_path.rglob("rmwbench*")) == []
+
+
+def test_two_versions_of_one_program_live_side_by_side(tmp_path):
+    store, old, new = Store(tmp_path), program(), program(content=CODE + b"new")
+    store.put(old, CODE)
+    store.put(new, CODE + b"new")
+    assert store.shelf([old]) != store.shelf([new])
+    assert (store.shelf([new]) / "rmwbench-x").read_bytes() == CODE + b"new"
+
+
+def test_what_is_described_otherwise_is_named():
+    same = {"version": "1.0", "modes": {"a": "yes"}}
+    assert unlike(same, dict(same)) is None
+    assert unlike(same, {**same, "version": "1.1"}) == "version 1.1 instead of 1.0"
+    assert unlike(same, {"version": "1.0"}) == "modes None instead of {'a': 'yes'}"
+
+
+def test_the_archive_is_the_whole_package_and_its_hash_is_that_of_its_files():
+    digest, archive = package()
+    again, _ = package()
+    names = zipfile.ZipFile(io.BytesIO(archive)).namelist()
+    assert digest == again and "rmwbench/lab/host/init.py" in names and "rmwbench/cluster/machine.py" in names
+    assert not [name for name in names if "__pycache__" in name]
+
+
+def test_the_door_runs_the_shipped_package_and_not_the_one_that_is_installed(tmp_path, monkeypatch):
+    """In a process of its own, as on a machine: what answers must come out of the cache."""
+    code = (
+        "import sys; from pathlib import Path; source, archive = map(Path, sys.argv[1:]); "
+        "space = {}; exec(source.read_text(), space); "
+        "door = space['door_class']()('abc', archive.read_bytes()); import rmwbench; print(rmwbench.__file__); "
+        "print(sorted(door.call('card')))"
+    )
+    (tmp_path / "archive").write_bytes(package()[1])
+    environment = {"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    source = sys.modules[door_class.__module__].__file__
+    for _ in range(2):  # unpacked, then found
+        command = [sys.executable, "-c", code, source, tmp_path / "archive"]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+        assert done.returncode == 0, done.stderr
+        file, card = done.stdout.splitlines()
+        assert file.startswith(str(tmp_path)) and card == "['boot', 'machine', 'problem']"
+    assert [path.name for path in (tmp_path / "rmwbench" / "cluster" / "code").iterdir()] == ["abc"]

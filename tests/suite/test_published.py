@@ -1,0 +1,60 @@
+"""Suites of published evaluations hold what the originals varied: compared with the originals' own files."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rmwbench.suite.load import load, shipped_suites
+
+PUBLISHED = Path(__file__).parents[3] / "shared/data/eprosima-benchmarking/TSC_RMW_report_2021_config"
+
+
+@pytest.mark.parametrize("kind", ["interprocess", "intraprocess"])
+def test_the_vendor_reports_matrices_are_read_as_they_are(kind):
+    file = PUBLISHED / f"rmw_report_2021_config_{kind}.json"
+    if not file.exists():
+        pytest.skip(f"{file} is not here: the original's matrix cannot be compared")
+    asked = json.loads(file.read_text())
+    suite = load(f"fastdds-2021/{kind}")
+    assert list(suite.factors["message"]) == asked["topics"]
+    assert [int(rate) for rate in suite.factors["rate_hz"]] == asked["rates"]
+    assert list(suite.factors["subscribers"]) == asked["num_subs"]
+    assert sorted(suite.factors["reliability"]) == sorted(asked["perf_test"]["reliability"])
+    workload = suite.workloads[0]
+    assert [workload.qos.depth] == asked["perf_test"]["history_depth"]
+    assert [workload.qos.durability] == asked["perf_test"]["durability"]
+    assert [suite.timeline.steady_s] == asked["perf_test"]["max_runtime"]
+    # Every XML file of theirs is an arm: the publish mode, and data sharing on or off.
+    ours = {(arm.publish_mode, arm.profile.name == "data_sharing") for arm in suite.arms if arm.middleware == "fastdds"}
+    theirs = {
+        ("async" if name.endswith("_async.xml") else "sync", "no_datasharing" not in name)
+        for name in asked["fastdds_xml_files"]
+    }
+    assert theirs <= ours
+    assert (workload.processes == "one") == (asked["process_mode"] == ["intra-process"])
+
+
+def test_mininets_matrix_is_the_originals():
+    suite = load("galactic-2020/mininet")
+    assert suite.factors["network.rate_mbps"] == (54, 300, 1000)
+    assert suite.factors["network.loss"] == (0.0, 0.1, 0.2, 0.3, 0.4)
+    assert suite.factors["message"] == ("Array1k", "PointCloud512k")
+    assert suite.timeline.steady_s == 15.0
+
+
+def test_gscams_cameras_have_the_originals_bytes_per_frame():
+    """Three bytes per pixel; the title says the format."""
+    suite = load("gscam-2025")
+    assert len(suite.workloads) == 14
+    for workload in suite.workloads:
+        width, height, rate_hz = (int(word) for word in workload.title.replace("×", "at").split() if word.isdigit())
+        assert workload.message == f"Bytes({3 * width * height})" and workload.rate_hz == rate_hz
+
+
+PUBLISHED_FOLDERS = ("galactic-2020", "fastdds-2021", "pipeline-2021", "rclcpp-intraprocess-2019", "gscam-2025")
+
+
+@pytest.mark.parametrize("name", [name for name in shipped_suites() if name.split("/")[0] in PUBLISHED_FOLDERS])
+def test_a_published_evaluation_has_a_short_version_with_the_same_factors(name):
+    assert set(load(name, shortened=True).factors) == set(load(name).factors)
