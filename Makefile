@@ -12,7 +12,7 @@ OPTIONAL = zeromq cyclonedds-0-10 iceoryx roscpp
 help:
 	@echo "make demo      install what is missing, evaluate the middlewares on this machine (about 5 minutes), show the answer"
 	@echo "make test      all tests, of the workers those of the first set"
-	@echo "make test-all  those and the tests of the other workers, which it builds"
+	@echo "make test-all  those, the tests of the other workers, which it builds, and of a Ray cluster"
 	@echo "make bench     how fast the instrument itself is, against bare programs"
 	@echo "make workers   build the workers of the first set"
 	@echo "make clean     remove the Python environment (workers stay in the cache)"
@@ -52,6 +52,8 @@ test-python:
 test-all: test
 	@setup/apt all
 	@for name in $(OPTIONAL); do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name) || exit 1; done
+	@$(UV) sync --quiet --frozen --extra cluster
+	@$(RUN) pytest -m timing tests/cluster --reruns 1 -rR
 
 bench: workers
 	@$(RUN) python -m bench

@@ -98,7 +98,8 @@ def cliffs_delta(a: Sequence[int], b: Sequence[int], confidence: float = 0.95) -
     variance = max(spread / (m * n * (m - 1) * (n - 1)), (1 - delta**2) / (m * n - 1))
     half = z * math.sqrt(variance) * math.sqrt((1 - delta**2) ** 2 + z * z * variance)
     scale = 1 - delta**2 + z * z * variance
-    return delta, max(-1.0, (delta - delta**3 - half) / scale), min(1.0, (delta - delta**3 + half) / scale)
+    low, high = ((delta - delta**3 + side) / scale for side in (-half, half))
+    return delta, max(-1.0, float(low)), min(1.0, float(high))
 
 
 def holm(p: Sequence[float | None]) -> list[float | None]:

@@ -26,6 +26,8 @@ STEAL_FRACTION = 0.05
 """Of a bin of the time series: the limit that voids a trial, applied to a moment."""
 
 CAUSES: Mapping[str, str] = {
+    "link away": "a link between its hosts was away meanwhile",
+    "frame lost": "a link lost a frame with data of its publisher's host during its flight, and it had to be repeated",
     "steal": "the hypervisor took the processor: a canary beside the trial woke late at the same time, and steal grew",
     "machine busy": "the machine had no processor free: a canary beside the trial woke late at the same time",
     "publisher not scheduled": "the publisher's thread wanted to run and got no processor",
@@ -78,6 +80,10 @@ class Witnesses:
     publisher_waits: np.ndarray | None = None
     receiver_waits: np.ndarray | None = None
     bins: Bins | None = None
+    away: np.ndarray | None = None
+    """Stretches in which a link between the two hosts was away; None where they have none."""
+    lost_ns: np.ndarray | None = None
+    """When the network lost frames with data on their way from the writer's host to the reader's: sorted, (m,)."""
 
     @property
     def unwatched(self) -> list[str]:
@@ -209,6 +215,8 @@ def _cause(
     phases = _phases(pair, place)
     intended, taken = int(pair.intended_ns[place]), int(pair.taken_ns[place])
     needed = COVERS * (taken - intended - median)
+    if _overlap(witnesses.away, intended, taken) >= needed:
+        return "link away"
     if _overlap(witnesses.canary_late, intended, taken) >= needed:
         return "steal" if _steal(witnesses.bins, intended, taken) >= STEAL_FRACTION else "machine busy"
     call = int(pair.call_ns[place])
@@ -237,6 +245,8 @@ def _in_flight(
     returned, notified = int(pair.return_ns[place]), int(pair.notified_ns[place])
     if _overlap(witnesses.receiver_waits, call, taken) >= needed:
         return "receiver not scheduled"
+    if _first_lost(witnesses.lost_ns, call, taken) >= needed:
+        return "frame lost"
     following = pair.taken_ns[place + 1 : place + 65]
     if ((following != ABSENT) & (following < taken)).any():
         return "retransmission"
@@ -263,6 +273,14 @@ def _overlap(stretches: np.ndarray | None, begin_ns: int, end_ns: int) -> int:
     last = int(np.searchsorted(stretches[:, 0], end_ns))
     covered = np.minimum(stretches[:last, 1], end_ns) - np.maximum(stretches[:last, 0], begin_ns)
     return min(int(covered[covered > 0].sum()), end_ns - begin_ns)
+
+
+def _first_lost(lost_ns: np.ndarray | None, call_ns: int, taken_ns: int) -> int:
+    """From the first loss in [call, taken) until taken, ns; 0 without one."""
+    if lost_ns is None:
+        return 0
+    place = int(np.searchsorted(lost_ns, call_ns))
+    return max(taken_ns - int(lost_ns[place]), 0) if place < len(lost_ns) else 0
 
 
 def _touched(bins: Bins, begin_ns: int, end_ns: int) -> slice:

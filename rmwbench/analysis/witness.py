@@ -1,11 +1,14 @@
 """From a trial's rows of `events`, `samples` and `schedule` (docs/formats/bundle.md) to the witnesses of its tail."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from rmwbench.analysis.frames import NOT_LOST, Frames
+from rmwbench.analysis.outage import Outage
 from rmwbench.analysis.tail import Bins, Witnesses
 
 Row = Mapping[str, Any]
@@ -24,6 +27,26 @@ def witnesses(
     """`publisher`, `receiver`: names of the two processes. What was not watched is None, not empty."""
     waits = _waits(schedule)
     return Witnesses(_canary(events), waits.get(publisher), waits.get(receiver), _bins(samples))
+
+
+def between(
+    seen: Witnesses, frames: Frames | None, interruptions: Sequence[Outage], *, writer: str, reader: str
+) -> Witnesses:
+    """With what the network between two hosts did; `writer`, `reader`: their names. The same where they are one."""
+    if frames is None or writer == reader:
+        return seen
+    away = [
+        (o.down_ns, min(o.up_ns, _EVER)) for o in interruptions if o.kind == "network" and o.who in (writer, reader)
+    ]
+    # On its way up a multicast frame has no destination yet.
+    there = frames.receiver.among(reader) | (frames.receiver.codes < 0)
+    gone = ~frames.verdict.among(*NOT_LOST) & frames.kind.among("data")
+    lost = np.sort(frames.in_ns[frames.sender.among(writer) & there & gone])
+    return replace(seen, away=_stretches([(int(a), int(b)) for a, b in away]), lost_ns=lost)
+
+
+_EVER = 2**62
+"""Of a link that did not come back, ns."""
 
 
 def _canary(events: Iterable[Row]) -> np.ndarray | None:

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ ROWS_PER_LOT = 262_144
 
 class PackedWriter:
     """A bundle under construction in `DIRECTORY.partial`. A context manager: `finish` renames it, any other end of the
-    block removes it.
+    block removes it, and the directories above that it made.
 
     Trials are numbered in the order of `trial`; rows come in the same order, whole trials at a time.
     """
@@ -39,6 +40,7 @@ class PackedWriter:
         self._held: dict[str, list[int]] = {}
         self._lines: list[dict[str, Any]] = []
         self._finished = False
+        self._made = [p for p in self._partial.parents if not p.exists()]
         _refuse_occupied(self.directory)
 
     def __enter__(self) -> "PackedWriter":
@@ -61,6 +63,9 @@ class PackedWriter:
             for writer in self._writers.values():
                 writer.close()
             shutil.rmtree(self._partial, ignore_errors=True)
+            with suppress(OSError):  # someone else put something there meanwhile
+                for made in self._made:
+                    made.rmdir()
 
     @property
     def trials(self) -> int:

@@ -44,7 +44,6 @@ def up(outcome: Outcome, crew: Crew, network: Emulation | None) -> None:
         network.probe()
     for finding in network.findings:
         if finding.void:
-            outcome.probes += network.rows
             raise NetworkBroken((MACHINE if finding.machine else "") + NETWORK + finding.text)
 
 

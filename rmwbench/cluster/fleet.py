@@ -3,6 +3,7 @@
 A machine that cannot take part is left out with its reason; what none can do is the user's error.
 """
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,7 @@ class Fleet:
         except BaseException:
             self.close()
             raise
+        self._release()
         self.here = self._here()
 
     def __enter__(self) -> "Fleet":
@@ -93,6 +95,15 @@ class Fleet:
         except RayError as error:
             raise MachineLost(_line(error)) from None
 
+    def all(self, method: str, *arguments: Any) -> dict[str, Any]:
+        """Asks every machine the same; `answers` has what they say."""
+        return {machine.name: machine.ask(method, *arguments) for machine in self.machines}
+
+    def answers(self, asked: Mapping[str, Any], timeout_s: float = CARD_TIMEOUT_S) -> dict[str, Any]:
+        """What each answered within the time that all have together, or why it did not."""
+        deadline_s = time.monotonic() + timeout_s
+        return {name: self._answer(ref, max(0.0, deadline_s - time.monotonic())) for name, ref in asked.items()}
+
     @property
     def facts(self) -> fingerprint.Facts:
         return fingerprint.facts(self.machines[0].card["machine"])
@@ -107,8 +118,8 @@ class Fleet:
         wanted = shipping.programs([*(worker.executable for worker in workers.values()), *_tools()])
         described = {name: worker.description for name, worker in workers.items()}
         self._ship(wanted)
-        asked = {m.name: m.ask("prepare", list(wanted), described, plan) for m in self.machines}
-        self._keep({name: self.answer(ref, EQUIP_TIMEOUT_S) for name, ref in asked.items()})
+        self._keep(self.answers(self.all("prepare", list(wanted), described, plan), EQUIP_TIMEOUT_S))
+        self._release()
 
     def rehearse(self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places) -> dict[int, str]:
         """On the first machine: the others run the same programs."""
@@ -160,13 +171,15 @@ class Fleet:
             ).remote(digest, packed)
             self._actors.append(actor)
             asked.append((node, actor, actor.call.remote("card")))
-        seen = []
         names = [node["NodeName"] for node, _, _ in asked]
-        for node, actor, ref in asked:
-            name = node["NodeName"]
-            if names.count(name) > 1:
-                name = f"{name} {node['NodeID'][:8]}"
-            card = self.answer(ref, CARD_TIMEOUT_S)
+        unique = [
+            name if names.count(name) == 1 else f"{name} {node['NodeID'][:8]}"
+            for name, (node, _, _) in zip(names, asked, strict=True)
+        ]
+        cards = self.answers({name: ref for name, (_, _, ref) in zip(unique, asked, strict=True)}, CARD_TIMEOUT_S)
+        seen = []
+        for name, (node, actor, _) in zip(unique, asked, strict=True):
+            card = cards[name]
             problem = card if isinstance(card, str) else card["problem"]
             if problem:
                 self.left_out.append((name, problem))
@@ -174,14 +187,14 @@ class Fleet:
                 seen.append(Remote(name, node["NodeID"], actor, card))
         return seen
 
-    def answer(self, ref: Any, timeout_s: float = CARD_TIMEOUT_S) -> Any:
+    def _answer(self, ref: Any, timeout_s: float) -> Any:
         """What the machine answered, or why it did not."""
         from ray.exceptions import GetTimeoutError, RayError
 
         try:
             return self.ray.get(ref, timeout=timeout_s)
         except GetTimeoutError:
-            return f"no answer within {timeout_s:g} s: another job of Ray, or another campaign, has its processors"
+            return "no answer in time: another job of Ray, or another campaign, has its processors"
         except RayError as error:
             return _line(error, last=True)
 
@@ -211,11 +224,11 @@ class Fleet:
 
     def _ship(self, wanted: Mapping[Program, Path]) -> None:
         """Each program into the object store once, however many machines lack it."""
-        lacking = {m.name: m.ask("lacks", list(wanted)) for m in self.machines}
+        lacking = self.answers(self.all("lacks", list(wanted)), EQUIP_TIMEOUT_S)
         stored: dict[Program, Any] = {}
         told: dict[str, Any] = {}
         for machine in self.machines:
-            answer = self.answer(lacking[machine.name], EQUIP_TIMEOUT_S)
+            answer = lacking[machine.name]
             told[machine.name] = answer if isinstance(answer, str) else None
             for program in () if isinstance(answer, str) else answer:
                 if program not in stored:
@@ -227,6 +240,13 @@ class Fleet:
         self.left_out += [(name, " ".join(text.split())) for name, text in problems.items() if text]
         self.machines = [machine for machine in self.machines if not problems.get(machine.name)]
         self._some_left()
+
+    def _release(self) -> None:
+        """Machines that are not used are nobody's."""
+        used = [machine.actor for machine in self.machines]
+        for actor in [actor for actor in self._actors if actor not in used]:
+            self.ray.kill(actor)
+            self._actors.remove(actor)
 
     def _some_left(self) -> None:
         if not self.machines:

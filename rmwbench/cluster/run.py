@@ -225,7 +225,7 @@ class ClusterCampaign(Campaign):
             )
 
     def _states(self) -> dict[str, Any]:
-        found = {remote.name: self.fleet.answer(remote.ask("state")) for remote in self.fleet.machines}
+        found = self.fleet.answers(self.fleet.all("state"))
         return {name: state for name, state in found.items() if isinstance(state, dict)}
 
     def _write_machines(self, ends: dict[str, Any]) -> None:

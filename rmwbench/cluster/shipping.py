@@ -1,7 +1,8 @@
 """What travels to a machine: programs by their content, each once, into a cache directory named by hash.
 
 A program of machine code is shipped; its dynamic libraries are the machine's own, and whether they will do is asked of
-the program there. What is no machine code (workers in Python) is bound to its own installation and is looked for there.
+the program there. What is no machine code (workers in Python) or part of a ROS 2 package (the one on rclcpp, which has
+libraries of its own beside it) is bound to its installation, and the machine's own is looked for.
 """
 
 import hashlib
@@ -28,8 +29,8 @@ def programs(executables: Iterable[Path]) -> dict[Program, Path]:
     """Those that can be shipped, each once."""
     found: dict[Program, Path] = {}
     for path in dict.fromkeys(executables):
-        content = path.read_bytes()
-        if content.startswith(ELF):
+        content, of_ros = path.read_bytes(), path.parent.parent.name == "lib"  # PREFIX/lib/PACKAGE/PROGRAM
+        if content.startswith(ELF) and not of_ros:
             found[Program(path.name, hashlib.sha256(content).hexdigest())] = path
     return found
 

@@ -84,10 +84,13 @@ def year(item: Item) -> int | None:
     raw = len(set(header)) == 1 and len(header) in (len(_NODE), len(_PUBSUB), len(_INTEROP)) and _is_raw(header[0])
     if not raw and not _merged_kind(header):
         return None
-    for name, found in ((b"rmw_connext_cpp", 2020), (b"rmw_connextdds", 2021)):
-        if name in item.data:
-            return found
-    return 2021 if raw else None
+    return _connext_of(item) or (2021 if raw else None)
+
+
+def _connext_of(item: Item) -> int | None:
+    return next(
+        (year for name, year in ((b"rmw_connext_cpp", 2020), (b"rmw_connextdds", 2021)) if name in item.data), None
+    )
 
 
 def _is_raw(cell: str) -> bool:
@@ -98,7 +101,7 @@ def read(source: Source, out: Published, year: int) -> None:
     """A cell and a trial per row: each configuration was run once."""
     figures.known_errors(out)
     seen: dict[tuple[str, ...], str] = {}
-    for result in _results(source):
+    for result in _results(source, year):
         key = (result.experiment, result.rmw, result.mode, result.type, result.to, result.side)
         if key in seen:
             raise malformed(result.where, "the same run twice", f"once, as in {seen[key]}", " ".join(key))
@@ -107,8 +110,12 @@ def read(source: Source, out: Published, year: int) -> None:
         figures.add(out, result)
 
 
-def _results(source: Source) -> Iterator[Result]:
+def _results(source: Source, wanted: int) -> Iterator[Result]:
     for item in source:
+        other = _connext_of(item)
+        if other not in (None, wanted):
+            fix = f"`rmwbench import tsc-{other}-build-farm`"
+            raise malformed(item.where, f"a file of the build of {other}", f"of {wanted}", f"of {other}", fix)
         header = header_of(item.data[:65536])
         kind = _merged_kind(header)
         if kind:

@@ -6,6 +6,7 @@ curve (Kaplan and Meier's estimate of the time to close, what is open being cens
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -29,7 +30,7 @@ WITHIN_DAYS = (1, 7, 14, 30, 80)
 
 
 @dataclass
-class _Repository:
+class Repository:
     """One repository: number → (opened, seconds until closed or None, state); issues by number likewise."""
 
     name: str = ""
@@ -38,6 +39,13 @@ class _Repository:
     commits: int | None = None
     has_pulls: bool = False
     has_issues: bool = False
+
+    def closings(self) -> dict[int, tuple[datetime, float | None, str]]:
+        """The pull requests with the closing time of the unmerged, which the issues' table alone has."""
+        return {
+            n: (t, s if s is not None else self.issues.get(n, (t, None, state))[1], state)
+            for n, (t, s, state) in self.pulls.items()
+        }
 
 
 def recognises(item: Item) -> bool:
@@ -52,7 +60,15 @@ def _form(item: Item) -> str | None:
 def read(source: Source, out: Published) -> None:
     """Figures only: an item on GitHub is no trial."""
     _known_errors(out)
-    repositories: dict[str, _Repository] = {}
+    found = repositories(source)
+    until = newest(found.values())
+    for stem, repository in found.items():
+        _figures(stem, repository, until, out)
+
+
+def repositories(source: Source) -> dict[str, Repository]:
+    """The repositories of a directory of tables, by the stem of their files. UserError for any other file."""
+    found: dict[str, Repository] = {}
     for item in source:
         form = _form(item)
         if form is None:
@@ -61,21 +77,24 @@ def read(source: Source, out: Published) -> None:
                 f"{item.where}:1", "not a table of pull requests, issues or commits", "their columns", first
             )
         stem = item.name.rpartition("/")[2].removesuffix(".csv").removesuffix(f"_{form}")
-        repository = repositories.setdefault(stem, _Repository())
+        repository = found.setdefault(stem, Repository())
         {"pr": _pulls, "issue": _issues, "commit": _commits}[form](item, repository)
-    newest = max(
+    return found
+
+
+def newest(found: Iterable[Repository]) -> float:
+    """The newest time in the data, s since 1970: until then at least it was watched. 0 without items."""
+    return max(
         (
             time.timestamp() + (seconds or 0.0)
-            for r in repositories.values()
+            for r in found
             for time, seconds, _ in (*r.pulls.values(), *r.issues.values())
         ),
         default=0.0,
     )
-    for stem, repository in repositories.items():
-        _figures(stem, repository, newest, out)
 
 
-def _pulls(item: Item, repository: _Repository) -> None:
+def _pulls(item: Item, repository: Repository) -> None:
     repository.has_pulls = True
     for row in rows(item, PULLS):
         _identify(row, repository)
@@ -84,7 +103,7 @@ def _pulls(item: Item, repository: _Repository) -> None:
         repository.pulls[row.whole("number")] = (opened, _seconds(row, "time_to_close"), state)
 
 
-def _issues(item: Item, repository: _Repository) -> None:
+def _issues(item: Item, repository: Repository) -> None:
     repository.has_issues = True
     for row in rows(item, ISSUES):
         _identify(row, repository)
@@ -93,11 +112,11 @@ def _issues(item: Item, repository: _Repository) -> None:
         repository.issues[row.whole("number")] = (opened, _seconds(row, "turn_round"), state)
 
 
-def _commits(item: Item, repository: _Repository) -> None:
+def _commits(item: Item, repository: Repository) -> None:
     repository.commits = sum(_time(row, "last_modified") is not None for row in rows(item, COMMITS))
 
 
-def _identify(row: Row, repository: _Repository) -> None:
+def _identify(row: Row, repository: Repository) -> None:
     match = URL.fullmatch(row["url"])
     if match is None or int(match[2]) != row.whole("number"):
         raise malformed(
@@ -127,7 +146,7 @@ def _time(row: Row, column: str) -> datetime:
         raise malformed(row.where, f"column {column!r} is no time", "YYYY-MM-DD HH:MM:SS", row[column]) from None
 
 
-def _figures(stem: str, r: _Repository, newest: float, out: Published) -> None:
+def _figures(stem: str, r: Repository, newest: float, out: Published) -> None:
     series = r.name or stem
     if r.has_pulls:
         _counts(out, "github_pull_requests", series, r.pulls, r.pulls)
@@ -136,11 +155,7 @@ def _figures(stem: str, r: _Repository, newest: float, out: Published) -> None:
         out.figure(
             "github_closed_unmerged", series, "", "pull requests", None, float(closed - len(merged)), count=closed
         )
-        known = {
-            n: (t, s if s is not None else r.issues.get(n, (t, None, state))[1], state)
-            for n, (t, s, state) in r.pulls.items()
-        }
-        _curve(out, "github_pull_request", series, merged, known, newest)
+        _curve(out, "github_pull_request", series, merged, r.closings(), newest)
     if r.has_issues:
         true = {n: v for n, v in r.issues.items() if n not in r.pulls} if r.has_pulls else None
         _counts(out, "github_issues", series, r.issues, true)

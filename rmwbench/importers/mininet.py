@@ -52,17 +52,18 @@ def read(source: Source, out: Published) -> None:
     figures.known_errors(out)
     perf_windows.limits(out)
     found: list[Run] = []
+    cells: dict[Condition, int] = {}
     summary = None
     for directory, runs in _batches(source):
         if directory is None:
             if found or summary:
                 raise malformed(runs[0].where, "a summary beside raw runs", "one of both")
             summary = runs[0].where
-            found = list(_summary(runs[0], out))
+            found = list(_summary(runs[0], out, cells))
         elif summary:
             raise malformed(runs[0].where, "a raw run beside a summary", "one of both")
         else:
-            found += _raw(runs, out)
+            found += _raw(runs, out, cells)
     if found:
         figures.add(out, found, raw=summary is None)
 
@@ -87,7 +88,7 @@ def _batches(source: Source) -> Iterator[tuple[str | None, list[Item]]]:
         yield directory, batch
 
 
-def _raw(items: list[Item], out: Published) -> Iterator[Run]:
+def _raw(items: list[Item], out: Published, cells: dict[Condition, int]) -> Iterator[Run]:
     configs: list[tuple[str, Condition]] = []
     logs_of: dict[str, dict[str, Item]] = {}
     for directory, group in groupby(items, key=lambda item: item.name.rpartition("/")[0]):
@@ -109,7 +110,8 @@ def _raw(items: list[Item], out: Published) -> Iterator[Run]:
     ordered = [parts[p] for parts in logs_of.values() for p in ("publisher's log", "subscriber's log")]
     logs = perf_log.read_logs(ordered)
     for (directory, condition), publisher, subscriber in zip(configs, logs, logs, strict=True):
-        yield _run(out, condition, directory.rpartition("/")[2], publisher, subscriber)
+        cell = _cell(out, condition, cells)
+        yield _run(out, cell, condition, directory.rpartition("/")[2], publisher, subscriber)
 
 
 def _part(item: Item) -> str:
@@ -154,8 +156,7 @@ def _condition(config: dict[str, Any], where: str) -> Condition:
     return Condition(**config)
 
 
-def _cell(out: Published, condition: Condition, known: dict[Condition, int] | None = None) -> int:
-    known = out.__dict__.setdefault("_mininet_cells", {}) if known is None else known
+def _cell(out: Published, condition: Condition, known: dict[Condition, int]) -> int:
     if condition not in known:
         known[condition] = out.cell(
             workload=f"{condition.message_type} at {condition.message_rate} Hz, {condition.bandwidth} Mb/s, "
@@ -181,7 +182,7 @@ def _cell(out: Published, condition: Condition, known: dict[Condition, int] | No
     return known[condition]
 
 
-def _run(out: Published, condition: Condition, name: str, publisher: Log, subscriber: Log) -> Run:
+def _run(out: Published, cell: int, condition: Condition, name: str, publisher: Log, subscriber: Log) -> Run:
     size = SIZEOF[condition.message_type]
     rmw = condition.rmw_implementation
     ends = (
@@ -189,7 +190,7 @@ def _run(out: Published, condition: Condition, name: str, publisher: Log, subscr
         perf_windows.endpoint(subscriber, "subscription", "sub", "h2", rmw, size),
     )
     length = float(max(publisher.columns["T_experiment"][-1], subscriber.columns["T_experiment"][-1]))
-    out.trial(_cell(out, condition), ends, duration_ns=round(length * 1e9))
+    out.trial(cell, ends, duration_ns=round(length * 1e9))
     perf_windows.window(out, publisher, publishes=0, receives=None, size=size)
     perf_windows.window(out, subscriber, publishes=None, receives=1, size=size)
     return _measured(condition, name, publisher, subscriber, size)
@@ -228,11 +229,11 @@ def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, 
     )
 
 
-def _summary(item: Item, out: Published) -> Iterable[Run]:
+def _summary(item: Item, out: Published, cells: dict[Condition, int]) -> Iterable[Run]:
     for row in rows(item, SUMMARY, at_least=True):
         config = {key: row[key] if kind is str else row.whole(key) for key, kind in CONFIG.items()}
         condition = _condition(config, row.where)
-        out.trial(_cell(out, condition), duration_ns=15_000_000_000)
+        out.trial(_cell(out, condition, cells), duration_ns=15_000_000_000)
         yield _summary_run(row, condition, out)
 
 

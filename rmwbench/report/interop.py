@@ -84,7 +84,7 @@ def _flags(metrics: dict[str, Any]) -> Any:
     for name, words in _WRONG:
         value = metrics.get(name, {}).get("value")
         if value:
-            amount = f"{value * 100:.2g} %" if metrics[name].get("unit") == "fraction" else f"{value:.3g} per trial"
+            amount = f"{value * 100:.3g} %" if metrics[name].get("unit") == "fraction" else f"{value:.3g} per trial"
             yield words.format(amount)
 
 

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rmwbench.analysis.aggregate import Trial
+from rmwbench.analysis.frames import frames_of
+from rmwbench.analysis.outage import outages
 from rmwbench.analysis.records import Endpoint
 from rmwbench.analysis.tail import explain, pairs
 from rmwbench.analysis.trial import told, window_of
-from rmwbench.analysis.witness import witnesses
+from rmwbench.analysis.witness import between, witnesses
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import TrialEvidence, evidence
 from rmwbench.bundle.read import TrialLine
@@ -47,9 +49,14 @@ def _of(bundle: Bundle, found: TrialEvidence) -> list[dict[str, Any]]:
     known, clocks = told(found)
     window = window_of(known, clocks)
     samples, schedule = (clocks.samples(bundle.rows(name, found.trial)) for name in ("samples", "schedule"))
+    log = found.frames()
+    frames = None if log is None else frames_of(log)
+    interruptions = outages(known.events, found.endpoints, window)
+    hosts = {e["endpoint"]: e["host"] for e in found.endpoints}
     out = []
     for writer, reader, first_seq, pair in pairs(known.records, endpoints, window):
         seen = witnesses(known.events, samples, schedule, publisher=places[writer], receiver=places[reader])
+        seen = between(seen, frames, interruptions, writer=hosts[writer], reader=hosts[reader])
         tail = explain(pair, seen)
         if tail is not None and tail.messages:
             document = tail.document()

@@ -99,6 +99,9 @@ def _print_workload(doc: dict[str, Any], workload: dict[str, Any], console: Cons
         console.print(_table(workload, tuple(c for c in shown if c.group == "latency"), released=False, judged=True))
         console.print()
         console.print(_table(workload, tuple(c for c in shown if c.group == "cost"), released=True, judged=False))
+        if asked := tuple(c for c in shown if c.group == "asked"):
+            console.print()
+            console.print(_table(workload, asked, released=False, judged=False))
     for note in _notes(workload):
         _line(console, note)
     _print_effects(doc, workload, console)
@@ -192,7 +195,9 @@ def _table(workload: dict[str, Any], shown: tuple[Column, ...], *, released: boo
     table.add_column("arm", no_wrap=True)
     metrics = {column.key: columns.chosen(workload, column) for column in shown}
     for column in shown:
-        table.add_column(columns.title(column, metrics[column.key]), justify="right", no_wrap=True)
+        # Only what has no short title may wrap.
+        whole = column.key != "primary"
+        table.add_column(columns.title(column, metrics[column.key]), justify="right", no_wrap=whole)
     if released:
         table.add_column("released", no_wrap=True)
     if judged:

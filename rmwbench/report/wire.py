@@ -18,7 +18,7 @@ from rmwbench.analysis.frames import CLASSES
 from rmwbench.analysis.glossary import Entry
 from rmwbench.analysis.metric import Measured, NoData, finite, finites
 from rmwbench.analysis.network import Network
-from rmwbench.analysis.wire import BYTES, LOST, RETRANSMITTED, USED
+from rmwbench.analysis.wire import BYTES, LOST, RETRANSMITTED, UP, USED
 from rmwbench.report import format as fmt
 
 VERDICTS = {
@@ -119,7 +119,7 @@ def _sent(seen: Sequence[Network]) -> list[dict[str, Any]]:
     """By sender and class: frames of all trials, bytes per second, and the share of all bytes."""
     found = []
     total = sum(n.wire.bytes for n in seen)
-    for host in dict.fromkeys(host for n in seen for host, _ in n.wire.sent):
+    for host in sorted({host for n in seen for host, _ in n.wire.sent}):
         for kind in CLASSES:
             counts = [n.wire.sent.get((host, kind), (0, 0)) for n in seen]
             if not any(frames for frames, _ in counts):
@@ -134,7 +134,8 @@ def _sent(seen: Sequence[Network]) -> list[dict[str, Any]]:
 def _links(seen: Sequence[Network]) -> list[dict[str, Any]]:
     """By link and direction: what it let through, what share of its frames it lost, and to what."""
     found = []
-    for host, way in dict.fromkeys(link for n in seen for link in n.wire.entered):
+    there = dict.fromkeys(link for n in seen for link in n.wire.entered)
+    for host, way in sorted(there, key=lambda link: (link[0], link[1] != UP)):
         carried = [1e9 * n.wire.carried.get((host, way), 0) / n.length_ns for n in seen]
         lost: Counter[str] = Counter()
         of_trial = []

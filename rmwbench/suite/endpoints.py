@@ -162,6 +162,14 @@ def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) 
             actual=f"{workload.daemons_return_s:g}",
             at=("daemons_return_s",),
         )
+    writing = {node.process_name for node in nodes if node.publishers or node.clients or node.services}
+    if workload.readers_freeze_s is not None and not {node.process_name for node in nodes} - writing:
+        raise Fault(
+            "no process only reads, so none can freeze",
+            expected="a node with subscriptions alone, in a process of its own",
+            actual="something in every process that sends",
+            at=("readers_freeze_s",),
+        )
     for key, what in (
         ("daemons_end_s", "the daemons end"),
         ("daemons_return_s", "the daemons return"),

@@ -132,3 +132,15 @@ def test_the_document_counts_everything_and_says_what_nobody_watched():
     assert len(document["unwatched"]) == 3
     watched = Witnesses(canary_late=stretch(), receiver_waits=stretch(), bins=bins())
     assert explain(pair(notified=SLOW), watched).document()["unwatched"] == []
+
+
+def test_the_network_between_hosts_is_a_cause_with_evidence():
+    """A link that was away covers the excess, or does not; a lost frame counts from when it was lost."""
+    assert cause(pair(taken=SLOW), Witnesses(away=stretch())) == "link away"
+    assert cause(pair(taken=SLOW), Witnesses(away=stretch(length=SLOW // 3))) != "link away"
+    at_once, at_last = (np.array([AT * PERIOD + at]) for at in (5_000, SLOW - 5_000))
+    assert cause(pair(taken=SLOW), Witnesses(lost_ns=at_once)) == "frame lost"
+    assert cause(pair(taken=SLOW), Witnesses(lost_ns=at_last)) != "frame lost"
+    before, after = (np.array([AT * PERIOD + at]) for at in (-5_000, SLOW + 50_000))
+    for elsewhere in (before, after, np.empty(0, np.int64)):
+        assert cause(pair(taken=SLOW), Witnesses(lost_ns=elsewhere)) != "frame lost"

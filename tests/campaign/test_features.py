@@ -145,6 +145,12 @@ def test_readers_cannot_freeze_after_the_window():
         cell(FROZEN.format(middleware="cyclonedds", options="{}", at_s=2))
 
 
+def test_who_sends_does_not_freeze():
+    text = FROZEN.format(middleware="cyclonedds", options="{}", at_s=0.2) + "    processes: single\n"
+    with pytest.raises(UserError, match="no process only reads"):
+        cell(text)
+
+
 RETURN = """
 arms: [{{name: a, middleware: {middleware}, profile: {profile}, options: {options}}}]
 workloads:

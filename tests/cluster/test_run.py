@@ -77,8 +77,11 @@ class Fleet:
         self._open.discard(reference[0].name)
         return reference[-1]
 
-    def answer(self, reference):
-        return reference[-1]
+    def all(self, method):
+        return {machine.name: machine.ask(method) for machine in self.machines}
+
+    def answers(self, asked):
+        return {name: reference[-1] for name, reference in asked.items()}
 
 
 def campaign(directory, fleet, made=None, copy_to=None, budget_s=None) -> ClusterCampaign:

@@ -18,11 +18,14 @@ def program(name="rmwbench-x", content=CODE) -> Program:
     return Program(name, hashlib.sha256(content).hexdigest())
 
 
-def test_machine_code_is_shipped_and_a_script_is_not(tmp_path):
+def test_machine_code_is_shipped_and_what_is_bound_to_its_installation_is_not(tmp_path):
     code, script = tmp_path / "rmwbench-code", tmp_path / "rmwbench-script"
-    code.write_bytes(CODE)
+    of_ros = tmp_path / "install" / "lib" / "rmwbench_rclcpp" / "rmwbench-rclcpp"
+    of_ros.parent.mkdir(parents=True)
+    for path in (code, of_ros):
+        path.write_bytes(CODE)
     script.write_text("#!/usr/bin/python3\n")
-    assert programs([code, script, code]) == {program("rmwbench-code"): code}
+    assert programs([code, script, of_ros, code]) == {program("rmwbench-code"): code}
 
 
 def test_a_store_keeps_what_it_has_and_wants_again_what_was_changed(tmp_path):

@@ -124,4 +124,15 @@ def test_what_is_typed_wrong_is_one_error(words, said, tmp_path, rmwbench):
     done = rmwbench("import", *words, cwd=tmp_path)
     assert done.returncode == 2 and done.stderr.count("error: ") == 1 and "Traceback" not in done.stderr
     assert said in done.stderr, done.stderr
-    assert {p.name for p in tmp_path.iterdir()} <= {"in", "campaigns"} and not list(tmp_path.glob("campaigns/*"))
+    assert {p.name for p in tmp_path.iterdir()} == {"in"}
+
+
+def test_an_interrupted_import_leaves_nothing(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rmwbench.importers.gscam._figures", interrupted)
+    source = place(tmp_path, "gscam")
+    with pytest.raises(KeyboardInterrupt):
+        import_published(source, tmp_path / "a/b/out")
+    assert {p.name for p in tmp_path.iterdir()} == {"in"}

@@ -16,6 +16,7 @@ from rmwbench.importers.kinds import recognise
 from rmwbench.importers.published import Published
 from rmwbench.importers.source import Item, Source
 from rmwbench.report.imported import document
+from tests.importers import PATIENT
 from tests.importers.samples import SAMPLES
 
 
@@ -81,7 +82,7 @@ def test_the_samples_are_recognised_and_read(name):
 
 @pytest.mark.parametrize("name", SAMPLES)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, **PATIENT)
 def test_damage_is_imported_or_told_in_one_error(name, data):
     kind, files = encoded(name)
     victim = data.draw(st.sampled_from(sorted(files)))
@@ -95,7 +96,7 @@ def test_damage_is_imported_or_told_in_one_error(name, data):
 
 @pytest.mark.parametrize("name", SAMPLES)
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15, **PATIENT)
 def test_recognising_never_fails_otherwise(name, data):
     _, files = encoded(name)
     victim = data.draw(st.sampled_from(sorted(files)))
@@ -224,6 +225,21 @@ def test_a_cut_archive_is_one_error(cut, tmp_path):
     with pytest.raises(UserError, match=r"damaged|cannot read"):
         import_published(tmp_path / "x.tar.gz", tmp_path / "out", "tsc-2020-mininet")
     assert tree(tmp_path) == {"x.tar.gz"}
+
+
+def test_another_years_build_farm_is_not_taken_for_this_one(tmp_path):
+    put(tmp_path / "in", encoded("tsc-2021-build-farm")[1])
+    with pytest.raises(UserError, match="a file of the build of 2021"):
+        import_published(tmp_path / "in", tmp_path / "out", "tsc-2020-build-farm")
+
+
+def test_an_archive_within_a_directory_is_skipped_and_named(tmp_path):
+    _, files = encoded("gscam")
+    put(tmp_path / "in", files)
+    with tarfile.open(tmp_path / "in/more.tar.gz", "w:gz"):
+        pass
+    done = import_published(tmp_path / "in", tmp_path / "out")
+    assert Bundle(done.directory).campaign["imported"]["source"]["skipped"] == ["more.tar.gz"]
 
 
 def test_several_kinds_are_not_guessed(tmp_path):

@@ -10,6 +10,7 @@ from rmwbench.bundle.query import run
 from rmwbench.errors import UserError
 from rmwbench.importers import import_published, perf_log, perf_windows
 from rmwbench.importers.source import Item
+from tests.importers import PATIENT
 from tests.importers.logs import SIZE, Second, as_json, csv_new, text_2020
 
 SECONDS = [
@@ -25,7 +26,7 @@ FORMATS = {"log": text_2020, "csv": csv_new, "json": as_json}
 
 
 def imported(tmp_path, text: str, name: str = "sub_log") -> Bundle:
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_bytes(text.encode())
     import_published(tmp_path / name, tmp_path / "out")
     return Bundle(tmp_path / "out")
 
@@ -89,6 +90,14 @@ def test_an_unknown_type_has_no_restored_count(tmp_path):
     assert rate["as_corrected"] is None
 
 
+@pytest.mark.parametrize("form", ["log", "csv"])
+def test_line_ends_of_windows_and_the_exit_line_are_read(tmp_path, form):
+    text = FORMATS[form](SECONDS) + "Maximum runtime reached. Exiting.\n"
+    bundle = imported(tmp_path, text.replace("\n", "\r\n"))
+    _, rows = run(bundle, "select value from windows where metric = 'received' order by end_ns")
+    assert [v for (v,) in rows] == [s.received for s in SECONDS]
+
+
 def test_a_directory_of_all_formats_is_one_trial_each(tmp_path):
     (tmp_path / "in").mkdir()
     for form, make in FORMATS.items():
@@ -110,28 +119,27 @@ seconds = st.lists(
 
 
 @given(seconds)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, **PATIENT)
 def test_any_count_below_2000_a_second_is_restored_exactly(found):
     (log,) = perf_log.read_logs([Item("x", "x", text_2020(found).encode())])
     assert perf_windows.counts(log, SIZE).tolist() == [s.received for s in found]
 
 
 @given(st.lists(st.text("0123456789.-+einfa,_ \t\"'", max_size=40), min_size=1, max_size=5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, **PATIENT)
 def test_arrow_and_the_strict_parser_read_the_same(rows):
     """Whatever stands in the rows: either both give the same numbers, or the strict one names a line."""
     head, _, good = text_2020(SECONDS).partition("cpu_usage (%),\t\n")
     item = Item("x", "x", (head + "cpu_usage (%),\t\n" + good + "\n".join(rows) + "\n").encode())
     try:
         raw = perf_log._split(item)
+    except UserError:
+        return
+    try:
         strict = perf_log._strict(raw)
     except UserError:
         strict = None
-    fast = (
-        None
-        if strict is None and "raw" not in locals()
-        else perf_log._arrow([raw], raw.names, raw.rows.count(b"\n") + 1)
-    )
+    fast = perf_log._arrow([raw], raw.names, raw.rows.count(b"\n") + 1)
     if fast is not None:
         assert strict is not None
         for name in raw.names:

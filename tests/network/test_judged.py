@@ -31,9 +31,9 @@ def mark(index=0, **changed) -> Mark:
     return Mark(index, {host: {way: directions[host, way] for way in ("up", "down")} for host in ("robot", "base")})
 
 
-def seen(count=20, delay_ns=1_000, burst_interval_ns=0, burst=0, missing=0) -> Seen:
+def seen(count=20, delay_ns=1_000, burst_interval_ns=0, burst=0, missing=0, sent_every_ns=0) -> Seen:
     arrived = [(SMALL, k, 1000 * k, 1000 * k + delay_ns) for k in range(count - missing)]
-    arrived += [(BURST, k, 0, 10**9 + k * burst_interval_ns) for k in range(burst)]
+    arrived += [(BURST, k, sent_every_ns * k, 10**9 + k * burst_interval_ns) for k in range(burst)]
     return Seen((count, burst), arrived)
 
 
@@ -98,6 +98,12 @@ def test_a_rate_is_measured_between_arrivals(mbps, findings):
     assert [one.void for one in found] == findings
     rate = next(row for row in rows if row["probe"] == "network.rate.robot.up")
     assert rate["value"] == pytest.approx(mbps * 1e6, rel=0.01) and rate["unit"] == "bit/s"
+
+
+def test_a_sender_that_is_no_faster_than_the_link_measures_nothing():
+    saw = seen(burst=200, burst_interval_ns=1_000_000, sent_every_ns=900_000)
+    rows, found = results("{links: {robot: {up: {rate_mbps: 54}}}}", seen(), saw)
+    assert found == [] and not any(row["probe"].startswith("network.rate") for row in rows)
 
 
 def test_no_burst_is_larger_than_the_queue():

@@ -205,7 +205,7 @@ def processes_in(namespaces: set[str]) -> list[int]:
 
 
 TOOL = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
-KILLS = int(os.environ.get("RMWBENCH_TEST_KILLS", "3"))
+KILLS = int(os.environ.get("RMWBENCH_TEST_KILLS", "2"))
 
 
 def test_nothing_is_left_when_the_tool_is_killed_at_a_random_moment(tmp_path):

@@ -89,3 +89,16 @@ def test_who_never_gets_there_is_not_called_the_fastest():
     found = headline(workload(best, worse))
     assert found.answer == "a loses least, and its median response is infinite too."
     assert found.detail == ""
+
+
+def test_nothing_is_the_fastest_where_allocations_were_counted():
+    untimed = arm("a", "no data", 2e4) | {"flags": ["untimed: all that takes memory was counted"]}
+    found = headline(workload(untimed))
+    assert found.answer == "Not timed: allocations were counted here." and found.tone == "none"
+
+
+def test_another_primary_metric_is_called_by_its_name():
+    one = arm("a", "best", 2e4)
+    one["metrics"] = {"match_time": {"unit": "ns", "value": 2e6, "low": 2e6, "high": 2e6}}
+    found = headline({"primary_metric": "match_time", "arms": [one]})
+    assert "time to match" in found.detail and "response" not in found.detail

@@ -86,6 +86,17 @@ def test_losses_are_on_the_link_where_they_were_put(document):
         assert "blackhole" not in away["base", "up"] and "blackhole" not in away["base", "down"]
 
 
+def test_the_network_explains_losses_and_tails(document):
+    """Repaired messages waited for the link or a repeat; no history is blamed for what a link lost."""
+    (tail,) = arm(document, "range", "zenoh")["tails"]
+    assert tail["causes"][0]["cause"] == "link away"
+    (tail,) = arm(document, "range", "fastdds")["tails"]
+    assert tail["causes"][0]["cause"] == "frame lost"
+    for one in ARMS:
+        places = arm(document, "range", one.arm)["losses"]["places"]
+        assert {place["place"] for place in places} == {"link robot up: out of range", "link base down: random loss"}
+
+
 def test_bytes_by_class_add_up(document):
     for one in ARMS:
         metrics = arm(document, "range", one.arm)["metrics"]

@@ -96,54 +96,46 @@ fn run(mut network: Network, mut devices: Devices, waiting: Waiting, inbox: &Rec
     fds.push(polled(bell.as_raw_fd()));
     let ports = devices.taps.len();
     let mut buffer = vec![0; LARGEST_FRAME_BYTES];
+    // Whether frames came in this turn, and whether some may wait still.
+    let (mut begin_ns, mut worked, mut more) = (now_ns(), false, true);
     loop {
-        let begin_ns = now_ns();
+        let sleep_ns = if worked && waiting.quantum_ns > 0 {
+            sleep_until(begin_ns + waiting.quantum_ns);
+            0
+        } else if more {
+            0
+        } else {
+            let now_ns = now_ns();
+            // With a quantum, what is due waits for its end, so that several frames share a wake-up.
+            let rest_ns = |next_ns: i64| (next_ns - now_ns).max(begin_ns + waiting.quantum_ns - now_ns) - waiting.spin_ns;
+            network.next_ns().map_or(LONGEST_SLEEP_NS, rest_ns)
+        };
+        wait(&mut fds, sleep_ns.clamp(0, LONGEST_SLEEP_NS));
+        begin_ns = now_ns();
         network.advance(begin_ns, &mut devices);
-        let mut busy = false;
-        for port in 0..ports {
-            if fds[port].fd < 0 {
-                continue;
-            }
-            for _ in 0..BATCH {
+        (worked, more) = (false, false);
+        for (port, fd) in fds[..ports].iter_mut().enumerate().filter(|(_, fd)| fd.fd >= 0 && fd.revents != 0) {
+            for count in 1..=BATCH {
+                more |= count == BATCH;
                 match devices.taps[port].read(&mut buffer) {
-                    Ok(Some(count)) => {
-                        busy = true;
-                        network.arrive(port, &buffer[..count], now_ns(), &mut devices);
+                    Ok(Some(bytes)) => {
+                        worked = true;
+                        network.arrive(port, &buffer[..bytes], now_ns(), &mut devices);
                     }
                     Ok(None) => break,
                     // The device is gone with its host: the others go on.
                     Err(error) => {
                         network.read_failed(port, format!("read: {error}"));
-                        fds[port].fd = -1;
+                        fd.fd = -1;
                         break;
                     }
                 }
             }
         }
-        while let Ok(order) = inbox.try_recv() {
-            order(&mut network);
-        }
-        if busy && waiting.quantum_ns > 0 {
-            sleep_until(begin_ns + waiting.quantum_ns);
-            continue;
-        }
-        if busy {
-            continue;
-        }
-        let next_ns = network.next_ns();
-        let now_ns = now_ns();
-        let sleep_ns = match next_ns {
-            None => LONGEST_SLEEP_NS,
-            // With a quantum what is due waits for its end, so that several frames share a wake-up.
-            Some(next_ns) => (next_ns - now_ns).max(begin_ns + waiting.quantum_ns - now_ns) - waiting.spin_ns,
-        };
-        wait(&mut fds, sleep_ns.clamp(0, LONGEST_SLEEP_NS));
         if fds[ports].revents != 0 {
             let _ = rustix::io::read(bell, &mut [0_u8; 8]);
-        }
-        for fd in &mut fds[..ports] {
-            if fd.revents & (libc::POLLERR | libc::POLLNVAL | libc::POLLHUP) != 0 && fd.revents & libc::POLLIN == 0 {
-                fd.fd = -1;
+            while let Ok(order) = inbox.try_recv() {
+                order(&mut network);
             }
         }
     }
@@ -152,7 +144,11 @@ fn run(mut network: Network, mut devices: Devices, waiting: Waiting, inbox: &Rec
 fn wait(fds: &mut [libc::pollfd], sleep_ns: i64) {
     let timeout = libc::timespec { tv_sec: sleep_ns / 1_000_000_000, tv_nsec: sleep_ns % 1_000_000_000 };
     // SAFETY: the kernel writes the events of as many descriptors as the slice has.
-    unsafe { libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, &timeout, std::ptr::null()) };
+    let count = unsafe { libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, &timeout, std::ptr::null()) };
+    if count < 0 {
+        // A signal: nothing was written.
+        fds.iter_mut().for_each(|fd| fd.revents = 0);
+    }
 }
 
 /// Real-time priority for the calling thread, so that what is due does not wait for a busy worker. Children do not inherit it.

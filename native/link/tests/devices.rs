@@ -402,7 +402,9 @@ fn manners() {
     isolated("manners", || {
         let hosts = pair();
         let (document, log) = (memory_file(0), memory_file(48 * 10));
-        let more = [document.as_raw_fd(), log.as_raw_fd(), hosts[0].device.as_raw_fd(), hosts[1].device.as_raw_fd()];
+        let trace = memory_file(0);
+        trace.write_all_at(br#"{"opportunities_ns": [1000, 2000]}"#, 0).unwrap();
+        let more = [document.as_raw_fd(), log.as_raw_fd(), hosts[0].device.as_raw_fd(), hosts[1].device.as_raw_fd(), trace.as_raw_fd()];
         let mut tool = Tool::spawn(&["--control-fd", "200", "--document-fd", "201", "--log-fd", "202"], &more);
         let kind = |answer: Value| answer["error"]["kind"].as_str().map(str::to_string).unwrap_or_default();
         let message = |answer: &Value| answer["error"]["message"].as_str().unwrap_or_default().to_string();
@@ -421,7 +423,13 @@ fn manners() {
         assert!(message(&answer).contains("delay_ms") && kind(answer) == "invalid");
         let answer = tool.ask(open(json!([port("a", 203, 1)]), json!({"z": {}})));
         assert!(message(&answer).contains("z is no port"), "{answer}");
-        tool.ok(open(json!([port("a", 203, 1), port("b", 204, 2)]), json!({"a": {"up": {"rate_bps": 1_000_000}}})));
+        let answer = tool.ask(open(json!([port("a", 203, 1)]), json!({"a": {"up": {"trace": {"fd": 201}}}})));
+        assert!(message(&answer).contains("trace") && kind(answer) == "invalid");
+        // Nothing of what was refused has spoilt anything; a long trace comes in a file.
+        let links = json!({"a": {"up": {"rate_bps": 1_000_000}}, "b": {"up": {"trace": {"fd": 205}}}});
+        let opened = tool.ok(open(json!([port("a", 203, 1), port("b", 204, 2)]), links));
+        assert_eq!(opened["specs"]["b"]["up"]["trace"], json!({"opportunities_ns": [1000, 2000], "bytes": 1504, "repeat": true}));
+        assert_eq!(opened["specs"]["a"]["up"]["rate_bps"], 1_000_000);
         assert_eq!(kind(tool.ask(open(json!([port("a", 203, 1)]), json!({})))), "invalid");
         for (at_ns, link) in [(now_ns() - 1, "a"), (now_ns() + 1_000_000_000, "z")] {
             let changes = json!([{"at_ns": at_ns, "link": link, "change": "blackhole"}]);

@@ -25,6 +25,8 @@ PORT = 47_077
 MARGIN_S = 0.5
 TIMEOUT_MARGIN_S = 8.0
 
+FEWEST_AT_ONCE, MOST_TURNS, GAP_NS = 2, 10, 5_000_000
+"""Flows at a time: many at once would measure the processors."""
 FEW, MANY = 20, 300
 """Datagrams of a flow: without and with loss."""
 LONGEST_S, INTERVAL_NS = 0.4, 200_000
@@ -32,6 +34,8 @@ BURST_BYTES, BURST_S, FEWEST, MOST = 1400, 0.06, 24, 400
 FASTEST_BPS = 500_000_000
 """A burst from Python is no faster; beyond it only the frame log tells the rate."""
 HEADERS_BYTES = 14 + 20 + 8
+SLOWEST_SENDING = 0.7
+"""Of the time that the burst takes to arrive: who sends more slowly measures itself."""
 RATE_FLAG, RATE_VOID = 0.15, 0.5
 LATE_FLAG_NS, LATE_VOID_NS, EARLY_NS = 1_000_000, 20_000_000, 100_000
 
@@ -133,7 +137,8 @@ def run(crew: Crew, links: Links) -> dict[str, Seen]:
     breaks."""
     ring = flows(links)
     numbers = {host: number for number, host in enumerate(links.hosts, start=1)}
-    longest_ns = max(flow.duration_ns for flow in ring) + round(MARGIN_S * 1e9)
+    turn_ns, at_once = max(flow.duration_ns for flow in ring) + GAP_NS, max(FEWEST_AT_ONCE, -(-len(ring) // MOST_TURNS))
+    longest_ns = -(-len(ring) // at_once) * turn_ns + round(MARGIN_S * 1e9)
     after_end_ns = 10_000_000 + 4 * max(flow.jitter_ns for flow in ring)
     files = {host: os.memfd_create("rmwbench-probe", os.MFD_CLOEXEC) for host in links.hosts}
     shared = os.memfd_create("rmwbench-probes", os.MFD_CLOEXEC)
@@ -141,7 +146,7 @@ def run(crew: Crew, links: Links) -> dict[str, Seen]:
         programs = {}
         for place, flow in enumerate(ring):
             own, other = (addresses.text(addresses.ipv4(numbers[host])) for host in (flow.sender, flow.receiver))
-            given = (PORT, place, len(ring), longest_ns, after_end_ns)
+            given = (PORT, place, len(ring), place // at_once * turn_ns, longest_ns, after_end_ns)
             given += (flow.count, flow.interval_ns, flow.burst, BURST_BYTES)
             given += (crew.hosts[flow.sender].clock_offset_ns,)
             programs[flow.sender] = (_PROGRAM, [own, other, *map(str, given)], files[flow.sender])
@@ -247,18 +252,20 @@ def _delay(flow: Flow, saw: Seen) -> tuple[dict[str, Any] | None, Finding | None
 
 def _rate(flow: Flow, saw: Seen) -> tuple[dict[str, Any] | None, Finding | None]:
     """Between the medians of five arrivals behind the first quarter and of the last five: a late wake-up moves neither
-    end. Frames are counted by their numbers or as they arrived, since a loss may come before or behind the rate."""
-    arrived = sorted((number, seen_ns) for kind, number, _, seen_ns in saw.arrived if kind == BURST)
+    end. Nothing where the sender was hardly faster. Frames are counted by their numbers or as they arrived, since a
+    loss may come before or behind the rate."""
+    arrived = sorted((number, seen_ns, sent_ns) for kind, number, sent_ns, seen_ns in saw.arrived if kind == BURST)
     if flow.burst == 0 or len(arrived) < FEWEST // 2:
         return None, None
     first = len(arrived) // 4
     begin, end = arrived[first : first + 5], arrived[-5:]
-    elapsed_ns = statistics.median(t for _, t in end) - statistics.median(t for _, t in begin)
-    if elapsed_ns <= 0:
+    between = [statistics.median(e[at] for e in end) - statistics.median(b[at] for b in begin) for at in range(3)]
+    numbers, elapsed_ns, sending_ns = between
+    if elapsed_ns <= 0 or sending_ns > SLOWEST_SENDING * elapsed_ns:
         return None, None
     bits = 8e9 * (BURST_BYTES + HEADERS_BYTES) / elapsed_ns
     counted = (len(arrived) - 5 - first) * bits
-    numbered = (statistics.median(n for n, _ in end) - statistics.median(n for n, _ in begin)) * bits
+    numbered = numbers * bits
     meant = flow.rate_bps or 0
     rate = min(counted, numbered, key=lambda one: abs(one - meant))
     row = _row(f"network.rate.{flow.bottleneck}", "bit/s", rate)

@@ -2,11 +2,13 @@
 absolute times, over the real devices. Modules in C only: the host may have no other files.
 
 Nobody sends before all can receive: each says in the shared file of descriptor 5 that its socket is bound, and the
-first one then writes there when to begin.
+first one then writes there when to begin. A datagram is seen when the kernel took it from the device, whenever this
+process gets to it: a busy machine must not look like a slow link.
 
-ARGUMENTS: own address, the receiver's address, the port, own place, places, longest_ns, after_end_ns, count,
-interval_ns, burst, burst bytes, and how far the host's clock is ahead of the one that all times here are on. Descriptor
-4 takes the result, marshalled: {"sent": [small, burst], "seen": [(kind, number, sent_ns, seen_ns)]}.
+ARGUMENTS: own address, the receiver's address, the port, own place, places, after_ns (its own turn, counted from that
+beginning), longest_ns, after_end_ns, count, interval_ns, burst, burst bytes, and how far the host's clock is ahead of
+the one that all times here are on. Descriptor 4 takes the result, marshalled: {"sent": [small, burst], "seen": [(kind,
+number, sent_ns, seen_ns)]}.
 """
 
 import _socket
@@ -20,6 +22,7 @@ SMALL_BYTES = 32
 ENDS = 8
 RESULT_FD, SHARED_FD = 4, 5
 WORD = 8
+SO_TIMESTAMPNS = 35
 PATIENCE_NS, LEAD_NS = 5_000_000_000, 2_000_000
 
 
@@ -45,19 +48,25 @@ def together(place, places, now):
     raise TimeoutError("the others are not ready")
 
 
-def main(own, other, port, place, places, longest_ns, after_end_ns, count, interval_ns, burst, burst_bytes, ahead_ns):
+def main(
+    own, other, port, place, places, after_ns, longest_ns, after_end_ns, count, interval_ns, burst, size, ahead_ns
+):
     def now():
         return time.monotonic_ns() - ahead_ns
 
     sock = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
     sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, 4 << 20)
     sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, 4 << 20)
+    sock.setsockopt(_socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
     sock.bind((own, port))
     sock.setblocking(False)
     poll = select.poll()
     poll.register(sock.fileno(), select.POLLIN)
-    start_ns = together(place, places, now)
-    deadline_ns = start_ns + longest_ns
+    begin_ns = together(place, places, now)
+    start_ns, deadline_ns = begin_ns + after_ns, begin_ns + longest_ns
+    readings = [(now(), time.time_ns(), now()) for _ in range(20)]
+    before_ns, wall_ns, behind_ns = min(readings, key=lambda reading: reading[2] - reading[0])
+    wall_ahead_ns = wall_ns - (before_ns + behind_ns) // 2
     seen, sent = [], [0, 0]
     # kind, number, when; the burst goes a little after the last small one, so that it finds an empty queue
     burst_ns = start_ns + count * interval_ns + 5_000_000
@@ -71,7 +80,7 @@ def main(own, other, port, place, places, longest_ns, after_end_ns, count, inter
             kind, number, _ = plan[done_]
             body = bytes([kind]) + number.to_bytes(4, "little") + now().to_bytes(8, "little")
             try:
-                sock.sendto(body.ljust(burst_bytes if kind == BURST else SMALL_BYTES, b"\0"), (other, port))
+                sock.sendto(body.ljust(size if kind == BURST else SMALL_BYTES, b"\0"), (other, port))
             except BlockingIOError:
                 break  # the device takes no more: the rest of the burst follows as it does
             done_ += 1
@@ -81,10 +90,14 @@ def main(own, other, port, place, places, longest_ns, after_end_ns, count, inter
                 break  # to receive between
         while True:
             try:
-                data = sock.recv(2048)
+                data, stamps, _, _ = sock.recvmsg(2048, 64)
             except BlockingIOError:
                 break
             seen_ns = now()
+            for _, kind, stamp in stamps:
+                if kind == SO_TIMESTAMPNS:
+                    seconds, rest = (int.from_bytes(stamp[at : at + 8], "little") for at in (0, 8))
+                    seen_ns = min(seen_ns, seconds * 1_000_000_000 + rest - wall_ahead_ns)
             kind = data[0]
             if kind == END:
                 ended = ended or seen_ns

@@ -50,6 +50,8 @@ _PLACE_SIDES = {
     "reader's history": "reader",
 }
 CAUSE_SIDES: Mapping[str, str] = {
+    "link away": "way",
+    "frame lost": "way",
     "steal": "machine",
     "machine busy": "machine",
     "publisher not scheduled": "machine",

@@ -1,0 +1,81 @@
+//! Transmissions on a shared medium: which station goes next, and what became of an attempt.
+
+use super::{Happening, Network, Outside};
+use crate::direction::Direction;
+use crate::frame::Verdict;
+use crate::medium::OnAir;
+use crate::random::uniform;
+use crate::spec::MediumSpec;
+
+impl Network {
+    /// Begins a medium's next transmission, if it is idle and a station has something.
+    pub(super) fn transmit(&mut self, medium: usize, at_ns: i64) {
+        if self.media[medium].on_air.is_some() {
+            return;
+        }
+        let waiting = |direction: &Direction| direction.medium == Some(medium) && !direction.queue.is_empty();
+        let stations: Vec<usize> = (0..self.directions.len()).filter(|index| waiting(&self.directions[*index])).collect();
+        let air = &mut self.media[medium];
+        let count = stations.len() + usize::from(!air.group.is_empty());
+        if count == 0 {
+            return;
+        }
+        let picked = air.pick(count);
+        let (on_air, airtime_ns) = match stations.get(picked) {
+            Some(&direction) => {
+                let Some(mut frame) = self.directions[direction].queue.pop() else { return };
+                frame.attempts = frame.attempts.saturating_add(1);
+                frame.fate.tries += 1;
+                let airtime_ns = air.airtime_ns(frame.bytes.len(), false);
+                (OnAir::Station { direction, frame }, airtime_ns)
+            }
+            None => {
+                let Some(mut copies) = air.group.pop_front() else { return };
+                copies.iter_mut().for_each(|frame| frame.attempts = frame.attempts.saturating_add(1));
+                let airtime_ns = air.airtime_ns(copies[0].bytes.len(), true);
+                (OnAir::Group(copies), airtime_ns)
+            }
+        };
+        air.counters.attempts += 1;
+        air.counters.busy_ns += airtime_ns;
+        air.on_air = Some(on_air);
+        self.later(at_ns + airtime_ns, Happening::Aired(medium));
+    }
+
+    pub(super) fn aired(&mut self, medium: usize, at_ns: i64, outside: &mut dyn Outside) {
+        let MediumSpec { phy_loss, retries, .. } = self.media[medium].spec;
+        match self.media[medium].on_air.take() {
+            Some(OnAir::Station { direction: index, frame }) => {
+                let outage = self.outage(index);
+                let direction = &mut self.directions[index];
+                let failed = uniform(&mut direction.effects.phy) < phy_loss;
+                if outage.is_none() && failed && frame.fate.tries <= u16::from(retries) {
+                    direction.queue.put_back(frame);
+                    self.wake(index, at_ns);
+                } else {
+                    direction.queue.gone(&frame);
+                    match outage {
+                        Some(verdict) => self.end(index, &frame, verdict),
+                        None if failed => {
+                            self.media[medium].counters.given_up += 1;
+                            self.end(index, &frame, Verdict::GivenUp);
+                        }
+                        None => self.cross(index, frame, at_ns, outside),
+                    }
+                }
+            }
+            Some(OnAir::Group(copies)) => {
+                for frame in copies {
+                    let index = usize::from(frame.to) * 2 + 1;
+                    let failed = uniform(&mut self.directions[index].effects.phy) < phy_loss;
+                    match self.outage(index).or(failed.then_some(Verdict::LostDown)) {
+                        Some(verdict) => self.end(index, &frame, verdict),
+                        None => self.cross(index, frame, at_ns, outside),
+                    }
+                }
+            }
+            None => {}
+        }
+        self.transmit(medium, at_ns);
+    }
+}

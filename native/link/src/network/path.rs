@@ -1,0 +1,179 @@
+//! A frame's way over one direction of a link: let in, waiting, crossing with whatever its fate is, and at the end.
+
+use std::rc::Rc;
+
+use super::{Happening, Network, Outside, Refused};
+use crate::direction::Way;
+use crate::frame::{Class, Frame, Verdict};
+use crate::headers::ETHERNET_BYTES;
+use crate::trace::NEVER;
+
+impl Network {
+    /// A frame that goes no further.
+    pub(super) fn end(&mut self, direction: usize, frame: &Frame, verdict: Verdict) {
+        self.directions[direction].counters.end(verdict);
+        self.log.write(frame, verdict, 0, 0);
+    }
+
+    /// What keeps every frame of this direction from going on, if anything.
+    pub(super) fn outage(&self, direction: usize) -> Option<Verdict> {
+        let port = &self.ports[direction / 2];
+        match (port.no_carrier, port.blackhole) {
+            (true, _) => Some(Verdict::NoCarrier),
+            (_, true) => Some(Verdict::Blackhole),
+            _ => None,
+        }
+    }
+
+    /// A frame comes to a direction; None where it ends here or is exempt from everything.
+    pub(super) fn admit(&mut self, index: usize, mut frame: Box<Frame>, at_ns: i64, outside: &mut dyn Outside) -> Option<Box<Frame>> {
+        let outage = self.outage(index);
+        let direction = &mut self.directions[index];
+        direction.counters.frames += 1;
+        direction.counters.bytes += frame.bytes.len() as u64;
+        let too_large = direction.spec.mtu_bytes.is_some_and(|mtu| frame.bytes.len().saturating_sub(ETHERNET_BYTES) as u64 > mtu);
+        if let Some(verdict) = outage.or(too_large.then_some(Verdict::TooLarge)) {
+            self.end(index, &frame, verdict);
+            return None;
+        }
+        if frame.facts.class == Class::Resolution && direction.spec.exempt_arp {
+            self.arrived(index, frame, at_ns, outside);
+            return None;
+        }
+        frame.fate = direction.effects.draw();
+        Some(frame)
+    }
+
+    pub(super) fn enter(&mut self, index: usize, frame: Box<Frame>, at_ns: i64, outside: &mut dyn Outside) {
+        let Some(frame) = self.admit(index, frame, at_ns, outside) else { return };
+        let direction = &mut self.directions[index];
+        if direction.is_free() {
+            return self.cross(index, frame, at_ns, outside);
+        }
+        let rate = match direction.medium {
+            Some(medium) => Some(self.media[medium].spec.rate_bps),
+            None => direction.replay.rate_bps(at_ns),
+        };
+        let (limits, verdict) = (direction.limits, direction.queue_full());
+        match direction.queue.push(frame, &limits, rate) {
+            Ok(()) => self.wake(index, at_ns),
+            Err(frame) => self.end(index, &frame, verdict),
+        }
+    }
+
+    /// Something may wait here: begin with it where nothing is under way.
+    pub(super) fn wake(&mut self, index: usize, at_ns: i64) {
+        let direction = &mut self.directions[index];
+        if let Some(medium) = direction.medium {
+            return self.transmit(medium, at_ns);
+        }
+        if direction.serving.is_some() {
+            return;
+        }
+        let Some(frame) = direction.queue.pop() else { return };
+        let until_ns = direction.replay.finish_ns(at_ns, frame.bytes.len());
+        direction.serving = Some(frame);
+        if until_ns == NEVER {
+            return;
+        }
+        self.later(until_ns, Happening::Served(index));
+    }
+
+    pub(super) fn served(&mut self, index: usize, at_ns: i64, outside: &mut dyn Outside) {
+        let direction = &mut self.directions[index];
+        let Some(frame) = direction.serving.take() else { return };
+        direction.queue.gone(&frame);
+        self.wake(index, at_ns);
+        match self.outage(index) {
+            Some(verdict) => self.end(index, &frame, verdict),
+            None => self.cross(index, frame, at_ns, outside),
+        }
+    }
+
+    /// A frame has been sent: what its fate is on the way.
+    pub(super) fn cross(&mut self, index: usize, mut frame: Box<Frame>, at_ns: i64, outside: &mut dyn Outside) {
+        let direction = &mut self.directions[index];
+        // The jitter's process goes on for lost frames too: more loss does not change the delays of the others.
+        let jitter_ns = direction.effects.jitter.offset_ns(frame.fate.jitter, at_ns);
+        let traced = direction.replay.loss(at_ns);
+        if direction.effects.loss.lost(frame.fate.loss, at_ns, traced) {
+            let verdict = direction.lost();
+            return self.end(index, &frame, verdict);
+        }
+        let mut until_ns = at_ns + (direction.replay.delay_ns(at_ns) + jitter_ns).max(0);
+        match &direction.spec.reorder {
+            Some(reorder) if frame.fate.reorder => until_ns += reorder.by_ns,
+            _ if direction.effects.jitter.overtakes() => {}
+            _ => {
+                until_ns = until_ns.max(direction.last_ns);
+                direction.last_ns = until_ns;
+            }
+        }
+        if let Some(place) = frame.fate.corrupt {
+            flip(&mut frame, place);
+            direction.counters.corrupted += 1;
+        }
+        let copy = frame.fate.duplicate.then(|| Box::new(Frame { duplicate: true, ..(*frame).clone() }));
+        direction.counters.duplicated += u64::from(copy.is_some());
+        for frame in std::iter::once(frame).chain(copy) {
+            if until_ns <= at_ns {
+                self.arrived(index, frame, at_ns, outside);
+            } else {
+                self.later(until_ns, Happening::Crossed(index, frame));
+            }
+        }
+    }
+
+    /// The end of a direction: the switch, or the host.
+    pub(super) fn arrived(&mut self, index: usize, frame: Box<Frame>, at_ns: i64, outside: &mut dyn Outside) {
+        match self.directions[index].way {
+            Way::Up => {
+                let counters = &mut self.directions[index].counters;
+                counters.delivered += 1;
+                counters.delivered_bytes += frame.bytes.len() as u64;
+                self.switch(index, frame, at_ns, outside);
+            }
+            Way::Down => self.deliver(index, &frame, at_ns, outside),
+        }
+    }
+
+    pub(super) fn deliver(&mut self, index: usize, frame: &Frame, due_ns: i64, outside: &mut dyn Outside) {
+        let port = index / 2;
+        if self.ports[port].no_carrier {
+            return self.end(index, frame, Verdict::NoCarrier);
+        }
+        let out_ns = outside.now_ns();
+        match outside.write(port, &frame.bytes) {
+            Ok(()) => {
+                let counters = &mut self.directions[index].counters;
+                counters.delivered += 1;
+                counters.delivered_bytes += frame.bytes.len() as u64;
+                self.lateness.add(out_ns - due_ns);
+                self.log.write(frame, Verdict::Delivered, due_ns, out_ns);
+            }
+            Err(refused) => {
+                let device = &mut self.ports[port].device;
+                match refused {
+                    Refused::Down => device.refused_while_down += 1,
+                    Refused::Error(error) => {
+                        device.write_errors += 1;
+                        device.error = Some(error);
+                    }
+                }
+                self.log.write(frame, Verdict::Refused, due_ns, 0);
+            }
+        }
+    }
+}
+
+fn flip(frame: &mut Frame, place: f64) {
+    let mut bytes = frame.bytes.to_vec();
+    let bits = (bytes.len() - ETHERNET_BYTES.min(bytes.len())) * 8;
+    if bits == 0 {
+        return;
+    }
+    let bit = ((place * bits as f64) as usize).min(bits - 1);
+    bytes[ETHERNET_BYTES + bit / 8] ^= 1 << (bit % 8);
+    frame.bytes = Rc::from(bytes);
+    frame.corrupted = true;
+}

@@ -1,0 +1,26 @@
+"""A view as one HTML file that opens offline, in the frame of the report's page (rmwbench/report/html.py)."""
+
+from pathlib import Path
+from typing import Any
+
+from rmwbench.community.view import View
+from rmwbench.report.html import render_page
+
+
+def write_page(view: View, path: Path | str) -> None:
+    """Write the page to `path`."""
+    partial = Path(f"{path}.partial")
+    partial.write_text(render(view), encoding="utf-8")
+    partial.replace(path)
+
+
+def render(view: View) -> str:
+    """The page as text; everything that others wrote is escaped by the template."""
+    specs: list[dict[str, Any]] = []
+    places: dict[str, int] = {}
+    for section in view.sections:
+        for picture in section.pictures:
+            places[picture.key] = len(specs)
+            bare = {key: value for key, value in picture.spec.items() if key != "datasets"}
+            specs.append({"datasets": picture.spec["datasets"], "wide": bare, "narrow": None})
+    return render_page("community.html.j2", specs, view=view, places=places)

@@ -1,0 +1,149 @@
+"""Declarations side by side: one document of all packages, and its view."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date as Date
+from pathlib import Path
+from typing import Any
+
+from rmwbench.community.rep2004 import dates
+from rmwbench.community.rep2004.declaration import NOT_STATED, STATUSES, Declaration, dated, open_points, read
+from rmwbench.community.rep2004.items import ITEMS, LEVELS, SECTIONS
+from rmwbench.community.view import Section, Table, View
+from rmwbench.errors import UserError
+
+FAR_APART_DAYS = 548
+"""18 months: documents farther apart describe different times (rule 8 of the design)."""
+
+
+def document(sources: Sequence[tuple[str | None, Path]], given: dict[str, str] | None = None) -> dict[str, Any]:
+    """The REP-2004 document (docs/community.md) of (name or None, path) pairs; `given` are dates by name or file name
+    (ISO) for files that are in no git repository."""
+    packages = []
+    for name, path in sources:
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise UserError(f"cannot read: {error.strerror}", where=str(path)) from None
+        except UnicodeDecodeError as error:
+            raise UserError("not a text file", where=str(path), expected="UTF-8", actual=str(error)) from None
+        packages.append(_package(read(text, str(path), name), path, given or {}))
+    doubled = [n for n, count in Counter(p["package"] for p in packages).items() if count > 1]
+    for package in packages:
+        if package["package"] in doubled:  # two versions of one package are two columns
+            package["package"] = f"{package['package']} ({package['date'] or package['document']})"
+    return {
+        "schema": "rmwbench/community-rep2004",
+        "version": 1,
+        "statuses": STATUSES,
+        "items": [{"number": i.number, "name": i.name, "section": SECTIONS[i.section]} for i in ITEMS.values()],
+        "packages": packages,
+    }
+
+
+def _package(found: Declaration, path: Path, given: dict[str, str]) -> dict[str, Any]:
+    told, origin, by_line = dates.of(path)
+    for key in (found.package, path.name, str(path)):
+        if key in given:
+            told, origin, by_line = given[key], "told", lambda lines: None
+    item_dates = dated(found, told, origin, by_line)
+    return {
+        "package": found.package,
+        "document": found.where,
+        "date": found.date,
+        "date_from": found.date_from or "not known: the file is in no git repository (tell it with --date)",
+        "level": found.level if found.level is not None else NOT_STATED,
+        "level_line": found.level_line,
+        "items": [
+            {
+                "number": number,
+                "status": f.status,
+                "asked": LEVELS.get(found.level or 0, {}).get(number, "not asked for") if found.level else None,
+                "basis": f.basis or None,
+                "scope": f.scope,
+                "line": f.line,
+                "quote": f.quote or None,
+                "links": f.links,
+                "date": item_dates[number],
+                "note": f.note or None,
+            }
+            for number, f in found.findings.items()
+        ],
+        "open_points": open_points(found),
+    }
+
+
+def view(doc: dict[str, Any]) -> View:
+    """A row per requirement, a column per package; then what is open, and the evidence."""
+    packages = doc["packages"]
+    lead = [
+        f"{p['package']}: claims {'Quality Level ' + str(p['level']) if p['level'] != NOT_STATED else 'no level'}, "
+        f"document of {p['date'] or 'unknown date'}"
+        for p in packages
+    ]
+    days = [Date.fromisoformat(p["date"]) for p in packages if p["date"]]
+    if days and (max(days) - min(days)).days > FAR_APART_DAYS:
+        lead.append("The documents are more than 18 months apart: they describe different times.")
+    columns = (("requirement", False), ("", False), *((p["package"], False) for p in packages))
+    rows = [["level claimed", "", *(str(p["level"]) for p in packages)]]
+    for place, item in enumerate(doc["items"]):
+        rows.append([item["number"], item["name"], *(_cell(p["items"][place]) for p in packages)])
+    counts = [Counter(i["status"] for i in p["items"]) for p in packages]
+    summary = [[status, *(str(c[status]) for c in counts)] for status in STATUSES]
+    open_rows = [
+        [p["package"], str(p["level"]), o["number"], o["name"], o["status"]] for p in packages for o in p["open_points"]
+    ]
+    evidence = [
+        [
+            p["package"],
+            i["number"],
+            i["status"],
+            str(i["line"] or ""),
+            i["date"] or "–",
+            _words(i),
+            " ".join(i["links"]),
+        ]
+        for p in packages
+        for i in p["items"]
+        if i["status"] != NOT_STATED
+    ]
+    sections = [
+        Section("Requirements", [], Table(columns, rows)),
+        Section(
+            "How many",
+            [f"{status}: {text}." for status, text in STATUSES.items()],
+            Table((("status", False), *((p["package"], True) for p in packages)), summary),
+            list=True,
+        ),
+        Section(
+            "What the claimed level asks for and the document does not settle",
+            [] if open_rows else ["Nothing: every requirement of the claimed levels is marked or stated."],
+            Table(
+                (("package", False), ("level", True), ("", False), ("requirement", False), ("status", False)), open_rows
+            )
+            if open_rows
+            else None,
+        ),
+        Section(
+            "Evidence",
+            ["All of it is what the projects say of themselves; nothing here was checked against their code."],
+            Table(
+                (
+                    *(("package", False), ("", False), ("status", False), ("line", True), ("changed", False)),
+                    *(("in its words", False), ("links", False)),
+                ),
+                evidence,
+            ),
+        ),
+    ]
+    card = " · ".join(f"{p['package']} {p['date'] or ''}".strip() for p in packages)
+    return View("REP-2004 quality declarations", lead, sections, card)
+
+
+def _cell(item: dict[str, Any]) -> str:
+    marks = "*" if item["scope"] == "section" and item["status"] != NOT_STATED else ""
+    return f"{item['status']}{marks}" + (" (!)" if item["note"] and "its table says" in item["note"] else "")
+
+
+def _words(item: dict[str, Any]) -> str:
+    return "; ".join(text for text in (item["quote"], item["note"]) if text) or "(its table)"

@@ -1,0 +1,81 @@
+"""The path of a trial over several hosts: the network, by transport, and what stayed on one host."""
+
+import numpy as np
+import pytest
+
+from rmwbench.campaign.attest import attestations, contradiction
+from rmwbench.lab import records
+from rmwbench.lab.network.switch import RECORD
+from rmwbench.lab.records import RECEIVED, Section
+from tests.campaign.cells import outcome
+from tests.network.laboratory import cell
+
+SNAPSHOT = {"interfaces": {"eth0": {"tx_bytes": 0, "tx_packets": 0}}, "tcp": {"out_segments": 0}, "sockets": []}
+SNAPSHOT |= {"udp": {"out_datagrams": 0}}
+
+
+def received(endpoint: int, writer: int, count: int) -> Section:
+    rows = np.zeros(count, records._with_flags(np.zeros(0, records._SLOT[RECEIVED])).dtype)
+    rows["taken_ns"], rows["bytes"], rows["writer"] = 5000, 100, writer
+    return Section(RECEIVED, endpoint, 1000, count, 0, rows)
+
+
+def document(tx_bytes: int, segments: int = 0, payload: int = 0, datagrams: int = 0) -> dict:
+    end = {
+        "interfaces": {"eth0": {"tx_bytes": tx_bytes, "tx_packets": segments + datagrams}},
+        "tcp": {"out_segments": segments},
+        "udp": {"out_datagrams": datagrams},
+        "sockets": [{"kind": "tcp", "inode": 1, "sent_bytes": payload}] if payload else [],
+    }
+    return {"snapshots": [{"at": "steady_begin", **SNAPSHOT}, {"at": "steady_end", **end}]}
+
+
+def observed(*sections: Section, workload="hosts: [robot, base]", **documents: dict):
+    found = outcome(cell("{}", workload))
+    found.sections = list(sections)
+    found.sampled_at = documents
+    return found
+
+
+def told(found) -> dict[str, tuple[int, float]]:
+    return {row["path"]: (row["bytes"], round(row["fraction"], 3)) for row in attestations(found)}
+
+
+def test_between_hosts_everything_is_the_networks():
+    found = observed(received(2, 1, 10), robot=document(2000, datagrams=10), base=document(300, datagrams=3))
+    assert told(found) == {"udp": (2300, 1.0)}
+    assert attestations(found)[0]["interface"] == "eth0"
+    assert contradiction("udp", attestations(found)) is None
+    assert "asked for shm" in contradiction("shm", attestations(found))
+
+
+def test_transports_share_by_what_they_sent_until_the_middleware_names_its_own():
+    sent = {"robot": document(1166, segments=1, payload=900, datagrams=2), "base": document(0)}
+    found = observed(received(2, 1, 10), **sent)
+    assert told(found) == {"tcp": (966, pytest.approx(0.828, abs=0.01)), "udp": (200, pytest.approx(0.172, abs=0.01))}
+    evidence = {"2": {"evidence": [{"path": "tcp", "messages": 10, "note": ""}]}}
+    found.collected["listener"] = {"endpoints": evidence}
+    assert told(found) == {"tcp": (966, 1.0), "udp": (200, 0.0)}
+
+
+def test_what_stays_on_one_host_is_not_the_networks():
+    three = """nodes:
+      - {name: talker, host: robot, publishers: [{topic: t}]}
+      - {name: near, host: robot, subscriptions: [{topic: t}]}
+      - {name: far, host: base, subscriptions: [{topic: t}]}"""
+    sent = {"robot": document(1500, datagrams=10), "base": document(0)}
+    found = observed(received(2, 1, 10), received(3, 1, 10), workload=three, **sent)
+    assert told(found) == {"udp": (1500, 0.5), "other": (1000, 0.5)}
+
+
+def test_without_a_sampler_the_frame_log_counts():
+    found = observed(received(2, 1, 10))
+    found.frames = np.zeros(4, RECORD)
+    found.frames["index"], found.frames["in_ns"], found.frames["frame_bytes"] = (
+        (1, 1, 2, 3),
+        (5000, 5000, 5000, 99999),
+        142,
+    )
+    assert told(found) == {"network": (284, 1.0)}
+    found.frames = None
+    assert told(found) == {"other": (1000, 1.0)}

@@ -1,0 +1,28 @@
+"""Which columns a workload's tables have besides those of all."""
+
+from rmwbench.report import columns
+
+
+def workload(primary="response_latency_p50", **metrics):
+    return {"primary_metric": primary, "arms": [{"arm": "a", "metrics": metrics}]}
+
+
+def keys(found):
+    return [column.key for column in columns.of(found)]
+
+
+def test_an_ordinary_workload_has_the_columns_of_all():
+    assert columns.of(workload()) == columns.COLUMNS
+    assert columns.of(workload("publish_call_p50")) == columns.COLUMNS
+
+
+def test_a_primary_metric_of_its_own_comes_first():
+    found = workload("match_time", match_time={"value": 1})
+    assert keys(found)[0] == "primary" and columns.chosen(found, columns.of(found)[0]) == "match_time"
+
+
+def test_what_was_asked_for_is_shown_and_a_zero_is_something():
+    absent = {"no_data": "not counted"}
+    found = workload(allocations_per_message_publisher={"value": 0}, allocations_per_message_subscription=absent)
+    assert keys(found)[-1] == "allocations_publisher"
+    assert "growth_publisher" not in keys(found)
