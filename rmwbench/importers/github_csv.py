@@ -155,12 +155,12 @@ def _figures(stem: str, r: Repository, newest: float, out: Published) -> None:
         out.figure(
             "github_closed_unmerged", series, "", "pull requests", None, float(closed - len(merged)), count=closed
         )
-        _curve(out, "github_pull_request", series, merged, r.closings(), newest)
+        _curve(out, "github_pull_request", series, merged, len(r.pulls), r.closings(), newest)
     if r.has_issues:
         true = {n: v for n, v in r.issues.items() if n not in r.pulls} if r.has_pulls else None
         _counts(out, "github_issues", series, r.issues, true)
         days = [s / DAY_S for _, s, _ in r.issues.values() if s is not None]
-        _curve(out, "github_issue", series, days, true, newest)
+        _curve(out, "github_issue", series, days, len(r.issues), true, newest)
     if r.commits is not None:
         out.figure(
             "github_commits",
@@ -190,14 +190,15 @@ def _curve(
     figure: str,
     series: str,
     published_days: list[float],
+    published_items: int,
     items: dict[int, tuple[datetime, float | None, str]] | None,
     newest: float,
 ) -> None:
     """Share closed within some days, and the median: published with 180 days for what has no time, corrected with it
     censored.
     """
-    total = len(items) if items is not None and figure == "github_pull_request" else None
-    shown = published_days + [FILL_DAYS] * ((total or 0) - len(published_days))
+    shown = np.array(published_days + [FILL_DAYS] * (published_items - len(published_days)))
+    filled = float(np.median(shown)) if len(shown) else None
     median = float(np.median(published_days)) if published_days else None
     out.figure(
         f"{figure}_median_of_closed",
@@ -213,12 +214,12 @@ def _curve(
         else "no data: nothing was closed",
     )
     if items is None:
-        out.figure(f"{figure}_median", series, "", "days", None, None, note=NO_PULLS)
+        out.figure(f"{figure}_median", series, "", "days", filled, None, note=NO_PULLS)
         return
     days = np.array([(newest - t.timestamp() if s is None else s) / DAY_S for t, s, _ in items.values()])
     happened = np.array([s is not None for _, s, _ in items.values()])
     if not len(days):
-        out.figure(f"{figure}_median", series, "", "days", None, None, count=0, note="no data: no item")
+        out.figure(f"{figure}_median", series, "", "days", filled, None, count=0, note="no data: no item")
         return
     survival = kaplan_meier(days, happened)
     half = next((float(t) for t, left in survival if left <= 0.5), None)
@@ -227,7 +228,7 @@ def _curve(
         series,
         "",
         "days",
-        float(np.median(shown)) if total else None,
+        filled,
         half,
         count=len(days),
         note="published: 180 days for what has no time; corrected: open items censored"
@@ -236,7 +237,7 @@ def _curve(
     )
     for within in WITHIN_DAYS:
         left = [s for t, s in survival if t <= within]
-        share = float(np.mean(np.array(shown) <= within)) * 100 if total else None
+        share = float(np.mean(shown <= within)) * 100 if len(shown) else None
         out.figure(
             f"{figure}_closed_within",
             series,

@@ -29,7 +29,7 @@ _PROCESS = (
 
 TRUNCATED = (
     "received, sent and lost are rates per second cut to whole numbers; counts are restored from bytes per second "
-    "where the second's interval is known to a fifteenth of a message or better"
+    "where that gives a whole number (within 0.15)"
 )
 PER_SECOND = "only one minimum, maximum and mean per second were kept, and percentiles do not follow from them"
 FIRST_ID = (

@@ -146,7 +146,7 @@ def test_readers_cannot_freeze_after_the_window():
 
 
 def test_who_sends_does_not_freeze():
-    text = FROZEN.format(middleware="cyclonedds", options="{}", at_s=0.2) + "    processes: single\n"
+    text = FROZEN.format(middleware="cyclonedds", options="{}", at_s=0.2) + "    processes: one\n"
     with pytest.raises(UserError, match="no process only reads"):
         cell(text)
 

@@ -54,3 +54,12 @@ def test_open_items_do_not_count_as_180_days():
         assert f.corrected("github_pull_request_median", name, "") <= f.published(
             "github_pull_request_median", name, ""
         )
+
+
+def test_the_issues_curve_is_published_with_pull_requests_in_it():
+    """Of 331 `issues` of Fast-DDS 256 are pull requests: the published curve is mostly theirs."""
+    f, name = figures(*SOURCE), "eProsima/Fast-DDS"
+    shares = [f["github_issue_closed_within", name, days] for days in (7, 80)]
+    assert [p["count"] for p in shares] == [75, 75]
+    assert all(p["as_published"] > p["as_corrected"] + 10 for p in shares)
+    assert f.published("github_issue_median", name, "") < f.corrected("github_issue_median", name, "")

@@ -3,6 +3,7 @@
 import io
 import re
 import tarfile
+import weakref
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from rmwbench.bundle.schema import table_from_rows
 from rmwbench.errors import UserError
 from rmwbench.importers import KINDS, import_published
 from rmwbench.importers.kinds import recognise
+from rmwbench.importers.mininet import RUNS_AT_ONCE
 from rmwbench.importers.published import Published
 from rmwbench.importers.source import Item, Source
 from rmwbench.report.imported import document
@@ -271,6 +273,29 @@ def test_a_place_that_is_taken_is_left_alone(tmp_path):
     with pytest.raises(UserError, match="taken"):
         import_published(tmp_path / "in", tmp_path / "out")
     assert (tmp_path / "out/mine").read_bytes() == b"x" and not (tmp_path / "out.partial").exists()
+
+
+def test_an_archive_is_never_all_in_memory():
+    """Of 1 050 files of 350 runs no more than one batch is alive at a time."""
+    _, files = encoded("tsc-2020-mininet")
+    run = {name.rpartition("/")[2]: data for name, data in files.items() if "/run01/" in name}
+    alive: weakref.WeakSet[Item] = weakref.WeakSet()
+    most = 0
+
+    class Many:
+        def __iter__(self):
+            nonlocal most
+            for n in range(350):
+                for name, data in run.items():
+                    item = Item(f"cell/run{n:03d}/{name}", name, data)
+                    alive.add(item)
+                    most = max(most, len(alive))
+                    yield item
+
+    out = Published(Nowhere())
+    KINDS["tsc-2020-mininet"].reader().read(Many(), out)
+    assert out.trials == 350
+    assert most <= 3 * 3 * RUNS_AT_ONCE < 1050
 
 
 def test_links_are_not_followed(tmp_path):

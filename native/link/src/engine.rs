@@ -47,10 +47,11 @@ impl Engine {
         let (started, ready) = channel();
         let bell = wake.clone();
         let body = move || {
-            let other_scheduler = go_real_time().err();
-            remove_timer_slack();
             match make() {
                 Ok(network) => {
+                    // Only now: making the log's pages takes a while, in which others shall run.
+                    let other_scheduler = go_real_time().err();
+                    remove_timer_slack();
                     let _ = started.send(Ok(other_scheduler));
                     run(network, Devices { taps }, waiting, &inbox, &bell);
                 }

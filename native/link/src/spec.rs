@@ -131,6 +131,8 @@ pub struct MediumSpec {
 
 /// What a queue holds where its spec gives no limit.
 pub const DEFAULT_QUEUE_FRAMES: u64 = 1000;
+/// A state that is left sooner is no burst of anything, and each change of state takes time here.
+const SHORTEST_STATE_NS: i64 = 10_000;
 /// A day: beyond it, times are a mistake.
 const LONGEST_NS: i64 = 86_400_000_000_000;
 
@@ -201,8 +203,8 @@ impl Loss {
             Loss::GilbertElliott { p, r, good, bad } => {
                 [("loss.p", p), ("loss.r", r), ("loss.good", good), ("loss.bad", bad)].into_iter().find_map(|(name, p)| chance(name, p))
             }
-            Loss::GilbertElliottTime { good_ns, bad_ns, good, bad } => duration("loss.good_ns", good_ns, 1)
-                .or_else(|| duration("loss.bad_ns", bad_ns, 1))
+            Loss::GilbertElliottTime { good_ns, bad_ns, good, bad } => duration("loss.good_ns", good_ns, SHORTEST_STATE_NS)
+                .or_else(|| duration("loss.bad_ns", bad_ns, SHORTEST_STATE_NS))
                 .or_else(|| chance("loss.good", good))
                 .or_else(|| chance("loss.bad", bad)),
         }
@@ -294,6 +296,7 @@ mod tests {
             (r#"{"loss": {"kind": "bernoulli", "p": 1.1}}"#, "loss.p"),
             (r#"{"loss": {"kind": "bernoulli", "p": 0.1, "r": 0.1}}"#, "unknown field"),
             (r#"{"loss": {"kind": "gilbert", "p": 0.1}}"#, "unknown variant"),
+            (r#"{"loss": {"kind": "gilbert_elliott_time", "good_ns": 1, "bad_ns": 1000000}}"#, "loss.good_ns: expected 10000"),
             (r#"{"delay_ns": -1}"#, "delay_ns"),
             (r#"{"delay_ns": 9000000000000000000}"#, "delay_ns"),
             (r#"{"medium": "ether"}"#, "medium ether does not exist; there is: wifi"),

@@ -37,6 +37,7 @@ fn isolated(test: &str, body: impl FnOnce()) -> String {
         return String::new();
     }
     let output = Command::new("unshare")
+        .args(if rustix::process::getuid().is_root() { &[][..] } else { &["--user", "--map-root-user"] })
         .args(["--net", "--ipc", "--pid", "--fork", "--kill-child"])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", test, "--include-ignored", "--nocapture", "--test-threads", "1"])

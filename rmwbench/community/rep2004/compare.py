@@ -66,6 +66,7 @@ def _package(found: Declaration, path: Path, given: dict[str, str]) -> dict[str,
                 "links": f.links,
                 "date": item_dates[number],
                 "note": f.note or None,
+                "contradicts": f.contradicts,
             }
             for number, f in found.findings.items()
         ],
@@ -73,8 +74,8 @@ def _package(found: Declaration, path: Path, given: dict[str, str]) -> dict[str,
     }
 
 
-def view(doc: dict[str, Any]) -> View:
-    """A row per requirement, a column per package; then what is open, and the evidence."""
+def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
+    """A row per requirement, a column per package; then what is open, and the evidence (which is long)."""
     packages = doc["packages"]
     lead = [
         f"{p['package']}: claims {'Quality Level ' + str(p['level']) if p['level'] != NOT_STATED else 'no level'}, "
@@ -93,22 +94,14 @@ def view(doc: dict[str, Any]) -> View:
     open_rows = [
         [p["package"], str(p["level"]), o["number"], o["name"], o["status"]] for p in packages for o in p["open_points"]
     ]
-    evidence = [
-        [
-            p["package"],
-            i["number"],
-            i["status"],
-            str(i["line"] or ""),
-            i["date"] or "–",
-            _words(i),
-            " ".join(i["links"]),
-        ]
+    words = [
+        [p["package"], i["number"], i["status"], str(i["line"] or ""), i["date"] or "–", *_evidence(i)]
         for p in packages
         for i in p["items"]
         if i["status"] != NOT_STATED
     ]
     sections = [
-        Section("Requirements", [], Table(columns, rows)),
+        Section("Requirements", _marks(packages), Table(columns, rows)),
         Section(
             "How many",
             [f"{status}: {text}." for status, text in STATUSES.items()],
@@ -132,18 +125,28 @@ def view(doc: dict[str, Any]) -> View:
                     *(("package", False), ("", False), ("status", False), ("line", True), ("changed", False)),
                     *(("in its words", False), ("links", False)),
                 ),
-                evidence,
+                words,
             ),
         ),
     ]
+    if not evidence:
+        sections.pop()
     card = " · ".join(f"{p['package']} {p['date'] or ''}".strip() for p in packages)
     return View("REP-2004 quality declarations", lead, sections, card)
 
 
+def _marks(packages: list[dict[str, Any]]) -> list[str]:
+    cells = [_cell(i) for p in packages for i in p["items"]]
+    starred = ["* said of the whole section, not of this requirement"] if any("*" in c for c in cells) else []
+    return starred + (["(!) table and text contradict each other"] if any("(!)" in c for c in cells) else [])
+
+
 def _cell(item: dict[str, Any]) -> str:
     marks = "*" if item["scope"] == "section" and item["status"] != NOT_STATED else ""
-    return f"{item['status']}{marks}" + (" (!)" if item["note"] and "its table says" in item["note"] else "")
+    return f"{item['status']}{marks}" + (" (!)" if item["contradicts"] else "")
 
 
-def _words(item: dict[str, Any]) -> str:
-    return "; ".join(text for text in (item["quote"], item["note"]) if text) or "(its table)"
+def _evidence(item: dict[str, Any]) -> list[str]:
+    """Its words and its links."""
+    said = "; ".join(text for text in (item["quote"], item["note"]) if text)
+    return [said or "(its table)", " ".join(item["links"])]

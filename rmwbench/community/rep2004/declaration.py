@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
+from pathlib import PurePath
 from typing import Any
 
 from rmwbench.community.rep2004.items import ITEMS, LEVELS, SECTIONS, by_words, numbers
@@ -40,6 +41,8 @@ class Finding:
     links: list[str] = field(default_factory=list)
     as_of: str | None = None
     note: str = ""
+    contradicts: bool = False
+    """Whether its table and its text contradict each other; the note then quotes both."""
 
 
 @dataclass
@@ -72,7 +75,7 @@ def read(text: str, where: str, package: str | None = None) -> Declaration:
             expected="headings such as `Version Scheme [1.i]`, or a table of requirements",
             actual=f"{len(found) - 1} headings, none of a requirement of REP-2004",
         )
-    return Declaration(package or _package(found) or where, where, level, line, findings)
+    return Declaration(package or _package(found) or PurePath(where).stem, where, level, line, findings)
 
 
 # --- texts ------------------------------------------------------------------------------------------------------------
@@ -138,7 +141,8 @@ _DENIED = re.compile(
     r"\b(?:does|do|did)(?: not|n't)(?: (?:currently|yet|presently|explicitly))? "
     r"(?:have|provide|track|conduct|run|require|include|use|enforce|perform|declare|state|maintain|support|follow|define)\b"
     r"|\b(?:is|are) not (?:yet|currently|at a stable)\b|\bnot yet (?:at|been|established|implemented|available|done)\b"
-    r"|\bthere (?:is|are)(?: currently)? no\b|\bhas no\b|\bhave no\b"
+    r"|\b(?:there (?:is|are)(?: currently)?|has|have) no "
+    r"(?!(?:[\w/-]+ ){0,3}(?:errors?|defects?|failures?|warnings?)\b)"
     r"|\bno (?:performance|automated|automatic|static|coverage|regression) (?:tests?|testing|policy|analysis)\b",
     re.IGNORECASE,
 )
@@ -149,18 +153,17 @@ _APPLIES_NOT = re.compile(
     re.IGNORECASE,
 )
 _BUT = re.compile(
-    r"\b(?:but|however|nevertheless|although|even though|though|anyway|instead|regardless|except|still|exceptions?)\b",
+    r"\b(?:but|however|nevertheless|although|though|anyway|instead|regardless|except|still|exceptions?|while)\b",
     re.IGNORECASE,
 )
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z*\"`(]|[a-z_]+_)")
 _LATER = re.compile(r"^[>\s*-]*(?:todo|tbd|to be (?:done|defined|determined))\b.*$", re.IGNORECASE | re.MULTILINE)
 
 
 def classify(text: str, number: str) -> tuple[str, str]:
     """(status, the sentence it rests on) of a text on a requirement."""
     paragraphs = [plain(p) for p in re.split(r"\n\s*\n", _LATER.sub("", text))]
-    sentences = [
-        s for p in paragraphs for s in re.split(r"(?<=[.!?])\s+(?=[A-Z*\"`(]|[a-z_]+_)", p) if re.search(r"\w", s)
-    ]
+    sentences = [s for p in paragraphs for s in _SENTENCE.split(p) if re.search(r"\w", s)]
     if not sentences:
         return NOT_STATED, ""
     applies_not = next((s for s in sentences[:2] if _APPLIES_NOT.search(s)), None)
@@ -223,7 +226,19 @@ def _by_table(found: list[Part], findings: dict[str, Finding]) -> int:
         seen.update(wanted)
         for number in wanted:
             _mark(findings[number], line, plain(row[-1]), legend)
+    _agree(findings)
     return len(seen)
+
+
+def _agree(findings: dict[str, Finding]) -> None:
+    """A text on `4.iv` as a whole contradicts its two rows only where it contradicts both."""
+    for number, finding in findings.items():
+        stem, _, letter = number.rpartition(".")
+        if finding.contradicts and letter in "abc":
+            others = [f for n, f in findings.items() if n.startswith(f"{stem}.") and f.quote == finding.quote]
+            if not all(f.contradicts for f in others):
+                finding.contradicts = False
+                finding.note = ""
 
 
 def _next_letter(number: str) -> str | None:
@@ -250,6 +265,7 @@ def _mark(finding: Finding, line: int, mark: str, legend: dict[str, str]) -> Non
     before = finding.status
     finding.note = note
     if (status == MET and before == NOT_MET) or (status == NOT_MET and before == STATED):
+        finding.contradicts = True
         finding.note = f"its table says {status}, its text: {finding.quote}"
     finding.status, finding.basis = status, "table"
     finding.lines = [*finding.lines, line]
@@ -278,17 +294,21 @@ def _level(found: list[Part]) -> tuple[int | None, int | None]:
     return None, None
 
 
+_NAMES = (
+    r"^(.+?) Quality Declaration$",
+    r"\bfor the ([\w.-]+) package\b",
+    r"\b[Tt]he package ([\w.-]+) claims",
+    r"(?:^|[.] )((?:[\w+-]+ ){1,4}?)claims to be",
+)
+
+
 def _package(found: list[Part]) -> str | None:
-    for part in found[:2]:
-        for candidate in (part.title, plain(" ".join(t for _, t in part.lines))):
-            for pattern in (
-                r"^(.+?) Quality Declaration$",
-                r"\bfor the ([\w.-]+) package\b",
-                r"\bThe package ([\w.-]+)",
-            ):
+    for pattern in _NAMES:
+        for part in found[:2]:
+            for candidate in (part.title, plain(" ".join(t for _, t in part.lines))):
                 if match := re.search(pattern, candidate):
                     name = match[1].strip()
-                    if name.lower() not in ("package", "external dependency"):
+                    if name.lower() not in ("package", "external dependency", "this package", "it"):
                         return name
     return None
 

@@ -1,8 +1,6 @@
 //! Every effect of a link, in virtual time: fixed seeds, statistical bounds of four standard errors and more.
 
-mod common;
-
-use common::{datagram, datagram_at, Bench, Record, MS, US};
+use crate::common::{datagram, datagram_at, Bench, Record, MS, US};
 use serde_json::{json, Value};
 
 /// `count` frames of `bytes` from host 0 to host 1, one every `every_ns`, over these links; the records in order of entry.

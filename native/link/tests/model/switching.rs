@@ -1,10 +1,8 @@
 //! Who gets a frame.
 
-mod common;
-
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use common::{address, datagram, ethernet, group_mac, ipv4, ipv6, to_group, udp_body, Bench, MS};
+use crate::common::{address, datagram, ethernet, group_mac, ipv4, ipv6, to_group, udp_body, Bench, MS};
 use serde_json::json;
 
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
@@ -154,7 +152,7 @@ fn resolution_is_exempt_and_moves_no_draw() {
         bench.until(i64::MAX / 2);
         bench.records()
     };
-    let fates = |records: &[common::Record]| records.iter().filter(|r| r.class == 1).map(|r| r.verdict).collect::<Vec<_>>();
+    let fates = |records: &[crate::common::Record]| records.iter().filter(|r| r.class == 1).map(|r| r.verdict).collect::<Vec<_>>();
     let mixed = run(true, true);
     let arp: Vec<_> = mixed.iter().filter(|record| record.class == 4).collect();
     assert!(arp.len() == 500 && arp.iter().all(|record| record.verdict == 0 && record.due_ns == record.in_ns));

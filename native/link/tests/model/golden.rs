@@ -5,7 +5,7 @@ use rmwbench_link::probe;
 use rmwbench_link::protocol::{hello, Command, Request};
 use serde_json::Value;
 
-const PAGE: &str = include_str!("../../../docs/formats/link.md");
+const PAGE: &str = include_str!("../../../../docs/formats/link.md");
 
 /// The page's blocks of JSON.
 fn blocks() -> Vec<&'static str> {

@@ -1,5 +1,4 @@
 //! A network in virtual time: frames in at a time, records out. No device, no clock.
-#![allow(dead_code)] // each test file uses its part
 
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,10 +1,8 @@
 //! What a frame carries: hand-made bytes as the middlewares send them.
 
-mod common;
-
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use common::{address, ethernet, group_mac, ipv4, ipv6, mac, udp_body};
+use crate::common::{address, ethernet, group_mac, ipv4, ipv6, mac, udp_body};
 use rmwbench_link::classify::Classifier;
 use rmwbench_link::frame::{Class, Facts};
 use rmwbench_link::headers;

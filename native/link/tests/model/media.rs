@@ -1,10 +1,8 @@
 //! The model of airtime against what it should give.
 
-mod common;
-
 use std::net::Ipv4Addr;
 
-use common::{datagram, to_group, Bench, MS};
+use crate::common::{datagram, to_group, Bench, MS};
 use serde_json::{json, Value};
 
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 1, 2, 3);
