@@ -56,11 +56,15 @@ class ClusterCampaign(Campaign):
         """The same campaign on a fleet."""
         bundle = Bundle(made.writer.directory)
         pins: dict[Key, str] = {}
-        names = {remote.name for remote in fleet.machines}
         for row in bundle.rows("trials"):
-            if row["machine"] in names:
-                pins[Key(row["block"], made.plan.cell(row["cell"]).comparison)] = row["machine"]
-        schedule = Schedule(made.plan, bundle.journal.lines, pins)
+            pins[Key(row["block"], made.plan.cell(row["cell"]).comparison)] = row["machine"]
+        names = {remote.name for remote in fleet.machines}
+        here = {key: name for key, name in pins.items() if name in names}
+        schedule = Schedule(made.plan, bundle.journal.lines, here)
+        for key in schedule.waiting:
+            if key in pins and key not in here:  # it was killed while it wrote this part
+                text = f"block {key.block + 1} of {key.comparison} began on machine {pins[key]}, which is not here: "
+                made.writer.append({"type": "note", "text": text + "what it lacks runs on another"})
         return cls(made.name, made.plan, schedule, made.workers, made.writer, fleet=fleet, copy=copy, budget_s=budget_s)
 
     def run(self, console: Console, first_host: object = None) -> Ending:

@@ -187,7 +187,6 @@ def tiers(path: Path, distribution: str | None = None) -> tuple[str, dict[str, t
                 "no table for this distribution",
                 where=f"--distribution {distribution}",
                 expected=", ".join(known),
-                fix=did_you_mean(distribution, known),
             )
         chosen = names[0]
     return chosen, found[chosen]
@@ -263,8 +262,7 @@ def view(doc: dict[str, Any]) -> View:
             found = candidate["criteria"][key]
             start = ["", ""] if place else [candidate["name"], candidate["admitted"]]
             rows.append(
-                [*start, text, found["status"], found["value"] or "–", found["evidence"] or "–", found["date"] or "–"]
-                + [found["note"] or ""]
+                [*start, text, found["status"], *(found[k] or "–" for k in ("value", "evidence", "date", "note"))]
             )
     columns = (
         *(("candidate", False), ("admitted", False), ("criterion", False), ("status", False), ("found", False)),

@@ -174,6 +174,27 @@ def test_a_stopped_campaign_has_whole_parts_and_resumes(tmp_path):
     assert numbers(tmp_path / "out") == list(range(1, 37)) and Bundle(tmp_path / "out").journal.finished
 
 
+def test_a_part_that_was_cut_while_it_was_written_goes_on_where_it_began_or_says_that_it_does_not(tmp_path):
+    for name, count, machines in (("same", 2, 1), ("other", 1, 2)):
+        directory = tmp_path / name
+        run(directory, Fleet(2))
+        journal = directory / "journal.jsonl"
+        kept = [line for line in journal.read_text().splitlines() if json.loads(line)["type"] in ("trial", "tables")]
+        cut = next(n for n, line in enumerate(kept) if json.loads(line).get("trial") == 1)
+        last = [line for line in kept[: cut + 1] if "trial" in json.loads(line)]
+        began = next(row["machine"] for row in Bundle(directory).rows("trials") if row["trial"] == 1)
+        journal.write_text("\n".join(last) + "\n")
+        fleet = Fleet(count)
+        fleet.machines[0].name = began if name == "same" else "another"
+        if count == 2:
+            fleet.machines[1].name = "a third"
+        run(directory, fleet)
+        first = plan(FIXED).cell(plan(FIXED).trials[0].cell).comparison
+        assert len(placed(directory)[0, first]) == machines
+        notes = [line["text"] for line in lines(directory, "note")]
+        assert any(f"began on machine {began}, which is not here" in note for note in notes) == (name == "other")
+
+
 def test_a_trial_that_its_machine_spoilt_runs_again_there_and_one_that_is_unsupported_takes_its_cell_along(tmp_path):
     made = plan(FIXED)
     first, cell = made.trials[0], made.trials[1].cell

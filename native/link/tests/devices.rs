@@ -399,6 +399,36 @@ fn a_blackhole_is_silent_and_a_lost_carrier_is_seen() {
 }
 
 #[test]
+fn a_snooping_switch_hears_the_kernels_own_reports() {
+    isolated("a_snooping_switch_hears_the_kernels_own_reports", || {
+        let hosts = pair();
+        let mut link = Link::open_with(&hosts, json!({}), json!({"multicast": "snoop"}));
+        let (from, to) = (hosts[0].udp("10.77.0.1:0"), hosts[1].udp("0.0.0.0:9400"));
+        let unwanted = |link: &mut Link| link.tool.ok(json!({"cmd": "mark"}))["links"]["b"]["down"]["unwanted"].as_u64().unwrap();
+        let (group, here) = ("239.1.2.3".parse().unwrap(), "10.77.0.2".parse().unwrap());
+        let send = || assert_eq!(from.send_to(b"to all", "239.1.2.3:9400").unwrap(), 6);
+        send();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while unwanted(&mut link) == 0 && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert_eq!(unwanted(&mut link), 1);
+        // In the host's thread: a group is joined on an interface of the namespace that one is in.
+        let joining = to.try_clone().unwrap();
+        hosts[1].run(move || joining.join_multicast_v4(&group, &here).unwrap());
+        to.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let mut buffer = [0; 64];
+        let got = (0..100).find_map(|_| {
+            send();
+            to.recv(&mut buffer).ok()
+        });
+        assert_eq!(got, Some(6));
+        let (document, _) = link.collect();
+        assert!(document.classes["resolution"].frames > 0 && document.links["a"].up.lost == 0);
+    });
+}
+
+#[test]
 fn manners() {
     isolated("manners", || {
         let hosts = pair();
