@@ -18,8 +18,6 @@ def connect(address: str) -> Any:
     UserError."""
     if importlib.util.find_spec("ray") is None:
         raise UserError("--cluster needs Ray, which is not installed", where="--cluster", fix=INSTALL)
-    import ray
-
     if address.startswith("ray://") and importlib.util.find_spec("grpc") is None:
         raise UserError(
             "a ray:// address needs Ray's client",
@@ -28,6 +26,8 @@ def connect(address: str) -> Any:
             fix="pip install 'ray[client]', or run rmwbench on a machine of the cluster with --cluster auto",
         )
     _check_reachable(_found() if address == "auto" else address)
+    import ray
+
     try:
         ray.init(address=address, namespace="rmwbench", log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:

@@ -29,10 +29,6 @@ TARGET = "RMWBENCH_TARGET_DIR"
 SAFE_NICENESS = "RAY_worker_niceness=0 ray start …"
 
 
-class Refused(Exception):
-    """This machine cannot be used, and why."""
-
-
 class Machine:
     """Every answer is plain data. What a user can mend comes back as text or UserError and is not raised: Ray would
     wrap it into a traceback."""

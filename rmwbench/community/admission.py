@@ -121,7 +121,7 @@ def _criterion(status: str, value: str | None, given: dict[str, Any] | None, not
 
 def permissive(expression: str) -> bool | None:
     """Whether an SPDX expression can be had under permissive terms: one side of an OR is enough, an AND needs both.
-    None where a licence in it is not known here."""
+    None where a licence in it is not known here, or it is no expression."""
     tokens = re.findall(r"\(|\)|[^\s()]+", expression)
 
     def either(at: int) -> tuple[bool | None, int]:
@@ -139,16 +139,25 @@ def permissive(expression: str) -> bool | None:
         return value, at
 
     def one(at: int) -> tuple[bool | None, int]:
-        if at >= len(tokens):
-            return None, at
-        if tokens[at] == "(":
+        if at < len(tokens) and tokens[at] == "(":
             value, at = either(at + 1)
+            if tokens[at : at + 1] != [")"]:
+                raise _NoExpression
             return value, at + 1
+        if at >= len(tokens) or tokens[at].upper() in (")", "OR", "AND"):
+            raise _NoExpression
         known = True if tokens[at] in PERMISSIVE else False if tokens[at] in OTHER_OPEN else None
         return known, at + 1
 
-    value, end = either(0)
+    try:
+        value, end = either(0)
+    except _NoExpression:
+        return None
     return value if end == len(tokens) else None
+
+
+class _NoExpression(Exception):
+    """Not an SPDX expression."""
 
 
 _HEADING = re.compile(r"([A-Z][a-z]+ [A-Z][a-z]+) \((.*)\)\s*")

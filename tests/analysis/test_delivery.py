@@ -19,6 +19,7 @@ from rmwbench.analysis.delivery import (
 )
 from rmwbench.analysis.records import Window
 from tests.analysis.test_outage import pair
+from tests.analysis.test_wire import PATIENT
 
 LATE = ((0, np.inf), (0, np.inf))
 WRITER_LATE = ((0, np.inf), (-np.inf, np.inf))
@@ -65,6 +66,7 @@ def test_a_trial_that_waited_says_so():
     assert set(reasons) == set(SPLIT)
 
 
+@PATIENT
 @given(st.lists(st.lists(st.one_of(st.none(), st.integers(1, 50)), min_size=1, max_size=12), min_size=1, max_size=4))
 def test_the_parts_add_up_to_what_is_missing(streams):
     pairs = [pair([None if d is None else i * 100 + d for i, d in enumerate(s)], lives=LATE) for s in streams]
@@ -84,6 +86,7 @@ def test_bins_are_few_and_have_messages(length_ns, messages):
     assert bins == 1 or messages / bins >= 3.9
 
 
+@PATIENT
 @given(st.lists(st.integers(-5, 130)), st.integers(1, 40))
 def test_every_time_within_the_window_is_in_one_bin(times, bin_ns):
     edges = edges_ns(Window(0, 100), bin_ns)

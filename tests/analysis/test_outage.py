@@ -12,7 +12,7 @@ from rmwbench.analysis.outage import METRICS, Outage, around, outages, recoverie
 from rmwbench.analysis.records import Endpoint, Window
 from rmwbench.analysis.streams import End, Pair, pairs_of
 from tests.analysis.test_latency import Records, message
-from tests.analysis.test_wire import log
+from tests.analysis.test_wire import PATIENT, log
 
 WINDOW = Window(0, 1000)
 OUTAGE = Outage("network", "robot", "blackhole", 300, 600)
@@ -136,6 +136,7 @@ def test_without_an_outage_there_is_a_reason_for_everything():
     assert set(values) == {"stall_outside_outages"}
 
 
+@PATIENT
 @given(
     st.lists(st.one_of(st.none(), st.integers(1, 150)), min_size=1, max_size=10),
     st.integers(0, 900),

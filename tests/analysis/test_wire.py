@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rmwbench.analysis.frames import CLASSES, frames_of
@@ -22,6 +22,8 @@ from rmwbench.analysis.wire import (
 from tests.analysis.test_latency import Records
 
 WINDOW = Window(1000, 2000)
+PATIENT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A busy machine is no failure."""
 HOSTS = ("robot", "base", "tablet")
 AT_UP = ("lost_up", "queue_full_up", "no_destination")
 AT_DOWN = ("lost_down", "queue_full_down", "refused")
@@ -157,6 +159,7 @@ def frames_and_truth(draw):
     return rows
 
 
+@PATIENT
 @given(frames_and_truth())
 def test_every_frame_is_accounted_for_once(rows):
     frames = log(*rows)

@@ -111,10 +111,11 @@ class Nodes:
         """One after the other, and twice where need be: Ray gives a node 30 s to come up, whatever else runs here."""
         command = [RAY, "start", *options, f"--node-ip-address={node.address}", "--num-cpus=1"]
         command += [f"--object-store-memory={STORE_BYTES}", "--disable-usage-stats", "--include-log-monitor=false"]
+        environment = {**os.environ, "XDG_CACHE_HOME": f"{self._directory}/cache"}  # nothing is there yet
         for _ in range(2):
             with open(self._log(node), "w") as log:
-                pipes = {"stdout": log, "stderr": log, "stdin": subprocess.DEVNULL}
-                process = subprocess.Popen(self.command(*command, node=node), start_new_session=True, **pipes)
+                how = {"stdout": log, "stderr": log, "stdin": subprocess.DEVNULL, "env": environment}
+                process = subprocess.Popen(self.command(*command, node=node), start_new_session=True, **how)
             if process.wait(START_TIMEOUT_S) == 0:
                 return
             for pid in self.pids(node):

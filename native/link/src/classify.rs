@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 
+use crate::datagrams::Datagrams;
 use crate::frame::{Class, Facts};
 use crate::headers::{be16, be32, Headers, Ip, ARP, TCP, UDP};
 use crate::memory::Recent;
@@ -15,9 +16,8 @@ const ICMP6: u8 = 58;
 const ZENOH_SCOUTING: u16 = 7446;
 /// Names, leases, time: what an operating system says by itself.
 const HOUSEKEEPING: [u16; 7] = [53, 67, 68, 123, 1900, 5353, 5355];
-/// Pieces of samples, datagrams, flows and scouts that are remembered.
+/// Pieces of samples, flows and scouts that are remembered.
 const MOST_PIECES: usize = 1 << 17;
-const MOST_DATAGRAMS: usize = 4096;
 const MOST_FLOWS: usize = 8192;
 
 type Socket = (IpAddr, u16);
@@ -26,8 +26,7 @@ pub struct Classifier {
     rules: Vec<Rule>,
     /// Pieces of samples with where they went, as hashes: two that share one are rarer than anything that is counted here.
     pieces: Recent<u64, ()>,
-    /// Fragmented datagrams by what their first piece said.
-    datagrams: Recent<(IpAddr, IpAddr, u8, u32), Facts>,
+    datagrams: Datagrams,
     /// TCP: the sequence number behind all that a sender has sent.
     flows: Recent<(Socket, Socket), u32>,
     scouts: Recent<Socket, ()>,
@@ -35,8 +34,8 @@ pub struct Classifier {
 
 impl Classifier {
     pub fn new(rules: Vec<Rule>) -> Classifier {
-        let (pieces, datagrams) = (Recent::new(MOST_PIECES), Recent::new(MOST_DATAGRAMS));
-        Classifier { rules, pieces, datagrams, flows: Recent::new(MOST_FLOWS), scouts: Recent::new(MOST_FLOWS) }
+        let (flows, scouts) = (Recent::new(MOST_FLOWS), Recent::new(MOST_FLOWS));
+        Classifier { rules, pieces: Recent::new(MOST_PIECES), datagrams: Datagrams::default(), flows, scouts }
     }
 
     pub fn look(&mut self, frame: &[u8], headers: &Headers<'_>) -> Facts {
@@ -46,17 +45,19 @@ impl Classifier {
         let Some(ip) = headers.ip else {
             return Facts { class: if headers.ether_type == ARP { Class::Resolution } else { Class::Other }, ..facts };
         };
-        let Some((id, first)) = ip.piece else { return self.transport(&ip, headers.payload, facts) };
-        let datagram = (ip.source, ip.destination, ip.protocol, id);
-        if first {
+        let Some(piece) = ip.piece else { return self.transport(&ip, headers.payload, facts) };
+        let key = (ip.source, ip.destination, ip.protocol, piece.id);
+        if piece.offset == 0 {
             let facts = Facts { fragment: true, ..self.transport(&ip, headers.payload, facts) };
-            self.datagrams.put(datagram, facts);
+            if let (UDP, Some(port), Some(content)) = (ip.protocol, be16(headers.payload, 2), headers.payload.get(8..)) {
+                self.datagrams.begin(key, facts, (ip.destination, port), content);
+            }
             return facts;
         }
         // A later piece is what the first was, priority included, or they would overtake each other.
-        let facts = self.datagrams.get(datagram).unwrap_or(facts);
-        let payload_bytes = if facts.class == Class::Data { headers.payload.len() as u32 } else { 0 };
-        Facts { fragment: true, payload_bytes, ..facts }
+        let pieces = &mut self.pieces;
+        let found = self.datagrams.go_on(key, piece.offset, piece.last, headers.payload, |piece, to| sent(pieces, piece, to, multicast));
+        found.unwrap_or(Facts { fragment: true, ..facts })
     }
 
     fn transport(&mut self, ip: &Ip, body: &[u8], facts: Facts) -> Facts {
@@ -74,13 +75,9 @@ impl Classifier {
         let (Some(source), Some(destination), Some(content)) = (be16(body, 0), be16(body, 2), body.get(8..)) else { return facts };
         let (from, to) = ((ip.source, source), (ip.destination, destination));
         if let Some(message) = rtps::read(content) {
-            let mut retransmission = false;
-            for piece in message.pieces {
-                // Multicast reached this receiver too; where it was sent only to others it counts as new.
-                let to_all = self.pieces.get(key(piece, None)).is_some();
-                let to_this = self.pieces.replace(key(piece, (!facts.multicast).then_some(to)), ());
-                retransmission |= to_all || to_this;
-            }
+            // Not `any`: each of them has to be noted.
+            let note = |before: bool, piece: &Piece| sent(&mut self.pieces, *piece, to, facts.multicast) || before;
+            let retransmission = message.pieces.iter().fold(false, note);
             return Facts { class: message.class, payload_bytes: message.payload_bytes, retransmission, ..facts };
         }
         if destination == ZENOH_SCOUTING {
@@ -116,6 +113,16 @@ impl Classifier {
         let class = if payload_bytes > 0 { Class::Data } else { Class::Acknowledgement };
         Facts { class, payload_bytes, retransmission, ..facts }
     }
+}
+
+/// Notes that a piece of a sample goes there; whether it did before. What went by multicast reached this receiver too; what was sent
+/// only to others is new here.
+fn sent(pieces: &mut Recent<u64, ()>, piece: Piece, to: Socket, multicast: bool) -> bool {
+    let to = (!multicast).then_some(to);
+    // A sample that went whole may come again in fragments (Cyclone DDS repeats so), and the other way round.
+    let other = Piece { fragment: u32::from(piece.fragment == 0), ..piece };
+    let before = [key(piece, None), key(other, None), key(other, to)].into_iter().any(|key| pieces.get(key).is_some());
+    pieces.replace(key(piece, to), ()) || before
 }
 
 /// A piece and where it went; None: by multicast, to everybody.

@@ -46,17 +46,14 @@ impl Engine {
         let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|e| format!("eventfd: {e}"))?);
         let (started, ready) = channel();
         let bell = wake.clone();
-        let body = move || {
-            match make() {
-                Ok(network) => {
-                    // Only now: making the log's pages takes a while, in which others shall run.
-                    let other_scheduler = go_real_time().err();
-                    remove_timer_slack();
-                    let _ = started.send(Ok(other_scheduler));
-                    run(network, Devices { taps }, waiting, &inbox, &bell);
-                }
-                Err(why) => drop(started.send(Err(why))),
+        let body = move || match make() {
+            Ok(network) => {
+                let other_scheduler = go_real_time().err();
+                remove_timer_slack();
+                let _ = started.send(Ok(other_scheduler));
+                run(network, Devices { taps }, waiting, &inbox, &bell);
             }
+            Err(why) => drop(started.send(Err(why))),
         };
         std::thread::Builder::new().name("engine".into()).spawn(body).map_err(|e| format!("no thread for the engine: {e}"))?;
         let other_scheduler = ready.recv().map_err(|_| "the engine's thread died".to_string())??;

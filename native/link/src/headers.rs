@@ -15,8 +15,17 @@ pub struct Ip {
     pub destination: IpAddr,
     pub protocol: u8,
     pub dscp: u8,
-    /// Of a fragmented datagram: its identification, and whether this is the first piece.
-    pub piece: Option<(u32, bool)>,
+    /// Where this is a fragment.
+    pub piece: Option<Piece>,
+}
+
+/// A fragment of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    pub id: u32,
+    /// Bytes before it.
+    pub offset: usize,
+    pub last: bool,
 }
 
 pub const ETHERNET_BYTES: usize = 14;
@@ -52,7 +61,7 @@ fn ipv4(body: &[u8]) -> Option<(Ip, &[u8])> {
     let offset = be16(body, 6)?;
     let address = |at: usize| Some(IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(body.get(at..at + 4)?).ok()?)));
     let (more, place) = (offset & 0x2000 != 0, offset & 0x1fff);
-    let piece = (more || place > 0).then_some((u32::from(be16(body, 4)?), place == 0));
+    let piece = (more || place > 0).then_some(Piece { id: u32::from(be16(body, 4)?), offset: usize::from(place) * 8, last: !more });
     let ip = Ip { source: address(12)?, destination: address(16)?, protocol: *body.get(9)?, dscp: body.get(1)? >> 2, piece };
     Some((ip, body.get(header.max(20)..total.min(body.len()))?))
 }
@@ -69,7 +78,7 @@ fn ipv6(body: &[u8]) -> Option<(Ip, &[u8])> {
             44 => {
                 let place = be16(body, at + 2)?;
                 let id = u32::from_be_bytes(body.get(at + 4..at + 8)?.try_into().ok()?);
-                piece = Some((id, place >> 3 == 0));
+                piece = Some(Piece { id, offset: usize::from(place & !7), last: place & 1 == 0 });
                 8
             }
             _ => break,

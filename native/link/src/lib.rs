@@ -7,6 +7,7 @@
 pub mod change;
 pub mod classify;
 pub mod counters;
+pub mod datagrams;
 pub mod direction;
 pub mod document;
 pub mod effects;

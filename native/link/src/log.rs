@@ -18,22 +18,14 @@ pub struct Log {
 }
 
 impl Log {
-    /// Maps the file, every page made now: a page fault in the middle of a trial would delay a frame. An empty file logs nothing.
+    /// Maps the file; an empty one logs nothing. Its pages are made as they are written (a microsecond every 85 frames): it is sized
+    /// for the worst, and most trials fill little of it.
     pub fn map(file: &File) -> Result<Log, String> {
         let bytes = file.metadata().map_err(|e| format!("the log file: {e}"))?.len() as usize;
         let mut log = Log { base: std::ptr::null_mut(), bytes, capacity: bytes / RECORD_BYTES, written: 0, unlogged: 0 };
         if bytes > 0 {
             // SAFETY: a fresh shared mapping of the whole file, which nobody makes shorter.
-            let base = unsafe {
-                mmap(
-                    std::ptr::null_mut(),
-                    bytes,
-                    ProtFlags::READ | ProtFlags::WRITE,
-                    MapFlags::SHARED | MapFlags::POPULATE,
-                    file.as_fd(),
-                    0,
-                )
-            };
+            let base = unsafe { mmap(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file.as_fd(), 0) };
             log.base = base.map_err(|e| format!("the log file: {e}"))?.cast();
         }
         Ok(log)

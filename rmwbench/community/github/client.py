@@ -35,6 +35,10 @@ class Missing(Exception):
     """The API has no answer to this question for this repository; the text says why."""
 
 
+class NotFound(UserError):
+    """404: of a repository's address a mistake of the user, of a part of one that this server does not have it."""
+
+
 class Client:
     """Questions to one API. `max_wait_s` bounds each wait for a limit; longer ones are an error that says until when.
 
@@ -202,7 +206,7 @@ class Client:
         if status == 401:
             raise UserError("the API does not accept the token", where=url, actual=said, fix="renew GITHUB_TOKEN")
         if status == 404:
-            raise UserError(
+            raise NotFound(
                 "no such repository, or the token may not see it",
                 where=url,
                 actual=said or "404",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from rmwbench.community.github.client import Client, Missing
+from rmwbench.community.github.client import Client, Missing, NotFound
 
 Raw = dict[str, Any]
 """Part of a repository (`PARTS`) → the API's answer, or {"no_data": reason}."""
@@ -98,6 +98,8 @@ def _part(ask: Callable[[], Any]) -> Any:
         return ask()
     except Missing as reason:
         return {"no_data": str(reason)}
+    except NotFound:
+        return {"no_data": "this server does not have it"}
 
 
 def is_pull(entry: Raw) -> bool:

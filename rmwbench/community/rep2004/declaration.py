@@ -218,7 +218,9 @@ def _by_table(found: list[Part], findings: dict[str, Finding]) -> int:
         rows += list_rows(part.lines)
     seen: set[str] = set()
     for line, row in rows:
-        wanted = numbers(row[0]) if len(row) >= 2 and re.fullmatch(r"\W*[1-7]\.[ivx]+(\.[a-c])?\W*", row[0]) else []
+        wanted = (
+            numbers(row[0]) if len(row) >= 2 and re.fullmatch(r"[\W_]*[1-7]\.[ivx]+(\.[a-c])?[\W_]*", row[0]) else []
+        )
         # Core packages number two rows 4.iii.a; the second is the one after it.
         if len(wanted) == 1 and wanted[0] in seen:
             following = _next_letter(wanted[0])

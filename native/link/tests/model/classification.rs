@@ -156,6 +156,9 @@ fn rtps_retransmissions_are_known_per_piece_and_receiver() {
     assert!(
         again(7413, &fragments(3, 1)) && again(7413, &fragments(5, 2)) && again(7413, &fragments(6, 1)) && !again(7413, &fragments(7, 1))
     );
+    // What went whole is repeated in fragments, and the other way round.
+    assert!(!again(7413, &message(30)) && again(7413, &rtps(&[data_frag(30, 4, 1, 1000)])));
+    assert!(!again(7413, &rtps(&[data_frag(31, 1, 2, 1000)])) && again(7413, &message(31)));
     // Multicast reached everybody: repeated to one of them, it is a repetition.
     assert!(!wire.multicast(SPDP_GROUP, (7411, 7401), &message(20)).retransmission);
     assert!(wire.udp((7411, 7417), &message(20)).retransmission);
@@ -178,7 +181,31 @@ fn ip_fragments_are_what_their_first_was() {
     assert_eq!(found[0].payload_bytes as usize, 1480 - overhead);
     // The whole datagram again, under another identification: all of its pieces are repeated.
     assert!(piece(6, 0, 1480, true).retransmission && piece(6, 1480, 2960, true).retransmission);
-    // A piece whose first was never seen is just that.
+    // A sample in fragments, all in one datagram; later some of them alone, as Cyclone DDS repeats what was asked for.
+    let all: Vec<Vec<u8>> = (1..=5).map(|first| data_frag(50, first, 1, 900)).chain([heartbeat(USER_WRITER)]).collect();
+    let body = udp_body(7411, 7413, &rtps(&all));
+    let mut wire = Wire::new();
+    let ranges = [(0, 1480), (1480, 2960), (2960, 4440), (4440, body.len())];
+    let mut payload = 0;
+    for (from, to) in ranges {
+        let place = (from / 8) as u16 | if to < body.len() { 0x2000 } else { 0 };
+        let found = wire.see(&ethernet(mac(1), 0, 0x0800, &ipv4(address(0), address(1), 17, 9, place, 0, &body[from..to])));
+        assert!(found.class == Class::Data && found.fragment && !found.retransmission, "{from}");
+        payload += found.payload_bytes;
+    }
+    assert_eq!(payload, 5 * 900); // the heartbeat behind them is none
+    assert!((1..=5).all(|first| wire.udp((7411, 7413), &rtps(&[data_frag(50, first, 1, 900)])).retransmission));
+    assert!(!wire.udp((7411, 7413), &rtps(&[data_frag(50, 6, 1, 900)])).retransmission);
+}
+
+#[test]
+fn a_fragment_whose_first_was_never_seen_is_just_that() {
+    let mut wire = Wire::new();
+    let body = vec![7; 3000];
+    let mut piece = |id: u16, from: usize, to: usize, more: bool| {
+        let place = (from / 8) as u16 | if more { 0x2000 } else { 0 };
+        wire.see(&ethernet(mac(1), 0, 0x0800, &ipv4(address(0), address(1), 17, id, place, 0, &body[from..to])))
+    };
     assert_eq!(piece(7, 1480, 2960, true), Facts { fragment: true, ..piece(8, 1480, 2960, true) });
     assert_eq!(piece(7, 1480, 2960, true).class, Class::Other);
 }

@@ -1,0 +1,78 @@
+//! Datagrams in IP fragments, of which only the first shows ports and the beginning of an RTPS message. The others' submessages (a
+//! writer may put every fragment of its sample into one datagram) are found by reading the message again as far as it has come.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use crate::frame::{Class, Facts};
+use crate::rtps::{self, Piece};
+
+pub type Key = (IpAddr, IpAddr, u8, u32);
+
+/// Those that are under way at a time; senders send the pieces of one back to back.
+const MOST: usize = 256;
+/// The header of UDP, which is in the first piece.
+const UDP_BYTES: usize = 8;
+
+#[derive(Default)]
+pub struct Datagrams(VecDeque<Datagram>);
+
+struct Datagram {
+    key: Key,
+    facts: Facts,
+    to: (IpAddr, u16),
+    /// An RTPS message as far as it has come; empty for everything else.
+    message: Vec<u8>,
+    /// What of it has been accounted for.
+    pieces: usize,
+    payload_bytes: u32,
+}
+
+impl Datagrams {
+    /// A first piece; `content` is what is behind UDP's header.
+    pub fn begin(&mut self, key: Key, facts: Facts, to: (IpAddr, u16), content: &[u8]) {
+        self.0.retain(|known| known.key != key);
+        if self.0.len() >= MOST {
+            self.0.pop_front();
+        }
+        let found = rtps::read(content);
+        let message = if found.is_some() { content.to_vec() } else { Vec::new() };
+        let (pieces, payload_bytes) = found.map_or((0, 0), |found| (found.pieces.len(), found.payload_bytes));
+        self.0.push_back(Datagram { key, facts, to, message, pieces, payload_bytes });
+    }
+
+    /// A later piece, `offset` bytes behind the beginning: what its first was, with this piece's own payload. `sent` notes that a
+    /// piece of a sample goes there and says whether it did before. None where the first is not known.
+    pub fn go_on(
+        &mut self,
+        key: Key,
+        offset: usize,
+        last: bool,
+        content: &[u8],
+        mut sent: impl FnMut(Piece, (IpAddr, u16)) -> bool,
+    ) -> Option<Facts> {
+        let place = self.0.iter().rposition(|known| known.key == key)?;
+        let known = &mut self.0[place];
+        let in_order = !known.message.is_empty() && offset == UDP_BYTES + known.message.len();
+        let payload_bytes = if in_order {
+            known.message.extend_from_slice(content);
+            let found = rtps::read(&known.message)?;
+            let begun = &found.pieces[known.pieces.min(found.pieces.len())..];
+            if !begun.is_empty() {
+                // Not `any`: each of them has to be noted.
+                known.facts.retransmission = begun.iter().fold(false, |before, piece| sent(*piece, known.to) || before);
+            }
+            let new = found.payload_bytes.saturating_sub(known.payload_bytes);
+            (known.pieces, known.payload_bytes) = (found.pieces.len(), found.payload_bytes);
+            new
+        } else {
+            content.len() as u32
+        };
+        let payload_bytes = if known.facts.class == Class::Data { payload_bytes } else { 0 };
+        let facts = Facts { payload_bytes, ..known.facts };
+        if last {
+            self.0.remove(place);
+        }
+        Some(facts)
+    }
+}

@@ -1,0 +1,72 @@
+"""Which machines take part, and why the others do not."""
+
+import copy
+
+import pytest
+
+from rmwbench.cluster import machine as on_machine
+from rmwbench.cluster.fleet import Fleet, Remote
+from rmwbench.errors import UserError
+from rmwbench.lab import machine
+
+CARD = machine.describe()
+
+
+def remote(name, boot=None, kernel=None) -> Remote:
+    card = copy.deepcopy(CARD)
+    if kernel:
+        card["kernel"]["release"] = kernel
+    return Remote(name, name, None, {"machine": card, "boot": boot or name, "problem": None})
+
+
+@pytest.fixture
+def fleet():
+    made = object.__new__(Fleet)
+    made.address, made.machines, made.left_out, made.copy_to = "head:6379", [], [], None
+    return made
+
+
+def test_the_largest_group_runs_the_campaign_and_the_others_are_named(fleet):
+    fleet._choose([remote("a", kernel="5.0"), remote("b"), remote("c")], None)
+    assert [one.name for one in fleet.machines] == ["b", "c"]
+    assert fleet.left_out == [("a", f"unlike the others: kernel 5.0 instead of {CARD['kernel']['release']}")]
+    document = fleet.document()["cluster"]
+    assert [one["machine"] for one in document["machines"]] == ["b", "c"] and document["left_out"][0]["machine"] == "a"
+    assert fleet.describe()["summary"].startswith("2 machines like: ")
+
+
+def test_a_resumed_campaign_keeps_its_group_however_small(fleet):
+    fleet._choose([remote("a", kernel="5.0"), remote("b"), remote("c")], remote("x", kernel="5.0").card["machine"])
+    assert [one.name for one in fleet.machines] == ["a"] and [name for name, _ in fleet.left_out] == ["b", "c"]
+
+
+def test_where_no_machine_is_left_every_reason_is_told(fleet):
+    with pytest.raises(UserError, match="no machine of this cluster") as raised:
+        fleet._choose([remote("b")], remote("x", kernel="5.0").card["machine"])
+    assert "b: unlike the others: kernel" in raised.value.actual
+
+
+def test_nodes_on_one_kernel_are_one_machine_and_a_report_warns_of_them_where_they_are_not(fleet):
+    found = [remote("a", boot="k"), remote("b", boot="k"), remote("c")]
+    assert [one.name for one in fleet._one_per_kernel(found)] == ["a", "c"]
+    assert fleet.left_out == [("b", "the same machine as a: one trial at a time")]
+    fleet.machines = found
+    assert "these 3 are nodes on 2 kernels: their trials disturb each other" in fleet.describe()["warnings"]
+    fleet.machines = found[1:]
+    assert not [text for text in fleet.describe()["warnings"] if "disturb each other" in text]
+
+
+def test_a_machine_that_fails_its_check_is_left_out(fleet):
+    fleet.machines = [remote("a"), remote("b")]
+    fleet._keep({"a": None, "b": "no\n  library"})
+    assert [one.name for one in fleet.machines] == ["a"] and fleet.left_out == [("b", "no library")]
+
+
+def test_where_niceness_cannot_be_put_back_the_machine_says_so(monkeypatch):
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setenv("RAY_RAYLET_PID", "1")
+    monkeypatch.setattr(on_machine.os, "setpriority", refuse)
+    monkeypatch.setattr(on_machine.Path, "write_text", refuse)
+    assert "RAY_worker_niceness=0" in on_machine._as_a_shell_would()
