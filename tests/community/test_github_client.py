@@ -102,6 +102,13 @@ def test_secondary_limits(api, base, clock, answer, seconds):
     assert clock.slept == [seconds]
 
 
+def test_a_limit_that_never_ends(api, base, clock):
+    api.scripted[ISSUES] = [(429, {"Retry-After": "0"}, b"{}")] * 99
+    with pytest.raises(UserError, match="after 5 waits"):
+        numbers(clock.client(base))
+    assert len(api.asked) == 6
+
+
 def test_a_refusal_is_no_limit(api, base, clock):
     headers = {"X-RateLimit-Remaining": "41", "X-RateLimit-Reset": str(int(clock.now + 9))}
     api.scripted[ISSUES] = [(403, headers, b'{"message": "Resource not accessible by personal access token"}')]

@@ -4,6 +4,8 @@ import json
 import subprocess
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rmwbench.cli.main import main
 from rmwbench.community.rep2004.compare import document, view
@@ -230,6 +232,18 @@ def test_headings_without_numbers():
 def test_other_documents_are_refused(text):
     with pytest.raises(UserError, match="not a quality declaration"):
         read(text, "x.md")
+
+
+@given(st.lists(st.sampled_from([*CORE.split("\n"), *RST.split("\n"), "====", "|", "| a | b |", "\t", "[", "```"])))
+@settings(max_examples=60, deadline=None)
+def test_any_mixture_of_lines_is_read_or_refused(lines):
+    try:
+        found = read("\n".join(lines), "x")
+    except UserError:
+        return
+    for finding in found.findings.values():
+        assert (finding.status == "not stated") == (finding.basis == "")
+        assert finding.line is None or 1 <= finding.line <= len(lines)
 
 
 def test_a_template_claims_nothing():

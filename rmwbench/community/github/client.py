@@ -24,6 +24,8 @@ TRIES = 4
 """Of one request that failed for no reason of ours: a cut answer, a broken connection, a 5xx."""
 PAUSE_S = 2.0
 """Before the second try; twice as long before each further one."""
+MOST_WAITS = 5
+"""For one request: a limit that does not end when it says is no limit."""
 SECONDARY_WAIT_S = 60.0
 """GitHub asks for a minute when it names a secondary limit without a time."""
 MOST_BYTES = 64 * 1024 * 1024
@@ -107,7 +109,7 @@ class Client:
         return url
 
     def _ask(self, url: str) -> tuple[Any, Mapping[str, str]]:
-        failures = redirects = 0
+        failures = redirects = waits = 0
         while True:
             try:
                 status, headers, body = self._request(url)
@@ -132,6 +134,9 @@ class Client:
                 except ValueError as error:
                     failures = self._again(url, failures, f"cut or damaged JSON ({error})")
             elif status in (403, 429) and (wait := self._limited(status, headers, body)) is not None:
+                waits += 1
+                if waits > MOST_WAITS:
+                    raise UserError(f"still refused by {wait[1]} after {MOST_WAITS} waits", where=url)
                 self._wait(url, *wait)
             elif status >= 500:
                 failures = self._again(url, failures, f"status {status}")

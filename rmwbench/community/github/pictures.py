@@ -86,5 +86,7 @@ def months(repositories: list[dict[str, Any]], what: str, title: str) -> Spec | 
 def _colours(repositories: list[dict[str, Any]], names: list[str]) -> alt.Color:
     """The same colour for a repository in every picture of a page."""
     styles = looks([{"arm": r["name"], "middleware": r["name"]} for r in repositories])
-    legend = alt.Legend(orient="bottom", columns=2, title=None, symbolSize=160, labelColor=TEXT, labelLimit=320)
+    legend = alt.Legend(
+        orient="bottom", columns=2, title=None, symbolSize=160, symbolOpacity=1, labelColor=TEXT, labelLimit=320
+    )
     return alt.Color("name:N", scale=alt.Scale(domain=names, range=[styles[n].colour for n in names]), legend=legend)
