@@ -192,6 +192,13 @@ def test_evidence_has_lines_links_and_words():
     assert found["1.ii"].quote == "We are not yet at a stable version."
 
 
+def test_what_stands_below_headings_of_its_own_belongs_to_the_requirement():
+    text = "## Dependencies [5]\n\nIntro.\n\n### Runtime [5.i]/[5.ii]\n\n#### `coverage`\n\n[Level 1](https://x.example).\n"
+    found = read(text + "\n### Other [5.iii]\n\nlibc\n", "x.md").findings
+    assert found["5.i"].status == found["5.ii"].status == "stated" and found["5.i"].links == ["https://x.example"]
+    assert found["4.iii.a"].status == "not stated" and found["5.iii"].quote == "libc"
+
+
 def test_a_text_on_a_whole_section_is_marked_as_such():
     found = read(CORE, "x.md").findings
     assert {found[n].scope for n in ("5.i", "5.ii", "5.iii")} == {"section"}

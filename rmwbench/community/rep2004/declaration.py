@@ -84,11 +84,9 @@ def read(text: str, where: str, package: str | None = None) -> Declaration:
 def _by_text(found: list[Part], findings: dict[str, Finding], named: dict[str, str]) -> int:
     headings = 0
     whole: dict[str, Part] = {}
-    parents: list[Part] = []
-    for part in found:
+    for part in _gathered(found):
         if part.level == 0:
             continue
-        parents = [p for p in parents if p.level < part.level] + [part]
         wanted = numbers(part.title)
         section = re.search(r"\[([1-7])\]", part.title)
         if not wanted and section is None and not re.search("summary|status", part.title, re.IGNORECASE):
@@ -115,6 +113,18 @@ def _by_text(found: list[Part], findings: dict[str, Finding], named: dict[str, s
             for item in of:
                 _take(findings[item], part, named, "section")
     return headings
+
+
+def _gathered(found: list[Part]) -> list[Part]:
+    """The parts, with what stands below headings inside a requirement (one per dependency, say) as part of its text."""
+    out: list[Part] = []
+    for part in found:
+        inside = out and numbers(out[-1].title) and part.level > out[-1].level
+        if inside and not numbers(part.title) and not re.search(r"\[[1-7]\]", part.title):
+            out[-1] = Part(out[-1].level, out[-1].title, out[-1].line, [*out[-1].lines, *part.lines])
+        else:
+            out.append(part)
+    return out
 
 
 def _is_section(title: str, name: str) -> bool:
@@ -269,7 +279,7 @@ def _mark(finding: Finding, line: int, mark: str, legend: dict[str, str]) -> Non
     if (status == MET and before == NOT_MET) or (status == NOT_MET and before == STATED):
         finding.contradicts = True
         finding.note = f"its table says {status}, its text: {finding.quote}"
-    finding.status, finding.basis = status, "table"
+    finding.status, finding.basis, finding.scope = status, "table", "item"
     finding.lines = [*finding.lines, line]
     finding.line = finding.line or line
 
