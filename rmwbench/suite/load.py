@@ -184,7 +184,8 @@ def _find(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:
     line, name, node = tree.lc.line, "suite", tree
     for key in path:
         if isinstance(node, CommentedMap) and key in node:
-            line, name = node.lc.key(key)[0], str(key)
+            # A key that came by a merge (`<<: *other`) has no line here: the entry that merges it has.
+            line, name = node.lc.key(key)[0] if key in (node.lc.data or ()) else line, str(key)
         elif isinstance(node, CommentedSeq) and isinstance(key, int) and key < len(node):
             line = node.lc.item(key)[0]
         else:

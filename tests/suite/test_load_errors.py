@@ -187,3 +187,12 @@ def test_middlewares_that_were_found_are_known_besides_the_shipped_ones():
     with pytest.raises(UserError):
         parse(text, where="f.yaml")
     assert parse(text, where="f.yaml", middlewares=["mine"]).arms[1].middleware == "mine"
+
+
+def test_a_wrong_value_that_came_by_a_merge_is_told_at_the_entry_that_merges_it():
+    more = "  - &w\n    name: v\n    message: Bytes(320)\n    rate_hz: 100\n    timeline: {steady_s: 1.0}\n"
+    caught = error(more=more + "  - {<<: *w, name: u, rate_hz: -1}\n  - {<<: *w, name: t, message: Bytes(1)}\n")
+    assert caught.where == "f.yaml:18" and "19" in caught.fix
+    wrong = more.replace("rate_hz: 100", "rate_hz: -1")
+    caught = error(more=wrong + "  - {<<: *w, name: u}\n")
+    assert caught.where == "f.yaml:16" and "18" in caught.fix
