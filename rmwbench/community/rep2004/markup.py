@@ -79,7 +79,8 @@ def _is_table(line: str) -> bool:
 
 
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
-_MD_LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*)\]\(\s*<?([^\s)>]+)>?(?:\s+[\"'][^)]*)?\)")
+# An address has an end: without one, brackets that never close would be tried again and again.
+_MD_LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*)\]\(\s*<?([^\s)>]{1,1000})>?(?:\s+[\"'][^)]*)?\)")
 _MD_REFERENCE = re.compile(r"\[([^\]\[]+)\]\[([^\]]*)\]")
 _MD_DEFINITION = re.compile(r" {0,3}\[([^\]]+)\]:\s*<?(\S+?)>?(?:\s+[\"'(].*)?")
 _RST_LINK = re.compile(r"`([^`<]*)<([^>`\s]+)>`__?")
