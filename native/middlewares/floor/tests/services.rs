@@ -103,7 +103,8 @@ fn each_client_hears_its_own_answers_and_a_client_of_other_types_is_refused() {
     let service = adder.service(&endpoint(9, 64, 64), Arc::new(Echo(64))).unwrap();
     let mut clients = [0, 1].map(|place| askers.client(&endpoint(place as u32 + 1, 64, 64), heard[place].clone()).unwrap());
     let stranger = askers.client(&endpoint(3, 64, 65), Arc::new(Heard::default())).unwrap();
-    until("match", || clients.iter().all(|c| c.matched() == 1) && service.account().counters["refused_peers"] == 1);
+    let met = || clients.iter().all(|c| c.matched() == 1) && service.matched() == 2;
+    until("match", || met() && service.account().counters["refused_peers"] == 1);
     assert_eq!((service.matched(), stranger.matched()), (2, 0));
     for _ in 0..100 {
         clients[0].publish(&[1; 64]).unwrap();
