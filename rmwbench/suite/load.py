@@ -5,9 +5,9 @@ ruamel.yaml keeps the line of every key and item; pydantic says which key is wro
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -19,8 +19,12 @@ from rmwbench.suite.fault import Fault
 from rmwbench.suite.shipped import shipped_middlewares
 from rmwbench.suite.suite import Suite
 
+_Model = TypeVar("_Model", bound=BaseModel)
+
 SUFFIXES = (".yaml", ".yml")
 MAX_FILE_BYTES = 4 * 1024 * 1024
+CLAIMS_FILE = "claims.yaml"
+"""Beside the suites of a published evaluation: what it claims (claims.py). No suite."""
 
 
 def suites_directory() -> Path:
@@ -33,7 +37,8 @@ def suites_directory() -> Path:
 def shipped_suites() -> list[str]:
     """Names that `load` accepts besides paths: `quick`, or `folder/name`."""
     directory = suites_directory()
-    return sorted(path.relative_to(directory).with_suffix("").as_posix() for path in directory.rglob("*.yaml"))
+    found = (path for path in directory.rglob("*.yaml") if path.name != CLAIMS_FILE)
+    return sorted(path.relative_to(directory).with_suffix("").as_posix() for path in found)
 
 
 def find(suite: str) -> Path:
@@ -113,6 +118,15 @@ def parse(
     except Fault as fault:
         raise _fault_error(tree, where, fault.at, fault) from fault
     return suite
+
+
+def validated(text: str, *, where: str, model: type[_Model]) -> _Model:
+    """Another kind of YAML file than a suite, as `model`: mistakes get file and line in the same way."""
+    tree = _tree(text, where)
+    try:
+        return model.model_validate(_plain(tree, where))
+    except ValidationError as error:
+        raise _user_error(tree, where, error) from error
 
 
 def line_of(text: str, path: tuple[str | int, ...], *, shortened: bool = False) -> int:

@@ -1,0 +1,217 @@
+"""Whether a claim holds in a campaign: a predicate against a show document (docs/formats/show.md). Pure.
+
+A claim speaks of one layer and of versions of its time. Where the campaign has another layer or another version, the
+answer is a proxy: it says what holds here, and never refutes the original. Intervals decide: those of block ratios
+where both sides have positive values in common blocks, otherwise the two metrics' own intervals, which is the more
+careful. Values that the clocks of two hosts cannot tell from 0 are `no data` in the document (`aggregate.widened`),
+and stay so.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from rmwbench.analysis.ratio import ratio, unpaired
+from rmwbench.analysis.verdict import Ratio
+from rmwbench.suite.claims import Claim, Claims, Test
+
+Answer = Literal["holds", "does not hold", "undecided", "no data"]
+Arm = Mapping[str, Any]
+CLOCKS = "for the clocks of two hosts"
+"""In an interval that was widened: the values of single trials were not, so no ratio may be taken of them."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One matching cell's answer. `value` is the ratio left ÷ right, or the left value where the test has a level."""
+
+    workload: str
+    answer: Answer
+    left: str
+    right: str | None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Today:
+    """What one campaign says of a claim at one layer."""
+
+    campaign: str
+    layer: str
+    answer: Answer
+    verdict: str
+    arms: tuple[str, ...]
+    """Arms with their versions."""
+    cells: tuple[Cell, ...]
+    proxy: tuple[str, ...] = field(default=())
+    """Why it is no answer to the original: another layer, other versions."""
+
+    def text(self) -> str:
+        words = f"{self.answer} with {', '.join(self.arms)} at the {self.layer} layer on this machine"
+        return words + (f" (proxy: {'; '.join(self.proxy)})" if self.proxy else "")
+
+
+def today(claims: Claims, claim: Claim, document: Mapping[str, Any]) -> list[Today]:
+    """The answers of a campaign, one per layer that has both sides, the claim's own layer first. Empty where it has
+    none of the claim's cells."""
+    if claim.test is None or not of_suite(claim.test, document):
+        return []
+    own = claims.layer_of(claim)
+    layers = sorted({arm["layer"] for w in document["workloads"] for arm in w["arms"]}, key=lambda x: (x != own, x))
+    found = []
+    for layer in layers:
+        cells, used = [], {}
+        for label, left, right in _matches(claim.test, claims.sides, document, layer):
+            cells.append(_cell(claim.test, label, left, right))
+            used.update({f"{arm['arm']} {arm['version']}": arm for arm in (left, right) if arm is not None})
+        if cells:
+            found.append(_today(claims, claim, document, layer, cells, used))
+    return found
+
+
+def of_suite(test: Test, document: Mapping[str, Any]) -> bool:
+    """Whether the campaign ran the test's suite; a file `folder/name` may call itself `folder-name` or `name`."""
+    return document["campaign"]["suite"] in (test.suite, test.suite.replace("/", "-"), test.suite.rpartition("/")[2])
+
+
+def _today(
+    claims: Claims, claim: Claim, document: Mapping[str, Any], layer: str, cells: list[Cell], used: Mapping[str, Arm]
+) -> Today:
+    own = claims.layer_of(claim)
+    proxy = [] if layer == own else [f"the claim speaks of the {own} layer"]
+    others = [name for name, arm in used.items() if arm["version"] not in claims.versions]
+    if others:
+        spoken = ", ".join(claims.versions) or "versions of its time"
+        proxy.append(f"the claim speaks of {spoken}")
+    answer = _together([cell.answer for cell in cells])
+    verdict = {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
+    if proxy and answer in ("holds", "does not hold"):
+        verdict = "proxy"
+    return Today(document["campaign"]["name"], layer, answer, verdict, tuple(used), tuple(cells), tuple(proxy))
+
+
+def _together(answers: Sequence[Answer]) -> Answer:
+    """One cell against a claim is enough; to hold, all must. Cells without data decide nothing unless all have none."""
+    if "does not hold" in answers:
+        return "does not hold"
+    if all(answer == "no data" for answer in answers):
+        return "no data"
+    return "holds" if all(answer == "holds" for answer in answers) else "undecided"
+
+
+def _matches(
+    test: Test, sides: Mapping[str, Sequence[str]], document: Mapping[str, Any], layer: str
+) -> Iterator[tuple[str, Arm, Arm | None]]:
+    """(label, left arm, right arm) of every cell that the test speaks of."""
+    lefts = list(_arms(document, layer, sides[test.left], test.workload, {**test.at, **test.left_at}))
+    if test.right is None:
+        yield from ((label, arm, None) for label, arm in lefts)
+        return
+    name = test.right_workload or test.workload
+    other_layer = None if test.across_layers else layer
+    rights = list(_arms(document, other_layer, sides[test.right], name, {**test.at, **test.right_at}))
+    free = {*test.left_at, *test.right_at}
+    for label, left in lefts:
+        for other, right in rights:
+            same = _rest(left, free) == _rest(right, free)
+            # Without factors that differ, left and right stand in the same cell; otherwise in two.
+            if same and (free or test.right_workload or label == other):
+                yield (label if label == other else f"{label} against {other}"), left, right
+
+
+def _arms(
+    document: Mapping[str, Any], layer: str | None, names: Sequence[str], workload: str | None, at: Mapping[str, Any]
+) -> Iterator[tuple[str, Arm]]:
+    for item in document["workloads"]:
+        if workload is not None and item["workload"].partition(" [")[0] != workload:
+            continue
+        arms = [a for a in item["arms"] if a["arm"] in names and layer in (None, a["layer"])]
+        here = [a for a in arms if _stands(a["factors"], at)]
+        if here:
+            yield item["workload"], min(here, key=lambda arm: list(names).index(arm["arm"]))
+
+
+def _stands(factors: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
+    return all(name in factors and _same(factors[name], level) for name, level in at.items())
+
+
+def _same(a: Any, b: Any) -> bool:
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (a, b))
+    return math.isclose(a, b) if numbers else a == b
+
+
+def _rest(arm: Arm, free: set[str]) -> dict[str, Any]:
+    return {name: level for name, level in arm["factors"].items() if name not in free}
+
+
+def _cell(test: Test, label: str, left: Arm, right: Arm | None) -> Cell:
+    names = (left["arm"], right["arm"] if right else None)
+    for arm in (left, right) if right else (left,):
+        absent = _absent(arm, test.metric)
+        if absent:
+            return Cell(label, "no data", *names, reason=f"{arm['arm']}: {absent}")
+    if right is None:
+        value, low, high = _interval(left["metrics"][test.metric])
+        # Strictly below or above: a claim of no loss is `less` than one message in so many.
+        return Cell(label, _decided(test.relation, low, high, test.level or 0.0, 1.0), *names, value, low, high)
+    value, low, high = _ratio(left, right, test.metric)
+    if value is None:
+        return Cell(label, "undecided", *names, reason=f"{test.metric}: no ratio, both may be 0 or infinite")
+    return Cell(label, _decided(test.relation, low, high, 1.0, test.factor), *names, value, low, high)
+
+
+def _decided(relation: str, low: float, high: float, bar: float, factor: float) -> Answer:
+    """Where the whole interval lies: `low`, `high` against `bar` × `factor`."""
+    if relation == "within":
+        if bar / factor <= low and high <= bar * factor:
+            return "holds"
+        return "does not hold" if high < bar / factor or low > bar * factor else "undecided"
+    at = bar * factor
+    below, above = high < at, low > at
+    if below or above:
+        return "holds" if below == (relation == "less") else "does not hold"
+    return "does not hold" if low == high == at else "undecided"
+
+
+def _absent(arm: Arm, metric: str) -> str | None:
+    if arm.get("not_supported"):
+        return str(arm["not_supported"])
+    found = arm["metrics"].get(metric)
+    if found is None:
+        return f"the campaign has no {metric}"
+    return found.get("no_data")
+
+
+def _interval(metric: Mapping[str, Any]) -> tuple[float | None, float, float]:
+    """Value, low, high; a one-sided bound reaches to infinity and has no value."""
+    if "at_least" in metric:
+        return None, float(metric["at_least"]), math.inf
+    value = float(metric["value"])
+    low, high = (float(x) if (x := metric.get(key)) is not None else value for key in ("low", "high"))
+    return value, low, high
+
+
+def _ratio(left: Arm, right: Arm, metric: str) -> tuple[float | None, float, float]:
+    i, j = left["metrics"][metric], right["metrics"][metric]
+    if not any(CLOCKS in str(m.get("interval")) for m in (i, j)):
+        a, b = ({p["block"]: float(p["value"]) for p in arm["per_trial"].get(metric, [])} for arm in (left, right))
+        if a and b and all(math.isfinite(x) and x > 0 for x in (*a.values(), *b.values())):
+            same_cell = left["factors"] == right["factors"]
+            found = ratio(a, b) if same_cell else unpaired(a.values(), b.values(), 0.0)
+            if isinstance(found, Ratio):
+                return found.value, found.low, found.high
+    (x, x_low, x_high), (y, y_low, y_high) = _interval(i), _interval(j)
+    low = x_low / y_high if y_high > 0 and math.isfinite(y_high) else 0.0
+    high = x_high / y_low if y_low > 0 and math.isfinite(x_high) else math.inf
+    if x_high == 0 and y_low == 0:
+        return None, 0.0, math.inf
+    value = x / y if x is not None and y and math.isfinite(x) and math.isfinite(y) else None
+    if value is None:
+        if low == 0 and high == math.inf:
+            return None, low, high
+        value = math.inf if x is None or math.isinf(x) or not y else 0.0
+    return value, low, high

@@ -1,0 +1,74 @@
+"""The ledger of claims as one document, for `--json`, the terminal and docs/claims.md. Pure."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rmwbench.analysis.claims import Today, today
+from rmwbench.suite.claims import Claim, Claims
+
+SCHEMA, VERSION = "rmwbench/claims", 1
+
+
+def ledger(
+    sources: Sequence[Claims], campaigns: Sequence[Mapping[str, Any]] = (), *, heading: str | None = None
+) -> dict[str, Any]:
+    """All claims of these sources, with what each campaign (show documents) says of them; of headings that contain
+    `heading` only, whatever the case."""
+    parts = [_source(source, campaigns, heading) for source in sources]
+    claims = [claim for part in parts for claim in part["claims"]]
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "campaigns": [document["campaign"]["name"] for document in campaigns],
+        "summary": {
+            "claims": len(claims),
+            "opinions": sum(claim["kind"] == "opinion" for claim in claims),
+            "testable": sum(claim["test"] is not None for claim in claims),
+            "published": _counts(claims, "published"),
+            "corrected": _counts(claims, "corrected"),
+            "today": dict(Counter(claim["today"][0]["verdict"] for claim in claims if claim["today"])),
+        },
+        "sources": parts,
+    }
+
+
+def _counts(claims: Sequence[Mapping[str, Any]], key: str) -> dict[str, int]:
+    return dict(Counter(claim[key]["verdict"] for claim in claims if claim[key]).most_common())
+
+
+def _source(source: Claims, campaigns: Sequence[Mapping[str, Any]], heading: str | None) -> dict[str, Any]:
+    def wanted(name: str) -> bool:
+        return heading is None or heading.casefold() in name.casefold()
+
+    return {
+        "source": source.claims,
+        "title": source.title,
+        "published": source.published,
+        "layer": source.layer,
+        "versions": list(source.versions),
+        "claims": [_claim(source, claim, campaigns) for claim in source.items if wanted(claim.heading)],
+        "headings": [entry.model_dump(mode="json") for entry in source.headings if wanted(entry.heading)],
+    }
+
+
+def _claim(source: Claims, claim: Claim, campaigns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    out = claim.model_dump(mode="json")
+    out["layer"] = source.layer_of(claim)
+    out["today"] = [_today(found) for document in campaigns for found in today(source, claim, document)]
+    return out
+
+
+def _today(found: Today) -> dict[str, Any]:
+    return _finite(asdict(found)) | {"text": found.text()}
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity: as in the show document it is the text `inf`."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return "inf" if isinstance(value, float) and math.isinf(value) else value

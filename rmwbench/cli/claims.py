@@ -1,0 +1,119 @@
+"""`rmwbench claims [SOURCE]`: what the published evaluations claim, and what became of it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="claims", help="What five published evaluations claim: as published, as corrected, as measured.")(
+        claims
+    )
+
+
+def claims(
+    source: Annotated[
+        str | None, typer.Argument(metavar="[SOURCE]", help="A shipped source or a claims file; all if absent.")
+    ] = None,
+    campaign: Annotated[
+        list[Path] | None, typer.Option(metavar="DIR", help="Judge with this campaign; may be repeated.")
+    ] = None,
+    heading: Annotated[str | None, typer.Option(metavar="TEXT", help="Only claims of headings with this text.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the ledger (docs/formats/claims.md).")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/claims.md.")] = False,
+) -> None:
+    from rmwbench.analysis.claims_document import ledger
+    from rmwbench.errors import UserError
+    from rmwbench.suite.claims import load, sources
+
+    if markdown and as_json:
+        raise UserError("one form at a time", where="--json, --markdown", expected="one of them")
+    files = [load(name) for name in ([source] if source else sources())]
+    document = ledger(files, [_shown(directory) for directory in campaign or ()], heading=heading)
+    if heading and not any(part["claims"] or part["headings"] for part in document["sources"]):
+        raise UserError("no heading has that text", where="--heading", actual=heading)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+    elif markdown:
+        from rmwbench.analysis.claims_markdown import page
+
+        typer.echo(page(document), nl=False)
+    else:
+        from rich.console import Console
+
+        _print(document, Console(highlight=False))
+
+
+def _shown(directory: Path) -> dict[str, Any]:
+    from rmwbench.bundle import Bundle
+    from rmwbench.errors import UserError
+    from rmwbench.report.capacity.document import is_capacity
+    from rmwbench.report.imported import is_imported
+    from rmwbench.report.summary import summarise
+
+    bundle = Bundle(directory)
+    if is_imported(bundle) or is_capacity(bundle):
+        raise UserError(
+            "claims are judged by a campaign of a suite", where=str(directory), fix="give what `rmwbench run` made"
+        )
+    return summarise(bundle)
+
+
+def _print(document: dict[str, Any], console: "Console") -> None:
+    from rich.text import Text
+
+    from rmwbench.analysis.claims_markdown import here
+    from rmwbench.report.terminal import printable
+
+    document = printable(document)
+    for source in document["sources"]:
+        console.print(Text(f"{source['title']} ({source['published']})", style="bold"))
+        last = None
+        for claim in source["claims"]:
+            if claim["heading"] != last:
+                last = claim["heading"]
+                console.print(Text(f"\n  {last}", style="underline"))
+            console.print(Text(f"  {claim['id']}  {claim['says']}"))
+            for label, text in _lines(claim, here(claim) if claim["kind"] != "opinion" else None):
+                console.print(Text(f"      {label:<10} {text}", style="" if label == "today" else "dim"))
+        for entry in source["headings"]:
+            console.print(Text(f"\n  {entry['heading']}: no claims, {entry['reason']}", style="dim"))
+        console.print()
+    s = document["summary"]
+    counts = "; ".join(f"{name} {n}" for name, n in s["published"].items())
+    console.print(f"{s['claims']} claims, {s['opinions']} of them opinions. As published: {counts}.")
+    if document["campaigns"]:
+        today = "; ".join(f"{name} {n}" for name, n in s["today"].items()) or "none of them in these campaigns"
+        console.print(f"Today: {today}.")
+
+
+def _lines(claim: dict[str, Any], experiment: str | None) -> list[tuple[str, str]]:
+    if experiment is None:
+        return [("opinion", "listed, not judged")]
+    found = [("printed", claim["figure"])] if claim["figure"] else []
+    for key in ("published", "corrected"):
+        if claim[key]:
+            found.append((key, f"{claim[key]['verdict']}: {claim[key]['why']}"))
+    found.append(("test", experiment))
+    for today in claim["today"]:
+        decided = f"{today['verdict']}: " if today["verdict"] in ("supported", "refuted") else ""
+        found.append(("today", decided + today["text"]))
+        found += [("", _cell(cell)) for cell in today["cells"]]
+    return found
+
+
+def _cell(cell: dict[str, Any]) -> str:
+    if cell["reason"]:
+        return f"{cell['workload']}: {cell['answer']}, {cell['reason']}"
+    between = f"{cell['left']} ÷ {cell['right']}" if cell["right"] else cell["left"]
+    value, low, high = (
+        x if isinstance(x, str) else "–" if x is None else f"{x:.3g}"
+        for x in (cell["value"], cell["low"], cell["high"])
+    )
+    return f"{cell['workload']}: {cell['answer']}, {between} {value} [{low}–{high}]"

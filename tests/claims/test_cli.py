@@ -1,0 +1,70 @@
+"""`rmwbench claims`: the ledger in each of its forms, and the page that it generates."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rmwbench.analysis.claims_document import ledger
+from rmwbench.analysis.claims_markdown import page
+from rmwbench.cli.main import main
+from tests.claims.shipped import FILES
+from tests.claims.test_predicates import FAST, SLOW, arm, document
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as end:
+        main(["claims", *arguments])
+    out = capsys.readouterr()
+    return end.value.code, out.out, out.err
+
+
+def test_the_page_is_up_to_date():
+    written = (ROOT / "docs/claims.md").read_text(encoding="utf-8")
+    made = page(ledger(list(FILES.values())))
+    assert made == written, "run `rmwbench claims --markdown > docs/claims.md`"
+
+
+def test_json_is_the_ledger(capsys):
+    code, out, _ = run(capsys, "gscam-2025", "--json")
+    found = json.loads(out)
+    assert (code, found["schema"], found["version"]) == (0, "rmwbench/claims", 1)
+    (source,) = found["sources"]
+    assert found["summary"]["claims"] == len(source["claims"]) == len(FILES["gscam-2025"].items)
+    assert all(claim["today"] == [] for claim in source["claims"])
+
+
+def test_the_terminal_says_verdicts_and_reasons(capsys):
+    code, out, _ = run(capsys, "galactic-2020", "--heading", "6.1.1")
+    text = " ".join(out.split())
+    assert code == 0
+    assert "ga-611-scale" in text
+    assert "contradicted: every printed mean equals" in text
+    assert "ga-63-uniform" not in text
+
+
+def test_a_heading_that_is_not_there(capsys):
+    code, _, err = run(capsys, "--heading", "nowhere at all")
+    assert code == 2
+    assert "no heading has that text" in err
+
+
+def test_a_campaign_gives_todays_answer():
+    file = FILES["rclcpp-intraprocess-2019"]
+    values = {"rclcpp unique": FAST, "rclcpp shared": SLOW, "rclcpp inter": [v * 90 for v in FAST]}
+    arms = [arm(name, found) for name, found in values.items()]
+    for item in arms:
+        item["metrics"]["service_latency_p50"] = item["metrics"].pop("m")
+        item["per_trial"]["service_latency_p50"] = item["per_trial"].pop("m")
+    doc = ledger([file], [document(("one", *arms), suite="rclcpp-intraprocess-2019")])
+    found = {claim["id"]: claim["today"] for claim in doc["sources"][0]["claims"]}
+    (today,) = found["pa-one-lat-unique"]
+    assert (today["answer"], today["verdict"]) == ("holds", "proxy"), "another version than that of 2019"
+    assert "holds with rclcpp unique 1.0" in today["text"]
+    (absent,) = found["pa-one-pub-inter"]
+    assert absent["verdict"] == "no data", "this campaign has no such metric"
+    assert found["pa-similar"] == []
+    assert doc["summary"]["today"]["proxy"] >= 2
+    json.dumps(doc, allow_nan=False)

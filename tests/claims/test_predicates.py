@@ -1,0 +1,197 @@
+"""Predicates against show documents made by hand: what holds, what does not, what stays open, and what is a proxy."""
+
+import math
+
+import pytest
+
+from rmwbench.analysis.aggregate import widened
+from rmwbench.analysis.claims import CLOCKS, today
+from rmwbench.analysis.metric import Measured
+from rmwbench.suite.claims import Claims
+
+BASE = {
+    "claims": "s",
+    "title": "t",
+    "published": "2020",
+    "text": "x.txt",
+    "layer": "rclcpp",
+    "versions": ["1.0"],
+    "sides": {"a": ["rclcpp/a", "a"], "b": ["rclcpp/b", "b"]},
+}
+
+
+def asked(**test):
+    claim = {
+        "id": "c",
+        "heading": "h",
+        "says": "x",
+        "kind": "comparison",
+        "published": {"verdict": "supported", "why": "y"},
+        "test": {"suite": "f/s", "metric": "m", "left": "a", "relation": "less", **test},
+    }
+    return Claims.model_validate({**BASE, "items": [claim]})
+
+
+def arm(name, values=None, *, layer="rclcpp", version="1.0", factors=None, metric=None, **more):
+    if metric is None:
+        mean = sum(values) / len(values)
+        metric = {
+            "unit": "ns",
+            "value": mean,
+            "low": min(values),
+            "high": max(values),
+            "count": 9,
+            "trials": len(values),
+        }
+    per_trial = {} if values is None else {"m": [{"trial": n, "block": n, "value": v} for n, v in enumerate(values)]}
+    return {
+        "arm": name,
+        "layer": layer,
+        "version": version,
+        "factors": factors or {},
+        "metrics": {"m": metric},
+        "per_trial": per_trial,
+        "not_supported": None,
+        **more,
+    }
+
+
+def document(*workloads, suite="f-s"):
+    found = [{"workload": name, "arms": list(arms)} for name, *arms in workloads]
+    return {"campaign": {"name": "x", "suite": suite}, "workloads": found}
+
+
+def one(claims, doc):
+    (found,) = today(claims, claims.items[0], doc)
+    return found
+
+
+FAST, SLOW, NOISY = [10.0, 11.0, 10.5, 10.2], [20.0, 21.0, 20.5, 20.2], [5.0, 40.0, 12.0, 30.0]
+
+
+@pytest.mark.parametrize(
+    ("left", "test", "answer"),
+    [
+        (FAST, {"right": "b"}, "holds"),
+        (FAST, {"right": "b", "relation": "greater"}, "does not hold"),
+        (NOISY, {"right": "b"}, "undecided"),
+        (FAST, {"right": "b", "factor": 0.6}, "holds"),
+        (FAST, {"right": "b", "factor": 0.4}, "does not hold"),
+        (FAST, {"right": "b", "relation": "within", "factor": 2.2}, "holds"),
+        (FAST, {"right": "b", "relation": "within", "factor": 1.5}, "does not hold"),
+        (NOISY, {"right": "b", "relation": "within", "factor": 1.5}, "undecided"),
+        (FAST, {"level": 12.0}, "holds"),
+        (FAST, {"level": 9.0}, "does not hold"),
+        (FAST, {"level": 10.4}, "undecided"),
+    ],
+)
+def test_answers(left, test, answer):
+    found = one(asked(**test), document(("w", arm("rclcpp/a", left), arm("rclcpp/b", SLOW))))
+    assert found.answer == answer
+    assert found.verdict == {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
+
+
+def test_another_layer_is_a_proxy_and_refutes_nothing():
+    doc = document(("w", arm("a", FAST, layer="native"), arm("b", SLOW, layer="native")))
+    found = one(asked(right="b", relation="greater"), doc)
+    assert (found.answer, found.verdict, found.layer) == ("does not hold", "proxy", "native")
+    assert "rclcpp" in found.text()
+
+
+def test_another_version_is_a_proxy():
+    doc = document(("w", arm("rclcpp/a", FAST, version="2.0"), arm("rclcpp/b", SLOW)))
+    found = one(asked(right="b"), doc)
+    assert (found.answer, found.verdict) == ("holds", "proxy")
+    assert "rclcpp/a 2.0" in found.text()
+
+
+def test_layers_are_answered_apart_and_never_mixed():
+    arms = (arm("rclcpp/a", FAST), arm("a", SLOW, layer="native"), arm("b", FAST, layer="native"))
+    claims = asked(right="b")
+    found = today(claims, claims.items[0], document(("w", *arms)))
+    assert [(x.layer, x.answer) for x in found] == [("native", "does not hold")], "rclcpp has one side only"
+
+
+def test_what_a_layer_adds_is_asked_across_layers():
+    doc = document(("w", arm("rclcpp/a", SLOW), arm("b", FAST, layer="native")))
+    claims = asked(right="b", factor=3.0)
+    assert today(claims, claims.items[0], doc) == []
+    found = one(asked(right="b", factor=3.0, across_layers=True), doc)
+    assert (found.layer, found.answer, found.verdict) == ("rclcpp", "holds", "supported")
+
+
+def test_one_cell_against_it_is_enough_and_all_must_hold():
+    good = ("w [n=1]", arm("rclcpp/a", FAST, factors={"n": 1}), arm("rclcpp/b", SLOW, factors={"n": 1}))
+    bad = ("w [n=2]", arm("rclcpp/a", SLOW, factors={"n": 2}), arm("rclcpp/b", FAST, factors={"n": 2}))
+    open_ = ("w [n=3]", arm("rclcpp/a", NOISY, factors={"n": 3}), arm("rclcpp/b", SLOW, factors={"n": 3}))
+    claims = asked(right="b")
+    assert one(claims, document(good, bad, open_)).answer == "does not hold"
+    assert one(claims, document(good, open_)).answer == "undecided"
+    assert [cell.workload for cell in one(claims, document(good)).cells] == ["w [n=1]"]
+    assert one(asked(right="b", at={"n": 1}), document(good, bad)).answer == "holds"
+    assert today(asked(right="b", at={"n": 9}), asked(right="b", at={"n": 9}).items[0], document(good)) == []
+
+
+def test_scaling_compares_an_arm_with_itself_at_the_same_other_levels():
+    cells = [
+        (f"w [n={n}, k={k}]", arm("rclcpp/a", [v * n for v in FAST], factors={"n": n, "k": k}))
+        for n in (1, 10)
+        for k in ("x", "y")
+    ]
+    claims = asked(right="a", relation="greater", factor=5, left_at={"n": 10}, right_at={"n": 1})
+    found = one(claims, document(*cells))
+    assert found.answer == "holds"
+    assert [cell.workload for cell in found.cells] == [
+        "w [n=10, k=x] against w [n=1, k=x]",
+        "w [n=10, k=y] against w [n=1, k=y]",
+    ]
+    assert all(math.isclose(cell.value, 10) for cell in found.cells)
+
+
+def test_two_workloads_are_compared():
+    claims = asked(right="a", relation="greater", workload="many", right_workload="few")
+    found = one(claims, document(("many", arm("rclcpp/a", SLOW)), ("few", arm("rclcpp/a", FAST))))
+    assert found.answer == "holds"
+
+
+def test_a_value_that_the_clocks_cannot_tell_is_refused():
+    """`aggregate.widened` makes no data of it; a claim has no other source of values."""
+    refused = widened(Measured("ns", 900.0, 800.0, 1000.0, 9, 3, "x"), 5000.0).document()
+    found = one(asked(right="b"), document(("w", arm("rclcpp/a", FAST, metric=refused), arm("rclcpp/b", SLOW))))
+    assert (found.answer, found.verdict) == ("no data", "no data")
+    assert "clocks" in found.cells[0].reason
+
+
+def test_a_value_widened_by_the_clocks_is_compared_by_its_interval_alone():
+    """Single trials would decide: 10 against 20. With ± 6 they do not."""
+    wide = widened(Measured("ns", 10.0, 9.5, 10.5, 9, 4, "x"), 6.0).document()
+    assert CLOCKS in wide["interval"]
+    doc = document(("w", arm("rclcpp/a", FAST, metric=wide), arm("rclcpp/b", [15.0, 15.1, 15.2, 14.9])))
+    assert one(asked(right="b"), doc).answer == "undecided"
+
+
+def test_what_is_absent_decides_nothing():
+    claims = asked(right="b")
+    unsupported = arm("rclcpp/a", FAST, not_supported="it has no shared memory")
+    found = one(claims, document(("w", unsupported, arm("rclcpp/b", SLOW))))
+    assert found.answer == "no data"
+    assert "no shared memory" in found.cells[0].reason
+    assert (
+        today(claims, claims.items[0], document(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)), suite="other"))
+        == []
+    )
+
+
+def test_infinite_and_zero_values_are_compared_by_interval():
+    lost = {"unit": "ns", "value": "inf", "low": 50.0, "high": "inf", "count": 9, "trials": 4}
+    doc = document(("w", arm("rclcpp/a", metric=lost), arm("rclcpp/b", SLOW)))
+    assert one(asked(right="b", relation="greater"), doc).answer == "holds"
+    assert one(asked(right="b"), doc).answer == "does not hold"
+    none = {"unit": "1", "value": 0.0, "low": 0.0, "high": 0.0, "count": 9, "trials": 4}
+    doc = document(("w", arm("rclcpp/a", metric=none), arm("rclcpp/b", metric=none)))
+    assert one(asked(right="b"), doc).answer == "undecided", "none lost against none lost"
+    assert one(asked(level=0.001), doc).answer == "holds"
+    bound = {"unit": "ns", "at_least": 30.0, "count": 9, "trials": 4}
+    doc = document(("w", arm("rclcpp/a", metric=bound), arm("rclcpp/b", SLOW)))
+    assert one(asked(right="b"), doc).answer == "does not hold"
+    assert one(asked(level=40.0), doc).answer == "undecided"
