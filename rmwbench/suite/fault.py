@@ -32,7 +32,7 @@ def unknown(kind: str, name: object, known: list[str], *, at: tuple[str | int, .
     """A Fault for a name that is not among `known`, with the nearest one suggested."""
     return Fault(
         f"unknown {kind} `{name}`",
-        expected="one of " + ", ".join(known),
+        expected="one of " + ", ".join(known) if known else f"none: the file defines no {kind}",
         actual=name,
         fix=did_you_mean(str(name), known),
         at=at,

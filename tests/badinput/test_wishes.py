@@ -36,13 +36,13 @@ EDITS = {
     "rate beyond the clock": (RATE, "rate_hz: 3e6}", 8, "the clock cannot hold", "saturation"),
     "rate of nothing": (RATE, "rate_hz: 0}", 8, "positive", "more than 0 Hz"),
     "capability": (ARM, "middleware: fake, loan: true}", 6, "cannot do what workload `small` asks", "exclude"),
-    "several hosts": (
+    "a network that is not there": (
         "{name: small, message: Bytes(100), rate_hz: 400}",
         "{name: small, message: Bytes(100), rate_hz: 400, nodes: [{name: a, host: left, publishers: [{topic: t}]}, "
-        "{name: b, host: right, subscriptions: [{topic: t}]}]}",
+        "{name: b, host: right, subscriptions: [{topic: t}]}], network: thin}",
         8,
-        "several hosts",
-        "leave `host` out",
+        "unknown network `thin`",
+        "the file defines no network",
     ),
     "too much memory": (
         "Bytes(100), rate_hz: 400}",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rmwbench.analysis import intervals
-from rmwbench.analysis.aggregate import _over_trials
+from rmwbench.analysis.aggregate import over_trials
 from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.analysis.metric import Measured
 from rmwbench.analysis.ratio import ratio
@@ -246,7 +246,7 @@ def _fraction(case: str, true: float, lost: np.ndarray, messages: int, promised:
 
 
 def _over(entry, values: np.ndarray) -> tuple[float, float, float]:
-    found = _over_trials(entry, values, len(values), "values")
+    found = over_trials(entry, values, len(values), "values")
     assert isinstance(found, Measured)
     return found.value, found.low, found.high
 
