@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use cyclors::dds_get_guid;
 use rmwbench_harness::middleware::{
-    Account, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, PublishMode, Publisher, Sink,
+    Account, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, PublishMode, Publisher, Sink, Wait,
 };
 
 use crate::node::Parents;
@@ -118,7 +118,10 @@ impl Service {
         refuse_async(config)?;
         let (request, reply) = Wire::service(config, user_data("serviceid", config, &parents))?;
         let replies = Arc::new(Mutex::new(Writer::new(config, &reply, parents.clone())?));
-        let requests = Reader::new(config, &request, Box::new(Answering { handler, replies: replies.clone() }), parents)?;
+        // A listener runs in Cyclone's receive thread, which alone could take the acknowledgements that a reply may have to wait for.
+        let wait = if config.wait == Wait::Callback { Wait::Block } else { config.wait };
+        let config = EndpointConfig { wait, ..config.clone() };
+        let requests = Reader::new(&config, &request, Box::new(Answering { handler, replies: replies.clone() }), parents)?;
         Ok(Service { requests, replies })
     }
 

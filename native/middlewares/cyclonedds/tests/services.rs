@@ -53,6 +53,8 @@ fn each_client_gets_its_own_replies_and_counts_those_of_others() {
             let echo = Arc::new(Echo::default());
             let with_wait = |endpoint| EndpointConfig { wait, ..service(endpoint, "sum") };
             let service = server.service(&with_wait(1), echo.clone()).unwrap();
+            // A thread of its own: 30 kB of replies that nobody acknowledged would hold Cyclone's receive thread, which takes acknowledgements.
+            assert_eq!(service.granted().wait, if wait == Wait::Callback { Wait::Block } else { wait });
             let heard = [Memory::new(), Memory::new()];
             let mut clients: Vec<_> = (0..2).map(|k| callers.client(&with_wait(k + 2), heard[k as usize].clone()).unwrap()).collect();
             wait_until("all matches", || service.matched() == 2 && clients.iter().all(|client| client.matched() == 1));
@@ -193,7 +195,7 @@ fn a_client_speaks_to_a_service_of_rmw_cyclonedds() {
         assert_eq!(seen[0][..4], [0, 1, 0, 0]);
         assert_eq!(seen[0][4..12], seen[1][4..12], "one client, one identity");
         let number = |message: &[u8]| i64::from_le_bytes(message[12..20].try_into().unwrap());
-        assert_eq!(number(&seen[1]), number(&seen[0]) + 1);
+        assert!(number(&seen[1]) > number(&seen[0]), "other tests of this process ask as well");
         assert_eq!(seen[0][20..26], [40, 0, 0, 0, 1, 1]);
 
         let mut sertype = std::ptr::null();
