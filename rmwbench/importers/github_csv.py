@@ -28,19 +28,22 @@ FILL_DAYS = 180.0
 DAY_S = 86400.0
 WITHIN_DAYS = (1, 7, 14, 30, 80)
 
+Closings = dict[int, tuple[datetime, float | None, str]]
+"""Number → (opened, seconds until closed or None, state)."""
+
 
 @dataclass
 class Repository:
-    """One repository: number → (opened, seconds until closed or None, state); issues by number likewise."""
+    """One repository: its pull requests, and its issues likewise."""
 
     name: str = ""
-    pulls: dict[int, tuple[datetime, float | None, str]] = field(default_factory=dict)
-    issues: dict[int, tuple[datetime, float | None, str]] = field(default_factory=dict)
+    pulls: Closings = field(default_factory=dict)
+    issues: Closings = field(default_factory=dict)
     commits: int | None = None
     has_pulls: bool = False
     has_issues: bool = False
 
-    def closings(self) -> dict[int, tuple[datetime, float | None, str]]:
+    def closings(self) -> Closings:
         """The pull requests with the closing time of the unmerged, which the issues' table alone has."""
         return {
             n: (t, s if s is not None else self.issues.get(n, (t, None, state))[1], state)
@@ -96,20 +99,21 @@ def newest(found: Iterable[Repository]) -> float:
 
 def _pulls(item: Item, repository: Repository) -> None:
     repository.has_pulls = True
-    for row in rows(item, PULLS):
-        _identify(row, repository)
-        state, opened = row.one_of("state", ("open", "closed")), _time(row, "opened_on")
-        _once(row, repository.pulls)
-        repository.pulls[row.whole("number")] = (opened, _seconds(row, "time_to_close"), state)
+    _take(rows(item, PULLS), repository, repository.pulls, "opened_on", "time_to_close")
 
 
 def _issues(item: Item, repository: Repository) -> None:
     repository.has_issues = True
-    for row in rows(item, ISSUES):
+    _take(rows(item, ISSUES), repository, repository.issues, "created_at", "turn_round")
+
+
+def _take(found: Iterable[Row], repository: Repository, into: Closings, opened: str, took: str) -> None:
+    """`opened` and `took` are the columns of opening and of seconds until closed."""
+    for row in found:
         _identify(row, repository)
-        state, opened = row.one_of("state", ("open", "closed")), _time(row, "created_at")
-        _once(row, repository.issues)
-        repository.issues[row.whole("number")] = (opened, _seconds(row, "turn_round"), state)
+        state, opened_at = row.one_of("state", ("open", "closed")), _time(row, opened)
+        _once(row, into)
+        into[row.whole("number")] = (opened_at, _seconds(row, took), state)
 
 
 def _commits(item: Item, repository: Repository) -> None:

@@ -2,14 +2,13 @@
 comes back whole. Outages are shaded, so that what the network did and what the middleware made of it stand apart.
 """
 
-import json
 from typing import Any
 
 import altair as alt
 
 from rmwbench.report import pictures
 from rmwbench.report.look import looks
-from rmwbench.report.pictures import MUTED, TEXT, Spec
+from rmwbench.report.pictures import MUTED, Spec
 
 _HEIGHT = 72
 _SHADE = 0.16
@@ -68,22 +67,5 @@ def delivered(workload: dict[str, Any]) -> Spec | None:
     if any(row.get("moment") is False for row in rows):
         band = outages.transform_filter("!datum.moment").mark_rect(color=MUTED, opacity=_SHADE)
         layers.insert(0, band.encode(x=x, x2="t2:Q", tooltip=tip))
-    header = alt.Header(
-        labelExpr=f"{json.dumps([one['arm'] for one in listed])}[datum.value]",
-        labelAnchor="start",
-        labelFontWeight=600,
-        labelFontSize=12,
-        labelColor=TEXT,
-        labelPadding=3,
-    )
-    chart = (
-        alt.layer(*layers)
-        .properties(height=_HEIGHT)
-        .facet(
-            facet=alt.Facet("n:N", title=None, header=header),
-            columns=2,
-            data=pictures._POINTS,
-            spacing={"row": 14, "column": 20},
-        )
-    )
+    chart = pictures._panels(layers, [one["arm"] for one in listed], _HEIGHT)
     return pictures._finish(chart, height=None, points=rows)

@@ -209,6 +209,12 @@ def series(workload: dict[str, Any]) -> Spec | None:
         .mark_tick(orient="vertical", thickness=1.5, size=9, color=LOST)
         .encode(x=x, y=alt.value(5))
     )
+    layers = [arrived, lost] if any(value["y"] is None for value in values) else [arrived]
+    return _finish(_panels(layers, names, _PANEL_HEIGHT), height=None, points=values)
+
+
+def _panels(layers: list[Any], names: list[str], height: int) -> Any:
+    """The layers of `_POINTS` in two columns, a panel for each number `n`, headed by its name."""
     header = alt.Header(
         labelExpr=f"{json.dumps(names)}[datum.value]",
         labelAnchor="start",
@@ -217,10 +223,9 @@ def series(workload: dict[str, Any]) -> Spec | None:
         labelColor=TEXT,
         labelPadding=3,
     )
-    layers = [arrived, lost] if any(value["y"] is None for value in values) else [arrived]
-    chart = (
+    return (
         alt.layer(*layers)
-        .properties(height=_PANEL_HEIGHT)
+        .properties(height=height)
         .facet(
             facet=alt.Facet("n:N", title=None, header=header),
             columns=2,
@@ -228,7 +233,6 @@ def series(workload: dict[str, Any]) -> Spec | None:
             spacing={"row": 14, "column": 20},
         )
     )
-    return _finish(chart, height=None, points=values)
 
 
 def loss(workload: dict[str, Any], metric: str, *, narrow: bool = False) -> Spec | None:
