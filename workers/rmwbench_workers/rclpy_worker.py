@@ -112,7 +112,7 @@ class Middleware:
             },
             profiles=[Profile("untouched", "none", "", "as installed")],
             modes={"executor": "|".join(EXECUTORS)},
-            inherit=("AMENT_PREFIX_PATH", "PYTHONPATH", "ROS_DISTRO"),
+            inherit=("AMENT_PREFIX_PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "ROS_DISTRO"),
             variants={f"rclpy/{name}": {"RMW_IMPLEMENTATION": name} | own_messages() for name in installed()},
             daemons={f"rclpy/{ZENOH}": (ROUTER,)},
         )

@@ -8,7 +8,7 @@ use rmwbench_harness::message_type::{dds_reply_topic_name, dds_request_topic_nam
 use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher, Sink};
 
 use crate::node::Parents;
-use crate::reader::Reader;
+use crate::reader::{off_the_receive_thread, Reader};
 use crate::sys;
 use crate::writer::Writer;
 
@@ -38,6 +38,7 @@ impl CycloneClient {
         let requests = Writer::new(config, &topic, &config.message_type, HEADER_BYTES, parents.clone())?;
         // SAFETY: a plain call on a live entity.
         let name = unsafe { sys::rmwbench_guid(requests.handle()) };
+        let reading = if sink.publishes_reliably() { off_the_receive_thread(config) } else { config.clone() };
         let others = Arc::new(Others::default());
         let counted = others.clone();
         let deliver = Box::new(move |header: &[u8], delivery: &Delivery<'_>| {
@@ -48,7 +49,7 @@ impl CycloneClient {
             counted.bytes.fetch_add(delivery.payload.len() as u64, Ordering::Relaxed);
         });
         let topic = dds_reply_topic_name(&config.topic);
-        let replies = Reader::new(config, &topic, reply_type, HEADER_BYTES, parents, deliver)?;
+        let replies = Reader::new(&reading, &topic, reply_type, HEADER_BYTES, parents, deliver)?;
         Ok(CycloneClient { replies, requests, name, next: 1, others })
     }
 
@@ -86,7 +87,7 @@ impl Endpoint for CycloneClient {
     }
 
     fn granted(&self) -> Granted {
-        self.requests.granted()
+        Granted { wait: self.replies.granted().wait, ..self.requests.granted() }
     }
 
     fn account(&self) -> Account {

@@ -30,7 +30,7 @@ mod writer;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, modes, Daemon, Description, Error, Middleware, Profile, Session, SessionConfig};
+use rmwbench_harness::middleware::{capabilities, modes, Daemon, Description, Error, Middleware, OneHost, Profile, Session, SessionConfig};
 use serde_json::json;
 
 pub struct CycloneDds;
@@ -96,6 +96,13 @@ impl Middleware for CycloneDds {
         config.only_options(&[roudi::POOLS])?;
         roudi::pools(config)?;
         Ok(Box::new(session::CycloneSession::open(config)?))
+    }
+
+    fn one_host(&self, profile: &str) -> Option<OneHost> {
+        (profile == "tuned").then_some(OneHost {
+            reason: "it uses loopback alone; take untouched with the modes fragment_bytes and socket_buffer_bytes, or a file of your own",
+            unless: &[],
+        })
     }
 
     fn daemons(&self, profile: &str) -> &'static [&'static str] {

@@ -7,7 +7,7 @@ use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, 
 
 use crate::client::{reply_type, HEADER_BYTES};
 use crate::node::Parents;
-use crate::reader::Reader;
+use crate::reader::{off_the_receive_thread, Reader};
 use crate::writer::Writer;
 
 pub struct CycloneService {
@@ -26,7 +26,8 @@ impl CycloneService {
             handler.handle(request, &mut |reply| writer.write(header, reply));
         });
         let topic = dds_request_topic_name(&config.topic);
-        let requests = Reader::new(config, &topic, &config.message_type, HEADER_BYTES, parents, deliver)?;
+        let reading = off_the_receive_thread(config);
+        let requests = Reader::new(&reading, &topic, &config.message_type, HEADER_BYTES, parents, deliver)?;
         Ok(CycloneService { requests, replies })
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rmwbench_conformance::pair::{self, endpoint, until_heard, wait_until, Memory};
+use rmwbench_conformance::pair::{self, endpoint, until_heard, wait_until, Memory, Relay};
 use rmwbench_conformance::{isolated, Daemons};
 use rmwbench_cyclonedds_0_10::CycloneDds;
 use rmwbench_harness::message_type::MessageType;
@@ -105,6 +105,37 @@ impl Handler for Echo {
     fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
         reply(&[request.payload[0]; 5]).unwrap();
     }
+}
+
+/// Cyclone's receive thread alone takes acknowledgements, and a reliable writer with 30 kB unacknowledged waits for some: what writes
+/// within a delivery has another thread.
+#[test]
+fn who_answers_or_forwards_never_does_so_in_the_receive_thread() {
+    isolated("who_answers_or_forwards_never_does_so_in_the_receive_thread", || {
+        two_sides(&[], |ends, middle| {
+            let keeping = |topic: &str, wait| {
+                let qos = Qos { history: History::KeepAll, ..Qos::default() };
+                EndpointConfig { wait, qos, ..endpoint(1, topic, 20_000) }
+            };
+            let memory = Memory::new();
+            let end = ends.subscription(&keeping("out", Wait::Callback), memory.clone()).unwrap();
+            assert_eq!(end.granted().wait, Wait::Callback);
+            let publisher = middle.publisher(&keeping("out", Wait::Block)).unwrap();
+            let relay = middle.subscription(&keeping("in", Wait::Callback), Relay::new(publisher, true)).unwrap();
+            let mut begin = ends.publisher(&keeping("in", Wait::Block)).unwrap();
+            wait_until("all matches", || begin.matched() == 1 && end.matched() == 1);
+            until_heard(&mut *begin, &memory, &[255; 20_000]);
+            (0..200).for_each(|number| begin.publish(&[number; 20_000]).unwrap());
+            wait_until("the last message", || memory.last() == Some(vec![199; 20_000]));
+
+            let (message_type, reply) = MessageType::service_bytes(8, 5);
+            let asked = EndpointConfig { message_type, reply_type: Some(reply), wait: Wait::Callback, ..endpoint(2, "echo", 8) };
+            let service = middle.service(&asked, Arc::new(Echo)).unwrap();
+            let client = ends.client(&asked, Memory::new()).unwrap();
+            let granted = [relay.granted().wait, service.granted().wait, client.granted().wait];
+            assert_eq!(granted, [Wait::Block, Wait::Block, Wait::Callback]);
+        });
+    });
 }
 
 #[test]

@@ -37,7 +37,7 @@ mod xml;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, Daemon, Description, Error, Middleware, Profile, SessionConfig};
+use rmwbench_harness::middleware::{capabilities, Daemon, Description, Error, Middleware, OneHost, Profile, SessionConfig};
 use serde_json::json;
 
 pub struct CycloneDds;
@@ -113,6 +113,13 @@ impl Middleware for CycloneDds {
         config.only_options(&["topic", roudi::POOLS, batch::PERIOD, qos::MAX_BLOCKING, qos::MAX_SAMPLES])?;
         roudi::pools(config)?;
         Ok(Box::new(session::CycloneSession::open(config)?))
+    }
+
+    fn one_host(&self, profile: &str) -> Option<OneHost> {
+        (profile == "tuned").then_some(OneHost {
+            reason: "it uses loopback alone; take untouched with the modes fragment_bytes and socket_buffer_bytes, or a file of your own",
+            unless: &[],
+        })
     }
 
     fn daemons(&self, profile: &str) -> &'static [&'static str] {

@@ -67,6 +67,13 @@ pub struct Intake {
     malformed: AtomicU64,
 }
 
+/// `config` for a reader whose delivering writes reliably. A listener runs in Cyclone's receive thread, which alone could take the
+/// acknowledgements that such a write may have to wait for: `wait: callback` then means a thread of ours, and `block` is granted.
+pub fn off_the_receive_thread(config: &EndpointConfig) -> EndpointConfig {
+    let wait = if config.wait == Wait::Callback { Wait::Block } else { config.wait };
+    EndpointConfig { wait, ..config.clone() }
+}
+
 impl Reader {
     pub fn new(config: &EndpointConfig, wire: &Wire, outlet: Box<dyn Outlet>, parents: Arc<Parents>) -> Result<Self, Error> {
         let object = || format!("endpoint {}", config.endpoint);

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 
 use cyclors::dds_get_guid;
 use rmwbench_harness::middleware::{
-    Account, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, PublishMode, Publisher, Sink, Wait,
+    Account, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, PublishMode, Publisher, Sink,
 };
 
 use crate::node::Parents;
 use crate::publisher::refuse_async;
-use crate::reader::{Outlet, Reader, Sample};
+use crate::reader::{off_the_receive_thread, Outlet, Reader, Sample};
 use crate::wire::{RequestHeader, Wire};
 use crate::writer::Writer;
 
@@ -46,9 +46,10 @@ impl Client {
         let (request, reply) = Wire::service(config, user_data("clientid", config, &parents))?;
         let requests = Writer::new(config, &request, parents.clone())?;
         let foreign = Arc::new(Foreign::default());
+        let reading = if sink.publishes_reliably() { off_the_receive_thread(config) } else { config.clone() };
         let outlet = OwnReplies { sink, client: requests.instance(), foreign: foreign.clone() };
         // Nothing is lent to a reader.
-        let replies = Reader::new(config, &reply, Box::new(outlet), parents)?;
+        let replies = Reader::new(&reading, &reply, Box::new(outlet), parents)?;
         Ok(Client { replies, requests, foreign })
     }
 
@@ -118,9 +119,7 @@ impl Service {
         refuse_async(config)?;
         let (request, reply) = Wire::service(config, user_data("serviceid", config, &parents))?;
         let replies = Arc::new(Mutex::new(Writer::new(config, &reply, parents.clone())?));
-        // A listener runs in Cyclone's receive thread, which alone could take the acknowledgements that a reply may have to wait for.
-        let wait = if config.wait == Wait::Callback { Wait::Block } else { config.wait };
-        let config = EndpointConfig { wait, ..config.clone() };
+        let config = off_the_receive_thread(config);
         let requests = Reader::new(&config, &request, Box::new(Answering { handler, replies: replies.clone() }), parents)?;
         Ok(Service { requests, replies })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Sink, Subscription};
 
 use crate::node::Parents;
-use crate::reader::{Outlet, Reader, Sample};
+use crate::reader::{off_the_receive_thread, Outlet, Reader, Sample};
 use crate::wire::Wire;
 
 pub struct CycloneSubscription(Reader);
@@ -14,7 +14,8 @@ struct ToSink(Arc<dyn Sink>);
 
 impl CycloneSubscription {
     pub fn new(config: &EndpointConfig, sink: Arc<dyn Sink>, parents: Arc<Parents>) -> Result<Self, Error> {
-        Ok(CycloneSubscription(Reader::new(config, &Wire::topic(config), Box::new(ToSink(sink)), parents)?))
+        let config = if sink.publishes_reliably() { off_the_receive_thread(config) } else { config.clone() };
+        Ok(CycloneSubscription(Reader::new(&config, &Wire::topic(&config), Box::new(ToSink(sink)), parents)?))
     }
 }
 

@@ -8,6 +8,18 @@ namespace rmwbench {
 void apply_security(const Asked &asked, fd::DomainParticipantQos &qos) {
   if (!asked.security) return;
 #if HAVE_SECURITY
+#if RMWBENCH_FASTDDS_MAJOR >= 3
+  if (asked.transport == Transport::intra_process) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode security",
+                "with security 3.6.2 matches no writer with a reader of the same participant, which is what nodes of one process have here"};
+  }
+#endif
+#if RMWBENCH_FASTDDS_MAJOR > 3 || (RMWBENCH_FASTDDS_MAJOR == 3 && RMWBENCH_FASTDDS_MINOR >= 5)
+  if (qos.wire_protocol().builtin.discovery_config.discoveryProtocol != rtps::DiscoveryProtocol::SIMPLE) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode security",
+                "since 3.5 a discovery server is secured by Fast DDS Pro alone: the free edition says so in its log, and 3.6.2 then crashes"};
+  }
+#endif
   auto &properties = qos.properties().properties();
   const auto set = [&](const char *name, const std::string &value) { properties.emplace_back(name, value); };
   const std::string files = "file://" + asked.security_directory + "/";

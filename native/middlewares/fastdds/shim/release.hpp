@@ -1,6 +1,7 @@
 // When each version was released (the dates of the tagged commits of eProsima/Fast-DDS, up to August 2026), because reports flag comparisons of old with new.
 #pragma once
 
+#include <cstddef>
 #include <cstring>
 
 namespace rmwbench {
@@ -33,10 +34,11 @@ constexpr Release releases[] = {
     {"3.6.2", "2026-07-01"},
 };
 
-// Empty for a version that this table does not know.
+// Empty for a version that this table does not know. Some tags have a fourth number (3.6.2.0), which names the same release.
 inline const char *release_date(const char *version) {
   for (const Release &release : releases) {
-    if (std::strcmp(release.version, version) == 0) return release.date;
+    const size_t length = std::strlen(release.version);
+    if (std::strncmp(release.version, version, length) == 0 && (version[length] == '\0' || version[length] == '.')) return release.date;
   }
   return "";
 }

@@ -19,7 +19,7 @@ mod profiles;
 mod security;
 
 use rmwbench_harness::c_api::{raw, CMiddleware};
-use rmwbench_harness::middleware::{Daemon, Description, Error, Middleware, Session, SessionConfig};
+use rmwbench_harness::middleware::{Daemon, Description, Error, Middleware, OneHost, Session, SessionConfig};
 
 extern "C" {
     #[link_name = "rmwbench_fastdds_middleware"]
@@ -49,6 +49,17 @@ impl Middleware for FastDds {
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
         self.shim.open(&with_keys(config)?)
+    }
+
+    fn one_host(&self, profile: &str) -> Option<OneHost> {
+        match profile {
+            profiles::DISCOVERY_SERVER => Some(OneHost {
+                reason: "it looks for the server at 127.0.0.1; take untouched with the mode discovery: server",
+                unless: &["discovery"],
+            }),
+            profiles::SHM => Some(OneHost { reason: "it has shared memory alone; take untouched or tuned", unless: &["transport"] }),
+            _ => None,
+        }
     }
 
     fn daemons(&self, profile: &str) -> &'static [&'static str] {

@@ -6,7 +6,7 @@ use rmwbench_conformance::Arm;
 
 const NO_LOAN: &str = "Fast DDS lends memory of plain types only, and this arm's have no fixed size";
 const NO_ZERO_COPY: &str = "a transport copies; data sharing would not";
-const OVERRUN: &str = "2.9.1's data-sharing reader may crash, or read what is being written again, when it is overrun";
+const OVERRUN: &str = "an overrun data-sharing reader may read what is being written again, and 2.9.1's may crash";
 const TCP: &str = "2.9.1's TCP between equals sometimes never sends, and sometimes crashes";
 const RETURN: &str = "2.9.1 with security may not know a killed participant's successor again within seconds";
 const ARM: &str = "RMWBENCH_CONFORMANCE_ARM";

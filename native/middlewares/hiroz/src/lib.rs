@@ -13,7 +13,7 @@ mod types;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, modes, Daemon, Description, Error, Middleware, Profile, Session, SessionConfig};
+use rmwbench_harness::middleware::{capabilities, modes, Daemon, Description, Error, Middleware, OneHost, Profile, Session, SessionConfig};
 use serde_json::json;
 
 pub struct Hiroz;
@@ -69,6 +69,13 @@ impl Middleware for Hiroz {
                 summary: "as installed: rmw_zenoh's session, peers that a router tells of each other, no shared memory".into(),
             }],
         }
+    }
+
+    fn one_host(&self, profile: &str) -> Option<OneHost> {
+        (profile == session::UNTOUCHED).then_some(OneHost {
+            reason: "it looks for a router on its own host; take a profile file of your own that names the router's address",
+            unless: &[],
+        })
     }
 
     fn daemons(&self, profile: &str) -> &'static [&'static str] {

@@ -30,7 +30,7 @@ mod subscription;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, Daemon, Description, Error, Middleware, Session, SessionConfig};
+use rmwbench_harness::middleware::{capabilities, Daemon, Description, Error, Middleware, OneHost, Session, SessionConfig};
 use serde_json::{json, Value};
 
 pub struct Zenoh;
@@ -75,6 +75,19 @@ impl Middleware for Zenoh {
             ]),
             modes: modes::described(),
             profiles: profile::embedded(),
+        }
+    }
+
+    fn one_host(&self, profile: &str) -> Option<OneHost> {
+        match profile {
+            profile::RMW_ZENOH => Some(OneHost {
+                reason: "it looks for a router on its own host; take the mode discovery: server, or profile router",
+                unless: &["discovery"],
+            }),
+            other if profile::uses_unix_sockets(other) => {
+                Some(OneHost { reason: "its links are Unix sockets; take untouched, or the mode transport: tcp", unless: &["transport"] })
+            }
+            _ => None,
         }
     }
 

@@ -40,6 +40,11 @@ pub fn embedded() -> Vec<Profile> {
     ]
 }
 
+/// Whether an embedded profile's links stay in the file system of a host.
+pub fn uses_unix_sockets(name: &str) -> bool {
+    embedded().iter().any(|profile| profile.name == name && Link::in_text(&profile.text) == Some(Link::Unix))
+}
+
 /// What a session opens with.
 pub struct Prepared {
     pub config: Config,
