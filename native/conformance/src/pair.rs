@@ -91,6 +91,29 @@ impl Sink for Memory {
     }
 }
 
+/// Forwards each message within its delivery, as a reliable relay of the harness does.
+pub struct Relay {
+    publisher: Mutex<Box<dyn Publisher>>,
+    /// What the middleware is told.
+    pub reliable: bool,
+}
+
+impl Relay {
+    pub fn new(publisher: Box<dyn Publisher>, reliable: bool) -> Arc<Self> {
+        Arc::new(Relay { publisher: Mutex::new(publisher), reliable })
+    }
+}
+
+impl Sink for Relay {
+    fn deliver(&self, delivery: &Delivery<'_>) {
+        self.publisher.lock().unwrap().publish(delivery.payload).unwrap();
+    }
+
+    fn publishes_reliably(&self) -> bool {
+        self.reliable
+    }
+}
+
 /// Panics when patience ends before `condition` holds.
 pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;

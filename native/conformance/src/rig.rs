@@ -38,6 +38,8 @@ pub fn publisher(endpoint: u32, topic: &str, bytes: u32, arrival: Arrival, match
         qos: Qos { depth, ..Qos::default() },
         arrival: Some(arrival),
         touch: Touch::All,
+        hold_ns: 0,
+        frames: None,
         loan: false,
         publish_mode: PublishMode::Default,
         wait: Wait::Block,

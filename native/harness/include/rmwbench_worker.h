@@ -162,7 +162,8 @@ typedef struct rmwbench_delivery {
 } rmwbench_delivery;
 
 /* Where a subscription's messages go. `deliver` may be called from any thread, from several at once, and already before
- * subscription_create returned; it returns soon unless the endpoint is a relay, which publishes from within. */
+ * subscription_create returned; it returns soon unless the endpoint is a relay, which publishes from within, or a consumer that was
+ * asked to keep each message for a while: it sleeps within, and the message's memory stays the reader's until then. */
 typedef struct rmwbench_sink {
   void *context;
   void (*deliver)(void *context, const rmwbench_delivery *delivery);

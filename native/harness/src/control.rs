@@ -1,15 +1,18 @@
-//! The control socket: lines in, lines out, and a wake-up for the worker's own threads.
+//! The control socket: lines in, lines out, and a wake-up for the worker's own threads; and the few things that every process at
+//! such a socket does at its start.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::Arc;
 
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
 use rustix::time::Timespec;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::allocations;
 use crate::clock::now_ns;
@@ -54,6 +57,13 @@ impl Control {
         let (sender, events) = channel();
         let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         Ok(Control { socket, pending: Vec::new(), lines: VecDeque::new(), events, reporter: Reporter { events: sender, wake } })
+    }
+
+    /// One whose end is the process's end ([`Control::exit_at_end_of_file`]).
+    pub fn for_life(fd: OwnedFd) -> std::io::Result<Control> {
+        let control = Control::new(fd)?;
+        control.exit_at_end_of_file()?;
+        Ok(control)
     }
 
     /// Ends the process when the other end closes, whatever the control thread is doing then: a middleware may hold it in a match,
@@ -135,4 +145,25 @@ impl Control {
 pub fn exit_now() -> ! {
     // SAFETY: ends the process without running exit handlers of the middleware's libraries.
     unsafe { libc::_exit(0) }
+}
+
+/// The descriptor that the orchestrator left open for us under `number`, and told us on the command line; None for what is no number,
+/// is not open, or is one of the three standard streams. No child of ours inherits it. To be taken once.
+pub fn inherited(number: &str) -> Option<OwnedFd> {
+    let fd: RawFd = number.parse().ok().filter(|fd| *fd > 2)?;
+    // SAFETY: fcntl only asks whether the descriptor is open; if so it was inherited for us and nobody else owns it.
+    unsafe { (libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) == 0).then(|| OwnedFd::from_raw_fd(fd)) }
+}
+
+/// For people, on stdout.
+pub fn print(value: &Value) -> ExitCode {
+    // A reader that wants only the first lines is no failure of ours.
+    let _ = writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(value).expect("JSON always serialises"));
+    ExitCode::SUCCESS
+}
+
+/// For people, on stderr; the exit code is that of arguments and descriptors that are none.
+pub fn complain(message: &str) -> ExitCode {
+    eprintln!("{message}");
+    ExitCode::from(2)
 }

@@ -8,11 +8,11 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use crate::control::{Control, Woken};
+use crate::control::{complain, Control, Woken};
 use crate::middleware::{Daemon, Error, Middleware};
 use crate::modes;
 use crate::protocol::{parse_request, Command, FromWorker, Open, Reply};
-use crate::worker::{complain, hello};
+use crate::worker::hello;
 
 /// Runs daemon `name` of `middleware` until `exit` or the end of file; exit code 2 for a bad control socket.
 pub fn run(middleware: &dyn Middleware, name: &str, control: OwnedFd) -> ExitCode {

@@ -26,6 +26,12 @@ pub trait Middleware: Sync {
         None
     }
 
+    /// What keeps an embedded profile within one host, and the modes that replace it; None where it reaches others. A cell over several
+    /// hosts is then `not supported`, with this reason, before it runs.
+    fn one_host(&self, _profile: &str) -> Option<OneHost> {
+        None
+    }
+
     /// Opens the process's session (a DDS participant, a Zenoh session, …) with a profile.
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error>;
 
@@ -117,9 +123,24 @@ pub trait Publisher: Endpoint {
 /// Dropping it ends delivery: after that the sink is called no more.
 pub trait Subscription: Endpoint {}
 
-/// Where messages go. Called by the middleware's thread, from several at once if it has several.
+/// Why a profile is for one host; the reason ends with what to ask for instead. `unless` names modes that replace what is in the way.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OneHost {
+    pub reason: &'static str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub unless: &'static [&'static str],
+}
+
+/// Where messages go. Called by the middleware's thread, from several at once if it has several. It may sleep there, where a suite
+/// asks for a consumer that keeps each message: the payload stays the reader's until it returns.
 pub trait Sink: Send + Sync {
     fn deliver(&self, delivery: &Delivery<'_>);
+
+    /// Whether delivering publishes on, reliably. A middleware that calls back in the thread which takes acknowledgements would wait
+    /// there for what only that thread can bring: it must deliver from another one, and grant what that is.
+    fn publishes_reliably(&self) -> bool {
+        false
+    }
 }
 
 /// Where a service's requests go. Called by the middleware's thread, from several at once if it has several.

@@ -142,6 +142,13 @@ pub struct EndpointSpec {
     pub arrival: Option<Arrival>,
     #[serde(default = "touch_all")]
     pub touch: Touch,
+    /// Subscriptions only: how long the consumer keeps each message, and its memory, before it gives it back.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hold_ns: i64,
+    /// Publishers only: what is sent are frames of a source outside of the worker, from the ring of this endpoint. Which source that is
+    /// says the text, which nobody here reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<String>,
     #[serde(default)]
     pub loan: bool,
     #[serde(default = "publish_mode_default")]
@@ -150,6 +157,10 @@ pub struct EndpointSpec {
     pub wait: Wait,
     #[serde(default)]
     pub matches: u32,
+}
+
+fn is_zero(ns: &i64) -> bool {
+    *ns == 0
 }
 
 /// JSON keys are strings, and serde does not turn them into numbers inside a tagged enum.
@@ -302,9 +313,18 @@ pub struct Opened {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Created {
-    pub endpoints: BTreeMap<u32, Granted>,
+    pub endpoints: BTreeMap<u32, CreatedEndpoint>,
     /// When the last of them was there.
     pub time_ns: i64,
+}
+
+/// What the middleware granted, and what the harness does by itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CreatedEndpoint {
+    #[serde(flatten)]
+    pub granted: Granted,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hold_ns: i64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::clock::now_ns;
+use crate::frames::Frames;
 use crate::middleware::{PublishError, Publisher};
-use crate::payload::{self, Header, Phase, HEADER_BYTES};
+use crate::payload::{self, Header, Phase, FRAMES, HEADER_BYTES};
 use crate::records::{sent_flag, Section, Sent};
 
 /// The message that caused this one; `endpoint` 0 stands for the schedule.
@@ -57,8 +58,19 @@ impl Recorder {
     /// Writes the payload, sends it and records the attempt, also the one that failed. Probes leave no record.
     #[inline]
     pub fn send(&self, attempt: Attempt, way: Way<'_>) -> Result<(), PublishError> {
+        self.send_content(attempt, way, |body, header| payload::fill(body, header.writer, header.seq))
+    }
+
+    /// The same with another content than the pattern: `content` writes the body, and what its header says of it.
+    #[inline]
+    pub fn send_content(
+        &self,
+        attempt: Attempt,
+        way: Way<'_>,
+        mut content: impl FnMut(&mut [u8], &mut Header),
+    ) -> Result<(), PublishError> {
         let Attempt { begun_ns, seq, intended_ns, phase, cause } = attempt;
-        let header = Header {
+        let mut header = Header {
             writer: self.endpoint,
             nonce: self.nonce,
             seq,
@@ -70,9 +82,9 @@ impl Recorder {
             touched: self.touched_bytes,
         };
         let touched = self.touched_bytes as usize;
-        let write = |payload: &mut [u8]| {
+        let mut write = |payload: &mut [u8]| {
+            content(&mut payload[HEADER_BYTES..HEADER_BYTES + touched], &mut header);
             header.write(payload);
-            payload::fill(&mut payload[HEADER_BYTES..HEADER_BYTES + touched], header.writer, seq);
         };
         let mut call_ns = 0;
         let result = match way {
@@ -165,12 +177,18 @@ pub struct RecordedPublisher {
     recorder: Recorder,
     message: Vec<u8>,
     tally: Tally,
+    frames: Option<Frames>,
 }
 
 impl RecordedPublisher {
     pub fn new(publisher: Box<dyn Publisher>, recorder: Recorder) -> Self {
         let message = recorder.message();
-        RecordedPublisher { publisher, recorder, message, tally: Tally::default() }
+        RecordedPublisher { publisher, recorder, message, tally: Tally::default(), frames: None }
+    }
+
+    /// The same, sending frames of a source outside.
+    pub fn with_frames(self, frames: Option<Frames>) -> Self {
+        RecordedPublisher { frames, ..self }
     }
 
     /// Sends the next message of `phase`; an attempt that failed has used its sequence number and is recorded as failed.
@@ -184,7 +202,14 @@ impl RecordedPublisher {
         } else {
             Way::Copy { message: &mut self.message, publish: &mut |payload| publisher.publish(payload) }
         };
-        let result = self.recorder.send(Attempt { begun_ns, seq, intended_ns, phase, cause }, way);
+        let attempt = Attempt { begun_ns, seq, intended_ns, phase, cause };
+        let result = match &mut self.frames {
+            None => self.recorder.send(attempt, way),
+            Some(frames) => self.recorder.send_content(attempt, way, |body, header| {
+                header.cause_endpoint = FRAMES;
+                header.cause_seq = frames.take(body, phase == Phase::Probe);
+            }),
+        };
         self.tally.note(phase, seq, result);
         result
     }
@@ -195,6 +220,10 @@ impl RecordedPublisher {
 
     pub fn tally(&self) -> &Tally {
         &self.tally
+    }
+
+    pub fn frames(&self) -> Option<&Frames> {
+        self.frames.as_ref()
     }
 }
 

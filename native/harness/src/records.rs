@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;
 
 use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
@@ -195,8 +195,17 @@ impl Section {
 
     #[inline]
     pub fn received(&self, r: &Received) {
+        self.taken(r);
+    }
+
+    /// The same for a message that is kept for a while: its slot, where the end of that is still to be written. None where no slot
+    /// was left.
+    #[inline]
+    pub fn taken(&self, r: &Received) -> Option<Kept<'_>> {
         let words = [r.seq, r.notified_ns as u64, r.taken_ns as u64, r.callback_ns as u64, r.consumed_ns as u64, r.intended_ns as u64];
-        self.store(words, r.writer, r.bytes, Kind::Received as u32 | r.flags << 8);
+        // SAFETY: the slot lies within the map, eight words of eight bytes on a cache line.
+        self.store(words, r.writer, r.bytes, Kind::Received as u32 | r.flags << 8)
+            .map(|slot| Kept(unsafe { slot.add(CONSUMED_OFFSET).cast::<AtomicI64>().as_ref() }))
     }
 
     #[inline]
@@ -205,11 +214,11 @@ impl Section {
     }
 
     #[inline]
-    fn store(&self, words: [u64; 6], peer: u32, bytes: u32, last: u32) {
+    fn store(&self, words: [u64; 6], peer: u32, bytes: u32, last: u32) -> Option<NonNull<u8>> {
         // SAFETY: `claimed` lies in the map that `_records` keeps.
         let slot = unsafe { self.claimed.as_ref() }.fetch_add(1, Ordering::Relaxed);
         if slot >= self.capacity {
-            return; // counted by `claimed`: the orchestrator voids the trial
+            return None; // counted by `claimed`: the orchestrator voids the trial
         }
         // SAFETY: the claim makes this slot ours alone, and it lies within the map.
         unsafe {
@@ -217,7 +226,20 @@ impl Section {
             slot.cast::<[u64; 6]>().write(words);
             slot.add(48).cast::<[u32; 3]>().write([peer, self.endpoint, bytes]);
             (*slot.add(60).cast::<AtomicU32>()).store(last, Ordering::Release);
+            Some(NonNull::new_unchecked(slot))
         }
+    }
+}
+
+/// Where `consumed_ns` stands in a RECEIVED slot (docs/formats/records.md).
+const CONSUMED_OFFSET: usize = 32;
+
+/// A message that was taken and is not consumed yet: 0 stands there until it is, also when this process is killed meanwhile.
+pub struct Kept<'s>(&'s AtomicI64);
+
+impl Kept<'_> {
+    pub fn consumed(self, time_ns: i64) {
+        self.0.store(time_ns, Ordering::Release);
     }
 }
 

@@ -2,10 +2,13 @@
 //! relay publishes from here.
 //!
 //! Called by the middleware's threads, maybe by several at once; nothing here allocates, locks or enters the kernel, except that a
-//! relay takes its publisher's lock, which is free unless two callbacks of one relay run at the same time.
+//! relay takes its publisher's lock, which is free unless two callbacks of one relay run at the same time, and that a consumer that
+//! was asked to keep its messages sleeps.
 
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
 
 use crate::clock::now_ns;
 use crate::middleware::{Delivery, Sink};
@@ -24,7 +27,11 @@ pub struct RecordingSink {
     late_ns: AtomicI64,
     /// The client whose replies these are.
     client: Option<u32>,
+    /// How long each message is kept; none for most.
+    hold: Duration,
     relays: OnceLock<Vec<Arc<PublisherSlot>>>,
+    /// Known before the relays themselves are.
+    relays_reliably: bool,
 }
 
 /// A copy is known as one while fewer messages than this came since the first; middlewares that double do so at once.
@@ -54,14 +61,27 @@ impl RecordingSink {
             lately: (0..LATELY).map(|_| AtomicU64::new(0)).collect(),
             late_ns: AtomicI64::new(i64::MAX),
             client: None,
+            hold: Duration::ZERO,
             relays: OnceLock::new(),
+            relays_reliably: false,
         }
+    }
+
+    /// The same with a consumer that keeps each message that long: it sleeps in the callback, in which the message's memory is still
+    /// the reader's, loaned memory too. Probes are not kept.
+    pub fn holding(self, hold: Duration) -> Self {
+        RecordingSink { hold, ..self }
     }
 
     /// The same for the replies to `client`: what is heard is counted by the requests it answers, under the client's own number, so
     /// that [`RecordingSink::has_heard_all`] tells whether all of them were answered.
     pub fn of_client(self, client: u32) -> Self {
         RecordingSink { client: Some(client), ..self }
+    }
+
+    /// The same, telling the middleware whether a reliable publisher forwards each message.
+    pub fn relaying_reliably(self, relays_reliably: bool) -> Self {
+        RecordingSink { relays_reliably, ..self }
     }
 
     /// Names the publishers that forward each message; once, before traffic. False when it was done already.
@@ -175,7 +195,7 @@ impl RecordingSink {
         let intact = whole
             && (self.touch != Touch::All || {
                 let body = &delivery.payload[HEADER_BYTES..HEADER_BYTES + header.touched as usize];
-                payload::verify(body, header.writer, header.seq)
+                payload::intact(&header, body)
             });
         let consumed_ns = now_ns();
         if header.phase != Phase::Probe {
@@ -189,18 +209,22 @@ impl RecordingSink {
             if delivery.taken_ns >= self.late_ns.load(Ordering::Relaxed) {
                 flags |= received_flag::LATE;
             }
-            if let Some(section) = &self.section {
-                section.received(&Received {
-                    seq: header.seq,
-                    notified_ns: delivery.notified_ns,
-                    taken_ns: delivery.taken_ns,
-                    callback_ns,
-                    consumed_ns,
-                    intended_ns: header.intended_ns,
-                    writer: header.writer,
-                    bytes: delivery.payload.len() as u32,
-                    flags,
-                });
+            let received = Received {
+                seq: header.seq,
+                notified_ns: delivery.notified_ns,
+                taken_ns: delivery.taken_ns,
+                callback_ns,
+                consumed_ns: if self.hold.is_zero() { consumed_ns } else { 0 },
+                intended_ns: header.intended_ns,
+                writer: header.writer,
+                bytes: delivery.payload.len() as u32,
+                flags,
+            };
+            let kept = self.section.as_ref().and_then(|section| section.taken(&received));
+            if !self.hold.is_zero() {
+                // Recorded before: whoever is killed meanwhile leaves a message that was taken and never consumed.
+                thread::sleep(self.hold);
+                kept.into_iter().for_each(|kept| kept.consumed(now_ns()));
             }
         }
         self.note(&header, callback_ns);
@@ -221,6 +245,10 @@ impl Sink for RecordingSink {
                 let _ = publisher.send(callback_ns, header.phase, Cause { endpoint: header.writer, seq: header.seq });
             }
         }
+    }
+
+    fn publishes_reliably(&self) -> bool {
+        self.relays_reliably
     }
 }
 
@@ -267,6 +295,30 @@ mod tests {
         deliver(&sink, &message(77, 1, 5, Phase::Steady));
         use received_flag::*;
         assert_eq!(flags_of(&fd), [WARMUP, 0, CORRUPT, CORRUPT | FOREIGN, FOREIGN, FOREIGN, CORRUPT, LATE]);
+    }
+
+    #[test]
+    fn a_message_that_is_kept_is_taken_but_not_consumed_until_it_is_given_back() {
+        let fd = memfd(&layout(77, &[(Kind::Received, 2, 10)])).unwrap();
+        let records = Records::map(fd.try_clone().unwrap()).unwrap();
+        let hold = Duration::from_secs(1);
+        let sink = RecordingSink::new(records.section(Kind::Received, 2), 77, Touch::All, 1).holding(hold);
+        deliver(&sink, &message(77, 1, 0, Phase::Probe)); // is not kept
+        let consumed_ns = || {
+            let mut slot = [0; 64];
+            rustix::io::pread(&fd, &mut slot, 4096).unwrap();
+            (slot[60] != 0).then(|| i64::from_le_bytes(slot[32..40].try_into().unwrap()))
+        };
+        let begun_ns = now_ns();
+        thread::scope(|scope| {
+            let consumer = scope.spawn(|| deliver(&sink, &message(77, 1, 0, Phase::Steady)));
+            let seen = std::iter::repeat_with(consumed_ns).find_map(|found| found).unwrap();
+            assert!(seen == 0 || now_ns() - begun_ns >= hold.as_nanos() as i64, "consumed at {seen}");
+            assert!(!sink.has_seen(1, 0) || consumed_ns() != Some(0)); // a drain waits for it
+            consumer.join().unwrap();
+        });
+        assert!(consumed_ns().unwrap() - begun_ns >= hold.as_nanos() as i64);
+        assert!(sink.has_seen(1, 0));
     }
 
     #[test]

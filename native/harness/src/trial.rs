@@ -17,6 +17,7 @@ use serde_json::{json, Value};
 
 use crate::clock::now_ns;
 use crate::control::Reporter;
+use crate::frames::Frames;
 use crate::middleware::{Endpoint, Error, Middleware, Node, Session};
 use crate::modes;
 use crate::protocol::{Arrival, Command, EndpointAccount, FromWorker, MatchedEndpoint, Open, Opened, Reply, Request};
@@ -54,6 +55,8 @@ pub struct Trial<'m> {
     outgoing: Vec<FromWorker>,
     /// What destroyed endpoints counted.
     gone: BTreeMap<u32, EndpointAccount>,
+    /// Rings of frames that no publisher has taken yet.
+    frames: BTreeMap<u32, Frames>,
 }
 
 struct CreatedNode {
@@ -111,7 +114,14 @@ impl<'m> Trial<'m> {
             started: false,
             outgoing: Vec::new(),
             gone: BTreeMap::new(),
+            frames: BTreeMap::new(),
         }
+    }
+
+    /// The same with rings of frames for the publishers of these numbers.
+    pub fn with_frames(mut self, frames: BTreeMap<u32, Frames>) -> Self {
+        self.frames = frames;
+        self
     }
 
     /// When [`Trial::advance`] must be called even if nothing happens; None: only then.

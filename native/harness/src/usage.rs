@@ -107,6 +107,9 @@ pub struct Memory {
     /// VmHWM less the records, which are resident from the start; segments included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rss_bytes: Option<u64>,
+    /// VmSize less the records: addresses that were asked for, used or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtual_bytes: Option<u64>,
     pub records_rss_bytes: u64,
     pub threads: u64,
     pub shared_segments: Vec<Segment>,
@@ -121,6 +124,7 @@ pub fn memory() -> Memory {
         line.split_whitespace().nth(1)?.parse().ok()
     };
     memory.peak_rss_bytes = field("VmHWM:").map(|kib| (kib * 1024).saturating_sub(memory.records_rss_bytes));
+    memory.virtual_bytes = field("VmSize:").map(|kib| (kib * 1024).saturating_sub(memory.records_rss_bytes));
     memory.threads = field("Threads:").unwrap_or(0);
     memory
 }
@@ -140,7 +144,8 @@ fn smaps(text: &str) -> Memory {
             continue;
         }
         let bytes = words.next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024;
-        let records = name.contains("memfd:rmwbench-records");
+        // Also a ring of frames: memory of ours either way.
+        let records = name.contains("memfd:rmwbench-");
         match first {
             "Rss:" if records => memory.records_rss_bytes += bytes,
             "Rss:" if shared => segments.entry(name.clone()).or_default().rss_bytes += bytes,

@@ -1,7 +1,8 @@
 //! A worker's `main`: describe, run one trial under the orchestrator's control, or serve the workers of a host as a daemon.
 
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -10,8 +11,9 @@ use serde_json::json;
 use crate::allocations;
 use crate::c_api::spans;
 use crate::clock;
-use crate::control::{exit_now, Control, Woken};
+use crate::control::{complain, exit_now, inherited, Control, Woken};
 use crate::daemon;
+use crate::frames::Frames;
 use crate::middleware::Middleware;
 use crate::protocol::{parse_request, ClockRead, Command, FromWorker, Hello, Reply, PROTOCOL};
 use crate::records::Records;
@@ -23,7 +25,8 @@ const DAEMON_CONTROL_FD: &str = "3";
 /// The worker's file name, set by its `main`.
 static PROGRAM: OnceLock<String> = OnceLock::new();
 
-const USAGE: &str = "usage: WORKER --describe | WORKER --control-fd N --records-fd M | WORKER --daemon NAME [--control-fd N]\n\
+const USAGE: &str =
+    "usage: WORKER --describe | WORKER --control-fd N --records-fd M [--frames ENDPOINT=FD…] | WORKER --daemon NAME [--control-fd N]\n\
     A worker is started by rmwbench; docs/formats/worker-protocol.md says how it is spoken to.";
 
 /// Runs the worker for `middleware`: exit code 0 after `exit`, 2 for bad arguments or a bad records file.
@@ -44,6 +47,9 @@ pub fn main_with(middleware: &dyn Middleware, arguments: Vec<String>) -> ExitCod
                 if let Some(forced) = middleware.forced(&name) {
                     profile["forced"] = json!(forced);
                 }
+                if let Some(one_host) = middleware.one_host(&name) {
+                    profile["one_host"] = json!(one_host);
+                }
                 if !middleware.daemons(&name).is_empty() {
                     profile["daemons"] = json!(middleware.daemons(&name));
                 }
@@ -55,8 +61,11 @@ pub fn main_with(middleware: &dyn Middleware, arguments: Vec<String>) -> ExitCod
             let _ = writeln!(std::io::stdout(), "{document}");
             ExitCode::SUCCESS
         }
-        ["--control-fd", control, "--records-fd", records] => match (inherited(control), inherited(records)) {
-            (Some(control), Some(records)) => run(middleware, control, records),
+        ["--control-fd", control, "--records-fd", records, rings @ ..] => match (inherited(control), inherited(records)) {
+            (Some(control), Some(records)) => match given_frames(rings) {
+                Ok(frames) => run(middleware, control, records, frames),
+                Err(message) => complain(&format!("{message}\n{USAGE}")),
+            },
             _ => complain(&format!("expected the numbers of two inherited descriptors, found {control} and {records}\n{USAGE}")),
         },
         ["--daemon", name] => serve(middleware, name, DAEMON_CONTROL_FD),
@@ -95,32 +104,34 @@ fn clock_read(id: u64, received_ns: i64) -> FromWorker {
     FromWorker::Reply { id, reply: Reply::Ok(serde_json::to_value(read).expect("numbers always serialise")) }
 }
 
-pub(crate) fn complain(message: &str) -> ExitCode {
-    eprintln!("{message}");
-    ExitCode::from(2)
+/// Endpoint → its ring of frames, from the arguments `--frames ENDPOINT=FD`.
+fn given_frames(arguments: &[&str]) -> Result<BTreeMap<u32, Frames>, String> {
+    let mut rings = BTreeMap::new();
+    for pair in arguments.chunks(2) {
+        let [option, ring] = pair else { return Err(format!("unknown argument {}", pair[0])) };
+        let parts = ring.split_once('=').filter(|_| *option == "--frames");
+        let parts = parts.and_then(|(endpoint, fd)| Some((endpoint.parse::<u32>().ok()?, inherited(fd)?)));
+        let (endpoint, fd) = parts.ok_or_else(|| format!("expected --frames ENDPOINT=FD, found {option} {ring}"))?;
+        rings.insert(endpoint, Frames::map(fd).map_err(|error| error.to_string())?);
+    }
+    Ok(rings)
 }
 
-fn inherited(number: &str) -> Option<OwnedFd> {
-    let fd: RawFd = number.parse().ok().filter(|fd| *fd > 2)?;
-    // SAFETY: fcntl only asks whether the descriptor is open; if so it was inherited for us and nobody else owns it.
-    unsafe { (libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) == 0).then(|| OwnedFd::from_raw_fd(fd)) }
-}
-
-fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd) -> ExitCode {
+fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd, frames: BTreeMap<u32, Frames>) -> ExitCode {
     die_whole_on_panic();
     let records = match Records::map(records) {
         Ok(records) => records,
         Err(error) => return complain(&error.to_string()),
     };
     spans::remember(&records);
-    let mut control = match Control::new(control).and_then(|control| control.exit_at_end_of_file().map(|()| control)) {
+    let mut control = match Control::for_life(control) {
         Ok(control) => control,
         Err(error) => return complain(&format!("control socket: {error}")),
     };
     control.send(&hello(middleware, None));
     // The protocol's thread: commands, looks, snapshots.
     allocations::leave_this_thread_out();
-    let mut trial = Trial::new(middleware, records, control.reporter());
+    let mut trial = Trial::new(middleware, records, control.reporter()).with_frames(frames);
     loop {
         match control.wait(trial.next_wake_ns()) {
             Woken::Closed => exit_now(),

@@ -103,6 +103,21 @@ fn a_create_that_fails_leaves_nothing_behind() {
 }
 
 #[test]
+fn frames_without_a_ring_or_read_by_nobody_are_refused_and_not_replaced_by_a_pattern() {
+    let mut play = play();
+    let mut camera = publisher(1, periodic(5));
+    camera["frames"] = json!("gstreamer");
+    camera["touch"] = json!("all");
+    let reply = play.ask(create("n", vec![camera.clone()]));
+    assert_eq!(reply["error"]["kind"], "invalid", "{reply}");
+    assert!(reply["error"]["message"].as_str().unwrap().contains("no ring was given"), "{reply}");
+    camera["touch"] = json!("header");
+    let reply = play.ask(create("n", vec![camera]));
+    assert!(reply["error"]["message"].as_str().unwrap().contains("touch `all`"), "{reply}");
+    play.ok(create("n", vec![publisher(1, periodic(5))]));
+}
+
+#[test]
 fn a_relay_that_a_second_create_adds_forwards_or_is_refused() {
     let mut play = play();
     play.ok(create("n", vec![endpoint(2, "subscription", "t"), publisher(3, json!({"kind": "relay", "from": 2}))]));
@@ -113,6 +128,19 @@ fn a_relay_that_a_second_create_adds_forwards_or_is_refused() {
     play.stage.deliver(2, 1, 0);
     let end = play.finished(4, Duration::from_secs(2)).unwrap();
     assert_eq!(end["sent"], 1, "{end}");
+}
+
+/// Before it makes the reader: Cyclone must not deliver to a reliable relay in the thread that takes acknowledgements.
+#[test]
+fn a_middleware_is_told_which_readers_publish_on_reliably() {
+    let mut play = play();
+    let mut careless = publisher(4, json!({"kind": "relay", "from": 5}));
+    careless["qos"]["reliability"] = json!("best_effort");
+    let readers = [2, 5, 6].map(|number| endpoint(number, "subscription", "t"));
+    let relay = publisher(3, json!({"kind": "relay", "from": 2}));
+    play.ok(create("n", [readers.to_vec(), vec![relay, careless]].concat()));
+    let sinks = play.stage.sinks.lock().unwrap();
+    assert_eq!([2, 5, 6].map(|number| sinks[&number].publishes_reliably()), [true, false, false]);
 }
 
 #[test]

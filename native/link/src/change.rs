@@ -16,6 +16,7 @@ pub struct Change {
 #[serde(untagged)]
 pub enum What {
     State(State),
+    Roam(Roam),
     Specs(Specs),
 }
 
@@ -25,6 +26,17 @@ pub enum State {
     Blackhole,
     CarrierLoss,
     Up,
+    /// What is a function of time begins anew: traces, and losses in time.
+    Restart,
+}
+
+/// To another medium, after a gap in which the host is nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Roam {
+    pub roam: String,
+    #[serde(default)]
+    pub gap_ns: i64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,7 +55,10 @@ pub struct Done {
     pub done_ns: i64,
     pub link: String,
     pub change: What,
-    /// What the device said where it refused.
+    /// When a host that roamed is on its new medium; absent where it never was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joined_ns: Option<i64>,
+    /// What the device said where it refused, or why there was nothing to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -23,6 +23,8 @@ pub struct Direction {
     /// The frame under way, where the rate is our own and not a medium's.
     pub serving: Option<Box<Frame>>,
     pub medium: Option<usize>,
+    /// Whether a frame of ours is on the air: no other goes before it has landed, wherever its medium is by then.
+    pub airborne: bool,
     /// When the last frame reaches the end: the next one does not overtake it.
     pub last_ns: i64,
     pub counters: Counters,
@@ -40,6 +42,7 @@ impl Direction {
             effects: Effects::new(seed, &place, spec, begin_ns),
             serving: None,
             medium: None,
+            airborne: false,
             last_ns: begin_ns,
             counters: Counters::default(),
         };
@@ -56,9 +59,22 @@ impl Direction {
         self.effects.set(spec, now_ns);
     }
 
+    /// On another medium from now on, and nothing else changes.
+    pub fn join(&mut self, medium: usize, media: &[(String, MediumSpec)]) {
+        self.spec.medium = Some(media[medium].0.clone());
+        self.medium = Some(medium);
+        self.limits = Limits::of(&self.spec, media[medium].1.queue_frames);
+    }
+
+    /// What is a function of time begins anew.
+    pub fn restart(&mut self, now_ns: i64) {
+        self.replay = Replay::new(&self.spec, now_ns);
+        self.effects.loss.restart(now_ns);
+    }
+
     /// Whether a frame that comes now crosses at once.
     pub fn is_free(&self) -> bool {
-        self.medium.is_none() && !self.spec.has_rate() && self.serving.is_none() && self.queue.is_empty()
+        self.medium.is_none() && !self.spec.has_rate() && self.serving.is_none() && !self.airborne && self.queue.is_empty()
     }
 
     pub fn lost(&self) -> Verdict {

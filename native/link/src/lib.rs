@@ -22,7 +22,6 @@ pub mod memory;
 pub mod multicast;
 pub mod network;
 pub mod priority;
-pub mod probe;
 pub mod protocol;
 pub mod quantiles;
 pub mod queue;

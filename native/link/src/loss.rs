@@ -16,6 +16,12 @@ pub struct LossModel {
     loss: Option<Loss>,
     frames: Stream,
     states: Stream,
+    /// Of a law in time: how many began before, and the stream of the one in force. Each has its own, so that it does not depend on
+    /// how far the one before it had come.
+    begun: u64,
+    times: Stream,
+    seed: u64,
+    place: String,
     bad: bool,
     /// Gilbert–Elliott in time: the state holds until then.
     until_ns: i64,
@@ -23,26 +29,43 @@ pub struct LossModel {
 
 impl LossModel {
     pub fn new(seed: u64, place: &str, loss: Option<Loss>, begin_ns: i64) -> LossModel {
-        let (frames, states) = (stream(seed, place, "loss"), stream(seed, place, "loss state"));
-        let mut model = LossModel { loss: None, frames, states, bad: false, until_ns: begin_ns };
+        let of = |effect: &str| stream(seed, place, effect);
+        let (frames, states, times) = (of("loss"), of("loss state"), of("loss in time 0"));
+        let place = place.to_string();
+        let mut model = LossModel { loss: None, frames, states, begun: 0, times, seed, place, bad: false, until_ns: begin_ns };
         model.set(loss, begin_ns);
         model
     }
 
     /// Another law from now on, the streams go on.
     pub fn set(&mut self, loss: Option<Loss>, now_ns: i64) {
-        if self.loss == loss {
-            return;
+        if self.loss != loss {
+            self.loss = loss;
+            self.begin(now_ns);
         }
-        self.bad = false;
-        if let Some(Loss::GilbertElliottTime { good_ns, bad_ns, .. }) = loss {
-            // In the middle of the process, not at the beginning of a good time.
-            self.bad = uniform(&mut self.states) < bad_ns as f64 / (good_ns + bad_ns) as f64;
-            self.until_ns = now_ns;
-            let mean_ns = if self.bad { bad_ns } else { good_ns };
-            self.until_ns += self.stay_ns(mean_ns);
+    }
+
+    /// A law in time begins anew; the k-th frame meets the k-th draw as before.
+    pub fn restart(&mut self, now_ns: i64) {
+        if matches!(self.loss, Some(Loss::GilbertElliottTime { .. })) {
+            self.begin(now_ns);
         }
-        self.loss = loss;
+    }
+
+    /// In the middle of the process and not at the beginning of a good time: the state is one of the stationary distribution, and
+    /// since stays are exponential, so is the rest of its stay. A window has the law's mean wherever it begins.
+    fn begin(&mut self, now_ns: i64) {
+        let bad_share = match self.loss {
+            Some(Loss::GilbertElliott { p, r, .. }) if p + r > 0.0 => p / (p + r),
+            Some(Loss::GilbertElliottTime { good_ns, bad_ns, .. }) => bad_ns as f64 / (good_ns + bad_ns) as f64,
+            _ => 0.0,
+        };
+        self.times = stream(self.seed, &self.place, &format!("loss in time {}", self.begun));
+        self.begun += 1;
+        self.bad = uniform(&mut self.times) < bad_share;
+        if let Some(Loss::GilbertElliottTime { good_ns, bad_ns, .. }) = self.loss {
+            self.until_ns = now_ns + self.stay_ns(if self.bad { bad_ns } else { good_ns });
+        }
     }
 
     pub fn draw(&mut self) -> Draw {
@@ -84,7 +107,7 @@ impl LossModel {
 
     /// Exponential, at least 1 ns so that time goes on.
     fn stay_ns(&mut self, mean_ns: i64) -> i64 {
-        (-(1.0 - uniform(&mut self.states)).ln() * mean_ns as f64).max(1.0) as i64
+        (-(1.0 - uniform(&mut self.times)).ln() * mean_ns as f64).max(1.0) as i64
     }
 }
 
@@ -146,6 +169,50 @@ mod tests {
         let bursts = bursts(&often);
         let mean = bursts.iter().sum::<usize>() as f64 / bursts.len() as f64;
         assert!((mean - 200.0).abs() < 30.0, "{mean}");
+    }
+
+    #[test]
+    fn a_window_has_the_mean_of_its_law_wherever_it_begins() {
+        // Bad for a fifth of the time; 4000 links, each looked at at its very beginning, a little later, and behind a restart.
+        let in_time = || Loss::GilbertElliottTime { good_ns: 80_000_000, bad_ns: 20_000_000, good: 0.0, bad: 1.0 };
+        let per_frame = || Loss::GilbertElliott { p: 0.01, r: 0.04, good: 0.0, bad: 1.0 };
+        let sigma = (0.2_f64 * 0.8 / 4000.0).sqrt();
+        for (law, restarted) in [(in_time(), true), (per_frame(), false)] {
+            let mut bad = [0; 4];
+            for seed in 0..4000 {
+                let mut model = LossModel::new(seed, "a.up", Some(law.clone()), 0);
+                for (place, at_ns) in [0, 5_000_000, 10_000_000, 10_000_001].into_iter().enumerate() {
+                    if place == 2 {
+                        model.restart(at_ns);
+                    }
+                    let draw = model.draw();
+                    bad[place] += u32::from(model.lost(draw, at_ns, None));
+                }
+            }
+            for count in &bad[..if restarted { 4 } else { 2 }] {
+                let share = f64::from(*count) / 4000.0;
+                assert!((share - 0.2).abs() < 4.0 * sigma, "{law:?}: {bad:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_restart_meets_the_same_outages_whenever_it_comes_and_whatever_came_before() {
+        let law = Loss::GilbertElliottTime { good_ns: 8_000_000, bad_ns: 2_000_000, good: 0.0, bad: 1.0 };
+        let behind = |begin_ns: i64, before: usize| {
+            let mut model = LossModel::new(5, "a.up", Some(law.clone()), 0);
+            for k in 0..before as i64 {
+                let draw = model.draw();
+                model.lost(draw, k * 1_000_000, None);
+            }
+            model.restart(begin_ns);
+            let mut draws = (0..1000).map(|_| model.draw()).collect::<Vec<_>>().into_iter();
+            (0..1000).map(|k| model.lost(draws.next().unwrap(), begin_ns + k * 100_000, None)).collect::<Vec<bool>>()
+        };
+        let one = behind(1_000_000_000, 10);
+        assert!(one == behind(3_333_000_000, 900) && one.contains(&true) && one.contains(&false));
+        // It is another course than that of the beginning.
+        assert_ne!(one, losses(5, law.clone(), 1000, 100_000));
     }
 
     #[test]

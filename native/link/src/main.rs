@@ -1,28 +1,25 @@
-//! `rmwbench-link`: the network between the hosts of a trial, and the probes that check it from inside the hosts.
+//! `rmwbench-link`: the network between the hosts of a trial.
 
 use std::fs::File;
-use std::io::Write;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::process::ExitCode;
 
 use rmwbench_harness::clock::{now_ns, process_cpu_ns};
-use rmwbench_harness::control::{exit_now, Control, Woken};
+use rmwbench_harness::control::{complain, exit_now, inherited, print, Control};
+use rmwbench_harness::tool::{self, Request};
 use rmwbench_link::document::{Document, Own};
 use rmwbench_link::engine::{Engine, Waiting};
 use rmwbench_link::log::Log;
 use rmwbench_link::network::{Network, Plan};
-use rmwbench_link::probe;
-use rmwbench_link::protocol::{self, mac_address, Command, Open, Request, COMMANDS, PROTOCOL, TOOL, VERSION};
+use rmwbench_link::protocol::{hello, mac_address, Command, Open, COMMANDS, PROTOCOL, TOOL, VERSION};
 use rmwbench_link::spec::{LinkSpec, Trace};
 use rmwbench_link::tap::Tap;
 use rmwbench_link::tries;
 use serde_json::{json, Value};
 
 const USAGE: &str = "usage: rmwbench-link --describe
-       rmwbench-link --control-fd N --document-fd M --log-fd L  under rmwbench's control (docs/formats/link.md)
-       rmwbench-link --probe-send --control-fd N                sends probes from inside a host
-       rmwbench-link --probe-receive --control-fd N             receives them";
+       rmwbench-link --control-fd N --document-fd M --log-fd L  under rmwbench's control (docs/formats/link.md)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,10 +34,6 @@ fn main() -> ExitCode {
                 )),
             }
         }
-        [role @ ("--probe-send" | "--probe-receive"), "--control-fd", control] => match inherited(control) {
-            Some(control) => probe::serve(control, if role == "--probe-send" { probe::Role::Send } else { probe::Role::Receive }),
-            None => complain(&format!("expected the number of an inherited descriptor, found {control}\n{USAGE}")),
-        },
         _ => complain(USAGE),
     }
 }
@@ -53,29 +46,17 @@ struct Running {
 }
 
 fn serve(control: OwnedFd, document: File, log: File) -> ExitCode {
-    let mut control = match Control::new(control).and_then(|control| control.exit_at_end_of_file().map(|()| control)) {
+    let mut control = match Control::for_life(control) {
         Ok(control) => control,
         Err(error) => return complain(&format!("control socket: {error}")),
     };
-    control.send(&protocol::hello(TOOL));
+    control.send(&hello(TOOL));
     let mut log = Some(log);
     let mut running: Option<Running> = None;
     loop {
-        let line = match control.wait(None) {
-            Woken::Line(line) => line,
-            Woken::Closed => exit_now(),
-            _ => continue,
-        };
-        let request = match protocol::parse::<Request>(&line, &COMMANDS) {
-            Ok(request) => request,
-            Err(answer) => {
-                answer.map(|answer| control.send(&answer));
-                continue;
-            }
-        };
-        let id = request.id;
+        let Request { id, command } = tool::next(&mut control, &COMMANDS);
         let first = || ("invalid", "expected an open before it".to_string());
-        let (name, answer) = match request.command {
+        let (name, answer) = match command {
             Command::Open(plan) => ("open", open(plan, &mut log, &mut running)),
             Command::Schedule { changes } => {
                 let scheduled = running.as_ref().ok_or_else(first).and_then(|running| {
@@ -88,14 +69,14 @@ fn serve(control: OwnedFd, document: File, log: File) -> ExitCode {
             Command::Mark {} => ("mark", running.as_ref().ok_or_else(first).and_then(mark)),
             Command::Collect {} => ("collect", running.as_mut().ok_or_else(first).and_then(|running| collect(running, &document))),
             Command::Exit {} => {
-                control.send(&protocol::ok(id, json!({})));
+                control.send(&tool::ok(id, json!({})));
                 // The engine's thread holds nothing that outlives us.
                 exit_now();
             }
         };
         control.send(&match answer {
-            Ok(value) => protocol::ok(id, value),
-            Err((kind, why)) => protocol::error(id, kind, &format!("cmd {name}"), &why),
+            Ok(value) => tool::ok(id, value),
+            Err((kind, why)) => tool::error(id, kind, &format!("cmd {name}"), &why),
         });
     }
 }
@@ -204,23 +185,6 @@ fn rss_bytes() -> u64 {
 /// Written for people who wonder whether a trial of several hosts can run here.
 fn describe() -> Value {
     json!({"protocol": PROTOCOL, "tool": TOOL, "version": VERSION, "works": tries::everything()})
-}
-
-fn print(value: &Value) -> ExitCode {
-    // A reader that wants only the first lines is no failure of ours.
-    let _ = writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(value).expect("JSON always serialises"));
-    ExitCode::SUCCESS
-}
-
-fn complain(message: &str) -> ExitCode {
-    eprintln!("{message}");
-    ExitCode::from(2)
-}
-
-fn inherited(number: &str) -> Option<OwnedFd> {
-    let fd: RawFd = number.parse().ok().filter(|fd| *fd > 2)?;
-    // SAFETY: fcntl only asks whether the descriptor is open; if so it was inherited for us and nobody else owns it.
-    unsafe { (libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) == 0).then(|| OwnedFd::from_raw_fd(fd)) }
 }
 
 /// A descriptor that a command names, which may be a wrong one: ours to use, never to close.

@@ -55,6 +55,8 @@ struct Port {
     mac: [u8; 6],
     blackhole: bool,
     no_carrier: bool,
+    /// Between two media: the change that is under way.
+    roaming: Option<usize>,
     device: Device,
 }
 
@@ -72,6 +74,8 @@ enum Happening {
     /// A frame reaches the end of a direction.
     Crossed(usize, Box<Frame>),
     Change(usize),
+    /// A host that roams gets to its new medium.
+    Joined(usize),
 }
 
 pub struct Network {
@@ -87,7 +91,10 @@ pub struct Network {
     order: u64,
     next_index: u64,
     changes: Vec<Change>,
+    /// In the order in which they were made; changes at one time in the order in which they were asked for.
     pub done: Vec<Done>,
+    /// Change → its place in `done`.
+    finished: BTreeMap<usize, usize>,
     pub log: Log,
     pub lateness: Histogram,
     classes: [ClassCounters; Class::NAMES.len()],
@@ -104,7 +111,7 @@ impl Network {
             directions.push(Direction::new(seed, name, Way::Up, &link.up, &media_specs, begin_ns));
             directions.push(Direction::new(seed, name, Way::Down, &link.down, &media_specs, begin_ns));
         }
-        let port = |(name, mac)| Port { name, mac, blackhole: false, no_carrier: false, device: Device::default() };
+        let port = |(name, mac)| Port { name, mac, blackhole: false, no_carrier: false, roaming: None, device: Device::default() };
         Network {
             ports: ports.into_iter().map(port).collect(),
             directions,
@@ -118,6 +125,7 @@ impl Network {
             next_index: 0,
             changes: Vec::new(),
             done: Vec::new(),
+            finished: BTreeMap::new(),
             log,
             lateness: Histogram::default(),
             classes: Default::default(),
@@ -178,6 +186,7 @@ impl Network {
                 Happening::Aired(medium) => self.aired(medium, at_ns, outside),
                 Happening::Crossed(direction, frame) => self.arrived(direction, frame, at_ns, outside),
                 Happening::Change(index) => self.change(index, at_ns, outside),
+                Happening::Joined(index) => self.joined(index, at_ns, outside),
             }
         }
     }

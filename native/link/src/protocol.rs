@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::os::fd::RawFd;
 
-use rmwbench_harness::clock::CLOCK_NAME;
+use rmwbench_harness::tool;
 use serde::{Deserialize, Serialize};
-use serde_json::{json, Value};
+use serde_json::Value;
 
 use crate::change::Change;
 use crate::multicast::Multicast;
@@ -17,13 +17,6 @@ pub const TOOL: &str = "link";
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Port numbers are 16 bits in the log, and 65535 is nobody.
 const MOST_PORTS: usize = 1024;
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Request {
-    pub id: u64,
-    #[serde(flatten)]
-    pub command: Command,
-}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "cmd", rename_all = "snake_case")]
@@ -108,29 +101,7 @@ pub fn mac_address(text: &str) -> Option<[u8; 6]> {
 }
 
 pub fn hello(tool: &str) -> Value {
-    json!({"hello": {"protocol": PROTOCOL, "tool": tool, "version": VERSION, "pid": std::process::id(), "clock": CLOCK_NAME}})
-}
-
-pub fn ok(id: u64, value: Value) -> Value {
-    json!({"id": id, "ok": value})
-}
-
-/// `kind` as in the worker protocol: `unsupported`, `invalid` or `failed`.
-pub fn error(id: u64, kind: &str, object: &str, message: &str) -> Value {
-    json!({"id": id, "error": {"kind": kind, "object": object, "message": message}})
-}
-
-/// A request, or the answer to what is none; None for a line without an id, which nobody waits for. `known` are the commands.
-pub fn parse<T: for<'a> Deserialize<'a>>(line: &str, known: &[&str]) -> Result<T, Option<Value>> {
-    serde_json::from_str::<T>(line).map_err(|e| {
-        let value: Value = serde_json::from_str(line).ok()?;
-        let (id, cmd) = (value.get("id")?.as_u64()?, value.get("cmd").and_then(Value::as_str).unwrap_or(""));
-        Some(if known.contains(&cmd) {
-            error(id, "invalid", &format!("cmd {cmd}"), &e.to_string())
-        } else {
-            error(id, "unsupported", &format!("cmd {cmd}"), &format!("this tool speaks protocol {PROTOCOL}: {}", known.join(", ")))
-        })
-    })
+    tool::hello(tool, PROTOCOL, VERSION)
 }
 
 pub const COMMANDS: [&str; 5] = ["open", "schedule", "mark", "collect", "exit"];
@@ -140,16 +111,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_commands_are_unsupported_and_bad_ones_invalid() {
-        let kind = |line: &str| parse::<Request>(line, &COMMANDS).unwrap_err().map(|e| e["error"]["kind"].as_str().unwrap().to_string());
-        assert_eq!(kind(r#"{"id": 1, "cmd": "frobnicate"}"#).as_deref(), Some("unsupported"));
-        assert_eq!(kind(r#"{"id": 1, "cmd": "open", "seed": "many"}"#).as_deref(), Some("invalid"));
-        assert_eq!(
-            kind(r#"{"id": 1, "cmd": "schedule", "changes": [{"at_ns": 1, "link": "a", "change": "melt"}]}"#).as_deref(),
-            Some("invalid")
-        );
-        assert_eq!(kind("no JSON"), None);
-        assert!(parse::<Request>(r#"{"id": 1, "cmd": "mark", "more": 1}"#, &COMMANDS).is_ok());
+    fn a_change_that_is_none_is_invalid() {
+        let answer =
+            tool::parse::<Command>(r#"{"id": 1, "cmd": "schedule", "changes": [{"at_ns": 1, "link": "a", "change": "melt"}]}"#, &COMMANDS);
+        assert_eq!(answer.unwrap_err().unwrap()["error"]["kind"], "invalid");
     }
 
     #[test]

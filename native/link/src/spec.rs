@@ -171,9 +171,8 @@ impl Spec {
             return found;
         }
         let medium = self.medium.as_ref()?;
-        if !media.contains_key(medium) {
-            let known: Vec<&str> = media.keys().map(String::as_str).collect();
-            return Some(format!("medium {medium} does not exist; there is: {}", known.join(", ")));
+        if let Some(problem) = no_medium(medium, media) {
+            return Some(problem);
         }
         let rated = self.rate_bps.is_some() || self.trace.as_ref().is_some_and(Trace::has_rate);
         rated.then(|| format!("medium {medium} gives the rate: expected neither rate_bps nor a trace with rates beside it"))
@@ -254,11 +253,17 @@ impl MediumSpec {
     }
 }
 
+/// Says so where there is none of this name.
+pub(crate) fn no_medium(name: &str, media: &BTreeMap<String, MediumSpec>) -> Option<String> {
+    let known: Vec<&str> = media.keys().map(String::as_str).collect();
+    (!known.contains(&name)).then(|| format!("medium {name} does not exist; there is: {}", known.join(", ")))
+}
+
 fn positive(name: &str, value: Option<u64>) -> Option<String> {
     (value == Some(0)).then(|| format!("{name}: expected a number above 0, found 0"))
 }
 
-fn duration(name: &str, ns: i64, least: i64) -> Option<String> {
+pub(crate) fn duration(name: &str, ns: i64, least: i64) -> Option<String> {
     (!(least..=LONGEST_NS).contains(&ns)).then(|| format!("{name}: expected {least} up to a day in ns, found {ns}"))
 }
 

@@ -186,6 +186,7 @@ part!(Memory {
     rss_bytes: u64,
     pss_bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")] peak_rss_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")] virtual_bytes: Option<u64>,
     shared_segments: Vec<Segment>,
 });
 

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::ExitCode;
 use std::thread::JoinHandle;
 
 use rmwbench_harness::clock::now_ns;
-use rmwbench_harness::control::{exit_now, Control, Woken};
+use rmwbench_harness::control::{complain, inherited, print, Control};
+use rmwbench_harness::tool::{self, Request};
 use rmwbench_sampler::allocations::LIBRARY;
 use rmwbench_sampler::neighbours::find;
-use rmwbench_sampler::protocol::{self, Command, Start, Watched, PROTOCOL, TOOL, VERSION};
+use rmwbench_sampler::protocol::{hello, Command, Start, Watched, COMMANDS, PROTOCOL, TOOL, VERSION};
 use rmwbench_sampler::window::{measure, Measured};
 use rmwbench_sampler::{energy::Sensors, processes::WORKER, schedule, sockets};
 use serde_json::{json, Value};
@@ -41,43 +42,29 @@ fn main() -> ExitCode {
 }
 
 fn serve(control: OwnedFd, mut document: File) -> ExitCode {
-    let mut control = match Control::new(control).and_then(|control| control.exit_at_end_of_file().map(|()| control)) {
+    let mut control = match Control::for_life(control) {
         Ok(control) => control,
         Err(error) => return complain(&format!("control socket: {error}")),
     };
-    control.send(&protocol::hello());
+    control.send(&hello());
     let mut watched: Vec<Watched> = Vec::new();
     let mut window: Option<JoinHandle<Measured>> = None;
     loop {
-        let line = match control.wait(None) {
-            Woken::Line(line) => line,
-            Woken::Closed => exit_now(),
-            _ => continue,
-        };
-        let request = match protocol::parse(&line) {
-            Ok(request) => request,
-            Err(answer) => {
-                answer.map(|answer| control.send(&answer));
-                continue;
-            }
-        };
-        let id = request.id;
-        let answer = match request.command {
+        let Request { id, command } = tool::next(&mut control, &COMMANDS);
+        let answer = match command {
             Command::Watch { processes } => {
                 watched.extend(processes);
-                protocol::ok(id, json!({}))
+                tool::ok(id, json!({}))
             }
             Command::Start(plan) => start(&watched, plan, &mut window)
-                .map_or_else(|(kind, why)| protocol::error(id, kind, "cmd start", &why), |()| protocol::ok(id, json!({}))),
+                .map_or_else(|(kind, why)| tool::error(id, kind, "cmd start", &why), |()| tool::ok(id, json!({}))),
             Command::Collect {} => match window.take() {
-                None => protocol::error(id, "invalid", "cmd collect", "expected a start before it"),
-                Some(running) => collect(running, &mut document).map_or_else(
-                    |why| protocol::error(id, "failed", "cmd collect", &why),
-                    |bytes| protocol::ok(id, json!({"bytes": bytes})),
-                ),
+                None => tool::error(id, "invalid", "cmd collect", "expected a start before it"),
+                Some(running) => collect(running, &mut document)
+                    .map_or_else(|why| tool::error(id, "failed", "cmd collect", &why), |bytes| tool::ok(id, json!({"bytes": bytes}))),
             },
             Command::Exit {} => {
-                control.send(&protocol::ok(id, json!({})));
+                control.send(&tool::ok(id, json!({})));
                 return ExitCode::SUCCESS;
             }
         };
@@ -181,21 +168,4 @@ fn busiest(threads: Option<&Vec<rmwbench_sampler::document::Thread>>, window_ns:
     let mut sorted: Vec<_> = threads.into_iter().flatten().filter(|t| t.cpu_ns > 0).collect();
     sorted.sort_by_key(|t| std::cmp::Reverse(t.cpu_ns));
     sorted.into_iter().take(5).map(|t| json!({"tid": t.tid, "name": t.name, "cpu_cores": t.cpu_ns as f64 / window_ns})).collect()
-}
-
-fn print(value: &Value) -> ExitCode {
-    // A reader that wants only the first lines is no failure of ours.
-    let _ = writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(value).expect("JSON always serialises"));
-    ExitCode::SUCCESS
-}
-
-fn complain(message: &str) -> ExitCode {
-    eprintln!("{message}");
-    ExitCode::from(2)
-}
-
-fn inherited(number: &str) -> Option<OwnedFd> {
-    let fd: RawFd = number.parse().ok().filter(|fd| *fd > 2)?;
-    // SAFETY: fcntl only asks whether the descriptor is open; if so it was inherited for us and nobody else owns it.
-    unsafe { (libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) == 0).then(|| OwnedFd::from_raw_fd(fd)) }
 }

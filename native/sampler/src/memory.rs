@@ -11,8 +11,11 @@ use crate::document::{Memory, Segment};
 pub fn read(directory: &Path) -> io::Result<Memory> {
     let mut memory = parse_smaps(&fs::read_to_string(directory.join("smaps"))?);
     let status = fs::read_to_string(directory.join("status")).unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse::<u64>().ok());
-    memory.peak_rss_bytes = peak.map(|kib| kib * 1024);
+    let bytes = |name: &str| -> Option<u64> {
+        let kib = status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse::<u64>().ok());
+        kib.map(|kib| kib * 1024)
+    };
+    (memory.peak_rss_bytes, memory.virtual_bytes) = (bytes("VmHWM:"), bytes("VmSize:"));
     Ok(memory)
 }
 
@@ -30,7 +33,7 @@ fn parse_smaps(text: &str) -> Memory {
             continue;
         }
         let (rss, pss) = (first == "Rss:", first == "Pss:");
-        if !(rss || pss) || name.contains("memfd:rmwbench-records") {
+        if !(rss || pss) || name.contains("memfd:rmwbench-") {
             continue;
         }
         let bytes = rest.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or(0) * 1024;
@@ -69,6 +72,7 @@ mod tests {
         let memory = read(Path::new("/proc/self")).unwrap();
         assert!(memory.rss_bytes > 0 && memory.pss_bytes > 0 && memory.pss_bytes <= memory.rss_bytes);
         assert!(memory.peak_rss_bytes.unwrap() >= memory.rss_bytes / 2);
+        assert!(memory.virtual_bytes.unwrap() > memory.rss_bytes);
         assert!(read(Path::new("/proc/1073741824")).is_err());
     }
 }

@@ -1,19 +1,14 @@
 //! The lines between the orchestrator and the sampler (docs/formats/sampler.md).
 
-use rmwbench_harness::clock::CLOCK_NAME;
+use rmwbench_harness::tool;
 use serde::{Deserialize, Serialize};
-use serde_json::{json, Value};
+use serde_json::Value;
 
 pub const PROTOCOL: u32 = 1;
 pub const TOOL: &str = "sampler";
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Request {
-    pub id: u64,
-    #[serde(flatten)]
-    pub command: Command,
-}
+pub const COMMANDS: [&str; 4] = ["watch", "start", "collect", "exit"];
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "cmd", rename_all = "snake_case")]
@@ -74,43 +69,12 @@ impl Start {
 }
 
 pub fn hello() -> Value {
-    json!({"hello": {"protocol": PROTOCOL, "tool": TOOL, "version": VERSION, "pid": std::process::id(), "clock": CLOCK_NAME}})
-}
-
-pub fn ok(id: u64, value: Value) -> Value {
-    json!({"id": id, "ok": value})
-}
-
-/// `kind` as in the worker protocol: `unsupported`, `invalid` or `failed`.
-pub fn error(id: u64, kind: &str, object: &str, message: &str) -> Value {
-    json!({"id": id, "error": {"kind": kind, "object": object, "message": message}})
-}
-
-/// A request, or the answer to what is none; None for a line without an id, which nobody waits for.
-pub fn parse(line: &str) -> Result<Request, Option<Value>> {
-    serde_json::from_str::<Request>(line).map_err(|e| {
-        let value: Value = serde_json::from_str(line).ok()?;
-        let (id, cmd) = (value.get("id")?.as_u64()?, value.get("cmd").and_then(Value::as_str).unwrap_or(""));
-        Some(if ["watch", "start", "collect", "exit"].contains(&cmd) {
-            error(id, "invalid", &format!("cmd {cmd}"), &e.to_string())
-        } else {
-            error(id, "unsupported", &format!("cmd {cmd}"), &format!("this sampler speaks protocol {PROTOCOL}"))
-        })
-    })
+    tool::hello(TOOL, PROTOCOL, VERSION)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn unknown_commands_are_unsupported_and_bad_ones_invalid() {
-        let kind = |line: &str| parse(line).unwrap_err().map(|e| e["error"]["kind"].as_str().unwrap().to_string());
-        assert_eq!(kind(r#"{"id": 1, "cmd": "frobnicate"}"#).as_deref(), Some("unsupported"));
-        assert_eq!(kind(r#"{"id": 1, "cmd": "start", "steady_ns": "soon"}"#).as_deref(), Some("invalid"));
-        assert_eq!(kind("no JSON"), None);
-        assert!(parse(r#"{"id": 1, "cmd": "collect", "more": 1}"#).is_ok());
-    }
 
     #[test]
     fn absurd_windows_are_refused() {

@@ -1,7 +1,8 @@
 //! docs/formats/sampler.md is the corpus: its examples are read by these types, which refuse what they do not know, and come back equal.
 
+use rmwbench_harness::tool::Request;
 use rmwbench_sampler::document::Document;
-use rmwbench_sampler::protocol::{hello, Command, Request};
+use rmwbench_sampler::protocol::{hello, Command};
 use serde_json::Value;
 
 const PAGE: &str = include_str!("../../../docs/formats/sampler.md");
@@ -28,7 +29,7 @@ fn the_lines_of_the_page_are_commands() {
     let greeting: Value = serde_json::from_str(lines[0]).unwrap();
     let keys = |value: &Value| value["hello"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(keys(&greeting), keys(&hello()));
-    let requests: Vec<Request> = lines[1..].iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let requests: Vec<Request<Command>> = lines[1..].iter().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(matches!(&requests[0].command, Command::Watch { processes } if processes.len() == 2 && processes[1].role == "daemon"));
     assert!(matches!(&requests[1].command, Command::Start(plan) if plan.canary_ns == 10_000_000 && plan.problem().is_none()));
     assert!(matches!(requests[2].command, Command::Collect {}) && matches!(requests[3].command, Command::Exit {}));

@@ -112,6 +112,10 @@ impl Trial<'_> {
 }
 
 pub(super) fn publisher_account(publisher: &RecordedPublisher) -> EndpointAccount {
-    let (matched, account) = (publisher.publisher().matched(), publisher.publisher().account());
+    let (matched, mut account) = (publisher.publisher().matched(), publisher.publisher().account());
+    if let Some(counts) = publisher.frames().map(|frames| frames.counts()) {
+        let named = [("fresh", counts.fresh), ("repeated", counts.repeated), ("skipped", counts.skipped), ("torn", counts.torn)];
+        account.counters.extend(named.map(|(name, count)| (format!("frames_{name}"), count as i64)));
+    }
     EndpointAccount { matched, publish_failures: Some(publisher.tally().failed()), account }
 }

@@ -2,19 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::{CreatedNode, Publishing, Reading, Serving, Trial};
 use crate::clock::now_ns;
+use crate::frames::Frames;
 use crate::message_type::MessageType;
 use crate::middleware::{EndpointConfig, Error, Granted, Handler, Node, Sink};
-use crate::payload::{touched_bytes, HEADER_BYTES};
-use crate::protocol::{Arrival, Created, EndpointKind, EndpointSpec, NodeSpec};
+use crate::payload::{touched_bytes, Touch, HEADER_BYTES};
+use crate::protocol::{Arrival, Created, CreatedEndpoint, EndpointKind, EndpointSpec, NodeSpec};
 use crate::publisher::{PublisherSlot, RecordedPublisher, Recorder};
+use crate::qos::Reliability;
 use crate::records::Kind;
 use crate::service::RecordedService;
 use crate::sink::RecordingSink;
+
+/// A minute: a reader that is destroyed waits for its callback.
+const MOST_HOLD_NS: u64 = 60_000_000_000;
 
 impl Trial<'_> {
     /// All or nothing: an endpoint that outlives its node, or a number that stays taken, would fail the next command instead.
@@ -40,6 +46,7 @@ impl Trial<'_> {
     fn create_all(&mut self, nodes: Vec<NodeSpec>, unfinished: &mut Option<Box<dyn Node>>) -> Result<Value, Error> {
         let mut created = Created { endpoints: BTreeMap::new(), time_ns: 0 };
         let mut relays: BTreeMap<u32, Vec<Arc<PublisherSlot>>> = BTreeMap::new();
+        let relayed = reliably_relayed(&nodes);
         for spec in nodes {
             if self.nodes.contains_key(&spec.name) {
                 return Err(Error::invalid(format!("node {}", spec.name), "a node of this name exists already"));
@@ -58,11 +65,12 @@ impl Trial<'_> {
                 }
                 endpoints.push(endpoint.endpoint);
                 let granted = match endpoint.kind {
-                    EndpointKind::Publisher | EndpointKind::Client => self.create_sender(&mut **node, &endpoint, &mut relays),
-                    EndpointKind::Subscription => self.create_subscription(&mut **node, &endpoint),
+                    EndpointKind::Publisher | EndpointKind::Client => self.create_sender(&mut **node, &endpoint, &relayed, &mut relays),
+                    EndpointKind::Subscription => self.create_subscription(&mut **node, &endpoint, &relayed),
                     EndpointKind::Service => self.create_service(&mut **node, &endpoint),
                 }?;
-                created.endpoints.insert(endpoint.endpoint, granted);
+                let hold_ns = if endpoint.kind == EndpointKind::Subscription { endpoint.hold_ns } else { 0 };
+                created.endpoints.insert(endpoint.endpoint, CreatedEndpoint { granted, hold_ns });
             }
             let node = unfinished.take().expect("made above");
             self.nodes.insert(spec.name, CreatedNode { node, endpoints });
@@ -88,6 +96,7 @@ impl Trial<'_> {
         &mut self,
         node: &mut dyn Node,
         spec: &EndpointSpec,
+        relayed: &BTreeSet<u32>,
         relays: &mut BTreeMap<u32, Vec<Arc<PublisherSlot>>>,
     ) -> Result<Granted, Error> {
         let object = format!("endpoint {}", spec.endpoint);
@@ -95,7 +104,7 @@ impl Trial<'_> {
         arrival.check().map_err(|why| Error::invalid(&object, format!("arrival: {why}")))?;
         let config = config(spec)?;
         let publisher = if spec.kind == EndpointKind::Client {
-            let sink = Arc::new(self.sink(spec).of_client(spec.endpoint));
+            let sink = Arc::new(self.sink(spec).of_client(spec.endpoint).relaying_reliably(relayed.contains(&spec.endpoint)));
             let client = node.client(&config, sink.clone() as Arc<dyn Sink>)?;
             let reading = Reading { source: None, sink, matches: spec.matches, reported: BTreeSet::new() };
             self.readers.insert(spec.endpoint, reading);
@@ -104,7 +113,8 @@ impl Trial<'_> {
             node.publisher(&config)?
         };
         let granted = publisher.granted();
-        let slot = PublisherSlot::new(spec.endpoint, RecordedPublisher::new(publisher, self.recorder(spec, &spec.message_type)));
+        let recorded = RecordedPublisher::new(publisher, self.recorder(spec, &spec.message_type));
+        let slot = PublisherSlot::new(spec.endpoint, recorded.with_frames(self.frames_of(spec)?));
         if let Arrival::Relay { from } = arrival {
             relays.entry(from).or_default().push(slot.clone());
         }
@@ -113,8 +123,14 @@ impl Trial<'_> {
         Ok(granted)
     }
 
-    fn create_subscription(&mut self, node: &mut dyn Node, spec: &EndpointSpec) -> Result<Granted, Error> {
-        let sink = Arc::new(self.sink(spec));
+    fn create_subscription(&mut self, node: &mut dyn Node, spec: &EndpointSpec, relayed: &BTreeSet<u32>) -> Result<Granted, Error> {
+        let hold = u64::try_from(spec.hold_ns).ok().filter(|ns| *ns <= MOST_HOLD_NS);
+        let hold = hold.ok_or_else(|| {
+            let found = spec.hold_ns;
+            Error::invalid(format!("endpoint {}", spec.endpoint), format!("hold_ns: expected 0 to {MOST_HOLD_NS}, found {found}"))
+        })?;
+        let sink = self.sink(spec).holding(Duration::from_nanos(hold)).relaying_reliably(relayed.contains(&spec.endpoint));
+        let sink = Arc::new(sink);
         let subscription = node.subscription(&config(spec)?, sink.clone() as Arc<dyn Sink>)?;
         let granted = subscription.granted();
         let reading = Reading { source: Some(subscription), sink, matches: spec.matches, reported: BTreeSet::new() };
@@ -138,6 +154,23 @@ impl Trial<'_> {
         Ok(granted)
     }
 
+    /// The ring of an endpoint that sends frames. Errors: none, or one of other frames than the type's payload; nobody would read them.
+    fn frames_of(&mut self, spec: &EndpointSpec) -> Result<Option<Frames>, Error> {
+        if spec.frames.is_none() {
+            return Ok(None);
+        }
+        let object = format!("endpoint {}", spec.endpoint);
+        if spec.kind != EndpointKind::Publisher || spec.touch != Touch::All {
+            return Err(Error::invalid(object, "frames: expected a publisher with touch `all`"));
+        }
+        let frames = self.frames.remove(&spec.endpoint).ok_or_else(|| Error::invalid(&object, "frames: no ring was given for it"))?;
+        let (expected, found) = (spec.message_type.payload_bytes as usize, frames.frame_bytes());
+        if expected != found {
+            return Err(Error::invalid(object, format!("frames: expected frames of {expected} bytes, found {found}")));
+        }
+        Ok(Some(frames))
+    }
+
     fn sink(&self, spec: &EndpointSpec) -> RecordingSink {
         let section = self.records.section(Kind::Received, spec.endpoint);
         RecordingSink::new(section, self.records.nonce(), spec.touch, spec.matches)
@@ -153,6 +186,13 @@ impl Trial<'_> {
             loan: spec.loan,
         }
     }
+}
+
+/// Readers from which a reliable publisher of these nodes relays.
+fn reliably_relayed(nodes: &[NodeSpec]) -> BTreeSet<u32> {
+    let endpoints = nodes.iter().flat_map(|node| &node.endpoints);
+    let reliable = endpoints.filter(|endpoint| endpoint.qos.reliability == Reliability::Reliable);
+    reliable.filter_map(|endpoint| if let Some(Arrival::Relay { from }) = endpoint.arrival { Some(from) } else { None }).collect()
 }
 
 /// What the middleware gets to see. Errors: a payload too small for its header where one is sent, a reply type where none belongs or

@@ -13,7 +13,8 @@ impl Network {
         if self.media[medium].on_air.is_some() {
             return;
         }
-        let waiting = |direction: &Direction| direction.medium == Some(medium) && !direction.queue.is_empty();
+        let ready = |direction: &Direction| !direction.airborne && direction.serving.is_none() && !direction.queue.is_empty();
+        let waiting = |direction: &Direction| direction.medium == Some(medium) && ready(direction);
         let stations: Vec<usize> = (0..self.directions.len()).filter(|index| waiting(&self.directions[*index])).collect();
         let air = &mut self.media[medium];
         let count = stations.len() + usize::from(!air.group.is_empty());
@@ -24,6 +25,7 @@ impl Network {
         let (on_air, airtime_ns) = match stations.get(picked) {
             Some(&direction) => {
                 let Some(mut frame) = self.directions[direction].queue.pop() else { return };
+                self.directions[direction].airborne = true;
                 frame.attempts = frame.attempts.saturating_add(1);
                 frame.fate.tries += 1;
                 let airtime_ns = air.airtime_ns(frame.bytes.len(), false);
@@ -48,10 +50,10 @@ impl Network {
             Some(OnAir::Station { direction: index, frame }) => {
                 let outage = self.outage(index);
                 let direction = &mut self.directions[index];
+                direction.airborne = false;
                 let failed = uniform(&mut direction.effects.phy) < phy_loss;
                 if outage.is_none() && failed && frame.fate.tries <= u16::from(retries) {
                     direction.queue.put_back(frame);
-                    self.wake(index, at_ns);
                 } else {
                     direction.queue.gone(&frame);
                     match outage {
@@ -63,12 +65,15 @@ impl Network {
                         None => self.cross(index, frame, at_ns, outside),
                     }
                 }
+                // Its next one may go elsewhere: a host can leave a medium with a frame on the air.
+                self.wake(index, at_ns);
             }
             Some(OnAir::Group(copies)) => {
                 for frame in copies {
                     let index = usize::from(frame.to) * 2 + 1;
                     let failed = uniform(&mut self.directions[index].effects.phy) < phy_loss;
-                    match self.outage(index).or(failed.then_some(Verdict::LostDown)) {
+                    let gone = (self.directions[index].medium != Some(medium)).then_some(Verdict::Blackhole);
+                    match self.outage(index).or(gone).or(failed.then_some(Verdict::LostDown)) {
                         Some(verdict) => self.end(index, &frame, verdict),
                         None => self.cross(index, frame, at_ns, outside),
                     }

@@ -1,11 +1,12 @@
-//! Changes at a time: outages, their end, and other specs.
+//! Changes at a time: outages, their end, other specs, and the way from one medium to another.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{Happening, Network, Outside};
-use crate::change::{Change, Done, Specs, State, What};
-use crate::spec::MediumSpec;
+use crate::change::{Change, Done, Roam, Specs, State, What};
+use crate::frame::Verdict;
+use crate::spec::{duration, no_medium, MediumSpec};
 
 impl Network {
     /// Adds changes; all of them or none.
@@ -19,10 +20,19 @@ impl Network {
                 let known: Vec<&str> = self.ports.iter().map(|port| port.name.as_str()).collect();
                 return Err(format!("there is no link {link}; there is: {}", known.join(", ")));
             }
-            let What::Specs(Specs { up, down }) = change else { continue };
-            for (way, spec) in [("up", up), ("down", down)] {
-                if let Some(problem) = spec.as_ref().and_then(|spec| spec.problem(&media)) {
-                    return Err(format!("{link}.{way}: {problem}"));
+            match change {
+                What::State(_) => {}
+                What::Roam(Roam { roam, gap_ns }) => {
+                    if let Some(problem) = no_medium(roam, &media).or_else(|| duration("gap_ns", *gap_ns, 0)) {
+                        return Err(format!("{link}: roam: {problem}"));
+                    }
+                }
+                What::Specs(Specs { up, down }) => {
+                    for (way, spec) in [("up", up), ("down", down)] {
+                        if let Some(problem) = spec.as_ref().and_then(|spec| spec.problem(&media)) {
+                            return Err(format!("{link}.{way}: {problem}"));
+                        }
+                    }
                 }
             }
         }
@@ -50,6 +60,13 @@ impl Network {
                     error = outside.carrier(port, true).err();
                 }
             }
+            What::State(State::Restart) => {
+                for direction in [port * 2, port * 2 + 1] {
+                    self.directions[direction].restart(at_ns);
+                    self.restart(direction, at_ns);
+                }
+            }
+            What::Roam(Roam { gap_ns, .. }) => error = self.roam(port, index, at_ns + gap_ns).err(),
             What::Specs(Specs { up, down }) => {
                 for (direction, spec) in [(port * 2, up), (port * 2 + 1, down)] {
                     let Some(spec) = spec else { continue };
@@ -58,7 +75,42 @@ impl Network {
                 }
             }
         }
-        self.done.push(Done { asked_ns: at_ns, done_ns: outside.now_ns(), link, change, error });
+        self.finished.insert(index, self.done.len());
+        self.done.push(Done { asked_ns: at_ns, done_ns: outside.now_ns(), link, change, joined_ns: None, error });
+    }
+
+    /// The host leaves its medium: what waits in either direction stays behind. The last of several gaps at a time counts.
+    fn roam(&mut self, port: usize, change: usize, until_ns: i64) -> Result<(), String> {
+        let directions = [port * 2, port * 2 + 1];
+        if directions.iter().all(|index| self.directions[*index].medium.is_none()) {
+            return Err("it is on no medium, so it cannot leave one".into());
+        }
+        for index in directions {
+            while let Some(frame) = self.directions[index].queue.pop() {
+                self.directions[index].queue.gone(&frame);
+                self.end(index, &frame, Verdict::Blackhole);
+            }
+        }
+        self.ports[port].roaming = Some(change);
+        self.later(until_ns, Happening::Joined(change));
+        Ok(())
+    }
+
+    /// Those of its directions that were on a medium are on the new one.
+    pub(super) fn joined(&mut self, change: usize, at_ns: i64, outside: &mut dyn Outside) {
+        let Some(port) = self.ports.iter().position(|port| port.roaming == Some(change)) else { return };
+        let What::Roam(Roam { roam, .. }) = &self.changes[change].change else { return };
+        let Some(medium) = self.media_specs.iter().position(|(name, _)| name == roam) else { return };
+        self.ports[port].roaming = None;
+        for index in [port * 2, port * 2 + 1] {
+            if self.directions[index].medium.is_some() {
+                self.directions[index].join(medium, &self.media_specs);
+                self.wake(index, at_ns);
+            }
+        }
+        if let Some(done) = self.finished.get(&change) {
+            self.done[*done].joined_ns = Some(outside.now_ns());
+        }
     }
 
     /// Under a new spec a frame that would never have been through begins again, and what waits may have another server.

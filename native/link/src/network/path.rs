@@ -18,7 +18,7 @@ impl Network {
     /// What keeps every frame of this direction from going on, if anything.
     pub(super) fn outage(&self, direction: usize) -> Option<Verdict> {
         let port = &self.ports[direction / 2];
-        match (port.no_carrier, port.blackhole) {
+        match (port.no_carrier, port.blackhole || port.roaming.is_some()) {
             (true, _) => Some(Verdict::NoCarrier),
             (_, true) => Some(Verdict::Blackhole),
             _ => None,
@@ -67,7 +67,7 @@ impl Network {
         if let Some(medium) = direction.medium {
             return self.transmit(medium, at_ns);
         }
-        if direction.serving.is_some() {
+        if direction.serving.is_some() || direction.airborne {
             return;
         }
         let Some(frame) = direction.queue.pop() else { return };

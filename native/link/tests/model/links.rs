@@ -291,6 +291,29 @@ fn a_new_spec_takes_over_and_nothing_overtakes() {
 }
 
 #[test]
+fn a_restart_begins_traces_and_losses_in_time_anew() {
+    let outages = |restart_ms: i64| {
+        let loss = json!({"kind": "gilbert_elliott_time", "good_ns": 20 * MS, "bad_ns": 10 * MS});
+        let trace = json!({"rows": [[0, null, 7 * MS, null], [100 * MS, null, 0, null]], "repeat": false});
+        let mut bench = Bench::new(2, json!({"links": {"h0": {"up": {"loss": loss, "trace": trace}}}}));
+        bench.change(restart_ms * MS, 0, json!("restart"));
+        (0..restart_ms / 3).for_each(|k| bench.send(0, &datagram(0, 1, 100), MS + k * 3 * MS));
+        (0..400).for_each(|k| bench.send(0, &datagram(0, 1, 100), restart_ms * MS + k * MS));
+        bench.until(i64::MAX / 2);
+        let mut records = bench.records();
+        records.retain(|record| record.in_ns >= restart_ms * MS);
+        records.sort_by_key(|record| record.index);
+        records.iter().map(|record| (record.verdict, (record.due_ns - record.in_ns).max(0))).collect::<Vec<_>>()
+    };
+    let one = outages(1000);
+    assert_eq!(one, outages(1790));
+    let delayed = |part: &[(u8, i64)]| part.iter().filter(|(verdict, ns)| *verdict == 0 && *ns == 7 * MS).count();
+    let lost = one.iter().filter(|(verdict, _)| *verdict == 1).count();
+    assert!(lost > 20 && lost < 300, "{lost}");
+    assert!(delayed(&one[..100]) > 20 && delayed(&one[100..]) == 0, "{one:?}");
+}
+
+#[test]
 fn changes_that_cannot_be_are_refused_together() {
     let mut bench = Bench::new(2, json!({}));
     let change =

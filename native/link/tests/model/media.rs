@@ -124,5 +124,86 @@ fn a_robot_that_leaves_the_medium_sends_what_waits_over_the_wire() {
     bench.until(100 * MS);
     assert_eq!(bench.world.written.len(), 20);
     let dues: Vec<i64> = bench.records().iter().map(|record| record.due_ns).collect();
-    assert_eq!(dues[..4], [11 * MS, 21 * MS, 26 * MS, 27 * MS]);
+    // What is on the air goes on as it began, and nothing overtakes it.
+    assert_eq!(dues[..5], [11 * MS, 21 * MS, 31 * MS, 32 * MS, 33 * MS]);
+}
+
+/// Two access points, host 1 on the first one, host 0 on a wire.
+fn two_access_points() -> Bench {
+    let link = json!({"up": {"medium": "ap1"}, "down": {"medium": "ap1", "delay_ns": 0}});
+    let media = json!({"ap1": {"rate_bps": 1_000_000}, "ap2": {"rate_bps": 10_000_000}});
+    Bench::new(2, json!({"links": {"h1": link}, "media": media}))
+}
+
+#[test]
+fn a_host_roams_from_one_access_point_to_another_and_what_waits_stays_behind() {
+    let mut bench = two_access_points();
+    (0..5).for_each(|_| bench.send(1, &datagram(1, 0, 1250), MS)); // 10 ms each
+    (0..5).for_each(|_| bench.send(0, &datagram(0, 1, 1250), MS));
+    (0..3).for_each(|_| bench.send(0, &to_group(0, GROUP, 1250), MS));
+    bench.change(15 * MS, 1, json!({"roam": "ap2", "gap_ns": 50 * MS}));
+    bench.until(40 * MS);
+    // One was through, one is on the air and ends nowhere, all others wait no more; in the gap there is nobody.
+    assert_eq!(bench.world.written.len(), 1);
+    bench.send(1, &datagram(1, 0, 1250), 50 * MS);
+    bench.send(0, &datagram(0, 1, 1250), 50 * MS);
+    bench.until(70 * MS);
+    bench.send(1, &datagram(1, 0, 1250), 70 * MS); // 1 ms each
+    bench.send(0, &datagram(0, 1, 1250), 80 * MS);
+    bench.send(0, &to_group(0, GROUP, 1250), 90 * MS);
+    bench.until(200 * MS);
+    let links = bench.network.links();
+    let (up, down) = (&links["h1"].up, &links["h1"].down);
+    assert_eq!((up.frames, up.delivered + up.blackholed), (7, 7));
+    assert_eq!((down.frames, down.delivered + down.blackholed), (11, 11));
+    assert_eq!(up.delivered + down.delivered, 1 + 3);
+    let media = bench.network.media();
+    assert_eq!((media["ap2"].attempts, media["ap2"].busy_ns), (3, 3 * MS));
+    let done = &bench.network.done;
+    assert_eq!((done.len(), done[0].asked_ns, done[0].joined_ns, &done[0].error), (1, 15 * MS, Some(70 * MS), &None));
+    assert_eq!(bench.network.specs()["h1"].up.medium.as_deref(), Some("ap2"));
+    let records = bench.records();
+    assert_eq!(records.len(), 18);
+    let late: Vec<i64> = records.iter().filter(|r| r.verdict == 0 && r.in_ns >= 70 * MS).map(|r| r.due_ns - r.in_ns).collect();
+    assert_eq!(late, [MS, MS, MS]);
+}
+
+#[test]
+fn a_new_spec_on_another_medium_takes_along_what_waits_and_nothing_overtakes() {
+    let mut bench = two_access_points();
+    (0..4).for_each(|_| bench.send(1, &datagram(1, 0, 1250), MS));
+    bench.send(0, &to_group(0, GROUP, 1250), MS);
+    let spec = json!({"medium": "ap2"});
+    bench.change(15 * MS, 1, json!({"up": spec, "down": spec}));
+    bench.until(100 * MS);
+    let records = bench.records();
+    let up: Vec<(u64, i64)> = records.iter().filter(|r| r.from == 1 && r.verdict == 0).map(|r| (r.index, r.due_ns)).collect();
+    assert_eq!(up.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 1, 2, 3], "{records:?}");
+    assert!(up.windows(2).all(|pair| pair[0].1 < pair[1].1));
+    // What the access point had for the group reaches nobody who has left it, wherever it was in the line.
+    let to_group: Vec<u8> = records.iter().filter(|r| r.flags & 2 != 0).map(|r| r.verdict).collect();
+    assert_eq!(to_group, [5]);
+    let media = bench.network.media();
+    assert!(media["ap1"].attempts + media["ap2"].attempts == 5 && media["ap2"].attempts >= 2, "{media:?}");
+}
+
+#[test]
+fn who_roams_twice_is_where_it_went_last_and_who_is_on_no_medium_cannot() {
+    let mut bench = two_access_points();
+    bench.change(10 * MS, 1, json!({"roam": "ap2", "gap_ns": 50 * MS}));
+    bench.change(20 * MS, 1, json!({"roam": "ap1", "gap_ns": 20 * MS}));
+    bench.change(30 * MS, 0, json!({"roam": "ap2"}));
+    bench.until(40 * MS);
+    bench.send(1, &datagram(1, 0, 1250), 45 * MS);
+    bench.until(100 * MS);
+    assert_eq!(bench.world.written.len(), 1);
+    assert_eq!(bench.network.media()["ap1"].attempts, 1);
+    let joined: Vec<Option<i64>> = bench.network.done.iter().map(|done| done.joined_ns).collect();
+    assert_eq!(joined, [None, Some(40 * MS), None]);
+    assert!(bench.network.done[2].error.as_deref().is_some_and(|why| why.contains("no medium")));
+    for (change, names) in [(json!({"roam": "ap3"}), "medium ap3 does not exist"), (json!({"roam": "ap1", "gap_ns": -1}), "gap_ns")] {
+        let change = serde_json::from_value(json!({"at_ns": 200 * MS, "link": "h1", "change": change})).unwrap();
+        let refused = bench.network.schedule(vec![change], 100 * MS).unwrap_err();
+        assert!(refused.contains(names), "{refused}");
+    }
 }
