@@ -23,11 +23,16 @@ def main(arguments: list[str]) -> int:
         from bench.others.__main__ import main as others
 
         return others(arguments[1:])
+    if arguments[:1] == ["network"]:
+        from bench.network import main as network
+
+        return network(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description="How fast the instrument itself is, as ratios of things that run beside each other.",
         epilog="\n".join(f"  {p.name:11} {p.about}" for p in PROGRAMS.values())
-        + "\n\nHow wrong other tools are: python -m bench others --help",
+        + "\n\nHow wrong other tools are: python -m bench others --help"
+        + "\nWhat the networks between hosts carry: python -m bench network --help",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs to run (all without one)")

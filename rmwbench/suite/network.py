@@ -11,7 +11,9 @@ from pydantic import Field, model_validator
 
 from rmwbench.errors import did_you_mean
 from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.interfaces import Interface, check_interfaces
 from rmwbench.suite.names import NodeName
+from rmwbench.suite.network_backend import Backend
 from rmwbench.suite.network_spec import NOTHING, Chance, RateMbps, Spec
 from rmwbench.suite.network_trace import Trace, TraceFile
 from rmwbench.suite.timeline import Span, Timeline
@@ -27,6 +29,8 @@ QUANTUM_ABOVE_BPS, QUANTUM_NS = 200_000_000, 100_000
 LINK_CHANGES = ("blackhole", "carrier_loss", "up")
 HOST_CHANGES = ("admin_down", "up", "new_address")
 """`up` ends what came before it, wherever that was made."""
+
+ROAM = "roam"
 
 LINK_FACTORS = ("loss", "rate_mbps", "delay_ms", "jitter_ms")
 PREFIX = "network."
@@ -95,11 +99,15 @@ class Class(Strict):
 
 class NetworkChange(Strict):
     """What becomes of a host's link, `at_s` seconds after the start of the steady state: a `change` by name, or a new
-    spec."""
+    spec. `roam`: the host leaves its medium, is nowhere for `gap_ms`, and then on `medium`, with another address where
+    `new_address` says so."""
 
     at_s: Span
     host: NodeName
-    change: Literal["blackhole", "carrier_loss", "admin_down", "up", "new_address"] | None = None
+    change: Literal["blackhole", "carrier_loss", "admin_down", "up", "new_address", "roam"] | None = None
+    medium: str | None = None
+    gap_ms: float | None = Field(default=None, ge=0, le=3_600_000)
+    new_address: bool | None = None
     both: Spec | None = None
     up: Spec | None = None
     down: Spec | None = None
@@ -115,7 +123,22 @@ class NetworkChange(Strict):
                 actual=f"both `change` and `{specs[0]}`" if specs else "neither",
                 at=("at_s",),
             )
+        of_roaming = [name for name in ("medium", "gap_ms", "new_address") if getattr(self, name) is not None]
+        if of_roaming and self.change != ROAM:
+            raise Fault(
+                f"`{of_roaming[0]}` is of a host that roams",
+                expected=f"`change: {ROAM}` beside it",
+                actual=f"change {self.change}" if self.change else "a new spec",
+                at=(of_roaming[0],),
+            )
+        if self.change == ROAM and self.medium is None:
+            raise Fault("where does it roam to?", expected="`medium`, one of the network's `media`", at=("change",))
         return self
+
+    @property
+    def joined_s(self) -> float:
+        """When a host that roams is on its new medium."""
+        return self.at_s + (self.gap_ms or 0) / 1e3
 
     def spec(self, direction: str) -> Spec | None:
         """The new spec of a direction, or None where it stays."""
@@ -123,6 +146,9 @@ class NetworkChange(Strict):
 
     def definition(self) -> dict[str, Any]:
         found: dict[str, Any] = {"at_s": self.at_s, "host": self.host}
+        if self.change == ROAM:
+            found |= {"medium": self.medium, "gap_ms": self.gap_ms or 0}
+            found |= {"new_address": True} if self.new_address else {}
         if self.change is not None:
             return found | {"change": self.change}
         return found | {name: described(spec) for name in _DIRECTIONS if (spec := self.spec(name)) is not None}
@@ -139,8 +165,10 @@ class Network(Strict):
     congestion_control: str = Field(default="cubic", pattern=r"^[a-z0-9_]{1,15}$")
     neighbours: Literal["permanent", "dynamic"] = "permanent"
     quantum_us: float | None = Field(default=None, ge=0, le=10_000)
+    backend: Backend = "switch"
     changes: Annotated[tuple[NetworkChange, ...], Field(strict=False)] = ()
     trace: TraceFile | None = None
+    interfaces: dict[str, Annotated[tuple[Interface, ...], Field(strict=False)]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _consistent(self) -> "Network":
@@ -151,6 +179,14 @@ class Network(Strict):
             for name in ("both", *_DIRECTIONS):
                 self._check_spec(getattr(change, name), ("changes", index, name))
             self._check_bottleneck(change, index)
+            if change.change == ROAM:
+                self._check_roam(change, index)
+        for host, interfaces in self.interfaces.items():
+            try:
+                check_interfaces(interfaces)
+            except Fault as fault:
+                fault.at = ("interfaces", host, *fault.at)
+                raise
         return self
 
     def _check_spec(self, spec: Spec | None, at: tuple[str | int, ...]) -> None:
@@ -182,11 +218,45 @@ class Network(Strict):
                 at=("changes", index, "up" if change.up is not None else "both"),
             )
 
+    def _check_roam(self, change: NetworkChange, index: int) -> None:
+        """It needs a medium to leave and another one to go to."""
+        at = ("changes", index, "medium")
+        if change.medium not in self.media:
+            raise unknown("medium", change.medium, list(self.media), at=at)
+        on = self._medium_before(change)
+        if on is None:
+            raise Fault(
+                f"`{change.host}` is on no medium that it could leave",
+                expected=f"`links: {{{change.host}: {{both: {{medium: …}}}}}}` in the network",
+                at=("changes", index, "host"),
+            )
+        if on == change.medium:
+            raise Fault(f"`{change.host}` is on `{on}` already", expected="another medium", actual=change.medium, at=at)
+
+    def _medium_before(self, change: NetworkChange) -> str | None:
+        """The medium that a host is on when it roams: that of its link, of a new spec, or where it roamed before."""
+        on = self.up(change.host).medium or self.down(change.host).medium
+        for earlier in sorted(self.changes, key=lambda one: one.at_s):
+            if earlier is change or earlier.at_s >= change.at_s:
+                break
+            if earlier.host != change.host:
+                continue
+            if earlier.change == ROAM:
+                on = earlier.medium
+            elif earlier.change is None:
+                specs = [earlier.spec(way) for way in _DIRECTIONS]
+                on = next((spec.medium for spec in specs if spec is not None), on)
+        return on
+
     def up(self, host: str) -> Spec:
         return self._spec(host, "up")
 
     def down(self, host: str) -> Spec:
         return self._spec(host, "down")
+
+    def further(self, host: str) -> tuple[Interface, ...]:
+        """Interfaces of a host that lead nowhere."""
+        return self.interfaces.get(host, self.interfaces.get(ALL, ()))
 
     def _spec(self, host: str, direction: str) -> Spec:
         access = self.links.get(host) or self.links.get(ALL)
@@ -249,7 +319,10 @@ class Links:
             "congestion_control": network.congestion_control,
             "neighbours": network.neighbours,
             "quantum_ns": self.quantum_ns,
+            "backend": network.backend,
         }
+        if further := {host: network.further(host) for host in self.hosts if network.further(host)}:
+            found["interfaces"] = {host: [one.definition() for one in mine] for host, mine in further.items()}
         if network.changes:
             found["changes"] = [change.definition() for change in network.changes]
         return found
@@ -287,14 +360,18 @@ def resolved(
                 fix=did_you_mean(host, list(hosts)),
                 at=(*inside, "links", host),
             )
+    for host in network.interfaces:
+        if host != ALL and host not in hosts:
+            raise unknown("host", host, [*hosts, ALL], at=(*inside, "interfaces", host))
     for index, change in enumerate(network.changes):
         if change.host not in hosts:
             raise unknown("host", change.host, list(hosts), at=(*inside, "changes", index, "host"))
-        if change.at_s >= timeline.steady_s:
+        if change.joined_s >= timeline.steady_s:
+            what = "at_s" if change.change != ROAM else "at_s and gap_ms together"
             raise Fault(
                 "the network changes after the steady state is over",
-                expected=f"at_s below {timeline.steady_s:g}",
-                actual=f"{change.at_s:g}",
+                expected=f"{what} below {timeline.steady_s:g} s",
+                actual=f"{change.joined_s:g}",
                 fix="lengthen `steady_s`, or let it change earlier",
                 at=(*inside, "changes", index, "at_s"),
             )

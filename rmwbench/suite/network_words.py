@@ -1,6 +1,6 @@
 """A network in words, for people who look at a plan: what each link does, and what changes when."""
 
-from rmwbench.suite.network import Links, NetworkChange
+from rmwbench.suite.network import ROAM, Links, NetworkChange
 from rmwbench.suite.network_spec import Bernoulli, GilbertElliott, Spec
 
 
@@ -14,6 +14,8 @@ def told(links: Links) -> list[str]:
         else:
             lines.append(f"{host}: up {up}; down {down}")
     network = links.network
+    if network.backend != "switch":
+        lines.append(f"by the {network.backend} backend")
     for name, medium in network.media.items():
         text = f"{name}: {medium.rate_mbps:g} Mbit/s shared, {medium.overhead_us:g} µs per transmission"
         lines.append(text + (f", {100 * medium.phy_loss:g} % of them lost" if medium.phy_loss else ""))
@@ -21,6 +23,9 @@ def told(links: Links) -> list[str]:
     unusual = {key: getattr(network, key) for key, usual in own.items() if getattr(network, key) != usual}
     more = [f"{key.replace('_', ' ')} {value}" for key, value in unusual.items()]
     lines += [", ".join(more)] if more else []
+    for host in links.hosts:
+        if names := [f"{one.name} {one.address}" for one in network.further(host)]:
+            lines.append(f"{host} also has {', '.join(names)}, that lead nowhere")
     lines += [_change(change) for change in sorted(network.changes, key=lambda one: one.at_s)]
     return lines
 
@@ -55,6 +60,10 @@ def _spec(spec: Spec) -> str:
 
 
 def _change(change: NetworkChange) -> str:
+    if change.change == ROAM:
+        gap = f" after {change.gap_ms:g} ms of nothing" if change.gap_ms else ""
+        address = ", with a new address" if change.new_address else ""
+        return f"{change.at_s:g} s: {change.host} roams to {change.medium}{gap}{address}"
     if change.change is not None:
         return f"{change.at_s:g} s: {change.host} {change.change.replace('_', ' ')}"
     specs = [f"{way} {_spec(spec)}" for way in ("up", "down") if (spec := change.spec(way)) is not None]

@@ -134,6 +134,74 @@ def test_a_host_that_is_not_as_asked_for_is_found():
             plumbing.check(place, made, broken)
 
 
+FURTHER = """{interfaces: {all: [{name: docker0, address: 172.17.0.1/16}],
+    robot: [{name: docker0, address: 172.17.0.1/16, carrier: false},
+            {name: tun0, address: 10.8.0.2/24, multicast: false}]}}"""
+
+
+def test_further_interfaces_are_there_and_what_is_sent_into_them_is_counted_and_gone():
+    with Lab(links(FURTHER)) as lab:
+        kept = json.loads(lab.network.files["network.json"])["hosts"]
+        assert kept["robot"]["further"] == {"docker0": "172.17.0.1/16", "tun0": "10.8.0.2/24"}
+        assert lab.run("robot", SEND, "10.8.0.9", 20, 0) == b"20"  # no resolution on a tunnel
+        assert lab.run("base", SEND, "172.17.0.9", 20, 0) == b"20"
+        counted = 'import os\nos.write(4, open("/proc/net/dev", "rb").read())'
+        sent = {}
+        for host in ("robot", "base"):
+            for line in lab.run(host, counted).decode().splitlines()[2:]:
+                name, _, numbers = line.partition(":")
+                sent[host, name.strip()] = int(numbers.split()[9])
+        lab.network.schedule(time.monotonic_ns())
+        frames = lab.end()
+    assert sent["robot", "tun0"] == 20 and sent["robot", "docker0"] == 0  # nothing is plugged in there
+    assert sent["base", "docker0"] >= 1  # the question who has that address
+    assert not (frames["frame_bytes"] == 142).any()  # nothing of it reached the link
+
+
+def test_an_interface_that_is_not_as_asked_for_is_found():
+    made, other = links(FURTHER), links(FURTHER.replace("10.8.0.2/24", "10.9.0.2/24"))
+    with Hosts("test", made.hosts) as hosts:
+        hosts.wait_ready()
+        place = Place("robot", 1, hosts["robot"].device or 0)
+        hosts["robot"].configure("t", *plumbing.setup(place, made))
+        done = hosts["robot"].receive(5)
+        plumbing.check(place, made, done)
+        with pytest.raises(NetworkBroken, match=r"address 10.9.0.2/24 of tun0 is absent"):
+            plumbing.check(place, other, done)
+        with pytest.raises(NetworkBroken, match=r"carrier of docker0 is False, expected True"):
+            plumbing.check(place, links(FURTHER.replace(", carrier: false", "")), done)
+
+
+def test_what_depends_on_time_begins_anew_with_the_steady_state():
+    """Discovery takes each candidate another while; all should meet the same outages at the same place of it."""
+    in_time = "{kind: gilbert_elliott_time, good_ms: 80, bad_ms: 20}"
+    with Lab(links(f"{{links: {{robot: {{up: {{loss: {in_time}}}}}, base: {{down: {{loss: 0.1}}}}}}}}")) as lab:
+        steady_ns = time.monotonic_ns() + 100_000_000
+        lab.network.schedule(steady_ns)
+        lab.run("robot", SEND, "10.77.0.2", 60, 0.005)
+        lab.end()
+        made = lab.network.document["changes"]
+    assert [(one["link"], one["change"], one["asked_ns"]) for one in made] == [("robot", "restart", steady_ns)]
+    assert lab.noted == []  # no news to the trial
+
+
+AIR = "{media: {ap1: {rate_mbps: 54}, ap2: {rate_mbps: 54}}, links: {base: {both: {medium: ap1}}}, changes: [%s]}"
+
+
+@pytest.mark.timing
+def test_a_host_that_roams_is_nowhere_for_the_gap_and_then_on_the_other_medium():
+    with Lab(links(AIR % "{at_s: 0.3, host: base, change: roam, medium: ap2, gap_ms: 400}")) as lab:
+        lab.network.schedule(time.monotonic_ns() + 100_000_000)
+        assert lab.run("robot", SEND, "10.77.0.2", 300, 0.005) == b"300"
+        frames = lab.end()
+        media = lab.network.document["media"]
+    assert [(host, what) for host, what, _ in lab.noted] == [("base", "roam ap2"), ("base", "roamed ap2")]
+    assert lab.noted[1][2] - lab.noted[0][2] > 300_000_000  # both as late as the machine has it
+    found = verdicts(frames, 1)
+    assert found["delivered"] > 20 and found["blackhole"] > 20, found
+    assert all(media[name]["attempts"] > 0 for name in ("ap1", "ap2"))
+
+
 def test_a_kernel_that_cannot_says_so_before_anything_runs():
     with pytest.raises(NetworkBroken, match="TCP congestion control is"):
         rehearse_host(links("{congestion_control: nosuch}"), "robot")

@@ -108,6 +108,26 @@ def test_a_middleware_of_one_host_is_not_supported_over_two():
     assert "has no inter_host, needed because node talker has a peer on another host" in reason
 
 
+@pytest.mark.parametrize(
+    ("arm", "reason"),
+    [
+        ("middleware: cyclonedds, profile: tuned", "cyclonedds's profile tuned is for one host: it uses loopback"),
+        ("middleware: fastdds, profile: discovery_server", "127.0.0.1; take untouched with the mode discovery: server"),
+        ("middleware: fastdds, profile: discovery_server, modes: {discovery: server}", None),
+        ("middleware: zenoh, profile: tuned", "zenoh's profile tuned is for one host: its links are Unix sockets"),
+        ("middleware: zenoh, profile: tuned, modes: {transport: tcp}", None),
+        ("middleware: zenoh, profile: tcp", None),
+        ("middleware: fastdds, modes: {transport: shm}", "transport: shm reaches no other host"),
+        ("middleware: fastdds, profile: tuned", None),
+    ],
+)
+def test_what_is_made_for_one_host_is_not_supported_over_two_and_says_what_is(arm, reason):
+    made = cell("{}", arms=f"  - {{name: a, {arm}}}")
+    found = described([made], {name: tools.worker(name) for name in made.middlewares})
+    (told,) = found.values() or [None]
+    assert (told is None) if reason is None else (reason in told)
+
+
 def test_workers_are_told_who_else_is_there():
     made = cell("{}", "hosts: [robot, base, lab]\n    subscribers: 4\n    daemons_host: base")
     told = address_environment(made, "robot")

@@ -16,6 +16,7 @@ from typing import Any
 
 from rmwbench.lab.machine import card, processes, tries
 from rmwbench.lab.machine.probe import read_ticks
+from rmwbench.lab.network import kernel_tries
 
 SIOCGIFFLAGS, IFF_UP = 0x8913, 1
 SAMPLE_S = 1.0
@@ -89,6 +90,7 @@ def network(with_host: bool) -> dict[str, Any]:
         "multicast_lo": tries.multicast_lo(),
         "multicast_route": tries.multicast_route(),
         "multicast_host": tries.multicast_host() if with_host else None,
+        "kernel_backend": kernel_tries.works() if with_host else None,
         "interfaces": _interfaces_up(),
     }
 

@@ -15,26 +15,44 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from rmwbench.lab.crew import Crew
+from rmwbench.lab.crew import NETWORK_HOST, Crew
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.host.host import NetlinkMessage
 from rmwbench.lab.network import plumbing, probe, promise
+from rmwbench.lab.network.kernel import Kernel
 from rmwbench.lab.network.plumbing import NetworkBroken, Place
 from rmwbench.lab.network.probe import Finding
 from rmwbench.lab.network.switch import Switch
-from rmwbench.suite.network import Links, NetworkChange, described
+from rmwbench.suite.network import ROAM, Links, NetworkChange, described
+from rmwbench.suite.network_backend import KERNEL
+from rmwbench.suite.network_spec import GilbertElliottTime
 from rmwbench.suite.timeline import to_ns
 
 CONFIGURE_TIMEOUT_S = 5.0
+ROAMED = "roamed"
+"""Event of a host that is on its new medium; `roam` is when it left the old one."""
 _CPU_CLOCK = 2
 """The clock of all of a process's threads, in the number that the kernel makes of its PID (clock_getcpuclockid(3))."""
 
 Noted = Callable[[str, str, int], None]
 """Host, what was changed, and when it was done (ns of CLOCK_MONOTONIC)."""
+
+
+@dataclass(frozen=True)
+class Due:
+    """What has to be told to a host, or to the network's own, at a time; `words` are the event, None for a part of a
+    change that another host's part tells of."""
+
+    at_ns: int
+    where: str
+    host: str
+    messages: list[NetlinkMessage]
+    words: str | None
 
 
 class Emulation:
@@ -51,12 +69,13 @@ class Emulation:
         self._places = {
             host: Place(host, number, hosts[host].device or 0) for number, host in enumerate(links.hosts, start=1)
         }
-        self._switch = Switch(crew, hosts, links, log_records)
+        self._kernel = Kernel(crew, hosts, links) if links.network.backend == KERNEL else None
+        self._switch = self._kernel or Switch(crew, hosts, links, log_records)
         self._record: dict[str, Any] = {"hosts": {}}
         self._first_frame = 0
         self._steady_ns = 0
-        self._due: deque[tuple[int, NetworkChange]] = deque()
-        self._asked: dict[str, tuple[str, str]] = {}  # token → (host, what)
+        self._due: deque[Due] = deque()
+        self._asked: dict[str, tuple[str, str | None]] = {}  # token → (host, what)
         self._link_changes: list[NetworkChange | None] = []  # in order; None are no news to the trial
         for name, trace in links.traces.items():
             self.files[f"trace.{name}"] = trace.text.encode()
@@ -106,31 +125,38 @@ class Emulation:
     def schedule(self, steady_ns: int) -> None:
         """The changes, counted from the start of the steady state. Raises as `up` does."""
         self._steady_ns = steady_ns
-        for_link = self._restarted_traces(steady_ns)
+        for_link = self._restarted(steady_ns)
+        due: list[Due] = []
         self._link_changes = [None] * len(for_link)
         state: dict[str, set[str]] = {host: set() for host in self._links.hosts}  # what `up` has to end
         for change in sorted(self._links.network.changes, key=lambda one: one.at_s):
             at_ns, made = steady_ns + to_ns(change.at_s), state[change.host]
             by_link, by_host = _made_by(change, made)
-            if by_link:
-                what = change.change or {way: spec for way in ("up", "down") if (spec := change.spec(way)) is not None}
+            if by_host:
+                words = "new_address" if change.change == ROAM else _words(change)
+                joined_ns = steady_ns + to_ns(change.joined_s)
+                due.append(Due(joined_ns, change.host, change.host, self._messages(change), words))
+            if by_link and self._kernel is not None:
+                words = None if by_host else _words(change)
+                due.append(Due(at_ns, NETWORK_HOST, change.host, self._kernel.changed(change), words))
+            elif by_link:
+                what = _told_to_link(change)
                 for_link.append(self._switch.wire_change(at_ns, change.host, what))
                 self._link_changes.append(change)
-            if by_host:
-                self._due.append((at_ns, change))
-        self._switch.schedule(for_link)
+        self._due.extend(sorted(due, key=lambda one: one.at_ns))
+        if self._kernel is None:
+            self._switch.schedule(for_link)
 
     @property
     def due_ns(self) -> int | None:
         """When a host has to be told next."""
-        return self._due[0][0] if self._due else None
+        return self._due[0].at_ns if self._due else None
 
     def apply_due(self, now_ns: int) -> None:
         """Tells the hosts what is due; does not wait."""
-        while self._due and self._due[0][0] <= now_ns:
-            _, change = self._due.popleft()
-            token = self._crew.configure(change.host, "change", self._messages(change))
-            self._asked[token] = change.host, _words(change)
+        while self._due and self._due[0].at_ns <= now_ns:
+            due = self._due.popleft()
+            self._asked[self._crew.configure(due.where, "change", due.messages)] = due.host, due.words
 
     def hear(self, noted: Noted) -> None:
         """What hosts have done since the last time. Raises NetworkBroken where one could not."""
@@ -139,8 +165,9 @@ class Emulation:
             done = self._crew.configured.pop(token)
             if done.failed is not None:
                 step, number = done.failed
-                raise NetworkBroken(f"host {host}: {what}: {step}: errno {number}")
-            noted(host, what, done.time_ns)
+                raise NetworkBroken(f"host {host}: {what or 'its link'}: {step}: errno {number}")
+            if what is not None:
+                noted(host, what, done.time_ns)
 
     def settle(self, noted: Noted) -> None:
         """Waits for the hosts that were told. Raises as `up` does."""
@@ -160,40 +187,56 @@ class Emulation:
         }
         document, raw, frames, unlogged = self._switch.collect()
         self.document, self.files["link.json"] = document, raw
-        self.frames = frames[frames["index"] >= self._first_frame]
-        late = promise.lateness(self.frames, begin_ns, end_ns)
+        late = {}
+        if frames is not None:
+            self.frames = frames[frames["index"] >= self._first_frame]
+            late = promise.lateness(self.frames, begin_ns, end_ns)
         self.findings += promise.kept(self._links, document, unlogged, late, dropped)
         self.rows += [
             {"probe": f"network.late_{name}", "unit": "ns", "at": "window", "value": value}
             for name, value in late.items()
         ]
         for change, made in zip(self._link_changes, document.get("changes", []), strict=False):
-            if change is not None:
-                noted(change.host, _words(change), made["done_ns"])
+            if change is None:
+                continue
+            noted(change.host, _words(change), made["done_ns"])
+            if change.change == ROAM and made.get("joined_ns") is not None:
+                noted(change.host, f"{ROAMED} {change.medium}", made["joined_ns"])
 
     def close(self) -> None:
         self._switch.close()
 
-    def _restarted_traces(self, steady_ns: int) -> list[dict[str, Any]]:
-        """Traces begin again with the steady state: discovery takes each candidate another while, and all should meet
-        the same link at the same place of their windows."""
-        return [
-            self._switch.wire_change(steady_ns, host, {way: spec})
-            for host in self._links.hosts
-            for way in ("up", "down")
-            if (spec := self._links.spec(host, way)).trace is not None
+    def _restarted(self, steady_ns: int) -> list[dict[str, Any]]:
+        """What is a function of time begins again with the steady state: discovery takes each candidate another while,
+        and all should meet the same link at the same place of their windows."""
+        if self._kernel is not None:
+            return []
+        specs = {host: [self._links.spec(host, way) for way in ("up", "down")] for host in self._links.hosts}
+        in_time = [
+            host
+            for host, both in specs.items()
+            if any(spec.trace is not None or isinstance(spec.loss, GilbertElliottTime) for spec in both)
         ]
+        return [self._switch.wire_change(steady_ns, host, "restart") for host in in_time]
 
     def _messages(self, change: NetworkChange) -> list[NetlinkMessage]:
         place = self._places[change.host]
         if change.change == "admin_down":
             return plumbing.admin_down(place)
-        if change.change == "new_address":
+        if change.change in ("new_address", ROAM):
             return plumbing.new_address(place, self._links)
         if change.change == "up":
             return plumbing.admin_up(place, self._links)
         spec = change.spec("up")
         return plumbing.nic_rate(place, spec) if spec is not None else []
+
+
+def _told_to_link(change: NetworkChange) -> str | Mapping[str, Any]:
+    """The `change` of the link protocol."""
+    if change.change == ROAM:
+        assert change.medium is not None
+        return {ROAM: change.medium, "gap_ns": round(1e6 * (change.gap_ms or 0))}
+    return change.change or {way: spec for way in ("up", "down") if (spec := change.spec(way)) is not None}
 
 
 def _made_by(change: NetworkChange, made: set[str]) -> tuple[bool, bool]:
@@ -208,12 +251,16 @@ def _made_by(change: NetworkChange, made: set[str]) -> tuple[bool, bool]:
         return bool(ended - {"admin_down"}) or not ended, "admin_down" in ended
     if what == "new_address":
         return False, True
+    if what == ROAM:
+        return True, bool(change.new_address)
     made.add(what)
     return what != "admin_down", what == "admin_down"
 
 
 def _words(change: NetworkChange) -> str:
     """A change as events have it: its name, or the new spec."""
+    if change.change == ROAM:
+        return f"{ROAM} {change.medium}"
     if change.change is not None:
         return change.change
     specs: Mapping[str, Any] = {

@@ -7,25 +7,35 @@ import socket
 import struct
 from collections.abc import Iterator
 
-NEWLINK, GETLINK = 16, 18
+NEWLINK, DELLINK, GETLINK, SETLINK = 16, 17, 18, 19
 NEWADDR, DELADDR, GETADDR = 20, 21, 22
 NEWROUTE = 24
 NEWNEIGH, GETNEIGH = 28, 30
-NEWQDISC, NEWTCLASS, GETTCLASS = 36, 40, 42
+NEWQDISC, DELQDISC, GETQDISC, NEWTCLASS, GETTCLASS, NEWTFILTER, GETTFILTER = 36, 37, 38, 40, 42, 44, 46
 CREATE, REPLACE, EXCL, DUMP = 0x400, 0x100, 0x200, 0x300
 
-IFF_UP = 1
+IFF_UP, IFF_NOARP, IFF_MULTICAST, IFF_LOWER_UP = 1, 0x80, 0x1000, 0x10000
 NUD_PERMANENT = 0x80
-_IFLA_ADDRESS, _IFLA_MTU, _IFLA_TXQLEN = 1, 4, 13
+_IFLA_ADDRESS, _IFLA_IFNAME, _IFLA_MTU, _IFLA_TXQLEN, _IFLA_LINKINFO = 1, 3, 4, 13, 18
+_INFO_KIND, _INFO_DATA, _VETH_PEER = 1, 2, 1
 _IFA_ADDRESS, _IFA_LOCAL, _IFA_BROADCAST = 1, 2, 4
 _NDA_DST, _NDA_LLADDR = 1, 2
-_TCA_KIND, _TCA_OPTIONS = 1, 2
+_IFLA_MASTER, _IFLA_PROTINFO, _IFLA_NET_NS_FD = 10, 12, 28
+_BR_MCAST_SNOOPING, _BRPORT_LEARNING, _BRPORT_UNICAST_FLOOD = 23, 8, 9
+_AF_BRIDGE, _NUD_STATIC, _NTF_MASTER, _NESTED = 7, 0x42, 4, 0x8000
+_TCA_KIND, _TCA_OPTIONS, _TCA_STATS2 = 1, 2, 7
+_STATS_BASIC, _STATS_QUEUE = 1, 3
+_BPF_ACT, _BPF_OPS_LEN, _BPF_OPS, _BPF_FLAGS, _BPF_DIRECT = 1, 4, 5, 8, 1
+_ACT_KIND, _ACT_OPTIONS, _MIRRED_PARMS, _MIRRED_EGRESS_MIRROR = 1, 2, 2, 2
+_NETEM_LATENCY64 = 10
 _HTB_PARMS, _HTB_INIT = 1, 2
 _TICK_NS = 64
 """Unit of times in packet schedulers (PSCHED_SHIFT of linux/pkt_sched.h)."""
 _ETHERNET = 1
 
 ROOT = 0xFFFFFFFF
+INGRESS, INGRESS_HANDLE = 0xFFFFFFF1, 0xFFFF0000
+ACT_UNSPEC, ACT_SHOT, ACT_STOLEN = 0xFFFFFFFF, 2, 4
 HTB_HANDLE, HTB_CLASS, LEAF_HANDLE = 1 << 16, 1 << 16 | 1, 2 << 16
 
 
@@ -44,6 +54,51 @@ def link(index: int, *, up: bool | None = None, mac: bytes = b"", mtu: int = 0, 
     body += attribute(_IFLA_ADDRESS, mac) if mac else b""
     body += attribute(_IFLA_MTU, u32(mtu)) if mtu else b""
     return body + (attribute(_IFLA_TXQLEN, u32(queue_frames)) if queue_frames else b"")
+
+
+def veth(index: int, name: str, peer_index: int, peer_name: str) -> bytes:
+    """A pair of devices, with indices of our choice: what comes later names them by these."""
+    peer = struct.pack("=BBHiII", 0, 0, 0, peer_index, 0, 0) + attribute(_IFLA_IFNAME, peer_name.encode() + b"\0")
+    data = attribute(_INFO_DATA, attribute(_VETH_PEER, peer))
+    body = struct.pack("=BBHiII", 0, 0, 0, index, 0, 0) + attribute(_IFLA_IFNAME, name.encode() + b"\0")
+    return body + attribute(_IFLA_LINKINFO, attribute(_INFO_KIND, b"veth") + data)
+
+
+def veth_between(index: int, name: str, namespace: int, peer_index: int, peer_name: str, peer_namespace: int) -> bytes:
+    """A pair of devices, each in the network namespace of a descriptor of the sender's."""
+    peer = struct.pack("=BBHiII", 0, 0, 0, peer_index, 0, 0) + attribute(_IFLA_IFNAME, peer_name.encode() + b"\0")
+    data = attribute(_INFO_DATA, attribute(_VETH_PEER, peer + attribute(_IFLA_NET_NS_FD, u32(peer_namespace))))
+    body = struct.pack("=BBHiII", 0, 0, 0, index, 0, 0) + attribute(_IFLA_IFNAME, name.encode() + b"\0")
+    body += attribute(_IFLA_NET_NS_FD, u32(namespace))
+    return body + attribute(_IFLA_LINKINFO, attribute(_INFO_KIND, b"veth") + data)
+
+
+def bridge(index: int, name: str) -> bytes:
+    """One that floods multicast to every port."""
+    data = attribute(_INFO_DATA, attribute(_BR_MCAST_SNOOPING, b"\0"))
+    body = struct.pack("=BBHiII", 0, 0, 0, index, 0, 0) + attribute(_IFLA_IFNAME, name.encode() + b"\0")
+    return body + attribute(_IFLA_LINKINFO, attribute(_INFO_KIND, b"bridge") + data)
+
+
+def port_of(index: int, bridge_index: int) -> bytes:
+    return link(index) + attribute(_IFLA_MASTER, u32(bridge_index))
+
+
+def knows_its_hosts(index: int) -> bytes:
+    """A port that learns nothing, and gets no frame for an address that nobody has."""
+    off = attribute(_BRPORT_LEARNING, b"\0") + attribute(_BRPORT_UNICAST_FLOOD, b"\0")
+    body = struct.pack("=BBHiII", _AF_BRIDGE, 0, 0, index, 0, 0)
+    return body + attribute(_IFLA_PROTINFO | _NESTED, off)
+
+
+def forwarding(index: int, mac: bytes) -> bytes:
+    """The port of a bridge at which a MAC address is."""
+    return struct.pack("=BBHiHBB", _AF_BRIDGE, 0, 0, index, _NUD_STATIC, _NTF_MASTER, 0) + attribute(_NDA_LLADDR, mac)
+
+
+def without_multicast(index: int) -> bytes:
+    """A device without multicast and address resolution, as a tunnel is."""
+    return struct.pack("=BBHiII", 0, 0, 0, index, IFF_NOARP, IFF_NOARP | IFF_MULTICAST)
 
 
 def address(index: int, local: bytes, prefix_bits: int, broadcast: bytes) -> bytes:
@@ -92,6 +147,43 @@ def fifo(index: int, *, limit_bytes: int | None = None, limit_frames: int = 0) -
     return body + attribute(_TCA_KIND, kind) + attribute(_TCA_OPTIONS, u32(limit))
 
 
+def netem(index: int, delay_ns: int, limit_frames: int, *, leaf: bool) -> bytes:
+    """A delay, alone or for what waits for the class."""
+    body = of_device(index, LEAF_HANDLE, HTB_CLASS if leaf else ROOT)
+    ticks = min(0xFFFFFFFF, round(delay_ns / _TICK_NS))
+    options = struct.pack("=6I", ticks, limit_frames, 0, 0, 0, 0)
+    options += attribute(_NETEM_LATENCY64, struct.pack("=q", delay_ns))
+    return body + attribute(_TCA_KIND, b"netem\0") + attribute(_TCA_OPTIONS, options)
+
+
+def ingress(index: int) -> bytes:
+    """The place where frames that come in can be dropped, copied and counted."""
+    return of_device(index, INGRESS_HANDLE, INGRESS) + attribute(_TCA_KIND, b"ingress\0")
+
+
+def _filter(index: int, priority: int, options: bytes) -> bytes:
+    every_protocol = socket.htons(3)
+    body = struct.pack("=BBHiIII", 0, 0, 0, index, 1, INGRESS_HANDLE, priority << 16 | every_protocol)
+    return body + attribute(_TCA_KIND, b"bpf\0") + attribute(_TCA_OPTIONS, options)
+
+
+def decide(index: int, priority: int, program: bytes) -> bytes:
+    """What comes in meets what a program of classic BPF returns."""
+    options = attribute(_BPF_FLAGS, u32(_BPF_DIRECT))
+    options += attribute(_BPF_OPS_LEN, struct.pack("=H", len(program) // 8)) + attribute(_BPF_OPS, program)
+    return _filter(index, priority, options)
+
+
+def cross_over(index: int, priority: int, to: int) -> bytes:
+    """What comes in goes out of another device, as a copy that its sender's socket does not pay for any more."""
+    always = struct.pack("=HBBI", 6, 0, 0, 0xFFFFFFFF)
+    parameters = struct.pack("=IIiiiiI", 0, 0, ACT_STOLEN, 0, 0, _MIRRED_EGRESS_MIRROR, to)
+    mirred = attribute(_ACT_KIND, b"mirred\0") + attribute(_ACT_OPTIONS, attribute(_MIRRED_PARMS, parameters))
+    options = attribute(_BPF_ACT, attribute(1, mirred))
+    options += attribute(_BPF_OPS_LEN, struct.pack("=H", 1)) + attribute(_BPF_OPS, always)
+    return _filter(index, priority, options)
+
+
 def messages(answer: bytes) -> Iterator[tuple[int, bytes]]:
     """(type, body) of what a dump answered."""
     while len(answer) >= 16:
@@ -122,6 +214,8 @@ def links_of(answer: bytes) -> dict[int, dict[str, int | bytes | bool]]:
             has = attributes(body[16:])
             found[index] = {
                 "up": bool(flags & IFF_UP),
+                "carrier": bool(flags & IFF_LOWER_UP),
+                "multicast": bool(flags & IFF_MULTICAST),
                 "mac": has.get(_IFLA_ADDRESS, b""),
                 "mtu": int.from_bytes(has.get(_IFLA_MTU, b""), "little"),
                 "queue_frames": int.from_bytes(has.get(_IFLA_TXQLEN, b""), "little"),
@@ -158,3 +252,53 @@ def class_rates_of(answer: bytes) -> list[int]:
             if _HTB_PARMS in options:
                 found.append(8 * struct.unpack_from("=I", options[_HTB_PARMS], 8)[0])
     return found
+
+
+def schedulers_of(answer: bytes) -> dict[tuple[int, str], dict[str, int]]:
+    """(index, kind) → what passed and was dropped, of a dump of GETQDISC."""
+    found = {}
+    for kind, body in messages(answer):
+        if kind == NEWQDISC:
+            has = attributes(body[20:])
+            stats = attributes(has.get(_TCA_STATS2, b""))
+            size, frames = struct.unpack_from("=QI", stats.get(_STATS_BASIC, bytes(12)))
+            dropped = struct.unpack_from("=5I", stats.get(_STATS_QUEUE, bytes(20)))[2]
+            name = has.get(_TCA_KIND, b"").rstrip(b"\0").decode()
+            found[struct.unpack_from("=i", body, 4)[0], name] = {"frames": frames, "bytes": size, "dropped": dropped}
+    return found
+
+
+def programs_of(answer: bytes) -> dict[tuple[int, int], bytes]:
+    """(index, priority) → program, of dumps of GETTFILTER."""
+    found = {}
+    for kind, body in messages(answer):
+        if kind == NEWTFILTER:
+            options = attributes(attributes(body[20:]).get(_TCA_OPTIONS, b""))
+            if _BPF_OPS in options:
+                index, info = struct.unpack_from("=i", body, 4)[0], struct.unpack_from("=I", body, 16)[0]
+                found[index, info >> 16] = options[_BPF_OPS]
+    return found
+
+
+def rates_of(answer: bytes) -> dict[int, int]:
+    """Index → rate in bit/s, of dumps of GETTCLASS."""
+    found = {}
+    for kind, body in messages(answer):
+        if kind == NEWTCLASS:
+            options = attributes(attributes(body[20:]).get(_TCA_OPTIONS, b""))
+            if _HTB_PARMS in options:
+                rate = struct.unpack_from("=I", options[_HTB_PARMS], 8)[0]
+                found[struct.unpack_from("=i", body, 4)[0]] = 8 * rate
+    return found
+
+
+def told(kind: int, flags: int, body: bytes) -> int:
+    """Sends one request from this process: 0, or the errno of the refusal."""
+    request, acknowledge, error = 1, 4, 2
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as sock:
+        sock.bind((0, 0))
+        sock.send(struct.pack("=IHHII", 16 + len(body), kind, request | acknowledge | flags, 0, 0) + body)
+        for answer, content in messages(sock.recv(1 << 16)):
+            if answer == error:
+                return -struct.unpack_from("=i", content)[0]
+    return 0

@@ -12,6 +12,7 @@ from typing import Any
 from rmwbench.lab.host import Configured, Host
 from rmwbench.lab.host.host import NetlinkMessage, Write
 from rmwbench.lab.network import addresses, netlink
+from rmwbench.suite.interfaces import PEER, Interface
 from rmwbench.suite.network import Links
 from rmwbench.suite.network_spec import Spec
 
@@ -21,8 +22,14 @@ NIC_QUEUE_FRAMES = 1000
 SMALLEST_BURST_BYTES, LARGEST_BURST_BYTES, BURST_S = 3_200, 65_536, 0.002
 """What a device may send at once beyond its rate: two full frames, up to 64 KiB, or what 2 ms carry. Less costs the
 rate at 1 Gbit/s, more is a rate that is not kept."""
+FAST_BPS, FAST_BURST_S = 1_000_000_000, 0.0008
+"""Above it, 64 KiB cost 5 % at 2.5 Gbit/s, and this 1 %."""
 
 _SYS = "/proc/sys/net/"
+FIRST_FURTHER = 1000
+"""Index of the first device that leads nowhere."""
+_NO_IPV6 = _SYS + "ipv6/conf/default/disable_ipv6"
+"""Of devices that are made from then on: an address that the kernel gives by itself would be one more to announce."""
 CONGESTION = _SYS + "ipv4/tcp_congestion_control"
 TUNED_FRAGMENTS = {
     "ipv4/ipfrag_high_thresh": 256 << 20,
@@ -89,6 +96,10 @@ def setup(place: Place, links: Links) -> tuple[list[NetlinkMessage], list[Write]
     messages.append(("eth0 up", netlink.NEWLINK, 0, netlink.link(device, up=True)))
     messages.append(_address(place))
     messages += routes(place, links)
+    for index, one in further(place, links):
+        messages += _leads_nowhere(index, one)
+    if network.further(place.host):
+        writes += [(_NO_IPV6, b"1", False)]
     messages += [
         ("read links", netlink.GETLINK, netlink.DUMP, netlink.link(0)),
         ("read addresses", netlink.GETADDR, netlink.DUMP, bytes(8)),
@@ -96,6 +107,38 @@ def setup(place: Place, links: Links) -> tuple[list[NetlinkMessage], list[Write]
         ("read classes", netlink.GETTCLASS, netlink.DUMP, netlink.of_device(device)),
     ]
     return messages, writes, [_SYS + name for name in RECORDED]
+
+
+def further(place: Place, links: Links) -> list[tuple[int, Interface]]:
+    """(index of its device, interface) of those that lead nowhere."""
+    return [(FIRST_FURTHER + 2 * k, one) for k, one in enumerate(links.network.further(place.host))]
+
+
+def _leads_nowhere(index: int, one: Interface) -> list[NetlinkMessage]:
+    """A pair of devices whose other end has no address: what is sent there is counted, and gone."""
+    flags = netlink.CREATE | netlink.EXCL
+    pair = netlink.veth(index, one.name, index + 1, one.name + PEER)
+    found: list[NetlinkMessage] = [(f"make {one.name}", netlink.NEWLINK, flags, pair)]
+    if not one.multicast:
+        found.append((f"{one.name} without multicast", netlink.NEWLINK, 0, netlink.without_multicast(index)))
+    if one.carrier:
+        found.append((f"{one.name}{PEER} up", netlink.NEWLINK, 0, netlink.link(index + 1, up=True)))
+    own = netlink.address(index, one.local, one.prefix_bits, one.broadcast)
+    return [
+        *found,
+        (f"{one.name} up", netlink.NEWLINK, 0, netlink.link(index, up=True)),
+        (f"address {one.address} of {one.name}", netlink.NEWADDR, flags, own),
+    ]
+
+
+def _check_further(place: Place, links: Links, devices: bytes, inet: bytes) -> None:
+    there = netlink.links_of(devices)
+    for index, one in further(place, links):
+        wanted = {"up": True, "multicast": one.multicast, "carrier": one.carrier}
+        for name, value in wanted.items():
+            _expect(place.host, f"{name} of {one.name}", value, there.get(index, {}).get(name))
+        if one.local not in netlink.addresses_of(inet, index):
+            raise NetworkBroken(f"host {place.host}: address {one.address} of {one.name} is absent")
 
 
 def routes(place: Place, links: Links) -> list[NetlinkMessage]:
@@ -112,7 +155,9 @@ def routes(place: Place, links: Links) -> list[NetlinkMessage]:
 
 def neighbours(place: Place, links: Links) -> list[tuple[bytes, bytes]]:
     """(address, MAC) of all others, with the addresses that they will have, and the IPv6 ones of their devices."""
-    renumbered = {change.host for change in links.network.changes if change.change == "new_address"}
+    renumbered = {
+        change.host for change in links.network.changes if change.change == "new_address" or change.new_address
+    }
     found = []
     for number, host in enumerate(links.hosts, start=1):
         if host == place.host:
@@ -137,6 +182,7 @@ def check(place: Place, links: Links, done: Configured) -> dict[str, Any]:
     }
     for name, value in wanted.items():
         _expect(place.host, f"{name} of eth0", value, device.get(name))
+    _check_further(place, links, devices, inet)
     found = netlink.addresses_of(inet, place.device)
     if addresses.ipv4(place.number) not in found:
         raise NetworkBroken(f"host {place.host}: its address {addresses.text(addresses.ipv4(place.number))} is absent")
@@ -153,7 +199,8 @@ def check(place: Place, links: Links, done: Configured) -> dict[str, Any]:
     if "congestion_control" in links.network.model_fields_set:
         control = sysctls.get("ipv4/tcp_congestion_control")
         _expect(place.host, "TCP congestion control", links.network.congestion_control, control)
-    return {
+    also = {one.name: one.address for _, one in further(place, links)}
+    return ({"further": also} if also else {}) | {
         "address": addresses.text(addresses.ipv4(place.number)),
         "mac": addresses.mac_text(place.number),
         "mtu_bytes": device["mtu"],
@@ -199,11 +246,11 @@ def nic_rate(place: Place, spec: Spec) -> list[NetlinkMessage]:
     return [] if nic is None else [_class(place.device, nic["rate_bps"], netlink.REPLACE)]
 
 
-def dropped_frames(text: bytes | None) -> int | None:
+def dropped_frames(text: bytes | None, device: str = "eth0") -> int | None:
     """Frames that a device dropped because nobody took them, of /proc/net/dev."""
     for line in (text or b"").decode().splitlines():
         name, _, numbers = line.partition(":")
-        if name.strip() == "eth0":
+        if name.strip() == device:
             return int(numbers.split()[_TX_DROPPED])
     return None
 
@@ -223,8 +270,15 @@ def _nic(device: int, nic: dict[str, int]) -> Sequence[NetlinkMessage]:
 
 
 def _class(device: int, rate_bps: int, how: int) -> NetlinkMessage:
-    burst = min(LARGEST_BURST_BYTES, max(SMALLEST_BURST_BYTES, round(rate_bps / 8 * BURST_S)))
-    return "rate at eth0", netlink.NEWTCLASS, netlink.CREATE | how, netlink.htb_class(device, rate_bps, burst)
+    body = netlink.htb_class(device, rate_bps, burst_bytes(rate_bps))
+    return "rate at eth0", netlink.NEWTCLASS, netlink.CREATE | how, body
+
+
+def burst_bytes(rate_bps: int) -> int:
+    """What a scheduler of the kernel's lets go at once."""
+    if rate_bps > FAST_BPS:
+        return round(rate_bps / 8 * FAST_BURST_S)
+    return min(LARGEST_BURST_BYTES, max(SMALLEST_BURST_BYTES, round(rate_bps / 8 * BURST_S)))
 
 
 def _address(place: Place, *, second: bool = False) -> NetlinkMessage:

@@ -18,6 +18,7 @@ from rmwbench.lab.network import addresses, chance
 from rmwbench.lab.network.probe_program import BURST, SMALL, SMALL_BYTES
 from rmwbench.lab.network.switch import Mark
 from rmwbench.suite.network import Links
+from rmwbench.suite.network_backend import KERNEL
 from rmwbench.suite.network_spec import GilbertElliottTime, Spec, ms_to_ns
 
 _PROGRAM = Path(__file__).with_name("probe_program.py").read_text()
@@ -60,6 +61,8 @@ class Flow:
     down: Spec
     shared: bool
     """On a medium: airtime belongs to all stations, so neither rate nor delay is one flow's."""
+    buckets: bool = False
+    """Rates are the kernel's everywhere, and not only at the NIC: a frame alone takes no time there."""
 
     @property
     def count(self) -> int:
@@ -95,7 +98,8 @@ class Flow:
         if self.shared or self.up.trace or self.down.trace:
             return None
         bits = 8 * (SMALL_BYTES + HEADERS_BYTES)
-        serial = sum(round(1e9 * bits / spec.rate_bps) for spec in (self.up, self.down) if spec.rate_bps)
+        served = [] if self.buckets else [spec.rate_bps for spec in (self.up, self.down) if not spec.at_nic]
+        serial = sum(round(1e9 * bits / rate_bps) for rate_bps in served if rate_bps)
         return serial + sum(ms_to_ns(spec.delay_ms or 0) for spec in (self.up, self.down))
 
     @property
@@ -120,7 +124,8 @@ def flows(links: Links) -> list[Flow]:
     found = []
     for sender, receiver in pairs:
         up, down = links.spec(sender, "up"), links.spec(receiver, "down")
-        found.append(Flow(sender, receiver, up, down, up.medium is not None or down.medium is not None))
+        shared = up.medium is not None or down.medium is not None
+        found.append(Flow(sender, receiver, up, down, shared, links.network.backend == KERNEL))
     return found
 
 

@@ -13,6 +13,7 @@ from rmwbench.lab.network.plumbing import QUEUE_FRAMES
 from rmwbench.lab.network.probe import Finding, exposed, loss_finding
 from rmwbench.lab.network.switch import DELIVERED
 from rmwbench.suite.network import Links
+from rmwbench.suite.network_backend import KERNEL
 
 LATE_P50_NS, LATE_P99_NS = 50_000, 250_000
 VOID_FACTOR = 10
@@ -42,6 +43,9 @@ def kept(
     found = [one for name, limit in (("p50", LATE_P50_NS), ("p99", LATE_P99_NS)) if (one := _late(late, name, limit))]
     if unlogged:
         found.append(Finding(f"{unlogged} frames found no room in the log", True))
+    for change in document.get("changes", []):
+        if error := change.get("error"):
+            found.append(Finding(f"the link of {change['link']} could not change: {error}", True))
     for host in links.hosts:
         device = document["devices"].get(host, {})
         if errors := device.get("write_errors"):
@@ -49,11 +53,14 @@ def kept(
         most = links.mtu_bytes(host) + ETHERNET_BYTES
         if (size := device.get("largest_frame_bytes") or 0) > most:
             found.append(Finding(f"a frame of {size} bytes left {host}, whose MTU allows {most}", True))
+        if (count := device.get("dropped")) and not _without_device(links, host):
+            text = f"the kernel's devices before {host} dropped {count} frames: its backlog was full"
+            found.append(Finding(text, True, machine=True))
         if (count := dropped.get(host)) and not _without_device(links, host):
             text = f"the device of {host} dropped {count} frames: its queue of {QUEUE_FRAMES} was full"
             found.append(Finding(text, True, machine=True))
         for direction in ("up", "down"):
-            if _changes(links, host, direction):
+            if _changes(links, host, direction) or (document.get("backend") == KERNEL and _is_cut(links, host)):
                 continue
             spec, counters = links.spec(host, direction), document["links"][host][direction]
             if (of := exposed(counters)) > 0:
@@ -75,6 +82,13 @@ def _without_device(links: Links, host: str) -> bool:
     """Whether nobody takes the frames of its device for a while, as asked."""
     off = ("carrier_loss", "admin_down")
     return any(change.host == host and change.change in off for change in links.network.changes)
+
+
+def _is_cut(links: Links, host: str) -> bool:
+    """Whether its link vanishes for a while: the kernel's counters do not tell such losses from others."""
+    return any(
+        change.host == host and change.change in ("blackhole", "carrier_loss") for change in links.network.changes
+    )
 
 
 def _changes(links: Links, host: str, direction: str) -> bool:

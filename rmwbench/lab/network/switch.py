@@ -159,9 +159,13 @@ class Switch:
         except ValueError as error:
             raise NetworkBroken(f"link: its document is no JSON: {error}") from None
 
-    def wire_change(self, at_ns: int, host: str, what: str | dict[str, Spec]) -> dict[str, Any]:
+    def wire_change(self, at_ns: int, host: str, what: str | Mapping[str, Spec | str | int]) -> dict[str, Any]:
         """One change of the link protocol, at a time of CLOCK_MONOTONIC. A trace in it begins then."""
-        change = what if isinstance(what, str) else {way: spec.wire() for way, spec in what.items()}
+        change = (
+            what
+            if isinstance(what, str)
+            else {way: spec.wire() if isinstance(spec, Spec) else spec for way, spec in what.items()}
+        )
         return {"at_ns": at_ns, "link": host, "change": change}
 
     def _wire(self, spec: Spec) -> dict[str, Any]:

@@ -162,6 +162,24 @@ def multicast_in_host(facts: Facts) -> Finding:
     return Finding("multicast in trials", "red", problem, expected, why, spoils=True)
 
 
+def kernel_backend(facts: Facts) -> Finding:
+    """Not needed by any suite that does not ask for it: told, and blamed only where nothing of it works."""
+    works = fact(facts, "network", "kernel_backend")
+    why = "`backend: kernel` is for links above 1 Gbit/s, and checks the switch, which needs none of this"
+    expected = "hosts can be joined by a bridge, with rates, losses and delays of the kernel's"
+    what = "kernel backend of networks"
+    if works is None:
+        return Finding(what, "unknown", "no host could be made to try it in", expected, why)
+    able = [name for name, problem in works.items() if not problem]
+    problems = dict.fromkeys(problem for problem in works.values() if problem)
+    missing = ", ".join(name for name, problem in works.items() if problem)
+    if not able:
+        fix = "run as root: its devices lie in several hosts at once"
+        return Finding(what, "yellow", f"nothing of it: {'; '.join(problems)}", expected, why, fix)
+    found = f"{', '.join(able)}" + (f"; without {missing}: {'; '.join(problems)}" if problems else "")
+    return Finding(what, "green", found, expected, why)
+
+
 def interfaces(facts: Facts) -> Finding:
     found = fact(facts, "network", "interfaces")
     why = "discovery announces every address, and peers may choose one that leads through a VPN or a container's bridge"
@@ -206,4 +224,5 @@ RULES = (
     congestion_control,
     queue_discipline,
     interfaces,
+    kernel_backend,
 )

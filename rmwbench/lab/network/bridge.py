@@ -1,0 +1,250 @@
+"""The network of the kernel backend, as messages for the namespace that it lies in: a bridge, and for each host three
+devices before it.
+
+    eth0 = a  ->  b = c  ->  bridge  ->  c = b  ->  a = eth0        (= is a pair of veth, -> crosses over)
+              up: rate at b, loss at c      down: rate at c, loss at b
+
+So every direction has its rate before its loss, as in the switch; each is counted apart; and a frame that has left its
+host no longer counts against its sender's socket, as behind a real wire. An outage drops where the losses are, behind
+the queue, so what waits in one goes with it.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.lab.host import Configured
+from rmwbench.lab.host.host import NetlinkMessage, Write
+from rmwbench.lab.network import addresses, bpf, netlink
+from rmwbench.lab.network.plumbing import NIC_QUEUE_FRAMES, QUEUE_FRAMES, NetworkBroken, burst_bytes
+from rmwbench.suite.network import Links
+from rmwbench.suite.network_spec import Spec, ms_to_ns
+
+BRIDGE = 999
+ETHERNET_BYTES = 14
+WRITES: tuple[Write, ...] = (
+    ("/proc/sys/net/ipv6/conf/default/disable_ipv6", b"1", False),
+    *((f"/proc/sys/net/bridge/bridge-nf-call-{name}", b"0", False) for name in ("iptables", "ip6tables", "arptables")),
+)
+"""The network's own devices must say nothing by themselves, and no filter or reassembly of IP may touch a frame."""
+LOSS, CROSS = 1, 2  # priorities of filters
+UNLIMITED_FRAMES = 100_000
+_SMALL_FRAME_BITS = 8 * 64
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The devices before a host: names and indices."""
+
+    number: int
+
+    @property
+    def a(self) -> int:
+        return 1000 + 3 * self.number
+
+    @property
+    def b(self) -> int:
+        return self.a + 1
+
+    @property
+    def c(self) -> int:
+        return self.a + 2
+
+    def names(self) -> dict[int, str]:
+        return {self.a: f"a{self.number}", self.b: f"b{self.number}", self.c: f"c{self.number}"}
+
+    def paced(self, direction: str) -> int:
+        """Where the rate of a direction is."""
+        return self.b if direction == "up" else self.c
+
+    def lossy(self, direction: str) -> int:
+        """Where its losses are."""
+        return self.c if direction == "up" else self.b
+
+
+def setup(links: Links) -> tuple[list[NetlinkMessage], list[Write], list[str]]:
+    """Everything but the pairs that lead to the hosts, which are there; the last messages are the dumps for `check`."""
+    make = netlink.CREATE | netlink.EXCL
+    found: list[NetlinkMessage] = [("bridge", netlink.NEWLINK, make, netlink.bridge(BRIDGE, "switch"))]
+    for number, host in enumerate(links.hosts, start=1):
+        ports, mtu = Ports(number), links.mtu_bytes(host)
+        names = ports.names()
+        pair = netlink.veth(ports.b, names[ports.b], ports.c, names[ports.c])
+        found.append((f"veth before {host}", netlink.NEWLINK, make, pair))
+        for index in names:
+            sized = netlink.link(index, mtu=mtu, queue_frames=QUEUE_FRAMES)
+            found.append((f"MTU before {host}", netlink.NEWLINK, 0, sized))
+        found += [
+            (f"port of {host}", netlink.NEWLINK, 0, netlink.port_of(ports.c, BRIDGE)),
+            (f"port of {host} learns nothing", netlink.SETLINK, 0, netlink.knows_its_hosts(ports.c)),
+            (f"address of {host} at its port", netlink.NEWNEIGH, make, _forwarding(ports)),
+        ]
+        for index in names:
+            found.append((f"ingress before {host}", netlink.NEWQDISC, make, netlink.ingress(index)))
+        for here, there in ((ports.a, ports.b), (ports.b, ports.a)):
+            body = netlink.cross_over(here, CROSS, there)
+            found.append((f"crossing over before {host} (cls_bpf, act_mirred)", netlink.NEWTFILTER, make, body))
+        for direction in ("up", "down"):
+            spec = links.spec(host, direction)
+            found += [_loss(ports, direction, spec, make), *_paced(ports, direction, spec)]
+    everything = [BRIDGE, *(index for number in range(len(links.hosts)) for index in Ports(number + 1).names())]
+    found += [("the network's devices up", netlink.NEWLINK, 0, netlink.link(index, up=True)) for index in everything]
+    return found + dumps(links), list(WRITES), []
+
+
+def dumps(links: Links) -> list[NetlinkMessage]:
+    found: list[NetlinkMessage] = [
+        ("read links", netlink.GETLINK, netlink.DUMP, netlink.link(0)),
+        ("read schedulers", netlink.GETQDISC, netlink.DUMP, netlink.of_device(0)),
+    ]
+    for number in range(1, len(links.hosts) + 1):
+        for index in (Ports(number).b, Ports(number).c):
+            within = netlink.of_device(index, parent=netlink.INGRESS_HANDLE)
+            found.append(("read rates", netlink.GETTCLASS, netlink.DUMP, netlink.of_device(index)))
+            found.append(("read filters", netlink.GETTFILTER, netlink.DUMP, within))
+    return found
+
+
+def check(links: Links, done: Configured) -> None:
+    """Raises NetworkBroken where it is not what was asked for."""
+    if done.failed is not None:
+        raise NetworkBroken(failure(*done.failed))
+    count = 2 + 4 * len(links.hosts)
+    answer = b"".join(done.answers[-count:])
+    devices, rates, programs = netlink.links_of(answer), netlink.rates_of(answer), netlink.programs_of(answer)
+    kinds = {key for key in netlink.schedulers_of(answer)}
+    for number, host in enumerate(links.hosts, start=1):
+        ports = Ports(number)
+        for index, name in ports.names().items():
+            device = devices.get(index, {})
+            _expect(f"{name} is up", True, device.get("up"))
+            _expect(f"MTU of {name}", links.mtu_bytes(host), device.get("mtu"))
+        for direction in ("up", "down"):
+            spec, paced = links.spec(host, direction), ports.paced(direction)
+            wanted = None if spec.at_nic or spec.rate_bps is None else spec.rate_bps // 8 * 8
+            _expect(f"rate of {host}.{direction} (bit/s)", wanted, rates.get(paced))
+            _expect(f"delay of {host}.{direction} by netem", bool(spec.delay_ms), (paced, "netem") in kinds)
+            program = programs.get((ports.lossy(direction), LOSS), b"")
+            _expect(f"loss program of {host}.{direction}", _program(spec).hex(), program.hex())
+
+
+def changed(links: Links, number: int, before: Mapping[str, Spec], after: Mapping[str, Spec]) -> list[NetlinkMessage]:
+    """Other specs of some directions. A new rate leaves what waits where it is; a rate or delay that comes or goes
+    takes it along."""
+    ports, found = Ports(number), []
+    for direction, new in after.items():
+        old = before[direction]
+        found.append(_loss(ports, direction, new, netlink.CREATE | netlink.REPLACE))
+        if _parts(old) == _parts(new):
+            found += _paced(ports, direction, new, netlink.CREATE | netlink.REPLACE)
+            continue
+        if any(_parts(old)[:2]):
+            gone = netlink.of_device(ports.paced(direction), parent=netlink.ROOT)
+            found.append(("the old rate goes", netlink.DELQDISC, 0, gone))
+        found += _paced(ports, direction, new)
+    return found
+
+
+def outage(number: int, specs: Mapping[str, Spec], *, on: bool) -> list[NetlinkMessage]:
+    """A blackhole, or its end."""
+    ports, how = Ports(number), netlink.CREATE | netlink.REPLACE
+    found: list[NetlinkMessage] = []
+    for direction, spec in specs.items():
+        program = bpf.dropping() if on else _program(spec)
+        found.append(("blackhole", netlink.NEWTFILTER, how, netlink.decide(ports.lossy(direction), LOSS, program)))
+    return found
+
+
+def carrier(number: int, *, on: bool) -> list[NetlinkMessage]:
+    """The other end of the host's own device; down, the host sees no carrier."""
+    return [("carrier", netlink.NEWLINK, 0, netlink.link(Ports(number).a, up=on))]
+
+
+def counters(links: Links, answers: list[bytes]) -> dict[str, dict[str, dict[str, int]]]:
+    """Host → direction → counters, named as the switch's; of a dump of GETQDISC."""
+    there = netlink.schedulers_of(b"".join(answers))
+    nothing = {"frames": 0, "bytes": 0, "dropped": 0}
+
+    def at(index: int, *kinds: str) -> dict[str, int]:
+        return next((there[index, kind] for kind in kinds if (index, kind) in there), nothing)
+
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for number, host in enumerate(links.hosts, start=1):
+        ports = Ports(number)
+        found[host] = {}
+        for direction in ("up", "down"):
+            through, full = at(ports.lossy(direction), "ingress"), at(ports.paced(direction), "htb", "netem")["dropped"]
+            found[host][direction] = {
+                "frames": through["frames"] + full,
+                "bytes": through["bytes"] + ETHERNET_BYTES * through["frames"],
+                "lost": through["dropped"],
+                "queue_full": full,
+                "delivered": through["frames"] - through["dropped"],
+            }
+    return found
+
+
+def mean_bytes(links: Links, answers: list[bytes]) -> Iterator[tuple[str, float]]:
+    """Host and bytes per frame of what came from it, with the Ethernet header; of those that sent anything."""
+    there = netlink.schedulers_of(b"".join(answers))
+    for number, host in enumerate(links.hosts, start=1):
+        seen = there.get((Ports(number).a, "ingress"), {"frames": 0, "bytes": 0})
+        if seen["frames"]:
+            yield host, seen["bytes"] / seen["frames"] + ETHERNET_BYTES
+
+
+def failure(step: str, error_number: int) -> str:
+    return f"kernel backend: {step}: {os.strerror(error_number)}"
+
+
+def _parts(spec: Spec) -> tuple[bool, bool, bool]:
+    """Whether a direction has a rate here, a delay, and a queue that counts bytes."""
+    rated, delayed = spec.rate_bps is not None and not spec.at_nic, bool(spec.delay_ms)
+    return rated, delayed, rated and not delayed and (spec.queue_kb is not None or spec.queue_ms is not None)
+
+
+def _program(spec: Spec) -> bytes:
+    return bpf.losing(spec.loss.mean if spec.loss else 0.0, exempt=spec.exempt_arp)
+
+
+def _loss(ports: Ports, direction: str, spec: Spec, how: int) -> NetlinkMessage:
+    body = netlink.decide(ports.lossy(direction), LOSS, _program(spec))
+    return f"loss of {direction} (cls_bpf)", netlink.NEWTFILTER, how, body
+
+
+def _paced(ports: Ports, direction: str, spec: Spec, how: int = netlink.CREATE | netlink.EXCL) -> list[NetlinkMessage]:
+    """Rate, queue and delay of a direction; `how` replaces what is there already."""
+    index, (rated, delayed, _) = ports.paced(direction), _parts(spec)
+    delay_ns = ms_to_ns(spec.delay_ms or 0)
+    words = f"delay of {direction} (sch_netem)"
+    if not rated:
+        alone = netlink.netem(index, delay_ns, UNLIMITED_FRAMES, leaf=False)
+        return [(words, netlink.NEWQDISC, how, alone)] if delayed else []
+    rate_bps = spec.rate_bps or 0
+    found: list[NetlinkMessage] = []
+    if how & netlink.EXCL:
+        found.append((f"rate of {direction} (sch_htb)", netlink.NEWQDISC, how, netlink.htb(index)))
+    body = netlink.htb_class(index, rate_bps, burst_bytes(rate_bps))
+    found.append((f"rate of {direction}", netlink.NEWTCLASS, how, body))
+    if delayed:
+        under_way = rate_bps * delay_ns // 1_000_000_000 // _SMALL_FRAME_BITS
+        leaf = netlink.netem(index, delay_ns, (spec.queue_frames or NIC_QUEUE_FRAMES) + under_way, leaf=True)
+        found.append((words, netlink.NEWQDISC, how, leaf))
+    else:
+        limit: dict[str, Any] = {"limit_frames": spec.queue_frames or NIC_QUEUE_FRAMES}
+        if spec.queue_kb is not None:
+            limit = {"limit_bytes": round(spec.queue_kb * 1000)}
+        elif spec.queue_ms is not None:
+            limit = {"limit_bytes": max(2000, round(rate_bps * spec.queue_ms / 8000))}
+        found.append((f"queue of {direction}", netlink.NEWQDISC, how, netlink.fifo(index, **limit)))
+    return found
+
+
+def _forwarding(ports: Ports) -> bytes:
+    return netlink.forwarding(ports.c, addresses.mac(ports.number))
+
+
+def _expect(what: str, wanted: object, found: object) -> None:
+    if found != wanted:
+        raise NetworkBroken(f"kernel backend: {what} is {found}, expected {wanted}")

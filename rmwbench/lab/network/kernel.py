@@ -1,0 +1,174 @@
+"""The network of a trial as the kernel makes it: devices, schedulers and filters in the network's own namespace
+(bridge.py), in the place of the process of `rmwbench-link`. No frame passes through a process of ours.
+
+It keeps no log of frames. What it promises is read back, tried by the same probes, and checked on the kernel's
+counters.
+"""
+
+import json
+import marshal
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rmwbench.lab.crew import NETWORK_HOST, Crew
+from rmwbench.lab.host import Host, Hosts
+from rmwbench.lab.host.host import NetlinkMessage
+from rmwbench.lab.network import bridge, netlink
+from rmwbench.lab.network.plumbing import DEVICES, NetworkBroken, dropped_frames
+from rmwbench.lab.network.switch import Mark
+from rmwbench.suite.network import Links, NetworkChange
+from rmwbench.suite.network_spec import Spec
+
+TIMEOUT_S = 10.0
+_OFFLOADS = Path(__file__).with_name("offload_program.py").read_text()
+
+
+class Kernel:
+    """As `Switch`, without a process: `pid` is None."""
+
+    pid: int | None = None
+
+    def __init__(self, crew: Crew, hosts: Hosts, links: Links):
+        self._crew, self._hosts, self._links = crew, hosts, links
+        self._specs: dict[str, dict[str, Spec]] = {
+            host: {way: links.spec(host, way) for way in ("up", "down")} for host in links.hosts
+        }
+        self._off: dict[str, set[str]] = {host: set() for host in links.hosts}  # outages in force, as scheduled
+
+    def spawn(self) -> None:
+        """Nothing to start."""
+
+    def open(self, seed: int) -> dict[str, Any]:
+        """Frames flow once the hosts have their addresses. What is in force. The kernel takes no seed."""
+        self._without_taps()
+        for number, host in enumerate(self._links.hosts, start=1):
+            self._join(host, number)
+        messages, writes, reads = bridge.setup(self._links)
+        done = self._configured("setup", messages, writes, reads)
+        bridge.check(self._links, done)
+        return {"backend": "kernel", "ports": len(self._links.hosts), "offloads": self._without_offloads()}
+
+    def mark(self) -> Mark:
+        return Mark(0, bridge.counters(self._links, self._read().answers))
+
+    def changed(self, change: NetworkChange) -> list[NetlinkMessage]:
+        """What makes a change, in the order of time: each builds on the one before."""
+        host, number = change.host, self._links.hosts.index(change.host) + 1
+        off, specs = self._off[host], self._specs[host]
+        match change.change:
+            case None:
+                asked = {way: spec for way in ("up", "down") if (spec := change.spec(way)) is not None}
+                made = bridge.changed(self._links, number, specs, asked)
+                specs |= asked
+                return made + (bridge.outage(number, specs, on=True) if off else [])
+            case "blackhole":
+                off.add("blackhole")
+                return bridge.outage(number, specs, on=True)
+            case "carrier_loss":
+                off.add("carrier_loss")
+                return bridge.carrier(number, on=False) + bridge.outage(number, specs, on=True)
+            case "up":
+                ended = off.copy()
+                off.clear()
+                made = bridge.carrier(number, on=True) if "carrier_loss" in ended else []
+                return made + (bridge.outage(number, specs, on=False) if ended else [])
+            case what:
+                raise NetworkBroken(f"kernel backend: it knows no change {what}")
+
+    def collect(self) -> tuple[dict[str, Any], bytes, None, int]:
+        """The document, parsed and as it is kept. No log. Raises NetworkBroken where a device made one frame of
+        several."""
+        done = self._read()
+        answers, means = done.answers, dict(bridge.mean_bytes(self._links, done.answers))
+        devices: dict[str, dict[str, Any]] = {host: {"mean_frame_bytes": mean} for host, mean in means.items()}
+        for number, host in enumerate(self._links.hosts, start=1):
+            names = bridge.Ports(number).names().values()
+            dropped = [dropped_frames(done.texts[DEVICES], name) or 0 for name in names]
+            devices.setdefault(host, {})["dropped"] = sum(dropped)
+        document = {
+            "backend": "kernel",
+            "links": bridge.counters(self._links, answers),
+            "devices": devices,
+            "changes": [],
+        }
+        for host, mean in means.items():
+            most = self._links.mtu_bytes(host) + bridge.ETHERNET_BYTES
+            if mean > most:
+                text = f"frames of {host} have {mean:.0f} bytes in the mean, and its MTU allows {most}"
+                raise NetworkBroken(f"kernel backend: {text}: an offload is on")
+        return document, json.dumps(document).encode(), None, 0
+
+    def close(self) -> None:
+        """Nothing is left: all of it ends with the hosts."""
+
+    def _without_taps(self) -> None:
+        """The place of each `eth0` is free again."""
+        tokens = []
+        for host in self._links.hosts:
+            gone = ("the TAP device goes", netlink.DELLINK, 0, netlink.link(self._hosts[host].device or 0))
+            tokens.append(self._crew.configure(host, "without tap", [gone]))
+        for done in self._crew.await_configured(tokens, TIMEOUT_S):
+            if done.failed is not None:
+                raise NetworkBroken(bridge.failure(*done.failed))
+        for host in self._links.hosts:
+            self._hosts[host].close_tap()
+
+    def _join(self, host: str, number: int) -> None:
+        """A pair of devices between the host and the network, where the host had a TAP device."""
+        place, network = self._hosts[host], self._hosts.network
+        assert isinstance(place, Host) and network is not None and place.device is not None
+        index, name = bridge.Ports(number).a, bridge.Ports(number).names()[bridge.Ports(number).a]
+        try:
+            descriptors = [network.open_network(), place.open_network()]
+        except OSError as error:
+            raise NetworkBroken(
+                f"kernel backend: network namespace of {host}: {error.strerror}; it needs root"
+            ) from None
+        try:
+            here, there = descriptors
+            body = netlink.veth_between(index, name, here, place.device, "eth0", there)
+            refused = netlink.told(netlink.NEWLINK, netlink.CREATE | netlink.EXCL, body)
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        if refused:
+            raise NetworkBroken(bridge.failure(f"veth to {host} (needs root)", refused))
+
+    def _without_offloads(self) -> dict[str, Any]:
+        devices = {host: ["eth0"] for host in self._links.hosts}
+        ports = [bridge.Ports(number) for number in range(1, len(self._links.hosts) + 1)]
+        devices[NETWORK_HOST] = [name for port in ports for name in port.names().values()]
+        files = {host: os.memfd_create("rmwbench-offloads", os.MFD_CLOEXEC) for host in devices}
+        try:
+            programs = {host: (_OFFLOADS, devices[host], files[host]) for host in devices}
+            self._crew.run_programs(programs, TIMEOUT_S)
+            found = {host: _marshalled(file) for host, file in files.items()}
+        finally:
+            for file in files.values():
+                os.close(file)
+        for host, names in devices.items():
+            for name in names:
+                features: Mapping[str, Any] = found[host].get(name, {})
+                # What is computed per frame is exact with or without; what joins frames is not.
+                on = [feature for feature in ("tso", "gso", "gro") if features.get(feature) != 0]
+                if on:
+                    raise NetworkBroken(f"kernel backend: {name} of {host.lstrip('/')}: {', '.join(on)} is not off")
+        return {host.lstrip("/"): of for host, of in found.items()}
+
+    def _read(self) -> Any:
+        read = ("read schedulers", netlink.GETQDISC, netlink.DUMP, netlink.of_device(0))
+        return self._configured("counters", [read], reads=[DEVICES])
+
+    def _configured(self, what: str, messages: Any, writes: Any = (), reads: Any = ()) -> Any:
+        token = self._crew.configure(NETWORK_HOST, what, messages, writes, reads)
+        done = self._crew.await_configured([token], TIMEOUT_S)[0]
+        if done.failed is not None:
+            raise NetworkBroken(bridge.failure(*done.failed))
+        return done
+
+
+def _marshalled(file: int) -> dict[str, Any]:
+    raw = os.pread(file, os.fstat(file).st_size, 0)
+    return marshal.loads(raw) if raw else {}

@@ -1,0 +1,91 @@
+"""Interfaces that a host has besides the one that leads to the others: Docker's bridge, a VPN's tunnel, a second card.
+
+They lead nowhere: what a middleware sends into them is gone, and what it announces of them nobody can reach. That is
+what most robots and laptops have, and what a namespace with one clean `eth0` hides.
+"""
+
+import ipaddress
+from typing import Any
+
+from pydantic import field_validator
+
+from rmwbench.suite.fault import Fault, Strict
+
+TAKEN = ("lo", "eth0")
+MOST = 16
+OURS = ipaddress.IPv4Network("10.77.0.0/24")
+"""Of the links between hosts."""
+PEER = "-p"
+"""Behind the name: the other end of the pair, which nobody listens to."""
+
+
+class Interface(Strict):
+    """`address` with its prefix, as `ip addr` shows it. `multicast: false` is a tunnel's: no multicast and no address
+    resolution. `carrier: false`: up, but with nothing plugged in, as docker0 is without containers."""
+
+    name: str
+    address: str
+    multicast: bool = True
+    carrier: bool = True
+
+    @field_validator("name")
+    @classmethod
+    def _a_name(cls, name: str) -> str:
+        allowed = "abcdefghijklmnopqrstuvwxyz0123456789-"
+        if name in TAKEN or not 1 <= len(name) <= 13 or not name[0].isalpha() or set(name) - set(allowed):
+            raise Fault(
+                f"`{name}` is no name for a further interface",
+                expected="at most 13 lower-case letters, digits and dashes, a letter first, and not "
+                + " or ".join(TAKEN),
+                actual=name,
+            )
+        return name
+
+    @field_validator("address")
+    @classmethod
+    def _an_address(cls, text: str) -> str:
+        try:
+            found = ipaddress.IPv4Interface(text)
+        except ValueError:
+            found = None
+        if found is None or "/" not in text:
+            raise Fault("this is no address with its prefix", expected="such as 172.17.0.1/16", actual=text)
+        if found.network.overlaps(OURS):
+            raise Fault(
+                "these addresses are those of the links between hosts", expected=f"outside of {OURS}", actual=text
+            )
+        return text
+
+    @property
+    def local(self) -> bytes:
+        return ipaddress.IPv4Interface(self.address).ip.packed
+
+    @property
+    def broadcast(self) -> bytes:
+        return ipaddress.IPv4Interface(self.address).network.broadcast_address.packed
+
+    @property
+    def prefix_bits(self) -> int:
+        return ipaddress.IPv4Interface(self.address).network.prefixlen
+
+    def definition(self) -> dict[str, Any]:
+        return self.model_dump()
+
+
+def check_interfaces(interfaces: tuple[Interface, ...]) -> None:
+    """Raises Fault, counted from the list, for what one host cannot have together."""
+    if len(interfaces) > MOST:
+        raise Fault("too many further interfaces of one host", expected=f"at most {MOST}", actual=len(interfaces))
+    for index, one in enumerate(interfaces):
+        for other in interfaces[:index]:
+            if one.name == other.name:
+                raise Fault(
+                    f"two interfaces are called `{one.name}`", expected="a name of its own for each", at=(index, "name")
+                )
+            if one.local == other.local:
+                raise Fault(
+                    f"`{one.name}` and `{other.name}` have one address",
+                    expected="an address of its own for each",
+                    actual=one.address,
+                    at=(index, "address"),
+                )
