@@ -12,26 +12,35 @@ from rmwbench.cluster.schedule import duration_s
 from rmwbench.errors import UserError
 
 
-def document(plan: Plan, machines: int) -> dict[str, Any]:
+def document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, Any]:
     """`cluster` of docs/formats/plan.md. `useful_machines`: those beyond have nothing to do, since a block of a
-    comparison is one machine's and a look waits for all."""
-    estimated_s = duration_s(plan, machines)
+    comparison is one machine's (or gang's, of `per_trial` machines) and a look waits for all. Raises UserError where
+    one trial takes more machines than there are."""
+    gangs = machines // per_trial
+    if not gangs:
+        raise UserError(
+            f"one trial takes {per_trial} machines", where="--cluster", expected=f"{per_trial} or more", actual=machines
+        )
+    estimated_s = duration_s(plan, gangs)
     ends = plan.looks or (plan.blocks,)
     parts = {(trial.block, plan.cell(trial.cell).comparison) for trial in plan.trials}
     stretches = [sum(first <= block < end for block, _ in parts) for first, end in zip((0, *ends), ends, strict=False)]
     return {
         "machines": machines,
+        **({"machines_per_trial": per_trial} if per_trial > 1 else {}),
         "estimated_s": round(estimated_s, 3),
         "machine_hours": round(machines * estimated_s / 3600, 4),
-        "busy": round(plan.estimated_s / (machines * estimated_s), 4) if estimated_s else None,
-        "useful_machines": max(stretches),
+        "busy": round(plan.estimated_s / (gangs * estimated_s), 4) if estimated_s else None,
+        "useful_machines": max(stretches) * per_trial,
     }
 
 
 def text(found: dict[str, Any]) -> str:
     """`On 4 machines of a cluster: about 83.2 s, 0.092 machine-hours, 87 % of them trials`."""
     machines, useful = found["machines"], found["useful_machines"]
-    what = f"On {machines} machine{'s' * (machines != 1)} of a cluster: at most about "
+    what = f"On {machines} machine{'s' * (machines != 1)} of a cluster"
+    what += f", {found['machines_per_trial']} for each trial" if "machines_per_trial" in found else ""
+    what += ": at most about "
     what += f"{duration_text(found['estimated_s'])}, {found['machine_hours']:.2g} machine-hours"
     what += f", {100 * found['busy']:.0f} % of them trials" if found["busy"] else ""
     return what + (f"; machines beyond {useful} have nothing to do" if machines > useful else "") + "."

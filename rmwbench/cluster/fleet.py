@@ -30,12 +30,18 @@ SHARED = "RMWBENCH_CLUSTER_SHARED"
 
 @dataclass
 class Remote:
-    """A machine: its name in Ray, its actor, and its card (`rmwbench.cluster.machine`)."""
+    """A machine: its name in Ray, its actor, its card (`rmwbench.cluster.machine`), and Ray's address of it."""
 
     name: str
     node: str
     actor: Any
     card: dict[str, Any]
+    address: str = ""
+
+    @property
+    def members(self) -> "list[Remote]":
+        """The machines that a trial on it takes."""
+        return [self]
 
     def ask(self, method: str, *arguments: Any, returns: int = 1) -> Any:
         """A reference to the answer, or a list of them."""
@@ -48,7 +54,11 @@ class MachineLost(Exception):
 
 class Fleet:
     """Use as a context manager: leaving it ends the actors and the connection. `machines` are alike; `left_out` says
-    why the others are not used."""
+    why the others are not used; `runners` are what trials are given to: the machines, or gangs of them
+    (placed_fleet.py)."""
+
+    exclusive_actors = True
+    """Whether an actor takes all of its machine's processors in Ray's books."""
 
     def __init__(self, address: str, like: Mapping[str, Any] | None = None, shared: bool = False):
         """`like`: the machine card of the campaign to resume. `shared`: nodes of one kernel count as machines. Raises
@@ -60,7 +70,7 @@ class Fleet:
         self.copy_to: str | None = None
         self._actors: list[Any] = []
         try:
-            found = self._look_at(nodes(self.ray))
+            found = self._look_at(self._wanted(nodes(self.ray)))
             self._choose(found if shared else self._one_per_kernel(found), like)
         except BaseException:
             self.close()
@@ -79,6 +89,15 @@ class Fleet:
             self.ray.kill(actor)
         self._actors.clear()
         self.ray.shutdown()
+
+    @property
+    def runners(self) -> list[Any]:
+        return self.machines
+
+    def lose(self, runner: Any) -> str:
+        """Takes note that a runner is gone; in words, what became of it."""
+        self.machines = [machine for machine in self.machines if machine is not runner]
+        return ""
 
     def wait(self, references: Iterable[Any], timeout_s: float) -> list[Any]:
         """One that is answered or lost, or none within the time."""
@@ -164,8 +183,8 @@ class Fleet:
         for node in found:
             amounts = node["Resources"]
             actor = door.options(
-                num_cpus=amounts.get("CPU", 0),
-                resources={RESOURCE: amounts[RESOURCE]} if RESOURCE in amounts else None,
+                num_cpus=amounts.get("CPU", 0) if self.exclusive_actors else 0,
+                resources={RESOURCE: amounts[RESOURCE]} if RESOURCE in amounts and self.exclusive_actors else None,
                 scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
                 max_restarts=0,
             ).remote(digest, packed)
@@ -184,7 +203,7 @@ class Fleet:
             if problem:
                 self.left_out.append((name, problem))
             else:
-                seen.append(Remote(name, node["NodeID"], actor, card))
+                seen.append(Remote(name, node["NodeID"], actor, card, node["NodeManagerAddress"]))
         return seen
 
     def _answer(self, ref: Any, timeout_s: float) -> Any:
@@ -197,6 +216,10 @@ class Fleet:
             return "no answer in time: another job of Ray, or another campaign, has its processors"
         except RayError as error:
             return _line(error, last=True)
+
+    def _wanted(self, found: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """The nodes to look at."""
+        return found
 
     def _one_per_kernel(self, found: Sequence[Remote]) -> list[Remote]:
         """Of nodes that are parts of one machine (containers on one kernel) the first: two trials there would disturb

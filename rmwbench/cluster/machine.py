@@ -7,7 +7,10 @@ trial must not depend on whether Ray or a shell has started it.
 
 import contextlib
 import gc
+import json
 import os
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,14 +21,19 @@ from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.rehearse import rehearse
 from rmwbench.campaign.trial import TrialResult, run_trial
-from rmwbench.cluster.shipping import Program, Store, cache, unlike
+from rmwbench.cluster.gang import hosts_of, with_gang
+from rmwbench.cluster.shipping import PACKAGE, Program, Store, cache, unlike
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.host import Host, Hosts
+from rmwbench.lab.host import HostBroken, Hosts
+from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.middleware import Worker, require_workers
 from rmwbench.lab.middleware.find import VARIABLE
+from rmwbench.suite.placement import Gang
 
 TARGET = "RMWBENCH_TARGET_DIR"
+LOST = "lost"
+"""The status of a trial that another machine took along with itself."""
 SAFE_NICENESS = "RAY_worker_niceness=0 ray start …"
 
 
@@ -36,7 +44,8 @@ class Machine:
     def __init__(self) -> None:
         self._store = Store(cache() / "programs")
         self._workers: dict[str, Worker] = {}
-        self._host: Host | None = None
+        self._agent: subprocess.Popen[str] | None = None
+        self._port = 0
 
     def card(self) -> dict[str, Any]:
         """`machine` (the machine card), `boot` (equal for two nodes on one kernel) and `problem` (or None)."""
@@ -80,6 +89,48 @@ class Machine:
         """One trial: (status, reason, cause), which is small, and the result, which may stay here until it is asked
         for."""
         result = run_trial(order, self._workers, Hosts(f"{name}/{order.trial}", order.cell.hosts))
+        return (result.status, result.reason, result.cause), result
+
+    def agent(self, token: str, address: str) -> int:
+        """The port of this machine's agent (rmwbench/lab/host/agent.py), which lives as long as this process; started
+        where none runs."""
+        if self._agent is None or self._agent.poll() is not None:
+            self._agent = subprocess.Popen(
+                [sys.executable, "-m", "rmwbench.lab.host.agent"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd="/",
+                env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},  # this very rmwbench
+            )
+            told = {"token": token, "address": address, "programs": self._programs()}
+            self._agent.stdin.write(json.dumps(told) + "\n")
+            self._agent.stdin.flush()
+            self._port = json.loads(self._agent.stdout.readline())["port"]
+        return self._port
+
+    def _programs(self) -> dict[str, dict[str, Any]]:
+        """What the agent may run: the workers that were looked at, and the tools."""
+        found: dict[str, dict[str, Any]] = {}
+        for worker in self._workers.values():
+            names = (worker.description or {}).get("inherit", ())
+            inherit = {name: os.environ[name] for name in names if name in os.environ}
+            one = found.setdefault(worker.executable.name, {"path": str(worker.executable), "inherit": {}})
+            one["inherit"] |= inherit
+        shelf = Path(os.environ[VARIABLE])
+        return {path.name: {"path": str(path), "inherit": {}} for path in shelf.iterdir()} | found
+
+    def run_on_gang(self, order: Order, name: str, gang: Gang, agents: Mapping[str, Agent]) -> tuple[Any, Any]:
+        """As `run`, with the cell's other hosts on other machines. Where one of those is lost there is no result, and
+        the status is LOST."""
+        try:
+            hosts, gang = hosts_of(f"{name}/{order.trial}", order.cell, gang, agents)
+        except HostBroken as broken:
+            return (LOST, str(broken), None), None
+        result = run_trial(with_gang(order, gang), self._workers, hosts)
+        lost = [host.lost for host in hosts.remote.values() if host.lost]
+        if lost:
+            return (LOST, "; ".join(lost), None), None
         return (result.status, result.reason, result.cause), result
 
 

@@ -26,12 +26,13 @@ from rmwbench.campaign.unsupported import told_left_out
 from rmwbench.campaign.write import write_trial
 from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.fleet import Fleet, MachineLost, Remote
+from rmwbench.cluster.machine import LOST
 from rmwbench.cluster.progress import ClusterProgress
 from rmwbench.cluster.schedule import Key, Part, Schedule, duration_s
 from rmwbench.errors import UserError
 
 WAIT_S = 1.0
-"""How long a signal may go unnoticed where Ray does not pass it on."""
+"""How long a signal may go unnoticed."""
 
 
 @dataclass
@@ -58,7 +59,7 @@ class ClusterCampaign(Campaign):
         pins: dict[Key, str] = {}
         for row in bundle.rows("trials"):
             pins[Key(row["block"], made.plan.cell(row["cell"]).comparison)] = row["machine"]
-        names = {remote.name for remote in fleet.machines}
+        names = {remote.name for remote in fleet.runners}
         here = {key: name for key, name in pins.items() if name in names}
         schedule = Schedule(made.plan, bundle.journal.lines, here)
         for key in schedule.waiting:
@@ -68,23 +69,25 @@ class ClusterCampaign(Campaign):
         return cls(made.name, made.plan, schedule, made.workers, made.writer, fleet=fleet, copy=copy, budget_s=budget_s)
 
     def run(self, console: Console, first_host: object = None) -> Ending:
-        progress = ClusterProgress(self.plan, console, self.course, len(self.fleet.machines))
+        progress = ClusterProgress(self.plan, console, self.course, len(self.fleet.runners))
         self._announce(progress)
         self._write_machines(ends={})
         if self.plan.sequential and self.judge is None:
             self.judge = Judge(self.plan, self.writer.directory)
         stopped_by = None
         self._started_s = time.monotonic()
-        self._limit_s = self.budget_s or TOLERANCE * duration_s(self.plan, len(self.fleet.machines))
+        self._limit_s = self.budget_s or TOLERANCE * duration_s(self.plan, len(self.fleet.runners))
         with StopSignals() as signals:
             try:
                 while self._dispatch(progress) or self._pause(progress):
                     if self._running:
+                        # A signal that raised within Ray's own code would come out of it as another error.
+                        ended = self.fleet.wait(self._running, WAIT_S)
                         with signals.interruptible():
-                            ended = self.fleet.wait(self._running, WAIT_S)
+                            pass
                         for reference in ended:
                             self._take(reference, progress)
-                    if self.fleet.here not in (remote.name for remote, _ in self._running.values()):
+                    if self.fleet.here not in self._machines_running():
                         self._write(progress)
             except Stopped as stopped:
                 stopped_by = stopped.name
@@ -103,7 +106,7 @@ class ClusterCampaign(Campaign):
     def _dispatch(self, progress: ClusterProgress) -> bool:
         """A trial to every idle machine; whether any is running now."""
         busy = {remote.name for remote, _ in self._running.values()}
-        for remote in self.fleet.machines:
+        for remote in list(self.fleet.runners):
             if remote.name in busy:
                 continue
             block = self.course.next_block(remote.name)
@@ -125,6 +128,9 @@ class ClusterCampaign(Campaign):
             status, reason, cause = self.fleet.fetch(reference)
         except MachineLost as lost:
             self._lose(remote, trial, str(lost), progress)
+            return
+        if status == LOST:
+            self._lose(remote, trial, reason, progress)
             return
         if status == UNSUPPORTED and trial.cell not in self._unsupported:
             self._unsupported.add(trial.cell)
@@ -168,9 +174,11 @@ class ClusterCampaign(Campaign):
     def _pause(self, progress: ClusterProgress) -> bool:
         """Nothing runs: writes, looks if it is time to; whether there is more to run."""
         self._write(progress)
-        if not self.fleet.machines:
+        if not self.fleet.runners:
             raise UserError(
-                "every machine of the cluster was lost",
+                "every machine of the cluster was lost"
+                if not self.fleet.machines
+                else "too few machines of the cluster are left for a trial",
                 where=f"--cluster {self.fleet.address}",
                 fix=f"rmwbench run --resume {self.writer.directory} --cluster ADDRESS",
             )
@@ -205,10 +213,16 @@ class ClusterCampaign(Campaign):
     def _lose(self, remote: Remote, trial: Trial, why: str, progress: ClusterProgress) -> None:
         part = self.course.lost(remote.name)
         self._results.pop(remote.name, None)
-        self.fleet.machines = [machine for machine in self.fleet.machines if machine is not remote]
         progress.lost(remote.name)
+        became = self.fleet.lose(remote)
+        progress.machines = len(self.fleet.runners)
         again = f"; {_named(part)} is queued again" if part else ""
-        self._tell(f"machine {remote.name} was lost in trial {trial.trial}{again}: {why}", progress)
+        text = f"machine {remote.name} was lost in trial {trial.trial}{again}: {why}"
+        self._tell(f"{text}; {became}" if became else text, progress)
+
+    def _machines_running(self) -> set[str]:
+        """Those that run a trial, or a part of one, now."""
+        return {machine.name for runner, _ in self._running.values() for machine in runner.members}
 
     def _announce(self, progress: ClusterProgress) -> None:
         for text in told_left_out(self.plan.left_out):
@@ -217,10 +231,15 @@ class ClusterCampaign(Campaign):
         for name, reason in self.fleet.left_out:
             progress.say(f"machine {escape(name)} is not used: {escape(reason)}")
         names = ", ".join(remote.name for remote in self.fleet.machines)
-        about = duration_text(duration_s(self.plan, len(self.fleet.machines)))
+        about = duration_text(duration_s(self.plan, len(self.fleet.runners)))
         count = len(self.fleet.machines)
         progress.say(f"{count} machine{'s' * (count != 1)}: {escape(names)}; at most about {about}")
-        several = {cell.workload.name: cell.hosts for cell in self.plan.cells if len(cell.hosts) > 1}
+        for runner in self.fleet.runners:
+            if len(runner.members) > 1:
+                self._tell(f"one trial at a time over {runner.name}, in domain {runner.domain_id}", progress)
+        for text in dict.fromkeys(text for cell in self.plan.cells if cell.real for text in cell.real.told()):
+            self._tell(text, progress)
+        several = {cell.workload.name: cell.hosts for cell in self.plan.cells if cell.links is not None}
         for workload, hosts in several.items():
             self._tell(
                 f"workload {workload} is over the hosts {', '.join(hosts)}: each machine runs it whole, with the hosts "

@@ -2,8 +2,9 @@
 
 The control socket is not the network under test: a link's delay and jitter would be in the bound. A host on this kernel
 and in our time namespace has our very clock: that is looked up, not measured, and costs nothing. Of any other host one
-worker speaks for all, since its processes have one clock. Readings are taken before the window, in it and after it;
-`rmwbench.analysis.clocks` makes of them what is known at a time.
+worker speaks for all, since its processes have one clock; on another machine its agent does, which answers sooner, and
+whether the workers stamp with the same clock is seen at the end of the trial. Readings are taken before the window, in
+it and after it; `rmwbench.analysis.clocks` makes of them what is known at a time.
 """
 
 import os
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from rmwbench.analysis.clocks import Clock, Exchange, Reading, fit, intersect
 from rmwbench.lab.crew import Crew
+from rmwbench.lab.host import RemoteHost
 from rmwbench.lab.worker import WorkerProcess
 
 EXCHANGES, EXCHANGES_IN_WINDOW = 32, 8
@@ -25,7 +27,7 @@ OWN = fit([Reading(0, 0, 0)])
 
 
 class HostClocks:
-    """Of one trial. `places`: worker → host, of workers that have said hello by the time of `begin`."""
+    """Of one trial. `places`: worker → host; those who were started have said hello by the time of `begin`."""
 
     def __init__(self, crew: Crew, places: Mapping[str, str]):
         self._crew, self._places = crew, dict(places)
@@ -36,7 +38,7 @@ class HostClocks:
     def begin(self) -> None:
         """Finds the hosts that have another clock than ours, and reads theirs. Raises WorkerFailed."""
         self._begun_ns = time.monotonic_ns()
-        for process, host in self._places.items():
+        for process, host in self._here():
             if not is_own(self._crew.workers[process].pid):
                 self._readings.setdefault(host, [])
         self.read()
@@ -90,14 +92,24 @@ class HostClocks:
                 yield {"host": host, **reading._asdict()}
 
     def _speaker(self, host: str) -> WorkerProcess:
-        found = [self._crew.workers[process] for process, place in self._places.items() if place == host]
+        found = [self._crew.workers[process] for process, place in self._here() if place == host]
         return next((worker for worker in found if not worker.ended), found[0])
+
+    def _here(self) -> list[tuple[str, str]]:
+        """Of the places those whose worker was started: who follows a killed one comes later."""
+        return [(process, host) for process, host in self._places.items() if process in self._crew.workers]
 
     def _take(self, host: str, worker: WorkerProcess, count: int, timeout_s: float) -> bool:
         """Whether it told the time. Exchanges one after the other: two under way would wait for each other."""
         deadline = time.monotonic() + timeout_s
         found = []
         while len(found) < count and not worker.ended:
+            if isinstance(worker.host, RemoteHost):
+                told = worker.host.exchange_clock(deadline - time.monotonic())
+                if told is None:
+                    break
+                found.append(Exchange(*told))
+                continue
             posted = self._crew.post(worker.process, "clock", {})
             while not (posted.answered or worker.ended) and (rest_s := deadline - time.monotonic()) > 0:
                 self._crew.turn(rest_s)

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.timing, pytest.mark.skipif(why_not() is not None, reas
 SUITE = """
 suite: cluster
 title: a test
-blocks: {{planned: {blocks}, minimum: 2}}
+blocks: {{planned: {blocks}, minimum: {blocks}}}
 timeline: {{warmup_s: 0.05, drain_s: 0.3, grace_s: 0.3}}
 arms:
   - {{name: floor, middleware: floor, options: {{transport: unix}}}}

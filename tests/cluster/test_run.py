@@ -32,6 +32,7 @@ class Pretended:
     """A machine that answers at once; `dies_in` is the number of its trial in which it is lost."""
 
     def __init__(self, name, fleet, dies_in=None):
+        self.members = [self]
         self.name, self.card, self._fleet, self._dies_in, self._asked = name, CARD, fleet, dies_in, 0
 
     def ask(self, method, *arguments, returns=1):
@@ -54,12 +55,16 @@ class Fleet:
 
     def __init__(self, count, seed=0, dies=(), fates=None, here=None, before_wait=None):
         self.dead, self.asked, self.fetched = set(), [], []
-        self.machines = [Pretended(f"m{n}", self, dict(dies).get(f"m{n}")) for n in range(count)]
+        self.machines = self.runners = [Pretended(f"m{n}", self, dict(dies).get(f"m{n}")) for n in range(count)]
         self.fates, self.here, self.address = fates or {}, here, "nowhere:6379"
         self.left_out = [("m9", "it is unlike the others")]
         self._draw, self._before_wait = random.Random(seed), before_wait
         self.running_here_while_fetching = 0
         self._open = set()
+
+    def lose(self, runner):
+        self.machines.remove(runner)
+        return ""
 
     def wait(self, references, timeout_s):
         references = list(references)

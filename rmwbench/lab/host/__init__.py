@@ -6,5 +6,17 @@ its trial. Both follow from one rule: everything of a trial lives below one init
 
 from rmwbench.lab.host.host import Configured, Exited, Host, HostBroken, Spawned, SpawnFailed, check, check_tap
 from rmwbench.lab.host.hosts import Hosts
+from rmwbench.lab.host.remote import RemoteHost
 
-__all__ = ["Configured", "Exited", "Host", "HostBroken", "Hosts", "SpawnFailed", "Spawned", "check", "check_tap"]
+__all__ = [
+    "Configured",
+    "Exited",
+    "Host",
+    "HostBroken",
+    "Hosts",
+    "RemoteHost",
+    "SpawnFailed",
+    "Spawned",
+    "check",
+    "check_tap",
+]

@@ -40,11 +40,12 @@ class HostBroken(Exception):
 
 
 class Spawned(NamedTuple):
-    """A process runs: `token` is the caller's name of it, `inner_pid` as seen in the host, `pid` as seen here."""
+    """A process runs: `token` is the caller's name of it, `inner_pid` as seen in the host, `pid` as seen here, None
+    where it is on another machine."""
 
     token: str
     inner_pid: int
-    pid: int
+    pid: int | None
 
 
 class SpawnFailed(NamedTuple):
@@ -73,12 +74,15 @@ class Configured(NamedTuple):
 class Host:
     """One host. Use as a context manager, or `close()` it; it also ends when this process ends, however it ends.
 
-    `tap`: its `eth0` is a TAP device without address, whose descriptor is in `tap_fd` once it is ready. `targets` is
+    `tap`: its `eth0` is a TAP device without address, whose descriptor is in `tap_fd` once it is ready. `shared`: its
+    network is this process's own, the real one of the machine; everything else is its own as ever. `targets` is
     the bound of descriptor numbers that its processes may be given. `clock_offset_s`: how far CLOCK_MONOTONIC of its
     processes is ahead of ours, as on another machine: the test bench of everything that compares clocks.
     """
 
-    def __init__(self, name: str, *, tap: bool = False, targets: int = TARGETS, clock_offset_s: int = 0):
+    def __init__(
+        self, name: str, *, tap: bool = False, shared: bool = False, targets: int = TARGETS, clock_offset_s: int = 0
+    ):
         self.name = name
         self.clock_offset_ns = clock_offset_s * 1_000_000_000
         self.user_namespace: bool | None = None
@@ -91,7 +95,8 @@ class Host:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        given = theirs.fileno(), shm_bytes, tmp_bytes, targets, "tap" if tap else "veth", clock_offset_s
+        device = "shared" if shared else "tap" if tap else "veth"
+        given = theirs.fileno(), shm_bytes, tmp_bytes, targets, device, clock_offset_s
         with theirs:
             self._init = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-E", _INIT, *map(str, given)],
@@ -221,6 +226,11 @@ class Host:
                 self.tap_fd = struct.unpack("i", payload[:4])[0]
         pids = [struct.unpack("3i", payload)[0] for _, kind, payload in control if kind == socket.SCM_CREDENTIALS]
         return marshal.loads(data), pids[0] if pids else 0
+
+    def open_network(self) -> int:
+        """A descriptor of its network namespace, which the caller closes. Raises OSError, as without root where the
+        host has a user namespace of its own."""
+        return os.open(f"/proc/{self._init.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
     def close_tap(self) -> None:
         """Our copy of the device's descriptor: whoever moves its frames has one of its own."""

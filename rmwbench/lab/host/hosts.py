@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host
+from rmwbench.lab.host.remote import RemoteHost
 
 NO_OFFSETS: Mapping[str, int] = {}
 
@@ -18,7 +19,7 @@ class Hosts:
 
     def __init__(self, name: str, hosts: Sequence[str], clock_offsets_s: Mapping[str, int] = NO_OFFSETS):
         several = len(hosts) > 1
-        self._by_name: dict[str, Host] = {}
+        self._by_name: dict[str, Host | RemoteHost] = {}
         self.network: Host | None = None
         try:
             for host in hosts:
@@ -33,9 +34,19 @@ class Hosts:
     @classmethod
     def alone(cls, name: str, host: Host) -> "Hosts":
         """One that was made beforehand."""
+        return cls.of({name: host})
+
+    @classmethod
+    def of(cls, hosts: Mapping[str, Host | RemoteHost]) -> "Hosts":
+        """Some that were made beforehand, with no network of ours between them."""
         made = cls.__new__(cls)
-        made._by_name, made.network = {name: host}, None
+        made._by_name, made.network = dict(hosts), None
         return made
+
+    @property
+    def remote(self) -> dict[str, RemoteHost]:
+        """Those on other machines."""
+        return {name: host for name, host in self._by_name.items() if isinstance(host, RemoteHost)}
 
     def __enter__(self) -> "Hosts":
         return self
@@ -49,15 +60,15 @@ class Hosts:
     def __len__(self) -> int:
         return len(self._by_name)
 
-    def __getitem__(self, name: str) -> Host:
+    def __getitem__(self, name: str) -> Host | RemoteHost:
         return self._by_name[name]
 
     @property
-    def first(self) -> Host:
+    def first(self) -> Host | RemoteHost:
         return next(iter(self._by_name.values()))
 
     @property
-    def all(self) -> list[Host]:
+    def all(self) -> list[Host | RemoteHost]:
         """Every one, the network's own included."""
         return [*self._by_name.values(), *([self.network] if self.network else [])]
 

@@ -3,7 +3,8 @@ when it ends.
 
 Run as `python -I -S -E init.py FD SHM_BYTES TMP_BYTES FIRST_FREE_FD DEVICE CLOCK_OFFSET_S`; FD is a SOCK_SEQPACKET
 socket to the orchestrator, and DEVICE what `eth0` is: `veth` of a host that is alone, with address and route; `tap` of
-one among several, whose descriptor goes to the orchestrator and whose settings come from there. Decisions:
+one among several, whose descriptor goes to the orchestrator and whose settings come from there; `shared` where there
+is none to make, because the host's network is the machine's own. Decisions:
 
 * Standard library only, and of that the modules in C (`marshal`, `_socket`): starting must cost milliseconds, and
   `json` or `socket` alone would double it. Both ends are the same interpreter, which is all that marshal asks for.
@@ -65,9 +66,9 @@ def write(path, text):
         os.close(fd)
 
 
-def unshare(more=0):
+def unshare(more):
     """Into new namespaces; through a user namespace of our own where that is the only way. Returns whether it was."""
-    flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET | more
+    flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID | more
     if _libc.unshare(flags) == 0:
         return False
     if ctypes.get_errno() != EPERM:
@@ -340,14 +341,15 @@ def main():
             write("/proc/self/oom_score_adj", b"500")  # a runaway worker dies before the orchestrator does
         except OSError:
             pass
-        user_namespace = unshare(CLONE_NEWTIME if clock_offset_s else 0)
+        own_network = sys.argv[5] != "shared"
+        user_namespace = unshare((CLONE_NEWTIME if clock_offset_s else 0) | (CLONE_NEWNET if own_network else 0))
         if clock_offset_s:
             shift_clock(clock_offset_s)
         make_mounts(shm_bytes, tmp_bytes)
         tap = None
         if sys.argv[5] == "tap":
             tap = make_tap()
-        else:
+        elif own_network:
             make_network()
         pid = os.fork()
     except StepFailed as failure:

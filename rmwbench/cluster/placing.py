@@ -1,0 +1,93 @@
+"""Which machines the hosts of a workload are: as `--place` or `--gang` says, and how gangs of them are made.
+
+A suite's hosts leave the machine only where one of the two was said: a list of machines, or the leave to take any.
+Pure: no Ray, no clock.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rmwbench.campaign.plan import Plan
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.suite.cells import Cell
+
+PLACE, GANG = "--place", "--gang"
+_WORD = re.compile(r"(?P<host>[^=@,\s]+)=(?P<machine>[^=@,\s]+)(@(?P<address>[^=@,\s]+))?")
+
+
+@dataclass(frozen=True)
+class Placing:
+    """`hosts`: host → its machine as the user named it, and the address that the other hosts reach it at (None: Ray's
+    own of that machine). Without any, hosts go to whatever like machines there are."""
+
+    hosts: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
+
+    @property
+    def option(self) -> str:
+        return PLACE if self.hosts else GANG
+
+    def document(self) -> dict[str, Any]:
+        """As campaign.json keeps it."""
+        return {"hosts": {host: {"machine": m, "address": address} for host, (m, address) in self.hosts.items()}}
+
+    @classmethod
+    def of_document(cls, found: Mapping[str, Any]) -> "Placing":
+        return cls({host: (one["machine"], one["address"]) for host, one in found["hosts"].items()})
+
+    def size(self, cells: Sequence[Cell]) -> int:
+        """How many machines one trial takes."""
+        return len(self.hosts) or max(len(cell.hosts) for cell in cells)
+
+    def index(self, cell: Cell) -> dict[str, int]:
+        """Host → which of a gang's machines it is."""
+        if not self.hosts:
+            return {host: number for number, host in enumerate(cell.hosts)}
+        return {host: list(self.hosts).index(host) for host in cell.hosts}
+
+    def check(self, plan: Plan) -> None:
+        """Raises UserError where a workload has a host without machine, or no workload has a host that is placed."""
+        if not self.hosts:
+            return
+        wanted = {host: cell.workload.name for cell in plan.cells if cell.real for host in cell.hosts}
+        for host, workload in wanted.items():
+            if host not in self.hosts:
+                raise UserError(
+                    f"host `{host}` of workload `{workload}` has no machine",
+                    where=PLACE,
+                    expected=",".join(f"{name}=MACHINE" for name in wanted),
+                    actual=", ".join(self.hosts),
+                )
+        for host in self.hosts:
+            if host not in wanted:
+                raise UserError(
+                    f"no workload over several hosts has a host `{host}`",
+                    where=PLACE,
+                    expected="one of " + ", ".join(wanted),
+                    actual=host,
+                    fix=did_you_mean(host, list(wanted)),
+                )
+
+
+def parse(text: str) -> Placing:
+    """`robot=MACHINE,base=MACHINE@ADDRESS`. Raises UserError."""
+    found: dict[str, tuple[str, str | None]] = {}
+    for word in text.split(","):
+        match = _WORD.fullmatch(word.strip())
+        if match is None:
+            raise UserError(
+                "this does not say which machine a host is",
+                where=PLACE,
+                expected="HOST=MACHINE,HOST=MACHINE; a machine by the name or address that `ray status -v` shows, "
+                "with @ADDRESS behind it where the others reach it at another one",
+                actual=word.strip() or "nothing",
+            )
+        host, machine = match["host"], match["machine"]
+        if host in found or machine in [other for other, _ in found.values()]:
+            twice = f"host `{host}`" if host in found else f"machine `{machine}`"
+            raise UserError(f"{twice} is placed twice", where=PLACE, expected="one machine for each host", actual=text)
+        found[host] = machine, match["address"]
+    if len(found) < 2:
+        raise UserError("one host alone is on one machine", where=PLACE, expected="two hosts or more", actual=text)
+    return Placing(found)

@@ -1,0 +1,113 @@
+"""Frames over a TCP connection between an orchestrator and an agent: a header in JSON, and a body of bytes.
+
+No turn of either end waits for the other: what does not fit into the socket stays here until it does. A connection that
+is silent for too long is as good as a closed one: what is behind it must end, whichever end is gone.
+"""
+
+import json
+import select
+import socket
+import struct
+import time
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+_SIZES = struct.Struct("<II")
+LARGEST_HEADER_BYTES, LARGEST_BODY_BYTES = 1 << 20, 1 << 22
+READ_BYTES = 1 << 18
+SILENCE_S = 12
+"""How long the other machine may answer nothing at all. A WiFi that roams takes seconds."""
+
+Frame = tuple[dict[str, Any], bytes]
+
+
+class Disconnected(Exception):
+    """The other end is gone, or talks something else."""
+
+
+def prepare(sock: socket.socket) -> None:
+    """Small frames at once; a peer that vanished without a word is found out within SILENCE_S."""
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 2)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 2)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, SILENCE_S // 2 - 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE_S * 1000)
+
+
+class Frames:
+    """Of one connection, which it takes over."""
+
+    def __init__(self, sock: socket.socket):
+        prepare(sock)
+        sock.setblocking(False)
+        self._socket = sock
+        self._incoming = bytearray()
+        self._outgoing: deque[memoryview] = deque()
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    @property
+    def wants_to_write(self) -> bool:
+        return bool(self._outgoing)
+
+    def send(self, header: dict[str, Any], body: bytes = b"") -> None:
+        """Queues a frame and sends what goes at once. Raises Disconnected."""
+        text = json.dumps(header, separators=(",", ":")).encode()
+        self._outgoing.append(memoryview(_SIZES.pack(len(text), len(body)) + text + body))
+        self.flush()
+
+    def flush(self) -> None:
+        """Sends what the socket takes. Raises Disconnected."""
+        try:
+            while self._outgoing:
+                sent = self._socket.send(self._outgoing[0])
+                if sent == len(self._outgoing[0]):
+                    self._outgoing.popleft()
+                else:
+                    self._outgoing[0] = self._outgoing[0][sent:]
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            raise Disconnected(error.strerror or str(error)) from None
+
+    def drain(self) -> None:
+        """Sends all of it; a peer that reads nothing for SILENCE_S is gone. Raises Disconnected."""
+        deadline, left = time.monotonic() + SILENCE_S, len(self._outgoing)
+        while self._outgoing:
+            select.select([], [self._socket], [], 0.5)
+            self.flush()
+            if len(self._outgoing) < left:
+                deadline, left = time.monotonic() + SILENCE_S, len(self._outgoing)
+            if time.monotonic() > deadline:
+                raise Disconnected("the other end reads nothing")
+
+    def receive(self) -> Iterator[Frame]:
+        """Every frame that is here by now. Raises Disconnected."""
+        try:
+            data = self._socket.recv(READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            raise Disconnected(error.strerror or str(error)) from None
+        if not data:
+            raise Disconnected("the other end closed the connection")
+        self._incoming += data
+        begin = 0
+        while len(self._incoming) - begin >= _SIZES.size:
+            head, body = _SIZES.unpack_from(self._incoming, begin)
+            if head > LARGEST_HEADER_BYTES or body > LARGEST_BODY_BYTES:
+                raise Disconnected("the other end sent no frame of ours")
+            end = begin + _SIZES.size + head + body
+            if len(self._incoming) < end:
+                break
+            text = bytes(self._incoming[begin + _SIZES.size : end - body])
+            frame = json.loads(text), bytes(self._incoming[end - body : end])
+            begin = end
+            yield frame
+        del self._incoming[:begin]
+
+    def close(self) -> None:
+        self._socket.close()

@@ -1,0 +1,72 @@
+"""The interface that has an address, and what it is: name, MTU, link speed, kind. Of this network namespace."""
+
+import ctypes
+import socket
+from pathlib import Path
+from typing import Any
+
+_SYSTEM = Path("/sys/class/net")
+
+
+class _Address(ctypes.Structure):
+    _fields_ = [("family", ctypes.c_ushort), ("data", ctypes.c_uint8 * 26)]
+
+
+class _Entry(ctypes.Structure):
+    pass
+
+
+_Entry._fields_ = [
+    ("next", ctypes.POINTER(_Entry)),
+    ("name", ctypes.c_char_p),
+    ("flags", ctypes.c_uint),
+    ("address", ctypes.POINTER(_Address)),
+]  # and more that nobody reads here (getifaddrs(3))
+
+
+def of_address(address: str) -> dict[str, Any]:
+    """`device`, and of it `mtu_bytes`, `speed_mbps`, `wireless`, `driver`; None for what the kernel does not say, all
+    None where no interface has the address."""
+    device = next((name for name, found in addresses() if found == address), None)
+    return {"address": address, "device": device} | described(device)
+
+
+def described(device: str | None) -> dict[str, Any]:
+    place = _SYSTEM / (device or "?")
+    speed = _number(place / "speed")
+    driver = place / "device" / "driver"
+    return {
+        "mtu_bytes": _number(place / "mtu"),
+        "speed_mbps": speed if speed and speed > 0 else None,
+        "wireless": (place / "wireless").exists() if place.exists() else None,
+        "driver": driver.resolve().name if driver.exists() else None,
+    }
+
+
+def addresses() -> list[tuple[str, str]]:
+    """(interface, address) of every address of IPv4 and IPv6."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    first = ctypes.POINTER(_Entry)()
+    if libc.getifaddrs(ctypes.byref(first)) != 0:
+        return []
+    found, entry = [], first
+    try:
+        while entry:
+            item = entry.contents
+            if item.address:
+                data = bytes(item.address.contents.data)
+                if item.address.contents.family == socket.AF_INET:
+                    found.append((item.name.decode(), socket.inet_ntop(socket.AF_INET, data[2:6])))
+                elif item.address.contents.family == socket.AF_INET6:
+                    found.append((item.name.decode(), socket.inet_ntop(socket.AF_INET6, data[6:22])))
+            entry = item.next
+    finally:
+        libc.freeifaddrs(first)
+    return found
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None

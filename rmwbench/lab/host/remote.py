@@ -1,0 +1,383 @@
+"""A host on another machine, with the same face as one here: whoever drives its processes does not care (crew.py).
+
+Its agent (agent.py) makes a host there, in the real network of that machine, and starts the processes. Their control
+sockets and files are relayed: what was given to `spawn` here is a socket whose other end the caller has, and files of
+memory, and so it stays. A file comes back when the process that wrote into it has ended, or, if it is the document of a
+tool, before the line that speaks of it.
+
+There is no thread: what a selector of the caller's sees as this host is an epoll over its connection and sockets, and
+`receive` moves whatever can be moved. The clock has a connection of its own, so that telling it waits for nothing else.
+"""
+
+import fcntl
+import os
+import select
+import socket
+import stat
+import struct
+import time
+import zlib
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rmwbench.lab.host import contents
+from rmwbench.lab.host.frames import Disconnected, Frames, prepare
+from rmwbench.lab.host.host import READY_TIMEOUT_S, Configured, Exited, HostBroken, Spawned, SpawnFailed
+
+CONNECT_TIMEOUT_S = 5.0
+ANSWER_TIMEOUT_S = 5.0
+CLOSE_TIMEOUT_S = 20.0
+"""Of silence, while its processes end and its records come: those of a large trial take minutes over a WiFi."""
+CONTROL_BYTES = 1 << 16
+GREETING = b"welcome\n"
+_NUMBER, _TIMES = struct.Struct("<q"), struct.Struct("<qqq")
+
+Report = Spawned | SpawnFailed | Exited | Configured
+
+
+@dataclass(frozen=True)
+class Agent:
+    """Where the agent of a machine listens, and the word that it wants to hear."""
+
+    machine: str
+    address: str
+    port: int
+    token: str
+
+
+@dataclass
+class _Control:
+    """A control socket's other end, as the process has it. `number` is the agent's name for it."""
+
+    number: int
+    socket: socket.socket
+    outgoing: bytearray = field(default_factory=bytearray)
+    ended: bool = False
+
+
+class RemoteHost:
+    """As `Host`. `lost` says why the machine is gone, None while it is there. What a `Spawned` of it has as `pid` is
+    None: it is no process of this machine."""
+
+    def __init__(self, name: str, agent: Agent):
+        """Connects. Raises HostBroken where nobody answers."""
+        self.name, self.agent = name, agent
+        self.clock_offset_ns = 0
+        self.user_namespace: bool | None = None
+        self.own_proc: bool | None = None
+        self.tap_fd: int | None = None
+        self.device: int | None = None
+        self.lost: str | None = None
+        self._ready: bool | tuple[str, int | None] = False
+        self._closed = self._leaving = False
+        self._heard_s = 0.0
+        self._reports: deque[Report] = deque()
+        self._controls: dict[int, _Control] = {}
+        self._files: dict[int, int] = {}
+        self._answers: dict[int, Any] = {}
+        self._next = 1
+        self._clock: socket.socket | None = None
+        self._told = bytearray()  # by the clock, not yet a whole answer
+        try:
+            sock = self._connect("host")
+            if sock.recv(len(GREETING), socket.MSG_WAITALL) != GREETING:
+                sock.close()
+                raise HostBroken(f"the agent of machine {agent.machine} does not know us")
+            self._clock = self._connect("clock")
+        except OSError as error:
+            raise HostBroken(f"cannot reach the agent of machine {agent.machine}: {error}") from None
+        prepare(self._clock)
+        self._frames = Frames(sock)
+        self._poll = select.epoll()
+        self._poll.register(self._frames, select.EPOLLIN)
+        self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)  # reports that wait for `receive`
+        self._poll.register(self._bell, select.EPOLLIN)
+        self._send({"begin": name})
+
+    def _connect(self, role: str) -> socket.socket:
+        sock = socket.create_connection((self.agent.address, self.agent.port), CONNECT_TIMEOUT_S)
+        sock.sendall(f"rmwbench {self.agent.token} {role}\n".encode())
+        return sock
+
+    def __enter__(self) -> "RemoteHost":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def fileno(self) -> int:
+        """For a selector: readable when `receive` has something to do or to say."""
+        return self._poll.fileno()
+
+    def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> None:
+        """Returns once processes can be spawned. Raises HostBroken."""
+        deadline = time.monotonic() + timeout_s
+        while self._ready is False:
+            rest_s = deadline - time.monotonic()
+            if self.lost is not None:
+                raise HostBroken(self.lost)
+            if rest_s <= 0:
+                raise HostBroken(f"machine {self.agent.machine} did not make a host within {timeout_s} s")
+            self._turn(rest_s)
+        if self._ready is not True:
+            raise HostBroken(f"on machine {self.agent.machine}: {self._ready[0]}", self._ready[1])
+
+    def spawn(
+        self, token: str, executable: Path, arguments: Sequence[str], fds: Mapping[int, int], env: Mapping[str, str]
+    ) -> None:
+        """As a Host's; the program is the one of this name that the agent has."""
+        files, back, control = {}, [], None
+        for target, fd in fds.items():
+            if stat.S_ISSOCK(os.fstat(fd).st_mode):
+                control = target, socket.socket(fileno=os.dup(fd))
+                continue
+            number = files[target] = self._number()
+            self._files[number] = os.dup(fd)
+            if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY:
+                back.append(number)
+            self._send({"file": number, "size": os.fstat(fd).st_size})
+            for offset, piece in contents.pieces(fd):
+                self._send({"file": number, "offset": offset}, piece)
+        assert control is not None
+        target, theirs = control
+        theirs.setblocking(False)
+        made = self._controls[theirs.fileno()] = _Control(self._number(), theirs)
+        self._poll.register(theirs, select.EPOLLIN)
+        request = {"spawn": token, "program": executable.name, "arguments": list(arguments), "environment": dict(env)}
+        request |= {"files": files, "back": back, "control_target": target, "control_number": made.number}
+        self._send(request)
+
+    def interpret(self, token: str, source: str, arguments: Sequence[str], fds: Mapping[int, int]) -> None:
+        """As a Host's; its files are here when its end is reported."""
+        files = {}
+        for target, fd in fds.items():
+            number = files[target] = self._number()
+            self._files[number] = os.dup(fd)
+        request = {"interpret": token, "source": source, "arguments": list(arguments), "files": files}
+        self._send(request)
+
+    def configure(self, token: str, *_: Any, **__: Any) -> None:
+        raise HostBroken("the network of a machine is its own: nothing of it is changed")
+
+    def signal(self, inner_pid: int, number: int) -> None:
+        """As a Host's."""
+        self._send({"signal": int(number), "pid": inner_pid})
+
+    def receive(self, timeout_s: float = 0.0) -> Report | None:
+        """As a Host's: the next report, or None when there is none within the time. Raises HostBroken when the machine
+        is lost."""
+        deadline = time.monotonic() + timeout_s
+        while not self._reports:
+            if self.lost is not None:
+                raise HostBroken(self.lost)
+            rest_s = max(0.0, deadline - time.monotonic())
+            self._turn(rest_s)
+            if not self._reports and self.lost is None and time.monotonic() >= deadline:
+                return None
+        report = self._reports.popleft()
+        if not self._reports:
+            os.eventfd_read(self._bell)
+        return report
+
+    # --- what only another machine has ---
+
+    def post(self, question: str) -> int:
+        """Asks about the machine (`QUESTIONS` of the agent) and does not wait; `answer` has what it says."""
+        number = self._number()
+        self._send({"ask": question, "number": number})
+        return number
+
+    def interface_of(self, address: str) -> dict[str, Any]:
+        """What the machine says of the interface with this address (interfaces.py). Raises HostBroken."""
+        number = self._number()
+        self._send({"ask": "interface", "address": address, "number": number})
+        if (found := self.answer(number)) is None:
+            raise HostBroken(self.lost or f"machine {self.agent.machine} does not answer")
+        return found
+
+    def answer(self, number: int, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
+        """None where it did not answer in time."""
+        deadline = time.monotonic() + timeout_s
+        while number not in self._answers and self.lost is None and (rest_s := deadline - time.monotonic()) > 0:
+            self._turn(rest_s)
+        return self._answers.pop(number, None)
+
+    def exchange_clock(self, timeout_s: float) -> tuple[int, int, int, int] | None:
+        """Asked, received, answered (by its clock), heard (by ours), in ns of CLOCK_MONOTONIC; None without an answer
+        in time. An answer that comes too late is passed over by the next exchange."""
+        assert self._clock is not None
+        number, deadline = self._number(), time.monotonic() + timeout_s
+        try:
+            self._clock.settimeout(max(0.001, timeout_s))
+            asked_ns = time.monotonic_ns()
+            self._clock.sendall(_NUMBER.pack(number))
+            while (rest_s := deadline - time.monotonic()) > 0:
+                self._clock.settimeout(rest_s)
+                data = self._clock.recv(_TIMES.size)
+                heard_ns = time.monotonic_ns()
+                if not data:
+                    return None
+                self._told += data
+                while len(self._told) >= _TIMES.size:
+                    echoed, received_ns, answered_ns = _TIMES.unpack_from(self._told)
+                    del self._told[: _TIMES.size]
+                    if echoed == number:
+                        return asked_ns, received_ns, answered_ns, heard_ns
+        except OSError:
+            pass
+        return None
+
+    # --- the end ---
+
+    def close_tap(self) -> None:
+        """It has none."""
+
+    def leave(self) -> None:
+        """Begins the end of every process of the host, which `close` waits for."""
+        if not self._leaving:
+            self._leaving = True
+            for control in self._controls.values():
+                control.ended = True
+                self._poll.unregister(control.socket)
+                control.socket.close()
+            self._controls.clear()
+            self._send({"close": True})
+
+    def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
+        """Ends every process of the host and waits until they are gone and their files are here, as long as it is not
+        silent for so long; may be called twice. A machine that was lost has taken its files along."""
+        self.leave()
+        self._heard_s = time.monotonic()
+        while not self._closed and self.lost is None:
+            rest_s = self._heard_s + timeout_s - time.monotonic()
+            if rest_s <= 0:
+                self._lose(f"it said nothing for {timeout_s:g} s while its host was to end")
+            else:
+                self._turn(rest_s)
+        if self._poll.closed:
+            return
+        self._frames.close()
+        self._poll.close()
+        os.close(self._bell)
+        for fd in self._files.values():
+            os.close(fd)
+        if self._clock is not None:
+            self._clock.close()
+
+    # --- moving ---
+
+    def _number(self) -> int:
+        self._next += 1
+        return self._next
+
+    def _send(self, header: dict[str, Any], body: bytes = b"") -> None:
+        if self.lost is not None:
+            return
+        try:
+            self._frames.send(header, body)
+        except Disconnected as gone:
+            self._lose(str(gone))
+
+    def _lose(self, why: str) -> None:
+        if self.lost is None:
+            self.lost = f"machine {self.agent.machine} is lost: {why}"
+            os.eventfd_write(self._bell, 1)  # whoever waits must hear of it
+
+    def _turn(self, timeout_s: float) -> None:
+        """Moves what can be moved, once."""
+        if self.lost is not None:
+            return
+        try:
+            wanted = select.EPOLLIN | (select.EPOLLOUT if self._frames.wants_to_write else 0)
+            self._poll.modify(self._frames, wanted)
+            for fd, mask in self._poll.poll(timeout_s):
+                if fd == self._frames.fileno():
+                    self._frames.flush()
+                    if mask & ~select.EPOLLOUT:
+                        self._heard_s = time.monotonic()
+                        for header, body in self._frames.receive():
+                            self._take(header, body)
+                elif control := self._controls.get(fd):
+                    if mask & select.EPOLLOUT:
+                        self._write(control)
+                    if mask & ~select.EPOLLOUT:
+                        self._read(control)
+            # Also for a caller that waits with a selector of its own until there is room.
+            wanted = select.EPOLLIN | (select.EPOLLOUT if self._frames.wants_to_write else 0)
+            self._poll.modify(self._frames, wanted)
+        except (Disconnected, ValueError, zlib.error) as gone:
+            self._lose(str(gone))
+
+    def _take(self, header: dict[str, Any], body: bytes) -> None:
+        match header:
+            case {"control": number}:
+                for control in self._controls.values():
+                    if control.number == number:
+                        control.outgoing += body
+                        self._write(control)
+                        break
+            case {"file": number, "offset": offset}:
+                contents.put(self._files[number], offset, body)
+            case {"file": number, "size": size}:
+                os.ftruncate(self._files[number], 0)  # zeros do not travel
+                os.ftruncate(self._files[number], size)
+            case {"answer": value, "number": number}:
+                self._answers[number] = value
+            case {"spawned": token, "pid": inner_pid}:
+                self._report(Spawned(token, inner_pid, None))
+            case {"spawn_failed": token, "errno": number}:
+                self._report(SpawnFailed(token, number))
+            case {"exited": inner_pid, "status": status}:
+                self._report(Exited(inner_pid, status))
+            case {"control_end": number}:
+                for control in [control for control in self._controls.values() if control.number == number]:
+                    control.ended = True
+                    self._write(control)
+            case {"ready": ready}:
+                self._ready, self.user_namespace, self.own_proc = True, ready["user_namespace"], ready["own_proc"]
+            case {"failed": step, "errno": number}:
+                self._ready = step, number
+            case {"closed": True}:
+                self._closed = True
+
+    def _report(self, report: Report) -> None:
+        if not self._reports:
+            os.eventfd_write(self._bell, 1)
+        self._reports.append(report)
+
+    def _read(self, control: _Control) -> None:
+        """What the caller says to the process."""
+        try:
+            data = control.socket.recv(CONTROL_BYTES)
+        except BlockingIOError:
+            return
+        except ConnectionResetError:
+            data = b""
+        if data:
+            self._send({"control": control.number}, data)
+        else:
+            self._send({"control_end": control.number})
+            self._drop(control)
+
+    def _write(self, control: _Control) -> None:
+        """What the process said to the caller."""
+        try:
+            while control.outgoing:
+                del control.outgoing[: control.socket.send(control.outgoing)]
+        except BlockingIOError:
+            self._poll.modify(control.socket, select.EPOLLIN | select.EPOLLOUT)
+            return
+        except (BrokenPipeError, ConnectionResetError):
+            control.outgoing.clear()
+        if control.ended:
+            self._drop(control)
+        else:
+            self._poll.modify(control.socket, select.EPOLLIN)
+
+    def _drop(self, control: _Control) -> None:
+        if self._controls.pop(control.socket.fileno(), None) is not None:
+            self._poll.unregister(control.socket)
+            control.socket.close()

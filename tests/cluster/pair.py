@@ -1,0 +1,117 @@
+"""Two machines on this one: network namespaces joined by a veth, an agent in the second, whose clock is 1000 s ahead,
+and trials driven from within the first, as a cluster's leader does. No Ray."""
+
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from rmwbench.lab.host.remote import Agent
+from rmwbench.lab.middleware import Worker
+from rmwbench.suite.placement import Gang, Spot
+
+AHEAD_S = 1000
+TOKEN = "a-word-of-the-tests"
+DRIVER = """
+import pickle, sys
+from dataclasses import replace
+from rmwbench.campaign.trial import run_trial
+from rmwbench.cluster.gang import hosts_of, with_gang
+order, workers, agents, gang = pickle.load(sys.stdin.buffer)
+hosts, gang = hosts_of("pair", order.cell, gang, agents)
+result = run_trial(with_gang(order, gang), workers, hosts)
+pickle.dump((result, [host.lost for host in hosts.remote.values()]), sys.stdout.buffer)
+"""
+
+
+def why_not() -> str | None:
+    """Why there can be no such machines here; None where there can."""
+    if os.geteuid() != 0:
+        return "making network namespaces needs root"
+    for program, package in (("ip", "iproute2"), ("unshare", "util-linux")):
+        if not shutil.which(program):
+            return f"there is no `{program}` ({package}) to make namespaces with"
+    done = subprocess.run(["unshare", "--time", "--monotonic", "5", "--fork", "true"], capture_output=True, text=True)
+    return None if done.returncode == 0 else f"no time namespaces here: {done.stderr.strip()}"
+
+
+class Pair:
+    """Use as a context manager: leaving it raises AssertionError where something is left."""
+
+    def __init__(self) -> None:
+        key = f"rp{os.getpid() % 100_000}"
+        self.namespaces = {"robot": f"{key}r", "base": f"{key}b"}
+        self.addresses = {"robot": "10.96.0.1", "base": "10.96.0.2"}
+        self.agents: dict[str, Agent] = {}
+        self.agent: subprocess.Popen | None = None
+
+    def __enter__(self) -> "Pair":
+        robot, base = self.namespaces.values()
+        try:
+            for namespace in (robot, base):
+                _ip("netns", "add", namespace)
+            _ip("link", "add", "eth0", "netns", robot, "type", "veth", "peer", "name", "eth0", "netns", base)
+            for host, namespace in self.namespaces.items():
+                _ip("-n", namespace, "addr", "add", f"{self.addresses[host]}/24", "dev", "eth0")
+                for device in ("lo", "eth0"):
+                    _ip("-n", namespace, "link", "set", device, "up")
+                _ip("-n", namespace, "route", "add", "default", "dev", "eth0")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.agent is not None:
+            self.agent.stdin.close()
+            self.agent.wait(10)
+            self.agent.stdout.close()
+        left = {host: self.pids(host) for host in self.namespaces}
+        for namespace in self.namespaces.values():
+            subprocess.run(["ip", "netns", "del", namespace], capture_output=True)
+        assert not any(left.values()), f"processes are left: {left}"
+
+    def start_agent(self, workers: dict[str, Worker], tools: list[Path]) -> None:
+        paths = [*(worker.executable for worker in workers.values()), *tools]
+        programs = {path.name: {"path": str(path), "inherit": {}} for path in paths}
+        command = ["unshare", "--time", "--monotonic", str(AHEAD_S), "--fork", "--kill-child", sys.executable]
+        self.agent = subprocess.Popen(
+            ["ip", "netns", "exec", self.namespaces["base"], *command, "-m", "rmwbench.lab.host.agent"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        told = {"token": TOKEN, "address": self.addresses["base"], "programs": programs}
+        self.agent.stdin.write(json.dumps(told) + "\n")
+        self.agent.stdin.flush()
+        port = json.loads(self.agent.stdout.readline())["port"]
+        self.agents = {"base": Agent("second", self.addresses["base"], port, TOKEN)}
+
+    def start(self, order, workers) -> subprocess.Popen:
+        """A trial, driven from within the robot's machine; `result` has what came of it."""
+        gang = Gang({host: Spot(f"machine of {host}", address) for host, address in self.addresses.items()}, 42)
+        process = subprocess.Popen(
+            ["ip", "netns", "exec", self.namespaces["robot"], sys.executable, "-c", DRIVER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        process.stdin.write(pickle.dumps((order, workers, self.agents, gang)))
+        process.stdin.close()
+        return process
+
+    def result(self, process: subprocess.Popen):
+        """(TrialResult, why each other machine was lost)."""
+        with process:
+            return pickle.loads(process.stdout.read())
+
+    def pids(self, host: str) -> list[int]:
+        """Of processes on a machine."""
+        done = subprocess.run(["ip", "netns", "pids", self.namespaces[host]], capture_output=True, text=True)
+        return [int(word) for word in done.stdout.split()]
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True)

@@ -1,0 +1,172 @@
+"""Which machines hosts are: what the command line says, what a suite must be for it, and gangs that are pretended."""
+
+import copy
+
+import pytest
+
+from rmwbench.campaign import machines
+from rmwbench.campaign.plan import make_plan
+from rmwbench.cluster.estimate import document, text
+from rmwbench.cluster.placed_fleet import PlacedFleet
+from rmwbench.cluster.placing import Placing, parse
+from rmwbench.errors import UserError
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import parse as parse_suite
+from rmwbench.suite.placement import placed
+from tests.cluster.test_fleet import remote
+
+SUITE = """
+suite: hosts
+title: a test
+blocks: {{planned: 4, minimum: 2}}
+timeline: {{warmup_s: 0.1, steady_s: 1}}
+{more}
+arms:
+  - {{name: a, middleware: cyclonedds}}
+workloads:
+  - {{name: pair, message: Bytes(100), rate_hz: 100, hosts: [robot, base], network: {network}}}
+  - {{name: alone, message: Bytes(100), rate_hz: 100}}
+"""
+
+
+def suite_cells(network="{links: {all: {both: {delay_ms: 5}}}}", more=""):
+    return cells(parse_suite(SUITE.format(network=network, more=more), where="hosts.yaml"))
+
+
+def a_plan():
+    made = placed(suite_cells(), "--gang")
+    return make_plan(parse_suite(SUITE.format(network="{}", more=""), where="hosts.yaml"), made, seed=0)
+
+
+def test_a_list_of_machines_is_read():
+    found = parse("robot=rover, base=desk@10.0.0.7")
+    assert found.hosts == {"robot": ("rover", None), "base": ("desk", "10.0.0.7")} and found.option == "--place"
+    assert Placing.of_document(found.document()) == found
+    assert Placing().option == "--gang" and Placing.of_document(Placing().document()) == Placing()
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("robot", "does not say"),
+        ("robot=", "does not say"),
+        ("robot=a=b,base=c", "does not say"),
+        ("robot=a", "one host alone"),
+        ("robot=a,robot=b", "host `robot` is placed twice"),
+        ("robot=a,base=a@10.0.0.1", "machine `a` is placed twice"),
+    ],
+)
+def test_what_is_no_list_of_machines_is_refused(words, problem):
+    with pytest.raises(UserError, match=problem):
+        parse(words)
+
+
+def test_hosts_and_machines_must_be_those_of_the_suite():
+    parse("robot=a,base=b").check(a_plan())
+    with pytest.raises(UserError, match="host `base` of workload `pair` has no machine"):
+        parse("robot=a,desk=b").check(a_plan())
+    with pytest.raises(UserError, match="no workload over several hosts has a host `bse`") as raised:
+        parse("robot=a,base=b,bse=c").check(a_plan())
+    assert "base" in raised.value.fix
+
+
+def test_between_machines_is_the_real_network_and_nothing_of_the_suites():
+    emulated, (pair, alone) = suite_cells(), placed(suite_cells(), "--place")
+    assert emulated[0].links is not None and pair.links is None and pair.real.hosts == ("robot", "base")
+    assert pair.definition()["network"]["kind"] == "real" and pair.definition()["network"]["not_emulated"]
+    assert any("5 ms" in line for line in pair.real.told()) and "network: real" in pair.real.told()[0]
+    assert alone == emulated[1]
+    assert placed(suite_cells("{}"), "--place")[0].real.left_out == ()
+
+
+@pytest.mark.parametrize(
+    ("more", "network", "problem"),
+    [
+        ("factors: {network.loss: [0, 0.1]}", "{}", "factor `network.loss`"),
+        ("", "{changes: [{at_s: 0.5, host: robot, change: blackhole}]}", "changes within the trial"),
+    ],
+)
+def test_what_must_be_emulated_is_refused(more, network, problem):
+    made = [cell for cell in suite_cells(network, more.replace("factors", "exclude: [{workload: alone}]\nfactors"))]
+    with pytest.raises(UserError, match=problem):
+        placed(made, "--place")
+
+
+def test_a_suite_of_single_hosts_is_not_placed():
+    with pytest.raises(UserError, match="no workload of this suite is over several hosts"):
+        placed(suite_cells()[1:], "--gang")
+
+
+def test_each_machine_is_judged_by_its_own_rows():
+    row = {"unit": "fraction", "at": "window"}
+    rows = [{"probe": "steal", "value": 0.0, **row}, {"probe": "steal@base", "value": 0.2, **row}]
+    (reason,) = machines.void_reasons(rows)
+    assert reason.startswith("machine: steal: ") and reason.endswith("(on the machine of host base)")
+    assert list(machines.void_reasons(rows[:1])) == []
+
+
+def test_a_plan_on_gangs_counts_all_machines():
+    made = a_plan()
+    two, five = document(made, 2, 2), document(made, 5, 2)
+    assert two["estimated_s"] == pytest.approx(made.estimated_s, abs=1e-3) and two["busy"] == 1.0
+    assert five["machines_per_trial"] == 2 and five["estimated_s"] < 0.6 * two["estimated_s"]
+    assert "2 for each trial" in text(five) and five["useful_machines"] == 2 * 8
+    with pytest.raises(UserError, match="one trial takes 3 machines"):
+        document(made, 2, 3)
+
+
+@pytest.fixture
+def fleet(monkeypatch):
+    made = object.__new__(PlacedFleet)
+    made.address, made.machines, made.left_out, made.copy_to = "head:6379", [], [], None
+    made.placing, made._gangs, made._losses, made._size, made._token = Placing(), [], 0, 2, "word"
+    made.ports, made._before = {}, {}
+    monkeypatch.setattr("rmwbench.cluster.fleet.Remote.ask", lambda self, *a, **k: self.name)
+    monkeypatch.setattr(PlacedFleet, "answers", lambda self, asked, *_: {n: self.ports.get(n, 7000) for n in asked})
+    monkeypatch.setattr(PlacedFleet, "_reserve", lambda self, members: None)
+    return made
+
+
+def test_gangs_take_all_machines_that_there_are_and_each_has_a_domain_of_its_own(fleet):
+    fleet.machines = [remote(name) for name in "abcde"]
+    fleet._form()
+    assert [gang.name for gang in fleet.runners] == ["a + b", "c + d"]
+    assert [gang.domain_id for gang in fleet.runners] == [40, 41]
+
+
+def test_a_gang_that_lost_a_machine_gets_one_that_is_spare(fleet):
+    fleet.machines = [remote(name) for name in "abc"]
+    fleet._form()
+    fleet.ports = {"b": "it died"}
+    told = fleet.lose(fleet.runners[0])
+    assert [gang.name for gang in fleet.runners] == ["a + c"] and "machine b is gone; a + c goes on" in told
+    fleet.ports["c"] = "it died, too"
+    assert "machine c is gone" in fleet.lose(fleet.runners[0]) and fleet.runners == []
+
+
+def test_a_gang_whose_machines_are_all_there_is_tried_again_but_not_for_ever(fleet):
+    fleet.machines = [remote(name) for name in "ab"]
+    fleet._form()
+    for _ in range(4):
+        assert "all of its machines are still there; a + b goes on" in fleet.lose(fleet.runners[0])
+    assert "not used any more" in fleet.lose(fleet.runners[0]) and fleet.runners == []
+
+
+def test_named_machines_may_be_unlike_and_every_trial_says_so(fleet):
+    fleet.placing = parse("robot=a,base=b")
+    unlike = copy.deepcopy(remote("b", kernel="5.0"))
+    fleet._choose([remote("a"), unlike], None)
+    fleet._form()
+    (gang,) = fleet.runners
+    assert gang.notes and "b has kernel 5.0 instead of" in gang.notes[0]
+    assert "robot: " in fleet.describe()["summary"] and gang.notes[0] in fleet.describe()["warnings"]
+    kept = fleet.document()["cluster"]["placement"]
+    assert kept["hosts"]["base"]["machine"] == "b" and Placing.of_document(kept) == fleet.placing
+    fleet._before = {host: one["facts"] for host, one in kept["hosts"].items()}  # as a resumed campaign has it
+    fleet._choose([remote("a"), unlike], None)
+    with pytest.raises(UserError, match="another machine than the campaign began on") as raised:
+        fleet._choose([remote("a"), remote("b")], None)
+    assert "host base" in raised.value.where and "kernel" in raised.value.actual
+    fleet.left_out = [("b", "no library")]
+    with pytest.raises(UserError, match="machine b cannot take part"):
+        fleet._all_there()

@@ -1,0 +1,224 @@
+"""A host behind an agent is as good as one here: what a worker says, leaves and does wrong arrives the same, and
+nothing outlives the connection."""
+
+import contextlib
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rmwbench.lab import records
+from rmwbench.lab.crew import Crew
+from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost, interfaces
+from rmwbench.lab.host.frames import Disconnected, Frames
+from rmwbench.lab.host.remote import Agent
+from tests.lab import fake_worker
+from tests.lab.test_worker import failure, life
+
+pytestmark = pytest.mark.timing
+
+TOKEN = "a-word"
+
+
+class Machine:
+    """An agent on this one's loopback, and a crew on its host."""
+
+    def __init__(self):
+        self.process = None
+        self.files = []
+
+    def start(self, programs) -> RemoteHost:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "rmwbench.lab.host.agent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        told = {"token": TOKEN, "address": "127.0.0.1", "programs": programs}
+        self.process.stdin.write(json.dumps(told) + "\n")
+        self.process.stdin.flush()
+        self.agent = Agent("here", "127.0.0.1", json.loads(self.process.stdout.readline())["port"], TOKEN)
+        return RemoteHost("test", self.agent)
+
+    def stop(self):
+        if self.process is not None and self.process.poll() is None:
+            self.process.stdin.close()
+            self.process.wait(10)
+        if self.process is not None:
+            self.process.stdout.close()
+
+
+@pytest.fixture
+def machine():
+    made = Machine()
+    yield made
+    made.stop()
+    for fd in made.files:
+        os.close(fd)
+
+
+def crew_with(machine, tmp_path, fault="", stage="") -> tuple[Crew, Hosts]:
+    path = fake_worker.install(tmp_path, fault, stage)
+    hosts = Hosts.of({"away": machine.start({path.name: {"path": str(path), "inherit": {}}})})
+    hosts.wait_ready()
+    crew = Crew(hosts)
+    machine.files.append(records.make([records.SectionPlan(records.SENT, 1, 100)], 7))
+    crew.spawn("p", path, machine.files[-1])
+    return crew, hosts
+
+
+def test_a_good_worker_answers_and_leaves_its_logs_and_records(machine, tmp_path):
+    crew, hosts = crew_with(machine, tmp_path)
+    with crew:
+        life(crew)
+        worker = crew.workers["p"]
+        assert worker.hello["middleware"] == "fake" and worker.pid is None and worker.inner_pid
+        crew.ask_all("exit", {}, 5.0)
+        crew.wait(lambda: worker.ended and worker.wait_status is not None, 5.0, "end")
+        assert worker.wait_status == 0
+        assert b"stdout" in worker.stdout() and worker.stderr(6) == b"words\n"  # before its host ended
+        hosts.close()
+        assert hosts["away"].lost is None and hosts.remote
+    assert records.read(machine.files[-1], 7)[0].capacity == 100
+
+
+@pytest.mark.parametrize(
+    ("fault", "stage", "kind"), [("segfault", "open", "crashed"), ("garbage", "match", "protocol")]
+)
+def test_what_a_worker_does_wrong_is_told_the_same(machine, tmp_path, fault, stage, kind):
+    crew, hosts = crew_with(machine, tmp_path, fault, stage)
+    with crew:
+        found = failure(crew)
+        assert found.kind == kind
+        if fault == "segfault":
+            assert found.signal_name == "SIGSEGV" and "the last words" in found.stderr_tail
+        hosts.close()
+
+
+def test_a_worker_that_never_stops_talking_is_cut_off(machine, tmp_path):
+    crew, hosts = crew_with(machine, tmp_path, "long_line", "open")
+    with crew:
+        assert "longer than" in failure(crew).message
+        hosts.close()
+
+
+def test_records_of_a_killed_worker_come_back(machine, tmp_path):
+    crew, hosts = crew_with(machine, tmp_path, "damage", "match")
+    with crew:
+        life(crew)
+        hosts.close()
+    with pytest.raises(records.RecordsDamaged):  # as it left them
+        records.read(machine.files[-1], 7)
+
+
+def test_a_machine_whose_agent_ends_is_lost_and_its_processes_with_it(machine, tmp_path):
+    crew, hosts = crew_with(machine, tmp_path)
+    with crew:
+        life(crew)
+        machine.stop()
+        found = failure(crew, lambda crew: crew.ask_all("open", {}, 5.0))
+        assert found.kind == "crashed" and "machine here is lost" in found.message
+        hosts.close()
+        assert "machine here is lost" in hosts["away"].lost
+
+
+def test_a_host_dies_with_its_connection(machine, tmp_path):
+    """However the orchestrator ends: here the connection alone does."""
+    crew, hosts = crew_with(machine, tmp_path)
+    with crew:
+        life(crew)
+        assert _inits(machine.process.pid)
+        hosts["away"]._frames.close()
+        deadline = time.monotonic() + 10
+        while _inits(machine.process.pid):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        hosts["away"]._lose("the test")
+        hosts.close()
+    with RemoteHost("again", machine.agent) as again:  # and the agent serves the next one
+        again.wait_ready()
+
+
+def _inits(parent: int) -> list[str]:
+    """Children of a process, none of which is dead and waits to be reaped."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, ppid = path.read_text().rpartition(")")[2].split()[:2]
+            found += [path.parent.name] if int(ppid) == parent and state != "Z" else []
+    return found
+
+
+def test_who_does_not_know_the_word_gets_nothing(machine):
+    machine.start({}).close()
+    stranger = Agent("here", machine.agent.address, machine.agent.port, "another")
+    with pytest.raises(HostBroken, match="does not know us"):
+        RemoteHost("test", stranger)
+    machine.stop()
+    with pytest.raises(HostBroken, match="cannot reach"):
+        RemoteHost("test", machine.agent)
+
+
+def test_a_program_that_the_machine_lacks_is_told(machine, tmp_path):
+    path = fake_worker.install(tmp_path, "", "")
+    hosts = Hosts.of({"away": machine.start({})})
+    hosts.wait_ready()
+    with Crew(hosts) as crew:
+        machine.files.append(records.make([], 7))
+        crew.spawn("p", path, machine.files[-1])
+        with pytest.raises(HostBroken) as broken:
+            hosts["away"].configure("anything")
+        assert "its own" in str(broken.value)
+        found = failure(crew, lambda crew: crew.wait_hello(2.0))
+        assert found.kind in ("spawn", "timeout")
+        hosts.close()
+
+
+def test_the_clock_is_told_and_a_late_answer_is_passed_over(machine):
+    with machine.start({}) as host:
+        host.wait_ready()
+        first = host.exchange_clock(2.0)
+        assert first is not None and first[0] <= first[1] <= first[2] <= first[3]
+        host._clock.sendall((7).to_bytes(8, "little"))  # an exchange that was given up
+        asked, received, answered, heard = host.exchange_clock(2.0)
+        assert first[3] <= asked <= received <= answered <= heard
+
+
+def test_it_says_what_its_machine_is(machine):
+    with machine.start({}) as host:
+        host.wait_ready()
+        assert host.interface_of("127.0.0.1")["device"] == "lo"
+        assert host.interface_of("192.0.2.77")["device"] is None
+        probes = {row["probe"] for row in host.answer(host.post("idle_probe"))}
+        assert "sleep_overshoot_median" in probes
+        assert "lo" in host.answer(host.post("traffic"))["interfaces"]
+
+
+def test_a_host_in_the_machines_own_network_has_the_rest_to_itself():
+    with Host("test", shared=True) as made:
+        made.wait_ready()
+        made.spawn("sleeper", Path("/bin/sleep"), ["1000"], {}, {})
+        pid = made.receive(5).pid
+        same = {name: os.readlink(f"/proc/{pid}/ns/{name}") == os.readlink(f"/proc/self/ns/{name}") for name in NAMES}
+        assert same == {"net": True, "mnt": False, "pid": False, "ipc": False}
+
+
+NAMES = ("net", "mnt", "pid", "ipc")
+
+
+def test_a_frame_that_is_none_ends_the_connection():
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as sender:
+        frames = Frames(listener.accept()[0])
+        sender.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert select.select([frames], [], [], 5.0)[0]
+        with pytest.raises(Disconnected):
+            list(frames.receive())
+        frames.close()
+
+
+def test_interfaces_are_found_by_their_address():
+    assert ("lo", "127.0.0.1") in interfaces.addresses()
+    assert interfaces.of_address("127.0.0.1")["mtu_bytes"] > 1000
