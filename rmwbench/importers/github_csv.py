@@ -27,6 +27,8 @@ URL = re.compile(r"https://api\.github\.com/repos/([^/]+/[^/]+)/(?:pulls|issues)
 FILL_DAYS = 180.0
 DAY_S = 86400.0
 WITHIN_DAYS = (1, 7, 14, 30, 80)
+BINS, AXIS_DAYS = 180, 80
+"""Of the original's cumulative histograms."""
 
 Closings = dict[int, tuple[datetime, float | None, str]]
 """Number → (opened, seconds until closed or None, state)."""
@@ -251,6 +253,19 @@ def _curve(
             100 * (1 - (left[-1] if left else 1.0)),
             count=len(days),
         )
+
+    _steps(out, f"{figure}_curve", series, shown, survival)
+
+
+def _steps(out: Published, figure: str, series: str, shown: np.ndarray, survival: list[tuple[float, float]]) -> None:
+    """The cumulative histogram at the right edge of each of its 180 bins, as far as its axis goes (80 days)."""
+    edges = np.linspace(shown.min(), shown.max(), BINS + 1)[1:]
+    times = np.array([time for time, _ in survival])
+    left = np.array([1.0, *(share for _, share in survival)])
+    for edge in edges[edges <= AXIS_DAYS]:
+        closed = 1 - left[int(np.searchsorted(times, edge, side="right"))]
+        share = float((shown <= edge).mean())
+        out.figure(figure, series, f"{edge:.4g}", "fraction", share, float(closed), count=len(shown))
 
 
 def _median_of(items: dict[int, tuple[datetime, float | None, str]] | None) -> float | None:

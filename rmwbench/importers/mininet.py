@@ -198,7 +198,7 @@ def _run(out: Published, cell: int, condition: Condition, name: str, publisher: 
 
 def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, size: int) -> Run:
     for log in (publisher, subscriber):
-        perf_log.require(log, ("ru_maxrss", "cpu_usage (%)"))
+        perf_log.require(log, ("ru_maxrss", "cpu_usage (%)", "latency_variance (ms)"))
     p, s = publisher.columns, subscriber.columns
     received, sent = s["received"], p["sent"]
     rows = min(len(received), len(sent))
@@ -226,6 +226,16 @@ def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, 
         subscriber_rss_kib=float(s["ru_maxrss"].mean()),
         publisher_cpu=float(p["cpu_usage (%)"].mean()),
         subscriber_cpu=float(s["cpu_usage (%)"].mean()),
+        seconds=figures.Seconds(
+            sent=sent,
+            sent_restored=figures.restored_rates(sent, p["T_loop"]),
+            received=received,
+            received_restored=s["data_received"] / size,
+            latency_ms=np.where(on, mean, np.nan),
+            latency_variance_ms2=np.where(on, s["latency_variance (ms)"] * 1000, np.nan),
+            publisher_cpu=p["cpu_usage (%)"],
+            publisher_rss_kib=p["ru_maxrss"],
+        ),
     )
 
 

@@ -45,6 +45,22 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class Seconds:
+    """A run second by second, arrays of shape (rows,): rates in messages/s as the log has them and as its bytes tell,
+    NaN for what it cannot tell; latency in ms and ms²; the publisher's resources.
+    """
+
+    sent: np.ndarray
+    sent_restored: np.ndarray
+    received: np.ndarray
+    received_restored: np.ndarray
+    latency_ms: np.ndarray
+    latency_variance_ms2: np.ndarray
+    publisher_cpu: np.ndarray
+    publisher_rss_kib: np.ndarray
+
+
+@dataclass(frozen=True)
 class Run:
     """One run: sums of the cut rates as the original took them, and what the seconds tell where there are any."""
 
@@ -62,6 +78,7 @@ class Run:
     lost_after_first_percent: float | None = None
     received_restored: float | None = None
     sent_restored: float | None = None
+    seconds: "Seconds | None" = None
 
 
 def restored_sent(rates: np.ndarray, loop_s: np.ndarray) -> float | None:
@@ -71,6 +88,13 @@ def restored_sent(rates: np.ndarray, loop_s: np.ndarray) -> float | None:
     least = np.ceil(rates * loop_s - 1e-9)
     most = np.ceil((rates + 1) * loop_s - 1e-9) - 1
     return float(least.sum()) if (least == most).all() else None
+
+
+def restored_rates(rates: np.ndarray, loop_s: np.ndarray) -> np.ndarray:
+    """Messages sent per second of each row, NaN in rows that leave more than one count open (`restored_sent`)."""
+    least = np.ceil(rates * loop_s - 1e-9)
+    most = np.ceil((rates + 1) * loop_s - 1e-9) - 1
+    return np.where(least == most, least / loop_s, np.nan)
 
 
 def known_errors(out: Published) -> None:
@@ -123,6 +147,12 @@ def known_errors(out: Published) -> None:
     out.error(
         "fragments, not transports",
         "512 kB messages go as datagrams of about 64 kB in 45 IP fragments: with loss these cells test fragmentation",
+    )
+    out.error(
+        "lines begin with the last run",
+        "the appendix draws the mean latency of ten runs, a second without messages being infinite: where one run got "
+        "nothing there is no line, so the seconds of discovery are not in it; corrected: the runs that got something",
+        "mininet_second_latency",
     )
     out.error("a condition drawn twice", "the resources at 300 Mb/s, Array1k show 30 % loss twice and 40 % never")
     out.limit("repeated runs", "the wrapper repeated failed or long runs silently; how many is not recorded")
@@ -187,6 +217,44 @@ def _cell(out: Published, condition: Condition, of: list[Run], raw: bool) -> Non
         )
     out.figure("mininet_delivering_runs", series, condition.loss, "runs", None, float(len(delivering)), count=len(of))
     _counts(out, series, condition, of, raw)
+    if raw:
+        _seconds(out, f"{series}, {condition.loss} %", [run.seconds for run in of if run.seconds is not None])
+
+
+_LINES = (
+    ("sent", "messages/s", "sent", "sent_restored", 1.0, 1.0),
+    ("received", "messages/s", "received", "received_restored", 1.0, 1.0),
+    ("latency", "ms", "latency_ms", "latency_ms", 1.0, 1.0),
+    ("latency_variance", "ms² (published: s² × 1000)", "latency_variance_ms2", "latency_variance_ms2", 0.001, 1.0),
+    ("publisher_cpu", "% of the machine", "publisher_cpu", "publisher_cpu", 1.0, 1.0),
+    ("publisher_rss", "KiB", "publisher_rss_kib", "publisher_rss_kib", 1.0, 1.0),
+)
+"""Of the appendix: figure, unit, the runs' arrays as published and as corrected, and a factor for each."""
+
+
+def _seconds(out: Published, series: str, runs: list[Seconds]) -> None:
+    """The thick lines of the appendix: the mean of the runs in each second. Published latency has a value only where
+    every run got something.
+    """
+    rows = min((len(run.sent) for run in runs), default=0)
+    for name, unit, shown, right, shown_factor, right_factor in _LINES:
+        published = np.array([getattr(run, shown)[:rows] for run in runs]) * shown_factor
+        corrected = np.array([getattr(run, right)[:rows] for run in runs]) * right_factor
+        known = np.isfinite(corrected).sum(axis=0)
+        sums = np.nansum(np.where(np.isfinite(corrected), corrected, 0.0), axis=0)
+        means = published.mean(axis=0)
+        for row in range(rows):
+            n = int(known[row])
+            out.figure(
+                f"mininet_second_{name}",
+                series,
+                row + 1,
+                unit,
+                float(means[row]),
+                float(sums[row]) / n if n else None,
+                count=n,
+                note=None if n else "no data: nothing came in any run" if "latency" in name else "no data: cut rates",
+            )
 
 
 def _counts(out: Published, series: str, condition: Condition, of: list[Run], raw: bool) -> None:

@@ -63,3 +63,16 @@ def test_the_issues_curve_is_published_with_pull_requests_in_it():
     assert [p["count"] for p in shares] == [75, 75]
     assert all(p["as_published"] > p["as_corrected"] + 10 for p in shares)
     assert f.published("github_issue_median", name, "") < f.corrected("github_issue_median", name, "")
+
+
+def test_the_curves_end_where_the_shares_within_80_days_are():
+    f = figures(*SOURCE)
+    for kind in ("pull_request", "issue"):
+        for name in TABLE:
+            curve = [p for p in f.of(f"github_{kind}_curve") if p["series"] == name]
+            last, within = curve[-1], f[f"github_{kind}_closed_within", name, 80]
+            assert float(last["x"]) == pytest.approx(80, abs=1.1)
+            for value in ("as_published", "as_corrected"):
+                steps = [p[value] for p in curve]
+                assert steps == sorted(steps)
+                assert 100 * last[value] == pytest.approx(within[value], abs=2)

@@ -192,3 +192,35 @@ def test_resources():
     )
     assert all(18.5 < x < 20.5 for x in cyclone) and all(27 < x < 29.5 for x in fast)
     assert max(p["as_corrected"] for p in f.of("mininet_cpu publisher")) < 1.5
+
+
+def lines(f, name, arm, kind, bandwidth, loss):
+    """The fifteen seconds of a line of the appendix as published."""
+    return [f.published(f"mininet_second_{name}", f"{series(arm, kind, bandwidth)}, {loss} %", s) for s in range(1, 16)]
+
+
+def test_the_lines_of_the_appendix_have_the_means_of_their_legends():
+    """Printed in the legends of its pictures: the mean over the fifteen seconds."""
+    f = figures(*RAW)
+    shown = {
+        name: lines(f, name, ARMS[0], "Array1k", 54, 10) for name in ("sent", "received", "latency", "publisher_rss")
+    }
+    assert printed(sum(shown["sent"]) / 15, 1) == 29.1
+    assert printed(sum(shown["received"]) / 15, 1) == 27.9
+    assert printed(sum(shown["publisher_rss"]) / 15, 0) == 19582
+    missing = [second for second, x in enumerate(shown["latency"], start=1) if x is None]
+    assert missing == [1, 2, 9], "the picture's line has the twelve seconds in which all ten runs got something"
+    large = lines(f, "latency", ARMS[0], "PointCloud512k", 54, 0)
+    assert printed(sum(large) / 15, 1) == 99.2
+    corrected = f.corrected("mininet_second_latency", f"{series(ARMS[0], 'Array1k', 54)}, 10 %", 2)
+    assert corrected is not None, "nine runs had messages by then"
+
+
+def test_seconds_are_restored_from_bytes():
+    f = figures(*RAW)
+    name = f"{series(ARMS[0], 'Array1k', 54)}, 0 %"
+    second = f["mininet_second_received", name, 8]
+    assert 29 <= second["as_published"] < 30
+    assert second["as_corrected"] == pytest.approx(30, abs=0.6)
+    assert f.published("mininet_second_sent", name, 8) == 29
+    assert f.corrected("mininet_second_sent", name, 8) == pytest.approx(30, abs=0.1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.importers.original import bundle, figures, prints
+from tests.importers.original import bundle, figures, printed, prints
 
 SOURCE = ("tsc-galactic-2020", "user_survey")
 TABLE = {  # n, documented mapping, published; Cyclone and Fast
@@ -77,3 +77,21 @@ def test_no_free_text_reaches_the_bundle():
         ):
             assert row["as_published"] > 1
         assert len(row["x"]) < 100
+
+
+def test_the_distributions_are_binned_by_the_wrong_scores():
+    f = figures(*SOURCE)
+    for answer, shown, right in (("Strongly Agree", 23.3, 66.7), ("Agree", 66.7, 23.3), ("Neutral", 6.7, 6.7)):
+        point = f["survey_sentiment", "Q13 Cyclone", answer]
+        assert (printed(point["as_published"], 1), printed(point["as_corrected"], 1)) == (shown, right)
+    everybody = [p for p in f.of("survey_sentiment") if p["series"] == "Q13 All"]
+    assert sum(p["as_published"] for p in everybody) == pytest.approx(100) == sum(p["as_corrected"] for p in everybody)
+
+
+def test_histograms_of_skill_are_densities():
+    """Nine bins from 2 to 10: the bar over 8 is 29 of 94 respondents ÷ 0.889."""
+    f = figures(*SOURCE)
+    assert printed(f.published("survey_skill_networking_skill", "All", "7.33"), 2) == 34.71
+    assert printed(f.corrected("survey_skill_networking_skill", "All", 8), 2) == 30.85
+    same = f.of("survey_skill_debugging_skill")
+    assert all(p["as_published"] == pytest.approx(p["as_corrected"]) for p in same), "bins that are one wide"

@@ -1,0 +1,193 @@
+"""`rmwbench figures [SOURCE]`: every figure of the published evaluations, as published, as corrected, as measured."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rmwbench.suite.figures import Figures
+
+Rows = list[dict[str, Any]]
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        name="figures",
+        help="Redraw the figures of the published evaluations: as published, as corrected, as measured.",
+    )(figures)
+
+
+def figures(
+    source: Annotated[
+        str | None, typer.Argument(metavar="[SOURCE]", help="A shipped source or a figures file; all if absent.")
+    ] = None,
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH", help="The original's data, or a bundle that was imported; the shipped points if absent."
+        ),
+    ] = None,
+    campaign: Annotated[
+        list[Path] | None, typer.Option(metavar="DIR", help="What was measured here; may be repeated.")
+    ] = None,
+    figure: Annotated[str | None, typer.Option(metavar="TEXT", help="Only figures whose id or title has this.")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="PAGE", help="Write one HTML file.")] = None,
+    pictures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write every chart as SVG and PNG into this directory.")
+    ] = None,
+    extract: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the points of SOURCE's figures from --data as CSV.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the figures document (docs/formats/figures.md).")
+    ] = False,
+) -> None:
+    from rmwbench.errors import UserError
+    from rmwbench.report import redrawn
+    from rmwbench.suite.figures import load, sources
+
+    names = [source] if source else sources()
+    files = [load(name) for name in names]
+    found = _imported(data or (), files)
+    if extract is not None:
+        _extract(extract, files, found, bool(data))
+        typer.echo(extract)
+        return
+    shown = [_shown(directory) for directory in campaign or ()]
+    parts = [(file, *_points(name, file, found, data)) for name, file in zip(names, files, strict=True)]
+    document = redrawn.document(parts, shown)
+    if figure:
+        _only(document, figure)
+        if not any(part["figures"] for part in document["sources"]):
+            raise UserError("no figure has that text", where="--figure", actual=figure)
+    _deliver(document, out, pictures, as_json)
+
+
+def _deliver(document: dict[str, Any], out: Path | None, pictures: Path | None, as_json: bool) -> None:
+    from rmwbench.errors import UserError
+
+    if out is not None:
+        from rmwbench.report.redrawn_page import write_html
+
+        if out.is_dir() or not out.resolve().parent.is_dir():
+            raise UserError("the page is a file in a directory that exists", where=f"-o {out}", fix="-o figures.html")
+        write_html(document, out)
+        typer.echo(out)
+    if pictures is not None:
+        from rmwbench.report.redrawn_page import write_pictures
+
+        typer.echo(f"{len(write_pictures(document, pictures))} files in {pictures}")
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+    elif out is None and pictures is None:
+        _print(document)
+
+
+def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Rows]:
+    """The rows of all kinds that these figures draw, from data or from bundles that were imported."""
+    from rmwbench.bundle import Bundle
+    from rmwbench.importers.collected import collect
+
+    kinds = {kind for file in files for kind in file.kinds}
+    found: dict[str, Rows] = {}
+    for path in paths:
+        if (path / "campaign.json").is_file():
+            bundle = Bundle(path)
+            kind = bundle.campaign.get("imported", {}).get("kind", "")
+            part = {kind: bundle.rows("figures")} if kind in kinds else {}
+        else:
+            part = collect(path, kinds)
+        for kind, rows in part.items():
+            found.setdefault(kind, []).extend(rows)
+    return found
+
+
+def _points(
+    name: str, file: "Figures", found: Mapping[str, Rows], data: Sequence[Path] | None
+) -> tuple[dict[str, Rows], str]:
+    """The rows of a source and in words where they are from: the data that was given, else the shipped file."""
+    from rmwbench.suite.figure_points import read
+    from rmwbench.suite.figures import published_file
+
+    given = {kind: found[kind] for kind in file.kinds if kind in found}
+    shipped = published_file(name)
+    missing = [kind for kind in file.kinds if kind not in given]
+    if not file.kinds:
+        return {}, "what its text prints, where it prints any; its data is not published"
+    if not missing:
+        return given, "imported from " + ", ".join(str(path.name) for path in data or ())
+    rest = read(shipped) if shipped.is_file() else {}
+    words = f"the points extracted from the published data ({shipped.name}, five digits)" if rest else "not here"
+    return {**rest, **given}, words if not given else f"{words}; {', '.join(given)} imported"
+
+
+def _extract(path: Path, files: "Sequence[Figures]", found: Mapping[str, Rows], given: bool) -> None:
+    from rmwbench.errors import UserError
+    from rmwbench.suite.figure_points import written
+
+    if len(files) != 1 or not given:
+        raise UserError(
+            "points are extracted for one source from its data",
+            fix="rmwbench figures SOURCE --data PATH --extract FILE",
+        )
+    missing = [kind for kind in files[0].kinds if kind not in found]
+    if missing:
+        raise UserError("the data lacks a kind that the figures draw", expected=", ".join(missing), where="--data")
+    partial = Path(f"{path}.partial")
+    partial.write_text(written(dict(found), files[0].imported()), encoding="utf-8")
+    partial.replace(path)
+
+
+def _shown(directory: Path) -> dict[str, Any]:
+    from rmwbench.bundle import Bundle
+    from rmwbench.errors import UserError
+    from rmwbench.report.capacity.document import is_capacity
+    from rmwbench.report.imported import is_imported
+    from rmwbench.report.summary import summarise
+
+    bundle = Bundle(directory)
+    if is_imported(bundle) or is_capacity(bundle):
+        raise UserError(
+            "measured is a campaign of a suite",
+            where=str(directory),
+            fix="give what `rmwbench run` made; what `rmwbench import` made goes to --data",
+        )
+    return summarise(bundle)
+
+
+def _only(document: dict[str, Any], text: str) -> None:
+    low = text.lower()
+    for source in document["sources"]:
+        source["figures"] = [f for f in source["figures"] if low in f["id"].lower() or low in f["title"].lower()]
+
+
+def _print(document: dict[str, Any]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from rmwbench.report.redrawn import lines
+
+    console = Console(highlight=False)
+    titles = {s["source"]: f"{s['title']} ({s['published']})" for s in document["sources"]}
+    tables: dict[str, Table] = {}
+    for source, name, title, *numbers in lines(document):
+        if source not in tables:
+            table = tables[source] = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+            for column in ("figure", "what it shows"):
+                table.add_column(column, overflow="fold")
+            for column in ("points", "changed", "gone", "measured"):
+                table.add_column(column, justify="right")
+        tables[source].add_row(Text(name), Text(title), *(str(n) if n else "–" for n in numbers))
+    for source, table in tables.items():
+        console.print(Text(titles[source], style="bold"))
+        console.print(table)
+    console.print(
+        "Points of the original, how many a correction changes, how many it leaves without a value, points measured. "
+        "`rmwbench figures SOURCE -o page.html` draws them."
+    )

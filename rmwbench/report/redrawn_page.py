@@ -1,0 +1,111 @@
+"""The figures document as a page for a browser, and as pictures to be taken away (SVG and PNG)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rmwbench.report.html import render_page
+from rmwbench.report.redrawn import NOTHING_CHANGES, VERSIONS, counts
+from rmwbench.report.redrawn_charts import axis_title, for_export, legend_of, specs
+
+READ_FROM = {
+    "data": "",
+    "text": "as printed in the text",
+    "table": "as printed in a table",
+    "plot": "read off the plot by eye, 2 % of the axis at best",
+}
+
+
+def write_html(doc: dict[str, Any], path: Path | str) -> None:
+    """One file that needs nothing else."""
+    partial = Path(f"{path}.partial")
+    partial.write_text(render_html(doc), encoding="utf-8")
+    partial.replace(path)
+
+
+def render_html(doc: dict[str, Any]) -> str:
+    drawn: list[dict[str, Any]] = []
+    sources = []
+    for number, source in enumerate(doc["sources"]):
+        figures = []
+        for place, figure in enumerate(source["figures"]):
+            parts = []
+            for part in figure["parts"]:
+                charts = []
+                for title, spec in specs(part):
+                    drawn.append({"datasets": spec["datasets"], "wide": _without_data(spec), "narrow": None})
+                    charts.append({"title": title, "place": len(drawn) - 1})
+                legend = legend_of(part) if charts else []
+                axes = f"{axis_title(part['y'])}, by {axis_title(part['x'])}" if part["columns"] else None
+                parts.append({"of": part, "charts": charts, "legend": legend, "axes": axes, "words": list(words(part))})
+            figures.append({"of": figure, "parts": parts, "key": f"{number}-{place}"})
+        sources.append({"of": source, "figures": figures, "number": number})
+    return render_page("redrawn.html.j2", drawn, doc=doc, sources=sources)
+
+
+def words(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What stands beside a chart: (version, sentence) for each version that has something to say."""
+    found = counts(part)
+    published, corrected, measured = (part[v] for v in VERSIONS)
+    if published["absent"]:
+        yield "published", published["absent"]
+    elif READ_FROM[published["read_from"]]:
+        yield "published", READ_FROM[published["read_from"]]
+    if found["published"]:
+        if corrected["absent"]:
+            yield "corrected", corrected["absent"]
+        else:
+            gone = found["published"] - found["corrected"]
+            if corrected["changed"] or gone > 0:
+                texts = [f"{corrected['changed']} of {found['published']} points change"]
+                if gone > 0:
+                    notes = dict.fromkeys(p["note"] for p in corrected["points"] if p.get("note"))
+                    texts.append(f"{gone} have no value" + (f" ({'; '.join(list(notes)[:3])})" if notes else ""))
+                yield "corrected", ", ".join(texts)
+            else:
+                yield "corrected", NOTHING_CHANGES
+    if measured["absent"]:
+        yield "measured", measured["absent"]
+    else:
+        lacking = dict.fromkeys(
+            f"{p['arm']}: {p['note']}" for p in measured["points"] if p["y"] is None and p.get("note")
+        )
+        if lacking:
+            yield "measured", "; ".join(list(lacking)[:4])
+
+
+def write_pictures(doc: dict[str, Any], directory: Path) -> list[Path]:
+    """Every chart as SVG and PNG into a directory; the files."""
+    import vl_convert
+
+    directory.mkdir(parents=True, exist_ok=True)
+    files = []
+    for source in doc["sources"]:
+        for figure in source["figures"]:
+            for number, part in enumerate(figure["parts"]):
+                for place, (title, spec) in enumerate(specs(part, legend=True)):
+                    heading = ": ".join(x for x in (figure["title"], part["title"], title) if x)
+                    card = [f"{source['title']} ({source['published']}), {figure['place']}", *_card(doc, part)]
+                    name = _file_name(f"{source['source']}-{figure['id']}-{number + 1}{'-' + title if title else ''}")
+                    svg = vl_convert.vegalite_to_svg(for_export(spec, heading, card))
+                    if not place or title:
+                        files += [directory / f"{name}.svg", directory / f"{name}.png"]
+                    files[-2].write_text(svg, encoding="utf-8")
+                    files[-1].write_bytes(vl_convert.svg_to_png(svg, scale=1.5))
+    return files
+
+
+def _card(doc: Mapping[str, Any], part: Mapping[str, Any]) -> list[str]:
+    texts = [f"{version}: {text}" for version, text in words(part) if version != "measured" and len(text) < 120]
+    if doc["campaigns"] and part["measured"]["points"]:
+        texts.append(f"measured in {', '.join(doc['campaigns'])}")
+    return [" · ".join(texts)] if texts else []
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-").lower()
+
+
+def _without_data(spec: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in spec.items() if key != "datasets"}

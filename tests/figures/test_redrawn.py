@@ -1,0 +1,345 @@
+"""The figures document: which imported and measured points go where, and what is said where there are none."""
+
+import json
+
+import pytest
+
+from rmwbench.cli.main import main
+from rmwbench.errors import UserError
+from rmwbench.importers import import_published
+from rmwbench.importers.collected import collect
+from rmwbench.report import redrawn, redrawn_beside
+from rmwbench.report.redrawn_charts import legend_of, specs
+from rmwbench.report.redrawn_page import render_html, words, write_pictures
+from rmwbench.suite.figure_points import HEADER, read, written
+from rmwbench.suite.figures import Figures, fill, load
+from tests.importers.samples import SAMPLES
+
+FILE = """
+figures: s
+title: A source
+published: "2020"
+text: t.txt
+kinds: [k]
+names: {raw a: A, raw b: B}
+items:
+  - id: "1"
+    place: here
+    title: Bars
+    images: [a.png]
+    parts:
+      - chart: bars
+        x: {title: loss, unit: "%", scale: category, order: ["0", "10"]}
+        y: {title: latency, unit: ms, limits: [0, 10]}
+        series: [B, A]
+        points: [{figure: f, match: "(?P<who>raw .), (?P<bw>\\\\d+) Mb/s", series: "{who}", low: f_min, high: f_max}]
+        measured: [{suite: s/one, at: {rate_hz: 30}, metric: service_latency_p50, factor: 1.0e-6, x: "{loss%}"}]
+  - id: "2 (<n>)"
+    place: there
+    title: "Two of <n>"
+    each: {n: [1, 2]}
+    parts:
+      - chart: lines
+        columns: 2
+        x: {title: second}
+        y: {title: rate, unit: messages/s}
+        points: [{figure: g, match: "run (?P<run>\\\\d), <n>", series: one, panel: "{run}"}]
+        not_measured: for a reason
+  - {id: "3", place: nowhere, title: A drawing, not_drawn: no data}
+"""
+
+
+def row(figure, series, x, published, corrected, note=None):
+    return {
+        "figure": figure,
+        "series": series,
+        "x": str(x),
+        "unit": "ms",
+        "as_published": published,
+        "as_corrected": corrected,
+        "count": 10,
+        "note": note,
+    }
+
+
+ROWS = [
+    row("f", "raw a, 54 Mb/s", 0, 1.0, 1.0),
+    row("f", "raw a, 54 Mb/s", 10, 0.0, None, "no data: nothing came"),
+    row("f", "raw b, 54 Mb/s", 0, 2.0, 3.0),
+    row("f", "raw b, 54 Mb/s", 20, 9.0, 9.0),
+    row("f", "raw c, 54 Mb/s", 0, 9.0, 9.0),
+    row("f_min", "raw b, 54 Mb/s", 0, 1.5, 2.5),
+    row("f_max", "raw b, 54 Mb/s", 0, 2.5, 3.5),
+    row("g", "run 1, 1", 1, 30.0, 30.5),
+    row("g", "run 1, 2", 1, 29.0, 29.0),
+]
+
+
+@pytest.fixture
+def file(tmp_path) -> Figures:
+    path = tmp_path / "figures.yaml"
+    path.write_text(FILE)
+    return load(str(path))
+
+
+@pytest.fixture
+def doc(file):
+    return redrawn.document([(file, {"k": ROWS}, "a test")])
+
+
+def part(doc, number=0):
+    return doc["sources"][0]["figures"][number]["parts"][0]
+
+
+def test_points_are_chosen_named_and_put_beside_each_other(doc):
+    found = part(doc)
+    shown = {(p["series"], p["x"]): p for p in found["published"]["points"]}
+    assert set(shown) == {("A", "0"), ("A", "10"), ("B", "0")}, "C is not drawn there, and 20 % is not on the axis"
+    right = {(p["series"], p["x"]): p for p in found["corrected"]["points"]}
+    assert shown["B", "0"] == {"series": "B", "x": "0", "y": 2.0, "low": 1.5, "high": 2.5}
+    assert right["B", "0"] == {"series": "B", "x": "0", "y": 3.0, "low": 2.5, "high": 3.5}
+    assert right["A", "10"]["y"] is None
+    assert right["A", "10"]["note"] == "no data: nothing came"
+    assert found["corrected"]["changed"] == 1
+
+
+def test_what_is_absent_says_why(file, doc):
+    texts = dict(words(part(doc)))
+    assert texts["corrected"] == "1 of 3 points change, 1 have no value (no data: nothing came)"
+    assert texts["measured"].startswith("not yet: `rmwbench run s/one --short`")
+    nothing = redrawn.document([(file, {}, "nothing")])
+    assert "--data" in part(nothing)["published"]["absent"]
+    assert doc["sources"][0]["figures"][3]["not_drawn"] == "no data"
+
+
+def test_each_makes_a_figure_of_every_value(doc):
+    figures = doc["sources"][0]["figures"]
+    assert [f["id"] for f in figures] == ["1", "2 (1)", "2 (2)", "3"]
+    assert [p["y"] for p in part(doc, 1)["published"]["points"]] == [30.0]
+    assert part(doc, 2)["published"]["points"] == [{"series": "one", "x": "1", "panel": "1", "y": 29.0}]
+    assert dict(words(part(doc, 2)))["corrected"] == redrawn.NOTHING_CHANGES
+
+
+def measured(*arms, suite="s-one"):
+    """A show document with what is read of it here."""
+    workloads = [{"workload": "w [loss=0.1]", "arms": list(arms), "charts": {}}]
+    return {"campaign": {"name": "c", "suite": suite}, "workloads": workloads}
+
+
+def cell(name, metric, **factors):
+    entry = {"arm": name, "middleware": "zenoh", "role": "contender", "pair": None, "not_supported": None}
+    return entry | {"factors": factors, "metrics": {"service_latency_p50": {"unit": "ns", **metric}}}
+
+
+VALUE = {"value": 2e6, "low": 1e6, "high": 3e6}
+
+
+def test_measured_are_the_cells_that_have_the_levels(file):
+    arms = [cell("fast", VALUE, rate_hz=30, loss=0.1), cell("slow", VALUE, rate_hz=100, loss=0.1)]
+    found = part(redrawn.document([(file, {"k": ROWS}, "")], [measured(*arms)]))["measured"]
+    assert found["absent"] is None
+    assert [(p["series"], p["x"], p["y"], p["low"], p["high"]) for p in found["points"]] == [
+        ("fast", "10", 2.0, 1.0, 3.0)
+    ]
+
+
+def test_a_campaign_without_the_cells_says_which_are_missing(file):
+    arms = [cell("slow", VALUE, rate_hz=100, loss=0.1)]
+    found = part(redrawn.document([(file, {"k": ROWS}, "")], [measured(*arms)]))["measured"]
+    assert (found["points"], found["absent"]) == ([], "the campaign has no cell for it (rate_hz 30)")
+    other = part(redrawn.document([(file, {"k": ROWS}, "")], [measured(*arms, suite="other")]))["measured"]
+    assert other["absent"].startswith("not yet")
+
+
+def test_a_metric_without_a_value_is_a_note_and_no_zero(file):
+    one = cell("fast", {"value": "inf"}, rate_hz=30, loss=0.1)
+    found = redrawn.document([(file, {"k": ROWS}, "")], [measured(one)])
+    assert part(found)["measured"]["points"][0]["y"] is None
+    assert dict(words(part(found)))["measured"] == "fast: never arrived"
+
+
+def test_what_arrived_over_time_is_told_by_the_second(file):
+    tree = file.model_dump(exclude_none=True)
+    asked = {"suite": "s/one", "metric": "delivered", "x": "second"}
+    tree["items"][0]["parts"][0].update(measured=[asked], x={"title": "second"})
+    one = measured(cell("a", VALUE))
+    rates = {"arm": "a", "bin_s": 0.5, "time_s": [0.25, 0.75, 1.25, 1.75], "rate_hz": [10.0, 30.0, 0.0, 4.0]}
+    one["workloads"][0]["charts"]["delivered"] = [rates]
+    found = part(redrawn.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))["measured"]
+    assert [(p["x"], p["y"]) for p in found["points"]] == [("1", 20.0), ("2", 2.0)]
+
+
+def test_charts_have_a_panel_per_version_on_the_same_axes(doc):
+    ((_, spec),) = specs(part(doc))
+    assert spec["usermeta"]["rmwbench"]["columns"] == {"wide": 2, "narrow": 1}
+    assert spec["resolve"] == {"scale": {"xOffset": "independent"}}, "the panels share their axes"
+    assert {r["v"] for r in spec["datasets"]["points"]} == {0, 1}
+    domain = spec["spec"]["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert domain == [0, 10], "the axis of the original"
+    assert [one["name"] for one in legend_of(part(doc))] == ["B", "A"]
+    ((_, same),) = specs(part(doc, 2))
+    assert same["columns"] == 2
+
+
+def test_the_page_and_the_pictures(doc, tmp_path):
+    page = render_html(doc)
+    for text in ("Not drawn: no data.", "1 of 3 points change", "as published", "for a reason"):
+        assert text in page
+    files = write_pictures(doc, tmp_path)
+    # The bars, and of small multiples both versions of the one that changes and the one that does not.
+    assert [f.name for f in files if f.suffix == ".svg"] == [
+        "s-1-1.svg",
+        "s-2-1-1-as-published.svg",
+        "s-2-1-1-as-corrected.svg",
+        "s-2-2-1-published-and-as-corrected-the-same.svg",
+    ]
+    assert all(f.read_bytes().startswith(b"\x89PNG") for f in files if f.suffix == ".png")
+    assert "A source (2020), here" in files[0].read_text()
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("not_measured: for a reason", "note: x", "a figure is measured or has a reason"),
+        ("columns: 2", "columns: 0", "columns"),
+        ('match: "run (?P<run>\\\\d), <n>"', 'match: "run (("', "not a regular expression"),
+        ("chart: bars", "chart: pie", "chart"),
+        ('id: "3"', 'id: "2 (1)"', "two figures have the id"),
+        ("not_drawn: no data", "note: x", "a figure is drawn or has a reason"),
+        ("images: [a.png]", "picture: [a.png]", "unknown key `picture`"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(tmp_path, old, new, says):
+    assert old in FILE
+    path = tmp_path / "figures.yaml"
+    path.write_text(FILE.replace(old, new))
+    with pytest.raises(UserError) as error:
+        load(str(path))
+    assert says in error.value.render()
+    assert "figures.yaml:" in error.value.render()
+
+
+def test_an_unknown_name_in_a_template_is_told():
+    assert fill("{who}, {loss%} %", {"who": "a", "loss%": 10}) == "a, 10 %"
+    with pytest.raises(UserError, match="nothing is called `whom`"):
+        fill("{whom}", {"who": "a"})
+
+
+def test_extracted_points_are_read_as_they_were_written(tmp_path):
+    path = tmp_path / "published.csv"
+    path.write_text(written({"k": [*ROWS, row("other", "s", 1, 1.0, 1.0)]}, {"f", "g"}))
+    found = read(path)["k"]
+    assert {r["figure"] for r in found} == {"f", "g"}
+    wanted = [r for r in ROWS if r["figure"] in "fg"]
+    key = ("figure", "series", "x")
+    for one in wanted:
+        same = next(r for r in found if all(r[k] == one[k] for k in key))
+        assert (same["as_published"], same["as_corrected"]) == (one["as_published"], one["as_corrected"])
+        assert (same["count"], same["note"]) == (10, one["note"])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("a,b\n", 1, "not a file of figures"),
+        (",".join(HEADER) + "\nk,f,s,ms,1|2,1,=,,\n", 2, "values and x differ in number"),
+        (",".join(HEADER) + "\nk,f,s,ms,1,one,=,,\n", 2, "not a number"),
+        (",".join(HEADER) + "\nk,f\n", 2, "a line of another length"),
+    ],
+)
+def test_a_damaged_file_of_points_is_told_with_its_line(tmp_path, text, line, says):
+    path = tmp_path / "published.csv"
+    path.write_text(text)
+    with pytest.raises(UserError) as error:
+        read(path)
+    assert says in error.value.render()
+    assert f"published.csv:{line}" in error.value.render()
+
+
+def test_data_is_found_below_a_folder_and_nothing_else_is(tmp_path):
+    place = tmp_path / "deep" / "er"
+    for name, text in SAMPLES["survey"][1].items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text, encoding="utf-8")
+    assert set(collect(tmp_path)) == {"survey"}
+    with pytest.raises(UserError):
+        collect(tmp_path, ["gscam"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError):
+        collect(tmp_path / "empty")
+
+
+# --- the verb -------------------------------------------------------------------------------------------------------
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as end:
+        main(["figures", *arguments])
+    out = capsys.readouterr()
+    return end.value.code, out.out, out.err
+
+
+def test_the_verb_prints_the_document_and_the_table(capsys):
+    code, out, _ = run(capsys, "gscam-2025", "--figure", "paradox", "--json")
+    found = json.loads(out)
+    assert (code, found["schema"], found["version"]) == (0, "rmwbench/figures", 1)
+    ((figure,),) = [source["figures"] for source in found["sources"]]
+    assert len(figure["parts"][0]["published"]["points"]) == 6
+    code, out, _ = run(capsys, "gscam-2025")
+    assert code == 0
+    assert "summary.csv" in out
+    assert "280" in out, "the points of its five charts"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["gscam-2026"], "no source is called `gscam-2026`"),
+        (["gscam-2025", "--figure", "no such thing"], "no figure has that text"),
+        (["gscam-2025", "--extract", "x.csv"], "extracted for one source from its data"),
+        (["gscam-2025", "--data", "no-such-place"], "no such file or directory"),
+        (["gscam-2025", "-o", "no/such/place.html"], "a directory that exists"),
+    ],
+)
+def test_the_verb_says_what_is_wrong(capsys, arguments, says):
+    code, _, err = run(capsys, *arguments)
+    assert code == 2
+    assert says in err
+
+
+def test_an_imported_bundle_is_data(capsys, tmp_path):
+    for name, text in SAMPLES["survey"][1].items():
+        (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "data" / name).write_text(text, encoding="utf-8")
+    import_published(tmp_path / "data", tmp_path / "bundle")
+    given = [
+        json.loads(run(capsys, "galactic-2020", "--figure", "6.2.3", "--data", str(tmp_path / p), "--json")[1])
+        for p in ("data", "bundle")
+    ]
+    points = [one["sources"][0]["figures"][0]["parts"][0]["published"]["points"] for one in given]
+    assert points[0] == points[1] != []
+
+
+# --- beside a report ------------------------------------------------------------------------------------------------
+
+
+def test_a_campaign_of_a_published_evaluation_has_its_figures_beside_the_report(tmp_path):
+    one = cell("cyclonedds", VALUE)
+    one["metrics"] = {"cpu_cores": {"unit": "cores", "value": 0.0004, "low": 0.0003, "high": 0.0005}}
+    shown = measured(one, suite="galactic-2020-spin")
+    made = redrawn_beside.document(shown)
+    (source,) = made["sources"]
+    assert [figure["id"] for figure in source["figures"]] == ["1.2.1", "A.1"], "the memory was not measured"
+    found = source["figures"][0]["parts"][0]
+    assert [p["y"] for p in found["measured"]["points"]] == [pytest.approx(0.04)]
+    assert len(found["published"]["points"]) == 9, "from the shipped points"
+    assert redrawn_beside.write_beside(shown, tmp_path / "report.html") == "report-figures.html"
+    assert "measured here" in (tmp_path / "report-figures.html").read_text(encoding="utf-8")
+
+
+def test_other_campaigns_have_none(tmp_path):
+    assert redrawn_beside.write_beside(measured(cell("a", VALUE), suite="quick"), tmp_path / "report.html") is None
+    assert list(tmp_path.iterdir()) == []

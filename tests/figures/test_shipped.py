@@ -1,0 +1,130 @@
+"""The shipped figures: every figure of the sources is there or has a reason, every experiment exists, and the extracted
+points are the data's."""
+
+import functools
+import re
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.importers.collected import collect
+from rmwbench.importers.kinds import KINDS
+from rmwbench.report import redrawn
+from rmwbench.suite.figure_points import read, written
+from rmwbench.suite.figures import load, published_file, sources
+from rmwbench.suite.load import load as load_suite
+from rmwbench.suite.load import shipped_suites
+from tests.figures import originals
+from tests.importers.original import path as original
+
+TEXTS = Path(__file__).parents[2].parent / "shared" / "sources"
+FILES = {name: load(name) for name in sources()}
+DATA = {
+    "galactic-2020": "tsc-galactic-2020",
+    "fastdds-2021": "tsc-humble-2021",
+    "gscam-2025": "newslab-gscam-stress-2025",
+}
+MOST_BYTES = 400_000
+
+
+suite_of = functools.cache(load_suite)
+
+
+def images(name):
+    return [image for figure in FILES[name].all() for image in figure.images]
+
+
+def ids(name):
+    return [figure.id for figure in FILES[name].all()]
+
+
+def test_all_five_sources_have_figures():
+    assert set(FILES) == {"fastdds-2021", "galactic-2020", "gscam-2025", "pipeline-2021", "rclcpp-intraprocess-2019"}
+    assert [name for name in shipped_suites() if name.endswith("figures")] == [], "they are no suites"
+
+
+@pytest.mark.parametrize("kind", ["REPORT", "APPENDIX", "NOTEBOOKS"])
+def test_every_picture_of_the_galactic_report_has_an_entry(kind):
+    wanted = getattr(originals, f"GALACTIC_{kind}")
+    known = images("galactic-2020")
+    assert [image for image in wanted if not any(fnmatch(image, f"*{k}") for k in known)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("galactic-2020", originals.GALACTIC_CELLS),
+        ("pipeline-2021", originals.PIPELINE),
+        ("rclcpp-intraprocess-2019", originals.RCLCPP),
+    ],
+)
+def test_what_has_no_picture_file_is_there_by_its_number(name, wanted):
+    found = ids(name)
+    assert [one for one in wanted if not any(i == one or i.startswith(f"{one} (") for i in found)] == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_picture_that_the_text_links_has_an_entry(name):
+    path = TEXTS / FILES[name].text
+    if not path.exists():
+        pytest.skip(f"the source's text is not here ({path}): its pictures cannot be listed")
+    text = path.read_text(encoding="utf-8")
+    linked = re.findall(r"""(?:src="|!\[[^\]]*\]\()\s*([^"\s)]+\.(?:png|svg|jpe?g))""", text)
+    known = images(name)
+    assert [link for link in linked if not any(fnmatch(link, f"*{k}") for k in known)] == []
+    captions = set(re.findall(r"(Figure \d+):", text))
+    assert [c for c in sorted(captions) if not any(i == c or i.startswith(f"{c} (") for i in ids(name))] == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_experiment_exists(name):
+    for figure in FILES[name].all():
+        for measured in (m for part in figure.parts for m in part.measured):
+            suite = suite_of(measured.suite)
+            where = f"{figure.id}: {measured.suite}"
+            assert measured.metric in GLOSSARY or measured.metric == "delivered", where
+            workloads = {w.name for w in suite.workloads}
+            assert set(measured.workload or ()) <= workloads, where
+            levels = dict(suite.factors)
+            assert set(measured.at) <= set(levels), where
+            for factor, level in measured.at.items():
+                for one in level if isinstance(level, tuple) else (level,):
+                    assert one in levels[factor], f"{where}: {factor} {one}"
+            text = f"{measured.x} {measured.series} {measured.panel or ''}"
+            names = {re.sub(r"(%|\+2)$", "", n) for n in re.findall(r"\{([^{}]+)\}", text)}
+            assert names <= {*levels, "arm", "workload", "talker", "listener"}, where
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_part_has_points_or_says_why(name):
+    file = FILES[name]
+    shipped = published_file(name)
+    rows = read(shipped) if shipped.is_file() else {}
+    assert set(file.kinds) <= set(KINDS)
+    assert bool(file.kinds) == shipped.is_file()
+    (source,) = redrawn.document([(file, rows, "shipped")])["sources"]
+    assert len(source["figures"]) >= 3
+    for figure in source["figures"]:
+        assert figure["parts"] or figure["not_drawn"], figure["id"]
+        for part in figure["parts"]:
+            where = f"{figure['id']} {part['title']}"
+            shown = [p for p in part["published"]["points"] if p["y"] is not None]
+            assert bool(shown) != bool(part["published"]["absent"]), where
+            assert "--data" not in (part["published"]["absent"] or ""), f"{where}: the shipped points lack it"
+            assert part["measured"]["absent"], where
+            if part["series"]:
+                assert {p["series"] for p in part["published"]["points"]} >= set(part["series"]) or not shown, where
+
+
+def test_the_extracted_points_are_small():
+    assert sum(published_file(name).stat().st_size for name in FILES if published_file(name).is_file()) < MOST_BYTES
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_the_extracted_points_are_those_of_the_data(name):
+    found = collect(original(DATA[name]), FILES[name].kinds)
+    made = written(found, FILES[name].imported())
+    fix = f"run `rmwbench figures {name} --data PATH --extract {published_file(name).name}`"
+    assert made == published_file(name).read_text(encoding="utf-8"), fix
