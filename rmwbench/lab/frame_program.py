@@ -1,0 +1,62 @@
+"""Fills a ring of frames (docs/formats/frames.md) from a program that writes them to its standard output one after the
+other. Runs in a host's init (`Host.interpret`): modules in C only, and nothing of rmwbench.
+
+Its arguments are the ring's numbers, then the program's. Descriptor 4 is the ring. Every frame's number is taken back
+before its slot is written and stands again behind its last byte, so that a reader can tell a torn frame; when each was
+whole is kept too. It reads as fast as it can: the program paces itself. At the end of the program its wait status is
+left in the ring.
+"""
+# ruff: noqa: F821, SIM105 (ARGUMENTS is given; contextlib is not in C)
+
+import fcntl
+import mmap
+import os
+import time
+from _struct import Struct
+
+RING = 4
+FINISHED, PID, ENDED, NUMBERS, NUMBER_BYTES, TIMES = 40, 48, 56, 64, 64, 4096
+F_SETPIPE_SZ, PIPE_BYTES = 1031, 1 << 20
+
+slots, frame_bytes, slot_bytes, first_slot, times = (int(text) for text in ARGUMENTS[:5])
+program = ARGUMENTS[5:]
+
+word = Struct("<q").pack_into
+ring = memoryview(mmap.mmap(RING, first_slot + slots * slot_bytes))
+incoming, outgoing = os.pipe()
+try:
+    fcntl.fcntl(incoming, F_SETPIPE_SZ, PIPE_BYTES)
+except OSError:
+    pass  # an unprivileged user may have used its pipes up: smaller ones cost more switches
+child = os.fork()
+if child == 0:
+    try:
+        os.dup2(outgoing, 1)
+        nothing = os.open("/dev/null", os.O_RDONLY)
+        os.dup2(nothing, 0)
+        for fd in (incoming, outgoing, nothing, RING):
+            os.close(fd)
+        environment = {"PATH": os.defpath, "HOME": "/tmp", "LANG": "C.UTF-8", "TMPDIR": "/tmp"}
+        os.execve(program[0], program, environment)
+    finally:
+        os._exit(127)
+os.close(outgoing)
+word(ring, PID, child)
+
+frame, whole = 0, True
+while whole:
+    slot = frame % slots
+    word(ring, NUMBERS + NUMBER_BYTES * slot, 0)
+    begin, done = first_slot + slot * slot_bytes, 0
+    while done < frame_bytes:
+        got = os.readv(incoming, [ring[begin + done : begin + frame_bytes]])
+        if not got:
+            whole = False
+            break
+        done += got
+    if whole:
+        word(ring, TIMES + 8 * (frame % times), time.monotonic_ns())
+        frame += 1
+        word(ring, NUMBERS + NUMBER_BYTES * slot, frame)
+        word(ring, FINISHED, frame)
+word(ring, ENDED, os.waitpid(child, 0)[1] + 1)

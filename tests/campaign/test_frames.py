@@ -1,0 +1,88 @@
+"""Frames through whole trials: copied and by loan, every byte checked, the cost of the source apart, and one too
+slow. Needs the built floor and iceoryx2 workers and the sampler; what needs GStreamer is skipped without it."""
+
+import math
+
+import pytest
+
+from rmwbench.campaign import sources
+from rmwbench.campaign.outcome import Order, Outcome
+from rmwbench.campaign.trial import run_trial
+from rmwbench.lab import frames
+from rmwbench.lab.frames import Account
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import parse
+from tests.lab import tools
+
+SUITE = """
+suite: mini
+title: a test
+timeline: {{warmup_s: 0.2, steady_s: 1.0, drain_s: 2, grace_s: 2, match_s: 5}}
+arms:
+  - {{name: arm, {arm}}}
+workloads:
+  - {{name: w, message: Image(64x48), rate_hz: 50, frames: gstreamer, qos: {{depth: 10}}}}
+"""
+
+needs_gstreamer = pytest.mark.skipif(
+    frames.launcher() is None, reason=f"{frames.LAUNCHER} is not installed (Debian: {frames.PACKAGES})"
+)
+
+
+def cell_of(arm="middleware: floor, options: {transport: tcp}"):
+    (cell,) = cells(parse(SUITE.format(arm=arm), where="mini.yaml"))
+    return cell
+
+
+@needs_gstreamer
+@pytest.mark.timing
+@pytest.mark.parametrize(
+    ("middleware", "arm"),
+    [
+        ("floor", "middleware: floor, options: {transport: tcp}"),
+        ("iceoryx2", "middleware: iceoryx2, loan: true"),
+    ],
+)
+def test_frames_arrive_whole_and_their_source_is_no_cost_of_the_middlewares(middleware, arm):
+    result = run_trial(Order(1, cell_of(arm), 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker(middleware))
+    assert result.status in ("done", "void"), result.reason
+    received = result.tables["received"].to_pylist()
+    assert len(received) == 60 and not any(row["flags"] & 1 for row in received)  # 0.2 + 1.0 s at 50 Hz
+    counters = result.tables["counters"].to_pylist()
+    own = {row["counter"]: row["value"] for row in counters if row["counter"].startswith("own.frames_")}
+    assert own["own.frames_fresh"] + own["own.frames_repeated"] == 60 and own["own.frames_fresh"] > 0
+    cost = {row["process"]: row["role"] for row in counters if row["counter"] == "cpu"}
+    assert cost["frames 1"] == cost["frames 1 gstreamer"] == "source"
+    assert "other" not in cost.values()
+    probes = {row["probe"]: row["value"] for row in result.tables["probes"].to_pylist()}
+    assert 0 < probes["source_kept"] <= 1
+    (told,) = [row["text"] for row in result.tables["events"].to_pylist() if row["event"] == "source"]
+    assert told.endswith("ms") and "of 48 frames" in told
+
+
+def outcome(*accounts: Account, **counters: int) -> Outcome:
+    found = Outcome(Order(1, cell_of(), 0, 0, seed=1, nonce=1), "2026-01-01T00:00:00Z", 0)
+    found.sources = list(accounts)
+    found.collected = {"talker": {"endpoints": {"1": {"matched": 1, "counters": counters}}}}
+    return found
+
+
+def test_a_source_below_its_rate_voids_the_trial_and_one_that_is_only_late_flags_it():
+    slow = outcome(Account(1, due=100, made=97, late=0, latest_ns=0.0, ended=None))
+    assert ["made 97 of the 100 frames" in reason for reason in sources.void_reasons(slow)] == [True]
+    late = outcome(Account(1, due=100, made=100, late=5, latest_ns=9e7, ended=None))
+    assert list(sources.void_reasons(late)) == []
+    assert ["5 %" in flag for flag in sources.flags(late)] == [True]
+    gone = outcome(Account(1, due=100, made=100, late=0, latest_ns=math.inf, ended=9))
+    assert ["ended within the trial" in reason for reason in sources.void_reasons(gone)] == [True]
+
+
+def test_frames_that_went_out_twice_and_torn_ones_are_flagged():
+    good = Account(1, due=100, made=100, late=0, latest_ns=0.0, ended=None)
+    assert list(sources.flags(outcome(good, frames_fresh=100, frames_repeated=1))) == []
+    (twice, torn) = sources.flags(outcome(good, frames_fresh=90, frames_repeated=10, frames_torn=2))
+    assert "10 %" in twice and "2 frames" in torn
+
+
+def test_a_cell_without_frames_has_no_source():
+    assert list(sources.void_reasons(outcome())) == list(sources.flags(outcome())) == []

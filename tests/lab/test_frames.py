@@ -1,0 +1,127 @@
+"""Frames of a real GStreamer pipeline in a real host: its picture, its rate, and what is told where it has none."""
+
+import mmap
+import os
+
+import numpy as np
+import pytest
+
+from rmwbench.lab import frames
+from rmwbench.lab.crew import Crew
+from rmwbench.lab.frames import FrameSources, SourceBroken, account
+from rmwbench.lab.host import Host
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import parse
+
+SUITE = """
+suite: cameras
+title: a test
+timeline: {{warmup_s: 0.1, steady_s: 2}}
+arms:
+  - {{name: floor, middleware: floor}}
+workloads:
+  - {{name: camera, message: Image(64x48), rate_hz: 50, frames: {source}}}
+"""
+
+needs_gstreamer = pytest.mark.skipif(
+    frames.launcher() is None, reason=f"{frames.LAUNCHER} is not installed (Debian: {frames.PACKAGES})"
+)
+
+PERIOD_NS = 20_000_000
+
+
+def cell_of(source="gstreamer"):
+    (cell,) = cells(parse(SUITE.format(source=source), where="s.yaml"))
+    return cell
+
+
+def judged(numbers, whole_ns, begin=0, end=1_000_000_000):
+    return account(1, np.array(numbers), np.array(whole_ns), PERIOD_NS, begin, end)
+
+
+def test_a_source_that_keeps_its_rate_has_made_all_and_a_start_anywhere_in_a_period_is_no_lateness():
+    numbers = np.arange(60)
+    found = judged(numbers, numbers * PERIOD_NS - 7_000_000)
+    assert (found.due, found.made, found.late, found.latest_ns) == (48, 48, 0, 0.0)
+
+
+def test_one_that_stumbles_and_catches_up_made_all_some_late():
+    numbers = np.arange(60)
+    whole_ns = numbers * PERIOD_NS
+    whole_ns[20:25] = 24 * PERIOD_NS  # four were waiting for the fifth
+    found = judged(numbers, whole_ns)
+    assert (found.made, found.late) == (found.due, 3)  # the last two of the five: within a period
+    assert found.latest_ns == 4 * PERIOD_NS
+
+
+def test_one_of_half_the_rate_made_half_and_one_that_stopped_made_what_it_made():
+    numbers = np.arange(30)
+    slow = judged(numbers, numbers * 2 * PERIOD_NS)
+    assert slow.kept == pytest.approx(0.5, abs=0.05)
+    stopped = judged(numbers[:10], numbers[:10] * PERIOD_NS)
+    assert (stopped.made, stopped.due) == (10, 48)
+    gone = judged(numbers[:10], numbers[:10] * PERIOD_NS, begin=2_000_000_000, end=3_000_000_000)
+    assert (gone.made, gone.kept) == (0, 0.0) and gone.due == 48
+
+
+def test_without_gstreamer_the_cell_is_not_supported_and_the_packages_are_named(monkeypatch):
+    monkeypatch.setattr(frames, "launcher", lambda: None)
+    assert "gstreamer1.0-tools and gstreamer1.0-plugins-base" in frames.missing(cell_of())
+    assert frames.missing(cell_of("synthetic")) is None
+
+
+def test_a_process_has_room_for_so_many_rings_and_says_so():
+    publishers = ", ".join(f"{{topic: t{n}, message: Image(64x48)}}" for n in range(11))
+    subscriptions = ", ".join(f"{{topic: t{n}}}" for n in range(11))
+    text = f"""
+suite: cameras
+title: a test
+arms: [{{name: floor, middleware: floor}}]
+workloads:
+  - name: many
+    rate_hz: 10
+    frames: gstreamer
+    nodes:
+      - {{name: talker, publishers: [{publishers}]}}
+      - {{name: listener, subscriptions: [{subscriptions}]}}
+"""
+    (cell,) = cells(parse(text, where="s.yaml"))
+    assert "may have 10 publishers" in frames.missing(cell)
+
+
+@needs_gstreamer
+@pytest.mark.timing
+def test_the_ring_holds_gstreamers_picture_and_its_rate():
+    """SMPTE's bars: the first pixel is grey at 75 %, the one at the end of the first row blue."""
+    with Host("local") as host, Crew(host) as crew:
+        host.wait_ready()
+        sources = FrameSources(crew, cell_of())
+        try:
+            sources.start()
+            sources.wait()
+            given = sources.given("talker")
+            assert given["more"] == ["--frames", "1=10"] and sources.given("listener")["more"] == []
+            ring = os.dup(given["more_files"][10])
+            names = [(name, role) for name, pid, role, _ in sources.pids if pid]
+            assert names == [("frames 1", "source"), ("frames 1 gstreamer", "source")]
+        finally:
+            sources.close()
+    with mmap.mmap(ring, frames.ring_bytes(64 * 48 * 3), prot=mmap.PROT_READ) as view:
+        slot = view[frames.FIRST_SLOT : frames.FIRST_SLOT + 64 * 48 * 3]
+    os.close(ring)
+    pixels = np.frombuffer(slot, np.uint8).reshape(48, 64, 3)
+    assert np.ptp(pixels[0, 0].astype(int)) < 5 and pixels[0, 0, 0] > 150
+    assert pixels[0, 63, 2] > 150 > pixels[0, 63, 0]
+
+
+@needs_gstreamer
+def test_a_pipeline_that_cannot_be_made_is_told_in_gstreamers_words():
+    with Host("local") as host, Crew(host) as crew:
+        host.wait_ready()
+        sources = FrameSources(crew, cell_of("gstreamer nosuchelement"))
+        try:
+            sources.start()
+            with pytest.raises(SourceBroken, match=r"exit code 1 after 0 frames.*nosuchelement"):
+                sources.wait()
+        finally:
+            sources.close()

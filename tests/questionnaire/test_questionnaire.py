@@ -1,0 +1,251 @@
+"""The questionnaire: every question of the source is there, every measurement exists, evidence has its sources, and all
+forms say the same."""
+
+import functools
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.cli.main import main
+from rmwbench.errors import UserError
+from rmwbench.report.questionnaire.document import (
+    ANSWERED,
+    MEASURED,
+    NOT_APPLICABLE,
+    OPEN,
+    UNKNOWN,
+    document,
+    reduced,
+)
+from rmwbench.report.questionnaire.html import render
+from rmwbench.report.questionnaire.markdown import page
+from rmwbench.report.questionnaire.terminal import lines
+from rmwbench.suite import questionnaire
+from rmwbench.suite.load import load as load_suite
+from rmwbench.suite.load import shipped_suites, validated
+from rmwbench.suite.questionnaire import (
+    Answers,
+    Evidence,
+    Questionnaire,
+    answers_text,
+    check,
+    load,
+    measured_here,
+    name_in_bundles,
+)
+from tests.claims.headings import headings, named
+from tests.report.example_document import HOSTILE, example_document
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT.parent / "shared" / "sources"
+ASKED, EVIDENCE = load("fastdds-2021")
+COLUMNS = [middleware.name for middleware in ASKED.middlewares]
+suite_of = functools.cache(load_suite)
+SECTIONS = ("Performance", "Services", "WiFi", "Features", "Quality")
+
+
+def asked_in_the_source() -> list[str]:
+    path = SOURCES / ASKED.text
+    if not path.exists():
+        pytest.skip(f"the source's text is not here ({path}): its questions cannot be compared")
+    text = path.read_text(encoding="utf-8")
+    found, section = [], None
+    for heading in headings(ASKED.text, text):
+        if re.search(rf"^## {re.escape(heading)}\s*$", text, re.MULTILINE):
+            section = heading
+        elif section in SECTIONS:
+            found.append(heading)
+    return found
+
+
+def test_every_question_of_the_source_is_asked_and_no_other():
+    source = asked_in_the_source()
+    assert len(source) > 20
+    assert [h for h in source if sum(named(q.heading, h) for q in ASKED.questions) != 1] == []
+    assert [q.id for q in ASKED.questions if sum(named(q.heading, h) for h in source) != 1] == []
+
+
+@pytest.mark.parametrize("question", [q for q in ASKED.questions if q.measured], ids=lambda q: q.id)
+def test_every_measurement_names_cells_that_exist_for_some_of_the_middlewares(question):
+    for measurement in question.measured:
+        assert measurement.suite in shipped_suites()
+        suite = suite_of(measurement.suite)
+        assert suite.suite == name_in_bundles(measurement.suite)
+        assert measurement.workload in (None, *(workload.name for workload in suite.workloads))
+        for factor, level in measurement.at.items():
+            assert level in suite.factors[factor], (measurement.suite, factor, level)
+        assert [name for name in measurement.metrics if name not in GLOSSARY] == []
+        meant = {name for middleware in ASKED.middlewares for name in middleware.arms}
+        arms = [arm for arm in suite.arms if measurement.profile in (None, arm.profile.name)]
+        assert meant & {name for arm in arms for name in arm.middlewares}, measurement.suite
+
+
+def test_what_no_measurement_answers_has_evidence_for_every_middleware():
+    given = {(item.question, item.middleware) for item in EVIDENCE}
+    without = [(q.id, name) for q in ASKED.questions if not q.measured for name in COLUMNS]
+    assert [pair for pair in without if pair not in given] == []
+
+
+def test_no_answer_is_from_the_future_or_says_nothing():
+    assert all(len(item.answer) > 10 and item.date >= "2026-01-01" for item in EVIDENCE)
+    assert {"self-declared", "third party", "unknown", "not applicable"} <= {item.kind for item in EVIDENCE}
+
+
+def test_the_page_is_up_to_date():
+    written = (ROOT / "docs/questionnaire.md").read_text(encoding="utf-8")
+    assert page(document(ASKED, EVIDENCE, measured_here("fastdds-2021")), generated=True) == written, (
+        "run `rmwbench questionnaire --markdown > docs/questionnaire.md`"
+    )
+
+
+def answered(shown, question="large-images"):
+    made = document(ASKED, EVIDENCE, shown)
+    (found,) = [q for q in made["questions"] if q["id"] == question]
+    return made, {answer["middleware"]: answer for answer in found["answers"]}
+
+
+def test_a_campaign_answers_with_value_interval_and_what_it_rests_on_of_the_arms_that_are_meant():
+    _, before = answered([])
+    assert {answer["state"] for answer in before.values()} == {OPEN}
+    made, found = answered([example_document()])
+    assert found["Zenoh"]["state"] == MEASURED
+    rows = found["Zenoh"]["measured"]
+    assert {row["arm"] for row in rows} == {"zenoh untouched"}, "unconfigured: the tuned arm is no answer"
+    assert {row["workload"] for row in rows} == {"camera"}
+    (row,) = [row for row in rows if row["metric"] == "response_latency_p50"]
+    assert row["low"] < row["value"] < row["high"]
+    assert row["text"].startswith("9.") and "ms [" in row["text"] and "trials" in row["basis"]
+    assert made["summary"][MEASURED] > 0
+
+
+def test_an_arm_without_data_leaves_the_question_open_with_its_reason():
+    shown = example_document()
+    for workload in shown["workloads"]:
+        for arm in workload["arms"]:
+            arm["metrics"] = {}
+            arm["not_supported"] = "no mode shm" if arm["middleware"] == "zenoh" else None
+    _, found = answered([shown])
+    assert found["Zenoh"]["state"] == OPEN
+    assert {row["basis"] for row in found["Zenoh"]["measured"]} == {"not supported: no mode shm"}
+    assert {row["text"] for row in found["Fast DDS"]["measured"]} == {"no data"}
+
+
+def test_what_is_kept_of_a_campaign_answers_the_same_and_is_small():
+    shown = example_document()
+    whole, kept = document(ASKED, EVIDENCE, [shown]), reduced(ASKED, shown)
+    again = document(ASKED, EVIDENCE, json.loads(answers_text([kept]))["campaigns"])
+    assert again["questions"] == whole["questions"] and whole["summary"][MEASURED] > 0
+    assert len(answers_text([kept])) < len(json.dumps(shown)) / 5
+    assert {workload["workload"] for workload in kept["workloads"]} == {"camera"}
+
+
+def test_another_suites_campaign_answers_nothing():
+    shown = example_document()
+    shown["campaign"]["suite"] = "another"
+    assert answered([shown])[0]["summary"][MEASURED] == 0
+
+
+def test_states_follow_from_the_evidence():
+    def state(question, *kinds):
+        items = [
+            Evidence(
+                question=question,
+                middleware="Zenoh",
+                kind=kind,
+                answer="something",
+                date="2026-11-21",
+                url="https://example.org",
+            )
+            for kind in kinds
+        ]
+        made = document(ASKED, items, [])
+        (found,) = [q for q in made["questions"] if q["id"] == question]
+        return next(a["state"] for a in found["answers"] if a["middleware"] == "Zenoh")
+
+    assert state("roadmap") == UNKNOWN
+    assert state("roadmap", "unknown", "third party") == ANSWERED
+    assert state("roadmap", "not applicable") == NOT_APPLICABLE
+    assert state("range") == state("range", "unknown") == OPEN
+
+
+def test_all_forms_show_every_answer_and_nothing_breaks_out_of_the_page():
+    shown = example_document()
+    shown["campaign"]["title"] = HOSTILE
+    made, found = answered([shown])
+    value = next(r["text"] for r in found["Zenoh"]["measured"] if r["metric"] == "response_latency_p50")
+    html, markdown = render(made), page(made)
+    terminal = "\n".join(text for _, text in lines(made))
+    for form in (html, markdown, terminal):
+        assert value in form
+        assert all(question["id"] in form for question in made["questions"])
+    assert "<script" not in html and "default-src 'none'" in html
+    for item in EVIDENCE:
+        assert item.url is None or item.url in html
+
+
+BAD = """
+evidence: fastdds-2021
+items:
+  - {{question: roadmap, middleware: Zenoh, kind: {kind}, date: "{date}", answer: "a roadmap"{more}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "date", "more", "told"),
+    [
+        ("self-declared", "2026-11-21", "", "has no source"),
+        ("probed", "2026-11-21", "", "has the command that shows it"),
+        ("unknown", "2026-11-21", ', command: "rmwbench run quick"', "has the command that shows it"),
+        ("third party", "2026-11-21", ', url: "http://example.org"', "url"),
+        ("unknown", "yesterday", "", "this is no date"),
+        ("rumour", "2026-11-21", "", "kind"),
+    ],
+)
+def test_evidence_without_its_source_is_told_with_its_line(kind, date, more, told):
+    with pytest.raises(UserError) as raised:
+        validated(BAD.format(kind=kind, date=date, more=more), where="evidence.yaml", model=Answers)
+    assert "evidence.yaml:4" in raised.value.render() and told in raised.value.render()
+
+
+def test_evidence_of_nothing_that_was_asked_is_refused():
+    for changes in ({"question": "roadmaps"}, {"middleware": "FastDDS"}):
+        item = EVIDENCE[0].model_copy(update=changes)
+        with pytest.raises(UserError, match=r"unknown (question|middleware)"):
+            check(ASKED, (item,), "evidence.yaml")
+
+
+def test_a_question_has_one_id():
+    twice = (ASKED.questions[0], ASKED.questions[0])
+    with pytest.raises(ValueError, match="two questions have the id"):
+        Questionnaire.model_validate(ASKED.model_copy(update={"questions": twice}).model_dump())
+    with pytest.raises(UserError, match="no questionnaire"):
+        questionnaire.load("galactic-2020")
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as end:
+        main(["questionnaire", *arguments])
+    out = capsys.readouterr()
+    return end.value.code, out.out, out.err
+
+
+def test_the_command_in_each_form(capsys, tmp_path):
+    code, out, _ = run(capsys, "--json", "--question", "rtps")
+    made = json.loads(out)
+    assert (code, made["schema"], [q["id"] for q in made["questions"]]) == (0, "rmwbench/questionnaire", ["rtps"])
+    code, out, _ = run(capsys, "--question", "rtps")
+    assert code == 0 and "DDSI-RTPS 2.5" in out
+    target = tmp_path / "q.html"
+    assert run(capsys, "--html", str(target))[0] == 0 and "<h2>Quality</h2>" in target.read_text()
+
+
+def test_a_wrong_wish_is_told(capsys, tmp_path):
+    code, _, err = run(capsys, "--question", "rtp")
+    assert code == 2 and "did you mean" in err
+    assert run(capsys, "--json", "--markdown")[0] == 2
+    assert run(capsys, "--campaign", str(tmp_path))[0] == 2
+    code, _, err = run(capsys, "--save", str(tmp_path / "kept.json"))
+    assert code == 2 and "nothing to keep" in err and not (tmp_path / "kept.json").exists()

@@ -1,0 +1,90 @@
+"""Frames in suites: who sends them, in which format, and what cannot be."""
+
+from fractions import Fraction
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.suite.cells import cells
+from rmwbench.suite.frames import Format, element, frame_format
+from rmwbench.suite.load import parse
+
+SUITE = """
+suite: cameras
+title: a test
+timeline: {{warmup_s: 0.1, steady_s: 2}}
+arms:
+  - {{name: floor, middleware: floor}}
+workloads:
+  - {{name: camera, message: {message}, {rate}{more}}}
+{factors}
+"""
+
+
+def cells_of(message="Image(640x480)", rate="rate_hz: 30", more="", factors=""):
+    return cells(parse(SUITE.format(message=message, rate=rate, more=more, factors=factors), where="s.yaml"))
+
+
+def publisher(cell):
+    return next(endpoint for endpoint in cell.endpoints if endpoint.kind == "publisher")
+
+
+def test_a_level_of_the_factor_decides_and_the_synthetic_one_is_what_it_was():
+    synthetic, gstreamer = cells_of(factors="factors: {frames: [synthetic, gstreamer]}")
+    (plain,) = cells_of()
+    assert "frames" not in publisher(plain).wire(plain.arm, 0)
+    assert publisher(synthetic).wire(synthetic.arm, 0) == publisher(plain).wire(plain.arm, 0)
+    assert publisher(gstreamer).wire(gstreamer.arm, 0)["frames"] == "gstreamer"
+    assert all(e.frames is None for e in gstreamer.endpoints if e.kind == "subscription")
+
+
+def test_the_format_is_that_of_type_and_rate():
+    (cell,) = cells_of(message="Image(1280x720)", rate="rate_hz: 59.94005994005994", more=", frames: gstreamer")
+    end = publisher(cell)
+    found = frame_format(end.type, end.arrival)
+    assert found == Format(1280, 720, Fraction(60000, 1001))
+    assert found.frame_bytes == end.type.payload_bytes == 2764800
+
+
+def test_another_element_is_another_source():
+    first, second = cells_of(factors="factors: {frames: [gstreamer, gstreamer videotestsrc pattern=snow]}")
+    assert element(publisher(first).frames) == "videotestsrc pattern=smpte"
+    assert element(publisher(second).frames) == "videotestsrc pattern=snow"
+
+
+def test_of_a_mixed_graph_the_workloads_source_is_for_its_images_alone():
+    text = """
+suite: mixed
+title: a test
+arms: [{name: floor, middleware: floor}]
+workloads:
+  - name: robot
+    rate_hz: 30
+    frames: gstreamer
+    nodes:
+      - name: talker
+        publishers:
+          - {topic: image, message: Image1080p}
+          - {topic: imu, message: Bytes(320)}
+          - {topic: depth, message: Image(640x480), frames: synthetic}
+      - {name: listener, subscriptions: [{topic: image}, {topic: imu}, {topic: depth}]}
+"""
+    (cell,) = cells(parse(text, where="s.yaml"))
+    assert [e.frames for e in cell.endpoints if e.kind == "publisher"] == ["gstreamer", None, None]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"more": ", frames: camera"}, "unknown source of frames `camera`"),
+        ({"more": ", frames: gstreamer videotestsrc ! tee"}, "one element"),
+        ({"more": ", frames: gstreamer, touch: header"}, "frames are written and read whole"),
+        ({"more": ", frames: gstreamer", "message": "Image(641x480)"}, "pads the rows"),
+        ({"more": ", frames: gstreamer", "rate": "arrival: {kind: poisson, rate_hz: 30}"}, "a steady rate"),
+        ({"message": "Bytes(921600)", "factors": "factors: {frames: [synthetic, gstreamer]}"}, "changes nothing"),
+    ],
+)
+def test_what_no_camera_does_is_told_at_its_line(asked, told):
+    with pytest.raises(UserError) as raised:
+        cells_of(**asked)
+    assert told in str(raised.value) and "s.yaml:" in str(raised.value)
