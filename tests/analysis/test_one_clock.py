@@ -62,6 +62,9 @@ class Evidence:
     def frames(self):
         return None
 
+    def spans(self):
+        return None
+
 
 def clock_map(error_ns=0):
     """Readings before, in and after the window, each off by as much as its bound allows at most."""

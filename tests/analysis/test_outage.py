@@ -1,5 +1,6 @@
 """Outages: recovered is who got something new, repaired is not recovered, and a stall has one cause."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -60,6 +61,54 @@ def test_a_restart_is_an_outage_of_its_node():
     rows = [row | {"leaves_ns": 200}, row | {"joins_ns": 500}, row | {"node": "late", "joins_ns": 100}]
     (found,) = outages([], rows, WINDOW)
     assert found == Outage("restart", "talker", "restart", 200, 500)
+
+
+def test_a_killed_process_is_an_outage_of_its_nodes_whether_they_come_back_or_not():
+    row = {"node": "talker", "process": "p", "joins_ns": None, "leaves_ns": None}
+    again = row | {"process": "p again", "joins_ns": 500}
+    gone = row | {"node": "listener", "process": "q", "leaves_ns": 300}
+    left = row | {"node": "orderly", "process": "r", "leaves_ns": 300}
+    events = [
+        event(204, "killed", "p", "killed_s while holding 1 message"),
+        event(304, "killed", "q", "killed_s"),
+        event(100, "killed", "router", "daemons_end_s"),
+    ]
+    assert outages(events, [row | {"leaves_ns": 200}, again, gone, left], WINDOW) == [
+        Outage("daemon", "router", "killed", 100, 100),
+        Outage("restart", "talker", "killed", 200, 500),
+        Outage("restart", "listener", "killed", 300, np.inf),
+    ]
+
+
+def test_the_survivors_of_a_kill_have_their_stall_of_their_own():
+    dead = pair([5, 105, 205], reader=("planner", "base"), lives=((-np.inf, np.inf), (-np.inf, 300)))
+    other = pair([5, 105, 205, None, None, 505, 605, 705, 805, 905])
+    values, reasons = told([dead, other], [Outage("restart", "planner", "killed", 300, np.inf)])
+    assert values["stall_outside_outages"] == 300
+    assert "recovery_time" in reasons and "recovery_time" not in values
+
+
+def test_a_killed_service_is_an_outage_of_its_clients():
+    call = replace(pair([5, 105, 205, None, None, None, 709, 805, 905], reader=("talker", "robot")), servers=("adder",))
+    found = [Outage("restart", "adder", "killed", 300, 500)]
+    values, _ = told([call], found)
+    assert values["recovery_time"] == 209 and values["lost_in_outage"] == 2
+    assert recoveries([replace(call, servers=())], found) == []
+
+
+def test_roaming_is_an_outage_between_two_media():
+    events = [
+        event(300, "network", text="roam ap2"),
+        event(350, "network", text="roamed ap2"),
+        event(351, "network", text="new_address"),
+        event(700, "network", text="roam ap1"),
+        event(300, "network", "base", "roamed ap2"),  # of which nobody saw the beginning
+    ]
+    assert outages(events, [], WINDOW) == [
+        Outage("network", "robot", "roam ap2", 300, 350),
+        Outage("network", "robot", "new address", 351, 351),
+        Outage("network", "robot", "roam ap1", 700, np.inf),
+    ]
 
 
 def test_recovered_is_the_first_new_message_and_not_a_repaired_one():

@@ -1,0 +1,287 @@
+"""Messages followed through relays: the parts add up to the whole, and whatever a hop loses is lost there and end to
+end. A simulation that follows each message by hand is the second opinion.
+"""
+
+import json
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis.chain import NO_CHAIN, RELAY, SOURCE, TRANSPORT, measure_chains
+from rmwbench.analysis.chain_layers import REMAINDER, WORDS, layers
+from rmwbench.analysis.chain_paths import MOST_PATHS, paths
+from rmwbench.analysis.chain_trace import traces
+from rmwbench.analysis.joining import Life
+from rmwbench.analysis.ledger import ABSENT
+from rmwbench.analysis.records import Window
+
+WINDOW = Window(0, 10_000)
+FAILED, WARMUP = 1, 4
+
+
+class Records:
+    """Columns from two lists of dictionaries."""
+
+    def __init__(self, sent, received):
+        self._sent = [{"flags": 0, "cause_endpoint": ABSENT, "cause_seq": ABSENT} | row for row in sent]
+        self._received = [{"flags": 0, "notified_ns": ABSENT, "callback_ns": ABSENT} | row for row in received]
+
+    def sent(self, column):
+        return np.array([row[column] for row in self._sent], np.int64)
+
+    def received(self, column):
+        return np.array([row[column] for row in self._received], np.int64)
+
+
+def endpoint(number, kind, topic, node, relays=None):
+    arrival = {"kind": "periodic"} if relays is None else {"kind": "relay", "from": relays}
+    return {
+        "endpoint": number,
+        "kind": kind,
+        "topic": topic,
+        "node": node,
+        "host": "local",
+        "asked": json.dumps({"arrival": arrival}),
+    }
+
+
+def chain(relays):
+    """talker 1 → (subscription, publisher) of each relay → listener; numbers as they come."""
+    rows = [endpoint(1, "publisher", "t0", "talker")]
+    for hop in range(relays):
+        number = len(rows) + 1
+        rows.append(endpoint(number, "subscription", f"t{hop}", f"relay_{hop + 1}"))
+        rows.append(endpoint(number + 1, "publisher", f"t{hop + 1}", f"relay_{hop + 1}", relays=number))
+    return [*rows, endpoint(len(rows) + 1, "subscription", f"t{relays}", "listener")]
+
+
+def sent(writer, seq, intended, call, cause=None, **more):
+    caused = {} if cause is None else {"cause_endpoint": cause[0], "cause_seq": cause[1]}
+    return {"endpoint": writer, "seq": seq, "intended_ns": intended, "call_ns": call} | caused | more
+
+
+def got(reader, writer, seq, taken, **more):
+    return {"endpoint": reader, "writer": writer, "seq": seq, "taken_ns": taken} | more
+
+
+ROWS = chain(1)  # 1 talker, 2 and 3 of the relay, 4 the listener
+
+
+def test_the_parts_of_a_message_add_up_to_its_end_to_end_latency():
+    found = measure_chains(
+        Records([sent(1, 0, 100, 110), sent(3, 0, 165, 170, (1, 0))], [got(2, 1, 0, 160), got(4, 3, 0, 230)]),
+        ROWS,
+        WINDOW,
+        {},
+    )
+    assert found.samples["end_to_end_latency"].values.tolist() == [130]
+    assert found.samples["end_to_end_service_latency"].values.tolist() == [120]
+    assert found.samples["hop_transport"].values.tolist() == [50, 60]
+    assert found.samples["hop_relay"].values.tolist() == [10]
+    assert found.samples["chain_transport"].values.tolist() == [110]
+    assert [(p.kind, p.name, p.typical_ns) for p in found.chain.parts] == [
+        (SOURCE, "talker", 10),
+        (TRANSPORT, "talker → relay_1", 50),
+        (RELAY, "relay_1", 10),
+        (TRANSPORT, "relay_1 → listener", 60),
+    ]
+    assert sum(p.typical_ns for p in found.chain.parts) == 130
+    assert found.chain.nodes == (3, 3) and found.values["end_to_end_latency_max"] == 130
+
+
+LOST = {
+    "never sent": ([sent(1, 0, 100, ABSENT)], [], SOURCE),
+    "failed": ([sent(1, 0, 100, 110, flags=FAILED)], [], SOURCE),
+    "first transport": ([sent(1, 0, 100, 110)], [], TRANSPORT),
+    "corrupt on the way": ([sent(1, 0, 100, 110)], [got(2, 1, 0, 160, flags=1)], TRANSPORT),
+    "relay kept it": ([sent(1, 0, 100, 110)], [got(2, 1, 0, 160)], RELAY),
+    "relay failed": ([sent(1, 0, 100, 110), sent(3, 0, 165, 170, (1, 0), flags=FAILED)], [got(2, 1, 0, 160)], RELAY),
+    "last transport": ([sent(1, 0, 100, 110), sent(3, 0, 165, 170, (1, 0))], [got(2, 1, 0, 160)], TRANSPORT),
+    "too late": (
+        [sent(1, 0, 100, 110), sent(3, 0, 165, 170, (1, 0))],
+        [got(2, 1, 0, 160), got(4, 3, 0, 900, flags=8)],
+        TRANSPORT,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LOST)
+def test_what_any_hop_loses_never_arrives_and_is_told_where(what):
+    sends, receipts, kind = LOST[what]
+    found = measure_chains(Records(sends, receipts), ROWS, WINDOW, {})
+    assert found.samples["end_to_end_latency"].values.tolist() == [np.inf]
+    lost = [part for part in found.chain.parts if part.lost]
+    assert [part.kind for part in lost] == [kind] and sum(part.lost for part in lost) == 1
+    assert found.fractions["end_to_end_undelivered"] == (1, 1)
+    assert found.fractions["end_to_end_loss"] == ((0, 0) if kind == SOURCE else (1, 1))
+    counts = found.values["lost_in_transport"], found.values["lost_in_relays"]
+    assert counts == (float(kind == TRANSPORT), float(kind == RELAY))
+
+
+def test_warm_up_is_not_in_it_and_a_relay_of_nothing_is_no_chain():
+    warm = Records([sent(1, 0, 100, 110, flags=WARMUP)], [])
+    assert measure_chains(warm, ROWS, WINDOW, {}).chain.wanted == 0
+    alone = [endpoint(1, "publisher", "t", "talker"), endpoint(2, "subscription", "t", "listener")]
+    assert measure_chains(Records([], []), alone, WINDOW, {}).reason == NO_CHAIN
+
+
+def test_of_copies_the_first_to_arrive_counts_and_a_message_counts_once():
+    """A relay that hears a message twice publishes it twice."""
+    sends = [sent(1, 0, 0, 10), sent(3, 0, 50, 60, (1, 0)), sent(3, 1, 80, 90, (1, 0))]
+    receipts = [got(2, 1, 0, 40), got(2, 1, 0, 70), got(4, 3, 1, 120), got(4, 3, 1, 500)]
+    found = measure_chains(Records(sends, receipts), ROWS, WINDOW, {})
+    assert found.samples["end_to_end_latency"].values.tolist() == [120]
+    assert found.samples["hop_transport"].values.tolist() == [30, 30]
+    assert found.fractions["end_to_end_undelivered"] == (0, 1)
+
+
+def test_a_fork_counts_each_last_reader_and_a_join_each_way_in():
+    rows = [*ROWS, endpoint(5, "subscription", "t1", "listener_2")]
+    sends = [sent(1, 0, 0, 10), sent(3, 0, 50, 60, (1, 0))]
+    receipts = [got(2, 1, 0, 40), got(4, 3, 0, 100)]
+    fork = measure_chains(Records(sends, receipts), rows, WINDOW, {})
+    assert fork.samples["end_to_end_latency"].values.tolist() == [100, np.inf]
+    assert fork.chain.paths == 2 and fork.fractions["end_to_end_undelivered"] == (1, 2)
+    # Two talkers on topics of their own, both relayed by one node onto one topic: each message names its cause.
+    rows = [
+        endpoint(1, "publisher", "a", "left"),
+        endpoint(2, "publisher", "b", "right"),
+        endpoint(3, "subscription", "a", "relay"),
+        endpoint(4, "subscription", "b", "relay"),
+        endpoint(5, "publisher", "c", "relay", relays=3),
+        endpoint(6, "publisher", "c", "relay", relays=4),
+        endpoint(7, "subscription", "c", "listener"),
+    ]
+    sends = [sent(1, 0, 0, 0), sent(2, 0, 5, 5), sent(5, 0, 20, 20, (1, 0)), sent(6, 0, 30, 30, (2, 0))]
+    receipts = [got(3, 1, 0, 10), got(4, 2, 0, 15), got(7, 5, 0, 50), got(7, 6, 0, 60)]
+    join = measure_chains(Records(sends, receipts), rows, WINDOW, {})
+    assert join.samples["end_to_end_latency"].values.tolist() == [50, 55]
+
+
+def test_a_request_and_its_reply_are_a_chain_of_two():
+    rows = [
+        endpoint(1, "client", "s", "caller"),
+        endpoint(2, "service", "s", "server"),
+        endpoint(3, "client", "s", "x"),
+    ]
+    sends = [sent(1, 0, 0, 5), sent(3, 0, 0, 6), sent(2, 0, 40, 45, (3, 0)), sent(2, 1, 50, 55, (1, 0))]
+    receipts = [got(2, 1, 0, 30), got(2, 3, 0, 20), got(1, 2, 1, 90)]
+    found = measure_chains(Records(sends, receipts), rows, WINDOW, {})
+    assert sorted(found.samples["end_to_end_latency"].values.tolist()) == [90, np.inf]
+    assert [part.kind for part in found.chain.parts] == [SOURCE, TRANSPORT, RELAY, TRANSPORT]
+
+
+def test_who_joins_late_or_filters_is_not_asked_for_more_than_it_may_expect():
+    sends = [sent(1, 0, 100, 110), sent(1, 1, 900, 910), sent(3, 0, 960, 970, (1, 1))]
+    receipts = [got(2, 1, 1, 950), got(4, 3, 0, 1000)]
+    late = measure_chains(Records(sends, receipts), ROWS, WINDOW, {4: Life(500, np.inf)})
+    assert late.samples["end_to_end_latency"].values.tolist() == [100]
+    assert measure_chains(Records(sends, receipts), ROWS, WINDOW, {2: Life(percent=50)}).chain is None
+
+
+def test_diamonds_without_end_are_refused_and_not_walked():
+    rows, subscription = [endpoint(1, "publisher", "t0", "talker")], 2
+    for hop in range(12):
+        for side in ("a", "b"):
+            rows.append(endpoint(subscription, "subscription", f"t{hop}", f"{side}{hop}"))
+            rows.append(endpoint(subscription + 1, "publisher", f"t{hop + 1}", f"{side}{hop}", relays=subscription))
+            subscription += 2
+    rows.append(endpoint(subscription, "subscription", "t12", "listener"))
+    with pytest.raises(ValueError, match=str(MOST_PATHS)):
+        paths(rows)
+    assert "ways" in measure_chains(Records([], []), rows, WINDOW, {}).reason
+
+
+@pytest.mark.parametrize("relays", [1, 5, 21])
+def test_it_agrees_with_following_each_message_by_hand(relays):
+    rng = np.random.default_rng(relays)
+    rows, n = chain(relays), 200
+    sends, receipts, truth, lost = [], [], [], {TRANSPORT: 0, RELAY: 0}
+    numbers = [0] * (2 * relays + 3)
+    for k in range(n):
+        at, cause = 1000 * k + int(rng.integers(0, 50)), None
+        for hop in range(relays + 1):
+            writer, reader = 2 * hop + 1, 2 * hop + 2
+            seq, numbers[writer] = numbers[writer], numbers[writer] + 1
+            sends.append(sent(writer, seq, 1000 * k if hop == 0 else at, at, cause))
+            if rng.random() < 0.01:
+                lost[TRANSPORT] += 1
+                truth.append(np.inf)
+                break
+            at += int(rng.integers(1, 400))
+            receipts.append(got(reader, writer, seq, at))
+            cause = writer, seq
+            if hop == relays:
+                truth.append(at - 1000 * k)
+            elif rng.random() < 0.01:
+                lost[RELAY] += 1
+                truth.append(np.inf)
+                break
+            else:
+                at += int(rng.integers(1, 100))
+    order = rng.permutation(len(sends)), rng.permutation(len(receipts))
+    records = Records([sends[i] for i in order[0]], [receipts[i] for i in order[1]])
+    found = measure_chains(records, rows, Window(0, 1000 * n), {})
+    assert found.samples["end_to_end_latency"].values.tolist() == sorted(truth)
+    assert found.values["lost_in_transport"] == lost[TRANSPORT] and found.values["lost_in_relays"] == lost[RELAY]
+    assert found.chain.nodes == (relays + 2, relays + 2) and len(found.chain.parts) == 2 * (relays + 1)
+    assert sum(part.lost for part in found.chain.parts) == n - found.chain.arrived
+
+
+def stamped(reader, writer, seq, notified, taken, callback):
+    return got(reader, writer, seq, taken, notified_ns=notified, callback_ns=callback)
+
+
+def test_layers_add_up_and_what_is_out_of_order_is_the_remainder():
+    sends = [sent(1, 0, 100, 110), sent(3, 0, 180, 190, (1, 0))]
+    receipts = [stamped(2, 1, 0, 150, 160, 170), stamped(4, 3, 0, 240, 250, 270)]
+    (trace,) = traces(Records(sends, receipts), paths(ROWS), WINDOW, {})
+    found = layers([trace], None)
+    assert found.spent_ns == {
+        "waiting at the source": 10,
+        "publish to notify": 40 + 50,
+        "take": 10 + 10,
+        "hand over": 10 + 20,
+        "relays": 20,
+        REMAINDER: 0,
+    }
+    assert sum(found.spent_ns.values()) == found.end_to_end_ns == 170 and not found.traced and not found.shares
+    # The second reader was busy and needed no wake-up for this message: its notification is from before the publish.
+    receipts[1]["notified_ns"] = 120
+    (trace,) = traces(Records(sends, receipts), paths(ROWS), WINDOW, {})
+    odd = layers([trace], None)
+    assert odd.spent_ns["publish to notify"] == 40 and odd.spent_ns["take"] == 10
+    assert odd.spent_ns[REMAINDER] == 60 and sum(odd.spent_ns.values()) == 170
+
+
+def test_traced_layers_are_cut_at_the_public_functions_of_rcl_and_rmw():
+    rows = [endpoint(1, "publisher", "t", "talker"), endpoint(2, "subscription", "t", "listener")]
+    noted = [(1, 2, 120), (1, 3, 130), (2, 7, 200), (2, 9, 215), (2, 10, 220), (2, 11, 250), (2, 12, 255)]
+    spans = {
+        "endpoint": np.array([e for e, _, _ in noted]),
+        "writer": np.ones(len(noted), np.int64),
+        "seq": np.zeros(len(noted), np.int64),
+        "layer": np.array([layer for _, layer, _ in noted]),
+        "time_ns": np.array([t for _, _, t in noted], np.int64),
+    }
+    records = Records([sent(1, 0, 100, 110)], [stamped(2, 1, 0, 257, 257, 260)])
+    (trace,) = traces(records, paths(rows, least=1), WINDOW, {})
+    found = layers([trace], spans)
+    assert found.spent_ns == {
+        "waiting at the source": 10,
+        "publish: rclcpp and rcl": 10,
+        "publish: rmw": 10,
+        "middleware: write to notify": 70,
+        "notification to take": 15,
+        "take: rcl": 10,
+        "take: rmw": 30,
+        "hand over": 5,
+        REMAINDER: 0,
+    }
+    # Of the 150 ns since the publish call: the schedule is not a layer.
+    assert found.shares["layer_share_middleware"] == pytest.approx(70 / 150)
+    assert sum(found.shares.values()) == pytest.approx(1)
+    assert set(found.spent_ns) <= set(WORDS)
+    without = {name: values[spans["layer"] != 7] for name, values in spans.items()}
+    lacking = layers([trace], without)
+    assert lacking.spent_ns[REMAINDER] == 85 and sum(lacking.spent_ns.values()) == lacking.end_to_end_ns

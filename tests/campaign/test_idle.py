@@ -1,0 +1,102 @@
+"""A node without endpoints: its processor time and memory are measured, and no figure of a message is shown."""
+
+import io
+import os
+import subprocess
+
+import pytest
+from rich.console import Console
+
+from rmwbench.bundle import Bundle
+from rmwbench.report.fits import fits
+from rmwbench.report.html import render_html
+from rmwbench.report.summary import summarise
+from rmwbench.report.terminal import print_show
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import parse
+from tests.lab import tools
+from tests.selfproof.proof import COMMAND
+
+pytestmark = pytest.mark.timing
+
+SUITE = """
+suite: idle
+title: nodes without endpoints
+blocks: {planned: 3, minimum: 2}
+timeline: {warmup_s: 0.1, steady_s: 0.2, drain_s: 0.0}
+arms:
+  - {name: one, middleware: synthetic}
+  - {name: other, middleware: synthetic, options: {transport: tcp}}
+workloads:
+  - {name: empty, primary_metric: rss, nodes: [{name: node}]}
+  - name: beside
+    message: Bytes(64)
+    rate_hz: 200
+    nodes:
+      - {name: talker, publishers: [{topic: x}]}
+      - {name: idle}
+      - {name: listener, subscriptions: [{topic: x}]}
+"""
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    tools.worker("synthetic")
+    directory = tmp_path_factory.mktemp("idle")
+    (directory / "idle.yaml").write_text(SUITE)
+    command = [*COMMAND, "run", str(directory / "idle.yaml"), "--out", str(directory / "out"), "--seed", "1"]
+    done = subprocess.run([*command, "--no-report"], capture_output=True, text=True, timeout=120, env=os.environ)
+    assert done.returncode == 0, done.stderr
+    return Bundle(directory / "out")
+
+
+@pytest.fixture(scope="module")
+def document(campaign):
+    return summarise(campaign)
+
+
+def workload(document, name):
+    (found,) = (w for w in document["workloads"] if w["workload"] == name)
+    return found
+
+
+def test_what_an_empty_node_costs_is_measured_and_nothing_else(document):
+    for arm in workload(document, "empty")["arms"]:
+        metrics = arm["metrics"]
+        for name in ("rss", "pss", "virtual_memory", "cpu_cores", "threads"):
+            assert metrics[name]["value"] > 0, name
+        assert metrics["wake_ups"]["value"] >= 0
+        for name in ("response_latency_p50", "undelivered", "cpu_per_message", "match_time", "publish_call_max"):
+            assert "no_data" in metrics[name], name
+        for name in ("lost_start", "never_sent", "offered_rate", "achieved_rate"):  # none is not zero
+            assert "no_data" in metrics[name], name
+
+
+def test_the_answer_is_worded_as_what_it_is_and_every_rendering_works(campaign, document):
+    found = workload(document, "empty")
+    verdicts = {arm["verdict"]["verdict"] for arm in found["arms"]}
+    assert verdicts <= {"best", "worse", "equivalent", "undecided"}
+    out = io.StringIO()
+    print_show(document, Console(file=out, width=100))
+    text = out.getvalue()
+    part = text[text.index("\nempty") : text.index("\nbeside")]
+    assert "fast" not in part and "long" not in part
+    assert "RSS" in part and "wake-ups" in part and "response" not in part
+    page = render_html(document)
+    assert "Resident memory of an idle node" in page and "Processor time of an idle node" in page
+    assert {one["workload"] for one in fits(campaign)} == {"beside"}
+
+
+def test_an_empty_node_beside_others_does_not_blur_their_sides(document):
+    for arm in workload(document, "beside")["arms"]:
+        metrics = arm["metrics"]
+        assert metrics["undelivered"]["count"] > 0
+        both = metrics["pss_publisher"]["value"] + metrics["pss_subscription"]["value"]
+        assert both < metrics["pss"]["value"]
+
+
+def test_a_suite_of_empty_nodes_needs_no_message_and_a_latency_cannot_judge_it():
+    made = cells(parse(SUITE, where="idle.yaml"))
+    assert made[0].create_command("node") == [{"name": "node", "endpoints": []}]
+    with pytest.raises(Exception, match="too few messages"):
+        cells(parse(SUITE.replace("primary_metric: rss, ", ""), where="idle.yaml"))
