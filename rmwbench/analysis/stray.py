@@ -1,0 +1,40 @@
+"""What hosts sent that could not reach another host: into interfaces that lead nowhere, and to themselves.
+
+A host with Docker or a VPN has several addresses, and a middleware that announces them all sends where nobody is. Two
+hosts often have the same address there (172.17.0.1 of docker0): what one sends to it never leaves it.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+STRAY, TO_ITSELF = "stray_bytes", "loopback_bytes"
+NO_FURTHER = "no host has further interfaces"
+NOT_READ = "the interfaces' counters were not read before the first session opened and at the window's end"
+BEGIN, END = "before_open", "steady_end"
+LOOPBACK = "lo"
+
+
+def stray(
+    counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]
+) -> tuple[dict[str, float], dict[str, str]]:
+    """(values, reasons) of one trial, from before the first session until the steady state's end, over all hosts:
+    bytes sent into further interfaces, and over the loopback of each host. `definition` is the cell's."""
+    further = (definition.get("network") or {}).get("interfaces") or {}
+    if not further:
+        return {}, dict.fromkeys((STRAY, TO_ITSELF), NO_FURTHER)
+    sent: dict[tuple[str, str, str], float] = {}
+    for row in counters:
+        name = row["counter"]
+        if row["at"] in (BEGIN, END) and name.startswith("interface.") and name.endswith(".tx_bytes"):
+            sent[row["process"], name.removeprefix("interface.").removesuffix(".tx_bytes"), row["at"]] = row["value"]
+    values = {}
+    places = {
+        STRAY: [(host, one["name"]) for host, mine in further.items() for one in mine],
+        TO_ITSELF: [(host, LOOPBACK) for host in definition["network"]["hosts"]],
+    }
+    for metric, wanted in places.items():
+        ends = [[sent.get((*place, at)) for place in wanted] for at in (BEGIN, END)]
+        if None in ends[0] or None in ends[1]:
+            return {}, dict.fromkeys((STRAY, TO_ITSELF), NOT_READ)
+        values[metric] = sum(ends[1]) - sum(ends[0])
+    return values, {}

@@ -1,0 +1,166 @@
+"""Processes that are killed and come back, for real: records outlive them, nobody takes it for a failure, and what they
+leave is listed. Needs the built floor worker and the sampler."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis.outage import outages
+from rmwbench.analysis.records import Window
+from rmwbench.campaign import killed, spawn
+from rmwbench.campaign.outcome import Order, Outcome
+from rmwbench.campaign.outcome import Window as Told
+from rmwbench.campaign.tables import trial_tables
+from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.campaign.window import UNFINISHED, _finish
+from rmwbench.lab import records
+from rmwbench.lab.records import RECEIVED, SENT, Section, SectionPlan
+from rmwbench.lab.worker import WorkerFailed
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import parse
+from tests.lab import tools
+
+SUITE = """
+suite: mini
+title: a test
+timeline: {{warmup_s: 0.1, steady_s: 1.6, drain_s: 0.5, grace_s: 0.2, match_s: 5}}
+sampling: {{leftovers: true}}
+arms:
+  - {{name: floor, middleware: floor, modes: {{transport: unix}}}}
+workloads:
+  - name: w
+    message: Bytes(320)
+    rate_hz: 10
+    primary_metric: recovery_time
+    nodes:
+      - {{name: driver, publishers: [{{topic: state}}]{driver}}}
+      - {{name: logger, subscriptions: [{{topic: state}}]}}
+      - {{name: planner, subscriptions: [{{topic: state, hold_ms: {hold_ms}}}]{planner}}}
+"""
+NONCE = 0x0123_4567_89AB_CDEF
+DIES = ", killed_s: 0.35, restarts_s: 0.7"
+
+
+def cell(driver="", planner="", hold_ms=0):
+    (found,) = cells(parse(SUITE.format(driver=driver, planner=planner, hold_ms=hold_ms), where="mini.yaml"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def worker():
+    return tools.worker("floor")
+
+
+def run(worker, **how) -> TrialResult:
+    return run_trial(Order(1, cell(**how), 0, 0, seed=11, nonce=NONCE), worker)
+
+
+def events(result: TrialResult, name: str) -> list[dict]:
+    return [row for row in result.tables["events"].to_pylist() if row["event"] == name]
+
+
+def ran(result: TrialResult) -> TrialResult:
+    """Done, or void for what the machine did."""
+    assert result.status == "done" or (result.reason or "").startswith("machine: "), result.reason
+    return result
+
+
+@pytest.mark.timing
+def test_a_reader_that_dies_holding_a_message_comes_back_as_a_new_process(worker):
+    result = ran(run(worker, planner=DIES, hold_ms=90))
+    (event,) = events(result, "killed")
+    assert event["process"] == "planner" and event["text"] in (
+        "killed_s while holding 1 message",
+        "killed_s while holding 0 messages",  # a machine that kept the message away for 50 ms; it is flagged then
+    )
+    held = event["text"].split()[3] == "1"
+    assert held or events(result, "flag")
+    by_process = {row["process"]: row["endpoint"] for row in result.tables["endpoints"].to_pylist()}
+    received = result.tables["received"].to_pylist()
+    mine = [row for row in received if row["endpoint"] == by_process["planner"]]
+    assert [row["consumed_ns"] is None for row in mine].count(True) == held
+    again = [row for row in received if row["endpoint"] == by_process["planner again"]]
+    assert len(again) >= 3 and all(row["consumed_ns"] - row["taken_ns"] >= 90e6 for row in again)
+    pids = {row["process"]: row["value"] for row in events(result, "hello")}
+    assert pids["planner again"] not in (pids["planner"], None)
+    assert len([row for row in received if row["endpoint"] == by_process["logger"]]) >= 14
+    (left,) = events(result, "leftovers")
+    assert json.loads(left["text"])["socket"] == 1  # the dead reader's; the others removed theirs
+    (path,) = [row["path"] for row in result.tables["leftovers"].to_pylist() if row["kind"] == "socket"]
+    assert path.startswith("/tmp/rmwbench-floor")
+
+
+@pytest.mark.timing
+def test_a_publisher_that_is_killed_begins_anew_and_its_records_survive(worker):
+    result = ran(run(worker, driver=DIES))
+    assert events(result, "killed")[0]["text"] == "killed_s"  # nobody was to hold anything
+    rows = result.tables["endpoints"].to_pylist()
+    first, second = (next(r["endpoint"] for r in rows if r["process"] == name) for name in ("driver", "driver again"))
+    sent = result.tables["sent"].to_pylist()
+    assert {row["seq"] for row in sent if row["endpoint"] == first} >= {0, 1, 2, 3}
+    assert min(row["seq"] for row in sent if row["endpoint"] == second) == 0
+    begin = result.tables["trials"].to_pylist()[0]["steady_begin_ns"]
+    (outage,) = outages(result.tables["events"].to_pylist(), rows, Window(begin, begin + 1_600_000_000))
+    assert (outage.kind, outage.who, outage.what) == ("restart", "driver", "killed")
+    assert (outage.down_ns - begin, outage.up_ns - begin) == (350_000_000, 700_000_000)
+
+
+@pytest.mark.timing
+def test_a_successor_that_cannot_come_up_is_a_finding_and_no_failure(worker, monkeypatch):
+    spawned = spawn.Spawner.spawn
+
+    def with_other_records(self, process):
+        if process.endswith(" again"):
+            self._files = {**self._files, process: records.make([SectionPlan(RECEIVED, 9, 10)], NONCE + 1)}
+        return spawned(self, process)
+
+    monkeypatch.setattr(spawn.Spawner, "spawn", with_other_records)
+    result = ran(run(worker, planner=DIES))
+    assert "trial_nonce" in events(result, "not_joined")[0]["text"]
+    assert events(result, "not_joined")[0]["process"] == "planner again"
+
+
+def test_held_messages_are_counted_in_the_records_of_the_dead():
+    found = Outcome(Order(1, cell(planner=DIES, hold_ms=90), 0, 0, 1, 1), "", 0)
+    planner = next(e.endpoint for e in found.order.cell.endpoints if e.process == "planner")
+    rows = np.zeros(3, [("consumed_ns", "<i8")])
+    rows["consumed_ns"] = [100, 0, 0]
+    found.sections = [Section(RECEIVED, planner, 9, 3, 0, rows), Section(RECEIVED, planner + 5, 9, 3, 0, rows)]
+    found.events = [{"event": "killed", "text": killed.KILLED, "process": "planner", "time_ns": 5}]
+    killed.tell_held(found)
+    assert [e["text"] for e in found.events] == ["killed_s while holding 2 messages"]
+    found.events = [{"event": "killed", "text": killed.KILLED, "process": "planner", "time_ns": 5}]
+    found.sections = []
+    killed.tell_held(found)
+    assert found.events[0]["text"] == "killed_s while holding 0 messages"
+    assert found.events[1]["event"] == "flag" and "held no message" in found.events[1]["text"]
+
+
+def stuck(what, timeout_s, *_):
+    raise WorkerFailed("timeout", "driver", f"no end of the schedule within {timeout_s} s")
+
+
+def test_a_writer_that_a_dead_reader_holds_is_a_finding_and_what_it_left_is_never_sent():
+    found = Outcome(Order(1, cell(planner=", killed_s: 0.35"), 0, 0, 1, 1), "", 0)
+    found.window = Told(1_000_000_000, 1_100_000_000, 2_700_000_000)
+    found.windows = {"driver": found.window}
+    found.started = {1}
+    _finish(found, SimpleNamespace(wait=stuck, workers={"driver": None}), 0.2)
+    assert found.unfinished == {1}
+    assert [(e["event"], e["endpoint"]) for e in found.events] == [(UNFINISHED, 1)]
+    names = ("seq", "intended_ns", "begun_ns", "call_ns", "return_ns", "cause_seq", "cause_endpoint", "bytes", "flags")
+    rows = np.zeros(5, [(name, "<i8") for name in names])
+    rows["seq"], rows["intended_ns"] = np.arange(5), 1_000_000_000 + 100_000_000 * np.arange(5)
+    found.sections = [Section(SENT, 1, 99, 5, 0, rows)]
+    sent = trial_tables(found, "done", None, [])["sent"].to_pylist()
+    assert [row["seq"] for row in sent] == list(range(17))  # 0.1 s of warm-up and 1.6 s at 10 Hz
+    assert [row["call_ns"] for row in sent[5:]] == [None] * 12 and sent[-1]["intended_ns"] == 2_600_000_000
+
+
+def test_a_schedule_that_does_not_end_fails_every_other_trial():
+    found = Outcome(Order(1, cell(), 0, 0, 1, 1), "", 0)
+    found.started = {1}
+    with pytest.raises(WorkerFailed):
+        _finish(found, SimpleNamespace(wait=stuck, workers={"driver": None}), 0.2)
