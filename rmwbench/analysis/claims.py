@@ -8,16 +8,22 @@ and stay so.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from rmwbench.analysis.claims_words import RATIO, amount, interval, unit_of
 from rmwbench.analysis.ratio import ratio, unpaired
 from rmwbench.analysis.verdict import Ratio
-from rmwbench.suite.claims import Claim, Claims, Test
+from rmwbench.suite.claims import Claim, Claims, Test, is_suite
 
 Answer = Literal["holds", "does not hold", "undecided", "no data"]
 Arm = Mapping[str, Any]
+Side = tuple[str, Arm]
+"""The workload that an arm stands in, and the arm."""
+ERROR = 0.025
+"""Each bound of a ratio's interval errs with this probability: 95 % for both."""
 CLOCKS = "for the clocks of two hosts"
 """In an interval that was widened: the values of single trials were not, so no ratio may be taken of them."""
 
@@ -34,6 +40,9 @@ class Cell:
     low: float | None = None
     high: float | None = None
     reason: str | None = None
+    left_in: str = ""
+    """The workload of the left side; `workload` names both where they differ."""
+    right_in: str | None = None
 
 
 @dataclass(frozen=True)
@@ -49,33 +58,73 @@ class Today:
     cells: tuple[Cell, ...]
     proxy: tuple[str, ...] = field(default=())
     """Why it is no answer to the original: another layer, other versions."""
+    machine: str | None = None
+    date: str | None = None
+    blocks: int | None = None
+    """The most trials that any of its values stands on."""
+    shipped: bool = False
+    unit: str = RATIO
+    """Of the cells' values."""
 
     def text(self) -> str:
-        words = f"{self.answer} with {', '.join(self.arms)} at the {self.layer} layer on this machine"
-        return words + (f" (proxy: {'; '.join(self.proxy)})" if self.proxy else "")
+        words = f"{self.answer} with {', '.join(self.arms)} at the {self.layer} layer on "
+        words += f"{self.machine} ({self.date})" if self.machine else "this machine"
+        words += f" (proxy: {'; '.join(self.proxy)})" if self.proxy else ""
+        return words + (f": {found}" if (found := self.seen()) else "")
+
+    def seen(self) -> str:
+        """`0.52 [0.5–0.55]×`, or for several cells `3 cells, 0.52× to 1.4×`; empty where no cell has a value."""
+        told = [cell for cell in self.cells if cell.low is not None and cell.high is not None]
+        if len(told) == 1 and len(self.cells) == 1 and told[0].low is not None and told[0].high is not None:
+            return interval(told[0].value, told[0].low, told[0].high, self.unit)
+        values = sorted(cell.value for cell in told if cell.value is not None)
+        if not values:
+            return ""
+        counts = Counter(cell.answer for cell in self.cells)
+        answers = ", ".join(f"{answer} {count}" for answer, count in counts.items()) if len(counts) > 1 else ""
+        text = f"{len(self.cells)} cells, {amount(values[0], self.unit)} to {amount(values[-1], self.unit)}"
+        return f"{text} ({answers})" if answers else text
 
 
-def today(claims: Claims, claim: Claim, document: Mapping[str, Any]) -> list[Today]:
+def today(claims: Claims, claim: Claim, document: Mapping[str, Any], error: float = ERROR) -> list[Today]:
     """The answers of a campaign, one per layer that has both sides, the claim's own layer first. Empty where it has
-    none of the claim's cells."""
-    if claim.test is None or not of_suite(claim.test, document):
+    none of the claim's cells. `error`: of each bound of a ratio's interval."""
+    if claim.test is None or not of_suite(claim.test, document) or not _asked(claim, document):
         return []
     own = claims.layer_of(claim)
     layers = sorted({arm["layer"] for w in document["workloads"] for arm in w["arms"]}, key=lambda x: (x != own, x))
     found = []
     for layer in layers:
         cells, used = [], {}
-        for label, left, right in _matches(claim.test, claims.sides, document, layer):
-            cells.append(_cell(claim.test, label, left, right))
-            used.update({f"{arm['arm']} {arm['version']}": arm for arm in (left, right) if arm is not None})
+        for left, right in _sides(claim.test, claims.sides, document, layer):
+            cells.append(_cell(claim.test, left, right, error))
+            used.update({f"{one[1]['arm']} {one[1]['version']}": one[1] for one in (left, right) if one is not None})
         if cells:
             found.append(_today(claims, claim, document, layer, cells, used))
     return found
 
 
+def compared(claims: Claims, claim: Claim, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(workload, arm) of every cell that the claim compares in this document, at any layer."""
+    if claim.test is None or not of_suite(claim.test, document) or not _asked(claim, document):
+        return
+    for layer in {arm["layer"] for w in document["workloads"] for arm in w["arms"]}:
+        for left, right in _sides(claim.test, claims.sides, document, layer):
+            yield left[0], left[1]["arm"]
+            if right is not None:
+                yield right[0], right[1]["arm"]
+
+
+def _asked(claim: Claim, document: Mapping[str, Any]) -> bool:
+    """What ran for some claims (`asked`, of `rmwbench run --claims`) has only some cells of others, and says nothing of
+    them."""
+    asked = document.get("asked")
+    return asked is None or claim.id in asked
+
+
 def of_suite(test: Test, document: Mapping[str, Any]) -> bool:
-    """Whether the campaign ran the test's suite; a file `folder/name` may call itself `folder-name` or `name`."""
-    return document["campaign"]["suite"] in (test.suite, test.suite.replace("/", "-"), test.suite.rpartition("/")[2])
+    """Whether the campaign ran the test's suite."""
+    return is_suite(test.suite, str(document["campaign"]["suite"]))
 
 
 def _today(
@@ -91,7 +140,22 @@ def _today(
     verdict = {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
     if proxy and answer in ("holds", "does not hold"):
         verdict = "proxy"
-    return Today(document["campaign"]["name"], layer, answer, verdict, tuple(used), tuple(cells), tuple(proxy))
+    campaign = document["campaign"]
+    counts = [arm["metrics"].get(claim.test.metric, {}).get("trials") for arm in used.values()] if claim.test else []
+    return Today(
+        campaign["name"],
+        layer,
+        answer,
+        verdict,
+        tuple(used),
+        tuple(cells),
+        tuple(proxy),
+        (document.get("machine") or {}).get("summary"),
+        str(campaign["created_utc"])[:10] if campaign.get("created_utc") else None,
+        max(filter(None, counts), default=None),
+        bool(document.get("shipped")),
+        RATIO if claim.test is None or claim.test.level is None else unit_of(claim.test.metric),
+    )
 
 
 def _together(answers: Sequence[Answer]) -> Answer:
@@ -103,13 +167,13 @@ def _together(answers: Sequence[Answer]) -> Answer:
     return "holds" if all(answer == "holds" for answer in answers) else "undecided"
 
 
-def _matches(
+def _sides(
     test: Test, sides: Mapping[str, Sequence[str]], document: Mapping[str, Any], layer: str
-) -> Iterator[tuple[str, Arm, Arm | None]]:
-    """(label, left arm, right arm) of every cell that the test speaks of."""
+) -> Iterator[tuple[Side, Side | None]]:
+    """Left and right of every cell that the test speaks of."""
     lefts = list(_arms(document, layer, sides[test.left], test.workload, {**test.at, **test.left_at}))
     if test.right is None:
-        yield from ((label, arm, None) for label, arm in lefts)
+        yield from ((left, None) for left in lefts)
         return
     name = test.right_workload or test.workload
     other_layer = None if test.across_layers else layer
@@ -120,7 +184,7 @@ def _matches(
             same = _rest(left, free) == _rest(right, free)
             # Without factors that differ, left and right stand in the same cell; otherwise in two.
             if same and (free or test.right_workload or label == other):
-                yield (label if label == other else f"{label} against {other}"), left, right
+                yield (label, left), (other, right)
 
 
 def _arms(
@@ -148,8 +212,16 @@ def _rest(arm: Arm, free: set[str]) -> dict[str, Any]:
     return {name: level for name, level in arm["factors"].items() if name not in free}
 
 
-def _cell(test: Test, label: str, left: Arm, right: Arm | None) -> Cell:
+def _cell(test: Test, left_side: Side, right_side: Side | None, error: float) -> Cell:
+    left_in, left = left_side
+    right_in, right = right_side or (None, None)
+    label = left_in if right_in in (None, left_in) else f"{left_in} against {right_in}"
     names = (left["arm"], right["arm"] if right else None)
+    found = _judged(test, label, names, left, right, error)
+    return replace(found, left_in=left_in, right_in=right_in)
+
+
+def _judged(test: Test, label: str, names: tuple[str, str | None], left: Arm, right: Arm | None, error: float) -> Cell:
     for arm in (left, right) if right else (left,):
         absent = _absent(arm, test.metric)
         if absent:
@@ -158,7 +230,7 @@ def _cell(test: Test, label: str, left: Arm, right: Arm | None) -> Cell:
         value, low, high = _interval(left["metrics"][test.metric])
         # Strictly below or above: a claim of no loss is `less` than one message in so many.
         return Cell(label, _decided(test.relation, low, high, test.level or 0.0, 1.0), *names, value, low, high)
-    value, low, high = _ratio(left, right, test.metric)
+    value, low, high = _ratio(left, right, test.metric, error)
     if value is None:
         return Cell(label, "undecided", *names, reason=f"{test.metric}: no ratio, both may be 0 or infinite")
     return Cell(label, _decided(test.relation, low, high, 1.0, test.factor), *names, value, low, high)
@@ -195,13 +267,13 @@ def _interval(metric: Mapping[str, Any]) -> tuple[float | None, float, float]:
     return value, low, high
 
 
-def _ratio(left: Arm, right: Arm, metric: str) -> tuple[float | None, float, float]:
+def _ratio(left: Arm, right: Arm, metric: str, error: float) -> tuple[float | None, float, float]:
     i, j = left["metrics"][metric], right["metrics"][metric]
     if not any(CLOCKS in str(m.get("interval")) for m in (i, j)):
         a, b = ({p["block"]: float(p["value"]) for p in arm["per_trial"].get(metric, [])} for arm in (left, right))
         if a and b and all(math.isfinite(x) and x > 0 for x in (*a.values(), *b.values())):
             same_cell = left["factors"] == right["factors"]
-            found = ratio(a, b) if same_cell else unpaired(a.values(), b.values(), 0.0)
+            found = ratio(a, b, level=error) if same_cell else unpaired(a.values(), b.values(), 0.0, level=error)
             if isinstance(found, Ratio):
                 return found.value, found.low, found.high
     (x, x_low, x_high), (y, y_low, y_high) = _interval(i), _interval(j)

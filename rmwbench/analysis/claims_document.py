@@ -13,11 +13,17 @@ SCHEMA, VERSION = "rmwbench/claims", 1
 
 
 def ledger(
-    sources: Sequence[Claims], campaigns: Sequence[Mapping[str, Any]] = (), *, heading: str | None = None
+    sources: Sequence[Claims],
+    campaigns: Sequence[Mapping[str, Any]] = (),
+    *,
+    heading: str | None = None,
+    shipped: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> dict[str, Any]:
     """All claims of these sources, with what each campaign (show documents) says of them; of headings that contain
-    `heading` only, whatever the case."""
-    parts = [_source(source, campaigns, heading) for source in sources]
+    `heading` only, whatever the case. `shipped`: source -> what was measured elsewhere (`claims_measured.expanded`),
+    which comes behind the campaigns."""
+    there = shipped or {}
+    parts = [_source(source, [*campaigns, *there.get(source.claims, ())], heading) for source in sources]
     claims = [claim for part in parts for claim in part["claims"]]
     return {
         "schema": SCHEMA,
@@ -30,6 +36,7 @@ def ledger(
             "published": _counts(claims, "published"),
             "corrected": _counts(claims, "corrected"),
             "today": dict(Counter(claim["today"][0]["verdict"] for claim in claims if claim["today"])),
+            "answers": dict(Counter(claim["today"][0]["answer"] for claim in claims if claim["today"])),
         },
         "sources": parts,
     }
@@ -57,12 +64,14 @@ def _source(source: Claims, campaigns: Sequence[Mapping[str, Any]], heading: str
 def _claim(source: Claims, claim: Claim, campaigns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     out = claim.model_dump(mode="json")
     out["layer"] = source.layer_of(claim)
-    out["today"] = [_today(found) for document in campaigns for found in today(source, claim, document)]
+    found = [one for document in campaigns for one in today(source, claim, document)]
+    # What has data first, in the order of the campaigns: the first one stands for all.
+    out["today"] = [_today(one) for one in sorted(found, key=lambda one: one.answer == "no data")]
     return out
 
 
 def _today(found: Today) -> dict[str, Any]:
-    return _finite(asdict(found)) | {"text": found.text()}
+    return _finite(asdict(found)) | {"text": found.text(), "seen": found.seen()}
 
 
 def _finite(value: Any) -> Any:

@@ -8,6 +8,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from rmwbench.suite.claims import Claims
+
 
 def register(app: typer.Typer) -> None:
     app.command(name="claims", help="What five published evaluations claim: as published, as corrected, as measured.")(
@@ -20,20 +22,42 @@ def claims(
         str | None, typer.Argument(metavar="[SOURCE]", help="A shipped source or a claims file; all if absent.")
     ] = None,
     campaign: Annotated[
-        list[Path] | None, typer.Option(metavar="DIR", help="Judge with this campaign; may be repeated.")
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Judge with this campaign, or with those of `run --claims`; may be repeated."),
     ] = None,
     heading: Annotated[str | None, typer.Option(metavar="TEXT", help="Only claims of headings with this text.")] = None,
+    shipped: Annotated[
+        bool, typer.Option("--shipped/--no-shipped", help="Also what was measured for the shipped ledger.")
+    ] = True,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the ledger as a page, with links to the campaigns' reports."),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write what these campaigns measured to DIR/SOURCE/measured, to be shipped with the claims.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the ledger (docs/formats/claims.md).")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/claims.md.")] = False,
 ) -> None:
     from rmwbench.analysis.claims_document import ledger
+    from rmwbench.analysis.claims_measured import expanded
     from rmwbench.errors import UserError
     from rmwbench.suite.claims import load, sources
+    from rmwbench.suite.claims_measured import shipped as summaries
 
-    if markdown and as_json:
-        raise UserError("one form at a time", where="--json, --markdown", expected="one of them")
+    if sum(map(bool, (markdown, as_json, html, save))) > 1:
+        raise UserError("one form at a time", where="--json, --markdown, --html, --save", expected="one of them")
     files = [load(name) for name in ([source] if source else sources())]
-    document = ledger(files, [_shown(directory) for directory in campaign or ()], heading=heading)
+    documents = [document for directory in campaign or () for document in _documents(directory)]
+    if save is not None:
+        _save(files, documents, save)
+        return
+    there = {file.claims: [x for one in summaries(file.claims) for x in expanded(one)] for file in files if shipped}
+    document = ledger(files, documents, heading=heading, shipped=there)
     if heading and not any(part["claims"] or part["headings"] for part in document["sources"]):
         raise UserError("no heading has that text", where="--heading", actual=heading)
     if as_json:
@@ -44,10 +68,41 @@ def claims(
         from rmwbench.analysis.claims_markdown import page
 
         typer.echo(page(document), nl=False)
+    elif html is not None:
+        from rmwbench.report.claims.page import write_html
+
+        write_html(document, {found["campaign"]["name"]: found for found in documents}, html)
+        typer.echo(html)
     else:
         from rich.console import Console
 
         _print(document, Console(highlight=False))
+
+
+def _documents(directory: Path) -> list[dict[str, Any]]:
+    """The show document of a campaign, or those of a directory that `rmwbench run --claims` made."""
+    from rmwbench.campaign.claims.session import campaigns, is_session
+
+    if not is_session(directory):
+        return [_shown(directory)]
+    return [_shown(found) | {"asked": asked} for found, asked in campaigns(directory).items()]
+
+
+def _save(files: "list[Claims]", documents: list[dict[str, Any]], directory: Path) -> None:
+    from rmwbench.analysis.claims_measured import file_name, measured, text
+    from rmwbench.errors import UserError
+    from rmwbench.suite.claims_measured import FOLDER
+
+    if not documents:
+        raise UserError("what is to be saved?", where="--save", fix="name the campaigns with --campaign DIR")
+    found = [summary for file in files if (summary := measured(file, documents))]
+    if not found:
+        raise UserError("these campaigns say nothing of these claims", where="--save")
+    for summary in found:
+        path = directory / summary["source"] / FOLDER / file_name(summary)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text(summary), encoding="utf-8")
+        typer.echo(path)
 
 
 def _shown(directory: Path) -> dict[str, Any]:
@@ -88,7 +143,7 @@ def _print(document: dict[str, Any], console: "Console") -> None:
     s = document["summary"]
     counts = "; ".join(f"{name} {n}" for name, n in s["published"].items())
     console.print(f"{s['claims']} claims, {s['opinions']} of them opinions. As published: {counts}.")
-    if document["campaigns"]:
+    if s["today"] or document["campaigns"]:
         today = "; ".join(f"{name} {n}" for name, n in s["today"].items()) or "none of them in these campaigns"
         console.print(f"Today: {today}.")
 
@@ -104,16 +159,18 @@ def _lines(claim: dict[str, Any], experiment: str | None) -> list[tuple[str, str
     for today in claim["today"]:
         decided = f"{today['verdict']}: " if today["verdict"] in ("supported", "refuted") else ""
         found.append(("today", decided + today["text"]))
-        found += [("", _cell(cell)) for cell in today["cells"]]
+        if len(today["cells"]) > 1 or any(cell["reason"] for cell in today["cells"]):
+            found += [("", _cell(cell, today["unit"])) for cell in today["cells"]]
     return found
 
 
-def _cell(cell: dict[str, Any]) -> str:
+def _cell(cell: dict[str, Any], unit: str) -> str:
+    import math
+
+    from rmwbench.analysis.claims_words import interval
+
     if cell["reason"]:
         return f"{cell['workload']}: {cell['answer']}, {cell['reason']}"
     between = f"{cell['left']} ÷ {cell['right']}" if cell["right"] else cell["left"]
-    value, low, high = (
-        x if isinstance(x, str) else "–" if x is None else f"{x:.3g}"
-        for x in (cell["value"], cell["low"], cell["high"])
-    )
-    return f"{cell['workload']}: {cell['answer']}, {between} {value} [{low}–{high}]"
+    numbers = [math.inf if cell[key] == "inf" else cell[key] for key in ("value", "low", "high")]
+    return f"{cell['workload']}: {cell['answer']}, {between} {interval(*numbers, unit)}"

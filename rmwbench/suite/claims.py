@@ -4,6 +4,7 @@ A file per source, `suites/SOURCE/claims.yaml`. What a claim's words mean is che
 in `analysis/claims.py`, and what it says of the source's own data in `analysis/claims_data.py`.
 """
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -192,6 +193,24 @@ class Claims(Strict):
 def sources() -> list[str]:
     """The sources that have claims, by the name of their folder."""
     return sorted(path.parent.name for path in suites_directory().glob(f"*/{CLAIMS_FILE}"))
+
+
+def sources_about(suite: str) -> list[str]:
+    """The sources with a claim whose test runs a suite that calls itself so. Only their texts are searched: reading a
+    claims file takes a quarter of a second, and most campaigns are about no claim."""
+    found = []
+    for source in sources():
+        text = (suites_directory() / source / CLAIMS_FILE).read_text(encoding="utf-8")
+        if any(is_suite(name, suite) for name in set(re.findall(r"\bsuite: *([^\s,}]+)", text))):
+            found.append(source)
+    return found
+
+
+def is_suite(name: str, suite: str) -> bool:
+    """Whether a test's `suite: NAME` means the suite that calls itself `suite`: a file `folder/name` may call itself
+    `folder-name` or `name`, and a file of one's own is known by its name without suffix."""
+    name = name.strip("\"'").removesuffix(".yaml").removesuffix(".yml")
+    return suite in (name, name.replace("/", "-"), name.rpartition("/")[2])
 
 
 def load(source: str | Path) -> Claims:

@@ -7,7 +7,9 @@ import pytest
 
 from rmwbench.analysis.claims_document import ledger
 from rmwbench.analysis.claims_markdown import page
+from rmwbench.analysis.claims_measured import expanded
 from rmwbench.cli.main import main
+from rmwbench.suite.claims_measured import shipped as summaries
 from tests.claims.shipped import FILES
 from tests.claims.test_predicates import FAST, SLOW, arm, document
 
@@ -23,17 +25,31 @@ def run(capsys, *arguments):
 
 def test_the_page_is_up_to_date():
     written = (ROOT / "docs/claims.md").read_text(encoding="utf-8")
-    made = page(ledger(list(FILES.values())))
+    shipped = {name: [x for one in summaries(name) for x in expanded(one)] for name in FILES}
+    made = page(ledger(list(FILES.values()), shipped=shipped))
     assert made == written, "run `rmwbench claims --markdown > docs/claims.md`"
 
 
 def test_json_is_the_ledger(capsys):
-    code, out, _ = run(capsys, "gscam-2025", "--json")
+    code, out, _ = run(capsys, "gscam-2025", "--json", "--no-shipped")
     found = json.loads(out)
     assert (code, found["schema"], found["version"]) == (0, "rmwbench/claims", 1)
     (source,) = found["sources"]
     assert found["summary"]["claims"] == len(source["claims"]) == len(FILES["gscam-2025"].items)
     assert all(claim["today"] == [] for claim in source["claims"])
+
+
+def test_only_one_form_at_a_time_and_nothing_is_saved_of_nothing(capsys, tmp_path):
+    code, _, err = run(capsys, "gscam-2025", "--json", "--markdown")
+    assert code == 2 and "one form at a time" in err
+    code, _, err = run(capsys, "gscam-2025", "--save", str(tmp_path))
+    assert code == 2 and "--campaign DIR" in err and not list(tmp_path.iterdir())
+
+
+def test_the_page_can_be_written_of_nothing_measured(capsys, tmp_path):
+    code, out, _ = run(capsys, "gscam-2025", "--no-shipped", "--html", str(tmp_path / "claims.html"))
+    assert (code, out.strip()) == (0, str(tmp_path / "claims.html"))
+    assert "rmwbench run --claims" in (tmp_path / "claims.html").read_text()
 
 
 def test_the_terminal_says_verdicts_and_reasons(capsys):

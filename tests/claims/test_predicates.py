@@ -6,6 +6,7 @@ import pytest
 
 from rmwbench.analysis.aggregate import widened
 from rmwbench.analysis.claims import CLOCKS, today
+from rmwbench.analysis.claims_words import interval
 from rmwbench.analysis.metric import Measured
 from rmwbench.suite.claims import Claims
 
@@ -195,3 +196,24 @@ def test_infinite_and_zero_values_are_compared_by_interval():
     doc = document(("w", arm("rclcpp/a", metric=bound), arm("rclcpp/b", SLOW)))
     assert one(asked(right="b"), doc).answer == "does not hold"
     assert one(asked(level=40.0), doc).answer == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ((0.5234, 0.4, 0.71, "×"), "0.523 [0.4–0.71]×"),
+        ((173e3, 134e3, 2.22e6, "ns"), "173 [134–2220] µs"),
+        ((0.0, 0.0, 0.0289, "fraction"), "0 [0–2.89] %"),
+        ((None, 2.5e6, math.inf, "ns"), "– [2.5–∞] ms"),
+        ((12.0, 11.0, 13.0, "Hz"), "12 [11–13] Hz"),
+        ((12.0, 11.0, 13.0, ""), "12 [11–13]"),
+    ],
+)
+def test_what_was_seen_is_told_in_one_unit(words, text):
+    assert interval(*words) == text
+
+
+def test_several_cells_are_told_as_a_range():
+    arms = [(str(n), arm("rclcpp/a", FAST), arm("rclcpp/b", [x * n for x in SLOW])) for n in (1, 4)]
+    found = one(asked(right="b", factor=0.3), document(*arms))
+    assert (found.answer, found.seen()) == ("does not hold", "2 cells, 0.128× to 0.51× (does not hold 1, holds 1)")

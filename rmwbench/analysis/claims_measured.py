@@ -1,0 +1,118 @@
+"""What campaigns say of a source's claims, reduced to what judging them again takes: small enough to be kept beside the
+claims (docs/formats/claims.md). Pure.
+
+A summary holds show documents with only those arms and metrics that a claim compares, and their values trial by trial.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rmwbench.analysis.claims import compared
+from rmwbench.errors import UserError
+from rmwbench.suite.claims import Claims
+from rmwbench.suite.claims_measured import SCHEMA, VERSION
+
+ARM = ("arm", "middleware", "layer", "version", "profile", "release_date", "factors", "not_supported")
+FACTS = ("cores", "virtualization", "kernel", "load average", "steal since boot")
+
+
+def measured(source: Claims, documents: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The summary of one machine's campaigns; None where they say nothing of this source's claims. UserError for
+    campaigns of two machines."""
+    kept = [found for document in documents if (found := _campaign(source, document))]
+    if not kept:
+        return None
+    machines = list(dict.fromkeys(document["machine"]["summary"] for document in documents))
+    if len(machines) > 1:
+        raise UserError("these campaigns are of two machines", actual="; ".join(machines), fix="save them one by one")
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "source": source.claims,
+        "date": max(str(one["campaign"]["created_utc"])[:10] for one in kept),
+        "machine": machines[0],
+        "campaigns": kept,
+    }
+
+
+def file_name(summary: Mapping[str, Any]) -> str:
+    """`2026-11-22-2x-amd-epyc.json`."""
+    words = str(summary["machine"]).partition(",")[0].replace(" × ", "x ").casefold()
+    return f"{summary['date']}-{re.sub(r'[^a-z0-9]+', '-', words).strip('-')}.json"
+
+
+def text(summary: Mapping[str, Any]) -> str:
+    """As JSON with a line per arm, so that two versions can be compared."""
+    head = {key: value for key, value in summary.items() if key != "campaigns"}
+    lines = [_json(head)[:-1] + ', "campaigns": [']
+    for last, one in _marked(summary["campaigns"]):
+        about = {key: value for key, value in one.items() if key != "workloads"}
+        lines.append(f'{_json(about)[:-1]}, "workloads": [')
+        for end, workload in _marked(one["workloads"]):
+            lines.append(f'{{"workload": {_json(workload["workload"])}, "arms": [')
+            lines += [_json(arm) + ("" if final else ",") for final, arm in _marked(workload["arms"])]
+            lines.append("]}" + ("" if end else ","))
+        lines.append("]}" + ("" if last else ","))
+    return "\n".join([*lines, "]}"]) + "\n"
+
+
+def expanded(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The show documents that `analysis.claims.today` takes."""
+    found = []
+    for one in summary["campaigns"]:
+        workloads = [
+            {**workload, "arms": [_expanded(arm) for arm in workload["arms"]]} for workload in one["workloads"]
+        ]
+        found.append({**one, "workloads": workloads, "shipped": True})
+    return found
+
+
+def _campaign(source: Claims, document: Mapping[str, Any]) -> dict[str, Any] | None:
+    metrics: dict[tuple[str, str], set[str]] = {}
+    for claim in source.items:
+        for workload, arm in compared(source, claim, document):
+            if claim.test:
+                metrics.setdefault((workload, arm), set()).add(claim.test.metric)
+    workloads = []
+    for workload in document["workloads"]:
+        name = workload["workload"]
+        arms = [_arm(arm, metrics[name, arm["arm"]]) for arm in workload["arms"] if (name, arm["arm"]) in metrics]
+        if arms:
+            workloads.append({"workload": name, "arms": arms})
+    if not workloads:
+        return None
+    campaign = document["campaign"]
+    kept = {
+        key: campaign.get(key) for key in ("name", "suite", "created_utc", "seed", "tool_version", "blocks_complete")
+    }
+    facts = {fact["name"]: fact["value"] for fact in document["machine"]["facts"] if fact["name"] in FACTS}
+    made = {"campaign": kept, "machine": {"summary": document["machine"]["summary"], **facts}, "workloads": workloads}
+    asked = document.get("asked")
+    return made if asked is None else {"asked": [x.id for x in source.items if x.id in asked], **made}
+
+
+def _arm(arm: Mapping[str, Any], metrics: set[str]) -> dict[str, Any]:
+    per_trial = {name: arm["per_trial"][name] for name in sorted(metrics) if name in arm["per_trial"]}
+    return {
+        **{key: arm.get(key) for key in ARM if arm.get(key) is not None or key == "factors"},
+        "metrics": {name: arm["metrics"][name] for name in sorted(metrics) if name in arm["metrics"]},
+        "per_trial": {name: [[one["block"], one["value"]] for one in found] for name, found in per_trial.items()},
+    }
+
+
+def _expanded(arm: Mapping[str, Any]) -> dict[str, Any]:
+    per_trial = {
+        name: [{"block": block, "value": value} for block, value in found] for name, found in arm["per_trial"].items()
+    }
+    return {"not_supported": None, **arm, "per_trial": per_trial}
+
+
+def _marked(items: Sequence[Any]) -> list[tuple[bool, Any]]:
+    """Each with whether it is the last."""
+    return [(place == len(items) - 1, item) for place, item in enumerate(items)]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,95 @@
+"""The directory of `rmwbench run --claims`: claims.json, and per suite a campaign with the suite it was derived from.
+
+DIR/claims.json                 what was asked for, and the time that is used up
+DIR/galactic-2020-pubsub.yaml   the derived suite
+DIR/galactic-2020-pubsub/       its campaign, like any other
+"""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rmwbench.bundle import Bundle
+from rmwbench.errors import UserError
+
+STATE = "claims.json"
+SCHEMA, VERSION = "rmwbench/claims-run", 1
+
+
+@dataclass
+class Session:
+    """`settled`: claim's id -> what decided it before. `campaigns`: name of a campaign's directory -> its suite, its
+    claims and its round; a round is a budget."""
+
+    directory: Path
+    sources: list[str]
+    seed: int
+    budget_s: float
+    created_utc: str
+    used_s: float = 0.0
+    round: int = 1
+    settled: dict[str, str] = field(default_factory=dict)
+    campaigns: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def save(self) -> None:
+        document = {"schema": SCHEMA, "version": VERSION, **asdict(self)}
+        del document["directory"]
+        partial = self.directory / f"{STATE}.partial"
+        partial.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        partial.replace(self.directory / STATE)
+
+    def place(self, name: str) -> Path:
+        """Where the campaign of a suite with that name goes in this round."""
+        return self.directory / (name + (f"-{self.round}" if self.round > 1 else ""))
+
+    def of_round(self) -> dict[str, dict[str, Any]]:
+        return {name: one for name, one in self.campaigns.items() if one["round"] == self.round}
+
+    def unfinished(self) -> list[str]:
+        """Names of this round's campaigns that were stopped. What was noted and never begun is forgotten."""
+        for name in [name for name in self.of_round() if not (self.directory / name / "campaign.json").is_file()]:
+            del self.campaigns[name]
+        return [name for name in self.of_round() if not Bundle(self.directory / name).journal.finished]
+
+
+def begin(
+    directory: Path, sources: Sequence[str], *, seed: int, budget_s: float, settled: Mapping[str, str]
+) -> Session:
+    """Makes the directory. UserError where something is there."""
+    if directory.exists() and any(directory.iterdir()):
+        raise UserError(
+            "the directory is not empty",
+            where=str(directory),
+            fix=f"rmwbench run --resume {directory}" if is_session(directory) else "choose another with --out",
+        )
+    directory.mkdir(parents=True, exist_ok=True)
+    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    session = Session(directory, list(sources), seed, budget_s, created, settled=dict(settled))
+    session.save()
+    return session
+
+
+def is_session(directory: Path) -> bool:
+    return (directory / STATE).is_file()
+
+
+def load(directory: Path) -> Session:
+    """UserError where the file is none of ours."""
+    path = directory / STATE
+    try:
+        document = json.loads(path.read_bytes())
+        if document.pop("schema") != SCHEMA or document.pop("version") != VERSION:
+            raise ValueError("another schema or version")
+        return Session(directory=directory, **document)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise UserError("this is no directory of `rmwbench run --claims`", where=str(path), actual=str(error)) from None
+
+
+def campaigns(directory: Path) -> dict[Path, list[str]]:
+    """The campaigns of a session's directory, in the order in which they were begun, with the claims that they ran
+    for."""
+    found = {directory / name: one["claims"] for name, one in load(directory).campaigns.items()}
+    return {path: claims for path, claims in found.items() if (path / "campaign.json").is_file()}

@@ -1,0 +1,198 @@
+"""`rmwbench run --claims [SOURCE]` and `rmwbench plan --claims [SOURCE]`."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from rmwbench.errors import UserError
+
+if TYPE_CHECKING:
+    from rmwbench.campaign.claims.plan import ClaimsPlan
+    from rmwbench.campaign.claims.session import Session
+    from rmwbench.suite.claims import Claims
+
+DEFAULT_BUDGET = "30m"
+
+
+def plan_claims(source: str | None, unsuited: Mapping[str, Any], *, budget: str | None, as_json: bool) -> None:
+    import json
+
+    from rmwbench.campaign.claims.plan import lines
+    from rmwbench.cli.plan import parse_duration_s
+
+    _refuse(unsuited)
+    _, files = _files(source)
+    made = _plan(files, _settled_here(files), parse_duration_s(budget or DEFAULT_BUDGET))
+    document = made.document()
+    typer.echo(json.dumps(document, ensure_ascii=False) if as_json else "\n".join(lines(document)))
+
+
+def run_claims(
+    source: str | None,
+    unsuited: Mapping[str, Any],
+    *,
+    out: str | None,
+    budget: str | None,
+    seed: int,
+    resume: Path | None,
+    no_report: bool,
+) -> None:
+    """Ends the verb: exit code 0 where a trial was done, 130 where it was stopped, 2 otherwise."""
+    from rich.console import Console
+
+    from rmwbench.campaign.claims.plan import lines
+    from rmwbench.campaign.claims.run import Runner
+    from rmwbench.cli.plan import parse_duration_s
+    from rmwbench.cli.run import guarded
+
+    _refuse(unsuited)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    budget_s = None if budget is None else parse_duration_s(budget)
+    if resume is not None:
+        session, files = _resumed(resume, budget_s)
+    else:
+        from rmwbench.bundle.newest import CAMPAIGNS
+        from rmwbench.campaign.claims.session import begin
+
+        names, files = _files(source)
+        directory = Path(out) if out else CAMPAIGNS / f"claims-{time.strftime('%Y%m%d-%H%M%S')}"
+        settled = _settled_here(files)
+        session = begin(
+            directory, names, seed=seed, budget_s=budget_s or parse_duration_s(DEFAULT_BUDGET), settled=settled
+        )
+    left_s = session.budget_s - session.used_s
+    begun = {one["suite"] for one in session.of_round().values()}
+    made = _plan(files, session.settled, left_s, without=begun)
+    unfinished = session.unfinished()
+    if unfinished:
+        console.print(f"first what was stopped: {', '.join(unfinished)}\n", markup=False)
+    if made.picked or not unfinished:
+        for line in lines(made.document()):
+            console.print(line, markup=False)
+        console.print()
+    if not made.picked and not unfinished:
+        console.print("nothing fits into this time" if made.left_out else "nothing is open that can be decided here")
+    ended = guarded(Runner(session, files, made.gathered), session.directory, console)
+    if ended.stopped_by:
+        console.print(f"stopped by {ended.stopped_by}; what was finished in {session.directory} stays")
+        console.print(f"go on:   rmwbench run --resume {session.directory}")
+        console.print(f"look:    rmwbench claims --campaign {session.directory}")
+        raise typer.Exit(130)
+    raise typer.Exit(0 if _answer(session, files, no_report) else 2)
+
+
+def _refuse(unsuited: Mapping[str, Any]) -> None:
+    for name, value in unsuited.items():
+        if value not in (None, [], ()):
+            raise UserError(
+                f"{name} does not go with claims",
+                where="--claims",
+                fix=f"leave {name} out: the claims say what is run, and --budget for how long",
+            )
+
+
+def _files(source: str | None) -> "tuple[list[str], list[Claims]]":
+    """What to keep of the sources' names (paths made absolute), and their claims."""
+    from rmwbench.suite.claims import load, sources
+
+    names = sources() if source is None else [source]
+    kept = [str(Path(name).absolute()) if Path(name).suffix in (".yaml", ".yml") else name for name in names]
+    return kept, [load(name) for name in kept]
+
+
+def _resumed(directory: Path, budget_s: float | None) -> "tuple[Session, list[Claims]]":
+    """The session to go on with. A new budget is a new round: what is open by now, in new campaigns; without one it is
+    what the old budget still has."""
+    from rmwbench.campaign.claims.run import settled_in
+    from rmwbench.campaign.claims.session import load
+    from rmwbench.suite.claims import load as load_claims
+
+    session = load(directory)
+    files = [load_claims(name) for name in session.sources]
+    if budget_s is not None and not session.unfinished():
+        session.settled |= settled_in(files, session)
+        session.round += 1
+        session.budget_s, session.used_s = budget_s, 0.0
+    elif budget_s is not None:
+        session.budget_s, session.used_s = budget_s, 0.0
+    elif session.used_s >= session.budget_s and not session.unfinished():
+        raise UserError(
+            "the budget is used up",
+            where=str(directory),
+            fix=f"rmwbench run --resume {directory} --budget 30m goes on with what is open",
+        )
+    session.save()
+    return session, files
+
+
+def _plan(
+    files: "list[Claims]", settled: Mapping[str, str], budget_s: float, without: set[str] | frozenset[str] = frozenset()
+) -> "ClaimsPlan":
+    from rmwbench.campaign.claims.gather import gather
+    from rmwbench.campaign.claims.plan import make_claims_plan
+    from rmwbench.campaign.claims.run import open_claims
+
+    asked = [one for one in open_claims(files, settled) if one.claim.test and one.claim.test.suite not in without]
+    return make_claims_plan(gather(asked), settled, budget_s)
+
+
+def _settled_here(files: "list[Claims]") -> dict[str, str]:
+    """Claims that a shipped measurement of this very machine decides: id -> its date."""
+    from rmwbench.analysis.claims_measured import expanded
+    from rmwbench.campaign.claims.run import settled_by
+    from rmwbench.lab import machine
+    from rmwbench.suite.claims_measured import shipped
+
+    here = machine.describe()["summary"]
+    found: dict[str, str] = {}
+    for file in files:
+        for summary in shipped(file.claims):
+            if summary["machine"] == here:
+                found |= settled_by([file], expanded(summary), f"shipped, {summary['date']}")
+    return found
+
+
+def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
+    """Shows and writes what was found; whether any trial was done."""
+    from rmwbench.analysis.claims_document import ledger
+    from rmwbench.bundle import Bundle
+    from rmwbench.campaign.claims.session import campaigns
+    from rmwbench.report.claims.page import REPORT, write_html
+    from rmwbench.report.html import write_html as write_report
+    from rmwbench.report.summary import summarise
+
+    asked = {Bundle(directory): ids for directory, ids in campaigns(session.directory).items()}
+    good = any(bundle.trials("done") for bundle in asked)
+    if no_report or not good:
+        print(session.directory)
+        return good
+    documents = [summarise(bundle) | {"asked": ids} for bundle, ids in asked.items() if bundle.trials("done")]
+    made = ledger(files, documents)
+    for document in documents:
+        write_report(document, Path(document["campaign"]["directory"]) / REPORT)
+    page = session.directory / "claims.html"
+    write_html(made, {document["campaign"]["name"]: document for document in documents}, page)
+    for line in _told(made):
+        print(line)
+    print(f"report: {page}")
+    print(f"ledger: rmwbench claims --campaign {session.directory}")
+    return good
+
+
+def _told(made: "dict[str, Any]") -> "list[str]":
+    """What each answered claim says, then the counts."""
+    from rmwbench.report.terminal import printable
+
+    lines = []
+    for source in made["sources"]:
+        for claim in source["claims"]:
+            if claim["today"]:
+                today = claim["today"][0]
+                seen = f"  {today['seen']}" if today["seen"] else ""
+                proxy = " (proxy)" if today["verdict"] == "proxy" else ""
+                lines.append(f"{today['answer'] + proxy:<22} {claim['id']:<24} {claim['says']}{seen}")
+    counts = ", ".join(f"{name} {n}" for name, n in made["summary"]["answers"].items()) or "none"
+    return [*(printable(line) for line in sorted(lines)), "", f"claims that these campaigns speak of: {counts}"]

@@ -1,0 +1,62 @@
+"""The ledger as a page: every claim of the sources, with what was found here and links to the campaigns' reports."""
+
+import os
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from rmwbench.report.claims.rows import ANSWERS, Link, counts, inside, item
+from rmwbench.report.html import render_page
+
+REPORT = "report.html"
+
+
+def write_html(ledger: Mapping[str, Any], campaigns: Mapping[str, Mapping[str, Any]], path: Path) -> None:
+    """Writes the page of a ledger document to `path`. `campaigns`: name -> show document; each that has its report
+    beside it is linked to."""
+    partial = Path(f"{path}.partial")
+    partial.write_text(render_html(ledger, _links(campaigns, path)), encoding="utf-8")
+    partial.replace(path)
+
+
+def render_html(ledger: Mapping[str, Any], link: Link) -> str:
+    sources = []
+    for source in ledger["sources"]:
+        headings: dict[str, list[dict[str, Any]]] = {}
+        for claim in source["claims"]:
+            headings.setdefault(claim["heading"], []).append(item(source, claim, link))
+        sources.append({"of": source, "headings": list(headings.items())})
+    items = [one for source in sources for _, found in source["headings"] for one in found]
+    first = [one["today"][0] for one in items if one["today"]]
+    return render_page(
+        "claims.html.j2",
+        [],
+        doc=ledger,
+        sources=sources,
+        counts=counts(items),
+        answers=ANSWERS,
+        places=list(dict.fromkeys(f"{one['machine']}, {one['date']}" for one in first if one["machine"])),
+        claims_style=style(),
+    )
+
+
+def style() -> Markup:
+    return Markup(files("rmwbench.report").joinpath("templates", "claims.css").read_text(encoding="utf-8"))
+
+
+def _links(campaigns: Mapping[str, Mapping[str, Any]], path: Path) -> Link:
+    found = {}
+    for name, document in campaigns.items():
+        report = Path(document["campaign"]["directory"]) / REPORT
+        if report.is_file():
+            found[name] = (inside(document), os.path.relpath(report.resolve(), path.resolve().parent))
+
+    def link(campaign: str, workload: str, arm: str, metric: str) -> str | None:
+        within, report = found.get(campaign, (None, ""))
+        anchor = within and within(campaign, workload, arm, metric)
+        return f"{report}{anchor}" if anchor else None
+
+    return link

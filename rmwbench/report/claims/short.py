@@ -1,0 +1,41 @@
+"""Claims in the short forms of a report: lines for the terminal, a table for Markdown."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rmwbench.report.claims.rows import of_campaign
+
+
+def lines(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(answer, text) of each claim that the campaign says something of; empty where none."""
+    found = of_campaign(document)
+    return [] if found is None else [(item["today"][0]["answer"], _line(item)) for item in found["items"]]
+
+
+def table(document: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+    """(claim, as published, as corrected, here) of each claim that the campaign says something of."""
+    found = of_campaign(document)
+    return [
+        (
+            f"{item['of']['id']}: {item['of']['says']}",
+            *(_judged(item["of"][key]) for key in ("published", "corrected")),
+            _here(item),
+        )
+        for item in (found or {"items": ()})["items"]
+    ]
+
+
+def _line(item: Mapping[str, Any]) -> str:
+    published = _judged(item["of"]["published"])
+    return f"{item['of']['id']}: {item['of']['says']} (as published: {published}) {_here(item)}"
+
+
+def _here(item: Mapping[str, Any]) -> str:
+    today = item["today"][0]
+    name = today["verdict"] if today["verdict"] in ("supported", "refuted") else today["answer"]
+    seen = f" {today['seen']}" if today["seen"] else ""
+    return f"{name}{' (proxy)' if today['verdict'] == 'proxy' else ''}, {today['layer']}{seen}"
+
+
+def _judged(judged: Mapping[str, Any] | None) -> str:
+    return "" if judged is None else str(judged["verdict"])

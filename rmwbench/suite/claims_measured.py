@@ -1,0 +1,30 @@
+"""The shipped summaries of measurements, `suites/SOURCE/measured/DATE-MACHINE.json` (docs/formats/claims.md)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rmwbench.errors import UserError
+from rmwbench.suite.load import suites_directory
+
+FOLDER = "measured"
+SCHEMA, VERSION = "rmwbench/measured", 1
+
+
+def shipped(source: str, directory: Path | None = None) -> list[dict[str, Any]]:
+    """The summaries of a source as they are in their files, the newest first. UserError for a file that is none."""
+    folder = (directory or suites_directory()) / source / FOLDER
+    return [_read(path) for path in sorted(folder.glob("*.json"), reverse=True)]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+        kind = (found["schema"], found["version"])
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError("this is no summary of a measurement", where=str(path), actual=str(error)) from None
+    if kind != (SCHEMA, VERSION):
+        raise UserError(
+            "this summary is of another kind", where=str(path), expected=f"{SCHEMA} {VERSION}", actual=f"{kind}"
+        )
+    return found

@@ -1,0 +1,110 @@
+"""Summaries of measurements: small, complete enough to be judged again with the same answers, and those that ship."""
+
+import json
+
+import pytest
+
+from rmwbench.analysis.claims import today
+from rmwbench.analysis.claims_document import ledger
+from rmwbench.analysis.claims_measured import expanded, file_name, measured, text
+from rmwbench.errors import UserError
+from rmwbench.suite.claims_measured import FOLDER, shipped
+from rmwbench.suite.load import suites_directory
+from tests.claims.shipped import FILES
+from tests.claims.test_predicates import FAST, SLOW, arm, asked, document
+
+MACHINE = {
+    "summary": "2 × Fixture 9000, Linux 6.1, 8 GB",
+    "facts": [{"name": "load average", "value": "0.10", "note": None}],
+}
+MOST_BYTES = 1_500_000
+
+
+def shown(*workloads, machine=MACHINE, **campaign):
+    made = document(*workloads)
+    made["campaign"] |= {"created_utc": "2026-01-02T03:04:05Z", "seed": 7, "blocks_complete": 4, **campaign}
+    return made | {"machine": machine}
+
+
+def test_judged_again_it_says_the_same():
+    claims = asked(right="b")
+    whole = shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW), arm("unneeded", SLOW)))
+    summary = json.loads(text(measured(claims, [whole])))
+    (again,) = expanded(summary)
+    (before,), (after,) = (today(claims, claims.items[0], found) for found in (whole, again))
+    assert (after.answer, after.cells, after.arms) == (before.answer, before.cells, before.arms)
+    assert (after.machine, after.date, after.shipped) == (MACHINE["summary"], "2026-01-02", True)
+    assert [one["arm"] for w in again["workloads"] for one in w["arms"]] == ["rclcpp/a", "rclcpp/b"]
+    assert again["machine"]["load average"] == "0.10"
+
+
+def test_only_what_claims_compare_is_kept():
+    claims = asked(right="b", workload="w")
+    assert measured(claims, [shown(("v", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))]) is None
+    more = arm("rclcpp/a", FAST)
+    more["metrics"] |= {"other": {"unit": "ns", "value": 1.0}}
+    summary = measured(claims, [shown(("w", more, arm("rclcpp/b", SLOW)))])
+    assert list(summary["campaigns"][0]["workloads"][0]["arms"][0]["metrics"]) == ["m"]
+
+
+def test_a_campaign_that_ran_for_some_claims_says_nothing_of_others():
+    claims = asked(right="b")
+    whole = shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))
+    assert today(claims, claims.items[0], {**whole, "asked": ["c"]}) != []
+    assert today(claims, claims.items[0], {**whole, "asked": ["d"]}) == []
+    assert measured(claims, [{**whole, "asked": ["d"]}]) is None
+    (again,) = expanded(json.loads(text(measured(claims, [{**whole, "asked": ["c", "d"]}]))))
+    assert again["asked"] == ["c"], "of this source"
+
+
+def test_a_line_per_arm_and_a_name_with_date_and_machine():
+    summary = measured(asked(right="b"), [shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))])
+    assert file_name(summary) == "2026-01-02-2x-fixture-9000.json"
+    assert sum(line.startswith('{"arm": ') for line in text(summary).splitlines()) == 2
+
+
+def test_two_machines_are_not_mixed():
+    cells = ("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
+    with pytest.raises(UserError, match="two machines"):
+        measured(asked(right="b"), [shown(cells), shown(cells, machine={"summary": "another", "facts": []})])
+
+
+def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
+    claims = asked(right="b")
+    cells = ("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
+    there = expanded(measured(claims, [shown(cells, name="shipped")]))
+    mine = shown(("w", arm("rclcpp/a", SLOW), arm("rclcpp/b", FAST)), name="mine")
+    empty = {"unit": "ns", "no_data": "nothing"}
+    none = shown(("w", arm("rclcpp/a", metric=empty), arm("rclcpp/b", metric=empty)), name="none")
+    made = ledger([claims], [none, mine], shipped={"s": there})
+    (claim,) = made["sources"][0]["claims"]
+    assert [(one["campaign"], one["answer"]) for one in claim["today"]] == [
+        ("mine", "does not hold"),
+        ("shipped", "holds"),
+        ("none", "no data"),
+    ]
+    assert made["summary"]["answers"] == {"does not hold": 1}
+
+
+def test_a_file_that_is_no_summary(tmp_path):
+    folder = tmp_path / "s" / FOLDER
+    folder.mkdir(parents=True)
+    (folder / "x.json").write_text('{"schema": "else", "version": 1}')
+    with pytest.raises(UserError, match="another kind"):
+        shipped("s", tmp_path)
+    (folder / "x.json").write_text("no JSON")
+    with pytest.raises(UserError, match="no summary"):
+        shipped("s", tmp_path)
+
+
+def test_what_ships_is_small_and_speaks_of_claims():
+    paths = sorted(suites_directory().glob(f"*/{FOLDER}/*"))
+    assert sum(path.stat().st_size for path in paths) < MOST_BYTES
+    assert {path.suffix for path in paths} <= {".json"}
+    for name, file in FILES.items():
+        for summary in shipped(name):
+            assert summary["source"] == name
+            documents = expanded(summary)
+            assert all(document["workloads"] for document in documents)
+            answered = [claim.id for claim in file.items if any(today(file, claim, one) for one in documents)]
+            assert answered, f"{name}: a summary that speaks of no claim"

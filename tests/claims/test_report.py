@@ -1,0 +1,143 @@
+"""Claims in the report of a campaign, on the ledger's page, and in the short forms; and their pictures."""
+
+import copy
+import re
+from pathlib import Path
+
+import pytest
+
+from rmwbench.analysis.claims_document import ledger
+from rmwbench.report.claims import short
+from rmwbench.report.claims.page import render_html as ledger_page
+from rmwbench.report.claims.picture import WIDTH, picture
+from rmwbench.report.claims.rows import inside, of_campaign
+from rmwbench.report.html import render_html, write_html
+from tests.claims.shipped import FILES
+from tests.report.example_document import example_document
+from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit
+
+SUITE, METRIC = "rclcpp-intraprocess-2019", "service_latency_p50"
+
+
+@pytest.fixture(scope="module")
+def document():
+    """The example's first workload as if it were that of an evaluation: two arms, of which one is a hundred times as
+    fast."""
+    made = copy.deepcopy(example_document())
+    made["campaign"]["suite"] = SUITE
+    made["workloads"] = made["workloads"][:1]
+    workload = made["workloads"][0]
+    workload["workload"] = "one"
+    for conclusion in made["conclusions"]:
+        conclusion["workload"] = None
+    arms = [arm for arm in workload["arms"] if arm["role"] != "floor"][:2]
+    for arm, name, scale in zip(arms, ("rclcpp unique", "rclcpp inter"), (1.0, 100.0), strict=True):
+        values = [scale * (20_000 + 100 * n) for n in range(6)]
+        arm |= {"arm": name, "layer": "rclcpp", "factors": {}, "not_supported": None}
+        arm["metrics"][METRIC] = {
+            "unit": "ns",
+            "value": values[2],
+            "low": values[0],
+            "high": values[5],
+            "count": 600,
+            "trials": 6,
+            "interval": "95 % t interval",
+        }
+        arm["per_trial"][METRIC] = [{"trial": n + 1, "block": n, "value": v} for n, v in enumerate(values)]
+    workload["arms"] = arms
+    for kind, found in workload["charts"].items():
+        workload["charts"][kind] = [one for one in found if one.get("arm") in ("rclcpp unique", "rclcpp inter")]
+    return made
+
+
+def test_a_campaign_that_no_claim_is_about_has_no_such_section():
+    assert of_campaign(example_document()) is None
+    assert 'id="claims"' not in render_html(example_document())
+    assert short.lines(example_document()) == [] and short.table(example_document()) == []
+
+
+def test_the_section_has_the_three_verdicts_and_one_click_to_the_evidence(document):
+    page = render_html(document)
+    section = page[page.index('<section id="claims">') : page.index('<section id="machine"')]
+    assert 'id="c-pa-one-lat-unique"' in section and "as published" in section and "as corrected" in section
+    links = set(re.findall(r'<a class="num" href="#([^"]+)"', section))
+    assert links >= {f"m-0-0-{METRIC}", f"m-0-1-{METRIC}"}
+    assert all(f'id="{link}"' in page for link in links), "every link has its evidence"
+    assert re.search(r'<nav[^>]*>\s*<a href="#claims">', page)
+
+
+def test_the_short_forms_say_the_same(document):
+    lines = dict((text.partition(":")[0], answer) for answer, text in short.lines(document))
+    assert lines["pa-one-lat-unique"] == "holds"
+    row = next(row for row in short.table(document) if row[0].startswith("pa-one-lat-unique"))
+    assert row[1] and "holds (proxy), rclcpp" in row[3] and "0.01" in row[3]
+
+
+def test_the_ledgers_page_links_to_reports(document):
+    made = ledger([FILES[SUITE]], [document])
+    within = inside(document)
+    page = ledger_page(made, lambda campaign, *where: f"there/report.html{within(campaign, *where)}")
+    assert f'href="there/report.html#m-0-0-{METRIC}"' in page
+    for claim in FILES[SUITE].items:
+        assert f'id="c-{claim.id}"' in page
+    assert "http" not in page.replace("http-equiv", ""), "nothing is loaded from elsewhere"
+
+
+def cell(low, value, high, answer="holds"):
+    return {"workload": "w", "answer": answer, "low": low, "value": value, "high": high}
+
+
+def asked(relation="less", right="b", factor=1.0, level=None):
+    return {"relation": relation, "right": right, "factor": factor, "level": level, "metric": "undelivered"}
+
+
+def test_a_picture_shades_what_is_claimed():
+    drawn = picture(asked(factor=0.5), [cell(0.2, 0.3, 0.4)])
+    assert drawn["shade"] == (0.0, WIDTH / 2) and drawn["bars"] == [(WIDTH / 2, "0.5×")]
+    (row,) = drawn["rows"]
+    assert 0 < row["low"] < row["value"] < row["high"] < WIDTH / 2
+    drawn = picture(asked("greater", None, level=10.0), [cell(9.0, 11.0, 12.0)])
+    assert drawn["shade"] == (WIDTH / 2, WIDTH / 2) and drawn["bars"][0][1] == "1000 %"
+    assert drawn["rows"][0]["low"] < WIDTH / 2 < drawn["rows"][0]["value"]
+
+
+def test_a_band_is_shaded_around_equality():
+    drawn = picture(asked("within", factor=1.25), [cell(0.9, 1.0, 1.1)])
+    (low, width), ((left, _), (right, _)) = drawn["shade"], drawn["bars"]
+    assert low == pytest.approx(left) and low + width == pytest.approx(right) and left < WIDTH / 2 < right
+
+
+def test_what_has_no_end_or_no_logarithm_stays_in_the_picture():
+    drawn = picture(asked(), [cell(0.0, 0.5, "inf", "undecided"), cell(2.0, "inf", "inf", "does not hold")])
+    for row in drawn["rows"]:
+        assert 0 < row["low"] <= row["value"] <= row["high"] < WIDTH
+    assert drawn["rows"][0]["open_left"] and drawn["rows"][0]["open_right"] and not drawn["rows"][1]["open_left"]
+    assert picture(asked("greater", None, level=0.0), [cell(0.1, 0.2, 0.3)])["rows"][0]["low"] > 0
+    assert picture(asked(), [{**cell(None, None, None), "reason": "nothing"}]) is None
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"CLAIMS WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing")
+def test_in_a_browser_a_click_opens_the_trials_and_a_phone_is_wide_enough(document, tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    report, page = tmp_path / "report.html", tmp_path / "claims.html"
+    write_html(document, report)
+    made = ledger([FILES[SUITE]], [document])
+    within = inside(document)
+    page.write_text(ledger_page(made, lambda campaign, *where: f"report.html{within(campaign, *where)}"))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        seen = Visit(browser, report.as_uri(), width=390)
+        seen.page.locator("#c-pa-one-lat-unique a.num").first.click()
+        assert "trial" in seen.page.locator("#evidence-body").inner_text()
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= 390 and seen.said == []
+        there = Visit(browser, page.as_uri(), width=390)
+        assert there.page.evaluate("document.documentElement.scrollWidth") <= 390
+        there.page.locator("#c-pa-one-lat-unique .evidence a").first.click()
+        there.page.wait_for_url(re.compile("report.html#m-"))
+        assert there.page.locator(f"#m-0-0-{METRIC}").is_visible(), "the evidence is unfolded"
+        browser.close()
+
+
+def test_templates_are_packaged():
+    assert (Path(__file__).parents[2] / "rmwbench/report/templates/claims.css").is_file()

@@ -1,0 +1,159 @@
+"""`rmwbench run --claims` from the plan to the ledger, over synthetic arms of known truth; stopped, and resumed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rmwbench.bundle import Bundle
+from rmwbench.campaign import run as running
+from rmwbench.campaign.claims.judge import Judge
+from rmwbench.cli.main import main
+from rmwbench.report.summary import summarise
+from tests.lab import tools
+
+SUITE = """
+suite: planted
+title: a difference of known size
+blocks: {planned: 30, minimum: 20}
+timeline: {warmup_s: 0.05, drain_s: 0.05, steady_s: 9.0}
+arms:
+  - {name: here, middleware: synthetic, options: {latency: constant ns=300000}}
+  - {name: there, middleware: synthetic, options: {latency: constant ns=1200000}}
+  - {name: unneeded, middleware: synthetic, options: {latency: constant ns=5}}
+  - {name: absent, middleware: rclcpp/rmw_nowhere, optional: true}
+workloads:
+  - {name: w, message: Bytes(100), rate_hz: 200}
+factors: {subscribers: [1, 2]}
+short: {factors: {subscribers: [1]}, timeline: {steady_s: 0.15}}
+"""
+CLAIMS = """
+claims: mine
+title: Mine
+published: "2026"
+text: mine.txt
+layer: native
+sides: {here: [here], there: [there], absent: [absent]}
+items:
+  - id: planted
+    heading: H
+    says: There takes longer than twice as long as here.
+    kind: ratio
+    published: {verdict: supported, why: it was planted}
+    test: &test {suite: SUITE, metric: service_latency_p50, left: there, relation: greater, right: here, factor: 2}
+  - id: reversed
+    heading: H
+    says: There takes no longer than here.
+    kind: comparison
+    published: {verdict: contradicted, why: it was planted}
+    test: {<<: *test, relation: less, factor: 1.0}
+  - id: elsewhere
+    heading: H
+    says: What is not here is slow.
+    kind: comparison
+    published: {verdict: supported, why: it was planted}
+    test: {suite: SUITE, metric: service_latency_p50, left: absent, relation: greater, right: here}
+"""
+
+
+@pytest.fixture
+def claims(tmp_path):
+    tools.worker("synthetic")
+    suite = tmp_path / "planted.yaml"
+    suite.write_text(SUITE)
+    path = tmp_path / "mine.yaml"
+    path.write_text(CLAIMS.replace("SUITE", str(suite)))
+    return path
+
+
+def cli(capsys, *arguments):
+    with pytest.raises(SystemExit) as end:
+        main([str(one) for one in arguments])
+    found = capsys.readouterr()
+    return end.value.code, found.out, found.err
+
+
+def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys):
+    code, out, _ = cli(capsys, "plan", "--claims", claims, "--budget", "1m", "--json")
+    document = json.loads(out)
+    assert (code, document["schema"]) == (0, "rmwbench/claims-plan")
+    (suite,) = document["suites"]
+    assert (suite["claims"], suite["cells"], suite["layers"]) == (["planted", "reversed"], 2, {"native": 2})
+    assert document["refused"][0]["claim"] == "elsewhere" and "rclcpp" in document["refused"][0]["reason"]
+    assert suite["share_s"] == pytest.approx(60.0, abs=0.1)
+    code, out, _ = cli(capsys, "plan", "--claims", claims, "--budget", "2s", "--json")
+    assert {one["claim"] for one in json.loads(out)["left_out"]} == {"planted", "reversed"}
+    code, out, _ = cli(capsys, "plan", "--claims", claims)
+    assert "2 claims in 1 suites, 2 cells" in out and "elsewhere: " in out
+
+
+@pytest.mark.timing
+def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    original, ran = running.run_trial, []
+
+    def stopping(order, workers, host):
+        if len(ran) == 3:
+            raise running.Stopped("SIGINT")
+        ran.append(order.trial)
+        return original(order, workers, host)
+
+    monkeypatch.setattr(running, "run_trial", stopping)
+    code, _, err = cli(capsys, "run", "--claims", claims, "--budget", "2m", "--out", out)
+    assert code == 130 and f"rmwbench run --resume {out}" in err
+    assert len(Bundle(out / "planted").trials("done")) == 3
+    monkeypatch.setattr(running, "run_trial", original)
+    code, text, err = cli(capsys, "run", "--resume", out)
+    assert code == 0, err
+    bundle = Bundle(out / "planted")
+    assert bundle.journal.finished
+    lines = [line for line in bundle.journal.lines if line["type"] == "dropped"]
+    assert [(line["why"], line["cells"]) for line in lines] == [("decided", [1, 2])], (
+        "a factor of four needs few blocks"
+    )
+    assert "claims after block" in err and "2 of 2 decided" in err
+    assert "holds" in text and "does not hold" in text and "does not hold 1" in text
+    page = (out / "claims.html").read_text()
+    assert "There takes longer than twice as long as here." in page and 'href="planted/report.html#m-0-' in page
+    shown = summarise(bundle)
+    assert shown["campaign"]["blocks_complete"] == shown["campaign"]["blocks_planned"] == lines[0]["blocks"]
+    assert shown["campaign"]["trials"]["planned"] == 2 * lines[0]["blocks"]
+    _judged_as_shown(bundle, shown)
+    code, _, err = cli(capsys, "run", "--resume", out, "--short")
+    assert code == 2 and "--short does not go with claims" in err
+    _what_is_settled_runs_no_more(capsys, out)
+
+
+def _judged_as_shown(bundle, shown):
+    document = Judge(bundle, {"service_latency_p50", "undelivered"}).document()
+    (mine,), (theirs,) = document["workloads"], shown["workloads"]
+    for one, other in zip(mine["arms"], theirs["arms"], strict=True):
+        for name, metric in one["metrics"].items():
+            assert metric == other["metrics"][name] and one["per_trial"][name] == other["per_trial"][name]
+        assert {key: other[key] for key in ("arm", "layer", "version", "factors", "cell")}.items() <= one.items()
+
+
+def _what_is_settled_runs_no_more(capsys, out):
+    _, _, err = cli(capsys, "run", "--resume", out, "--budget", "30s", "--no-report")
+    assert "nothing is open that can be decided here" in err
+    state = json.loads((out / "claims.json").read_text())
+    assert set(state["settled"]) == {"planted", "reversed"} and state["round"] == 2
+    assert sorted(path.name for path in Path(out).iterdir() if path.is_dir()) == ["planted"]
+
+
+def test_a_suite_that_cannot_run_costs_itself_only(claims, capsys, tmp_path):
+    suite = tmp_path / "planted.yaml"
+    suite.write_text(SUITE.replace("latency: constant ns=300000", "latency: no such law"))
+    code, _, err = cli(capsys, "run", "--claims", claims, "--budget", "1m", "--out", tmp_path / "out")
+    assert code == 2 and "planted cannot be run here: " in err and "latency" in err
+    assert json.loads((tmp_path / "out" / "claims.json").read_text())["campaigns"] == {}
+
+
+def test_a_directory_that_is_taken_is_refused(claims, capsys, tmp_path):
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    (taken / "x").write_text("mine")
+    code, _, err = cli(capsys, "run", "--claims", claims, "--out", taken)
+    assert code == 2 and "not empty" in err and (taken / "x").read_text() == "mine"
+    code, _, err = cli(capsys, "run", "--claims", "nobody")
+    assert code == 2 and "no source is called `nobody`" in err
