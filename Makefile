@@ -60,6 +60,7 @@ test-all: test
 
 bench: workers
 	@$(RUN) python -m bench
+	@$(RUN) python -m bench network
 
 clean:
 	rm -rf .venv .uv

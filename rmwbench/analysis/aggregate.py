@@ -9,8 +9,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rmwbench.analysis import intervals
+from rmwbench.analysis.chain import Chain
+from rmwbench.analysis.chain_layers import Layers
 from rmwbench.analysis.glossary import Entry
 from rmwbench.analysis.latency import Messages
+from rmwbench.analysis.ledger import Ledger
 from rmwbench.analysis.metric import AtLeast, Measured, Metric, NoData
 from rmwbench.analysis.network import Network
 from rmwbench.analysis.quantile import BEYOND, allowed, needed
@@ -32,12 +35,19 @@ class Trial:
     fractions: dict[str, tuple[int, int]] = field(default_factory=dict)
     """(events, of) of the metrics of kind `fraction` that are not from the ledger."""
     network: Network = field(default_factory=Network)
+    chain: Chain | None = None
+    """Where the time of relayed messages went; None where none is relayed."""
+    layers: Layers | None = None
+    """The same by layer: of relayed messages, and of all where layers are traced."""
     clock_bounds: dict[str, float] = field(default_factory=dict)
     """Sample or metric -> how far its values may be from the truth, because two hosts' clocks are not known better; ns.
     """
 
     def __post_init__(self) -> None:
         m, seconds = self.messages, (self.window_ns or 0) / 1e9
+        if m.readers == 0 and m.scheduled == 0 and m.ledger == Ledger():
+            self.reasons |= dict.fromkeys(OF_MESSAGES, "nothing is sent in this workload")
+            return
         no_window = "the trial recorded no steady window"
         for name, amount in (
             ("offered_rate", m.scheduled),
@@ -146,6 +156,13 @@ def _aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
     return over_trials(entry, values, count, "values")
 
 
+OF_MESSAGES = (
+    *("offered_rate", "achieved_rate", "achieved_throughput", "longest_stall", "publish_call_max"),
+    *("lost_start", "lost_middle", "lost_end", "late", "corrupt", "duplicates", "reordered", "foreign"),
+    *("never_sent", "publish_failures"),
+)
+"""Metrics of a trial that counts of messages are behind: where none is sent there is nothing that could be 0."""
+
 _NOTHING = {"loss": "no publish call succeeded", "undelivered": "no message was wanted from any reader"}
 
 
@@ -153,7 +170,8 @@ def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
     samples = [s for t in trials if (s := t.messages.samples.get(entry.source)) is not None and s.count]
     total = sum(s.count for s in samples)
     if not samples:
-        return NoData(entry.unit, _WHY_NONE.get(entry.source, "no message to measure"))
+        own = next((t.reasons[entry.name] for t in trials if entry.name in t.reasons), None)
+        return NoData(entry.unit, own or _WHY_NONE.get(entry.source, "no message to measure"))
     if all(entry.q in s.exact for s in samples):
         if len(samples) == 1:
             exact = samples[0].exact[entry.q]

@@ -14,7 +14,7 @@ Reasons = dict[str, str]
 Table = dict[tuple[str, str], dict[tuple[str, str], float]]
 """(role, process) -> (counter, at) -> value"""
 
-WORKERS = ("publisher", "subscription", "client", "service", "both")
+WORKERS = ("publisher", "subscription", "client", "service", "both", "node")
 MIDDLEWARE = (*WORKERS, "daemon", "other")
 _DAEMON_STEP = "step.daemon."
 NOT_COUNTED = "allocations are counted in untimed trials alone (sampling: {allocations: true})"
@@ -88,10 +88,12 @@ def cost(
     faults = [_steady(table, MIDDLEWARE, c) for c in ("minor_faults", "major_faults")]
     put("page_faults_per_message", None if None in faults else sum(faults), delivered, missing)
     _allocations(table, put, published, delivered, shared if not apart else None)
+    wake_ups = _steady(table, MIDDLEWARE, "voluntary_switches")
+    put("wake_ups", wake_ups, None if window_ns is None else window_ns / 1e9, missing)
     waited = _steady(table, MIDDLEWARE, "run_delay")
     put("processor_wait_per_message", waited, delivered, why.get("run_delay_ns", missing if sampled else unsampled))
 
-    for metric, counter in (("pss", "pss"), ("rss", "rss"), ("peak_rss", "peak_rss"), ("shared_memory", "shared_pss")):
+    for metric, counter in _AT_END.items():
         unread_text = missing if unseen else f"the counter {counter} was not read"
         put(metric, _at_end(table, MIDDLEWARE, counter), 1, unread_text)
     for role in ("publisher", "subscription"):
@@ -102,6 +104,17 @@ def cost(
     _wire(table, put, delivered, delivered_bytes)
     _energy(table, put, delivered, window_ns, why.get("energy", unsampled))
     return values, reasons
+
+
+_AT_END = {
+    "pss": "pss",
+    "rss": "rss",
+    "peak_rss": "peak_rss",
+    "virtual_memory": "virtual",
+    "threads": "threads",
+    "shared_memory": "shared_pss",
+}
+"""Metric → the counter that is read once, after the window."""
 
 
 def _allocations(table: Table, put: Any, published: int, delivered: int, shared: str | None) -> None:

@@ -104,6 +104,92 @@ _ENTRIES = [
         "From the service's call that sends the reply until the client has it in its hands.",
         (0.5, 0.99),
     ),
+    *_percentiles(
+        "end_to_end_latency",
+        "end-to-end latency",
+        "From the time the schedule wanted a source's message sent until the last subscription of the chain has what "
+        "the relays made of it, along the causes that each relay records; of a service's client, until it has the "
+        "reply. Once per way from a source to a last subscription. What a hop lost never arrives.",
+        (0.5, 0.9, 0.95, 0.99, 0.999),
+    ),
+    Entry(
+        "end_to_end_latency_max",
+        "end-to-end latency, longest",
+        "ns",
+        "positive",
+        "The slowest message of a trial; infinite where one never reached the end.",
+    ),
+    *_percentiles(
+        "end_to_end_service_latency",
+        "end-to-end service latency",
+        "The same from the source's publish call, without the wait before it. Messages that the call did not accept "
+        "are not in it.",
+        (0.5, 0.9, 0.95, 0.99),
+    ),
+    *_percentiles(
+        "hop_transport",
+        "a hop's transport",
+        "From a publish call on the chain until the next node has the message; all hops together.",
+        (0.5, 0.95, 0.99),
+    ),
+    *_percentiles(
+        "hop_relay",
+        "a relay's own time",
+        "From the moment a relay has a message until its own publish call for it: reading the payload, making the next "
+        "message. All relays together; of a service, until the call that replies.",
+        (0.5, 0.95, 0.99),
+    ),
+    *_percentiles(
+        "chain_transport",
+        "all transports of a chain",
+        "What a message spends between publish calls and arrivals, over all hops of its way.",
+        (0.5, 0.95),
+    ),
+    *_percentiles(
+        "chain_relay",
+        "all relays of a chain",
+        "What a message spends within relays, over all of its way.",
+        (0.5, 0.95),
+    ),
+    Entry(
+        "end_to_end_loss",
+        "loss along the chain",
+        "fraction",
+        "fraction",
+        "Of the messages that the source's publish call accepted, once per way: those that did not reach the end.",
+    ),
+    Entry(
+        "end_to_end_undelivered",
+        "undelivered along the chain",
+        "fraction",
+        "fraction",
+        "Of the messages that the source's schedule wanted, once per way: those that did not reach the end for any "
+        "reason. Verdicts on an end-to-end metric judge this first.",
+    ),
+    *(
+        Entry(name, title, "messages", "amount", text + " Once per way, per trial.")
+        for name, title, text in (
+            ("lost_in_transport", "lost in transport", "Published on the chain, and the next node never had them."),
+            ("lost_in_relays", "lost in relays", "A relay had them and did not publish them on."),
+        )
+    ),
+    *(
+        Entry(
+            f"layer_share_{name}",
+            f"share of {title}",
+            "fraction",
+            "amount",
+            f"Of the time from the source's publish call to the last callback, over all hops: {text}. Of messages "
+            "around the median, in traced trials alone.",
+        )
+        for name, title, text in (
+            ("ros2", "ROS 2's layers", "what rclcpp, rcl and rmw take on both sides, without the notification"),
+            ("notification", "the notification", "from rmw_wait's return until rcl_take begins"),
+            ("middleware", "the middleware", "from its own write until rmw_wait returns"),
+            ("relays", "relays", "from a relay's callback until its next publish call"),
+            ("remainder", "the remainder", "what could not be told apart"),
+        )
+    ),
     Entry(
         "longest_stall",
         "longest stall",
@@ -341,6 +427,14 @@ _ENTRIES = [
         )
     ),
     Entry(
+        "wake_ups",
+        "wake-ups",
+        "hz",
+        "amount",
+        "How often per second of the steady window threads of the same processes gave the processor back and were "
+        "woken again (voluntary context switches): what an idle node costs a sleeping machine.",
+    ),
+    Entry(
         "processor_wait_per_message",
         "wait for a processor per message",
         "ns",
@@ -447,6 +541,20 @@ _ENTRIES = [
         "bytes",
         "positive",
         "The highest resident set size that each worker process reached, added up; record buffers included.",
+    ),
+    Entry(
+        "virtual_memory",
+        "virtual memory",
+        "bytes",
+        "positive",
+        "Addresses that all these processes have asked for, used or not, without the recorder's.",
+    ),
+    Entry(
+        "threads",
+        "threads",
+        "count",
+        "amount",
+        "Threads of all these processes at the end, the harness's included.",
     ),
     Entry(
         "shared_memory",
@@ -593,6 +701,37 @@ _ENTRIES = [
         "amount",
         "What hosts sent between an outage's end and the recovery of its last reader, without new data: discovery, "
         "acknowledgements, address resolution, repeats.",
+    ),
+    Entry(
+        "stray_bytes",
+        "bytes into interfaces that lead nowhere",
+        "bytes",
+        "amount",
+        "What all hosts sent into the further interfaces that their network gives them, from before the first session "
+        "opened until the steady state's end.",
+    ),
+    Entry(
+        "loopback_bytes",
+        "bytes that hosts sent to themselves",
+        "bytes",
+        "amount",
+        "What went over the loopback interfaces of all hosts in the same time, of trials with further interfaces: "
+        "among it what was meant for another host and sent to an address that the sender has too.",
+    ),
+    Entry(
+        "leftover_files",
+        "files left behind",
+        "count",
+        "amount",
+        "Files and sockets in /dev/shm and /tmp of all hosts after every process that still ran had exited in order. "
+        "Directories are not counted.",
+    ),
+    Entry(
+        "leftover_bytes",
+        "bytes left behind",
+        "bytes",
+        "amount",
+        "What those files take of the memory that /dev/shm and /tmp lie in.",
     ),
 ]
 

@@ -21,6 +21,10 @@ MARGIN = 0.05
 """The ratio minus 1 that matters: no smaller difference is claimed, and arms within it are equivalent."""
 
 
+UNDELIVERED_OF_CHAINS = "end_to_end_undelivered"
+"""What a late hop lost was delivered by all before it: of a chain only those messages count that reached its end."""
+
+
 class Line(Protocol):
     trial: int
     cell: int
@@ -80,7 +84,8 @@ def facts(trial: Trial, primary: str) -> Facts:
     metric): what a verdict takes of a trial.
     """
     entry = GLOSSARY[primary]
-    return trial.block, trial_value(entry, trial), fraction_of("undelivered", trial), clock_bound(entry, trial)
+    judged_first = UNDELIVERED_OF_CHAINS if primary.startswith("end_to_end_") else "undelivered"
+    return trial.block, trial_value(entry, trial), fraction_of(judged_first, trial), clock_bound(entry, trial)
 
 
 def arm(name: str, cell: Row, blocks: Iterable[Facts], *, reliable: bool) -> compare.Arm:

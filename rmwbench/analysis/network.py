@@ -57,7 +57,7 @@ def network(
     interruptions = outage.outages(events, rows, window)
     late = any(row.get("joins_ns") is not None for row in rows)
     if frames is None and not interruptions and not late:
-        reasons = dict.fromkeys(wire.METRICS, wire.NO_LOG) | dict.fromkeys(outage.METRICS, outage.NONE)
+        reasons = dict.fromkeys(wire.METRICS, wire.why_no_log(definition)) | dict.fromkeys(outage.METRICS, outage.NONE)
         reasons |= dict.fromkeys(delivery.SPLIT, delivery.WAITED)
         reasons["stall_outside_outages"] = "nothing was interrupted: it is the longest stall"
         return {}, {}, reasons, Network()
@@ -69,7 +69,8 @@ def network(
     reasons |= why
     seen = None
     if frames is None:
-        reasons |= dict.fromkeys(wire.METRICS, wire.NO_LOG)
+        of_frames = (*wire.METRICS, *(name for name in ("recovery_bytes",) if name in why and interruptions))
+        reasons |= dict.fromkeys(of_frames, wire.why_no_log(definition))
     else:
         seen = wire.wire_of(frames, interruptions, window, wire.crossing_bytes(columns, rows, window))
         more, shares, why = wire.values(seen, frames, window, wire.rates_of(definition))

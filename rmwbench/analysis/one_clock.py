@@ -114,6 +114,13 @@ class OneClock:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._evidence, name)
 
+    def spans(self) -> dict[str, np.ndarray] | None:
+        """As the evidence's; each endpoint's moments are on its own clock."""
+        found = self._evidence.spans()
+        if found is None:
+            return None
+        return {**found, "time_ns": self.records.on_reference(found["time_ns"], found["endpoint"])}
+
     def memory(self) -> list[tuple]:
         """As the evidence's, whose first two columns are time and process."""
         return [
@@ -138,6 +145,9 @@ class Told:
         if column in RECEIVED_STAMPS:
             return self._told(found, self._columns.received("endpoint"))
         return self._told(found, self._columns.received("writer")) if column == "intended_ns" else found
+
+    def on_reference(self, stamps: np.ndarray, endpoints: np.ndarray) -> np.ndarray:
+        return self._told(stamps, endpoints)
 
     def _told(self, stamps: np.ndarray, endpoints: np.ndarray) -> np.ndarray:
         out = np.array(stamps, np.int64)

@@ -1,4 +1,4 @@
-"""What happens around an outage: a link that goes away and comes back, a node that restarts, a daemon that dies.
+"""What happens around an outage: a link that goes away and comes back, a node that restarts, a process that is killed.
 
 *Recovered* is the reader's word: its first message that was published after the link or node was back. Messages that
 were published during the outage and repeated afterwards are counted as repaired, not as recovery; a link that carries
@@ -6,7 +6,7 @@ heartbeats again but no new message has not recovered.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,8 @@ from rmwbench.analysis.streams import Pair
 
 Row = Mapping[str, Any]
 DOWN = ("blackhole", "carrier_loss", "admin_down")
+ROAM, ROAMED = "roam ", "roamed "
+"""How the text of a change begins, with the medium behind it: it left the one that it was on, it is on another."""
 METRICS = (
     "recovery_time",
     "outage_stall",
@@ -28,6 +30,8 @@ METRICS = (
     "duplicates_after_outage",
     "recovery_bytes",
 )
+OF_A_WORKER = "killed_s"
+"""How the text of an event `killed` begins that tells of a worker, whose nodes are outages; else it is a daemon's."""
 SUCCESSOR = " again"
 """Of a daemon's name, for the process that takes its place."""
 NONE = "nothing was interrupted in this trial"
@@ -47,7 +51,7 @@ class Outage:
     def touches(self, pair: Pair) -> bool:
         if self.kind == "network":
             return pair.hosts[0] != pair.hosts[1] and self.who in pair.hosts
-        return self.kind == "daemon" or self.who in (pair.writer.node, pair.reader.node)
+        return self.kind == "daemon" or self.who in (pair.writer.node, pair.reader.node, *pair.servers)
 
 
 @dataclass(frozen=True)
@@ -66,13 +70,16 @@ def outages(events: Iterable[Row], endpoints: Sequence[Row], window: Window) -> 
     daemon that does not come back."""
     if window.begin_ns is None:
         return []
+    events = list(events)
     found: list[Outage] = []
     open_: dict[str, tuple[str, float]] = {}
     dead: dict[str, float] = {}
+    roaming: dict[str, tuple[str, float]] = {}
     for row in sorted((e for e in events if e["time_ns"] is not None), key=lambda e: e["time_ns"]):
         who, what, at = row["process"], row["text"] or "", float(row["time_ns"])
         if row["event"] == "killed":
-            dead.setdefault(who, at)
+            if not what.startswith(OF_A_WORKER):
+                dead.setdefault(who, at)
         elif row["event"] == "returned":
             who = who.removesuffix(SUCCESSOR)
             found.append(Outage("daemon", who, "killed", dead.pop(who, at), at))
@@ -80,6 +87,11 @@ def outages(events: Iterable[Row], endpoints: Sequence[Row], window: Window) -> 
             continue
         elif what in DOWN:
             open_.setdefault(who, (what, at))
+        elif what.startswith(ROAM):
+            roaming[who] = what, at
+        elif what.startswith(ROAMED) and who in roaming:
+            how, down = roaming.pop(who)
+            found.append(Outage("network", who, how, down, at))
         elif what == "up" and who in open_:
             how, down = open_.pop(who)
             found.append(Outage("network", who, how, down, at))
@@ -88,20 +100,26 @@ def outages(events: Iterable[Row], endpoints: Sequence[Row], window: Window) -> 
                 open_[who] = (f"{open_[who][0]}, new address", open_[who][1])
             else:
                 found.append(Outage("network", who, "new address", at, at))
-    found += [Outage("network", who, what, down, math.inf) for who, (what, down) in open_.items()]
+    left = [*open_.items(), *roaming.items()]
+    found += [Outage("network", who, what, down, math.inf) for who, (what, down) in left]
     # Streams go on without a daemon, or do not: nothing is to be waited for.
     found += [Outage("daemon", who, "killed", at, at) for who, at in dead.items()]
-    return sorted(found + _restarts(endpoints, window.begin_ns), key=lambda o: (o.down_ns, o.who))
+    killed = {e["process"] for e in events if e["event"] == "killed" and (e["text"] or "").startswith(OF_A_WORKER)}
+    return sorted(found + _restarts(endpoints, killed, window.begin_ns), key=lambda o: (o.down_ns, o.who))
 
 
-def _restarts(endpoints: Sequence[Row], begin_ns: int) -> list[Outage]:
-    left = {row["node"]: row["leaves_ns"] for row in endpoints if row.get("leaves_ns") is not None}
+def _restarts(endpoints: Sequence[Row], killed: Container[str], begin_ns: int) -> list[Outage]:
+    """Of nodes that left and came back, and of those that were killed, whether they came back or not."""
+    left = {row["node"]: row for row in endpoints if row.get("leaves_ns") is not None}
     came = {row["node"]: row["joins_ns"] for row in endpoints if row.get("joins_ns") is not None}
-    return [
-        Outage("restart", node, "restart", begin_ns + left[node], begin_ns + came[node])
-        for node in left
-        if node in came and came[node] >= left[node]
-    ]
+    found = []
+    for node, row in left.items():
+        down, up, dead = row["leaves_ns"], came.get(node), row.get("process") in killed
+        if up is not None and up >= down:
+            found.append(Outage("restart", node, "killed" if dead else "restart", begin_ns + down, begin_ns + up))
+        elif dead:
+            found.append(Outage("restart", node, "killed", begin_ns + down, math.inf))
+    return found
 
 
 def recoveries(pairs: Sequence[Pair], found: Sequence[Outage]) -> list[Recovery]:

@@ -15,7 +15,7 @@ KEEP = 100_000
 tail.
 """
 
-QUANTILES = (0.5, 0.9, 0.99, 0.999)
+QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999)
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ class Pair:
     of the steady state, due while both were there. `taken_ns` is ABSENT for what did not arrive sound and in time.
 
     `sent`: the publish call was made and returned no error. `again_ns`: when further sound copies came, shape (k,).
+    `servers`: of a client, the nodes of its service.
     """
 
     topic: str
@@ -49,6 +50,7 @@ class Pair:
     taken_ns: np.ndarray
     sent: np.ndarray
     again_ns: np.ndarray
+    servers: tuple[str, ...] = ()
 
     @property
     def arrived(self) -> np.ndarray:
@@ -71,6 +73,10 @@ def pairs_of(columns: Columns, rows: Sequence[Row], endpoints: Sequence[Endpoint
         return []
     ends = {row["endpoint"]: _end(row, window) for row in rows}
     service_host = {row["topic"]: row["host"] for row in rows if row["kind"] == "service"}
+    servers: dict[str, list[str]] = {}
+    for row in rows:
+        if row["kind"] == "service":
+            servers.setdefault(row["topic"], []).append(row["node"])
     flags, taken = (columns.received(c) for c in ("flags", "taken_ns"))
     found = []
     for pair in paired(columns, endpoints, window):
@@ -91,6 +97,7 @@ def pairs_of(columns: Columns, rows: Sequence[Row], endpoints: Sequence[Endpoint
                 pair.taken_ns[both],
                 (pair.places.attempted & ~pair.places.failed)[both],
                 _again(flags[pair.rows], taken[pair.rows], pair.first),
+                tuple(servers.get(pair.writer.topic, ())) if pair.writer.kind == "client" else (),
             )
         )
     return found

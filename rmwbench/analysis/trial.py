@@ -6,21 +6,32 @@ Where the evidence comes from is not our business (a bundle, a test): it is desc
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any, Protocol
 
-from rmwbench.analysis import cost, discovery, memory, one_clock
+import numpy as np
+
+from rmwbench.analysis import chain, chain_layers, cost, discovery, memory, one_clock
 from rmwbench.analysis.aggregate import Trial
 from rmwbench.analysis.calls import LEGS, heard_by
+from rmwbench.analysis.chain import Chains, measure_chains
+from rmwbench.analysis.chain_paths import paths
+from rmwbench.analysis.chain_trace import traces
 from rmwbench.analysis.comparisons import loads
 from rmwbench.analysis.frames import frames_of
-from rmwbench.analysis.joining import history, lives
+from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.joining import Life, history, lives
 from rmwbench.analysis.latency import measure
+from rmwbench.analysis.leftovers import leftovers
 from rmwbench.analysis.network import network
 from rmwbench.analysis.records import Columns, Endpoint, Window
 from rmwbench.analysis.sample import make_sample
+from rmwbench.analysis.stray import stray
 from rmwbench.errors import UserError
 
 Row = Mapping[str, Any]
+UNFINISHED = "unfinished"
+"""Event of a writer whose last publish call had not returned when all was over: a dead peer holds it."""
 AWAITED = ("subscription", "service")
 """Late joiners whose match is asked for; of one that sends at once it cannot be."""
 
@@ -47,6 +58,8 @@ class Evidence(Protocol):
 
     def frames(self) -> Mapping[str, Any] | None: ...
 
+    def spans(self) -> Mapping[str, np.ndarray] | None: ...
+
 
 def measure_trial(evidence: Evidence) -> Trial:
     """All metrics of one done trial. UserError where its records contradict the format."""
@@ -71,13 +84,16 @@ def measure_trial(evidence: Evidence) -> Trial:
             definition,
             focus,
         )
+        chains = measure_chains(evidence.records, evidence.endpoints, window, known, focus)
+        layers = layers_of(evidence, chains, window, known)
     except ValueError as error:
         raise UserError(
             f"the records of trial {evidence.trial} contradict the record format: {error}",
             where=evidence.where,
             fix="the worker that wrote them has a bug; exclude its arm, or run again",
         ) from None
-    bounds = clock_bounds(known_clocks, endpoints, window)
+    bounds = clock_bounds(known_clocks, endpoints, window) | chain_bounds(known_clocks, chains, window)
+    messages.samples |= chains.samples
     before = [e for e in evidence.events if not _within(e, evidence.row)]
     messages.samples["endpoint_match"] = make_sample([discovery.endpoint_matches_ns(before)])
     trial = Trial(
@@ -85,11 +101,17 @@ def measure_trial(evidence: Evidence) -> Trial:
         evidence.block,
         messages,
         window.length_ns,
-        fractions=fractions,
+        fractions=fractions | chains.fractions,
         network=seen,
+        chain=chains.chain,
         clock_bounds=bounds,
     )
-    trial.values |= history(evidence.records, endpoints, known) | amounts
+    trial.values |= history(evidence.records, endpoints, known) | amounts | chains.values
+    trial.layers = layers
+    trial.values |= {} if layers is None else layers.shares
+    trial.reasons |= dict.fromkeys(chain_layers.SHARES.keys() - trial.values.keys(), chain_layers.NOT_TRACED)
+    if chains.reason is not None:
+        trial.reasons |= dict.fromkeys(OF_CHAINS, chains.reason)
     late = [e["endpoint"] for e in evidence.endpoints if e.get("joins_ns") is not None and e["kind"] in AWAITED]
     trial.values |= discovery.late_match([e for e in evidence.events if _within(e, evidence.row)], late)
     trial.reasons |= why
@@ -110,11 +132,36 @@ def measure_trial(evidence: Evidence) -> Trial:
             delivered=whole.ledger.delivered,
         ),
         cost.setup(before),
+        leftovers(evidence.events),
+        stray(evidence.counters, definition),
         discovery.graph(before, evidence.counters),
     ):
         trial.values |= values
         trial.reasons |= reasons
+    of = {name: {e["endpoint"] for e in evidence.events if e["event"] == name} for name in (UNFINISHED, "finished")}
+    if of[UNFINISHED] - of["finished"]:
+        trial.values["publish_call_max"] = inf
     return trial
+
+
+def latencies(evidence: Evidence) -> tuple[str, list[np.ndarray]]:
+    """(`end_to_end_latency` where something is relayed, else `response_latency`; per way from a source to a last reader
+    the latencies in ns of one trial's steady messages in the order of sending, +inf for never arrived)."""
+    evidence, known_clocks = told(evidence)
+    window = window_of(evidence, known_clocks)
+    known = lives(evidence.endpoints, evidence.events, window)
+    kinds = {row["endpoint"]: row["kind"] for row in evidence.endpoints}
+    topics = {row["endpoint"]: row["topic"] for row in evidence.endpoints}
+    focus = focus_of(loads(evidence.definition))
+    try:
+        relayed = any(kinds[way[0].writer] == "publisher" for way in paths(evidence.endpoints))
+        ways = paths(evidence.endpoints, least=2 if relayed else 1)
+    except ValueError as error:
+        raise UserError(f"trial {evidence.trial} cannot be followed: {error}", where=evidence.where) from None
+    if focus:
+        ways = [way for way in ways if topics[way[0].writer] in focus or topics[way[-1].reader] in focus]
+    found = [trace.end_to_end_ns for trace in traces(evidence.records, ways, window, known)]
+    return ("end_to_end_latency" if relayed else "response_latency"), found
 
 
 def focus_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
@@ -163,6 +210,35 @@ def clock_bounds(known: one_clock.Clocks, endpoints: Sequence[Endpoint], window:
         **dict.fromkeys(LEGS, max((known.bound_ns(c, s, window) for c, s in calls), default=0.0)),
         **dict.fromkeys(WHOLE_GRAPH, known.widest_ns(window)),
     }
+    return {name: bound for name, bound in widest.items() if bound}
+
+
+def layers_of(
+    evidence: Evidence, found: Chains, window: Window, known: Mapping[int, Life]
+) -> chain_layers.Layers | None:
+    """Of chains, and where layers are traced also of single hops."""
+    spans = evidence.spans()
+    if spans is None:
+        return chain_layers.layers(found.traces, None) if found.traces else None
+    try:
+        ways = () if found.traces else paths(evidence.endpoints, least=1)
+    except ValueError:  # more ways than anybody reads: then their layers are not told
+        return None
+    return chain_layers.layers(found.traces or list(traces(evidence.records, ways, window, known)), spans)
+
+
+OF_CHAINS = tuple(name for name, entry in GLOSSARY.items() if entry.source in chain.SAMPLES or name in chain.OTHERS)
+"""Metrics that only relayed messages have."""
+
+
+def chain_bounds(known: one_clock.Clocks, found: Chains, window: Window) -> dict[str, float]:
+    """The same of what chains measure. From the first to the last it is the bound of these two hosts' clocks, whatever
+    the others show: the errors between them cancel. What a relay takes is on one clock."""
+    if known.one or not found.ends:
+        return {}
+    ends = max(known.bound_ns(first, last, window) for first, last in found.ends)
+    links = max(known.bound_ns(writer, reader, window) for writer, reader in found.links)
+    widest = dict.fromkeys(chain.END_TO_END, ends) | {"hop_transport": links}
     return {name: bound for name, bound in widest.items() if bound}
 
 

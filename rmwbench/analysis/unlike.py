@@ -26,6 +26,7 @@ class Facts:
     release_date: str | None = None
     floor: bool = False
     conditions: str | None = None
+    backend: str | None = None
 
 
 _TEXTS = {
@@ -37,6 +38,7 @@ _TEXTS = {
     ),
     "publish_mode": ("publishes in mode {mine}, most others {most}", "publishes in mode {mine}, others {rest}"),
     "touch": ("payload touched: {mine}, most others: {most}", "payload touched: {mine}, others: {rest}"),
+    "backend": ("its network was the {mine}'s, that of most others the {most}'s", "its network was the {mine}'s"),
     "conditions": ("measured with {mine}, most others with {most}", "measured with {mine}, others with {rest}"),
 }
 
@@ -87,7 +89,7 @@ def between(a: Facts, b: Facts) -> list[str]:
     for attribute in _TEXTS:
         mine, other = getattr(a, attribute), getattr(b, attribute)
         if mine is not None and other is not None and mine != other:
-            name = attribute.replace("_", " ").replace("qos", "QoS granted")
+            name = attribute.replace("_", " ").replace("qos", "QoS granted").replace("backend", "network's backend")
             out.append(f"{name}: {_PATHS.get(mine, mine)} in A, {_PATHS.get(other, other)} in B")
     dates = _date(a.release_date), _date(b.release_date)
     if all(dates) and abs(months := (dates[1].year - dates[0].year) * 12 + dates[1].month - dates[0].month) > MONTHS:

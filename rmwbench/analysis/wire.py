@@ -22,6 +22,7 @@ LOST, USED = "frames_lost", "link_utilisation"
 METRICS = (BYTES, *(f"{BYTES}_{kind}" for kind in CLASSES), RETRANSMITTED, RETRANSMITTED_BYTES, LOST, USED)
 
 NO_LOG = "the trial has no frame log: its hosts are not behind links"
+KERNELS = "the kernel backend of the network keeps no log of frames"
 NO_CROSSING = "no payload was delivered from one host to another in the window"
 NO_RATE = "no link has a rate"
 
@@ -178,6 +179,11 @@ def _first_rows(frames: Frames) -> np.ndarray:
     first = np.zeros(len(frames), bool)
     first[np.unique(frames.index, return_index=True)[1]] = True
     return first
+
+
+def why_no_log(definition: Mapping[str, Any]) -> str:
+    """Of a trial without frames, from its cell's definition."""
+    return KERNELS if (definition.get("network") or {}).get("backend") == "kernel" else NO_LOG
 
 
 def rates_of(definition: Mapping[str, Any]) -> dict[tuple[str, str], float]:

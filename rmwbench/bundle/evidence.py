@@ -41,6 +41,11 @@ class TrialEvidence:
     """The whole cell as JSON."""
     has_frames: bool = False
     clock_map: Rows = field(default_factory=list)
+    has_spans: bool = False
+
+    def spans(self) -> dict[str, np.ndarray] | None:
+        """The columns of the table `spans`; None where no layer was traced."""
+        return self.bundle.columns("spans", self.trial) if self.has_spans else None
 
     def frames(self) -> dict[str, Any] | None:
         """The columns of the frame log: arrays, and (codes into names, names) for texts, code −1 for null; None where
@@ -119,6 +124,7 @@ def evidence(bundle: "Bundle", lines: Iterable["TrialLine"], small: Small | None
             definitions.get(x.cell),
             "frames" in x.tables,
             small.clock_map[x.trial],
+            "spans" in x.tables,
         )
 
 

@@ -69,6 +69,12 @@ class Bundle:
         found = [*planned, *(line for line in self.journal.lines if line.get("type") == "unsupported")]
         return {row["cell"]: row["reason"] for row in found}
 
+    @property
+    def dropped(self) -> dict[int, int]:
+        """Cell -> the number of blocks after which it was not run any more, because nobody needed it or for time."""
+        lines = (line for line in self.journal.lines if line.get("type") == "dropped")
+        return {cell: line["blocks"] for line in lines for cell in line["cells"]}
+
     def reload(self) -> None:
         """Reads the journal again: a campaign that is being written has more trials by now."""
         self.journal = journal.load(self.directory)

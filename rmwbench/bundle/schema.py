@@ -168,6 +168,11 @@ TABLES: dict[str, pa.Schema] = {
             _field("note", TEXT),
         ]
     ),
+    "leftovers": pa.schema(
+        [_field("trial", U32)]
+        + [_field(n, TEXT) for n in ("host", "path", "kind")]
+        + [_field("bytes", U64, unit="bytes")]
+    ),
     "files": pa.schema(
         [_field("trial", U32), _field("name", TEXT), _field("sha256", TEXT), _field("bytes", U64, unit="bytes")]
     ),

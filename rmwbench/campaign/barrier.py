@@ -12,7 +12,7 @@ from typing import Any
 from rmwbench.campaign import limits
 from rmwbench.campaign.noting import note, step, take_events
 from rmwbench.campaign.outcome import Outcome
-from rmwbench.campaign.profile import Workers, open_fields
+from rmwbench.campaign.profile import Workers, domain_id, open_fields
 from rmwbench.lab.crew import Crew, Posted
 from rmwbench.lab.host import traffic
 from rmwbench.lab.worker import WorkerFailed
@@ -51,7 +51,7 @@ def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
 def fields_of(outcome: Outcome, workers: Workers, process: str) -> dict[str, Any]:
     """The `open` of a process."""
     side = outcome.order.cell.sides[process]
-    return open_fields(side, workers[side.middleware], outcome.order.nonce)
+    return open_fields(side, workers[side.middleware], outcome.order.nonce, domain_id(outcome.order.cell))
 
 
 def take_opened(outcome: Outcome, posted: Posted) -> None:
@@ -131,6 +131,9 @@ def _first_messages(outcome: Outcome, crew: Crew) -> None:
 
 
 def _read_traffic(outcome: Outcome, crew: Crew, at: str) -> None:
+    for host, far in crew.hosts.remote.items():
+        if found := far.answer(far.post("traffic")):
+            outcome.traffic.setdefault(at, {})[host] = found
     for host in crew.hosts:
         here = (worker for worker in crew.workers.values() if worker.host is crew.hosts[host])
         pid = next((worker.pid for worker in here if worker.pid is not None), None)

@@ -1,5 +1,5 @@
-"""Nodes that join and leave within the steady state, daemons that are killed, readers that freeze and networks that
-change: each at its time, and nobody waits.
+"""Nodes that join and leave within the steady state, processes and daemons that are killed, readers that freeze and
+networks that change: each at its time, and nobody waits.
 
 A process whose nodes are all late opens its session when the first of them joins, as a node that is started then does.
 What joins begins to send at once, matched or not; a match that does not come is an event and fails nothing.
@@ -12,10 +12,12 @@ from collections.abc import Callable
 
 from rmwbench.campaign import limits
 from rmwbench.campaign.barrier import fields_of, take_created, take_opened
+from rmwbench.campaign.killed import KILLED
 from rmwbench.campaign.network import noted
-from rmwbench.campaign.noting import note
+from rmwbench.campaign.noting import note, note_hello
 from rmwbench.campaign.outcome import Outcome, Window
 from rmwbench.campaign.profile import NeededDaemon, Workers, address_environment, needed_daemons
+from rmwbench.campaign.spawn import Spawner
 from rmwbench.lab import clock
 from rmwbench.lab.crew import Crew, Posted
 from rmwbench.lab.network import Emulation
@@ -35,13 +37,21 @@ class Changes:
     """The joins and leaves of one trial."""
 
     def __init__(
-        self, outcome: Outcome, crew: Crew, workers: Workers, window: Window, network: Emulation | None = None
+        self,
+        outcome: Outcome,
+        crew: Crew,
+        workers: Workers,
+        window: Window,
+        network: Emulation | None = None,
+        spawner: Spawner | None = None,
     ):
-        self._network = network
+        self._network, self._spawner = network, spawner
         self._outcome, self._crew, self._workers, self._window = outcome, crew, workers, window
         self._due = deque(outcome.order.cell.changes)
         self._endpoints = {e.endpoint: e for e in outcome.order.cell.endpoints}
         self._unopened = {p.name for p in outcome.order.cell.processes if p.opens_s is not None}
+        self._successors = {p.name for p in outcome.order.cell.processes if p.follows is not None}
+        self._unborn, self._newborn = self._successors.copy(), set[str]()
         kill_s = outcome.order.cell.workload.daemons_end_s
         self._kill_ns = None if kill_s is None else window.steady_ns + to_ns(kill_s)
         self._killed = False
@@ -65,7 +75,7 @@ class Changes:
         while (now_ns := time.monotonic_ns()) < deadline_ns:
             while self._due and self._at_ns(self._due[0]) <= now_ns:
                 change = self._due.popleft()
-                (self._join if change.joins else self._leave)(change)
+                (self._join if change.joins else self._kill if change.killed else self._leave)(change)
             if self._kill_ns is not None and self._kill_ns <= now_ns:
                 self._kill_ns, self._killed = None, True
                 first_only = self._outcome.order.cell.workload.daemons_end == "first"
@@ -136,7 +146,16 @@ class Changes:
 
     def settle(self, timeout_s: float) -> None:
         """Waits for the answers that are still owed."""
-        self._crew.await_answers([posted for posted, _ in self._posted], timeout_s)
+        try:
+            self._crew.await_answers([posted for posted, _ in self._posted], timeout_s)
+        except WorkerFailed as failed:
+            late = {posted.worker.process for posted, _ in self._posted if not posted.answered}
+            if failed.kind != "timeout" or not late <= self._successors:
+                raise
+            for process in late:
+                self._crew.kill(process)
+                self._posted = [(posted, take) for posted, take in self._posted if posted.worker.process != process]
+                self._not_joined(process, time.monotonic_ns(), failed.message)
         self._hear()
         if self._network is not None:
             self._network.settle(noted(self._outcome))
@@ -149,6 +168,9 @@ class Changes:
 
     def _hear(self) -> None:
         self._open_returned()
+        for process in [name for name in self._newborn if self._crew.workers[name].hello]:
+            self._newborn.remove(process)
+            note_hello(self._outcome, process, self._crew.workers[process])
         if self._network is not None:
             self._network.hear(noted(self._outcome))
         heard = [(posted, take) for posted, take in self._posted if posted.answered]
@@ -157,17 +179,23 @@ class Changes:
             try:
                 take(posted)
             except WorkerFailed as failed:
-                if not self._killed:
+                if not self._killed and posted.worker.process not in self._successors:
                     raise
-                # Without its daemon a node may not come up: that was asked, and the ledger shows what it missed.
-                note(self._outcome, posted.worker.process, "not_joined", posted.answered_ns, text=failed.message)
-                lost = {n for n, e in self._endpoints.items() if e.process == posted.worker.process}
-                self._outcome.not_joined |= lost - self._outcome.granted.keys()
-                self.gone |= self._outcome.not_joined
+                # Without its daemon, or beside what a dead process left, a node may not come up: that was asked, and
+                # the ledger shows what it missed.
+                self._not_joined(posted.worker.process, posted.answered_ns, failed.message)
+
+    def _not_joined(self, process: str, time_ns: int, why: str) -> None:
+        note(self._outcome, process, "not_joined", time_ns, text=why)
+        lost = {n for n, e in self._endpoints.items() if e.process == process}
+        self._outcome.not_joined |= lost - self._outcome.granted.keys()
+        self.gone |= self._outcome.not_joined
 
     def _join(self, change: Change) -> None:
         outcome, process = self._outcome, change.process
         note(outcome, process, "joining", text=change.node)
+        if process in self._unborn:
+            self._bear(process)
         if process in self._unopened:
             self._unopened.remove(process)
             fields = fields_of(outcome, self._workers, process)
@@ -180,6 +208,16 @@ class Changes:
             rest_ns = max(0, self._window.end_ns - time.monotonic_ns())
             fields = {"timeout_ns": rest_ns, "endpoints": asked}
             self._post(process, "match", fields, lambda posted: self._matched(posted, asked))
+
+    def _bear(self, process: str) -> None:
+        """A new process in the place of one that was killed, in the same host, with whatever that one left there."""
+        assert self._spawner is not None
+        self._unborn.remove(process)
+        self._newborn.add(process)
+        self._spawner.spawn(process)
+        # Its account of the window begins with itself; what it sends is started when it is there.
+        told, grace_ns = self._outcome.windows[process], round(self._outcome.order.cell.timeline.grace_s * 1e9)
+        self._post(process, "start", {**start_fields(told, grace_ns), "endpoints": []}, lambda posted: posted.take())
 
     def _created(self, posted: Posted, change: Change) -> None:
         take_created(self._outcome, posted)
@@ -205,6 +243,17 @@ class Changes:
             if found := reply.get("endpoints", {}).get(str(number)):
                 self._outcome.matched[number] = found["matched"]
                 note(self._outcome, process, "matched", found["time_ns"], endpoint=number, value=found["matched"])
+
+    def _kill(self, change: Change) -> None:
+        """SIGKILL for the node's process. Nothing is asked of it any more, and nothing waited for."""
+        process = change.process
+        worker = self._crew.workers[process]
+        if not worker.killed:
+            self._crew.kill(process)
+            note(self._outcome, process, "killed", value=worker.pid, text=KILLED)
+            self._posted = [(posted, take) for posted, take in self._posted if posted.worker is not worker]
+        self.gone |= set(change.endpoints)
+        self._outcome.started -= set(change.endpoints)
 
     def _leave(self, change: Change) -> None:
         note(self._outcome, change.process, "leaving", text=change.node)

@@ -6,7 +6,7 @@ therefore goes on exactly where the first one was.
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,10 @@ from rmwbench.campaign.plan import Plan, Trial
 UNSUPPORTED = "unsupported"
 """Status of a trial whose worker said that its middleware cannot do this, and type of the journal's line about its
 cell: neither done nor failed, and not tried again."""
+
+DROPPED = "dropped"
+"""Type of the journal's line about cells that need not run any more: what they were run for is decided, or there is no
+time."""
 
 MOST_REPEATS = 2
 """Per planned trial. A machine that spoils three trials in a row will spoil the fourth."""
@@ -41,6 +45,8 @@ class Course:
                         self._repeats[line["cell"], line["block"]] += 1
                 case "unsupported":
                     unable.add(line["cell"])
+                case "dropped":
+                    unable.update(line["cells"])
                 case "look":
                     self._looked.add(line["blocks"])
                     self._decided = line.get("stop") == "decided"
@@ -108,6 +114,10 @@ class Course:
         if decided:
             self._decided = True
             self._rest.clear()
+
+    def drop(self, cells: Collection[int]) -> None:
+        """Takes note that these cells are not run any more."""
+        self._rest = deque(trial for trial in self._rest if trial.cell not in cells)
 
     def _may_repeat(self, trial: Trial) -> bool:
         return self._repeats[trial.cell, trial.block] < MOST_REPEATS

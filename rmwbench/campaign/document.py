@@ -64,6 +64,7 @@ def cells_table(plan: Plan, workers: Mapping[str, Worker]) -> pa.Table:
         definition["flags"] = list(dict.fromkeys(f"{name}*: {text}" for name, text in flags if text))
         definition["flags"] += [TRACED] if cell.sampling.traced else []
         definition["flags"] += [UNTIMED] if cell.sampling.allocations else []
+        definition["flags"] += ["; ".join(cell.real.told())] if cell.real is not None else []
         described = [workers[side.middleware].description or {} for side in sides]
         rows.append(
             {

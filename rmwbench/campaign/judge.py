@@ -6,7 +6,7 @@ All rules in one list. None looks at a latency or a loss: a rule that sees resul
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rmwbench.campaign import network
+from rmwbench.campaign import machines, network, sources
 from rmwbench.campaign.attest import contradiction, reasons
 from rmwbench.campaign.clock import strange_clocks
 from rmwbench.campaign.outcome import Outcome
@@ -26,8 +26,9 @@ def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[str]:
         lambda: _granted(outcome),
         lambda: iter([_start(outcome)]),
         lambda: strange_clocks(outcome),
-        lambda: iter([machine.void_reason(outcome.probes)]),
+        lambda: machines.void_reasons(outcome.probes),
         lambda: network.void_reasons(outcome),
+        lambda: sources.void_reasons(outcome),
         lambda: iter([contradiction(asked_path, attested, reasons(outcome))]),
     )
     return [reason for rule in rules for reason in rule() if reason]
@@ -59,6 +60,8 @@ def _granted(outcome: Outcome) -> Iterator[str]:
         for name in ("publish_mode", "wait"):
             if asked.get(name, "default") != "default":
                 pairs.append((name, asked[name], granted.get(name)))
+        if asked.get("hold_ns", 0) != granted.get("hold_ns", 0):
+            pairs.append(("hold_ns", asked.get("hold_ns"), granted.get("hold_ns")))
         for name, wanted, given in pairs:
             if given != wanted:
                 yield f"granted: endpoint {endpoint.endpoint} asked for {name} {wanted}, was given {given}"

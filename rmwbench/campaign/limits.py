@@ -11,5 +11,6 @@ PROBE_INTERVAL_MAX_S = 0.8
 
 START_LEAD_NS = 40_000_000  # a busy machine takes this long to tell two processes; late is void
 START_LEAD_PER_PROCESS_NS = 2_000_000  # a hundred workers take a while to be told
+START_LEAD_MACHINES_NS = 400_000_000  # a WiFi between machines may hold a command up for as long
 JOIN_LEAD_NS = 1_000_000
 TICKS_LEAD_NS = 2_000_000

@@ -8,6 +8,7 @@ from typing import Any
 
 from rmwbench.campaign.outcome import Outcome
 from rmwbench.lab.crew import Crew
+from rmwbench.lab.worker import WorkerProcess
 
 _COUNTS = ("scheduled", "sent", "failed", "never_sent", "last_seq")
 
@@ -29,7 +30,11 @@ def note(outcome: Outcome, process: str, event: str, time_ns: int | None = None,
 
 def note_hellos(outcome: Outcome, crew: Crew) -> None:
     for process, worker in [*crew.workers.items(), *crew.daemons.items()]:
-        note(outcome, process, "hello", value=worker.pid, text=json.dumps(worker.hello or {}))
+        note_hello(outcome, process, worker)
+
+
+def note_hello(outcome: Outcome, process: str, worker: WorkerProcess) -> None:
+    note(outcome, process, "hello", value=worker.pid, text=json.dumps(worker.hello or {}))
 
 
 def take_events(outcome: Outcome, crew: Crew) -> None:

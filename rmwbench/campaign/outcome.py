@@ -11,6 +11,7 @@ import numpy as np
 
 from rmwbench.lab.background import Flow
 from rmwbench.lab.clock import OWN, Clock, HostClocks
+from rmwbench.lab.frames import Account
 from rmwbench.lab.network import Finding
 from rmwbench.lab.records import Section
 from rmwbench.suite.cells import Cell
@@ -54,9 +55,11 @@ class Outcome:
     own clock: what a worker stamped is on that, all other times are on ours; `traffic` what interfaces had carried
     before the first session opened and once the graph was complete, by host. Of a network between hosts: `findings` are
     what it was not, `frames` its log (rmwbench.lab.network.switch), `network_broken` why there was none, `link_cpu_ns`
-    its process's time at both ends of the window, `sampled_at` each host's own document of the sampler. `started` are
-    endpoints that owe a `finished`; `cause` is a failure's in one word; `unsupported` what a worker said it cannot do;
-    `not_joined` are endpoints of nodes that could not come up without their daemon."""
+    its process's time at both ends of the window, `sampled_at` each host's own document of the sampler. `started`
+    are endpoints that owe a `finished`, `unfinished` those that never told it, since a dead peer holds them;
+    `cause` is a failure's in one word; `unsupported` what a worker said it cannot do; `not_joined` are endpoints of
+    nodes that could not come up without their daemon, or after a kill; `leftovers` what was left in the hosts'
+    files, where that was asked."""
 
     order: Order
     started_utc: str
@@ -74,6 +77,7 @@ class Outcome:
     started: set[int] = field(default_factory=set)
     not_joined: set[int] = field(default_factory=set)
     finished: dict[int, dict[str, Any]] = field(default_factory=dict)
+    unfinished: set[int] = field(default_factory=set)
     collected: dict[str, dict[str, Any]] = field(default_factory=dict)
     collecting_ns: tuple[int, int] | None = None
     sampled: dict[str, Any] | None = None
@@ -83,9 +87,11 @@ class Outcome:
     link_cpu_ns: tuple[int, int] | None = None
     network_broken: str | None = None
     findings: list[Finding] = field(default_factory=list)
+    leftovers: list[dict[str, Any]] = field(default_factory=list)
     frames: np.ndarray | None = None
     traffic: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     background: Flow = field(default_factory=Flow)
+    sources: list[Account] = field(default_factory=list)
     probes: list[dict[str, Any]] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)

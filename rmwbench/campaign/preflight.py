@@ -12,6 +12,7 @@ from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import resolved_profile
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab import allocations, background, sampler, tool
+from rmwbench.lab.frames import ring_bytes, senders
 from rmwbench.lab.host import Host, check, check_tap
 from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.lab.middleware import Worker, require_workers
@@ -104,7 +105,8 @@ def check_lab() -> Host:
 
 
 def _memory_bytes(cell: Cell) -> int:
-    return cell.record_bytes + sum(_queue_bytes(endpoint) for endpoint in cell.endpoints)
+    rings = sum(ring_bytes(endpoint.type.payload_bytes) for endpoint in senders(cell))
+    return cell.record_bytes + rings + sum(_queue_bytes(endpoint) for endpoint in cell.endpoints)
 
 
 def _queue_bytes(endpoint: Endpoint) -> int:

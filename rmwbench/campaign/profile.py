@@ -33,10 +33,10 @@ def forced(side: Side, worker: Worker) -> str | None:
     return None if profile.text is not None else worker.profile(profile.name).get("forced")
 
 
-def open_fields(side: Side, worker: Worker, nonce: int) -> dict[str, Any]:
+def open_fields(side: Side, worker: Worker, nonce: int, domain_id: int = 0) -> dict[str, Any]:
     """The protocol's `open`. Left out are the options that are for us: what path to attest, which daemons to start."""
     options = {name: value for name, value in side.options.items() if name not in (PATH_OPTION, DAEMONS_OPTION)}
-    found = {"trial_nonce": f"{nonce:016x}", "domain_id": 0, "profile": resolved_profile(side, worker)}
+    found = {"trial_nonce": f"{nonce:016x}", "domain_id": domain_id, "profile": resolved_profile(side, worker)}
     return found | {"options": options, "modes": dict(side.modes)}
 
 
@@ -45,12 +45,22 @@ def address_environment(cell: Cell, host: str) -> dict[str, str]:
     is named once per process there."""
     if len(cell.hosts) < 2:
         return {}
-    known = {name: addresses.text(addresses.ipv4(number)) for number, name in enumerate(cell.hosts, start=1)}
+    if cell.real is not None and cell.real.gang is not None:
+        known = {name: spot.address for name, spot in cell.real.gang.spots.items()}
+    else:
+        known = {name: addresses.text(addresses.ipv4(number)) for number, name in enumerate(cell.hosts, start=1)}
     return {
         "RMWBENCH_ADDRESS": known[host],
-        "RMWBENCH_PEERS": " ".join(known[process.host] for process in cell.processes if process.host != host),
+        "RMWBENCH_PEERS": " ".join(
+            known[process.host] for process in cell.processes if process.host != host and process.follows is None
+        ),
         "RMWBENCH_DAEMON_ADDRESS": known[cell.daemons_host],
     }
+
+
+def domain_id(cell: Cell) -> int:
+    """0 in a network of our own; among machines what keeps a campaign out of a robot's domain, and gangs apart."""
+    return cell.real.gang.domain_id if cell.real is not None and cell.real.gang is not None else 0
 
 
 def daemons(side: Side, worker: Worker) -> list[str]:
@@ -79,7 +89,7 @@ def needed_daemons(cell: Cell, workers: Workers, nonce: int) -> Iterator[NeededD
     seen: list[tuple[str, Any, dict[str, Any]]] = []
     for side in distinct_sides(cell):
         worker = workers[side.middleware]
-        fields = open_fields(side, worker, nonce)
+        fields = open_fields(side, worker, nonce, domain_id(cell))
         for name in daemons(side, worker):
             if (name, worker.executable, fields) not in seen:
                 taken = any(name == other for other, *_ in seen)

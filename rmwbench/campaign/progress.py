@@ -7,7 +7,7 @@ has not. A sequential campaign cannot know when it ends: it says when the next l
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from rich.console import Console
 from rich.markup import escape
@@ -28,8 +28,9 @@ class Progress:
     """`begin` before a trial, `end` after it, `look` after a look. On a terminal the line is redrawn; otherwise each
     block ends with a line."""
 
-    def __init__(self, plan: Plan, console: Console, course: Course):
-        self._plan, self._console, self._course = plan, console, course
+    def __init__(self, plan: Plan, console: Console, course: Course, limit_s: Callable[[], float] | None = None):
+        """`limit_s`: what the campaign may still take, where somebody else says so."""
+        self._plan, self._console, self._course, self._limit_s = plan, console, course, limit_s
         self._took_s: dict[int, list[float]] = {}
         self._surplus_s: list[float] = []
         self._mean_surplus_s = 0.0
@@ -94,6 +95,14 @@ class Progress:
         rest = (trial for trial in self._course.rest if blocks is None or trial.block < blocks)
         return sum(map(self._expected_s, rest))
 
+    def expected_s(self, block: int) -> dict[int, float]:
+        """Cell → what its trials of that block are expected to take."""
+        found: dict[int, float] = {}
+        for trial in self._course.rest:
+            if trial.block == block:
+                found[trial.cell] = found.get(trial.cell, 0.0) + self._expected_s(trial)
+        return found
+
     def _expected_s(self, trial: Trial) -> float:
         seen = self._took_s.get(trial.cell)
         return sum(seen) / len(seen) if seen else max(0.0, trial.estimated_s + self._mean_surplus_s)
@@ -103,13 +112,17 @@ class Progress:
 
     def _left(self) -> str:
         """`about 3 min left`, or `about 2 min to the look after block 8, at most 14 min left`."""
-        end, look = _rounded(self.left_s()), self._course.next_look
+        left_s, look = self.left_s(), self._course.next_look
+        if self._limit_s is not None:
+            return f"at most {_rounded(max(0.0, min(left_s, self._limit_s())))} left"
+        end = _rounded(left_s)
         if look is None or look >= self._plan.blocks:
             return f"about {end} left"
         return f"about {_rounded(self.left_s(look))} to the look after block {look}, at most {end} left"
 
     def _most(self) -> str:
-        return f"at most {self._plan.blocks}" if self._plan.sequential else str(self._plan.blocks)
+        open_end = self._plan.sequential or self._limit_s is not None
+        return f"at most {self._plan.blocks}" if open_end else str(self._plan.blocks)
 
     def _draw(self, trial: Trial, what: str) -> None:
         if not self._console.is_terminal:

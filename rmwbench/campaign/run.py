@@ -9,12 +9,13 @@ import gc
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from rich.console import Console
 from rich.markup import escape
 
 from rmwbench.bundle import BundleWriter
-from rmwbench.campaign.course import UNSUPPORTED, Course
+from rmwbench.campaign.course import DROPPED, UNSUPPORTED, Course
 from rmwbench.campaign.document import machine_table
 from rmwbench.campaign.look import Judge, Look
 from rmwbench.campaign.outcome import Order
@@ -43,10 +44,28 @@ class Ending:
     void: int
 
 
+@dataclass(frozen=True)
+class Dropped:
+    """Cell → why it need not run any more (`decided`, `time`), and what to tell."""
+
+    cells: Mapping[int, str]
+    text: str = ""
+
+
+class Hold(Protocol):
+    """Who runs a campaign for a purpose of its own, and says between blocks what it still needs."""
+
+    def __call__(self, blocks: int, elapsed_s: float, next_s: Mapping[int, float]) -> Dropped:
+        """After `blocks` whole blocks, with what each cell's trials of the next block are expected to take."""
+
+    def left_s(self, elapsed_s: float) -> float:
+        """The time that the campaign may still take."""
+
+
 @dataclass
 class Campaign:
     """The course still to run, the workers to run it with, and the bundle that it goes to. `judge` looks at the bundle
-    after so many blocks (`rmwbench.campaign.look`)."""
+    after so many blocks (`rmwbench.campaign.look`); `hold` may drop cells after any."""
 
     name: str
     plan: Plan
@@ -54,13 +73,15 @@ class Campaign:
     workers: Mapping[str, Worker]
     writer: BundleWriter
     judge: Callable[[int, float, bool], Look] | None = None
+    hold: Hold | None = None
     _described: dict = field(default_factory=machine.describe)
     _started_s: float = field(default_factory=time.monotonic)
 
     def run(self, console: Console, first_host: Host | Hosts | None = None) -> Ending:
         """Runs until the end or a signal (SIGINT, SIGTERM, SIGHUP); the journal says which. Call it in the main
         thread."""
-        progress = Progress(self.plan, console, self.course)
+        limit_s = self.hold and (lambda: self.hold.left_s(time.monotonic() - self._started_s))
+        progress = Progress(self.plan, console, self.course, limit_s)
         for text in told_left_out(self.plan.left_out):
             progress.say(f"left out: {escape(text)}")
         progress.unsupported(self.plan.unsupported)
@@ -95,6 +116,9 @@ class Campaign:
                     progress.end(current, result.status, result.reason, time.monotonic() - begun_s)
                     if following is None or following.block > current.block:
                         goes_on = self._between_blocks(progress)
+                    if host is not None and self.course.next is not following:  # it was made for a dropped cell
+                        host.close()
+                        host = None
             except Stopped as stopped:
                 stopped_by = stopped.name
             finally:
@@ -116,6 +140,8 @@ class Campaign:
         """Looks if it is time to; whether another block is to run."""
         blocks = self.course.blocks_done
         elapsed_s = time.monotonic() - self._started_s
+        if self.hold is not None and self.course.next:
+            self._drop(progress, blocks, elapsed_s)
         over = not self.course.resumed and bool(self.course.next) and not has_time(self.plan, blocks, elapsed_s)
         if self.course.look_due or (over and self.plan.sequential):
             self._look(progress, over)
@@ -123,6 +149,16 @@ class Campaign:
             self._leave_out(progress, elapsed_s)
             return False
         return self.course.next is not None
+
+    def _drop(self, progress: Progress, blocks: int, elapsed_s: float) -> None:
+        next_s = progress.expected_s(blocks)
+        dropped = self.hold(blocks, elapsed_s, next_s)
+        for why in dict.fromkeys(dropped.cells.values()):
+            if cells := sorted(cell for cell, found in dropped.cells.items() if found == why and cell in next_s):
+                self.writer.append({"type": DROPPED, "blocks": blocks, "cells": cells, "why": why})
+        self.course.drop(dropped.cells)
+        if dropped.text:
+            progress.say(escape(dropped.text))
 
     def _look(self, progress: Progress, over: bool) -> None:
         """Judges the looks that are due; with time `over` the last of them is at the blocks that there are."""

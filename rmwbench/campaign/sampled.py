@@ -35,9 +35,9 @@ Row = dict[str, Any]
 
 def role_of(outcome: Outcome, process: str) -> str:
     """`publisher`, `subscription`, `client` or `service` for a worker whose endpoints are all of that kind, else
-    `both`."""
+    `both`; `node` for one without endpoints."""
     kinds = {endpoint.kind for endpoint in outcome.order.cell.endpoints if endpoint.process == process}
-    return kinds.pop() if len(kinds) == 1 else "both"
+    return "node" if not kinds else kinds.pop() if len(kinds) == 1 else "both"
 
 
 def counters(outcome: Outcome) -> Iterator[Row]:
@@ -104,7 +104,7 @@ def _process(outcome: Outcome, name: str, edges: list[Mapping[str, Any]], docume
     if not accounts_itself:
         yield _row(name, shown, "threads", "count", "end", end.get("threads"))
         memory = document["memory"].get(name, {})
-        for key in ("rss", "pss", "peak_rss"):
+        for key in ("rss", "pss", "peak_rss", "virtual"):
             yield _row(name, shown, key, "bytes", "end", memory.get(f"{key}_bytes"))
         if "shared_segments" in memory:
             for key in ("rss", "pss"):

@@ -43,6 +43,11 @@ def _uniform(seed: int) -> Iterator[float]:
         yield (((z ^ (z >> 31)) >> 11) + 1) / (1 << 53)
 
 
+def planned(arrival: Mapping[str, Any], length_ns: int) -> int:
+    """How many messages a schedule of that length has; 0 for a relay and for saturation."""
+    return sum(1 for _ in itertools.takewhile(lambda offset: offset < length_ns, due_offsets_ns(arrival)))
+
+
 def never_sent_due_ns(arrival: Mapping[str, Any], start_ns: int, attempted: int, never_sent: int) -> list[int]:
     """Absolute times at which the messages after the first `attempted` were due; shorter than `never_sent` where none
     are known."""

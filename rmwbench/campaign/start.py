@@ -22,6 +22,7 @@ from rmwbench.campaign.run import Campaign
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker, names_here
+from rmwbench.suite import placement
 from rmwbench.suite.cells import Cell, cells, renumbered
 from rmwbench.suite.load import find, parse, read, shown
 from rmwbench.suite.suite import Suite
@@ -78,6 +79,7 @@ class Request:
     arms: tuple[str, ...]
     sampling: dict[str, Any] = field(default_factory=dict)
     shortened: bool = False
+    placed: str | None = None
 
 
 def new_campaign(
@@ -91,16 +93,17 @@ def new_campaign(
     calibrated: bool = True,
     sampling: Mapping[str, Any] | None = None,
     shortened: bool = False,
+    placed: str | None = None,
     lab: Lab | None = None,
 ) -> Campaign:
     """Checks everything, then makes the directory. Raises UserError before anything is written. `calibrated`: the
-    campaign takes the machine's newest calibration with it. `shortened`: the suite's short version. `lab`: where its
-    trials run, here where None."""
+    campaign takes the machine's newest calibration with it. `shortened`: the suite's short version. `placed`: the
+    option by which its hosts are machines, with a lab that has them. `lab`: where its trials run, here where None."""
     lab = lab or Here()
     path = find(suite)
     text = read(path)
     request = Request(
-        str(path.absolute()), seed, budget_s, tuple(workloads), tuple(arms), dict(sampling or {}), shortened
+        str(path.absolute()), seed, budget_s, tuple(workloads), tuple(arms), dict(sampling or {}), shortened, placed
     )
     if budget_s is not None:
         machine_s = lab.budget_s(lambda given: _plan(text, replace(request, budget_s=given)), budget_s)
@@ -149,6 +152,7 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
         raw = stored["request"]
         request = Request(raw["suite_file"], raw["seed"], raw["budget_s"], tuple(raw["workloads"]), tuple(raw["arms"]))
         request = replace(request, sampling=raw.get("sampling", {}), shortened=raw.get("shortened", False))
+        request = replace(request, placed=raw.get("placed"))
         text = stored["suite"]["text"]
     except (KeyError, TypeError):
         raise UserError(
@@ -182,6 +186,8 @@ def _plan(text: str, request: Request, lacking: Mapping[int, str] = NOTHING) -> 
     )
     loaded = loaded.model_copy(update={"sampling": loaded.sampling.model_copy(update=request.sampling)})
     chosen = _chosen(loaded, request)
+    if request.placed is not None:
+        chosen = placement.placed(chosen, request.placed)
     return make_plan(loaded, chosen, seed=request.seed, budget_s=request.budget_s, unsupported=lacking)
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from rmwbench.bundle.schema import table_from_columns, table_from_rows
 from rmwbench.campaign import sampled
 from rmwbench.campaign.outcome import Outcome
-from rmwbench.campaign.schedule import never_sent_due_ns
+from rmwbench.campaign.schedule import never_sent_due_ns, planned
 from rmwbench.lab.network.frames import frames_columns
 from rmwbench.lab.records import RECEIVED, SENT, SPAN, Section
 from rmwbench.suite.timeline import to_ns
@@ -29,7 +29,7 @@ _USAGE = {
     "allocated_bytes": ("allocated", "bytes"),
     "frees": ("frees", "count"),
 }
-_MEMORY = ("rss", "pss", "peak_rss", "records_rss")
+_MEMORY = ("rss", "pss", "peak_rss", "virtual", "records_rss")
 _AT = {"steady_begin": "steady_begin", "steady_end": "steady_end", "now": "end"}
 
 
@@ -68,6 +68,7 @@ def trial_tables(
         "probes": outcome.probes,
         "clock_map": list(outcome.clocks.rows()) if outcome.clocks else [],
         "attestations": attested,
+        "leftovers": outcome.leftovers,
     }
     tables = {
         name: table_from_rows(name, [{**row, "trial": trial} for row in rows]) for name, rows in small.items() if rows
@@ -193,11 +194,16 @@ def _sent(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
     for section in (s for s in outcome.sections if s.kind == SENT):
         yield _recorded_sent(section)
         finished = outcome.finished.get(section.endpoint)
-        if finished and finished["never_sent"] and outcome.window:
+        stuck = section.endpoint in outcome.unfinished
+        if outcome.window and (stuck or (finished and finished["never_sent"])):
             endpoint = by_endpoint[section.endpoint]
             arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed)["arrival"]
             told = outcome.windows.get(endpoint.process, outcome.window)
-            yield _never_sent(section, arrival, finished["never_sent"], told.start_ns, told.steady_ns)
+            # Who never told how many it left did not send what its schedule had besides.
+            left = (
+                planned(arrival, told.end_ns - told.start_ns) - len(section.rows) if stuck else finished["never_sent"]
+            )
+            yield _never_sent(section, arrival, left, told.start_ns, told.steady_ns)
 
 
 def _recorded_sent(section: Section) -> dict[str, np.ndarray]:

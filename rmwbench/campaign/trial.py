@@ -14,14 +14,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from rmwbench.campaign import limits, sampled
+from rmwbench.campaign import limits, machines, sampled, sources
 from rmwbench.campaign import network as the_network
 from rmwbench.campaign.attest import attestations
 from rmwbench.campaign.barrier import open_and_match
 from rmwbench.campaign.judge import is_machines_fault, void_reasons
+from rmwbench.campaign.killed import tell_held
+from rmwbench.campaign.leftovers import take_leftovers
 from rmwbench.campaign.noting import note, note_hellos, step, take_events
 from rmwbench.campaign.outcome import Order, Outcome
 from rmwbench.campaign.profile import Workers, address_environment, needed_daemons
+from rmwbench.campaign.spawn import Spawner
 from rmwbench.campaign.tables import trial_tables
 from rmwbench.campaign.window import drain, run_window
 from rmwbench.errors import UserError
@@ -29,6 +32,7 @@ from rmwbench.lab import machine, records
 from rmwbench.lab.background import Background
 from rmwbench.lab.clock import HostClocks
 from rmwbench.lab.crew import Crew
+from rmwbench.lab.frames import FrameSources, SourceBroken
 from rmwbench.lab.host import Host, HostBroken, Hosts
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.network import Emulation, NetworkBroken
@@ -65,6 +69,8 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
         host.close()  # it is none of several: they are made in another way
         host = None
     hosts = Hosts.alone(order.cell.hosts[0], host) if isinstance(host, Host) else host
+    if hosts is None and order.cell.real is not None:
+        raise ValueError(f"cell {order.cell.number} is over real machines: its hosts are made by rmwbench.cluster")
     hosts = hosts or Hosts(f"trial-{order.trial}", order.cell.hosts)
     files: dict[str, int] = {}
     try:
@@ -74,17 +80,18 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
             plan = [SectionPlan(*section) for section in order.cell.sections(process.name)]
             files[process.name] = records.make(plan, order.nonce)
         with Crew(hosts) as crew, the_network.between(outcome, crew, hosts) as network:
-            background = Background(crew, order.cell.conditions)
+            background = Background(crew, order.cell.conditions, order.cell.background_hosts)
             try:
                 the_network.up(outcome, crew, network)
                 _daemons(outcome, crew, workers)
-                with contextlib.closing(Samplers(crew)) as sampler:
-                    _live(outcome, crew, workers, files, sampler, background, network)
+                frames = FrameSources(crew, order.cell)
+                with contextlib.closing(frames), contextlib.closing(Samplers(crew)) as sampler:
+                    _live(outcome, crew, workers, files, sampler, background, network, frames)
             finally:
                 the_network.end(outcome, network)
-                _take_logs(outcome, crew)
                 with step(outcome, "kill"):
                     hosts.close()
+                _take_logs(outcome, crew)  # after the end of all: another machine's are here only then
                 background.close()
     except NetworkBroken as broken:
         outcome.network_broken = str(broken)
@@ -94,11 +101,14 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
         outcome.failure, outcome.unsupported = failed.reason(), failed.unsupported
     except HostBroken as broken:
         outcome.failure = f"host: {broken}"
+    except SourceBroken as broken:
+        outcome.failure = str(broken)
     except UserError as vanished:
         outcome.failure = str(vanished)
     finally:
         hosts.close()
         _take_records(outcome, files)
+        tell_held(outcome)
     outcome.ended_ns = time.monotonic_ns()
     return _result(outcome)
 
@@ -122,41 +132,39 @@ def _live(
     sampler: Samplers,
     background: Background,
     network: Emulation | None,
+    frames: FrameSources,
 ) -> None:
-    sides = outcome.order.cell.sides
+    spawner = Spawner(outcome, crew, workers, files, frames)
     places = {process.name: process.host for process in outcome.order.cell.processes}
     with step(outcome, "spawn"):
-        for process, fd in files.items():
-            worker = workers[sides[process].middleware]
-            counted = outcome.order.cell.sampling.allocations
-            crew.spawn(
-                process,
-                worker.executable,
-                fd,
-                environment={**worker.environment, **address_environment(outcome.order.cell, places[process])},
-                count_allocations=counted,
-                host=places[process],
-            )
+        for process in outcome.order.cell.processes:
+            if process.follows is None:
+                spawner.spawn(process.name)
         sampler.spawn()
         crew.wait_hello(limits.HELLO_TIMEOUT_S)
     note_hellos(outcome, crew)
     outcome.clocks = HostClocks(crew, places)
     outcome.clocks.begin()
+    machines.note_network(outcome, crew)
     roles = [("worker", crew.workers), ("daemon", crew.daemons)]
     for host in crew.hosts:
         here = [(role, name, p) for role, found in roles for name, p in found.items() if p.host is crew.hosts[host]]
         sampler.watch([(name, p.inner_pid, role) for role, name, p in here], host)
+    sources.start(outcome, frames, sampler)
     try:
         open_and_match(outcome, crew, workers)
         with step(outcome, "probe"):
             outcome.probes += machine.idle_probe()
+            outcome.probes += machines.idle_probes(crew)
         if background.asked:
             with step(outcome, "background"):
                 background.start()
-            sampler.watch(background.pids)
-        changes = run_window(outcome, crew, workers, sampler, background, network)
+            for host in crew.hosts:
+                sampler.watch(background.pids(host), host)
+        changes = run_window(outcome, crew, workers, sampler, background, network, spawner)
         with step(outcome, "drain"):
             drain(outcome, crew, changes)
+        sources.take(outcome, frames)
         if background.asked:
             with step(outcome, "background_end"):
                 background.stop()
@@ -170,7 +178,13 @@ def _live(
             outcome.collecting_ns = (asked_ns, time.monotonic_ns())
         with step(outcome, "sampler"):
             sampler.read(limits.COMMAND_TIMEOUT_S)
-            _take_sampled(outcome, sampler)
+            for process in outcome.order.cell.processes:
+                if process.follows is not None and process.name in crew.workers:
+                    sampler.found(process.name, crew.workers[process.name].inner_pid, process.host)
+            _take_sampled(outcome, sampler, crew)
+        if outcome.order.cell.sampling.leftovers:
+            with step(outcome, "leftovers"):
+                take_leftovers(outcome, crew)
     finally:
         take_events(outcome, crew)
 
@@ -182,11 +196,15 @@ def _take_background(outcome: Outcome, background: Background) -> None:
         note(outcome, name, "problem", text=problem)
 
 
-def _take_sampled(outcome: Outcome, sampler: Samplers) -> None:
+def _take_sampled(outcome: Outcome, sampler: Samplers, crew: Crew) -> None:
+    for host in outcome.clocks.foreign if outcome.clocks else ():
+        sampler.on_reference(host, outcome.clock_at(host).to_reference)
     outcome.sampled, outcome.unsampled, outcome.sampled_at = sampler.document, sampler.problem, sampler.by_host
     outcome.files |= sampler.files
     outcome.probes += sampled.canary_probes(outcome.sampled)
-    if outcome.sampled and outcome.window:
+    if outcome.order.cell.real is not None:
+        outcome.probes += machines.sampled_probes(outcome, crew)
+    elif outcome.sampled and outcome.window:
         length_ns = outcome.window.end_ns - outcome.window.steady_ns
         by_role, processors = sampled.cpu_by_role(outcome), sampled.processors(outcome) or 0
         window = [row for row in outcome.probes if row["at"] == "window"]
@@ -227,7 +245,7 @@ def _result(outcome: Outcome) -> TrialResult:
         cause = "machine" if is_machines_fault(reasons) else None
     else:
         status, reason = "failed", outcome.failure
-    for flag in [*machine.flags(outcome.probes), *the_network.flags(outcome)]:
+    for flag in [*machines.flags(outcome.probes), *sources.flags(outcome), *the_network.flags(outcome)]:
         note(outcome, "machine", "flag", outcome.window.end_ns if outcome.window else None, text=flag)
     begun = time.monotonic_ns()
     tables = trial_tables(outcome, status, reason, attested)

@@ -11,17 +11,31 @@ from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import Workers
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import find_workers, why_not_ready
+from rmwbench.lab import frames
+from rmwbench.lab.middleware import Worker, find_workers, why_not_ready
+from rmwbench.lab.network.kernel_tries import why_not
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import Cell
+from rmwbench.suite.side import Side
 
 NOT_SUPPORTED = "not supported"
 NAMED = 3
+WITHIN_A_HOST = ("shm", "unix", "intra_process")
+"""Levels of the mode `transport` that no network carries."""
 
 
 def described(cells: Sequence[Cell], workers: Workers) -> dict[int, str]:
-    """Cell → what its workers' descriptions say it cannot do; only cells that lack something."""
-    return {cell.number: reason for cell in cells if (reason := next(_lacking(cell, workers), None))}
+    """Cell → what its workers' descriptions say it cannot do, or the kernel of its network; only cells that lack
+    something."""
+    return {
+        cell.number: reason
+        for cell in cells
+        if (reason := _network(cell) or frames.missing(cell) or next(_lacking(cell, workers), None))
+    }
+
+
+def _network(cell: Cell) -> str | None:
+    return why_not(cell.links) if cell.links is not None else None
 
 
 def left_out(arms: Iterable[Arm]) -> dict[str, str]:
@@ -83,7 +97,8 @@ def _lacking(cell: Cell, workers: Workers) -> Iterator[str]:
         if side.middleware not in workers or workers[side.middleware].description is None:
             continue  # a plan can be looked at before everything is built
         stated = (workers[side.middleware].description or {}).get("capabilities", {})
-        for capability, why in needed_capabilities(cell, process):
+        needed = list(needed_capabilities(cell, process))
+        for capability, why in needed:
             answer = stated.get(capability, "yes")  # a name that an older worker does not know is found by asking it
             if answer.startswith("no"):
                 yield f"{side.middleware} has no {capability}, needed because {why}{_reason(answer)}"
@@ -92,6 +107,18 @@ def _lacking(cell: Cell, workers: Workers) -> Iterator[str]:
             answer = "no: its worker knows no modes" if modes is None else modes.get(mode, "no")
             if answer.startswith("no"):
                 yield f"{side.middleware} has no mode {mode}{_reason(answer)}"
+        if any(capability == "inter_host" for capability, _ in needed):
+            yield from _kept_within_its_host(side, workers[side.middleware])
+
+
+def _kept_within_its_host(side: Side, worker: Worker) -> Iterator[str]:
+    """What the profile or the transport cannot reach: a trial would end in `no match`, after the whole wait."""
+    if side.profile.text is None:
+        bound = worker.profile(side.profile.name).get("one_host")
+        if bound is not None and not set(bound.get("unless", ())) & set(side.modes):
+            yield f"{side.middleware}'s profile {side.profile.name} is for one host: {bound['reason']}"
+    if (transport := side.modes.get("transport")) in WITHIN_A_HOST:
+        yield f"transport: {transport} reaches no other host"
 
 
 def _reason(answer: str) -> str:

@@ -5,16 +5,21 @@ import gc
 import time
 from collections.abc import Iterator
 
-from rmwbench.campaign import limits
+from rmwbench.campaign import limits, machines
 from rmwbench.campaign.changes import Changes, start_fields
-from rmwbench.campaign.noting import step, take_events
+from rmwbench.campaign.noting import note, step, take_events
 from rmwbench.campaign.outcome import Outcome, Window
 from rmwbench.campaign.profile import Workers
+from rmwbench.campaign.spawn import Spawner
 from rmwbench.lab import machine
 from rmwbench.lab.background import Background
 from rmwbench.lab.crew import Crew
 from rmwbench.lab.network import Emulation
 from rmwbench.lab.sampler import Samplers
+from rmwbench.lab.worker import WorkerFailed
+
+UNFINISHED = "unfinished"
+"""Event of an endpoint whose schedule did not end, in a trial in which somebody was killed."""
 
 
 def run_window(
@@ -24,6 +29,7 @@ def run_window(
     sampler: Samplers,
     background: Background,
     network: Emulation | None = None,
+    spawner: Spawner | None = None,
 ) -> Changes:
     """From `start` until every schedule has ended. Raises WorkerFailed."""
     cell = outcome.order.cell
@@ -33,19 +39,20 @@ def run_window(
     with _quiet():
         if outcome.clocks is not None:
             outcome.clocks.read()
-        lead_ns = max(limits.START_LEAD_NS, limits.START_LEAD_PER_PROCESS_NS * len(cell.processes))
+        least_ns = limits.START_LEAD_NS if cell.real is None else limits.START_LEAD_MACHINES_NS
+        lead_ns = max(least_ns, limits.START_LEAD_PER_PROCESS_NS * len(cell.processes))
         start_ns = time.monotonic_ns() + lead_ns
         window = Window(start_ns, start_ns + timeline.warmup_ns, start_ns + timeline.end_ns)
-        changes = Changes(outcome, crew, workers, window, network)
+        changes = Changes(outcome, crew, workers, window, network, spawner)
         if network is not None:
             network.schedule(window.steady_ns)
         grace_ns = round(timeline.grace_s * 1e9)
         # Each on its own clock: one moment for all.
         outcome.windows = {p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes}
-        starts = {name: ("start", start_fields(told, grace_ns)) for name, told in outcome.windows.items()}
+        starts = {name: ("start", start_fields(outcome.windows[name], grace_ns)) for name in crew.living}
         steady = {host: window.on(outcome.clock_at(host)).steady for host in cell.hosts}
         sampler.start(cell.sampling, steady)
-        background.window(*steady[cell.hosts[0]])
+        background.window(steady)
         # Also those that open late: each takes its usage at both edges.
         crew.ask(starts, limits.COMMAND_TIMEOUT_S)
         outcome.started |= {e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None}
@@ -53,15 +60,18 @@ def run_window(
         outcome.started_late_ns = time.monotonic_ns() - window.start_ns
         crew.watch_until(window.steady_ns - limits.TICKS_LEAD_NS)
         begin, own_begin_ns = machine.read_edge(), time.process_time_ns()
+        far_begin = machines.post(crew, "edge")
         link_begin_ns = network.cpu_ns() if network else None
         changes.watch_until(window.end_ns)
         end, own_end_ns = machine.read_edge(), time.process_time_ns()
+        far_end = machines.post(crew, "edge")
         link_end_ns = network.cpu_ns() if network else None
     outcome.steps_ns["start_lead"] = lead_ns
     outcome.own_cpu_ns = own_begin_ns, own_end_ns
     if link_begin_ns is not None and link_end_ns is not None:
         outcome.link_cpu_ns = link_begin_ns, link_end_ns
     outcome.probes += machine.edge_probes(begin, end)
+    outcome.probes += machines.edge_probes(crew, far_begin, far_end)
     with step(outcome, "finish"):
         changes.settle(limits.COMMAND_TIMEOUT_S)
         _finish(outcome, crew, timeline.grace_s + limits.FINISH_MARGIN_S)
@@ -80,7 +90,17 @@ def _finish(outcome: Outcome, crew: Crew, timeout_s: float) -> None:
         for e in outcome.order.cell.endpoints
         if e.endpoint in outcome.started and e.endpoint not in outcome.finished
     ]
-    crew.wait(finished, timeout_s, "end of the schedule", late)
+    try:
+        crew.wait(finished, timeout_s, "end of the schedule", late)
+    except WorkerFailed as failed:
+        if failed.kind != "timeout" or not any(e.life.killed for e in outcome.order.cell.endpoints):
+            raise
+        # A writer that waits for the dead is what such a trial asks about, and no failure of it.
+        for endpoint in outcome.order.cell.endpoints:
+            if endpoint.endpoint in outcome.started - outcome.finished.keys():
+                text = f"its schedule had not ended {timeout_s:.3g} s after its time: a publish call does not return"
+                note(outcome, endpoint.process, UNFINISHED, endpoint=endpoint.endpoint, text=text)
+                outcome.unfinished.add(endpoint.endpoint)
 
 
 def drain(outcome: Outcome, crew: Crew, changes: Changes) -> None:
@@ -98,7 +118,7 @@ def drain(outcome: Outcome, crew: Crew, changes: Changes) -> None:
             if e.process == process.name and e.reads and e.peers and e.endpoint not in changes.gone
         }
         expect = {str(r): {str(w): last[w] for w in writers if w in last} for r, writers in readers.items()}
-        if any(expect.values()):
+        if any(expect.values()) and process.name in crew.living:
             requests[process.name] = ("drain", {"expect": expect, "timeout_ns": round(timeout_s * 1e9)})
     replies = crew.ask(requests, timeout_s + limits.COMMAND_TIMEOUT_S) if requests else {}
     outcome.drained = all(reply["complete"] for reply in replies.values())

@@ -15,7 +15,7 @@ import typer
 
 VERBS = (
     *("doctor", "calibrate", "middlewares", "plan", "run", "show", "explain", "report"),
-    *("compare", "capacity", "query", "import", "community", "claims", "clean"),
+    *("compare", "capacity", "query", "import", "community", "claims", "questionnaire", "figures", "clean"),
 )
 """In the order of the help, which is the one in which a newcomer wants them."""
 

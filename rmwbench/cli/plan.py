@@ -26,9 +26,9 @@ def register(app: typer.Typer) -> None:
 
 def plan(
     suite: Annotated[
-        str,
+        str | None,
         typer.Argument(metavar="SUITE", help="A shipped suite such as `quick`, or the path of a suite file (.yaml)."),
-    ],
+    ] = None,
     budget: Annotated[
         str | None,
         typer.Option(
@@ -45,9 +45,29 @@ def plan(
         int | None,
         typer.Option(metavar="N", min=1, help="Also say what it takes on N machines of a cluster (docs/cluster.md)."),
     ] = None,
+    gang: Annotated[
+        bool,
+        typer.Option("--gang", help="With --cluster: hosts are machines, with the real network between them."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan document (docs/formats/plan.md).")] = False,
+    claims: Annotated[
+        bool,
+        typer.Option(
+            "--claims",
+            help="What `run --claims` would run for a published evaluation (SUITE is then its name; all if absent).",
+        ),
+    ] = False,
 ) -> None:
     import json
+
+    if claims:
+        from rmwbench.cli.claims_run import plan_claims
+
+        unsuited = {"--short": short or None, "--order": order or None, "--cluster": cluster, "--gang": gang or None}
+        plan_claims(suite, unsuited, budget=budget, as_json=as_json)
+        return
+    if suite is None:
+        raise UserError("which suite?", expected="rmwbench plan SUITE", fix="rmwbench plan quick")
 
     from rmwbench.campaign import unsupported
     from rmwbench.campaign.plan import make_plan
@@ -55,6 +75,7 @@ def plan(
     from rmwbench.lab.middleware import find_workers, names_here
     from rmwbench.suite.cells import cells, renumbered
     from rmwbench.suite.load import load
+    from rmwbench.suite.placement import placed
 
     loaded = load(
         suite, middlewares=names_here(), shortened=short
@@ -63,6 +84,10 @@ def plan(
     chosen = [arm.name for arm in loaded.arms if arm.name not in absent]
     unsupported.check_arms_left(chosen, absent, suite)
     found = renumbered(tuple(cell for cell in cells(loaded) if cell.arm.name in chosen))
+    if gang:
+        if cluster is None:
+            raise UserError("--gang is about the machines of a cluster", expected="--cluster N besides")
+        found = placed(found, "--gang")
     workers = find_workers({name for cell in found for name in cell.middlewares})
     lacking = unsupported.described(found, workers)
     if len(lacking) == len(found):  # `run` refuses it with the reason; there is still a plan to look at
@@ -70,9 +95,11 @@ def plan(
     budget_s = None if budget is None else parse_duration_s(budget)
     make = functools.partial(make_plan, loaded, found, seed=seed, unsupported=lacking)
     if cluster is not None and budget_s is not None:
-        budget_s = estimate.machine_budget_s(lambda machine_s: make(budget_s=machine_s), cluster, budget_s)
+        gangs = max(1, cluster // (max(len(cell.hosts) for cell in found) if gang else 1))
+        budget_s = estimate.machine_budget_s(lambda machine_s: make(budget_s=machine_s), gangs, budget_s)
     made = replace(make(budget_s=budget_s), left_out=absent)
-    on_cluster = None if cluster is None else estimate.document(made, cluster)
+    per_trial = max(len(cell.hosts) for cell in found) if gang else 1
+    on_cluster = None if cluster is None else estimate.document(made, cluster, per_trial)
     if as_json:
         document = made.document() | ({} if on_cluster is None else {"cluster": on_cluster})
         typer.echo(json.dumps(document, ensure_ascii=False))
@@ -176,6 +203,8 @@ def _print_networks(console: "Console", made: "Plan") -> None:
     for cell in made.cells:
         if cell.links is not None:
             found.setdefault(tuple(told(cell.links)), []).append(cell.comparison)
+        elif cell.real is not None:
+            found.setdefault(tuple(cell.real.told()), []).append(cell.comparison)
     if found:
         console.print("\n[bold]Between hosts[/bold]")
     for lines, where in found.items():

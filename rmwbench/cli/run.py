@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from rmwbench.campaign.claims.run import Ended, Runner
     from rmwbench.campaign.run import Campaign, Ending
 
 
@@ -77,13 +78,54 @@ def run(
             help="Run the trials on the machines of this Ray cluster: auto, HOST:PORT or ray://HOST:PORT.",
         ),
     ] = None,
+    place: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST=MACHINE,…",
+            help="With --cluster: each host of a workload is this machine, over the network that is really between "
+            "them; MACHINE@ADDRESS where the others reach it at another address than Ray.",
+        ),
+    ] = None,
+    gang: Annotated[
+        bool,
+        typer.Option("--gang", help="With --cluster: the same on any like machines, as many trials at once as fit."),
+    ] = False,
     no_report: Annotated[
         bool, typer.Option("--no-report", help="Run only; `rmwbench show DIR` gives the answer later.")
+    ] = False,
+    claims: Annotated[
+        bool,
+        typer.Option(
+            "--claims",
+            help="Run what the open claims of a published evaluation need (SUITE is then its name; all five if "
+            "absent), within --budget, 30m if absent.",
+        ),
     ] = False,
 ) -> None:
     from rich.console import Console
 
+    from rmwbench.campaign.claims.session import is_session
     from rmwbench.campaign.start import new_campaign, resumed_campaign
+
+    if claims or (resume is not None and is_session(resume)):
+        from rmwbench.cli.claims_run import run_claims
+
+        unsuited = {
+            "SUITE": suite if resume else None,
+            "--out": out if resume else None,
+            "--seed": seed if resume else None,
+            "--short": short or None,
+            "--workload": workload,
+            "--arm": arm,
+            "--series": series,
+            "--threads": threads or None,
+            "--schedule": schedule or None,
+            "--cluster": cluster,
+            "--place": place,
+            "--gang": gang or None,
+        }
+        run_claims(suite, unsuited, out=out, budget=budget, seed=seed or 0, resume=resume, no_report=no_report)
+        return
 
     if resume is not None:
         given = {"SUITE": suite, "--out": out, "--budget": budget, "--seed": seed, "--workload": workload, "--arm": arm}
@@ -92,6 +134,8 @@ def run(
             "--series": series,
             "--threads": threads or None,
             "--schedule": schedule or None,
+            "--place": place,
+            "--gang": gang or None,
         }
         for name, value in given.items():
             if value not in (None, [], ()):
@@ -122,7 +166,13 @@ def run(
                 fix="run it into a directory, then copy that",
             )
         budget_s = None if budget is None else parse_duration_s(budget)
-        begin = new_campaign if cluster is None else _new_on(cluster, out if remote else None)
+        begin = new_campaign if cluster is None else _new_on(cluster, out if remote else None, place, gang)
+        if cluster is None and (place is not None or gang):
+            raise UserError(
+                f"{'--place' if place is not None else '--gang'} is about the machines of a cluster",
+                expected="--cluster ADDRESS besides",
+                fix="see docs/cluster.md; without both, hosts are namespaces of this machine",
+            )
         campaign = begin(
             suite,
             directory,
@@ -139,7 +189,7 @@ def run(
         console.print("traced: every thread's schedule is recorded; latencies are not comparable with other trials")
     with campaign.writer, getattr(campaign, "fleet", contextlib.nullcontext()):
         if not campaign.course.finished:
-            ending = _run(campaign, directory, console)
+            ending = guarded(campaign, directory, console)
         else:
             done = "everything was decided" if campaign.course.decided else "every trial of this campaign is finished"
             console.print(f"{done}: nothing is left to run")
@@ -155,10 +205,16 @@ def run(
     raise typer.Exit(0 if good else 2)
 
 
-def _new_on(address: str, copy_to: str | None) -> "Callable[..., Campaign]":
+def _new_on(address: str, copy_to: str | None, place: str | None, gang: bool) -> "Callable[..., Campaign]":
+    from rmwbench.cluster import placing
     from rmwbench.cluster.start import new_campaign
 
-    return functools.partial(new_campaign, address, copy_to)
+    if place is not None and gang:
+        raise UserError(
+            "--place and --gang contradict each other", fix="--place names the machines, --gang takes any like ones"
+        )
+    placed = placing.parse(place) if place is not None else placing.Placing() if gang else None
+    return functools.partial(new_campaign, address, copy_to, placed)
 
 
 def _resumed_on(address: str, directory: Path) -> "Campaign":
@@ -184,7 +240,7 @@ def _sampling(series: str | None, threads: bool, schedule: bool) -> dict[str, fl
     return asked
 
 
-def _run(campaign: "Campaign", directory: Path, console: "Console") -> "Ending":
+def guarded(campaign: "Campaign | Runner", directory: Path, console: "Console") -> "Ending | Ended":
     """What stops a campaign from being written, mostly a full disk, costs the trial under way and nothing else."""
     try:
         return campaign.run(console)

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rmwbench.errors import UserError
+
 if TYPE_CHECKING:
     from rmwbench.bundle import Bundle
 
@@ -19,6 +21,10 @@ def show(
         typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the show document (docs/formats/show.md).")] = False,
+    fit: Annotated[
+        bool, typer.Option("--fit", help="Which distribution each arm's latencies follow, with parameters.")
+    ] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="With --fit: print the parameters as CSV.")] = False,
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
@@ -26,7 +32,12 @@ def show(
     from rmwbench.report.imported import is_imported
     from rmwbench.report.summary import summarise
 
+    if as_csv and (as_json or not fit):
+        raise UserError("`--csv` is for `--fit` alone, and not beside `--json`", where="--csv")
     bundle = Bundle(directory or newest_campaign())
+    if fit:
+        _fit(bundle, as_json=as_json, as_csv=as_csv)
+        return
     if is_imported(bundle):
         _imported(bundle, as_json)
         return
@@ -43,6 +54,22 @@ def show(
     from rmwbench.report.terminal import print_show
 
     (print_capacity if is_capacity else print_show)(document, Console(highlight=False))
+
+
+def _fit(bundle: "Bundle", *, as_json: bool, as_csv: bool) -> None:
+    from rich.console import Console
+
+    from rmwbench.report import fits
+
+    document = fits.fits(bundle)
+    if as_csv:
+        typer.echo(fits.as_csv(document), nl=False)
+    elif as_json:
+        import json
+
+        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+    else:
+        fits.print_fits(document, Console(highlight=False))
 
 
 def _imported(bundle: "Bundle", as_json: bool) -> None:

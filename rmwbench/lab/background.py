@@ -1,13 +1,14 @@
 """What else the machine does during a trial, as a factor: a load of a known kind, and processors kept awake.
 
-Each is a process of `rmwbench-load` (docs/formats/load.md) in the trial's host, so that it dies with it. What a load
-really put on is read back, and a load that did not come up voids the trial (`machine.rules`): else `loaded` and `idle`
-would be one cell under two names. Nothing here raises for what a load does: a problem becomes a probe, and `problems`
-has its text.
+Each is a process of `rmwbench-load` (docs/formats/load.md) in one of the trial's hosts, so that it dies with it. Hosts
+of one machine share its processors: what computes or copies is put on once per machine, what sends over `lo` once per
+host. What a load really put on is read back, and a load that did not come up voids the trial (`machine.rules`): else
+`loaded` and `idle` would be one cell under two names. Nothing here raises for what a load does: a problem becomes a
+probe, and `problems` has its text.
 
-    background = Background(crew, cell.conditions)     # starts the processes, if any
+    background = Background(crew, cell.conditions, cell.background_hosts)     # starts the processes, if any
     background.start()                                 # matched and ready: the load goes on
-    background.window(steady_ns, end_ns)
+    background.window({host: (steady_ns, end_ns)})
     …the window, the drain…
     background.stop()                                  # the load goes off; cpu_ns, own_flow and probes() are known
     background.close()                                 # once the host is gone: removes the control group
@@ -17,7 +18,7 @@ import contextlib
 import os
 import time
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,8 @@ from rmwbench.lab.worker import WorkerProcess
 TOOL = "load"
 BACKGROUND, AWAKE = "background", "awake"
 IDLE, AS_FOUND = "idle", "as_found"
+PER_HOST = ("traffic",)
+"""Kinds of load that concern a host's own interface, and not the processors that it shares."""
 TIMEOUT_S = 10.0
 
 DATAGRAM_HEADER_BYTES = 28
@@ -63,8 +66,9 @@ class Background:
     """The loads of one trial. Once `stop` was called, `cpu_ns` maps each role to its processor time in the window,
     `awake` is the spinners' share of all processor time there, and `own_flow` what a load sent."""
 
-    def __init__(self, crew: Crew, conditions: Mapping[str, str]):
-        """Starts a process for each condition that asks for one; both idle and as found cost nothing."""
+    def __init__(self, crew: Crew, conditions: Mapping[str, str], hosts: Sequence[str] | None = None):
+        """Starts what the conditions ask for on `hosts` (all where none is named); both idle and as found cost
+        nothing. Processors are kept awake on every machine."""
         self.problems: dict[str, str] = {}
         self.cpu_ns: dict[str, int] = {}
         self.own_flow = Flow()
@@ -74,31 +78,35 @@ class Background:
         self._loads: dict[str, _Load] = {}
         self._group: Group | None = None
         self.asked = asks(conditions)
-        for name, kind in self.asked.items():
-            try:
-                self._loads[name] = _Load(crew, name, kind)
-            except UserError as error:
-                self.problems[name] = str(error)
+        for role, kind in self.asked.items():
+            chosen = list(crew.hosts) if role == AWAKE or hosts is None else list(hosts)
+            for place, host in enumerate(chosen if kind in PER_HOST else _one_per_machine(crew, chosen)):
+                name = role if place == 0 else f"{role}@{host}"
+                try:
+                    self._loads[name] = _Load(crew, name, role, kind, host)
+                except UserError as error:
+                    self.problems[name] = str(error)
 
-    @property
-    def pids(self) -> list[tuple[str, int | None, str]]:
-        """(process, PID in the host, role) for the sampler, once `start` was called."""
-        found = [(name, load.process.inner_pid, name) for name, load in self._loads.items()]
-        helpers = [(name, load.asked.get("pid")) for name, load in self._loads.items()]
-        return found + [(f"{name} spinners", pid, name) for name, pid in helpers if pid is not None]
+    def pids(self, host: str) -> list[tuple[str, int | None, str]]:
+        """(process, PID in the host, role) of a host's for the sampler, once `start` was called."""
+        here = {name: load for name, load in self._loads.items() if load.host == host}
+        found = [(name, load.process.inner_pid, load.role) for name, load in here.items()]
+        helpers = [(name, load.role, load.asked.get("pid")) for name, load in here.items()]
+        return found + [(f"{name} spinners", pid, role) for name, role, pid in helpers if pid is not None]
 
     def start(self) -> None:
         """Puts the loads on and waits until they are. Raises WorkerFailed where a worker ends meanwhile."""
         numbers = {name: load.request("start", {"kind": load.kind}) for name, load in self._loads.items()}
         for name, load in self._loads.items():
             self._answer(name, numbers[name])
-            if name == BACKGROUND and load.process.pid is not None:
+            if load.role == BACKGROUND and load.process.pid is not None and not self._is_far(load.host):
                 self._own_group(load.process.pid)
 
-    def window(self, steady_ns: int, end_ns: int) -> None:
-        """The window, in ns of CLOCK_MONOTONIC; does not wait."""
+    def window(self, steady: Mapping[str, tuple[int, int]]) -> None:
+        """The window, host → begin and end in ns of its CLOCK_MONOTONIC; does not wait."""
         for load in self._loads.values():
-            load.steady_ns = steady_ns
+            load.steady_ns, end_ns = steady[load.host]
+            steady_ns = load.steady_ns
             load.request("window", {"steady_ns": steady_ns, "end_ns": end_ns})
 
     def stop(self) -> None:
@@ -114,10 +122,10 @@ class Background:
                 self.problems.setdefault(name, "the load gave no account of the window")
                 continue
             load.edges = edges["steady_begin"], edges["steady_end"]
-            self.cpu_ns[name] = load.grown("cpu_ns")
-            if name == AWAKE:
-                self.awake = self.cpu_ns[name] / (max(1, load.grown("time_ns")) * (os.cpu_count() or 1))
-            if bursts := reply.get("bursts"):
+            self.cpu_ns[load.role] = self.cpu_ns.get(load.role, 0) + load.grown("cpu_ns")
+            if load.role == AWAKE and not self._is_far(load.host):
+                self.awake = load.grown("cpu_ns") / (max(1, load.grown("time_ns")) * (os.cpu_count() or 1))
+            if (bursts := reply.get("bursts")) and load.host == next(iter(self._crew.hosts)):
                 size = load.asked["datagram_bytes"] + DATAGRAM_HEADER_BYTES
                 self.own_flow = Flow(tuple((time_ns, sent) for time_ns, sent in bursts), size)
 
@@ -129,21 +137,42 @@ class Background:
 
     def probes(self) -> list[dict[str, Any]]:
         """Rows of the table `probes`, `at` = `window`: what was achieved of what was asked, 0 where a load did not come
-        up, and what it cost; none where nothing was asked."""
-        rows = []
-        if BACKGROUND in self.asked:
-            load = self._loads.get(BACKGROUND)
-            if load is None or load.edges is None or BACKGROUND in self.problems:
-                rows.append(_row("background_achieved", "fraction", 0.0))
-            else:
-                rows += load.account()
-        if AWAKE in self.asked:
-            rows.append(_row("host_awake", "fraction", 0.0 if AWAKE in self.problems else 1.0))
+        up, and what it cost; none where nothing was asked. Of several hosts of this machine the least of what was
+        achieved and the sum of the rest; another machine's have its host behind their name."""
+        rows: list[dict[str, Any]] = []
+        far = [host for host in dict.fromkeys(load.host for load in self._loads.values()) if self._is_far(host)]
+        for host in (None, *far):
+            mine = {
+                name: load for name, load in self._loads.items() if (load.host if load.host in far else None) == host
+            }
+            if host is None and not mine and not self.problems:
+                continue
+            rows += [
+                row if host is None else {**row, "probe": f"{row['probe']}@{host}"} for row in self._of_machine(mine)
+            ]
         return rows
+
+    def _of_machine(self, loads: "Mapping[str, _Load]") -> Iterator[dict[str, Any]]:
+        role_of = {name: load.role for name, load in loads.items()}
+        failed = {role_of.get(name, name.partition("@")[0]) for name in self.problems}
+        if BACKGROUND in self.asked:
+            mine = [load for load in loads.values() if load.role == BACKGROUND]
+            if not mine or BACKGROUND in failed or any(load.edges is None for load in mine):
+                yield _row("background_achieved", "fraction", 0.0)
+            else:
+                accounts = [{row["probe"]: row for row in load.account()} for load in mine]
+                for probe, first in accounts[0].items():
+                    of = min if probe == "background_achieved" else sum
+                    yield {**first, "value": of(one[probe]["value"] for one in accounts if probe in one)}
+        if AWAKE in self.asked:
+            yield _row("host_awake", "fraction", 0.0 if AWAKE in failed else 1.0)
+
+    def _is_far(self, host: str) -> bool:
+        return host in self._crew.hosts.remote
 
     def _own_group(self, pid: int) -> None:
         try:
-            self._group = Group("load")
+            self._group = self._group or Group("load")
             self._group.add(pid)
         except OSError as error:
             self.group_problem = error.strerror or str(error)
@@ -173,14 +202,14 @@ class Background:
 class _Load:
     """One process: its kind, what it says was asked, and its two snapshots."""
 
-    def __init__(self, crew: Crew, name: str, kind: str):
+    def __init__(self, crew: Crew, name: str, role: str, kind: str, host: str):
         executable = tool.find(TOOL).executable
         file = os.memfd_create("rmwbench-load", os.MFD_CLOEXEC)  # every tool is given one; a load needs none
         try:
-            self.process: WorkerProcess = crew.spawn_tool(name, executable, file)
+            self.process: WorkerProcess = crew.spawn_tool(name, executable, file, host)
         finally:
             os.close(file)
-        self.kind = kind
+        self.role, self.kind, self.host = role, kind, host
         self.asked: dict[str, Any] = {}
         self.steady_ns: int | None = None
         self.edges: tuple[dict[str, Any], dict[str, Any]] | None = None
@@ -216,6 +245,12 @@ class _Load:
             achieved = sent / (self.asked["datagrams_per_s"] * length_ns / 1e9)
             rows.append(_row("background_rate", "bytes/s", sent * size / length_ns * 1e9))
         return [_row("background_achieved", "fraction", min(1.0, achieved)), *rows]
+
+
+def _one_per_machine(crew: Crew, hosts: Sequence[str]) -> list[str]:
+    """The first of those on this machine, and all on others."""
+    near = [host for host in hosts if host not in crew.hosts.remote]
+    return [*near[:1], *(host for host in hosts if host in crew.hosts.remote)]
 
 
 def _row(probe: str, unit: str, value: float) -> dict[str, Any]:

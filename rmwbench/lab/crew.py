@@ -15,14 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.lab import allocations
-from rmwbench.lab.host import Configured, Exited, Host, HostBroken, Hosts, Spawned, SpawnFailed
+from rmwbench.lab.host import Configured, Exited, Host, HostBroken, Hosts, RemoteHost, Spawned, SpawnFailed
 from rmwbench.lab.host.host import NetlinkMessage, Write
 from rmwbench.lab.worker import CONTROL_FD, RECORDS_FD, STATUS_TIMEOUT_S, Role, WorkerFailed, WorkerProcess
 
 # A worker sees no variable of the user's shell: ROS_DOMAIN_ID, CYCLONEDDS_URI, FASTRTPS_DEFAULT_PROFILES_FILE and their
-# like would change a middleware behind the profile's back. What it cannot do without, its description names.
-INHERITED_VARIABLES = ("PATH", "LD_LIBRARY_PATH")
+# like would change a middleware behind the profile's back, and LD_LIBRARY_PATH of a sourced ROS 2 the library that it
+# loads. What it cannot do without, its description names.
+INHERITED_VARIABLES = ("PATH",)
 NOTHING: Mapping[str, str] = {}
+NO_FILES: Mapping[int, int] = {}
+NETWORK_HOST = "/network"
+"""The host of the network between the others, where `configure` and `run_programs` name one; no suite's host can be
+called so."""
 
 
 class Crew:
@@ -38,7 +43,7 @@ class Crew:
         self.network: WorkerProcess | None = None
         self.configured: dict[str, Configured] = {}
         """What became of each `configure`, by its token."""
-        self._programs: dict[tuple[int, str], _Program] = {}
+        self._programs: dict[tuple[int, str], Program] = {}
         self._selector = selectors.DefaultSelector()
         for host in self.hosts.all:
             self._selector.register(host, selectors.EVENT_READ, host)
@@ -68,11 +73,13 @@ class Crew:
         *,
         count_allocations: bool = False,
         host: str | None = None,
+        more: Sequence[str] = (),
+        more_files: Mapping[int, int] = NO_FILES,
     ) -> WorkerProcess:
         """Starts a worker; `hello` of `wait_hello` tells whether it came up. `environment` is what its description asks
         for beyond what every process gets. Raises UserError where allocations cannot be counted."""
-        words = [*arguments, "--control-fd", str(CONTROL_FD), "--records-fd", str(RECORDS_FD)]
-        files = {RECORDS_FD: records_fd}
+        words = [*arguments, "--control-fd", str(CONTROL_FD), "--records-fd", str(RECORDS_FD), *more]
+        files = {RECORDS_FD: records_fd, **more_files}
         if count_allocations:
             files[allocations.FD] = allocations.library()
             environment = {**environment, **allocations.ENVIRONMENT}
@@ -104,7 +111,10 @@ class Crew:
         all_files = {RECORDS_FD: document_fd, **files}
         return self._spawn("network", name, executable, words, all_files, host=self.hosts.network)
 
-    def _host(self, name: str | None) -> Host:
+    def _host(self, name: str | None) -> Host | RemoteHost:
+        if name == NETWORK_HOST:
+            assert self.hosts.network is not None
+            return self.hosts.network
         return self.hosts.first if name is None else self.hosts[name]
 
     def _spawn(
@@ -117,7 +127,7 @@ class Crew:
         environment: Mapping[str, str] = NOTHING,
         program: str | None = None,
         *,
-        host: Host,
+        host: Host | RemoteHost,
     ) -> WorkerProcess:
         """Both output streams go to memory files: a pipe would have to be read during the window, or would block a
         talkative middleware."""
@@ -146,7 +156,7 @@ class Crew:
         """Asks a host for changes of its network and does not wait; `configured` has what came of it, under the token
         returned."""
         token = f"{host} {what} {len(self.configured)} {time.monotonic_ns()}"
-        self.hosts[host].configure(token, messages, writes, reads)
+        self._host(host).configure(token, messages, writes, reads)
         return token
 
     def await_configured(self, tokens: Iterable[str], timeout_s: float) -> list[Configured]:
@@ -168,8 +178,8 @@ class Crew:
         that did not end in time. Raises as `await_configured` does."""
         running = {}
         for name, (source, arguments, file) in programs.items():
-            host = self.hosts[name]
-            program = running[name] = _Program()
+            host = self._host(name)
+            program = running[name] = Program()
             self._programs[id(host), f"program {name}"] = program
             logs = os.memfd_create("rmwbench-program", os.MFD_CLOEXEC)
             try:
@@ -181,6 +191,15 @@ class Crew:
         while any(not program.ended for program in running.values()) and (rest := deadline - time.monotonic()) > 0:
             self.turn(rest)
         return {name: program.wait_status for name, program in running.items()}
+
+    def start_program(
+        self, name: str, source: str, arguments: Sequence[str], files: Mapping[int, int], host: str | None = None
+    ) -> "Program":
+        """Starts a program in Python and does not wait; it ends with its host at the latest."""
+        where, token = self._host(host), f"program {name}"
+        program = self._programs[id(where), token] = Program()
+        where.interpret(token, source, arguments, files)
+        return program
 
     def wait_hello(self, timeout_s: float) -> None:
         """Until every worker and daemon, and the network, said hello; a tool may take its time."""
@@ -222,6 +241,19 @@ class Crew:
             self.daemons[name].host.signal(self.daemons[name].inner_pid, int(signal.SIGKILL))
         return killed[:1] if first_only else killed
 
+    def kill(self, process: str) -> None:
+        """SIGKILL for a worker, and for no other process: its end is then no failure, and what it owes is forgotten."""
+        worker = self.workers[process]
+        worker.killed = worker.leaving = True
+        worker.pending.clear()
+        if worker.inner_pid is not None:
+            worker.host.signal(worker.inner_pid, int(signal.SIGKILL))
+
+    @property
+    def living(self) -> dict[str, WorkerProcess]:
+        """The workers that nobody killed."""
+        return {name: worker for name, worker in self.workers.items() if not worker.killed}
+
     def signal(self, process: str, number: signal.Signals) -> None:
         """Sends a signal to a worker."""
         pid = self.workers[process].inner_pid
@@ -259,8 +291,8 @@ class Crew:
         self.wait(lambda: not owing(), timeout_s, what, owing)
 
     def ask_all(self, cmd: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, dict[str, Any]]:
-        """The same command for every worker."""
-        return self.ask({process: (cmd, fields) for process in self.workers}, timeout_s)
+        """The same command for every worker that nobody killed."""
+        return self.ask({process: (cmd, fields) for process in self.living}, timeout_s)
 
     def wait(
         self,
@@ -293,7 +325,7 @@ class Crew:
                 if self._selector.get_key(worker.control).events != wanted:
                     self._selector.modify(worker.control, wanted, worker)
         for key, mask in self._selector.select(timeout_s):
-            if isinstance(key.data, Host):
+            if not isinstance(key.data, WorkerProcess):
                 # All of it: who says hello has been reported before, and its PID is needed by then.
                 while self._hear_host(key.data):
                     pass
@@ -346,7 +378,7 @@ class Crew:
             return worker.failure("protocol", "closed its control socket but still runs")
         return worker.failure("crashed", "ended" if worker.hello else "ended before its hello")
 
-    def _hear_host(self, host: Host, timeout_s: float = 0.0) -> bool:
+    def _hear_host(self, host: Host | RemoteHost, timeout_s: float = 0.0) -> bool:
         """Takes one report of a host's init; False when there is none in time."""
         here = [worker for worker in self._everyone if worker.host is host]
         try:
@@ -383,8 +415,8 @@ class Crew:
 
 
 @dataclass
-class _Program:
-    """One that `run_programs` runs."""
+class Program:
+    """One that `run_programs` or `start_program` runs."""
 
     inner_pid: int | None = None
     wait_status: int | None = None

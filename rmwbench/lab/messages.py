@@ -95,6 +95,7 @@ class _Memory(_Part):
     rss_bytes: int | None = None
     pss_bytes: int | None = None
     peak_rss_bytes: int | None = None
+    virtual_bytes: int | None = None
     records_rss_bytes: int | None = None
     threads: int | None = None
     shared_segments: list[_Segment] = []

@@ -8,7 +8,7 @@ step waits for it but the last one, so that it adds nothing to the fixed cost of
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -140,6 +140,14 @@ class Samplers:
             return found[0][1] if found else None
         return "; ".join(f"{name}: {text}" for name, text in found) or None
 
+    def on_reference(self, host: str, to_reference: Callable[[int], int]) -> None:
+        """Tells the times of a host's series and schedule on the orchestrator's clock, where the host has another."""
+        document = self.by_host.get(host) or {}
+        for sample in document.get("series") or []:
+            sample["time_ns"] = int(to_reference(sample["time_ns"]))
+        for event in (document.get("schedule") or {}).get("events", []):
+            event[0] = int(to_reference(event[0]))
+
     @property
     def files(self) -> dict[str, bytes]:
         return {f"{one.name}.json": one.raw for one in self._by_host.values() if one.raw}
@@ -157,13 +165,20 @@ class Samplers:
         self._by_host[host or next(iter(self._by_host))].watch(processes)
 
     def start(self, sampling: Sampling, window: Mapping[str, tuple[int, int]]) -> None:
-        """`window`: host → begin and end of the steady state on its own clock."""
+        """`window`: host → begin and end of the steady state on its own clock. One canary per machine."""
         for place, (host, one) in enumerate(self._by_host.items()):
-            one.start(sampling, *window[host], CANARY_NS if place == 0 else 0)
+            watched = place == 0 or host in self._crew.hosts.remote
+            one.start(sampling, *window[host], CANARY_NS if watched else 0)
 
     def ask(self) -> None:
         for one in self._by_host.values():
             one.ask()
+
+    def found(self, process: str, pid: int | None, host: str) -> None:
+        """Names a worker that was started within the window, once all was read."""
+        one = self._by_host[host]
+        if one.document is not None:
+            one.document = with_successor(one.document, process, pid)
 
     def read(self, timeout_s: float) -> None:
         for one in self._by_host.values():
@@ -208,6 +223,27 @@ def _renamed(document: Mapping[str, Any], host: str, taken: set[str]) -> dict[st
     names = {name for snapshot in document["snapshots"] for name in snapshot["processes"]} | set(document["memory"])
     mine = {name: f"{name}@{host}" if name in taken else name for name in names}
     taken |= set(mine.values())
+    return _with_names(document, mine)
+
+
+def with_successor(document: Mapping[str, Any], process: str, pid: int | None) -> dict[str, Any]:
+    """The document with the worker of that PID in the host under its name: it was started within the window, and the
+    sampler, which nobody told, found it by itself."""
+    found = {
+        name: process
+        for snapshot in document["snapshots"]
+        for name, one in snapshot["processes"].items()
+        if one["pid"] == pid and name != process
+    }
+    named = _with_names(document, found)
+    for processes in [snapshot["processes"] for snapshot in named["snapshots"]] if found else ():
+        if process in processes:
+            processes[process] = {**processes[process], "role": "worker"}
+    return named
+
+
+def _with_names(document: Mapping[str, Any], mine: Mapping[str, str]) -> dict[str, Any]:
+    """The document with other names of its processes."""
 
     def keys(values: Mapping[str, Any]) -> dict[str, Any]:
         return {mine.get(name, name): value for name, value in values.items()}

@@ -98,6 +98,7 @@ class WorkerProcess:
         self.events: deque[dict[str, Any]] = deque()
         self.ended = False  # end of file on the control socket
         self.leaving = False  # `exit` was sent: the end of file is expected
+        self.killed = False  # by us, since the suite says so
         self.lost: WorkerFailed | None = None  # why a tool is out of use
         self.pending: dict[int, str] = {}  # id → command
         self.replies: dict[int, dict[str, Any]] = {}

@@ -14,10 +14,11 @@ from rmwbench.analysis.metric import finites
 from rmwbench.analysis.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.report import disturbed, wire
+from rmwbench.report import chain, disturbed, wire
 from rmwbench.report.interop import pair_of
 from rmwbench.report.losses import losses
 from rmwbench.report.measure import Small
+from rmwbench.report.ordered_by import words
 
 
 class ArmReport:
@@ -77,6 +78,7 @@ class ArmReport:
             self.cell["release_date"],
             self.floor,
             disturbed.conditions(self.definition),
+            network.get("backend", "switch") if (network := self.definition.get("network")) else None,
         )
 
     @property
@@ -136,7 +138,13 @@ class ArmReport:
             "losses": self.losses,
             "tails": self.tails,
             "network": wire.document(self.trials),
-            "metrics": {name: aggregate(entry, self.trials).document() for name, entry in GLOSSARY.items()},
+            "chain": chain.document(self.trials),
+            "layers": chain.layers(self.trials),
+            "metrics": {
+                name: aggregate(entry, self.trials).document()
+                for name, entry in GLOSSARY.items()
+                if chain.applies(name, self.trials, self.primary)
+            },
             "per_trial": {
                 name: [
                     {"trial": t.trial, "block": t.block, "value": v}
@@ -146,7 +154,7 @@ class ArmReport:
                 if values
             },
             "times_floor": self._times_floor(floor),
-            "verdict": verdict.document(),
+            "verdict": verdict.document() | {"reason": words(self.primary).told(verdict.reason)},
         }
 
     def _times_floor(self, floor: "ArmReport | None") -> dict[str, Any]:

@@ -13,14 +13,20 @@ from rmwbench.analysis.aggregate import Trial
 from rmwbench.analysis.metric import finites
 from rmwbench.analysis.quantile import BEYOND
 
+RESPONSE, END_TO_END = "response_latency", "end_to_end_latency"
 ECDF_POINTS, SPECTRUM_POINTS = 200, 120
 
 
-def ecdf(arm: str, trials: list[Trial]) -> dict[str, Any] | None:
+def source(primary: str) -> str:
+    """The latency that the charts of a workload draw: that of its chains where it is judged by these."""
+    return END_TO_END if primary.startswith("end_to_end_") else RESPONSE
+
+
+def ecdf(arm: str, trials: list[Trial], of: str = RESPONSE) -> dict[str, Any] | None:
     """Points (latency, fraction of the wanted messages at or below), denser towards both ends; ends at the delivered
     fraction.
     """
-    values, cumulative, total = _pooled(trials)
+    values, cumulative, total = _pooled(trials, of)
     if not total:
         return None
     # logit-spaced fractions: a straight line in the middle, both tails visible on a log axis
@@ -38,11 +44,11 @@ def ecdf(arm: str, trials: list[Trial]) -> dict[str, Any] | None:
     return {"arm": arm, "latency_ns": _numbers(latency[unique]), "fraction": _numbers(fractions[unique])}
 
 
-def spectrum(arm: str, trials: list[Trial]) -> dict[str, Any] | None:
+def spectrum(arm: str, trials: list[Trial], of: str = RESPONSE) -> dict[str, Any] | None:
     """Quantiles 0 … 1 − 10/n, spaced evenly in log(1−q): as deep as rule 5 allows for the pooled messages; null where
     lost messages reach.
     """
-    values, cumulative, total = _pooled(trials)
+    values, cumulative, total = _pooled(trials, of)
     if total < 2 * BEYOND:
         return None
     depth = math.log10(total / BEYOND)
@@ -51,20 +57,28 @@ def spectrum(arm: str, trials: list[Trial]) -> dict[str, Any] | None:
     return {"arm": arm, "quantile": _numbers(quantile), "latency_ns": _numbers(values[at])}
 
 
-def series(arm: str, trials: list[Trial], metric_by_trial: dict[int, float]) -> dict[str, Any] | None:
+def series(
+    arm: str, trials: list[Trial], metric_by_trial: dict[int, float], of: str = RESPONSE
+) -> dict[str, Any] | None:
     """The trial whose primary metric is the middle one (the lower of two): representative, not chosen by eye."""
-    with_series = [t for t in trials if t.messages.series is not None]
+    with_series = [t for t in trials if _series(t, of) is not None]
     if not with_series:
         return None
     ordered = sorted(with_series, key=lambda t: (metric_by_trial.get(t.trial, math.inf), t.trial))
     chosen = ordered[(len(ordered) - 1) // 2]
-    time_s, latency = chosen.messages.series
+    time_s, latency = _series(chosen, of)
     return {"arm": arm, "trial": chosen.trial, "time_s": _numbers(time_s), "latency_ns": _numbers(latency)}
 
 
-def _pooled(trials: list[Trial]) -> tuple[np.ndarray, np.ndarray, int]:
-    """(values sorted, cumulative count, total) of the response latency of all trials."""
-    samples = [s for t in trials if (s := t.messages.samples.get("response_latency")) is not None and s.count]
+def _series(trial: Trial, of: str) -> tuple[np.ndarray, np.ndarray] | None:
+    if of == END_TO_END:
+        return None if trial.chain is None else trial.chain.series
+    return trial.messages.series
+
+
+def _pooled(trials: list[Trial], of: str) -> tuple[np.ndarray, np.ndarray, int]:
+    """(values sorted, cumulative count, total) of that latency of all trials."""
+    samples = [s for t in trials if (s := t.messages.samples.get(of)) is not None and s.count]
     if not samples:
         return np.empty(0), np.empty(0), 0
     values = np.concatenate([s.values for s in samples])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.report.ordered_by import is_cost
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,15 @@ CPU = Column("cpu", "CPU/msg", ("cpu_per_message",), "cost")
 MEMORY = Column("memory", "PSS", ("pss",), "cost")
 
 COLUMNS = (MEDIAN, TAIL, LOSS, PUBLISH, CPU, MEMORY)
+IDLE = (
+    Column("rss", "RSS", ("rss",), "latency"),
+    Column("cores", "CPU", ("cpu_cores",), "latency"),
+    Column("memory", "PSS", ("pss",), "cost"),
+    Column("virtual", "virtual", ("virtual_memory",), "cost"),
+    Column("wake_ups", "wake-ups", ("wake_ups",), "cost"),
+    Column("threads", "threads", ("threads",), "cost"),
+)
+"""Of workloads that are judged by a cost and in which nothing is sent."""
 ASKED_FOR = (
     Column("allocations_publisher", "allocs pub", ("allocations_per_message_publisher",), "asked"),
     Column("allocations_subscription", "allocs sub", ("allocations_per_message_subscription",), "asked"),
@@ -39,12 +49,23 @@ ASKED_FOR = (
 
 def of(workload: dict[str, Any]) -> tuple[Column, ...]:
     """The columns of a workload: its primary metric where it is none of those of all, these, and what was asked for."""
+    if is_idle(workload):
+        return IDLE
     primary = workload.get("primary_metric")
     known = {name for column in (*COLUMNS, *ASKED_FOR) for name in column.metrics}
     entry = GLOSSARY.get(primary or "")
     own = (Column("primary", entry.title, (entry.name,), "latency"),) if entry and primary not in known else ()
     there = [c for c in ASKED_FOR if any("value" in a["metrics"].get(c.metrics[0], {}) for a in workload["arms"])]
     return (*own, *COLUMNS, *there)
+
+
+def is_idle(workload: dict[str, Any]) -> bool:
+    """Whether nothing is sent, so that no column of a message has anything to show."""
+    wanted = ("response_latency_p50", "undelivered", "cpu_per_message")
+    arms = workload.get("arms", ())
+    return is_cost(workload.get("primary_metric", "")) and all(
+        "no_data" in arm["metrics"].get(name, {"no_data": ""}) for arm in arms for name in wanted
+    )
 
 
 def chosen(workload: dict[str, Any], column: Column) -> str | None:

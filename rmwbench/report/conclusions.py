@@ -10,6 +10,7 @@ from typing import Any
 from rmwbench.analysis.wording import percent
 from rmwbench.report import format as fmt
 from rmwbench.report.headline import is_endless, is_untimed
+from rmwbench.report.ordered_by import is_cost, words
 
 Line = dict[str, Any]
 
@@ -28,6 +29,7 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
         v: [a for a in arms.values() if a["verdict"]["verdict"] == v]
         for v in ("best", "equivalent", "worse", "undecided", "no data")
     }
+    order = words(w["primary_metric"])
     lines: list[tuple[str, str]] = []
     for best in by["best"]:
         if len(arms) > 1:
@@ -39,7 +41,7 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
                     f"{best['arm']} loses least of those compared, and is not fast for it: its primary metric is "
                     f"infinite; {others} others are decided to be worse{behind}."
                     if is_endless(best, w)
-                    else f"{best['arm']} is the fastest of those compared: {_primary(best, w)}; {others} others "
+                    else f"{best['arm']} is the {order.best} of those compared: {_primary(best, w)}; {others} others "
                     f"are decided to be worse{behind}.",
                 )
             )
@@ -49,9 +51,9 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
         lines.append(
             (
                 "conclude",
-                f"{names[0]} is not slower than any other arm by more than {within}."
+                f"{names[0]} is not {order.than} any other arm by more than {within}."
                 if len(names) == 1
-                else f"{_list(names)} are equally fast within {within}: choose between them by other things.",
+                else f"{_list(names)} are equally {order.alike} within {within}: choose between them by other things.",
             )
         )
     slower = [a for a in by["worse"] if not _by_loss(a)]
@@ -62,7 +64,7 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
             else f"{a['arm']} (by sign)"
             for a in slower
         ]
-        lines.append(("conclude", f"Slower, decided: {'; '.join(ratios)}."))
+        lines.append(("conclude", f"{order.more}, decided: {'; '.join(ratios)}."))
     for a in by["worse"]:
         if _by_loss(a):
             lines.append(
@@ -85,7 +87,7 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
             (
                 "caution",
                 f"Not decided: {_list(names)}. Do not choose "
-                f"{'between them' if len(names) > 1 else 'it or reject it'} by latency; {wait}.",
+                f"{'between them' if len(names) > 1 else 'it or reject it'} by {order.by}; {wait}.",
             )
         )
     for a in w["arms"]:
@@ -187,10 +189,11 @@ def _campaign(d: dict[str, Any], *, calibrated: bool, margin: float, one_host: b
             "This machine's own noise (the same arm against itself, A/A) was not measured: no difference "
             f"below {margin * 100:.2g} % is claimed, but a biased machine could still show one."
         )
-    texts.append(
-        "Percentiles from p99 on contain the machine's own pauses (scheduler, hypervisor): compare them "
-        "between arms with care, and not at all with numbers from elsewhere."
-    )
+    if not all(is_cost(w["primary_metric"]) for w in d["workloads"]):
+        texts.append(
+            "Percentiles from p99 on contain the machine's own pauses (scheduler, hypervisor): compare them "
+            "between arms with care, and not at all with numbers from elsewhere."
+        )
     if c["trials"]["void"]:
         texts.append(
             f"{fmt.counted(c['trials']['void'], 'trial')} void, by rules that look at the machine or the path only, "

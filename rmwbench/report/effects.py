@@ -4,11 +4,12 @@ A feature on and off, or the next rung of a ladder, differ in one thing, and bot
 pairs. These intervals are each 95 % for themselves and no verdicts; the table's verdicts hold for the whole report.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rmwbench.analysis import compare
 from rmwbench.analysis.aggregate import aggregate
+from rmwbench.analysis.comparisons import loads
 from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.report import format as fmt
 from rmwbench.report.arm import ArmReport
@@ -62,6 +63,33 @@ def beside(arms: Sequence[ArmReport], others: Sequence[ArmReport], title: str, m
         lost = [_undelivered(side) for side in (arm, base)]
         text = "; ".join(x for x in (_words(found, margin), f"undelivered {lost[0]}, there {lost[1]}") if x)
         out.append({"arm": arm.name, "against": f"{base.name} in {title}", "ratios": found, "text": text})
+    return out
+
+
+RELIABLE, BEST_EFFORT = "reliable", "best_effort"
+
+
+def reliability_costs(name: str, arms: Mapping[str, Sequence[ArmReport]], margin: float) -> list[dict[str, Any]]:
+    """What reliability costs: each arm of a comparison at the level `reliable` ÷ itself at `best_effort`, all other
+    levels alike, paired within blocks. Empty for any other comparison. `arms`: comparison → its arms."""
+    mine = [(arm, loads(arm.cell["factors"])) for arm in arms[name]]
+    if not any(factors.get("reliability") == RELIABLE for _, factors in mine):
+        return []
+    key = lambda arm, factors: (arm.cell["workload"], arm.cell["arm"], sorted(map(repr, factors.items())))  # noqa: E731
+    there = {
+        repr(key(arm, factors)): arm
+        for found in arms.values()
+        for arm in found
+        if (factors := loads(arm.cell["factors"])).get("reliability") == BEST_EFFORT
+    }
+    out = []
+    for arm, factors in mine:
+        base = there.get(repr(key(arm, factors | {"reliability": BEST_EFFORT})))
+        if base is not None:
+            ratios = {metric: _ratio(arm, base, metric) for metric in dict.fromkeys((arm.primary, *BESIDE))}
+            found = {metric: ratio.document() for metric, ratio in ratios.items() if ratio is not None}
+            text = _words(found, margin)
+            out.append({"arm": arm.name, "against": f"{base.name} best effort", "ratios": found, "text": text})
     return out
 
 

@@ -4,25 +4,13 @@ Each figure says in one sentence how to read it, for somebody who has never seen
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.report import columns, over_time, pictures
+from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.report import charts, columns, idle, over_time, pictures
 from rmwbench.report import format as fmt
+from rmwbench.report.figure import Figure
 from rmwbench.report.pictures import Spec
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A chart with its texts; `spec` is None where a sentence says it better; a `wide` one takes a row of its own;
-    `narrow` is the variant for a phone, None where the chart adapts by itself."""
-
-    key: str
-    title: str
-    reading: str
-    spec: Spec | None
-    wide: bool = False
-    narrow: Spec | None = None
 
 
 def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure]:
@@ -32,24 +20,28 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
     def narrow(draw: Callable[..., Spec | None], *arguments: Any) -> Spec | None:
         return draw(workload, *arguments, narrow=True) if phone else None
 
-    title = "Response latency, median"
+    if columns.is_idle(workload):
+        yield from idle.figures(workload, phone=phone)
+        return
+    latency = GLOSSARY[charts.source(workload["primary_metric"]) + "_p50"].title.removesuffix(", median")
+    title = _title(workload)
     yield Figure(
         "comparison",
         title,
-        "Dot: median. Line: its interval; where two lines overlap widely, the order is open. Hollow dots are untouched "
-        "configurations of middlewares that were also tuned. The dotted line is the floor, what the machine can do "
-        "without any middleware.",
-        pictures.comparison(workload),
+        f"Dot: {_dot(workload)}. Line: its interval; where two lines overlap widely, the order is open. Hollow dots "
+        "are untouched configurations of middlewares that were also tuned. The dotted line is the floor, what the "
+        "machine can do without any middleware.",
+        pictures.comparison(workload, _lower(title)),
         wide=True,
-        narrow=narrow(pictures.comparison),
+        narrow=narrow(pictures.comparison, _lower(title)),
     )
     yield Figure(
         "spectrum",
         "Latency at every percentile",
         "Further right is rarer: at 90 %, nine of ten messages were at least this fast. A flat line is a steady "
         "middleware; a step up is a tail.",
-        pictures.spectrum(workload),
-        narrow=narrow(pictures.spectrum),
+        pictures.spectrum(workload, latency),
+        narrow=narrow(pictures.spectrum, latency),
     )
     yield Figure(
         "ecdf",
@@ -93,6 +85,19 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
         pictures.parts(workload, memory, "pss", "proportional set size"),
         narrow=narrow(pictures.parts, memory, "pss", "proportional set size"),
     )
+
+
+def _title(workload: dict[str, Any]) -> str:
+    title = GLOSSARY[workload["primary_metric"]].title
+    return title[0].upper() + title[1:]
+
+
+def _lower(title: str) -> str:
+    return title[0].lower() + title[1:]
+
+
+def _dot(workload: dict[str, Any]) -> str:
+    return "median" if workload["primary_metric"].endswith("_p50") else _lower(_title(workload))
 
 
 _SHADED = " Shaded: a link or node was away; a line that stays at zero behind the shade has not recovered."

@@ -11,6 +11,7 @@ from typing import Any
 
 from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.report import format as fmt
+from rmwbench.report.ordered_by import Words, words
 
 
 @dataclass(frozen=True)
@@ -34,14 +35,15 @@ def headline(workload: dict[str, Any]) -> Headline:
     if contenders and all(is_untimed(arm) for arm in contenders):
         return Headline("Not timed: allocations were counted here.", "Times beside them are no results.", "none")
 
-    behind = _behind(by_verdict.get("worse", []))
+    order = words(metric)
+    behind = _behind(by_verdict.get("worse", []), order)
 
     if by_verdict.get("best"):
         best = by_verdict["best"][0]
         faster = [
             arm["arm"] for arm in by_verdict.get("worse", []) if _primary(arm, workload) < _primary(best, workload)
         ]
-        answer = f"{best['arm']} is the fastest."
+        answer = f"{best['arm']} is the {order.best}."
         if faster:  # loss is judged first
             lose = "loses" if len(faster) == 1 else "lose"
             answer = f"{best['arm']} is the best: {_names(faster)} may be faster, but {lose} more."
@@ -58,12 +60,12 @@ def headline(workload: dict[str, Any]) -> Headline:
     undecided = [arm for arm in by_verdict.get("undecided", []) if arm is not lead]
     if undecided:
         names = _names([arm["arm"] for arm in undecided])
-        answer = f"Not decided: {lead['arm']} leads, but {names} could be as fast."
+        answer = f"Not decided: {lead['arm']} leads, but {names} could be as {order.less}."
         wait = [w for arm in undecided if (w := fmt.finite(arm["verdict"].get("minutes_to_decide"))) is not None]
         more = f"A campaign of about {fmt.minutes(max(wait))} would decide it." if wait else ""
         return Headline(answer, _join(_numbers(lead, metric), more), "open", behind)
     if equal:
-        answer = f"{_names([arm['arm'] for arm in [lead, *equal]])} are equally fast, within the margin."
+        answer = f"{_names([arm['arm'] for arm in [lead, *equal]])} are equally {order.alike}, within the margin."
         return Headline(answer, _numbers(lead, metric), "shared", behind)
     return Headline(
         f"Not decided: {lead['arm']} leads, but nothing is decided against it.", _numbers(lead, metric), "open"
@@ -118,7 +120,7 @@ def _title(metric: str) -> str:
     return "median response" if plain else GLOSSARY[metric].title
 
 
-def _behind(worse: list[dict[str, Any]]) -> str:
+def _behind(worse: list[dict[str, Any]], order: Words) -> str:
     """How far the decided ones are behind, nearest to farthest."""
     ratios = sorted(
         (value, arm["arm"])
@@ -128,7 +130,7 @@ def _behind(worse: list[dict[str, Any]]) -> str:
     ratios = [ratio for ratio in ratios if ratio[0] > 1]
     if not ratios:
         return ""
-    near = f"{ratios[0][1]} takes {fmt.significant(ratios[0][0])}× as long"
+    near = f"{ratios[0][1]} {order.so_much.format(fmt.significant(ratios[0][0]) + '×')}"
     if len(ratios) == 1:
         return f"{near}."
     return f"{near}, {ratios[-1][1]} {fmt.significant(ratios[-1][0])}×."

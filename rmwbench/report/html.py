@@ -19,6 +19,8 @@ from markupsafe import Markup
 from rmwbench.report import columns, done, effects, interop, look, wire
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
+from rmwbench.report.chain_picture import chains
+from rmwbench.report.claims.rows import ANSWERS, of_campaign
 from rmwbench.report.explain.figures import explained
 from rmwbench.report.explain.links import links
 from rmwbench.report.figures import Figure, card, figures
@@ -35,7 +37,11 @@ VERDICTS = {
 
 
 def write_html(doc: dict[str, Any], path: Path | str) -> None:
-    """Write the report of a show document (docs/formats/show.md) to `path`, one file of about 3 MB."""
+    """Write the report of a show document (docs/formats/show.md) to `path`, one file of about 3 MB; beside it
+    NAME-figures.html where its suite repeats figures of a published evaluation."""
+    from rmwbench.report.redrawn_beside import write_beside  # whose page is rendered here too
+
+    doc = doc | {"redrawn": write_beside(doc, Path(path))}
     partial = Path(f"{path}.partial")
     partial.write_text(render_html(doc), encoding="utf-8")
     partial.replace(path)
@@ -57,6 +63,9 @@ def render_html(doc: dict[str, Any]) -> str:
         glossary=doc["glossary"],
         verdicts=VERDICTS,
         outcomes=interop.OUTCOMES,
+        claimed=of_campaign(doc),
+        claim_answers=ANSWERS,
+        claims_style=Markup(_asset("claims.css")),
         done=done,
     )
 
@@ -117,7 +126,7 @@ def _workload(
         "comparison": next((drawing for drawing in drawn if drawing["figure"].key == "comparison"), None),
         "why": [
             _drawing(one.figure, specs) | {"keys": one.keys, "tables": one.tables}
-            for one in (*explained(workload, phone=True), *links(workload, phone=True))
+            for one in (*chains(workload, phone=True), *explained(workload, phone=True), *links(workload, phone=True))
         ],
         "effect_columns": effects.columns(workload),
         "groups_of_metrics": wire.groups(workload),

@@ -12,6 +12,7 @@ from typing import Any
 from rmwbench.report import columns, done, effects, interop, wire
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
+from rmwbench.report.claims import short as claims
 from rmwbench.report.figures import Figure, card, figures
 from rmwbench.report.headline import headline
 from rmwbench.report.marks import marks
@@ -65,6 +66,7 @@ def render_markdown(doc: dict[str, Any], drawn: dict[str, list[Figure]], images:
             lines += [f"## {heading}", ""]
             lines += [f"- {_prefix(item)}{escape(item['text'])}" for item in items]
             lines.append("")
+    lines += _claims(doc)
     lines += _machine(doc)
     return "\n".join(lines).rstrip() + "\n"
 
@@ -190,6 +192,15 @@ def _table(workload: dict[str, Any]) -> Iterable[str]:
         decided = verdict["verdict"] in ("worse", "undecided", "equivalent") and ratio.state == "measured"
         cells.append(f"**{verdict['verdict']}**" + (f" {escape(ratio.full)}" if decided else ""))
         yield _row(cells)
+
+
+def _claims(doc: dict[str, Any]) -> Iterable[str]:
+    rows = claims.table(doc)
+    if rows:
+        yield from ("## Claims", "", _row(["claim", "as published", "as corrected", "here"]), _row(["---"] * 4))
+        for row in rows:
+            yield _row(map(escape, row))
+        yield ""
 
 
 def _machine(doc: dict[str, Any]) -> Iterable[str]:

@@ -40,14 +40,22 @@ def _unit_label(scales: tuple[tuple[str, str], ...]) -> str:
 
 
 _TIME_LABEL = _unit_label((("1e9", "s"), ("1e6", "ms"), ("1e3", "µs"), ("1", "ns")))
+_CORES_LABEL = "format(datum.value * 100, '.3~g') + ' %'"
 _BYTES_LABEL = _unit_label((("1e9", "GB"), ("1e6", "MB"), ("1e3", "kB"), ("1", "B")))
 
 
 def comparison(
-    workload: dict[str, Any], title: str = "response latency, median", *, narrow: bool = False
+    workload: dict[str, Any],
+    title: str = "response latency, median",
+    *,
+    narrow: bool = False,
+    metric: str | None = None,
 ) -> Spec | None:
-    """Primary metric with its interval per arm on a log axis, fastest first; multiples of the floor along the top."""
-    rows = _rows(workload, workload["primary_metric"])
+    """A metric (the primary one) with its interval per arm on a log axis, fastest first; multiples of the floor along
+    the top."""
+    metric = metric or workload["primary_metric"]
+    label = next((_LABELS[unit] for arm in workload["arms"] if (unit := _unit(arm, metric)) in _LABELS), _TIME_LABEL)
+    rows = _rows(workload, metric)
     rows.sort(key=lambda row: (not row["floor"], inf if row["value"] is None else row["value"]))
     domain = _domain([row[key] for row in rows for key in ("value", "low", "high")])
     if domain is None:
@@ -62,7 +70,7 @@ def comparison(
         base.mark_rule(strokeWidth=2.5, opacity=0.55, clip=True)
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
         .encode(
-            x=alt.X("low:Q", scale=scale, axis=_log_axis(domain, f"{title} (log axis)")),
+            x=alt.X("low:Q", scale=scale, axis=_log_axis(domain, f"{title} (log axis)", label=label)),
             x2="high:Q",
             y=y,
             color=_literal("colour"),
@@ -129,7 +137,7 @@ def ecdf(workload: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     return _finish(alt.layer(*layers), height=_LINE_HEIGHT, points=points)
 
 
-def spectrum(workload: dict[str, Any], *, narrow: bool = False) -> Spec | None:
+def spectrum(workload: dict[str, Any], title: str = "response latency", *, narrow: bool = False) -> Spec | None:
     """Latency at every percentile with the tail spread out: each step to the right is ten times rarer."""
     curves = _curves(workload, "spectrum", "quantile")
     for curve in curves:
@@ -156,7 +164,7 @@ def spectrum(workload: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     y = alt.Y(
         "latency:Q",
         scale=alt.Scale(type="log", domain=domain, nice=False),
-        axis=_log_axis(domain, "response latency (log axis)"),
+        axis=_log_axis(domain, f"{title} (log axis)"),
     )
     lines = _lines(curves, x, y, "rarity:Q", narrow)
     if narrow:
@@ -479,8 +487,18 @@ def _axis(**settings: Any) -> alt.Axis:
     return alt.Axis(**{"grid": True, "labelOverlap": "greedy"} | settings)
 
 
-def _log_axis(domain: list[float], title: str | None, *, most: int = 9, apart: float = 0.0) -> alt.Axis:
-    return _axis(values=_ticks(domain, most, apart), labelExpr=_TIME_LABEL, title=title)
+def _log_axis(
+    domain: list[float], title: str | None, *, most: int = 9, apart: float = 0.0, label: str = _TIME_LABEL
+) -> alt.Axis:
+    return _axis(values=_ticks(domain, most, apart), labelExpr=label, title=title)
+
+
+_LABELS = {"bytes": _BYTES_LABEL, "cores": _CORES_LABEL}
+"""Unit → how an axis writes it; times otherwise."""
+
+
+def _unit(arm: dict[str, Any], metric: str) -> str | None:
+    return (arm["metrics"].get(metric) or {}).get("unit")
 
 
 def _ticks(domain: list[float], most: int, apart: float) -> list[float]:
@@ -560,7 +578,10 @@ def _thinned(points: list[tuple[float, float | None]]) -> list[tuple[float, floa
 def _finish(chart: alt.TopLevelMixin, *, height: int | None, **datasets: list[dict[str, Any]]) -> Spec:
     """The specification with the house's style and its data sets, which are put in here instead of handed to Altair:
     it takes a second to walk through ten thousand rows."""
-    spec = chart.to_dict(validate=False)
+    return _styled(chart.to_dict(validate=False), height=height, **datasets)
+
+
+def _styled(spec: Spec, *, height: int | None, **datasets: list[dict[str, Any]]) -> Spec:
     spec["datasets"] = datasets
     facet = "facet" in spec
     spec["config"] = {

@@ -25,7 +25,7 @@ from rmwbench.report import charts, wire
 from rmwbench.report.arm import ArmReport
 from rmwbench.report.calibration import calibration
 from rmwbench.report.conclusions import conclusions
-from rmwbench.report.effects import beside, effects
+from rmwbench.report.effects import beside, effects, reliability_costs
 from rmwbench.report.growth import growths
 from rmwbench.report.imported import refuse_imported
 from rmwbench.report.interop import matrix
@@ -86,6 +86,7 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
     }
     for found in document["workloads"]:
         found["effects"] += _beside(found["workload"], arms, rules.margin)
+        found["effects"] += reliability_costs(found["workload"], arms, rules.margin)
     hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}
     document["conclusions"] = conclusions(
         document, calibrated=aa_floor is not None, margin=rules.margin, one_host=len(hosts) == 1
@@ -125,10 +126,11 @@ def _workload(
 ) -> dict[str, Any]:
     unlike = flags([a.facts for a in arms])
     floor = next((a for a in arms if a.floor), None)
+    drawn = charts.source(w.primary_metric)
     made = {
-        "ecdf": [charts.ecdf(a.name, a.trials) for a in arms],
-        "spectrum": [charts.spectrum(a.name, a.trials) for a in arms],
-        "series": [charts.series(a.name, a.trials, {t.trial: v for t, v in a.values[a.primary]}) for a in arms],
+        "ecdf": [charts.ecdf(a.name, a.trials, drawn) for a in arms],
+        "spectrum": [charts.spectrum(a.name, a.trials, drawn) for a in arms],
+        "series": [charts.series(a.name, a.trials, {t.trial: v for t, v in a.values[a.primary]}, drawn) for a in arms],
         "delivered": [wire.delivered(a.name, a.trials) for a in arms],
     }
     documents = [a.document(verdicts[a.name], unlike[a.name], floor) for a in arms]
@@ -233,6 +235,9 @@ def _campaign(
     planned = plan.get("trials") or lines
     if looks and looks["stop"] == "decided":
         planned = [t for t in planned if t["block"] < looks["blocks"]]
+    dropped = bundle.dropped
+    if dropped:
+        planned = [t for t in plan.get("trials") or () if t["block"] < dropped.get(t["cell"], math.inf)]
     return {
         "name": c.get("campaign"),
         "directory": str(bundle.directory),
@@ -242,8 +247,13 @@ def _campaign(
         "finished": bundle.journal.finished,
         "seed": c.get("seed"),
         "tool_version": c.get("tool_version"),
-        "blocks_planned": (plan.get("blocks") or {}).get("count", len(blocks)),
-        "blocks_complete": sum(1 for found in blocks.values() if len(found) >= len(cells) - len(bundle.unsupported)),
+        "blocks_planned": max((t["block"] + 1 for t in planned), default=0)
+        if dropped
+        else (plan.get("blocks") or {}).get("count", len(blocks)),
+        "blocks_complete": sum(
+            found >= {c["cell"] for c in cells if dropped.get(c["cell"], math.inf) > block} - bundle.unsupported.keys()
+            for block, found in blocks.items()
+        ),
         "looks": looks and {k: looks[k] for k in ("blocks", "looks", "alpha", "ended", "decided", "of", "stop")},
         "trials": {
             "planned": len(planned),

@@ -16,10 +16,12 @@ from rich.text import Text
 from rmwbench.report import columns, done, effects, interop, wire
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
+from rmwbench.report.claims import short as claims
 from rmwbench.report.columns import Column
 from rmwbench.report.headline import headline
 from rmwbench.report.marks import marks
 from rmwbench.report.marks import notes as marked_notes
+from rmwbench.report.ordered_by import is_cost
 
 _HARMLESS = "\n\t\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # not `printable` to Python
 _VERDICT_STYLE = {
@@ -35,12 +37,14 @@ _TONE_STYLE = {"decided": "bold green", "shared": "bold green", "open": "bold ye
 
 def print_show(doc: dict[str, Any], console: Console) -> None:
     """Print a show document (docs/formats/show.md) to the console, at the console's width."""
+    claimed = claims.lines(doc)  # before `printable` drops what only judging needs
     doc = printable(doc)
     _print_campaign(doc, console)
     for workload in doc.get("workloads", []):
         _print_workload(doc, workload, console)
     _print_growth(doc, console)
     _print_conclusions(doc.get("conclusions", []), console)
+    _print_claims(claimed, console)
 
 
 def printable(value: Any) -> Any:
@@ -194,6 +198,7 @@ def _table(workload: dict[str, Any], shown: tuple[Column, ...], *, released: boo
     table = Table(box=None, padding=(0, 2, 0, 0), collapse_padding=False, header_style="dim", pad_edge=False)
     table.add_column("arm", no_wrap=True)
     metrics = {column.key: columns.chosen(workload, column) for column in shown}
+    primary = workload.get("primary_metric")
     for column in shown:
         # Only what has no short title may wrap.
         whole = column.key != "primary"
@@ -207,7 +212,8 @@ def _table(workload: dict[str, Any], shown: tuple[Column, ...], *, released: boo
         cells: list[Text] = [Text(f"{arm['arm']}{marks(arm)}", style="dim" if arm.get("role") == "floor" else "")]
         for column in shown:
             value = fmt.metric(arm.get("metrics", {}).get(metrics[column.key] or ""))
-            text = value.full if column is columns.MEDIAN else "never" if value.state == "never" else value.text
+            whole = column is columns.MEDIAN or (column in columns.IDLE and metrics[column.key] == primary)
+            text = value.full if whole else "never" if value.state == "never" else value.text
             cells.append(Text(text, style={"absent": "dim", "never": "red", "bound": "italic"}.get(value.state, "")))
         if released:
             cells.append(Text(str(arm.get("release_date") or "–")[:7], style="dim"))
@@ -230,7 +236,8 @@ def _notes(workload: dict[str, Any]) -> list[str]:
     ]
     if measured:
         counts = _range([entry.get("count") for entry in measured])
-        notes.append(f"[low–high]: {measured[0].get('interval', 'interval')}; n = {counts} messages per arm")
+        what = "trials" if is_cost(workload["primary_metric"]) else "messages"
+        notes.append(f"[low–high]: {measured[0].get('interval', 'interval')}; n = {counts} {what} per arm")
     if workload.get("resolution", {}).get("text"):
         notes.append(str(workload["resolution"]["text"]))
     notes += [f"{mark} {text}" for mark, text in marked_notes(workload)]
@@ -258,6 +265,20 @@ def _print_conclusions(conclusions: list[dict[str, Any]], console: Console) -> N
         for item in chosen:
             text = f"{item['workload']}: {item['text']}" if item.get("workload") else str(item["text"])
             _bullet(console, mark, text, style)
+    console.print()
+
+
+def _print_claims(claimed: list[tuple[str, str]], console: Console) -> None:
+    """Those that are decided; the others are counted."""
+    if not claimed:
+        return
+    console.print(Text("Claims of published evaluations", style="bold"))
+    for answer, mark, style in (("holds", "✓", "green"), ("does not hold", "✗", "red")):
+        for text in (text for found, text in claimed if found == answer):
+            _bullet(console, mark, printable(text), style)
+    rest = sum(answer not in ("holds", "does not hold") for answer, _ in claimed)
+    if rest:
+        _bullet(console, "–", f"{rest} undecided or without data; the report has them", "dim")
     console.print()
 
 

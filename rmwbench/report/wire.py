@@ -18,6 +18,7 @@ from rmwbench.analysis.frames import CLASSES
 from rmwbench.analysis.glossary import Entry
 from rmwbench.analysis.metric import Measured, NoData, finite, finites
 from rmwbench.analysis.network import Network
+from rmwbench.analysis.stray import STRAY, TO_ITSELF
 from rmwbench.analysis.wire import BYTES, LOST, RETRANSMITTED, UP, USED
 from rmwbench.report import format as fmt
 
@@ -47,11 +48,43 @@ class Group:
 
 GROUPS = (
     Group(
+        "Along the chain",
+        "From the source's intended time to the last subscription, once per way between the two.",
+        {
+            "median": "end_to_end_latency_p50",
+            "p95": "end_to_end_latency_p95",
+            "p99": "end_to_end_latency_p99",
+            "slowest": "end_to_end_latency_max",
+            "all transports": "chain_transport_p50",
+            "all relays": "chain_relay_p50",
+            "never arrived": "end_to_end_undelivered",
+            "lost in transport": "lost_in_transport",
+            "lost in relays": "lost_in_relays",
+        },
+    ),
+    Group(
+        "By layer",
+        "Shares of the time from the publish call to the last callback, in trials that trace the layers.",
+        {
+            "ROS 2": "layer_share_ros2",
+            "notification": "layer_share_notification",
+            "middleware": "layer_share_middleware",
+            "relays": "layer_share_relays",
+            "remainder": "layer_share_remainder",
+        },
+    ),
+    Group(
         "On the links",
         "What crossed the links between hosts in the steady window, for each payload byte that reached another host.",
         {"bytes per byte": BYTES}
         | {kind: f"{BYTES}_{kind}" for kind in CLASSES}
         | {"sent again": RETRANSMITTED, "frames lost": LOST, "busiest link": USED},
+    ),
+    Group(
+        "Further interfaces",
+        "What hosts sent from before the first session until the window's end that could reach no other host: into "
+        "interfaces that lead nowhere, and over the loopback to an address that two hosts have.",
+        {"into them": STRAY, "to itself": TO_ITSELF},
     ),
     Group(
         "Discovery or delivery",
@@ -79,6 +112,8 @@ GROUPS = (
             "lost afterwards": "lost_after_recovery",
             "duplicates": "duplicates_after_outage",
             "bytes to recover": "recovery_bytes",
+            "files left behind": "leftover_files",
+            "bytes in them": "leftover_bytes",
         },
     ),
 )

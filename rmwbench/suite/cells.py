@@ -14,12 +14,14 @@ from rmwbench.suite.endpoints import Endpoint, endpoints
 from rmwbench.suite.factors import Level, Levels, combinations, with_arm_level, with_network_level, with_workload_level
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.network import Links, Network, resolved
+from rmwbench.suite.network_backend import check_one_backend
 from rmwbench.suite.percentiles import messages_needed, quantile_of
+from rmwbench.suite.real_network import RealNetwork
 from rmwbench.suite.sampling import NOTHING_MORE, Sampling
 from rmwbench.suite.side import Side
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.timeline import Timeline
-from rmwbench.suite.topology import Node
+from rmwbench.suite.topology import SUCCESSOR, Node
 from rmwbench.suite.workload import OF_A_TRIAL, Workload
 
 SLOT_BYTES = 64
@@ -36,28 +38,33 @@ T = TypeVar("T", Workload, Arm, Network)
 @dataclass(frozen=True)
 class Process:
     """One worker: its name, its host, and the nodes that live in it. `opens_s`: when its session opens, in seconds from
-    the start of the steady state, where all of its nodes come late; None: at the start of the trial."""
+    the start of the steady state, where all of its nodes come late; None: at the start of the trial. `follows` is the
+    process whose place it takes, which was killed: it is started when it opens."""
 
     name: str
     host: str
     nodes: tuple[str, ...]
     opens_s: float | None = None
+    follows: str | None = None
 
 
 @dataclass(frozen=True)
 class Change:
-    """A node that joins or leaves, `at_s` seconds after the start of the steady state, with its endpoints."""
+    """A node that joins or leaves, `at_s` seconds after the start of the steady state, with its endpoints; one that is
+    `killed` leaves with its whole process."""
 
     at_s: float
     joins: bool
     process: str
     node: str
     endpoints: tuple[int, ...]
+    killed: bool = False
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination of levels for one arm. `number` counts from 1 in the order of the file."""
+    """One combination of levels for one arm. `number` counts from 1 in the order of the file. Between several hosts lie
+    `links`, or, where they are machines, the `real` network (placement.py)."""
 
     number: int
     suite: str
@@ -68,6 +75,7 @@ class Cell:
     endpoints: tuple[Endpoint, ...]
     sampling: Sampling = NOTHING_MORE
     links: Links | None = None
+    real: RealNetwork | None = None
 
     @cached_property
     def comparison(self) -> str:
@@ -77,7 +85,7 @@ class Cell:
 
     @cached_property
     def processes(self) -> tuple[Process, ...]:
-        """The workers of a trial, in the order of the nodes."""
+        """The workers of a trial, in the order of the nodes; those that follow killed ones come last."""
         grouped: dict[str, list[Node]] = {}
         for node in self.workload.written_out:
             grouped.setdefault(node.process_name, []).append(node)
@@ -86,6 +94,10 @@ class Cell:
             joins = [node.joins_s for node in nodes]
             opens_s = None if None in joins else min(joins)
             found.append(Process(name, nodes[0].host, tuple(node.name for node in nodes), opens_s))
+        for name, nodes in grouped.items():
+            back = {node.name: node.restarts_s for node in nodes if node.killed_s is not None and node.restarts_s}
+            if back:
+                found.append(Process(name + SUCCESSOR, nodes[0].host, tuple(back), min(back.values()), name))
         return tuple(found)
 
     @property
@@ -100,7 +112,7 @@ class Cell:
     @cached_property
     def sides(self) -> dict[str, Side]:
         """Process → what it runs."""
-        return {process.name: self.arm.side(process.name) for process in self.processes}
+        return {process.name: self.arm.side(process.follows or process.name) for process in self.processes}
 
     @property
     def middlewares(self) -> tuple[str, ...]:
@@ -121,14 +133,15 @@ class Cell:
     @cached_property
     def changes(self) -> tuple[Change, ...]:
         """Who joins and leaves within the steady state, in the order of time; of one instant, who leaves first."""
-        found: dict[tuple[float, int, str, str], list[int]] = {}
+        found: dict[tuple[float, int, str, str, bool], list[int]] = {}
         for e in self.endpoints:
             for at_s, joins in ((e.life.begin_s, 1), (e.life.end_s, 0)):
                 if at_s is not None:
-                    found.setdefault((at_s, joins, e.process, e.node), []).append(e.endpoint)
+                    killed = e.life.killed and not joins
+                    found.setdefault((at_s, joins, e.process, e.node, killed), []).append(e.endpoint)
         return tuple(
-            Change(at_s, bool(joins), process, node, tuple(numbers))
-            for (at_s, joins, process, node), numbers in sorted(found.items(), key=lambda item: item[0][:2])
+            Change(at_s, bool(joins), process, node, tuple(numbers), killed)
+            for (at_s, joins, process, node, killed), numbers in sorted(found.items(), key=lambda item: item[0][:2])
         )
 
     @property
@@ -138,6 +151,11 @@ class Cell:
             "background": self.arm.background or self.workload.background,
             "host_idle": self.arm.host_idle or self.workload.host_idle,
         }
+
+    @property
+    def background_hosts(self) -> tuple[str, ...]:
+        """On which of them the background load is; all where the workload names none."""
+        return self.workload.background_hosts or self.hosts
 
     @property
     def steady_messages(self) -> int:
@@ -188,7 +206,9 @@ class Cell:
             {"name": node, "endpoints": [e.wire(self.arm, schedule_seed) for e in chosen if e.node == node]}
             for node in nodes
         ]
-        return [node for node in made if node["endpoints"]]
+        # A node whose endpoints all come later comes with them; one without any is there from the start.
+        empty = {node.name for node in self.workload.written_out if node.is_empty}
+        return [node for node in made if node["endpoints"] or (only is None and node["name"] in empty)]
 
     def definition(self) -> dict[str, Any]:
         """The whole cell as JSON: what the bundle stores and the `create` commands are made of."""
@@ -213,10 +233,14 @@ class Cell:
             "arm": self.arm.definition(),
             "timeline": self.timeline.model_dump(),
             "conditions": self.conditions,
-            "processes": [{"name": p.name, "host": p.host, "nodes": list(p.nodes)} for p in self.processes],
+            "processes": [
+                {"name": p.name, "host": p.host, "nodes": list(p.nodes)} | ({"follows": p.follows} if p.follows else {})
+                for p in self.processes
+            ],
             "endpoints": [
                 {"node": e.node, "process": e.process, "host": e.host, "peers": list(e.peers), "capacity": e.capacity}
                 | ({} if e.life.whole else {"joins_s": e.life.begin_s, "leaves_s": e.life.end_s})
+                | ({"killed": True} if e.life.killed else {})
                 | e.wire(self.arm, 0)
                 for e in self.endpoints
             ],
@@ -229,8 +253,12 @@ class Cell:
         found: dict[str, Any] = {}
         if sampling := self.sampling.definition():
             found["sampling"] = sampling
+        if self.workload.background_hosts:
+            found["background_hosts"] = list(self.workload.background_hosts)
         if self.links is not None:
             found |= {"network": self.links.definition(), "daemons_host": self.daemons_host}
+        if self.real is not None:
+            found |= {"network": self.real.definition(), "daemons_host": self.daemons_host}
         return found
 
     def _check_process(self, process: str) -> None:
@@ -265,9 +293,16 @@ def cells(suite: Suite) -> tuple[Cell, ...]:
             _check_primary_metric(found[-1], place)
     if not found:
         raise Fault("the exclusions leave nothing to run", expected="at least one cell", actual="none", at=("exclude",))
+    _check_one_backend(found)
     _check_factors_matter(suite, found)
     _check_overrides_matter(suite, found)
     return tuple(found)
+
+
+def _check_one_backend(found: Sequence[Cell]) -> None:
+    check_one_backend(
+        [(cell.workload.name, cell.workload.against, cell.links.network.backend) for cell in found if cell.links]
+    )
 
 
 def renumbered(chosen: Sequence[Cell]) -> tuple[Cell, ...]:
@@ -386,7 +421,7 @@ def _check_overrides_matter(suite: Suite, found: Sequence[Cell]) -> None:
     for index, arm in enumerate(suite.arms):
         mine = [cell for cell in found if cell.arm.name == arm.name]
         for key in arm.processes:
-            processes = dict.fromkeys(p.name for cell in mine for p in cell.processes)
+            processes = dict.fromkeys(p.name for cell in mine for p in cell.processes if p.follows is None)
             if mine and not any(arm.key_of(process) == key for process in processes):
                 raise Fault(
                     f"arm `{arm.name}` overrides process `{key}`, which no workload has",

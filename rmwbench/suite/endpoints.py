@@ -13,6 +13,7 @@ from rmwbench.suite.arm import Arm
 from rmwbench.suite.arrival import Periodic, Relay, Saturation
 from rmwbench.suite.counts import Counts
 from rmwbench.suite.fault import Fault
+from rmwbench.suite.frames import SYNTHETIC, frame_format
 from rmwbench.suite.message_type import MessageType, message_type, service_type
 from rmwbench.suite.qos import Qos, incompatibility
 from rmwbench.suite.seed import derive_seed
@@ -62,6 +63,9 @@ class Endpoint:
     received: int
     steady_messages: int
     saturating: bool
+    hold_ns: int = 0
+    frames: str | None = None
+    """The source of the frames that a publisher sends, where it is not the synthetic one."""
 
     @property
     def matches(self) -> int:
@@ -101,12 +105,16 @@ class Endpoint:
         asked |= {"qos": self.qos.wire(), "touch": self.touch, "matches": self.matches}
         if self.reads:
             asked["wait"] = arm.wait
+        if self.hold_ns:
+            asked["hold_ns"] = self.hold_ns
         if self.kind not in SCHEDULED:
             return asked
         if self.relay_from is not None:
             arrival = {"kind": "relay", "from": self.relay_from}
         else:
             arrival = self.arrival.wire(derive_seed(schedule_seed, "arrival", self.endpoint))
+        if self.frames is not None:
+            asked["frames"] = self.frames
         return asked | {"arrival": arrival, "loan": arm.loan, "publish_mode": arm.publish_mode}
 
 
@@ -136,6 +144,7 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
         number, topic, life = draft["endpoint"], draft["topic"], draft["life"]
         called = draft["kind"] in ("service", "client")
         request, reply = services[topic] if called else (types[topic], None)
+        _check_frames(draft, request, explicit)
         found.append(
             Endpoint(
                 **draft,
@@ -150,6 +159,22 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
             )
         )
     return tuple(found)
+
+
+def _check_frames(draft: dict[str, Any], type_: MessageType, explicit: tuple[str] | None) -> None:
+    """A publisher's frames: those of the workload are for images alone, and those of its own for what must be one."""
+    own = draft.pop("own_frames", False)
+    if draft.get("frames") in (None, SYNTHETIC) or (type_.pixels is None and not own):
+        draft["frames"] = None
+        return
+    at = explicit or ("frames",)
+    try:
+        frame_format(type_, draft["arrival"])
+    except Fault as fault:
+        fault.at = at
+        raise
+    if draft["touch"] != "all":
+        raise Fault("frames are written and read whole", expected="touch: all", actual=draft["touch"], at=at)
 
 
 def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) -> None:
@@ -184,12 +209,13 @@ def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) 
                 at=(key,),
             )
     for index, node in enumerate(nodes):
-        for key in ("joins_s", "leaves_s", "restarts_s"):
+        for key in ("joins_s", "leaves_s", "killed_s", "restarts_s"):
             at_s = getattr(node, key)
             if at_s is not None and at_s >= timeline.steady_s:
                 at = ("nodes", index, key) if workload.nodes is not None else ("graph", key)
                 raise Fault(
-                    f"node `{node.name}` {key.removesuffix('_s')} after the steady state",
+                    f"node `{node.name}` {'is ' if key == 'killed_s' else ''}{key.removesuffix('_s')} "
+                    "after the steady state",
                     expected=f"{key} below {timeline.steady_s:g}, the length of the steady state",
                     actual=f"{at_s:g}",
                     at=at,
@@ -208,7 +234,7 @@ def _drafts(workload: Workload, nodes: Sequence[Node]) -> list[dict[str, Any]]:
 
 
 def _of_node(workload: Workload, node: Node, life: Life, first: int) -> list[dict[str, Any]]:
-    place = {"node": node.name, "process": node.process_name, "host": node.host, "life": life}
+    place = {"node": node.name, "process": node.process_of(life), "host": node.host, "life": life}
     readers = {
         subscription.topic: first + len(node.publishers) + index
         for index, subscription in enumerate(node.subscriptions)
@@ -226,11 +252,15 @@ def _of_node(workload: Workload, node: Node, life: Life, first: int) -> list[dic
                 "touch": end.touch or workload.touch,
                 "arrival": arrival,
                 "relay_from": readers[arrival.source] if isinstance(arrival, Relay) else None,
+                "hold_ns": round(1e6 * getattr(end, "hold_ms", 0.0)),
             }
         )
 
     for publisher in node.publishers:
         draft("publisher", publisher.topic, publisher, _arrival(workload, publisher))
+        if not isinstance(publisher.arrival, Relay):
+            source = publisher.frames or workload.frames
+            drafts[-1] |= {"frames": source, "own_frames": publisher.frames is not None}
     for subscription in node.subscriptions:
         draft("subscription", subscription.topic, subscription)
     for service in node.services:

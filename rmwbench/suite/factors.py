@@ -22,6 +22,7 @@ WORKLOAD_FACTORS = (
     "message",
     "rate_hz",
     "touch",
+    "frames",
     "subscribers",
     "relays",
     "clients",

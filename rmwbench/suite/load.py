@@ -25,6 +25,11 @@ SUFFIXES = (".yaml", ".yml")
 MAX_FILE_BYTES = 4 * 1024 * 1024
 CLAIMS_FILE = "claims.yaml"
 """Beside the suites of a published evaluation: what it claims (claims.py). No suite."""
+FIGURES_FILE = "figures.yaml"
+"""Likewise: what it draws (figures.py)."""
+QUESTIONNAIRE_FILE, EVIDENCE_FILE = "questionnaire.yaml", "evidence.yaml"
+"""Likewise: what it asks, and answers that are no measurement (questionnaire.py)."""
+NO_SUITES = (CLAIMS_FILE, FIGURES_FILE, QUESTIONNAIRE_FILE, EVIDENCE_FILE)
 
 
 def suites_directory() -> Path:
@@ -37,7 +42,7 @@ def suites_directory() -> Path:
 def shipped_suites() -> list[str]:
     """Names that `load` accepts besides paths: `quick`, or `folder/name`."""
     directory = suites_directory()
-    found = (path for path in directory.rglob("*.yaml") if path.name != CLAIMS_FILE)
+    found = (path for path in directory.rglob("*.yaml") if path.name not in NO_SUITES)
     return sorted(path.relative_to(directory).with_suffix("").as_posix() for path in found)
 
 
@@ -118,6 +123,12 @@ def parse(
     except Fault as fault:
         raise _fault_error(tree, where, fault.at, fault) from fault
     return suite
+
+
+def plain(text: str, *, where: str) -> dict[str, Any]:
+    """What a suite's text says, in Python's own types and with its pairs of middlewares written out; nothing is
+    validated."""
+    return _plain(_tree(text, where), where)
 
 
 def validated(text: str, *, where: str, model: type[_Model]) -> _Model:

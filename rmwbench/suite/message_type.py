@@ -8,7 +8,7 @@ payload bytes are absent, see the end of the table.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rmwbench.suite.cdr import CdrLayout
 from rmwbench.suite.fault import Fault, unknown
@@ -20,6 +20,7 @@ MAX_PAYLOAD_BYTES = 1 << 30
 """1 GiB: above every message that a robot sends, and below the signed 32-bit sizes inside middlewares."""
 
 _BYTES = re.compile(r"Bytes\(\s*(\d+)\s*\)")
+_IMAGE = re.compile(r"Image\(\s*(\d+)\s*x\s*(\d+)\s*\)")
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class MessageType:
     payload_bytes: int
     cdr_prefix: bytes
     cdr_suffix: bytes
+    pixels: tuple[int, int] | None = None
+    """Width and height of an image."""
 
     @property
     def cdr_bytes(self) -> int:
@@ -52,8 +55,12 @@ def message_type(name: str) -> MessageType:
     found = _BYTES.fullmatch(name)
     if found:
         return _bytes(int(found[1]))
+    if found := _IMAGE.fullmatch(name):
+        return _image(f"Image({int(found[1])}x{int(found[2])})", int(found[1]), int(found[2]))
+    if name == "Image1080p":
+        return _image(name, 1920, 1080)
     if name not in _LAYOUTS:
-        raise unknown("message type", name, [*_LAYOUTS, "Bytes(N)"])
+        raise unknown("message type", name, [*message_type_names(), "Bytes(N)", "Image(WIDTHxHEIGHT)"])
     ros_type, lay_out = _LAYOUTS[name]
     return _from_layout(name, ros_type, lay_out())
 
@@ -71,8 +78,8 @@ def service_type(name: str, part: str) -> MessageType:
 
 
 def message_type_names() -> list[str]:
-    """Every named type; `Bytes(N)` besides, for any N from 64."""
-    return list(_LAYOUTS)
+    """Every named type; `Bytes(N)` besides, for any N from 64, and `Image(WxH)`."""
+    return [*_LAYOUTS, "Image1080p"]
 
 
 def _from_layout(name: str, ros_type: str, layout: CdrLayout) -> MessageType:
@@ -154,13 +161,14 @@ def _stamped(total_bytes: int) -> Callable[[], CdrLayout]:
     return lambda: CdrLayout().u64(0).u32(0).payload(total_bytes - 12)
 
 
-def _image_1080p() -> CdrLayout:
+def _image(name: str, width: int, height: int) -> MessageType:
     """sensor_msgs/Image: header, height, width, encoding, is_bigendian, step, then the length of the sequence and the
     pixels."""
-    height, width, pixel_bytes = 1080, 1920, 3
-    size_bytes = height * width * pixel_bytes
+    pixel_bytes = 3
+    size_bytes = _checked(height * width * pixel_bytes)
     layout = _header(CdrLayout()).u32(height, width).string("rgb8").u8(0).u32(width * pixel_bytes)
-    return layout.u32(size_bytes).payload(size_bytes)
+    layout = layout.u32(size_bytes).payload(size_bytes)
+    return replace(_from_layout(name, "sensor_msgs/msg/Image", layout), pixels=(width, height))
 
 
 KIB, MIB = 1024, 1024 * 1024
@@ -183,7 +191,6 @@ _LAYOUTS: dict[str, tuple[str, Callable[[], CdrLayout]]] = {
     "Struct32k": ("rmwbench_msgs/msg/Struct32k", _struct(67712)),
     "NavSatFix": ("rmwbench_msgs/msg/NavSatFix", _nav_sat_fix),
     "RadarTrack": ("rmwbench_msgs/msg/RadarTrack", _radar_track),
-    "Image1080p": ("sensor_msgs/msg/Image", _image_1080p),
     # What stages of a pipeline pass on; the name is the published one, the size too ("1k" has 1032 bytes).
     **{
         f"Stamped{size}": (f"rmwbench_msgs/msg/Stamped{size}", _stamped(total_bytes))

@@ -10,13 +10,15 @@ class Sampling(Strict):
     `schedule`: when each thread got and lost a processor; this disturbs what it observes, so its trials are *traced*
     and their latencies not comparable with others. `allocations`: every call that takes or gives back memory is
     counted, which costs time as well: such trials are *untimed*. `memory`: each process's PSS with every
-    fifth sample of the series, whose reading walks all of its pages."""
+    fifth sample of the series, whose reading walks all of its pages. `leftovers`: at the end all processes exit in
+    order, and what is still in their hosts' /dev/shm and /tmp is listed."""
 
     series_hz: float = Field(default=0.0, ge=0.0, le=100.0)
     threads: bool = False
     schedule: bool = False
     allocations: bool = False
     memory: bool = False
+    leftovers: bool = False
 
     @model_validator(mode="after")
     def _memory_has_a_series(self) -> "Sampling":

@@ -7,6 +7,7 @@
       timeline: {steady_s: 2}            # replaces these keys of the suite's timeline and of every workload's own
       blocks: {minimum: 5, maximum: 8}
       exclude: []
+      primary_metric: response_latency_p50   # of every workload: a shorter trial may be too short for a high percentile
 
 One file for both, so that the two cannot drift apart. Done in the tree of the file, before anything is validated: every
 line that an error can name stays.
@@ -24,7 +25,9 @@ NAMED = ("arms", "workloads")
 """Lists of the file that a short version takes from, by name."""
 REPLACED = ("blocks", "exclude", "sampling")
 MERGED = ("factors", "timeline")
-KEYS = (*NAMED, *MERGED, *REPLACED)
+METRIC = "primary_metric"
+"""Replaces that of every workload."""
+KEYS = (*NAMED, *MERGED, *REPLACED, METRIC)
 
 
 def shortened(tree: CommentedMap, *, wanted: bool) -> CommentedMap:
@@ -52,6 +55,8 @@ def shortened(tree: CommentedMap, *, wanted: bool) -> CommentedMap:
         for key, value in (kept | merged | {key: short[key] for key in REPLACED if key in short}).items():
             _put(tree, short, key, value)
         for workload in tree["workloads"] if isinstance(tree.get("workloads"), CommentedSeq) else ():
+            if METRIC in short and isinstance(workload, CommentedMap):
+                _put(workload, short, METRIC, short[METRIC])
             own = workload.get("timeline") if isinstance(workload, CommentedMap) else None
             if isinstance(own, CommentedMap):
                 for key in [key for key in own if key in short.get("timeline", ())]:

@@ -1,5 +1,5 @@
 """Whether a graph can run: names, orphans, relays in a circle. What is wrong is told with its place in the list of
-nodes."""
+nodes. A node without any endpoint may stand there: an empty node costs processor time and memory, too."""
 
 from collections.abc import Sequence
 
@@ -17,13 +17,6 @@ def check_graph(nodes: Sequence[Node]) -> None:
     published = {publisher.topic for node in nodes for publisher in node.publishers}
     served = {service.service for node in nodes for service in node.services}
     for index, node in enumerate(nodes):
-        if node.is_empty:
-            raise Fault(
-                f"node `{node.name}` neither publishes nor subscribes",
-                expected="publishers, subscriptions, services or clients",
-                fix="give it an endpoint or remove it",
-                at=(index,),
-            )
         for place, subscription in enumerate(node.subscriptions):
             if subscription.topic not in published:
                 raise Fault(
@@ -49,7 +42,24 @@ def check_graph(nodes: Sequence[Node]) -> None:
                     actual=publisher.arrival.source,
                     at=(index, "publishers", place, "arrival", "from"),
                 )
+    _check_killed_together(nodes)
     _check_no_circle(nodes)
+
+
+def _check_killed_together(nodes: Sequence[Node]) -> None:
+    """SIGKILL knows no nodes: it takes all that share a process."""
+    first: dict[str, Node] = {}
+    for index, node in enumerate(nodes):
+        other = first.setdefault(node.process_name, node)
+        if node.killed_s != other.killed_s:
+            raise Fault(
+                f"process `{node.process_name}` is killed as a whole, with all of its nodes",
+                expected=f"killed_s {'absent' if other.killed_s is None else f'{other.killed_s:g}'}, "
+                f"as node `{other.name}` says",
+                actual="absent" if node.killed_s is None else f"{node.killed_s:g}",
+                fix="the same `killed_s` at all nodes of the process, or another process",
+                at=(index, "killed_s") if node.killed_s is not None else (index, "name"),
+            )
 
 
 def _check_names(nodes: Sequence[Node]) -> None:

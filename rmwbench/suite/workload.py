@@ -7,6 +7,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from rmwbench.suite.arrival import Arrival, Periodic, RateHz, Relay
 from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.frames import Source
 from rmwbench.suite.machine_condition import Background, HostIdle
 from rmwbench.suite.names import NodeName, TopicName, WorkloadName
 from rmwbench.suite.network import Network
@@ -35,6 +36,9 @@ OF_A_TRIAL = (
     "publish_call_max",
     "late_match_time",
     "recovery_time",
+    "pss",
+    "rss",
+    "cpu_cores",
 )
 """Metrics that rest on a trial and not on its messages."""
 
@@ -47,6 +51,10 @@ PrimaryMetric = Literal[
     "service_latency_p99",
     "publish_call_p50",
     "publish_call_p99",
+    "end_to_end_latency_p50",
+    "end_to_end_latency_p90",
+    "end_to_end_latency_p95",
+    "end_to_end_latency_p99",
     *OF_A_TRIAL,
 ]
 
@@ -73,10 +81,12 @@ class Workload(Strict):
 
     `message` (or `request` and `reply`), `rate_hz` or `arrival`, `qos` and `touch` hold for every endpoint that says
     nothing else; each publisher or client has the whole rate. `background` and `host_idle` say what else the machine
-    does meanwhile, `daemons_end_s` when the daemons of an arm's middleware (RouDi, router, discovery server) are
-    killed, in seconds from the start of the steady state (`daemons_end: first` kills only the first), and
-    `daemons_return_s` when what was killed is started again; `readers_freeze_s` when every process that only reads is
-    stopped (SIGSTOP) until the steady state ends.
+    does meanwhile (on `background_hosts`, all where none is named), `daemons_end_s` when the daemons of an arm's
+    middleware (RouDi, router, discovery server) are killed, in seconds from the start of the steady state
+    (`daemons_end: first` kills only the first), and `daemons_return_s` when what was killed is started again;
+    `readers_freeze_s` when every process that only reads is stopped (SIGSTOP) until the steady state ends.
+
+    `frames` is the source of what publishers of images send; one of its own is what a publisher says itself.
 
     `hosts` deals the nodes of a shorthand out to hosts; nodes that are written out say theirs. `network` is what lies
     between hosts, by name or written out; `daemons_host` where the middleware's daemons run, the first host otherwise.
@@ -96,6 +106,7 @@ class Workload(Strict):
     arrival: Arrival | None = None
     qos: Qos = Qos()
     touch: Touch = "all"
+    frames: Source | None = None
     subscribers: int | None = Field(default=None, ge=1, le=1000)
     relays: int | None = Field(default=None, ge=0, le=1000)
     clients: int | None = Field(default=None, ge=1, le=1000)
@@ -104,6 +115,7 @@ class Workload(Strict):
     graph: Graph | None = None
     timeline: TimelineOverride = TimelineOverride()
     background: Background = "idle"
+    background_hosts: Annotated[tuple[NodeName, ...], Field(strict=False)] = ()
     host_idle: HostIdle = "as_found"
     daemons_end_s: Span | None = None
     daemons_end: Literal["all", "first"] = "all"
@@ -145,6 +157,7 @@ class Workload(Strict):
         if self.hosts is not None:
             check_hosts(self.hosts, self.written_out, one_process=self.processes == "one")
         self._check_places()
+        self._check_chain()
         topics = dict.fromkeys(topic for node in self.written_out for topic in node.topics)
         for index, topic in enumerate(self.focus):
             if topic not in topics:
@@ -160,8 +173,23 @@ class Workload(Strict):
                 actual=", ".join(known),
                 at=("network",),
             )
+        for index, host in enumerate(self.background_hosts):
+            if host not in known:
+                raise unknown("host", host, list(known), at=("background_hosts", index))
         if self.daemons_host is not None and self.daemons_host not in known:
             raise unknown("host", self.daemons_host, list(known), at=("daemons_host",))
+
+    def _check_chain(self) -> None:
+        nodes = self.written_out
+        relays = any(isinstance(publisher.arrival, Relay) for node in nodes for publisher in node.publishers)
+        if self.primary_metric.startswith("end_to_end_") and not relays and not any(node.clients for node in nodes):
+            raise Fault(
+                f"`{self.primary_metric}` is of messages that somebody relays, and here nobody does",
+                expected="`relays: 1`, or nodes with a relay",
+                actual="none",
+                fix="judge by response_latency_p50, which is the same for one hop",
+                at=("primary_metric",),
+            )
 
     def _check_shorthand(self) -> None:
         for name in ("request", "reply") if self.clients is not None else ("message",):

@@ -40,3 +40,6 @@ class Found:
 
     def frames(self):
         return None
+
+    def spans(self):
+        return None

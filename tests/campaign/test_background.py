@@ -16,10 +16,11 @@ from rmwbench.lab import background, machine, tool
 from rmwbench.lab.background import Background, Flow
 from rmwbench.lab.cgroup import remove_stale, stale
 from rmwbench.lab.crew import Crew
-from rmwbench.lab.host import Host
+from rmwbench.lab.host import Host, Hosts
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
 from tests.lab import tools
+from tests.network.laboratory import taps
 
 pytestmark = pytest.mark.timing
 
@@ -203,7 +204,40 @@ def test_idle_and_as_found_start_nothing():
             loads = Background(crew, {"background": "idle", "host_idle": "as_found"})
             loads.start()
             loads.stop()
-            assert crew.tools == {} and loads.probes() == [] and loads.pids == [] and loads.problems == {}
+            assert crew.tools == {} and loads.probes() == [] and loads.pids(host.name) == [] and loads.problems == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "hosts", "names"),
+    [
+        ("traffic", None, {"background": "robot", "background@base": "base"}),
+        ("traffic", ["base"], {"background": "base"}),
+        ("cpu50", None, {"background": "robot"}),  # the processors are those of one machine
+        ("cpu50", ["base"], {"background": "base"}),
+    ],
+)
+def test_a_load_is_on_the_hosts_that_it_is_asked_for(kind, hosts, names):
+    taps()
+    tools.built("load")
+    with Hosts("test", ["robot", "base"]) as made:
+        made.wait_ready()
+        with Crew(made) as crew:
+            loads = Background(crew, {"background": kind, "host_idle": "as_found"}, hosts)
+            try:
+                loads.start()
+                now_ns = time.monotonic_ns()
+                loads.window(dict.fromkeys(crew.hosts, (now_ns + 50_000_000, now_ns + 350_000_000)))
+                crew.watch_until(now_ns + 400_000_000)
+                loads.stop()
+                assert {name: load.host for name, load in loads._loads.items()} == names
+                found = {row["probe"]: row["value"] for row in loads.probes()}
+                assert not loads.problems and found["background_achieved"] > 0.3, (loads.problems, found)
+                if kind == "traffic":  # the sum of all hosts: 10 000 datagrams of 1400 bytes a second each
+                    assert found["background_rate"] == pytest.approx(14e6 * len(names), rel=0.7)
+                assert loads.own_flow.datagram_bytes == (1428 if kind == "traffic" and hosts is None else 0)
+            finally:
+                crew.hosts.close()
+                loads.close()
 
 
 def test_a_flow_knows_what_was_sent_between_two_times():

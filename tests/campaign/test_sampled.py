@@ -248,3 +248,25 @@ def test_without_a_sampler_the_trial_says_so(tmp_path, monkeypatch):
     result = run_trial(order(), Worker("fake", worker, fake_worker.DESCRIBE, None))
     assert result.status == "done" and "the sampler is not built" in reasons(result)
     assert "sampler.json" not in result.files
+
+
+def test_a_worker_that_began_within_the_window_is_named_by_its_pid_and_counted_once():
+    from rmwbench.lab.sampler import with_successor
+
+    def snapshot(**processes):
+        return {
+            "processes": {name: {"pid": pid, "role": role, "cpu_ns": 1} for name, (pid, role) in processes.items()},
+            "sockets": [{"process": name, "drops": 1} for name in processes],
+        }
+
+    document = {
+        "snapshots": [snapshot(planner=(5, "worker")), snapshot(logger=(6, "worker"), rmwbench_floor=(9, "other"))],
+        "memory": {"rmwbench_floor": {"rss_bytes": 1}},
+    }
+    found = with_successor(document, "planner again", 9)
+    begin, end = found["snapshots"]
+    assert set(begin["processes"]) == {"planner"} and set(end["processes"]) == {"logger", "planner again"}
+    assert end["processes"]["planner again"]["role"] == "worker" and end["processes"]["logger"]["role"] == "worker"
+    assert found["memory"] == {"planner again": {"rss_bytes": 1}} and end["sockets"][1]["process"] == "planner again"
+    assert document["snapshots"][1]["processes"]["rmwbench_floor"]["role"] == "other"  # as it was read
+    assert with_successor(document, "planner again", None)["snapshots"] == document["snapshots"]

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from rmwbench.campaign.schedule import due_offsets_ns, never_sent_due_ns
+from rmwbench.campaign.schedule import due_offsets_ns, never_sent_due_ns, planned
 
 
 def first(how_many: int, /, **arrival) -> list[int]:
@@ -32,6 +32,12 @@ def test_poisson_has_its_rate_and_its_seed():
         == drawn[:10]
         != first(10, kind="poisson", rate_hz=1000.0, seed=8)
     )
+
+
+def test_a_schedule_has_what_is_due_before_its_end():
+    assert planned({"kind": "periodic", "period_ns": 10, "phase_ns": 3}, 23) == 2
+    assert planned({"kind": "burst", "period_ns": 10, "count": 2}, 20) == 4
+    assert planned({"kind": "relay"}, 10**9) == 0
 
 
 def test_what_was_never_sent_continues_after_the_attempts():

@@ -40,7 +40,7 @@ GOOD = {
     "shm": {"bytes": 8 << 30, "used_bytes": 0, "leftovers": [], "middleware_files": 0, "unseen_processes": 0},
     "network": {
         "bridge_nf_call_iptables": None, "multicast_lo": "", "multicast_route": "", "multicast_host": "",
-        "interfaces": ["eth0", "lo"],
+        "interfaces": ["eth0", "lo"], "kernel_backend": {"loss": "", "delay": ""},
     },
     "abilities": {
         "host": "", "host_fix": None, "user_namespace": "", "tun": "", "cgroup": "", "perf": "", "dma_latency": "",
@@ -90,6 +90,8 @@ DAEMON = {"pid": 8, "name": "iox-roudi", "what": "daemon", "why": "a daemon"}
         ("network/multicast_route", "no route", "multicast route", "yellow", "no route"),
         ("network/multicast_host", "eth0: nothing came back", "multicast in trials", "red", "eth0"),
         ("network/multicast_host", None, "multicast in trials", "unknown", "no host"),
+        ("network/kernel_backend", {"loss": "veth: denied"}, "kernel backend of networks", "yellow", "veth: denied"),
+        ("network/kernel_backend", None, "kernel backend of networks", "unknown", "no host"),
         ("network/interfaces", ["docker0", "eth0", "lo", "tailscale0"], "interfaces", "yellow", "docker0, tailscale0"),
         ("hardware/cores_usable", 2, "cores", "yellow", "2 of 8 cores"),
         ("hardware/container", {"cpu_quota_cores": 1.5}, "CPU quota", "red", "1.5 cores of 8"),

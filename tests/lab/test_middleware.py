@@ -244,6 +244,25 @@ def test_only_variables_that_a_description_names_are_inherited(monkeypatch):
     assert find.Worker("fake", Path("x"), fake_worker.DESCRIBE, None).environment == {}
 
 
+def test_libraries_of_a_sourced_ros_reach_only_who_asks_for_them_or_cannot_start(workers, monkeypatch):
+    def program(name: str, check: str, **more: object) -> None:
+        printed = json.dumps(fake_worker.DESCRIBE | {"middleware": name, **more})
+        script(workers / f"rmwbench-{name}", f"{check}\ncat <<'end'\n{printed}\nend\n")
+
+    program("native", '[ -z "$LD_LIBRARY_PATH" ] || exit 1')
+    program("ros", "", inherit=["LD_LIBRARY_PATH"])
+    program("unfound", '[ -n "$LD_LIBRARY_PATH" ] || exit 127', inherit=["HERE"])
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/ros/jazzy/lib")
+    monkeypatch.setenv("HERE", "yes")
+    found = find.find_workers(["native", "ros", "unfound"])
+    assert {name: (worker.problem, worker.environment.get("LD_LIBRARY_PATH")) for name, worker in found.items()} == {
+        "native": (None, None),
+        "ros": (None, "/opt/ros/jazzy/lib"),
+        "unfound": (None, "/opt/ros/jazzy/lib"),
+    }
+    assert found["unfound"].environment["HERE"] == "yes"
+
+
 def test_a_sourced_ros_is_looked_through(workers, tmp_path, monkeypatch):
     place = tmp_path / "ros" / "lib" / "rmwbench_ros"
     place.mkdir(parents=True)

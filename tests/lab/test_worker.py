@@ -160,7 +160,8 @@ def test_a_crash_while_we_sleep_wakes_us(crew, tmp_path):
 
 def test_the_users_variables_do_not_reach_a_worker(crew, tmp_path, monkeypatch):
     monkeypatch.setenv("CYCLONEDDS_URI", "file:///home/user/mine.xml")
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/ros/jazzy/lib")  # a native worker would load ROS's libraries
     worker = add(crew, tmp_path)
     crew.wait_hello(2.0)
     environment = Path(f"/proc/{worker.pid}/environ").read_text()
-    assert "CYCLONEDDS_URI" not in environment and "HOME=/tmp" in environment
+    assert "CYCLONEDDS_URI" not in environment and "LD_LIBRARY_PATH" not in environment and "HOME=/tmp" in environment

@@ -57,6 +57,45 @@ def test_a_restart_is_two_lives_of_one_name():
     assert [(c.at_s, c.joins, c.endpoints) for c in cell.changes] == [(0.3, False, (2,)), (0.5, True, (4,))]
 
 
+KILLED = "{name: c, subscriptions: [{topic: x, hold_ms: 8}], killed_s: 0.3, restarts_s: 0.5}"
+
+
+def test_who_is_killed_comes_back_in_another_process_with_another_records_file():
+    cell = only_cell(nodes(TALKER, KILLED, LISTENER))
+    first, second = of(cell, "c")
+    assert (first.life, second.life) == (Life(None, 0.3, killed=True), Life(0.5, None))
+    assert (first.process, second.process) == ("c", "c again")
+    assert [(p.name, p.opens_s, p.follows) for p in cell.processes][2:] == [("b", None, None), ("c again", 0.5, "c")]
+    assert [(c.at_s, c.joins, c.killed, c.process) for c in cell.changes] == [
+        (0.3, False, True, "c"),
+        (0.5, True, False, "c again"),
+    ]
+    assert len(cell.sections("c")) == len(cell.sections("c again")) == 1
+    assert [e["endpoint"] for n in cell.create_command("c again", 0, (4,)) for e in n["endpoints"]] == [4]
+    assert cell.sides["c again"] == cell.sides["c"]
+    found = cell.definition()
+    assert [e.get("killed") for e in found["endpoints"]] == [None, True, None, None]
+    assert found["processes"][-1] == {"name": "c again", "host": "local", "nodes": ["c"], "follows": "c"}
+    assert first.wire(cell.arm, 0)["hold_ns"] == 8_000_000 and "hold_ns" not in of(cell, "b")[0].wire(cell.arm, 0)
+
+
+def test_who_is_killed_for_good_has_one_life_and_no_successor():
+    cell = only_cell(nodes(TALKER, "{name: c, subscriptions: [{topic: x}], killed_s: 0.3}", LISTENER))
+    assert [e.life for e in of(cell, "c")] == [Life(None, 0.3, killed=True)]
+    assert [p.name for p in cell.processes] == ["a", "c", "b"]
+
+
+def test_a_process_that_holds_several_nodes_dies_as_a_whole():
+    both = "{name: c, process: p, publishers: [{topic: y}], killed_s: 0.3, restarts_s: 0.5}"
+    other = "{name: d, process: p, subscriptions: [{topic: x}], killed_s: 0.3}"
+    cell = only_cell(nodes(TALKER, LISTENER, both, other, "{name: e, subscriptions: [{topic: y}]}"))
+    assert [(p.name, p.nodes) for p in cell.processes][-1] == ("p again", ("c",))
+    found = error(
+        ("rate_hz: 1000", "rate_hz: 100"), nodes(TALKER, LISTENER, both, other.replace(", killed_s: 0.3", ""))
+    )
+    assert "process `p` is killed as a whole" in found.what and found.where == "f.yaml:17"
+
+
 def test_who_never_meets_is_no_peer():
     leaver = "{name: c, publishers: [{topic: x}], leaves_s: 0.3}"
     cell = only_cell(nodes(TALKER, leaver, "{name: d, subscriptions: [{topic: x}], joins_s: 0.3}"))
@@ -112,6 +151,11 @@ def test_a_storm_is_everybody_at_once_and_stagger_spreads_it():
         (nodes(TALKER, LISTENER[:-1] + ", leaves_s: 0}"), "leaves before it is there", 15),
         (nodes(TALKER, LISTENER[:-1] + ", restarts_s: 0.5}"), "comes back before it has left", 15),
         (nodes(TALKER, LISTENER[:-1] + ", leaves_s: 0.5, restarts_s: 0.5}"), "comes back before it has left", 15),
+        (nodes(TALKER, LISTENER[:-1] + ", killed_s: 1.0}"), "node `b` is killed after the steady state", 15),
+        (nodes(TALKER, LISTENER[:-1] + ", joins_s: 0.5, killed_s: 0.4}"), "is killed before it is there", 15),
+        (nodes(TALKER, LISTENER[:-1] + ", leaves_s: 0.5, killed_s: 0.6}"), "node `b` has two ends", 15),
+        (nodes(TALKER, LISTENER[:-1] + ", killed_s: 0.5, restarts_s: 0.5}"), "comes back before it has left", 15),
+        (nodes(TALKER, LISTENER.replace("x}", "x, hold_ms: 99999}")), "`hold_ms` is out of range", 15),
         (nodes(TALKER, LISTENER[:-1] + ", joins_s: -1}"), "between 0 and 86400", 15),
         (nodes(TALKER, LISTENER[:-1] + ", joins_s: soon}"), "`joins_s` is not a number", 15),
         (graph("{nodes: 1}"), "`nodes` is out of range", 13),

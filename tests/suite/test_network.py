@@ -177,6 +177,74 @@ def test_a_mistake_in_a_network_has_its_line_and_the_nearest_name(line, what, fi
     assert found.fix is None if fix is None else fix in found.fix
 
 
+DOCKER, TUNNEL = "{name: docker0, address: 172.17.0.1/16}", "{name: tun0, address: 10.8.0.2/24, multicast: false}"
+
+
+def test_further_interfaces_are_of_a_host_or_of_all_that_have_none_of_their_own():
+    found = network(f"{{interfaces: {{all: [{DOCKER}], robot: [{DOCKER}, {TUNNEL}]}}}}")["interfaces"]
+    assert [one["name"] for one in found["robot"]] == ["docker0", "tun0"] and len(found["base"]) == 1
+    assert found["robot"][1] == {"name": "tun0", "address": "10.8.0.2/24", "multicast": False, "carrier": True}
+    assert "interfaces" not in network("{}")
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "what", "line"),
+    [
+        ("{rbot: []}", "unknown host `rbot`", 14),
+        ("{all: [{name: eth0, address: 172.17.0.1/16}]}", "`eth0` is no name", 14),
+        ("{all: [{name: Docker 0, address: 172.17.0.1/16}]}", "is no name", 14),
+        ("{all: [{name: a, address: 172.17.0.1}]}", "no address with its prefix", 14),
+        ("{all: [{name: a, address: 10.77.0.1/16}]}", "those of the links between hosts", 14),
+        (f"{{all: [{DOCKER}, {DOCKER}]}}", "two interfaces are called `docker0`", 14),
+        (f"{{all: [{DOCKER}, {{name: b, address: 172.17.0.1/24}}]}}", "have one address", 14),
+    ],
+)
+def test_an_interface_that_cannot_be_is_refused_at_its_line(interfaces, what, line):
+    found = in_network(f"interfaces: {interfaces}")
+    assert what in found.what and found.where == f"net.yaml:{line}", found
+
+
+AIR = "media: {ap1: {rate_mbps: 54}, ap2: {rate_mbps: 6}}\n    links: {robot: {both: {medium: ap1}}}"
+
+
+def roams(changes: str) -> str:
+    return f"networks:\n  thin:\n    {AIR}\n    changes: {changes}"
+
+
+def test_a_host_roams_from_medium_to_medium():
+    there = "{at_s: 1, host: robot, change: roam, medium: ap2, gap_ms: 50}"
+    back = "{at_s: 2, host: robot, change: roam, medium: ap1, new_address: true}"
+    (cell,) = made(f"{TWO}\n    network: thin", roams(f"[{there}, {back}]"))
+    found = cell.definition()["network"]["changes"]
+    assert found[0] == {"at_s": 1.0, "host": "robot", "change": "roam", "medium": "ap2", "gap_ms": 50.0}
+    assert found[1]["new_address"] is True and found[1]["gap_ms"] == 0
+    assert cell.links.network.changes[0].joined_s == 1.05
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ("{at_s: 1, host: robot, change: roam}", "where does it roam to?"),
+        ("{at_s: 1, host: robot, change: roam, medium: ap3}", "unknown medium `ap3`"),
+        ("{at_s: 1, host: robot, change: roam, medium: ap1}", "is on `ap1` already"),
+        ("{at_s: 1, host: base, change: roam, medium: ap2}", "`base` is on no medium"),
+        ("{at_s: 1, host: robot, change: up, gap_ms: 5}", "`gap_ms` is of a host that roams"),
+        ("{at_s: 1, host: robot, change: roam, medium: ap2, gap_ms: 9000}", "after the steady state is over"),
+    ],
+)
+def test_roaming_that_cannot_be_is_refused(change, what):
+    found = refused(f"{TWO}\n    network: thin", roams(f"[{change}]"))
+    assert what in found.what and found.where == "net.yaml:15", found
+
+
+def test_a_background_load_is_on_hosts_that_there_are():
+    (cell,) = made(f"{TWO}\n    background: traffic\n    background_hosts: [base]")
+    assert cell.background_hosts == ("base",) and cell.definition()["background_hosts"] == ["base"]
+    (cell,) = made(f"{TWO}\n    background: traffic")
+    assert cell.background_hosts == ("robot", "base") and "background_hosts" not in cell.definition()
+    assert "unknown host `bse`" in refused(f"{TWO}\n    background_hosts: [bse]").what
+
+
 @pytest.mark.parametrize(
     ("spec", "what"),
     [

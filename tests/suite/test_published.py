@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.suite.load import load, shipped_suites
+from rmwbench.suite.message_type import message_type
 
 PUBLISHED = Path(__file__).parents[3] / "shared/data/eprosima-benchmarking/TSC_RMW_report_2021_config"
 
@@ -49,7 +50,15 @@ def test_gscams_cameras_have_the_originals_bytes_per_frame():
     assert len(suite.workloads) == 14
     for workload in suite.workloads:
         width, height, rate_hz = (int(word) for word in workload.title.replace("×", "at").split() if word.isdigit())
-        assert workload.message == f"Bytes({3 * width * height})" and workload.rate_hz == rate_hz
+        assert workload.message == f"Image({width}x{height})" and workload.rate_hz == rate_hz
+        assert message_type(workload.message).payload_bytes == 3 * width * height
+    theirs = {(workload.name, workload.message, workload.rate_hz) for workload in suite.workloads}
+    pipeline = load("gscam-2025/gstreamer")
+    assert {(workload.name, workload.message, workload.rate_hz) for workload in pipeline.workloads} == theirs
+    assert pipeline.factors["frames"] == ("synthetic", "gstreamer")
+    pools = load("gscam-2025/pools")
+    assert {(workload.name, workload.message, workload.rate_hz) for workload in pools.workloads} < theirs
+    assert pools.blocks.minimum >= 5
 
 
 PUBLISHED_FOLDERS = ("galactic-2020", "fastdds-2021", "pipeline-2021", "rclcpp-intraprocess-2019", "gscam-2025")

@@ -35,6 +35,15 @@ def test_the_short_version_replaces_what_it_names_and_keeps_the_rest():
     assert whole.workloads[0].timeline.over(whole.timeline).steady_s == 1.0
 
 
+def test_a_shorter_trial_may_be_judged_by_a_lower_percentile():
+    text = edited(more=FACTORS + SHORT + "  primary_metric: service_latency_p50\n")
+    whole, short = parsed(text, False), parsed(text)
+    assert {workload.primary_metric for workload in short.workloads} == {"service_latency_p50"}
+    assert {workload.primary_metric for workload in whole.workloads} == {"response_latency_p50"}
+    with pytest.raises(UserError, match="primary_metric"):
+        parsed(text.replace("service_latency_p50", "service_latency_p42"))
+
+
 def test_lines_of_the_short_version_are_those_of_the_file():
     text = edited(more=FACTORS + SHORT)
     assert line_of(text, ("arms", 0), shortened=True) == line_of(text, ("arms", 1)) == 6

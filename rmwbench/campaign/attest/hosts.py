@@ -21,17 +21,19 @@ FOREIGN = 16
 def carried_between(outcome: Outcome) -> list[Carried]:
     """What all hosts sent to others in the window, by transport; `network` where no sampler tells them apart."""
     totals: dict[str, int] = {}
-    for document in outcome.sampled_at.values():
+    devices = _devices(outcome)
+    for host, document in outcome.sampled_at.items():
         at = {snapshot["at"]: snapshot for snapshot in document["snapshots"]}
         if "steady_begin" in at and "steady_end" in at:
-            for transport, size in _of_host((at["steady_begin"], at["steady_end"])):
+            for transport, size in _of_host((at["steady_begin"], at["steady_end"]), devices.get(host, DEVICE)):
                 totals[transport] = totals.get(transport, 0) + size
     if not totals and outcome.frames is not None and outcome.window is not None:
         begun = outcome.frames["in_ns"]
         inside = (begun >= outcome.window.steady_ns) & (begun < outcome.window.end_ns)
         _, first = np.unique(outcome.frames["index"][inside], return_index=True)  # a row per destination
         totals["network"] = int(outcome.frames["frame_bytes"][inside][first].sum(dtype=np.int64))
-    return [Carried(transport, DEVICE, size) for transport, size in sorted(totals.items()) if size > 0]
+    device = " + ".join(dict.fromkeys(devices.values())) or DEVICE
+    return [Carried(transport, device, size) for transport, size in sorted(totals.items()) if size > 0]
 
 
 def crossing_fraction(outcome: Outcome) -> float:
@@ -51,9 +53,16 @@ def crossing_fraction(outcome: Outcome) -> float:
     return across / total if total else 1.0
 
 
-def _of_host(edges: tuple[Snapshot, Snapshot]) -> Iterator[tuple[str, int]]:
-    sent = grown(edges, "interfaces", DEVICE, "tx_bytes") or 0
-    packets = grown(edges, "interfaces", DEVICE, "tx_packets") or 0
+def _devices(outcome: Outcome) -> dict[str, str]:
+    """Host → the interface with its address, where hosts are machines; everything that it sends is counted then."""
+    real = outcome.order.cell.real
+    cards = real.gang.cards if real is not None and real.gang is not None else {}
+    return {host: card["device"] for host, card in cards.items() if card.get("device")}
+
+
+def _of_host(edges: tuple[Snapshot, Snapshot], device: str) -> Iterator[tuple[str, int]]:
+    sent = grown(edges, "interfaces", device, "tx_bytes") or 0
+    packets = grown(edges, "interfaces", device, "tx_packets") or 0
     segments = min(packets, grown(edges, "tcp", "out_segments") or 0)
     tcp = min(sent, tcp_payload(edges) + TCP_HEADER_BYTES * segments)
     if segments and not (grown(edges, "udp", "out_datagrams") or 0):

@@ -26,6 +26,7 @@ from rmwbench.suite.side import INSTALLED
 
 VARIABLE = "RMWBENCH_WORKERS"
 ROS_VARIABLE = "AMENT_PREFIX_PATH"
+LIBRARIES = "LD_LIBRARY_PATH"
 DESCRIBE_TIMEOUT_S = 10.0
 NO_MIDDLEWARE = "it is a tool and no middleware"
 _PROGRAM = re.compile(PREFIX + r"[a-z0-9][a-z0-9_-]*")
@@ -141,15 +142,31 @@ def _answer(path: Path) -> tuple[list[dict[str, Any]], str | None]:
     status = path.stat()
     key = (path, status.st_mtime_ns, status.st_size)
     if key not in _described:
-        _described[key] = _describe(path)
+        _described[key] = _describe_as_it_runs(path)
     return _described[key]
 
 
-def _describe(path: Path) -> tuple[list[dict[str, Any]], str | None]:
+def _describe_as_it_runs(path: Path) -> tuple[list[dict[str, Any]], str | None]:
+    """Without the shell's search path for libraries: where a ROS 2 is sourced, a native worker would load ROS's library
+    of the same name (iceoryx's has) and measure that. Only who asks for the variable gets it, or cannot start
+    otherwise."""
+    own = {name: value for name, value in os.environ.items() if name != LIBRARIES}
+    descriptions, problem = _describe(path, own)
+    asked = any(LIBRARIES in description.get("inherit", ()) for description in descriptions)
+    if LIBRARIES not in os.environ or problem == NO_MIDDLEWARE or not (asked or problem):
+        return descriptions, problem
+    descriptions, problem = _describe(path, dict(os.environ))
+    for description in descriptions:
+        description["inherit"] = sorted({LIBRARIES, *description.get("inherit", ())})
+    return descriptions, problem
+
+
+def _describe(path: Path, environment: dict[str, str]) -> tuple[list[dict[str, Any]], str | None]:
     """Descriptions, and what is wrong with the worker or with one of them."""
+    ask = [path, "--describe"]
     try:
         done = subprocess.run(
-            [path, "--describe"], stdin=subprocess.DEVNULL, capture_output=True, timeout=DESCRIBE_TIMEOUT_S, text=True
+            ask, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=DESCRIBE_TIMEOUT_S, text=True
         )
     except subprocess.TimeoutExpired:
         return [], f"--describe did not end within {DESCRIBE_TIMEOUT_S:g} s"

@@ -8,7 +8,7 @@ from rmwbench.report.measure import Small
 from rmwbench.report.summary import summarise
 from rmwbench.report.tails import tails
 
-KEYS = ("arm", "cell", "trials", "path", "notes", "losses", "tails")
+KEYS = ("arm", "cell", "trials", "path", "notes", "losses", "tails", "chain", "layers")
 
 
 def explanations(bundle: Bundle, trial: int | None = None) -> list[dict[str, Any]]:

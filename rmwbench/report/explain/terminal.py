@@ -5,6 +5,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from rmwbench.report.chain_picture import words
 from rmwbench.report.format import quantity
 
 INDENT = " " * 11
@@ -24,6 +25,8 @@ def print_explanations(found: list[dict[str, Any]], console: Console) -> None:
         for note in one["notes"]:
             if note.startswith("path:"):
                 _item(console, "", note.removeprefix("path:").strip())
+        for place, text in enumerate(words(one)):
+            _item(console, "" if place else "way", text)
         _losses(console, one["losses"])
         for tail in one["tails"][:3]:
             _tail(console, tail)

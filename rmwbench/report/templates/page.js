@@ -22,7 +22,8 @@
     const spec = structuredClone((width < 520 && drawing.narrow) || drawing.wide);
     spec.datasets = drawing.datasets;
     if (spec.usermeta.rmwbench.facet) {
-      spec.columns = width < 620 ? 1 : 2;
+      const columns = spec.usermeta.rmwbench.columns || { wide: 2, narrow: 1 };
+      spec.columns = width < 620 ? columns.narrow : columns.wide;
       spec.spec.width = Math.max(120, Math.floor((width - 74 - 20 * (spec.columns - 1)) / spec.columns));
     } else {
       spec.width = width;
