@@ -24,6 +24,8 @@ Side = tuple[str, Arm]
 """The workload that an arm stands in, and the arm."""
 ERROR = 0.025
 """Each bound of a ratio's interval errs with this probability: 95 % for both."""
+MACHINE_BOUND = "machine: machine_bound"
+"""How the flag of an arm begins whose trials left less than 10 % of the processor time idle."""
 CLOCKS = "for the clocks of two hosts"
 """In an interval that was widened: the values of single trials were not, so no ratio may be taken of them."""
 
@@ -97,7 +99,7 @@ def today(claims: Claims, claim: Claim, document: Mapping[str, Any], error: floa
     for layer in layers:
         cells, used = [], {}
         for left, right in _sides(claim.test, claims.sides, document, layer):
-            cells.append(_cell(claim.test, left, right, error))
+            cells.append(_cell(claim, claim.test, left, right, error))
             used.update({f"{one[1]['arm']} {one[1]['version']}": one[1] for one in (left, right) if one is not None})
         if cells:
             found.append(_today(claims, claim, document, layer, cells, used))
@@ -212,13 +214,23 @@ def _rest(arm: Arm, free: set[str]) -> dict[str, Any]:
     return {name: level for name, level in arm["factors"].items() if name not in free}
 
 
-def _cell(test: Test, left_side: Side, right_side: Side | None, error: float) -> Cell:
+def _cell(claim: Claim, test: Test, left_side: Side, right_side: Side | None, error: float) -> Cell:
     left_in, left = left_side
     right_in, right = right_side or (None, None)
     label = left_in if right_in in (None, left_in) else f"{left_in} against {right_in}"
     names = (left["arm"], right["arm"] if right else None)
-    found = _judged(test, label, names, left, right, error)
+    bound = next((why for arm in (left, right) if arm and (why := _bound(claim, arm))), None)
+    found = Cell(label, "no data", *names, reason=bound) if bound else _judged(test, label, names, left, right, error)
     return replace(found, left_in=left_in, right_in=right_in)
+
+
+def _bound(claim: Claim, arm: Arm) -> str | None:
+    """Where the processors were busy throughout, nothing says how a middleware scales or what a network does (rule 10
+    of the method)."""
+    if claim.kind != "scaling" and not any(name.startswith("network") for name in arm["factors"]):
+        return None
+    told = next((flag for flag in arm.get("flags", ()) if flag.startswith(MACHINE_BOUND)), None)
+    return f"{arm['arm']}: {told}" if told else None
 
 
 def _judged(test: Test, label: str, names: tuple[str, str | None], left: Arm, right: Arm | None, error: float) -> Cell:
@@ -233,7 +245,7 @@ def _judged(test: Test, label: str, names: tuple[str, str | None], left: Arm, ri
     value, low, high = _ratio(left, right, test.metric, error)
     if value is None:
         return Cell(label, "undecided", *names, reason=f"{test.metric}: no ratio, both may be 0 or infinite")
-    return Cell(label, _decided(test.relation, low, high, 1.0, test.factor), *names, value, low, high)
+    return Cell(label, _decided(test.relation, low, high, test.times, test.factor), *names, value, low, high)
 
 
 def _decided(relation: str, low: float, high: float, bar: float, factor: float) -> Answer:

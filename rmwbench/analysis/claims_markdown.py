@@ -96,7 +96,8 @@ def here(claim: Mapping[str, Any], *, verdict: bool = True) -> str:
     else:
         against = test["right"] + _levels(test["right_at"], test["right_workload"])
         if test["relation"] == "within":
-            against = f"a factor of {test['factor']:g} of {against}"
+            times = "" if test["times"] == 1 else f"{test['times']:g} × "
+            against = f"a factor of {test['factor']:g} of {times}{against}"
         elif test["factor"] != 1:
             against = f"{test['factor']:g} × {against}"
     left = test["left"] + _levels(test["left_at"])

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rmwbench.analysis.claims import compared
+from rmwbench.analysis.claims import MACHINE_BOUND, compared
 from rmwbench.errors import UserError
 from rmwbench.suite.claims import Claims
 from rmwbench.suite.claims_measured import SCHEMA, VERSION
@@ -95,8 +95,10 @@ def _campaign(source: Claims, document: Mapping[str, Any]) -> dict[str, Any] | N
 
 def _arm(arm: Mapping[str, Any], metrics: set[str]) -> dict[str, Any]:
     per_trial = {name: arm["per_trial"][name] for name in sorted(metrics) if name in arm["per_trial"]}
+    flags = [flag for flag in arm.get("flags", ()) if flag.startswith(MACHINE_BOUND)]
     return {
         **{key: arm.get(key) for key in ARM if arm.get(key) is not None or key == "factors"},
+        **({"flags": flags} if flags else {}),
         "metrics": {name: arm["metrics"][name] for name in sorted(metrics) if name in arm["metrics"]},
         "per_trial": {name: [[one["block"], one["value"]] for one in found] for name, found in per_trial.items()},
     }

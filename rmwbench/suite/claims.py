@@ -69,6 +69,8 @@ class Test(Strict):
     right: str | None = None
     level: float | None = None
     factor: Annotated[float, Field(gt=0)] = 1.0
+    times: Annotated[float, Field(gt=0)] = 1.0
+    """Of `within`: the middle, as a ratio. `within: 6 times as much, give or take a factor of 1.5`."""
     workload: str | None = None
     right_workload: str | None = None
     at: Levels = Field(default_factory=dict)
@@ -92,6 +94,13 @@ class Test(Strict):
                 expected="`relation: less` or `greater`, and no factor",
                 actual=f"{self.relation}, factor {self.factor:g}",
                 at=("level",),
+            )
+        if self.relation != "within" and self.times != 1:
+            raise Fault(
+                "`times` is the middle of a range",
+                expected="`relation: within`, or `factor` alone",
+                actual=f"{self.relation}, times {self.times:g}",
+                at=("times",),
             )
         if self.relation == "within" and self.factor <= 1:
             raise Fault(

@@ -51,6 +51,7 @@ def test_a_file_of_ones_own(tmp_path):
         ("right: b}", "right: b, level: 3}", 15, "another side or with a level"),
         (", right: b}", "}", 15, "another side or with a level"),
         ("relation: less", "relation: within", 15, "needs a factor above 1"),
+        ("relation: less", "relation: less, times: 2", 15, "the middle of a range"),
         ("    published: {verdict: data not published, why: plots only}\n", "", 10, "no verdict as published"),
         ("    test: {suite", "    not_testable: no time\n    test: {suite", 15, "is not testable"),
         ("    test: {", "    tests: {", 15, "did you mean `test`?"),

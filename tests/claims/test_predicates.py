@@ -81,6 +81,9 @@ FAST, SLOW, NOISY = [10.0, 11.0, 10.5, 10.2], [20.0, 21.0, 20.5, 20.2], [5.0, 40
         (FAST, {"right": "b", "relation": "within", "factor": 2.2}, "holds"),
         (FAST, {"right": "b", "relation": "within", "factor": 1.5}, "does not hold"),
         (NOISY, {"right": "b", "relation": "within", "factor": 1.5}, "undecided"),
+        (FAST, {"right": "b", "relation": "within", "times": 0.5, "factor": 1.2}, "holds"),
+        (SLOW, {"right": "b", "relation": "within", "times": 0.5, "factor": 1.2}, "does not hold"),
+        (FAST, {"right": "b", "relation": "within", "times": 0.1, "factor": 1.2}, "does not hold"),
         (FAST, {"level": 12.0}, "holds"),
         (FAST, {"level": 9.0}, "does not hold"),
         (FAST, {"level": 10.4}, "undecided"),
@@ -90,6 +93,23 @@ def test_answers(left, test, answer):
     found = one(asked(**test), document(("w", arm("rclcpp/a", left), arm("rclcpp/b", SLOW))))
     assert found.answer == answer
     assert found.verdict == {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
+
+
+@pytest.mark.parametrize(
+    ("kind", "factors", "answer"),
+    [
+        ("scaling", {}, "no data"),
+        ("comparison", {"network.loss": 0.1}, "no data"),
+        ("comparison", {"message": "Array1k"}, "holds"),
+    ],
+)
+def test_a_machine_bound_cell_says_nothing_of_scaling_or_of_a_network(kind, factors, answer):
+    bound = arm("rclcpp/a", FAST, factors=factors, flags=["late", "machine: machine_bound in 3 of 3 trials; the last"])
+    claims = asked(right="b")
+    claims = claims.model_copy(update={"items": (claims.items[0].model_copy(update={"kind": kind}),)})
+    found = one(claims, document(("w", bound, arm("rclcpp/b", SLOW, factors=factors, flags=["late"]))))
+    assert found.answer == answer
+    assert answer == "holds" or "machine_bound in 3 of 3" in found.cells[0].reason
 
 
 def test_another_layer_is_a_proxy_and_refutes_nothing():

@@ -87,8 +87,15 @@ def cell(low, value, high, answer="holds"):
     return {"workload": "w", "answer": answer, "low": low, "value": value, "high": high}
 
 
-def asked(relation="less", right="b", factor=1.0, level=None):
-    return {"relation": relation, "right": right, "factor": factor, "level": level, "metric": "undelivered"}
+def asked(relation="less", right="b", factor=1.0, level=None, times=1.0):
+    return {
+        "relation": relation,
+        "right": right,
+        "factor": factor,
+        "times": times,
+        "level": level,
+        "metric": "undelivered",
+    }
 
 
 def test_a_picture_shades_what_is_claimed():
@@ -99,6 +106,13 @@ def test_a_picture_shades_what_is_claimed():
     drawn = picture(asked("greater", None, level=10.0), [cell(9.0, 11.0, 12.0)])
     assert drawn["shade"] == (WIDTH / 2, WIDTH / 2) and drawn["bars"][0][1] == "1000 %"
     assert drawn["rows"][0]["low"] < WIDTH / 2 < drawn["rows"][0]["value"]
+
+
+def test_a_band_around_a_ratio_has_it_in_the_middle():
+    drawn = picture(asked("within", factor=1.25, times=6.0), [cell(5.0, 6.0, 7.0)])
+    (low, width), ((left, low_text), (right, high_text)) = drawn["shade"], drawn["bars"]
+    assert low + width / 2 == pytest.approx(WIDTH / 2) and (low_text, high_text) == ("4.8×", "7.5×")
+    assert low == left < drawn["rows"][0]["value"] < right
 
 
 def test_a_band_is_shaded_around_equality():

@@ -20,7 +20,7 @@ EDGE = 6
 def picture(test: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """What to draw of the `cells` of a `today` entry of the ledger; None where no cell has an interval."""
     drawn = [cell for cell in cells if cell["low"] is not None and cell["high"] is not None][:MOST_ROWS]
-    bar = test["level"] if test["right"] is None else 1.0 if test["relation"] == "within" else test["factor"]
+    bar = test["level"] if test["right"] is None else test["times"] if test["relation"] == "within" else test["factor"]
     if not drawn or bar is None:
         return None
     place = _logarithmic(bar, drawn, test) if bar > 0 else _linear(drawn)
@@ -66,7 +66,7 @@ def _number(value: float | str | None) -> float:
 
 
 def _bars(test: Mapping[str, Any], bar: float) -> list[float]:
-    return [1 / test["factor"], test["factor"]] if test["relation"] == "within" else [bar]
+    return [bar / test["factor"], bar * test["factor"]] if test["relation"] == "within" else [bar]
 
 
 def _shade(test: Mapping[str, Any], bar: float, place) -> tuple[float, float]:
