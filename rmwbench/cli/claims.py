@@ -106,18 +106,9 @@ def _save(files: "list[Claims]", documents: list[dict[str, Any]], directory: Pat
 
 
 def _shown(directory: Path) -> dict[str, Any]:
-    from rmwbench.bundle import Bundle
-    from rmwbench.errors import UserError
-    from rmwbench.report.capacity.document import is_capacity
-    from rmwbench.report.imported import is_imported
-    from rmwbench.report.summary import summarise
+    from rmwbench.report.measured import measured
 
-    bundle = Bundle(directory)
-    if is_imported(bundle) or is_capacity(bundle):
-        raise UserError(
-            "claims are judged by a campaign of a suite", where=str(directory), fix="give what `rmwbench run` made"
-        )
-    return summarise(bundle)
+    return measured(directory, "claims")
 
 
 def _print(document: dict[str, Any], console: "Console") -> None:

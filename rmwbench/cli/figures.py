@@ -143,20 +143,9 @@ def _extract(path: Path, files: "Sequence[Figures]", found: Mapping[str, Rows], 
 
 
 def _shown(directory: Path) -> dict[str, Any]:
-    from rmwbench.bundle import Bundle
-    from rmwbench.errors import UserError
-    from rmwbench.report.capacity.document import is_capacity
-    from rmwbench.report.imported import is_imported
-    from rmwbench.report.summary import summarise
+    from rmwbench.report.measured import measured
 
-    bundle = Bundle(directory)
-    if is_imported(bundle) or is_capacity(bundle):
-        raise UserError(
-            "measured is a campaign of a suite",
-            where=str(directory),
-            fix="give what `rmwbench run` made; what `rmwbench import` made goes to --data",
-        )
-    return summarise(bundle)
+    return measured(directory, "figures", imported="what `rmwbench import` made goes to --data")
 
 
 def _only(document: dict[str, Any], text: str) -> None:

@@ -84,17 +84,6 @@ def _only(asked: Any, wanted: list[str]) -> Any:
 
 
 def _shown(directory: Path) -> dict[str, Any]:
-    from rmwbench.bundle import Bundle
-    from rmwbench.errors import UserError
-    from rmwbench.report.capacity.document import is_capacity
-    from rmwbench.report.imported import is_imported
-    from rmwbench.report.summary import summarise
+    from rmwbench.report.measured import measured
 
-    bundle = Bundle(directory)
-    if is_imported(bundle) or is_capacity(bundle):
-        raise UserError(
-            "the questionnaire is answered by campaigns of suites",
-            where=str(directory),
-            fix="give what `rmwbench run` made",
-        )
-    return summarise(bundle)
+    return measured(directory, "answers")

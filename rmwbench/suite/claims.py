@@ -10,9 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from rmwbench.errors import UserError, did_you_mean
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.load import CLAIMS_FILE, read, shown, suites_directory, validated
+from rmwbench.suite.load import CLAIMS_FILE, read, shown, source_file, sources_with, suites_directory, validated
 
 Kind = Literal["comparison", "scaling", "threshold", "ratio", "absence", "count", "declaration", "opinion"]
 Relation = Literal["less", "greater", "within"]
@@ -201,7 +200,7 @@ class Claims(Strict):
 
 def sources() -> list[str]:
     """The sources that have claims, by the name of their folder."""
-    return sorted(path.parent.name for path in suites_directory().glob(f"*/{CLAIMS_FILE}"))
+    return sources_with(CLAIMS_FILE)
 
 
 def sources_about(suite: str) -> list[str]:
@@ -224,15 +223,5 @@ def is_suite(name: str, suite: str) -> bool:
 
 def load(source: str | Path) -> Claims:
     """The claims of a shipped source, or of a file by its path. UserError, with file and line, for anything wrong."""
-    path = Path(source)
-    if path.suffix not in (".yaml", ".yml"):
-        if source not in sources():
-            known = sources()
-            raise UserError(
-                f"no source is called `{source}`",
-                expected="one of " + ", ".join(known) + ", or the path of a claims file",
-                actual=str(source),
-                fix=did_you_mean(str(source), known),
-            )
-        path = suites_directory() / source / CLAIMS_FILE
+    path = source_file(source, CLAIMS_FILE, "claims")
     return validated(read(path), where=shown(path), model=Claims)

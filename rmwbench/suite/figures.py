@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from rmwbench.errors import UserError, did_you_mean
+from rmwbench.errors import UserError
 from rmwbench.suite.fault import Fault, Strict
-from rmwbench.suite.load import FIGURES_FILE, read, shown, suites_directory, validated
+from rmwbench.suite.load import FIGURES_FILE, read, shown, source_file, sources_with, suites_directory, validated
 
 Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], Field(strict=False)]
@@ -182,22 +182,12 @@ class Figures(Strict):
 
 def sources() -> list[str]:
     """The sources that have figures, by the name of their folder."""
-    return sorted(path.parent.name for path in suites_directory().glob(f"*/{FIGURES_FILE}"))
+    return sources_with(FIGURES_FILE)
 
 
 def load(source: str | Path) -> Figures:
     """The figures of a shipped source, or of a file by its path. UserError, with file and line, for anything wrong."""
-    path = Path(source)
-    if path.suffix not in (".yaml", ".yml"):
-        if source not in sources():
-            known = sources()
-            raise UserError(
-                f"no source is called `{source}`",
-                expected="one of " + ", ".join(known) + ", or the path of a figures file",
-                actual=str(source),
-                fix=did_you_mean(str(source), known),
-            )
-        path = suites_directory() / source / FIGURES_FILE
+    path = source_file(source, FIGURES_FILE, "figures")
     return validated(read(path), where=shown(path), model=Figures)
 
 

@@ -39,6 +39,29 @@ def suites_directory() -> Path:
     return inside if inside.is_dir() else package.parent / "suites"
 
 
+def sources_with(file: str) -> list[str]:
+    """The published evaluations that have such a file (one of NO_SUITES), by the name of their folder."""
+    return sorted(path.parent.name for path in suites_directory().glob(f"*/{file}"))
+
+
+def source_file(source: str | Path, file: str, what: str) -> Path:
+    """Where a source's `file` lies, or the path as given where it is one of a YAML file. UserError for a name that is
+    none; `what` the file has, in the plural."""
+    path = Path(source)
+    if path.suffix in SUFFIXES:
+        return path
+    known = sources_with(file)
+    if str(source) not in known:
+        there = (suites_directory() / source).is_dir()
+        raise UserError(
+            f"`{source}` has no {what}" if there else f"no source is called `{source}`",
+            expected=f"one of those with {what}, {', '.join(known)}, or the path of a file",
+            actual=str(source),
+            fix=did_you_mean(str(source), known),
+        )
+    return suites_directory() / source / file
+
+
 def shipped_suites() -> list[str]:
     """Names that `load` accepts besides paths: `quick`, or `folder/name`."""
     directory = suites_directory()

@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from rmwbench.errors import UserError, did_you_mean
+from rmwbench.errors import UserError
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.load import EVIDENCE_FILE, QUESTIONNAIRE_FILE, read, shown, suites_directory, validated
+from rmwbench.suite.load import EVIDENCE_FILE, QUESTIONNAIRE_FILE, read, shown, source_file, suites_directory, validated
 
 Text = Annotated[str, Field(min_length=1)]
 Kind = Literal["self-declared", "probed", "third party", "unknown", "not applicable"]
@@ -122,15 +122,7 @@ class Answers(Strict):
 def load(source: str) -> tuple[Questionnaire, tuple[Evidence, ...]]:
     """The shipped questionnaire of a source and its evidence. UserError, with file and line, for anything wrong, an
     answer to a question or of a middleware that the questionnaire does not have included."""
-    directory = suites_directory() / source
-    known = sorted(path.parent.name for path in suites_directory().glob(f"*/{QUESTIONNAIRE_FILE}"))
-    if source not in known:
-        raise UserError(
-            f"`{source}` has no questionnaire",
-            expected="one of " + ", ".join(known),
-            actual=source,
-            fix=did_you_mean(source, known),
-        )
+    directory = source_file(source, QUESTIONNAIRE_FILE, "questions").parent
     asked = _read(directory / QUESTIONNAIRE_FILE, Questionnaire)
     answers = _read(directory / EVIDENCE_FILE, Answers)
     check(asked, answers.items, str(directory / EVIDENCE_FILE))

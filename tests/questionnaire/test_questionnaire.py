@@ -221,7 +221,7 @@ def test_a_question_has_one_id():
     twice = (ASKED.questions[0], ASKED.questions[0])
     with pytest.raises(ValueError, match="two questions have the id"):
         Questionnaire.model_validate(ASKED.model_copy(update={"questions": twice}).model_dump())
-    with pytest.raises(UserError, match="no questionnaire"):
+    with pytest.raises(UserError, match="has no questions"):
         questionnaire.load("galactic-2020")
 
 
