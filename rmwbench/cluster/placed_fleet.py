@@ -187,9 +187,9 @@ class PlacedFleet(Fleet):
         return group
 
     def _free(self, gang: GangRunner) -> None:
-        from ray.util.placement_group import remove_placement_group
-
         if gang.reserved is not None:
+            from ray.util.placement_group import remove_placement_group
+
             remove_placement_group(gang.reserved)
             gang.reserved = None
 
