@@ -129,6 +129,10 @@ pub fn memory() -> Memory {
     memory
 }
 
+/// Memory of the instrument: the records, and a ring of frames of a source outside. Not all that is called rmwbench: the floor has
+/// segments, too.
+pub const OWN: [&str; 2] = ["memfd:rmwbench-records", "memfd:rmwbench-frames"];
+
 fn smaps(text: &str) -> Memory {
     let mut memory = Memory::default();
     let mut segments: BTreeMap<String, Segment> = BTreeMap::new();
@@ -144,8 +148,7 @@ fn smaps(text: &str) -> Memory {
             continue;
         }
         let bytes = words.next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024;
-        // Also a ring of frames: memory of ours either way.
-        let records = name.contains("memfd:rmwbench-");
+        let records = OWN.iter().any(|own| name.contains(own));
         match first {
             "Rss:" if records => memory.records_rss_bytes += bytes,
             "Rss:" if shared => segments.entry(name.clone()).or_default().rss_bytes += bytes,
@@ -179,12 +182,15 @@ mod tests {
         let text = "\
 55d0-55d1 r-xp 00000000 08:01 12 /usr/bin/worker\nRss:   8 kB\nPss:   4 kB\n\
 7f00-7f01 rw-s 00000000 00:01 99 /dev/shm/iox2 segment\nRss:   100 kB\nPss:   50 kB\n\
-7f02-7f03 rw-s 00000000 00:01 98 /memfd:rmwbench-records (deleted)\nRss:   64 kB\nPss:   64 kB\n\
+7f02-7f03 rw-s 00000000 00:01 98 /memfd:rmwbench-records (deleted)\nRss:   60 kB\nPss:   60 kB\n\
+7f03-7f04 rw-s 00000000 00:01 97 /memfd:rmwbench-frames (deleted)\nRss:   4 kB\nPss:   4 kB\n\
+7f06-7f07 rw-s 00000000 00:01 96 /memfd:rmwbench-floor-pool (deleted)\nRss:   3 kB\nPss:   3 kB\n\
 7f04-7f05 rw-p 00000000 00:00 0 \nRss:   2 kB\nPss:   2 kB\n";
         let memory = smaps(text);
         assert_eq!((memory.rss_bytes, memory.pss_bytes, memory.records_rss_bytes), (10 * 1024, 6 * 1024, 64 * 1024));
-        assert_eq!(memory.shared_segments.len(), 1);
+        assert_eq!(memory.shared_segments.len(), 2);
         assert_eq!(memory.shared_segments[0].name, "/dev/shm/iox2 segment");
+        assert!(memory.shared_segments[1].name.contains("rmwbench-floor-pool"));
         assert_eq!(memory.shared_segments[0].rss_bytes, 100 * 1024);
     }
 }

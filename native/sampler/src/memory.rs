@@ -5,6 +5,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use rmwbench_harness::usage::OWN;
+
 use crate::document::{Memory, Segment};
 
 /// Private and shared memory apart; the records file of a trial is left out, as in the worker's own account.
@@ -33,7 +35,7 @@ fn parse_smaps(text: &str) -> Memory {
             continue;
         }
         let (rss, pss) = (first == "Rss:", first == "Pss:");
-        if !(rss || pss) || name.contains("memfd:rmwbench-") {
+        if !(rss || pss) || OWN.iter().any(|own| name.contains(own)) {
             continue;
         }
         let bytes = rest.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or(0) * 1024;
@@ -60,6 +62,7 @@ mod tests {
 7f00-7f01 rw-s 00000000 00:01 99                       /dev/shm/iox segment\nRss:                 100 kB\nPss:                  50 kB\n\
 7f02-7f03 rw-s 00000000 00:01 99                       /dev/shm/iox segment\nRss:                  10 kB\nPss:                   5 kB\n\
 7f04-7f05 rw-s 00000000 00:01 98                       /memfd:rmwbench-records (deleted)\nRss: 64 kB\nPss: 64 kB\n\
+7f05-7f06 rw-s 00000000 00:01 97                       /memfd:rmwbench-frames (deleted)\nRss: 4 kB\nPss: 4 kB\n\
 7f06-7f07 rw-p 00000000 00:00 0 \nRss:                   2 kB\nPss:                   2 kB\n";
         let memory = parse_smaps(text);
         assert_eq!((memory.rss_bytes, memory.pss_bytes), (10 * 1024, 6 * 1024));

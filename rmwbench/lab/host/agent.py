@@ -168,7 +168,8 @@ class Session:
 
     def _file(self, number: int) -> int:
         if number not in self._files:
-            self._files[number] = os.memfd_create(f"rmwbench-{number}", os.MFD_CLOEXEC)
+            # By this name a worker knows the records as ours and not as memory of the middleware; logs are never mapped.
+            self._files[number] = os.memfd_create("rmwbench-records", os.MFD_CLOEXEC)
         return self._files[number]
 
     def _spawn(self, token: str, header: dict[str, Any]) -> None:
