@@ -168,7 +168,7 @@ class Session:
 
     def _file(self, number: int) -> int:
         if number not in self._files:
-            # By this name a worker knows the records as ours and not as memory of the middleware; logs are never mapped.
+            # By this name a worker knows its records as ours, and not as the middleware's; logs are never mapped.
             self._files[number] = os.memfd_create("rmwbench-records", os.MFD_CLOEXEC)
         return self._files[number]
 
