@@ -128,6 +128,7 @@ def _points(
 def _extract(path: Path, files: "Sequence[Figures]", found: Mapping[str, Rows], given: bool) -> None:
     from rmwbench.errors import UserError
     from rmwbench.suite.figure_points import written
+    from rmwbench.whole_file import write_whole
 
     if len(files) != 1 or not given:
         raise UserError(
@@ -137,9 +138,7 @@ def _extract(path: Path, files: "Sequence[Figures]", found: Mapping[str, Rows], 
     missing = [kind for kind in files[0].kinds if kind not in found]
     if missing:
         raise UserError("the data lacks a kind that the figures draw", expected=", ".join(missing), where="--data")
-    partial = Path(f"{path}.partial")
-    partial.write_text(written(dict(found), files[0].imported()), encoding="utf-8")
-    partial.replace(path)
+    write_whole(path, written(dict(found), files[0].imported()))
 
 
 def _shown(directory: Path) -> dict[str, Any]:

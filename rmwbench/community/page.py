@@ -5,13 +5,12 @@ from typing import Any
 
 from rmwbench.community.view import View
 from rmwbench.report.html import render_page
+from rmwbench.whole_file import write_whole
 
 
 def write_page(view: View, path: Path | str) -> None:
     """Write the page to `path`."""
-    partial = Path(f"{path}.partial")
-    partial.write_text(render(view), encoding="utf-8")
-    partial.replace(path)
+    write_whole(path, render(view))
 
 
 def render(view: View) -> str:

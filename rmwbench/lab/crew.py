@@ -16,13 +16,9 @@ from typing import Any
 
 from rmwbench.lab import allocations
 from rmwbench.lab.host import Configured, Exited, Host, HostBroken, Hosts, RemoteHost, Spawned, SpawnFailed
-from rmwbench.lab.host.host import NetlinkMessage, Write
+from rmwbench.lab.host.host import INHERITED_VARIABLES, NetlinkMessage, Write
 from rmwbench.lab.worker import CONTROL_FD, RECORDS_FD, STATUS_TIMEOUT_S, Role, WorkerFailed, WorkerProcess
 
-# A worker sees no variable of the user's shell: ROS_DOMAIN_ID, CYCLONEDDS_URI, FASTRTPS_DEFAULT_PROFILES_FILE and their
-# like would change a middleware behind the profile's back, and LD_LIBRARY_PATH of a sourced ROS 2 the library that it
-# loads. What it cannot do without, its description names.
-INHERITED_VARIABLES = ("PATH",)
 NOTHING: Mapping[str, str] = {}
 NO_FILES: Mapping[int, int] = {}
 NETWORK_HOST = "/network"

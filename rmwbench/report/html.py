@@ -8,12 +8,10 @@ escaping; JSON for scripts has its `<` written as an escape, because `</script>`
 import base64
 import hashlib
 import json
-from importlib.resources import files
 from math import inf
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rmwbench.report import columns, done, effects, interop, look, wire
@@ -25,6 +23,8 @@ from rmwbench.report.explain.figures import explained
 from rmwbench.report.explain.links import links
 from rmwbench.report.figures import Figure, card, figures
 from rmwbench.report.headline import headline
+from rmwbench.report.page import asset, environment
+from rmwbench.whole_file import write_whole
 
 VERDICTS = {
     "best": "decided: every other contender is worse",
@@ -42,9 +42,7 @@ def write_html(doc: dict[str, Any], path: Path | str) -> None:
     from rmwbench.report.redrawn_beside import write_beside  # whose page is rendered here too
 
     doc = doc | {"redrawn": write_beside(doc, Path(path))}
-    partial = Path(f"{path}.partial")
-    partial.write_text(render_html(doc), encoding="utf-8")
-    partial.replace(path)
+    write_whole(path, render_html(doc))
 
 
 def render_html(doc: dict[str, Any]) -> str:
@@ -65,7 +63,7 @@ def render_html(doc: dict[str, Any]) -> str:
         outcomes=interop.OUTCOMES,
         claimed=of_campaign(doc),
         claim_answers=ANSWERS,
-        claims_style=Markup(_asset("claims.css")),
+        claims_style=Markup(asset("claims.css")),
         done=done,
     )
 
@@ -76,21 +74,15 @@ def render_page(template: str, specs: list[dict[str, Any]], **context: Any) -> s
     """
     import vl_convert
 
-    environment = Environment(
-        loader=PackageLoader("rmwbench.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = environment()
     inks = {light: f"var(--ink-{number})" for number, light in enumerate(look.to_dark())}
-    environment.filters["ink"] = inks.__getitem__
-    environment.filters["part"] = lambda kind: inks[look.part(kind)]
-    environment.filters["letter"] = lambda keys, key: "abcdefghijklmnopqrstuvwxyz"[keys.index(key) % 26]
+    made.filters["ink"] = inks.__getitem__
+    made.filters["part"] = lambda kind: inks[look.part(kind)]
+    made.filters["letter"] = lambda keys, key: "abcdefghijklmnopqrstuvwxyz"[keys.index(key) % 26]
     vega = vl_convert.javascript_bundle().replace("</script", r"<\/script")
-    script = _asset("page.js")
-    return environment.get_template(template).render(
-        style=Markup(_asset("page.css") + _colours()),
+    script = asset("page.js")
+    return made.get_template(template).render(
+        style=Markup(asset("page.css") + _colours()),
         vega=Markup(vega),
         script=Markup(script),
         specs=_json(specs),
@@ -235,10 +227,6 @@ def _colours() -> str:
 def _json(value: Any) -> Markup:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
-
-
-def _asset(name: str) -> str:
-    return files("rmwbench.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def _csp_hash(script: str) -> str:

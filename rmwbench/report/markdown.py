@@ -17,6 +17,7 @@ from rmwbench.report.figures import Figure, card, figures
 from rmwbench.report.headline import headline
 from rmwbench.report.marks import marks
 from rmwbench.report.marks import notes as marked_notes
+from rmwbench.whole_file import write_whole
 
 
 def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
@@ -42,9 +43,7 @@ def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
             (directory / f"{name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=1.5))
             written += [directory / f"{name}.svg", directory / f"{name}.png"]
             images[workload["workload"], figure.key] = f"{directory.name}/{name}.svg"
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_text(render_markdown(doc, drawn, images), encoding="utf-8")
-    partial.replace(path)
+    write_whole(path, render_markdown(doc, drawn, images))
     return written
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from rmwbench.report.html import render_page
 from rmwbench.report.redrawn import NOTHING_CHANGES, VERSIONS, counts
 from rmwbench.report.redrawn_charts import axis_title, for_export, legend_of, specs
+from rmwbench.whole_file import write_whole
 
 READ_FROM = {
     "data": "",
@@ -19,9 +20,7 @@ READ_FROM = {
 
 def write_html(doc: dict[str, Any], path: Path | str) -> None:
     """One file that needs nothing else."""
-    partial = Path(f"{path}.partial")
-    partial.write_text(render_html(doc), encoding="utf-8")
-    partial.replace(path)
+    write_whole(path, render_html(doc))
 
 
 def render_html(doc: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
+from rmwbench.whole_file import write_whole
 
 STATE = "claims.json"
 SCHEMA, VERSION = "rmwbench/claims-run", 1
@@ -37,9 +38,7 @@ class Session:
     def save(self) -> None:
         document = {"schema": SCHEMA, "version": VERSION, **asdict(self)}
         del document["directory"]
-        partial = self.directory / f"{STATE}.partial"
-        partial.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        partial.replace(self.directory / STATE)
+        write_whole(self.directory / STATE, json.dumps(document, indent=1) + "\n")
 
     def place(self, name: str) -> Path:
         """Where the campaign of a suite with that name goes in this round."""

@@ -12,6 +12,7 @@ from typing import Any
 from rmwbench.community.github.collect import PARTS, Raw, parse, stamp, trimmed
 from rmwbench.community.github.project import Item, Project, digest
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.whole_file import write_whole
 
 OBJECTS = ("repository", "languages", "collected")
 """Parts that are one object; the others are lists, `contributors` may also be their number."""
@@ -22,9 +23,7 @@ def save(raw: Raw, directory: Path) -> Path:
     place = directory / raw["collected"]["name"].replace("/", "+")
     place.mkdir(parents=True, exist_ok=True)
     for part, answer in raw.items():
-        partial = place / f"{part}.json.partial"
-        partial.write_text(json.dumps(answer, ensure_ascii=False), encoding="utf-8")
-        partial.replace(place / f"{part}.json")
+        write_whole(place / f"{part}.json", json.dumps(answer, ensure_ascii=False))
     return place
 
 

@@ -35,12 +35,11 @@ from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import contents, interfaces, traffic
 from rmwbench.lab.host.frames import Disconnected, Frames, prepare
-from rmwbench.lab.host.host import Exited, Host, HostBroken, Spawned, SpawnFailed
+from rmwbench.lab.host.host import INHERITED_VARIABLES, Exited, Host, HostBroken, Spawned, SpawnFailed
 from rmwbench.lab.machine.timekeeping import timekeeping
 
 GREETING_TIMEOUT_S = 5.0
 CONTROL_BYTES = 1 << 16
-INHERITED_VARIABLES = ("PATH",)
 """This machine's own, whatever the orchestrator's are."""
 LOGS = (1, 2)
 DOCUMENT_WORD = "--document-fd"

@@ -30,6 +30,11 @@ Write = tuple[str, bytes, bool]
 NetlinkMessage = tuple[str, int, int, bytes]
 """What it does, in words; type, flags and body of an rtnetlink message."""
 
+# A worker sees no variable of the user's shell: ROS_DOMAIN_ID, CYCLONEDDS_URI, FASTRTPS_DEFAULT_PROFILES_FILE and their
+# like would change a middleware behind the profile's back, and LD_LIBRARY_PATH of a sourced ROS 2 the library that it
+# loads. What it cannot do without, its description names.
+INHERITED_VARIABLES = ("PATH",)
+
 
 class HostBroken(Exception):
     """The host could not be made, or its init ended by itself. `step` names what failed, `errno` may be None."""

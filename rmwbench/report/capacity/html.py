@@ -9,13 +9,12 @@ from rmwbench.report.capacity import words
 from rmwbench.report.capacity.picture import figures
 from rmwbench.report.capacity.rows import LEFT, rows
 from rmwbench.report.html import render_page
+from rmwbench.whole_file import write_whole
 
 
 def write_html(doc: dict[str, Any], path: Path | str) -> None:
     """Write the page of a capacity document (docs/formats/capacity.md) to `path`."""
-    partial = Path(f"{path}.partial")
-    partial.write_text(render_html(doc), encoding="utf-8")
-    partial.replace(path)
+    write_whole(path, render_html(doc))
 
 
 def render_html(doc: dict[str, Any]) -> str:

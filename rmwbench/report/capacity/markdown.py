@@ -10,6 +10,7 @@ from rmwbench.report.capacity.html import card
 from rmwbench.report.capacity.picture import figures
 from rmwbench.report.capacity.rows import rows
 from rmwbench.report.markdown import escape
+from rmwbench.whole_file import write_whole
 
 
 def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
@@ -31,9 +32,7 @@ def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
         target.with_suffix(".png").write_bytes(vl_convert.svg_to_png(svg, scale=1.5))
         written += [target, target.with_suffix(".png")]
         images[figure.key] = f"{directory.name}/{target.name}"
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_text(render_markdown(doc, images), encoding="utf-8")
-    partial.replace(path)
+    write_whole(path, render_markdown(doc, images))
     return written
 
 

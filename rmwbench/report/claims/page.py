@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,8 @@ from markupsafe import Markup
 
 from rmwbench.report.claims.rows import ANSWERS, Link, counts, inside, item
 from rmwbench.report.html import render_page
+from rmwbench.report.page import asset
+from rmwbench.whole_file import write_whole
 
 REPORT = "report.html"
 
@@ -17,9 +18,7 @@ REPORT = "report.html"
 def write_html(ledger: Mapping[str, Any], campaigns: Mapping[str, Mapping[str, Any]], path: Path) -> None:
     """Writes the page of a ledger document to `path`. `campaigns`: name -> show document; each that has its report
     beside it is linked to."""
-    partial = Path(f"{path}.partial")
-    partial.write_text(render_html(ledger, _links(campaigns, path)), encoding="utf-8")
-    partial.replace(path)
+    write_whole(path, render_html(ledger, _links(campaigns, path)))
 
 
 def render_html(ledger: Mapping[str, Any], link: Link) -> str:
@@ -44,7 +43,7 @@ def render_html(ledger: Mapping[str, Any], link: Link) -> str:
 
 
 def style() -> Markup:
-    return Markup(files("rmwbench.report").joinpath("templates", "claims.css").read_text(encoding="utf-8"))
+    return Markup(asset("claims.css"))
 
 
 def _links(campaigns: Mapping[str, Mapping[str, Any]], path: Path) -> Link:

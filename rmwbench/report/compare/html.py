@@ -3,16 +3,16 @@ by per cent, so that the same markup fits a phone, a wide screen, a dark page an
 """
 
 from dataclasses import dataclass
-from importlib.resources import files
 from math import exp, log
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rmwbench.report import format as fmt
 from rmwbench.report.compare import terminal as words
+from rmwbench.report.page import asset, environment
+from rmwbench.whole_file import write_whole
 
 _TICKS = (0.05, 0.1, 0.2, 0.5, 0.8, 1.0, 1.25, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 _LEAST, _MOST = log(1.3), log(200.0)
@@ -44,31 +44,23 @@ class Mark:
 
 def write_html(doc: dict[str, Any], path: Path | str) -> None:
     """Writes the page of a compare document (docs/formats/compare.md), one file of some 100 kB."""
-    partial = Path(f"{path}.partial")
-    partial.write_text(render_html(doc), encoding="utf-8")
-    partial.replace(path)
+    write_whole(path, render_html(doc))
 
 
 def render_html(doc: dict[str, Any]) -> str:
-    environment = Environment(
-        loader=PackageLoader("rmwbench.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = environment()
     axis = axis_of(doc)
     cells = [
         (cell, rows, [(row, mark(row, axis), *words.effect(row)) for row in rows])
         for cell, rows in words.by_cell(doc["rows"])
     ]
-    return environment.get_template("compare.html.j2").render(
+    return made.get_template("compare.html.j2").render(
         doc=doc,
         axis=axis,
         cells=cells,
         words=words,
         fmt=fmt,
-        style=Markup(_asset("page.css") + _asset("compare.css")),
+        style=Markup(asset("page.css") + asset("compare.css")),
     )
 
 
@@ -107,7 +99,3 @@ def mark(row: dict[str, Any], axis: Axis) -> Mark | None:
         low < 1 / edge,
         high > edge,
     )
-
-
-def _asset(name: str) -> str:
-    return files("rmwbench.report").joinpath("templates", name).read_text(encoding="utf-8")
