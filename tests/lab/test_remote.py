@@ -16,7 +16,7 @@ import pytest
 from rmwbench.lab import records
 from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost, interfaces
-from rmwbench.lab.host.frames import Disconnected, Frames
+from rmwbench.lab.host.connection import Connection, Disconnected
 from rmwbench.lab.host.remote import Agent
 from tests.lab import fake_worker
 from tests.lab.test_worker import failure, life
@@ -131,7 +131,7 @@ def test_a_host_dies_with_its_connection(machine, tmp_path):
     with crew:
         life(crew)
         assert _inits(machine.process.pid)
-        hosts["away"]._frames.close()
+        hosts["away"]._connection.close()
         deadline = time.monotonic() + 10
         while _inits(machine.process.pid):
             assert time.monotonic() < deadline
@@ -209,14 +209,14 @@ def test_a_host_in_the_machines_own_network_has_the_rest_to_itself():
 NAMES = ("net", "mnt", "pid", "ipc")
 
 
-def test_a_frame_that_is_none_ends_the_connection():
+def test_a_message_that_is_none_ends_the_connection():
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as sender:
-        frames = Frames(listener.accept()[0])
+        connection = Connection(listener.accept()[0])
         sender.sendall(b"GET / HTTP/1.1\r\n\r\n")
-        assert select.select([frames], [], [], 5.0)[0]
+        assert select.select([connection], [], [], 5.0)[0]
         with pytest.raises(Disconnected):
-            list(frames.receive())
-        frames.close()
+            list(connection.receive())
+        connection.close()
 
 
 def test_interfaces_are_found_by_their_address():

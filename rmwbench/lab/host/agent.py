@@ -34,7 +34,7 @@ from typing import Any
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import contents, interfaces, traffic
-from rmwbench.lab.host.frames import Disconnected, Frames, prepare
+from rmwbench.lab.host.connection import Connection, Disconnected, prepare
 from rmwbench.lab.host.host import INHERITED_VARIABLES, Exited, Host, HostBroken, Spawned, SpawnFailed
 from rmwbench.lab.machine.timekeeping import timekeeping
 
@@ -73,8 +73,8 @@ class _Process:
 class Session:
     """One orchestrator's host."""
 
-    def __init__(self, frames: Frames, programs: Mapping[str, Mapping[str, Any]]):
-        self._frames, self._programs = frames, programs
+    def __init__(self, connection: Connection, programs: Mapping[str, Mapping[str, Any]]):
+        self._connection, self._programs = connection, programs
         self._host: Host | None = None
         self._processes: dict[int, _Process] = {}
         self._files: dict[int, int] = {}
@@ -86,7 +86,7 @@ class Session:
 
     def run(self) -> None:
         """Until the orchestrator has everything or is gone."""
-        self._selector.register(self._frames, selectors.EVENT_READ)
+        self._selector.register(self._connection, selectors.EVENT_READ)
         try:
             while not self._closing:
                 self._turn()
@@ -101,7 +101,7 @@ class Session:
             for fd in self._files.values():
                 os.close(fd)
             self._selector.close()
-            self._frames.close()
+            self._connection.close()
 
     def _turn(self) -> None:
         for process in self._processes.values():
@@ -109,13 +109,13 @@ class Session:
                 wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if process.outgoing else 0)
                 self._selector.modify(process.control, wanted, process)
         self._selector.modify(
-            self._frames, selectors.EVENT_READ | (selectors.EVENT_WRITE if self._frames.wants_to_write else 0)
+            self._connection, selectors.EVENT_READ | (selectors.EVENT_WRITE if self._connection.wants_to_write else 0)
         )
         for key, mask in self._selector.select():
-            if key.fileobj is self._frames:
-                self._frames.flush()
+            if key.fileobj is self._connection:
+                self._connection.flush()
                 if mask & selectors.EVENT_READ:
-                    for header, body in self._frames.receive():
+                    for header, body in self._connection.receive():
                         self._take(header, body)
             elif key.fileobj is self._host:
                 self._hear()
@@ -145,9 +145,9 @@ class Session:
             case {"signal": number, "pid": pid}:
                 self._host.signal(pid, number)
             case {"ask": "interface", "address": address, "number": number}:
-                self._frames.send({"answer": interfaces.of_address(address), "number": number})
+                self._connection.send({"answer": interfaces.of_address(address), "number": number})
             case {"ask": question, "number": number}:
-                self._frames.send({"answer": QUESTIONS[question](), "number": number})
+                self._connection.send({"answer": QUESTIONS[question](), "number": number})
             case {"control_end": number}:
                 self._end(self._processes[number])
             case {"begin": name}:
@@ -160,10 +160,10 @@ class Session:
         try:
             self._host.wait_ready()
         except HostBroken as broken:
-            self._frames.send({"failed": broken.step, "errno": broken.errno})
+            self._connection.send({"failed": broken.step, "errno": broken.errno})
             raise
         self._selector.register(self._host, selectors.EVENT_READ)
-        self._frames.send({"ready": {"user_namespace": self._host.user_namespace, "own_proc": self._host.own_proc}})
+        self._connection.send({"ready": {"user_namespace": self._host.user_namespace, "own_proc": self._host.own_proc}})
 
     def _file(self, number: int) -> int:
         if number not in self._files:
@@ -176,7 +176,7 @@ class Session:
         self._back += [number for number in files.values() if number in header["back"]]
         program = self._programs.get(header["program"])
         if program is None:
-            self._frames.send({"spawn_failed": token, "errno": errno.ENOENT})
+            self._connection.send({"spawn_failed": token, "errno": errno.ENOENT})
             return
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
@@ -196,7 +196,7 @@ class Session:
             try:
                 self._host.spawn(token, Path(program["path"]), arguments, fds, environment)
             except UserError:
-                self._frames.send({"spawn_failed": token, "errno": errno.ENOENT})
+                self._connection.send({"spawn_failed": token, "errno": errno.ENOENT})
 
     # --- what happens here ---
 
@@ -209,16 +209,16 @@ class Session:
                     for process in self._processes.values():
                         if process.token == token and process.inner_pid is None:
                             process.inner_pid = inner_pid
-                    self._frames.send({"spawned": token, "pid": inner_pid})
+                    self._connection.send({"spawned": token, "pid": inner_pid})
                 case SpawnFailed(token, number):
-                    self._frames.send({"spawn_failed": token, "errno": number})
+                    self._connection.send({"spawn_failed": token, "errno": number})
                 case Exited(inner_pid, status):
                     for process in self._processes.values():
                         if process.inner_pid == inner_pid:
                             self._last_words(process)
                     for number in self._interpreted.pop(inner_pid, ()):
                         self._ship(number)
-                    self._frames.send({"exited": inner_pid, "status": status})
+                    self._connection.send({"exited": inner_pid, "status": status})
 
     def _last_words(self, process: _Process) -> None:
         """What it said, and its logs, before its end is told: whoever hears of it wants to say why."""
@@ -238,11 +238,11 @@ class Session:
             data = b""
         if not data:
             self._end(process)
-            self._frames.send({"control_end": process.number})
+            self._connection.send({"control_end": process.number})
             return False
         if process.document is not None:
             self._ship(process.document)
-        self._frames.send({"control": process.number}, data)
+        self._connection.send({"control": process.number}, data)
         return True
 
     def _write(self, process: _Process) -> None:
@@ -263,10 +263,10 @@ class Session:
     def _ship(self, number: int) -> None:
         fd = self._file(number)
         if size := os.fstat(fd).st_size:
-            self._frames.send({"file": number, "size": size})
+            self._connection.send({"file": number, "size": size})
             for offset, piece in contents.pieces(fd):
-                self._frames.send({"file": number, "offset": offset}, piece)
-                self._frames.drain()
+                self._connection.send({"file": number, "offset": offset}, piece)
+                self._connection.drain()
 
     def _finish(self) -> None:
         """Ends the host, then sends what its processes left: nothing moves any more."""
@@ -274,8 +274,8 @@ class Session:
             self._host.close()
         for number in self._back:
             self._ship(number)
-        self._frames.send({"closed": True})
-        self._frames.drain()
+        self._connection.send({"closed": True})
+        self._connection.drain()
 
 
 def serve(listener: socket.socket, token: str, programs: Mapping[str, Mapping[str, Any]]) -> None:
@@ -300,7 +300,7 @@ def _answer(sock: socket.socket, token: str, programs: Mapping[str, Mapping[str,
             _tell_time(sock)
         else:
             sock.sendall(GREETING)
-            Session(Frames(sock), programs).run()
+            Session(Connection(sock), programs).run()
     except OSError:
         sock.close()
 

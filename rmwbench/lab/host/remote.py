@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.lab.host import contents
-from rmwbench.lab.host.frames import Disconnected, Frames, prepare
+from rmwbench.lab.host.connection import Connection, Disconnected, prepare
 from rmwbench.lab.host.host import READY_TIMEOUT_S, Configured, Exited, HostBroken, Spawned, SpawnFailed
 
 CONNECT_TIMEOUT_S = 5.0
@@ -90,9 +90,9 @@ class RemoteHost:
         except OSError as error:
             raise HostBroken(f"cannot reach the agent of machine {agent.machine}: {error}") from None
         prepare(self._clock)
-        self._frames = Frames(sock)
+        self._connection = Connection(sock)
         self._poll = select.epoll()
-        self._poll.register(self._frames, select.EPOLLIN)
+        self._poll.register(self._connection, select.EPOLLIN)
         self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)  # reports that wait for `receive`
         self._poll.register(self._bell, select.EPOLLIN)
         self._send({"begin": name})
@@ -259,7 +259,7 @@ class RemoteHost:
                 self._turn(rest_s)
         if self._poll.closed:
             return
-        self._frames.close()
+        self._connection.close()
         self._poll.close()
         os.close(self._bell)
         for fd in self._files.values():
@@ -277,7 +277,7 @@ class RemoteHost:
         if self.lost is not None:
             return
         try:
-            self._frames.send(header, body)
+            self._connection.send(header, body)
         except Disconnected as gone:
             self._lose(str(gone))
 
@@ -291,14 +291,14 @@ class RemoteHost:
         if self.lost is not None:
             return
         try:
-            wanted = select.EPOLLIN | (select.EPOLLOUT if self._frames.wants_to_write else 0)
-            self._poll.modify(self._frames, wanted)
+            wanted = select.EPOLLIN | (select.EPOLLOUT if self._connection.wants_to_write else 0)
+            self._poll.modify(self._connection, wanted)
             for fd, mask in self._poll.poll(timeout_s):
-                if fd == self._frames.fileno():
-                    self._frames.flush()
+                if fd == self._connection.fileno():
+                    self._connection.flush()
                     if mask & ~select.EPOLLOUT:
                         self._heard_s = time.monotonic()
-                        for header, body in self._frames.receive():
+                        for header, body in self._connection.receive():
                             self._take(header, body)
                 elif control := self._controls.get(fd):
                     if mask & select.EPOLLOUT:
@@ -306,8 +306,8 @@ class RemoteHost:
                     if mask & ~select.EPOLLOUT:
                         self._read(control)
             # Also for a caller that waits with a selector of its own until there is room.
-            wanted = select.EPOLLIN | (select.EPOLLOUT if self._frames.wants_to_write else 0)
-            self._poll.modify(self._frames, wanted)
+            wanted = select.EPOLLIN | (select.EPOLLOUT if self._connection.wants_to_write else 0)
+            self._poll.modify(self._connection, wanted)
         except (Disconnected, ValueError, zlib.error) as gone:
             self._lose(str(gone))
 

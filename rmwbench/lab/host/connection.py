@@ -1,4 +1,4 @@
-"""Frames over a TCP connection between an orchestrator and an agent: a header in JSON, and a body of bytes.
+"""Messages over a TCP connection between an orchestrator and an agent: a header in JSON, and a body of bytes.
 
 No turn of either end waits for the other: what does not fit into the socket stays here until it does. A connection that
 is silent for too long is as good as a closed one: what is behind it must end, whichever end is gone.
@@ -19,7 +19,7 @@ READ_BYTES = 1 << 18
 SILENCE_S = 12
 """How long the other machine may answer nothing at all. A WiFi that roams takes seconds."""
 
-Frame = tuple[dict[str, Any], bytes]
+Message = tuple[dict[str, Any], bytes]
 
 
 class Disconnected(Exception):
@@ -27,7 +27,7 @@ class Disconnected(Exception):
 
 
 def prepare(sock: socket.socket) -> None:
-    """Small frames at once; a peer that vanished without a word is found out within SILENCE_S."""
+    """Small messages at once; a peer that vanished without a word is found out within SILENCE_S."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 2)
@@ -36,8 +36,8 @@ def prepare(sock: socket.socket) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE_S * 1000)
 
 
-class Frames:
-    """Of one connection, which it takes over."""
+class Connection:
+    """Takes the socket over."""
 
     def __init__(self, sock: socket.socket):
         prepare(sock)
@@ -54,7 +54,7 @@ class Frames:
         return bool(self._outgoing)
 
     def send(self, header: dict[str, Any], body: bytes = b"") -> None:
-        """Queues a frame and sends what goes at once. Raises Disconnected."""
+        """Queues a message and sends what goes at once. Raises Disconnected."""
         text = json.dumps(header, separators=(",", ":")).encode()
         self._outgoing.append(memoryview(_SIZES.pack(len(text), len(body)) + text + body))
         self.flush()
@@ -84,8 +84,8 @@ class Frames:
             if time.monotonic() > deadline:
                 raise Disconnected("the other end reads nothing")
 
-    def receive(self) -> Iterator[Frame]:
-        """Every frame that is here by now. Raises Disconnected."""
+    def receive(self) -> Iterator[Message]:
+        """Every message that is here by now. Raises Disconnected."""
         try:
             data = self._socket.recv(READ_BYTES)
         except BlockingIOError:
@@ -99,14 +99,14 @@ class Frames:
         while len(self._incoming) - begin >= _SIZES.size:
             head, body = _SIZES.unpack_from(self._incoming, begin)
             if head > LARGEST_HEADER_BYTES or body > LARGEST_BODY_BYTES:
-                raise Disconnected("the other end sent no frame of ours")
+                raise Disconnected("the other end sent no message of ours")
             end = begin + _SIZES.size + head + body
             if len(self._incoming) < end:
                 break
             text = bytes(self._incoming[begin + _SIZES.size : end - body])
-            frame = json.loads(text), bytes(self._incoming[end - body : end])
+            message = json.loads(text), bytes(self._incoming[end - body : end])
             begin = end
-            yield frame
+            yield message
         del self._incoming[:begin]
 
     def close(self) -> None:
