@@ -45,6 +45,7 @@ PROGRAMS = {
         Program("sampler", ("rmwbench-sampler",), ("-m", "bench.sampler"), "the sampler's CPU time within a window"),
         Program("metrics", (), ("-m", "bench.metrics"), "metrics of 10 million messages against a DuckDB scan"),
         Program("campaign", (), ("-m", "bench.campaign"), "statistics of a campaign of 5 040 trials"),
+        Program("import", (), ("-m", "bench.importing"), "import of an archive of 2 700 logs"),
     )
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import metrics, table
+from bench import importing, metrics, table
 from bench.programs import Crashed, run
 from bench.ratio import line, lowest_rank
 from bench.verdict import KEYS, verdict
@@ -110,6 +110,15 @@ def test_metrics_are_timed_on_a_real_bundle(tmp_path):
     assert tuple(time) == tuple(memory) == KEYS
     assert time["ours"] > 0 and time["theirs"] > 0 and time["limit"] == [None, 5.0]
     assert 10e6 < memory["ours"] < 2e9 and verdict(memory) == "undecided"  # one pair has no interval
+
+
+def test_an_import_is_timed_on_a_real_archive(tmp_path):
+    archive = tmp_path / "archive.tar.gz"
+    assert importing.generate(archive, runs=1) == 90 * 3
+    found = importing.measure(archive, 270, tmp_path, pairs=1)
+    assert tuple(found) == KEYS
+    assert found["ours"] > 0 and found["limit"] == [None, 1.0] and not (tmp_path / "bundle").exists()
+    assert verdict(found) == "undecided"  # one pair has no interval
 
 
 def test_the_table_shows_every_line_and_every_crash():

@@ -3,8 +3,8 @@
 A claim speaks of one layer and of versions of its time. Where the campaign has another layer or another version, the
 answer is a proxy: it says what holds here, and never refutes the original. Intervals decide: those of block ratios
 where both sides have positive values in common blocks, otherwise the two metrics' own intervals, which is the more
-careful. Values that the clocks of two hosts cannot tell from 0 are `no data` in the document (`aggregate.widened`),
-and stay so.
+careful; and of fractions that may be 0 on both sides, the interval of their difference. Values that the clocks of two
+hosts cannot tell from 0 are `no data` in the document (`aggregate.widened`), and stay so.
 """
 
 import math
@@ -13,7 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from rmwbench.analysis.claims_words import RATIO, amount, interval, unit_of
+from rmwbench.analysis.claims_words import POINTS, RATIO, amount, interval, unit_of
+from rmwbench.analysis.difference import difference
+from rmwbench.analysis.intervals import range_coverage
 from rmwbench.analysis.ratio import ratio, unpaired
 from rmwbench.analysis.verdict import Ratio
 from rmwbench.suite.claims import Claim, Claims, Test, is_suite
@@ -32,7 +34,8 @@ CLOCKS = "for the clocks of two hosts"
 
 @dataclass(frozen=True)
 class Cell:
-    """One matching cell's answer. `value` is the ratio left ÷ right, or the left value where the test has a level."""
+    """One matching cell's answer. `value` is the ratio left ÷ right, left − right where the test is by difference, or
+    the left value where it has a level alone."""
 
     workload: str
     answer: Answer
@@ -156,8 +159,14 @@ def _today(
         str(campaign["created_utc"])[:10] if campaign.get("created_utc") else None,
         max(filter(None, counts), default=None),
         bool(document.get("shipped")),
-        RATIO if claim.test is None or claim.test.level is None else unit_of(claim.test.metric),
+        _unit(claim.test),
     )
+
+
+def _unit(test: Test | None) -> str:
+    if test is not None and test.by == "difference":
+        return POINTS
+    return RATIO if test is None or test.level is None else unit_of(test.metric)
 
 
 def _together(answers: Sequence[Answer]) -> Answer:
@@ -238,14 +247,40 @@ def _judged(test: Test, label: str, names: tuple[str, str | None], left: Arm, ri
         absent = _absent(arm, test.metric)
         if absent:
             return Cell(label, "no data", *names, reason=f"{arm['arm']}: {absent}")
+    few = next((why for arm in (left, right) if arm and (why := _too_few(arm, test.metric))), None)
     if right is None:
         value, low, high = _interval(left["metrics"][test.metric])
-        # Strictly below or above: a claim of no loss is `less` than one message in so many.
-        return Cell(label, _decided(test.relation, low, high, test.level or 0.0, 1.0), *names, value, low, high)
+        return Cell(label, "undecided" if few else decided(test, low, high), *names, value, low, high, few)
+    if test.by == "difference":
+        if unit_of(test.metric) != "fraction":
+            return Cell(label, "no data", *names, reason=f"{test.metric} is no fraction, which a difference is of")
+        value, low, high = _difference(left, right, test.metric, error)
+        return Cell(label, decided(test, low, high), *names, value, low, high)
     value, low, high = _ratio(left, right, test.metric, error)
     if value is None:
         return Cell(label, "undecided", *names, reason=f"{test.metric}: no ratio, both may be 0 or infinite")
-    return Cell(label, _decided(test.relation, low, high, test.times, test.factor), *names, value, low, high)
+    return Cell(label, "undecided" if few else decided(test, low, high), *names, value, low, high, few)
+
+
+def _too_few(arm: Arm, metric: str) -> str | None:
+    """Where a trial's value is infinite the interval is the range of the trials' values, which covers their median too
+    seldom (`intervals.range_coverage`): five trials are too few for 95 %."""
+    values = [p["value"] for p in arm["per_trial"].get(metric, [])]
+    infinite = sum(value is None or not math.isfinite(float(value)) for value in values)
+    covered = range_coverage(len(values))
+    if not infinite or covered >= 1 - 2 * ERROR:
+        return None
+    return (
+        f"{arm['arm']}: infinite in {infinite} of {len(values)} trials, whose range covers {covered * 100:.3g} % only"
+    )
+
+
+def decided(test: Test, low: float, high: float) -> Answer:
+    """What an interval of the test's ratio, difference or value says."""
+    if test.level is None:
+        return _decided(test.relation, low, high, test.times, test.factor)
+    # Strictly below or above: a claim of no loss is `less` than one message in so many.
+    return _decided(test.relation, low, high, test.level, 1.0)
 
 
 def _decided(relation: str, low: float, high: float, bar: float, factor: float) -> Answer:
@@ -277,6 +312,16 @@ def _interval(metric: Mapping[str, Any]) -> tuple[float | None, float, float]:
     value = float(metric["value"])
     low, high = (float(x) if (x := metric.get(key)) is not None else value for key in ("low", "high"))
     return value, low, high
+
+
+def _difference(left: Arm, right: Arm, metric: str, error: float) -> tuple[float, float, float]:
+    """Block by block in one cell; of two cells, by their own intervals."""
+    (x, *x_ends), (y, *y_ends) = (_interval(arm["metrics"][metric]) for arm in (left, right))
+    assert x is not None and y is not None, "a fraction has a value"
+    a, b = ({p["block"]: float(p["value"]) for p in arm["per_trial"].get(metric, [])} for arm in (left, right))
+    if left["factors"] != right["factors"]:
+        a, b = {}, {}
+    return difference(a, b, (x, *x_ends), (y, *y_ends), level=error)
 
 
 def _ratio(left: Arm, right: Arm, metric: str, error: float) -> tuple[float | None, float, float]:

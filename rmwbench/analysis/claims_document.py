@@ -2,11 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from rmwbench.analysis.claims import Today, today
+from rmwbench.analysis.claims_state import counted, is_one_of, state_of, to_do
 from rmwbench.suite.claims import Claim, Claims
 
 SCHEMA, VERSION = "rmwbench/claims", 1
@@ -18,12 +19,31 @@ def ledger(
     *,
     heading: str | None = None,
     shipped: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    ids: Mapping[str, Collection[str]] | None = None,
+    verdicts: Collection[str] = (),
+    given: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """All claims of these sources, with what each campaign (show documents) says of them; of headings that contain
-    `heading` only, whatever the case. `shipped`: source -> what was measured elsewhere (`claims_measured.expanded`),
-    which comes behind the campaigns."""
-    there = shipped or {}
+    """All claims of these sources, with what each campaign (show documents) says of them.
+
+    `shipped`: source -> what was measured elsewhere (`claims_measured.expanded`), which comes behind the campaigns.
+    Only those are kept whose heading contains `heading`, whatever the case; whose id is among `ids` of its source,
+    where the source has any; and which are in one of the states or have one of the `verdicts` (claims_state.named).
+    `given`: source -> how the user named it, where that is the path of a file.
+    """
+    there, names = shipped or {}, given or {}
     parts = [_source(source, [*campaigns, *there.get(source.claims, ())], heading) for source in sources]
+    for part in parts:
+        part["run"] = to_do(names.get(part["source"], part["source"]))
+        wanted = (ids or {}).get(part["source"])
+        if wanted or verdicts:
+            part["headings"] = []
+            part["claims"] = [
+                claim
+                for claim in part["claims"]
+                if (not wanted or claim["id"] in wanted) and (not verdicts or is_one_of(claim, verdicts))
+            ]
+    if verdicts:
+        parts = [part for part in parts if part["claims"]]
     claims = [claim for part in parts for claim in part["claims"]]
     return {
         "schema": SCHEMA,
@@ -37,6 +57,7 @@ def ledger(
             "corrected": _counts(claims, "corrected"),
             "today": dict(Counter(claim["today"][0]["verdict"] for claim in claims if claim["today"])),
             "answers": dict(Counter(claim["today"][0]["answer"] for claim in claims if claim["today"])),
+            **counted(claims),
         },
         "sources": parts,
     }
@@ -64,14 +85,24 @@ def _source(source: Claims, campaigns: Sequence[Mapping[str, Any]], heading: str
 def _claim(source: Claims, claim: Claim, campaigns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     out = claim.model_dump(mode="json")
     out["layer"] = source.layer_of(claim)
-    found = [one for document in campaigns for one in today(source, claim, document)]
+    found = [(one, document) for document in campaigns for one in today(source, claim, document)]
     # What has data first, in the order of the campaigns: the first one stands for all.
-    out["today"] = [_today(one) for one in sorted(found, key=lambda one: one.answer == "no data")]
+    in_order = sorted(found, key=lambda pair: pair[0].answer == "no data")
+    out["today"] = [_today(one, document, claim.test.metric if claim.test else "") for one, document in in_order]
+    out["state"] = state_of(out)
     return out
 
 
-def _today(found: Today) -> dict[str, Any]:
-    return _finite(asdict(found)) | {"text": found.text(), "seen": found.seen()}
+def _today(found: Today, document: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    out = _finite(asdict(found)) | {"text": found.text(), "seen": found.seen()}
+    arms = {(part["workload"], arm["arm"]): arm for part in document["workloads"] for arm in part["arms"]}
+    for cell in out["cells"]:
+        for side in ("left", "right"):
+            arm = arms.get((cell[f"{side}_in"], cell[side]), {})
+            cell[f"{side}_trials"] = [
+                [one["block"], _finite(one["value"])] for one in arm.get("per_trial", {}).get(metric, ())
+            ]
+    return out
 
 
 def _finite(value: Any) -> Any:

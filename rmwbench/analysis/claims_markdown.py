@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rmwbench.analysis.claims_words import amount, unit_of
+from rmwbench.analysis.claims_state import counts
+from rmwbench.analysis.claims_words import POINTS, amount, title_of, unit_of
 
 HEAD = (
     "# What the published evaluations claim\n\n"
@@ -26,8 +27,11 @@ def page(document: Mapping[str, Any]) -> str:
     published = "; ".join(f"{name} {n}" for name, n in s["published"].items())
     lines = [
         HEAD,
-        f"**{s['claims']} statements**, {s['opinions']} of them opinions, listed and not judged; {s['testable']} have "
-        f"an experiment here. As published: {published}.",
+        f"**{s['claims']} statements.** Here: {counts(s)}. *By proxy*: of another version or at another layer than the "
+        "claim speaks of. *Open*: there is an experiment, and nothing has measured it yet; "
+        "`rmwbench run --claims SOURCE --budget 30m` does.",
+        "",
+        f"As published: {published}.",
         "",
     ]
     corrected = "; ".join(f"{name} {n}" for name, n in s["corrected"].items())
@@ -45,11 +49,7 @@ def _measured(document: Mapping[str, Any]) -> list[str]:
         return []
     first = [claim["today"][0] for source in document["sources"] for claim in source["claims"] if claim["today"]]
     places = dict.fromkeys(f"{one['machine']}, {one['date']}" for one in first if one["machine"])
-    told = "; ".join(f"{name} {answers[name]}" for name in ANSWERS if name in answers)
-    return [f"Here ({'; '.join(places)}), {sum(answers.values())} claims: {told}.", ""]
-
-
-ANSWERS = ("holds", "does not hold", "undecided", "no data")
+    return [f"Measured: {'; '.join(places)}, {sum(answers.values())} claims.", ""]
 
 
 def _source(source: Mapping[str, Any]) -> list[str]:
@@ -95,22 +95,25 @@ def here(claim: Mapping[str, Any], *, verdict: bool = True) -> str:
         against = amount(test["level"], unit_of(test["metric"]))
     else:
         against = test["right"] + _levels(test["right_at"], test["right_workload"])
-        if test["relation"] == "within":
+        if test.get("by") == "difference":
+            against += f" {'+' if test['level'] >= 0 else '−'} {amount(abs(test['level']), POINTS)}"
+        elif test["relation"] == "within":
             times = "" if test["times"] == 1 else f"{test['times']:g} × "
             against = f"a factor of {test['factor']:g} of {times}{against}"
         elif test["factor"] != 1:
             against = f"{test['factor']:g} × {against}"
     left = test["left"] + _levels(test["left_at"])
     where = f"`{test['suite']}`{_levels(test['at'], test['workload'])}"
-    experiment = f"{where}: {test['metric']} of {left} {_RELATION[test['relation']]} {against}"
-    found = answered(claim) if verdict else ""
-    return f"{found}; {experiment}" if found else experiment
+    title = title_of(test["metric"])
+    metric = f"{title}," if "," in title else title
+    experiment = f"{where}: {metric} of {left} {_RELATION[test['relation']]} {against}"
+    return f"{answered(claim)}; {experiment}" if verdict else experiment
 
 
 def answered(claim: Mapping[str, Any]) -> str:
-    """`**holds**, rclcpp, 3 blocks: 0.52 [0.5–0.55]`, of the first answer; empty where there is none."""
+    """`**holds**, rclcpp, 3 blocks: 0.52 [0.5–0.55]`, of the first answer; `**open**` where there is none."""
     if not claim["today"]:
-        return ""
+        return "**open**"
     today = claim["today"][0]
     blocks = f", {today['blocks']} blocks" if today["blocks"] else ""
     name = today["verdict"] if today["verdict"] in ("supported", "refuted") else today["answer"]

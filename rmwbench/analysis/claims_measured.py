@@ -1,27 +1,32 @@
 """What campaigns say of a source's claims, reduced to what judging them again takes: small enough to be kept beside the
 claims (docs/formats/claims.md). Pure.
 
-A summary holds show documents with only those arms and metrics that a claim compares, and their values trial by trial.
+A summary holds show documents with only those arms and metrics that a claim compares or a figure of the source draws,
+and their values trial by trial.
 """
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rmwbench.analysis.claims import MACHINE_BOUND, compared
 from rmwbench.errors import UserError
-from rmwbench.suite.claims import Claims
+from rmwbench.suite import figure_cells
+from rmwbench.suite.claims import Claims, is_suite
 from rmwbench.suite.claims_measured import SCHEMA, VERSION
+from rmwbench.suite.figures import Measured as Drawn
 
 ARM = ("arm", "middleware", "layer", "version", "profile", "release_date", "factors", "not_supported")
 FACTS = ("cores", "virtualization", "kernel", "load average", "steal since boot")
 
 
-def measured(source: Claims, documents: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The summary of one machine's campaigns; None where they say nothing of this source's claims. UserError for
-    campaigns of two machines."""
-    kept = [found for document in documents if (found := _campaign(source, document))]
+def measured(
+    source: Claims, documents: Sequence[Mapping[str, Any]], drawn: Sequence[Drawn] = ()
+) -> dict[str, Any] | None:
+    """The summary of one machine's campaigns; None where they say nothing of this source's claims and of its figures'
+    cells (`drawn`). UserError for campaigns of two machines."""
+    kept = [found for document in documents if (found := _campaign(source, document, drawn))]
     if not kept:
         return None
     machines = list(dict.fromkeys(document["machine"]["summary"] for document in documents))
@@ -38,9 +43,11 @@ def measured(source: Claims, documents: Sequence[Mapping[str, Any]]) -> dict[str
 
 
 def file_name(summary: Mapping[str, Any]) -> str:
-    """`2026-11-22-2x-amd-epyc.json`."""
-    words = str(summary["machine"]).partition(",")[0].replace(" × ", "x ").casefold()
-    return f"{summary['date']}-{re.sub(r'[^a-z0-9]+', '-', words).strip('-')}.json"
+    """`2026-11-22t0855-2x-amd-epyc.json`, by when its last campaign began: two sessions of one day stay apart, and
+    names are in the order of time."""
+    begun = max(str(one["campaign"]["created_utc"])[:16] for one in summary["campaigns"]).replace(":", "")
+    words = f"{begun} {str(summary['machine']).partition(',')[0].replace(' × ', 'x ')}".casefold()
+    return f"{re.sub(r'[^a-z0-9]+', '-', words).strip('-')}.json"
 
 
 def text(summary: Mapping[str, Any]) -> str:
@@ -69,12 +76,15 @@ def expanded(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _campaign(source: Claims, document: Mapping[str, Any]) -> dict[str, Any] | None:
+def _campaign(source: Claims, document: Mapping[str, Any], drawn: Sequence[Drawn]) -> dict[str, Any] | None:
     metrics: dict[tuple[str, str], set[str]] = {}
     for claim in source.items:
         for workload, arm in compared(source, claim, document):
             if claim.test:
                 metrics.setdefault((workload, arm), set()).add(claim.test.metric)
+    for one in drawn:
+        for workload, arm in _cells_of(one, document):
+            metrics.setdefault((workload, arm), set()).update(one.metrics)
     workloads = []
     for workload in document["workloads"]:
         name = workload["workload"]
@@ -91,6 +101,20 @@ def _campaign(source: Claims, document: Mapping[str, Any]) -> dict[str, Any] | N
     made = {"campaign": kept, "machine": {"summary": document["machine"]["summary"], **facts}, "workloads": workloads}
     asked = document.get("asked")
     return made if asked is None else {"asked": [x.id for x in source.items if x.id in asked], **made}
+
+
+def _cells_of(one: Drawn, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(workload, arm) of the cells of a document that a figure draws."""
+    if not is_suite(one.suite, str(document["campaign"]["suite"])):
+        return
+    for workload in document["workloads"]:
+        plain = workload["workload"].partition(" [")[0]
+        for arm in workload["arms"]:
+            cell = figure_cells.values(plain, arm["arm"], arm["factors"], arm.get("pair"))
+            if arm.get("role") == "floor" or not any(name in arm["metrics"] for name in one.metrics):
+                continue
+            if figure_cells.chosen(one, cell):
+                yield workload["workload"], arm["arm"]
 
 
 def _arm(arm: Mapping[str, Any], metrics: set[str]) -> dict[str, Any]:

@@ -10,13 +10,21 @@ SCALES = {
     "bytes/s": (("B/s", 1.0), ("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9)),
     "fraction": (("%", 0.01),),
     "hz": (("Hz", 1.0),),
+    "points": (("points", 0.01),),
 }
 RATIO = "×"
+POINTS = "points"
+"""Of a difference of two fractions: percentage points."""
 
 
 def unit_of(metric: str) -> str:
     """Empty for a metric that this version does not know."""
     return GLOSSARY[metric].unit if metric in GLOSSARY else ""
+
+
+def title_of(metric: str) -> str:
+    """As reports call it: `service latency, median`."""
+    return GLOSSARY[metric].title if metric in GLOSSARY else metric
 
 
 def amount(value: float, unit: str) -> str:
@@ -26,10 +34,11 @@ def amount(value: float, unit: str) -> str:
 
 
 def interval(value: float | None, low: float, high: float, unit: str) -> str:
-    """`173 [134–222] µs`, all three in the unit of the value."""
+    """`173 [134–222] µs`, all three in the unit of the value; `0 [-2.6 to 2.6] points` below 0."""
     name, scale = _scale([x for x in (value, high, low) if x is not None], unit)
     told = "–" if value is None else _digits(value / scale)
-    return _joined(f"{told} [{_digits(low / scale)}–{_digits(high / scale)}]", name)
+    between = " to " if low < 0 else "–"
+    return _joined(f"{told} [{_digits(low / scale)}{between}{_digits(high / scale)}]", name)
 
 
 def _scale(values: list[float], unit: str) -> tuple[str, float]:

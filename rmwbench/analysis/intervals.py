@@ -50,7 +50,12 @@ def median_range(values: np.ndarray) -> tuple[Interval, float]:
     """
     ordered = np.sort(np.asarray(values, float))
     n = len(ordered)
-    return (float(ordered[rank(n, 0.5)]), float(ordered[0]), float(ordered[-1])), 1 - 2.0 ** (1 - n)
+    return (float(ordered[rank(n, 0.5)]), float(ordered[0]), float(ordered[-1])), range_coverage(n)
+
+
+def range_coverage(n: int) -> float:
+    """The probability that the range of n values covers the population's median: 1 − 2^(1−n)."""
+    return 1 - 2.0 ** (1 - n)
 
 
 def order_statistic(at: Callable[[int], float], n: int, q: float, confidence: float = 0.95) -> tuple[float, float]:

@@ -1,12 +1,12 @@
 """The plan of a campaign: pure arithmetic from a suite to an ordered list of trials, with nothing run and no clock
 read.
 
-Only the number of blocks follows from a budget. Steady windows stay as the suite wrote them, since a shorter one
-would change what a percentile rests on, and a longer one what is compared with an earlier campaign; and blocks are
-never cut, since a comparison needs each of its arms equally often. The order is random but hashed from the seed by
-name: block 3 is the same block whether 5 or 50 are planned, so resuming and extending a campaign change nothing that
-was already decided. A sequential design plans its maximum of blocks and, before anything is measured, the looks at
-which it may end earlier.
+Of the cells given only the number of blocks follows from a budget (which cells those are: request.py). Steady windows
+stay as the suite wrote them, since a shorter one would change what a percentile rests on, and a longer one what is
+compared with an earlier campaign; and blocks are never cut, since a comparison needs each of its arms equally often.
+The order is random but hashed from the seed by name: block 3 is the same block whether 5 or 50 are planned, so resuming
+and extending a campaign change nothing that was already decided. A sequential design plans its maximum of blocks and,
+before anything is measured, the looks at which it may end earlier.
 """
 
 import math
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rmwbench.campaign.cut import Cut
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell, comparisons
 from rmwbench.suite.percentiles import QUANTILES, messages_needed, percentile_name
@@ -86,7 +87,8 @@ class Plan:
     `blocks` will run, or in a sequential design at most that many: `looks` are the numbers of blocks after which it may
     end, the last of them `blocks`. A fixed design has no looks. `unsupported` has the cells without trials, because
     their middleware cannot do what they ask for, with the reason; `left_out` the optional arms whose middleware is not
-    here.
+    here; `cut` what the budget does not hold. `beyond` has the cells that ask for more than the machine has, in words,
+    and `machine` what it has, as the document says it; None where the trials run elsewhere.
     """
 
     suite: Suite
@@ -100,6 +102,9 @@ class Plan:
     looks: tuple[int, ...] = ()
     unsupported: Mapping[int, str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    cut: Cut | None = None
+    beyond: Mapping[int, str] = field(default_factory=dict)
+    machine: Mapping[str, Any] | None = None
 
     @property
     def sequential(self) -> bool:
@@ -138,6 +143,7 @@ class Plan:
                 "looks": list(self.looks),
                 "decide": list(self.suite.blocks.decide),
             },
+            "outcomes": None if self.suite.outcomes is None else self.suite.outcomes.document(),
             "budget_s": self.budget_s,
             "block_s": round(self.block_s, 3),
             "estimated_s": round(self.estimated_s, 3),
@@ -145,6 +151,8 @@ class Plan:
             "comparisons": [_comparison_document(comparison, self.least_blocks) for comparison in self.comparisons],
             "unsupported": [{"cell": cell, "reason": reason} for cell, reason in sorted(self.unsupported.items())],
             "left_out": [{"arm": arm, "reason": reason} for arm, reason in self.left_out.items()],
+            "not_run": None if self.cut is None else self.cut.document(),
+            "machine": None if self.machine is None else dict(self.machine),
             "cells": [cell.definition() for cell in self.cells],
             "trials": [
                 {
@@ -168,24 +176,23 @@ def make_plan(
     budget_s: float | None = None,
     fixed_cost_s: FixedCost = DEFAULT_FIXED_COST_S,
     unsupported: Mapping[int, str] = NOTHING,
+    most_blocks: int | None = None,
 ) -> Plan:
     """Blocks, order and time for the cells of a suite.
 
     `fixed_cost_s` is what a trial costs besides its timeline, one number or one per arm's name. `unsupported` cells get
-    no trials. Raises UserError where the budget is below what the minimum of blocks takes.
+    no trials. `most_blocks` bounds what a budget buys. Raises UserError where the budget is below what the minimum of
+    blocks takes.
     """
-    costs_s = {
-        cell.number: cell.timeline.duration_s + _fixed_cost_s(fixed_cost_s, cell.arm.name) + _network_cost_s(cell)
-        for cell in cells
-        if cell.number not in unsupported
-    }
-    block_s = math.fsum(costs_s.values())
-    blocks = (
-        suite.blocks.most if budget_s is None else blocks_within(budget_s, block_s, suite.blocks.minimum, suite.suite)
-    )
+    cost_s = costs_s(cells, unsupported, fixed_cost_s)
+    block_s = math.fsum(cost_s.values())
+    blocks = suite.blocks.most
+    if budget_s is not None:
+        spent_s = budget_s if most_blocks is None else min(budget_s, most_blocks * block_s)
+        blocks = blocks_within(spent_s, block_s, suite.blocks.minimum, suite.suite)
     looks = _looks(suite.blocks.minimum, blocks) if suite.blocks.sequential else ()
     grouped = comparisons(cells)
-    able = {key: [cell for cell in group if cell.number in costs_s] for key, group in grouped.items()}
+    able = {key: [cell for cell in group if cell.number in cost_s] for key, group in grouped.items()}
     in_report = sum(_contenders(group) for group in able.values())
     return Plan(
         suite=suite,
@@ -198,10 +205,21 @@ def make_plan(
         blocks=blocks,
         budget_s=budget_s,
         block_s=block_s,
-        trials=_trials(able, seed, blocks, costs_s),
+        trials=_trials(able, seed, blocks, cost_s),
         looks=looks,
         unsupported=dict(unsupported),
     )
+
+
+def costs_s(
+    cells: Sequence[Cell], unsupported: Mapping[int, str] = NOTHING, fixed_cost_s: FixedCost = DEFAULT_FIXED_COST_S
+) -> dict[int, float]:
+    """What a trial of each cell takes; those that are `unsupported` have none."""
+    return {
+        cell.number: cell.timeline.duration_s + _fixed_cost_s(fixed_cost_s, cell.arm.name) + _network_cost_s(cell)
+        for cell in cells
+        if cell.number not in unsupported
+    }
 
 
 def _looks(minimum: int, maximum: int) -> tuple[int, ...]:
@@ -220,7 +238,7 @@ def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> 
             f"the budget is too small for suite `{suite}`",
             expected=f"at least {duration_text(needed_s)}: {minimum} blocks of {duration_text(block_s)}",
             actual=duration_text(budget_s),
-            fix=f"give it --budget {math.ceil(needed_s)}s or more, or copy the suite and remove arms or workloads",
+            fix=f"give it --budget {budget_text(needed_s)} or more; fewer with --short, --workload NAME or --arm NAME",
         )
     if blocks > MAX_BLOCKS:
         raise UserError(
@@ -241,6 +259,13 @@ def duration_text(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.3g} s"
     return f"{seconds / 60:.3g} min" if seconds < 5400 else f"{seconds / 3600:.3g} h"
+
+
+def budget_text(seconds: float) -> str:
+    """The next longer time that `--budget` reads: `48s`, `5m`, `1.6h`."""
+    if seconds < 90:
+        return f"{math.ceil(seconds)}s"
+    return f"{math.ceil(seconds / 60)}m" if seconds < 5400 else f"{math.ceil(seconds / 360) / 10:g}h"
 
 
 def _network_cost_s(cell: Cell) -> float:

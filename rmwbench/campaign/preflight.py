@@ -77,8 +77,8 @@ def check_disk(plan: Plan, directory: Path) -> None:
 
 def check_memory(plan: Plan) -> None:
     """Of this machine, for the largest trial."""
-    largest = max(plan.cells, key=_memory_bytes)
-    wanted, available = _memory_bytes(largest) + MEMORY_RESERVE_BYTES, available_memory_bytes()
+    largest = max(plan.cells, key=memory_bytes)
+    wanted, available = memory_bytes(largest) + MEMORY_RESERVE_BYTES, available_memory_bytes()
     if available < wanted:
         raise UserError(
             "not enough memory for this campaign",
@@ -104,7 +104,9 @@ def check_lab() -> Host:
     return check()
 
 
-def _memory_bytes(cell: Cell) -> int:
+def memory_bytes(cell: Cell) -> int:
+    """What a trial keeps in memory at least: the record files, the rings of frames, and of every endpoint a full
+    history of messages with two in the making."""
     rings = sum(ring_bytes(endpoint.type.payload_bytes) for endpoint in senders(cell))
     return cell.record_bytes + rings + sum(_queue_bytes(endpoint) for endpoint in cell.endpoints)
 

@@ -65,7 +65,7 @@ def _refusal(worker: Worker, fields: Mapping[str, Any], needed: Sequence[str]) -
 def _answer(crew: Crew, process: WorkerProcess, fields: Mapping[str, Any]) -> dict[str, Any] | None:
     crew.wait_hello(TIMEOUT_S)
     number = process.request("open", fields)
-    crew.wait(lambda: number in process.replies, TIMEOUT_S, "an answer to open")
+    crew.wait(lambda: number in process.replies, TIMEOUT_S, "answer to open")
     error = process.replies[number].get("error")
     return error if error and error.get("kind") in ("invalid", "unsupported") else None
 

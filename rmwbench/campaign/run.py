@@ -84,6 +84,8 @@ class Campaign:
         progress = Progress(self.plan, console, self.course, limit_s)
         for text in told_left_out(self.plan.left_out):
             progress.say(f"left out: {escape(text)}")
+        if self.plan.cut is not None:
+            progress.say(escape(self.plan.cut.text))
         progress.unsupported(self.plan.unsupported)
         counts = {"done": 0, "failed": 0, "void": 0}
         hosts = {"kind": "hosts", "marker": marker.of_this_process("").text()}

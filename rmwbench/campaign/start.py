@@ -7,32 +7,37 @@ would be mixed into one comparison, so it is refused and not guessed.
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.campaign import preflight, unsupported
+from rmwbench.campaign.asked import Machine
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.document import campaign_document, cells_table, machine_table
 from rmwbench.campaign.place import Places
-from rmwbench.campaign.plan import NOTHING, Plan, make_plan
+from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.rehearse import rehearse
+from rmwbench.campaign.request import Planner, Request
 from rmwbench.campaign.run import Campaign
-from rmwbench.errors import UserError, did_you_mean
+from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.middleware import Worker, names_here
-from rmwbench.suite import placement
-from rmwbench.suite.cells import Cell, cells, renumbered
-from rmwbench.suite.load import find, parse, read, shown
-from rmwbench.suite.suite import Suite
+from rmwbench.lab.middleware import Worker
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.load import find, read, shown
 
 
 class Lab(Protocol):
     """Where a campaign's trials run: on this machine (`Here`), or on those of a cluster (rmwbench/cluster)."""
 
+    def machine(self) -> Machine | None:
+        """What its machine has, where it is this one: a plan then says what is beyond it, and a budget leaves out what
+        it does not hold."""
+
     def budget_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
-        """The machine time of the blocks that fit into the time `budget_s`; `make` plans with a budget."""
+        """The machine time of the blocks that fit into the time `budget_s`; `make` plans with a budget. Asked where
+        the machine is another."""
 
     def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
         """Raises UserError where the plan cannot be run there."""
@@ -50,6 +55,9 @@ class Lab(Protocol):
 class Here:
     """This machine."""
 
+    def machine(self) -> Machine | None:
+        return Machine.here()
+
     def budget_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
         return budget_s
 
@@ -65,21 +73,6 @@ class Here:
 
     def document(self) -> dict[str, Any]:
         return {}
-
-
-@dataclass(frozen=True)
-class Request:
-    """What makes the plan besides the suite's text. `suite_file` is where profile files are looked for from; `sampling`
-    overrides the suite's."""
-
-    suite_file: str
-    seed: int
-    budget_s: float | None
-    workloads: tuple[str, ...]
-    arms: tuple[str, ...]
-    sampling: dict[str, Any] = field(default_factory=dict)
-    shortened: bool = False
-    placed: str | None = None
 
 
 def new_campaign(
@@ -105,16 +98,16 @@ def new_campaign(
     request = Request(
         str(path.absolute()), seed, budget_s, tuple(workloads), tuple(arms), dict(sampling or {}), shortened, placed
     )
+    planner = Planner(text, request.suite_file)
+    request, absent = planner.without_absent(request)
+    has, left_out = lab.machine(), None
     if budget_s is not None:
-        machine_s = lab.budget_s(lambda given: _plan(text, replace(request, budget_s=given)), budget_s)
-        request = replace(request, budget_s=machine_s)
-    plan = _plan(text, request)
-    absent = unsupported.left_out({cell.arm.name: cell.arm for cell in plan.cells}.values())
-    if absent:  # a resumed campaign has the same arms, whatever is built by then
-        kept = tuple(dict.fromkeys(cell.arm.name for cell in plan.cells if cell.arm.name not in absent))
-        unsupported.check_arms_left(kept, absent, shown(path))
-        request = replace(request, arms=kept)
-        plan = _plan(text, request)
+        if has is None:
+            machine_s = lab.budget_s(lambda given: planner.plan(replace(request, budget_s=given)), budget_s)
+            request = replace(request, budget_s=machine_s)
+        else:
+            request, left_out = planner.within_budget(request, has)
+    plan = planner.plan(request)
     places = _places(request, text, plan)
     workers = preflight.find_and_check(plan, places)
     lacking = unsupported.described(plan.cells, workers)
@@ -123,7 +116,7 @@ def new_campaign(
     lab.check(plan, workers)
     lacking |= lab.rehearse([cell for cell in plan.cells if cell.number not in lacking], workers, places)
     unsupported.check_some_left(plan, lacking, places)
-    plan = replace(_plan(text, request, lacking) if lacking else plan, left_out=absent)
+    plan = planner.plan(request, lacking, has, left_out=absent, cut=left_out)
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     name = directory.resolve().name
     document = campaign_document(
@@ -149,12 +142,9 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
             fix="resume it with --cluster ADDRESS" if "cluster" in stored else "resume it without --cluster",
         )
     try:
-        raw = stored["request"]
-        request = Request(raw["suite_file"], raw["seed"], raw["budget_s"], tuple(raw["workloads"]), tuple(raw["arms"]))
-        request = replace(request, sampling=raw.get("sampling", {}), shortened=raw.get("shortened", False))
-        request = replace(request, placed=raw.get("placed"))
+        request = Request.of_document(stored["request"])
         text = stored["suite"]["text"]
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, AttributeError):
         raise UserError(
             "this campaign cannot be resumed: it was not made by `rmwbench run`", where=str(directory)
         ) from None
@@ -162,7 +152,7 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
     before = stored.get("plan") or {}
     lacking = {row["cell"]: row["reason"] for row in before.get("unsupported") or ()}
     looks = (before.get("blocks") or {}).get("looks") or ()
-    plan = replace(_plan(text, request, lacking), looks=tuple(looks))
+    plan = Planner(text, request.suite_file).plan(request, lacking, looks=tuple(looks))
     course = Course(plan, bundle.journal.lines)
     workers = preflight.find_and_check(plan, _places(request, text, plan))
     _check_same(bundle, plan, workers, lab.describe())
@@ -179,48 +169,8 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
     return Campaign(stored["campaign"], plan, course, workers, writer)
 
 
-def _plan(text: str, request: Request, lacking: Mapping[int, str] = NOTHING) -> Plan:
-    path = Path(request.suite_file)
-    loaded = parse(
-        text, where=shown(path), directory=path.parent, middlewares=names_here(), shortened=request.shortened
-    )
-    loaded = loaded.model_copy(update={"sampling": loaded.sampling.model_copy(update=request.sampling)})
-    chosen = _chosen(loaded, request)
-    if request.placed is not None:
-        chosen = placement.placed(chosen, request.placed)
-    return make_plan(loaded, chosen, seed=request.seed, budget_s=request.budget_s, unsupported=lacking)
-
-
 def _places(request: Request, text: str, plan: Plan) -> Places:
     return Places(shown(Path(request.suite_file)), text, plan.suite, request.shortened)
-
-
-def _chosen(suite: Suite, request: Request) -> tuple[Cell, ...]:
-    """The cells of the workloads and arms that were asked for; all where none was named."""
-    for kind, wanted, known in (
-        ("workload", request.workloads, [workload.name for workload in suite.workloads]),
-        ("arm", request.arms, [arm.name for arm in suite.arms]),
-    ):
-        for name in wanted:
-            if name not in known:
-                raise UserError(
-                    f"suite `{suite.suite}` has no {kind} `{name}`",
-                    where=f"--{kind}",
-                    expected="one of " + ", ".join(known),
-                    actual=name,
-                    fix=did_you_mean(name, known),
-                )
-    found = tuple(
-        cell
-        for cell in cells(suite)
-        if (not request.workloads or cell.workload.name in request.workloads)
-        and (not request.arms or cell.arm.name in request.arms)
-    )
-    if not found:
-        raise UserError(
-            f"suite `{suite.suite}` excludes these workloads for these arms", fix="leave out --workload or --arm"
-        )
-    return renumbered(found)
 
 
 def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], described: Mapping[str, Any]) -> None:

@@ -57,7 +57,7 @@ def told(plan: Plan, reasons: Mapping[int, str]) -> list[str]:
     for number, reason in reasons.items():
         cell = plan.cell(number)
         places.setdefault((cell.arm.name, reason), []).append(cell.comparison)
-    return [f"{arm} in {_few(found)}: {reason}" for (arm, reason), found in places.items()]
+    return [f"{arm} in {few(found)}: {reason}" for (arm, reason), found in places.items()]
 
 
 def told_left_out(absent: Mapping[str, str]) -> list[str]:
@@ -65,10 +65,11 @@ def told_left_out(absent: Mapping[str, str]) -> list[str]:
     arms: dict[str, list[str]] = {}
     for arm, reason in absent.items():
         arms.setdefault(reason, []).append(arm)
-    return [f"{_few(found)}: {reason}" for reason, found in arms.items()]
+    return [f"{few(found)}: {reason}" for reason, found in arms.items()]
 
 
-def _few(names: Sequence[str]) -> str:
+def few(names: Sequence[str]) -> str:
+    """`a, b, c and 2 more`."""
     more = len(names) - NAMED
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 

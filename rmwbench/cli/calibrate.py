@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rmwbench.cli.console import stderr_console, stdout_console
 from rmwbench.errors import UserError
 
 
@@ -28,13 +29,11 @@ def calibrate(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Draws what is injected, the order and the schedules.")] = 1,
 ) -> None:
-    from rich.console import Console
-
     from rmwbench.campaign.calibrate.session import Interrupted, Session, fresh_directory
     from rmwbench.report.calibration import exit_code, print_calibration
     from rmwbench.report.summary import summarise
 
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = stderr_console()
     session = Session(fresh_directory(out), summarise, console, quick=quick, seed=seed)
     try:
         document: dict[str, Any] = session.run()
@@ -53,5 +52,5 @@ def calibrate(
 
         typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
     else:
-        print_calibration(document, Console(highlight=False))
+        print_calibration(document, stdout_console())
     raise typer.Exit(exit_code(document))

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from rmwbench.cli.console import stderr_console, stdout_console
+
 
 def register(app: typer.Typer) -> None:
     app.command(
@@ -51,8 +53,6 @@ def capacity(
         bool, typer.Option("--json", help="Print the capacity document (docs/formats/capacity.md).")
     ] = False,
 ) -> None:
-    from rich.console import Console
-
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import CAMPAIGNS
     from rmwbench.campaign.capacity.request import Request, forecast, prepare
@@ -73,7 +73,7 @@ def capacity(
         resolution=_parse_percent(resolution),
         seed=seed,
     )
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = stderr_console()
     prepared = prepare(request, suite, directory)
     with prepared.writer:
         console.print(forecast(prepared), markup=False)
@@ -91,7 +91,7 @@ def capacity(
         from rmwbench.report.capacity.html import write_html
         from rmwbench.report.capacity.terminal import print_capacity
 
-        print_capacity(document, Console(highlight=False))
+        print_capacity(document, stdout_console())
         path = directory / "report.html"
         write_html(document, path)
         typer.echo(f"report: {path}")

@@ -1,13 +1,14 @@
-"""`rmwbench claims [SOURCE]`: what the published evaluations claim, and what became of it."""
+"""`rmwbench claims [SOURCE|CLAIM…]`: what the published evaluations claim, and what became of it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rmwbench.cli.campaigns import documents
+from rmwbench.cli.console import stdout_console
 
+if TYPE_CHECKING:
     from rmwbench.suite.claims import Claims
 
 
@@ -18,14 +19,21 @@ def register(app: typer.Typer) -> None:
 
 
 def claims(
-    source: Annotated[
-        str | None, typer.Argument(metavar="[SOURCE]", help="A shipped source or a claims file; all if absent.")
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SOURCE|CLAIM…]", help="Shipped sources, claims files, ids of claims; all in brief if absent."
+        ),
     ] = None,
     campaign: Annotated[
         list[Path] | None,
         typer.Option(metavar="DIR", help="Judge with this campaign, or with those of `run --claims`; may be repeated."),
     ] = None,
     heading: Annotated[str | None, typer.Option(metavar="TEXT", help="Only claims of headings with this text.")] = None,
+    verdict: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only claims of this verdict: holds, open, contradicted …; may be repeated."),
+    ] = None,
     shipped: Annotated[
         bool, typer.Option("--shipped/--no-shipped", help="Also what was measured for the shipped ledger.")
     ] = True,
@@ -45,20 +53,25 @@ def claims(
 ) -> None:
     from rmwbench.analysis.claims_document import ledger
     from rmwbench.analysis.claims_measured import expanded
+    from rmwbench.analysis.claims_state import named
     from rmwbench.errors import UserError
-    from rmwbench.suite.claims import load, sources
     from rmwbench.suite.claims_measured import shipped as summaries
+    from rmwbench.suite.claims_named import asked
 
     if sum(map(bool, (markdown, as_json, html, save))) > 1:
         raise UserError("one form at a time", where="--json, --markdown, --html, --save", expected="one of them")
-    files = [load(name) for name in ([source] if source else sources())]
-    documents = [document for directory in campaign or () for document in _documents(directory)]
+    verdicts = named(verdict or (), "--verdict")
+    wanted = asked(words or ())
+    files = wanted.files
+    given = documents(campaign or (), "claims")
     if save is not None:
-        _save(files, documents, save)
+        _save(files, given, save)
         return
     there = {file.claims: [x for one in summaries(file.claims) for x in expanded(one)] for file in files if shipped}
-    document = ledger(files, documents, heading=heading, shipped=there)
-    if heading and not any(part["claims"] or part["headings"] for part in document["sources"]):
+    document = ledger(
+        files, given, heading=heading, shipped=there, ids=wanted.ids, verdicts=verdicts, given=wanted.given
+    )
+    if heading and not verdicts and not any(part["claims"] or part["headings"] for part in document["sources"]):
         raise UserError("no heading has that text", where="--heading", actual=heading)
     if as_json:
         import json
@@ -71,31 +84,24 @@ def claims(
     elif html is not None:
         from rmwbench.report.claims.page import write_html
 
-        write_html(document, {found["campaign"]["name"]: found for found in documents}, html)
+        write_html(document, {found["campaign"]["name"]: found for found in given}, html)
         typer.echo(html)
     else:
-        from rich.console import Console
+        from rmwbench.report.claims.terminal import print_ledger
 
-        _print(document, Console(highlight=False))
-
-
-def _documents(directory: Path) -> list[dict[str, Any]]:
-    """The show document of a campaign, or those of a directory that `rmwbench run --claims` made."""
-    from rmwbench.campaign.claims.session import campaigns, is_session
-
-    if not is_session(directory):
-        return [_shown(directory)]
-    return [_shown(found) | {"asked": asked} for found, asked in campaigns(directory).items()]
+        narrowed = words or heading or verdicts
+        print_ledger(document, stdout_console(), "cells" if wanted.ids else "reasons" if narrowed else "brief")
 
 
-def _save(files: "list[Claims]", documents: list[dict[str, Any]], directory: Path) -> None:
+def _save(files: "list[Claims]", given: list[dict[str, Any]], directory: Path) -> None:
     from rmwbench.analysis.claims_measured import file_name, measured, text
     from rmwbench.errors import UserError
     from rmwbench.suite.claims_measured import FOLDER
+    from rmwbench.suite.figures import drawn_of
 
-    if not documents:
+    if not given:
         raise UserError("what is to be saved?", where="--save", fix="name the campaigns with --campaign DIR")
-    found = [summary for file in files if (summary := measured(file, documents))]
+    found = [summary for file in files if (summary := measured(file, given, drawn_of(file.claims)))]
     if not found:
         raise UserError("these campaigns say nothing of these claims", where="--save")
     for summary in found:
@@ -103,65 +109,3 @@ def _save(files: "list[Claims]", documents: list[dict[str, Any]], directory: Pat
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text(summary), encoding="utf-8")
         typer.echo(path)
-
-
-def _shown(directory: Path) -> dict[str, Any]:
-    from rmwbench.report.measured import measured
-
-    return measured(directory, "claims")
-
-
-def _print(document: dict[str, Any], console: "Console") -> None:
-    from rich.text import Text
-
-    from rmwbench.analysis.claims_markdown import here
-    from rmwbench.report.terminal import printable
-
-    document = printable(document)
-    for source in document["sources"]:
-        console.print(Text(f"{source['title']} ({source['published']})", style="bold"))
-        last = None
-        for claim in source["claims"]:
-            if claim["heading"] != last:
-                last = claim["heading"]
-                console.print(Text(f"\n  {last}", style="underline"))
-            console.print(Text(f"  {claim['id']}  {claim['says']}"))
-            for label, text in _lines(claim, here(claim) if claim["kind"] != "opinion" else None):
-                console.print(Text(f"      {label:<10} {text}", style="" if label == "today" else "dim"))
-        for entry in source["headings"]:
-            console.print(Text(f"\n  {entry['heading']}: no claims, {entry['reason']}", style="dim"))
-        console.print()
-    s = document["summary"]
-    counts = "; ".join(f"{name} {n}" for name, n in s["published"].items())
-    console.print(f"{s['claims']} claims, {s['opinions']} of them opinions. As published: {counts}.")
-    if s["today"] or document["campaigns"]:
-        today = "; ".join(f"{name} {n}" for name, n in s["today"].items()) or "none of them in these campaigns"
-        console.print(f"Today: {today}.")
-
-
-def _lines(claim: dict[str, Any], experiment: str | None) -> list[tuple[str, str]]:
-    if experiment is None:
-        return [("opinion", "listed, not judged")]
-    found = [("printed", claim["figure"])] if claim["figure"] else []
-    for key in ("published", "corrected"):
-        if claim[key]:
-            found.append((key, f"{claim[key]['verdict']}: {claim[key]['why']}"))
-    found.append(("test", experiment))
-    for today in claim["today"]:
-        decided = f"{today['verdict']}: " if today["verdict"] in ("supported", "refuted") else ""
-        found.append(("today", decided + today["text"]))
-        if len(today["cells"]) > 1 or any(cell["reason"] for cell in today["cells"]):
-            found += [("", _cell(cell, today["unit"])) for cell in today["cells"]]
-    return found
-
-
-def _cell(cell: dict[str, Any], unit: str) -> str:
-    import math
-
-    from rmwbench.analysis.claims_words import interval
-
-    if cell["reason"]:
-        return f"{cell['workload']}: {cell['answer']}, {cell['reason']}"
-    between = f"{cell['left']} ÷ {cell['right']}" if cell["right"] else cell["left"]
-    numbers = [math.inf if cell[key] == "inf" else cell[key] for key in ("value", "low", "high")]
-    return f"{cell['workload']}: {cell['answer']}, {between} {interval(*numbers, unit)}"

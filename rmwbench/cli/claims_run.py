@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from rmwbench.cli.console import stderr_console
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -41,15 +42,13 @@ def run_claims(
     no_report: bool,
 ) -> None:
     """Ends the verb: exit code 0 where a trial was done, 130 where it was stopped, 2 otherwise."""
-    from rich.console import Console
-
     from rmwbench.campaign.claims.plan import lines
     from rmwbench.campaign.claims.run import Runner
     from rmwbench.cli.plan import parse_duration_s
     from rmwbench.cli.run import guarded
 
     _refuse(unsuited)
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = stderr_console()
     budget_s = None if budget is None else parse_duration_s(budget)
     if resume is not None:
         session, files = _resumed(resume, budget_s)
@@ -184,7 +183,7 @@ def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
 
 def _told(made: "dict[str, Any]") -> "list[str]":
     """What each answered claim says, then the counts."""
-    from rmwbench.report.terminal import printable
+    from rmwbench.report.printable import printable
 
     lines = []
     for source in made["sources"]:

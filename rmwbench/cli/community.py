@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rmwbench.cli.console import stdout_console
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -218,11 +220,9 @@ def _show(doc: dict[str, Any], view: "Callable[[bool], View]", report: Path | No
 
         typer.echo(json.dumps(doc, ensure_ascii=False, allow_nan=False))
         return
-    from rich.console import Console
-
     from rmwbench.community.terminal import print_view
 
-    print_view(view(False), Console(highlight=False))
+    print_view(view(False), stdout_console())
     if report is not None:
         typer.echo(f"page: {report}")
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from rmwbench.cli.console import stdout_console
+
 
 def register(app: typer.Typer) -> None:
     app.command(
@@ -50,11 +52,9 @@ def compare(
 
         typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
     else:
-        from rich.console import Console
-
         from rmwbench.report.compare.terminal import print_compare
 
-        print_compare(document, Console(highlight=False))
+        print_compare(document, stdout_console())
         if html is not None:
             typer.echo(html)
     raise typer.Exit(document["exit_code"])

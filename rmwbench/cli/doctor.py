@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rmwbench.cli.console import stdout_console
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -42,9 +44,7 @@ def doctor(
     if as_json:
         print(json.dumps(found.document(), ensure_ascii=False))
     else:
-        from rich.console import Console
-
-        _print(Console(highlight=False), found.summary, found.findings)
+        _print(stdout_console(), found.summary, found.findings)
     raise typer.Exit(1 if found.level == "red" else 0)
 
 
@@ -101,7 +101,7 @@ def _print(console: "Console", summary: str, findings: "Sequence[Finding]") -> N
             if is_command:  # in one piece, so that it can be copied
                 console.print(f"    {line}", soft_wrap=True)
             else:
-                console.print(Padding(line, (0, 0, 0, 4)))
+                console.print(Padding.indent(line, 4))
     green = [finding.check for finding in findings if finding.level == "green"]
     if green:
         console.print()

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from rmwbench.cli.console import stdout_console
 from rmwbench.errors import UserError, did_you_mean
 
 
@@ -54,8 +55,6 @@ def explain(
 
         typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
         return
-    from rich.console import Console
-
     from rmwbench.report.explain.terminal import print_explanations
 
-    print_explanations(found, Console(highlight=False))
+    print_explanations(found, stdout_console())

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rmwbench.cli.console import stdout_console
+
 if TYPE_CHECKING:
     from rmwbench.suite.figures import Figures
 
@@ -32,6 +34,9 @@ def figures(
     campaign: Annotated[
         list[Path] | None, typer.Option(metavar="DIR", help="What was measured here; may be repeated.")
     ] = None,
+    shipped: Annotated[
+        bool, typer.Option("--shipped/--no-shipped", help="Also what was measured for the shipped claims.")
+    ] = True,
     figure: Annotated[str | None, typer.Option(metavar="TEXT", help="Only figures whose id or title has this.")] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="PAGE", help="Write one HTML file.")] = None,
     pictures: Annotated[
@@ -45,7 +50,7 @@ def figures(
     ] = False,
 ) -> None:
     from rmwbench.errors import UserError
-    from rmwbench.report import redrawn
+    from rmwbench.report import redrawn, redrawn_shipped
     from rmwbench.suite.figures import load, sources
 
     names = [source] if source else sources()
@@ -55,7 +60,7 @@ def figures(
         _extract(extract, files, found, bool(data))
         typer.echo(extract)
         return
-    shown = [_shown(directory) for directory in campaign or ()]
+    shown = [_shown(directory) for directory in campaign or ()] + (redrawn_shipped.summaries() if shipped else [])
     parts = [(file, *_points(name, file, found, data)) for name, file in zip(names, files, strict=True)]
     document = redrawn.document(parts, shown)
     if figure:
@@ -154,28 +159,19 @@ def _only(document: dict[str, Any], text: str) -> None:
 
 
 def _print(document: dict[str, Any]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    from rich.padding import Padding
     from rich.text import Text
 
-    from rmwbench.report.redrawn import lines
+    from rmwbench.report.printable import printable
+    from rmwbench.report.redrawn_words import line
 
-    console = Console(highlight=False)
-    titles = {s["source"]: f"{s['title']} ({s['published']})" for s in document["sources"]}
-    tables: dict[str, Table] = {}
-    for source, name, title, *numbers in lines(document):
-        if source not in tables:
-            table = tables[source] = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-            for column in ("figure", "what it shows"):
-                table.add_column(column, overflow="fold")
-            for column in ("points", "changed", "gone", "measured"):
-                table.add_column(column, justify="right")
-        tables[source].add_row(Text(name), Text(title), *(str(n) if n else "–" for n in numbers))
-    for source, table in tables.items():
-        console.print(Text(titles[source], style="bold"))
-        console.print(table)
-    console.print(
-        "Points of the original, how many a correction changes, how many it leaves without a value, points measured. "
-        "`rmwbench figures SOURCE -o page.html` draws them."
-    )
+    console = stdout_console()
+    document = printable(document)
+    for source in document["sources"]:
+        console.print(Text(f"{source['title']} ({source['published']})", style="bold"))
+        for figure in source["figures"]:
+            console.print(Padding.indent(Text(f"{figure['id']}  {figure['title']}: {line(figure)}"), 2))
+        console.print()
+    for one in document["shipped"]:
+        console.print(f"Measured for the shipped claims: {one['machine']} ({one['date']}). --no-shipped leaves it out.")
+    console.print("Points with a value. `rmwbench figures SOURCE -o page.html` draws them.")

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from rmwbench.cli.console import stdout_console
+
 
 def register(app: typer.Typer) -> None:
     app.command(
@@ -35,8 +37,6 @@ def import_(
         return
     import json
 
-    from rich.console import Console
-
     from rmwbench.bundle import Bundle
     from rmwbench.importers import import_published
     from rmwbench.report.imported import document, print_imported
@@ -47,7 +47,7 @@ def import_(
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
     else:
-        print_imported(found, Console(highlight=False), figures=figures)
+        print_imported(found, stdout_console(), figures=figures)
 
 
 def _kind_and_path(words: list[str]) -> tuple[str | None, str]:
@@ -83,7 +83,6 @@ def _print_kinds(as_json: bool) -> None:
         typer.echo(json.dumps([{"kind": k.name, "title": k.title, "path": k.path} for k in KINDS.values()]))
         return
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -91,4 +90,4 @@ def _print_kinds(as_json: bool) -> None:
         table.add_column(column, overflow="fold")
     for kind in KINDS.values():
         table.add_row(kind.name, kind.title, kind.path)
-    Console(highlight=False).print(table)
+    stdout_console().print(table)

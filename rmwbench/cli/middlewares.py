@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rmwbench.cli.console import stdout_console
 from rmwbench.errors import UserError, did_you_mean
 
 SCHEMA, VERSION = "rmwbench/middlewares", 1
@@ -79,13 +80,12 @@ def build(
 
 def _print_list(found: dict[str, Any]) -> None:
     """A line each: a wide table of every capability could not be read."""
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     from rmwbench.suite.modes import NAMES
 
-    console = Console(highlight=False)
+    console = stdout_console()
     built = [entry for entry in found["middlewares"] if entry["built"]]
     if built:
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
@@ -119,11 +119,10 @@ def _print_list(found: dict[str, Any]) -> None:
 
 
 def _print_whole(entries: list[dict[str, Any]]) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console(highlight=False)
+    console = stdout_console()
     for entry in entries:
         name = f"[bold]{escape(entry['middleware'])}[/bold]"
         if entry["built"]:

@@ -1,7 +1,6 @@
 """`rmwbench plan SUITE`: what a campaign would run, how long it takes and what it could tell, without running
 anything."""
 
-import functools
 import math
 import re
 from dataclasses import replace
@@ -9,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rmwbench.cli.console import stdout_console
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from rmwbench.campaign.plan import Comparison, Plan
+    from rmwbench.suite.cells import Cell
 
 LARGEST_RATIO = 1000
 UNIT_S = {"s": 1, "m": 60, "min": 60, "h": 3600}
@@ -33,13 +34,18 @@ def plan(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Fit whole blocks into this time, such as 90s, 5m or 1h30m; never fewer than the suite needs.",
+            help="Fit whole blocks into this time, such as 90s, 5m or 1h30m; of a suite that is too long for it, the "
+            "short version, or a part that says what it left out.",
         ),
     ] = None,
     short: Annotated[
         bool, typer.Option("--short", help="The suite's short version: the same factors, fewer levels, shorter trials.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Draws the order of trials and their schedules.")] = 0,
+    workload: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
+    ] = None,
+    arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
     order: Annotated[bool, typer.Option("--order", help="List every trial in its order.")] = False,
     cluster: Annotated[
         int | None,
@@ -64,40 +70,43 @@ def plan(
         from rmwbench.cli.claims_run import plan_claims
 
         unsuited = {"--short": short or None, "--order": order or None, "--cluster": cluster, "--gang": gang or None}
+        unsuited |= {"--workload": workload, "--arm": arm}
         plan_claims(suite, unsuited, budget=budget, as_json=as_json)
         return
     if suite is None:
         raise UserError("which suite?", expected="rmwbench plan SUITE", fix="rmwbench plan quick")
 
     from rmwbench.campaign import unsupported
-    from rmwbench.campaign.plan import make_plan
+    from rmwbench.campaign.asked import Machine
+    from rmwbench.campaign.request import Planner, Request
     from rmwbench.cluster import estimate
-    from rmwbench.lab.middleware import find_workers, names_here
-    from rmwbench.suite.cells import cells, renumbered
-    from rmwbench.suite.load import load
-    from rmwbench.suite.placement import placed
+    from rmwbench.lab.middleware import find_workers
+    from rmwbench.suite.load import find, read
 
-    loaded = load(
-        suite, middlewares=names_here(), shortened=short
-    )  # as `run` does: a user's own worker is as good as a shipped one
-    absent = unsupported.left_out(loaded.arms)
-    chosen = [arm.name for arm in loaded.arms if arm.name not in absent]
-    unsupported.check_arms_left(chosen, absent, suite)
-    found = renumbered(tuple(cell for cell in cells(loaded) if cell.arm.name in chosen))
-    if gang:
-        if cluster is None:
-            raise UserError("--gang is about the machines of a cluster", expected="--cluster N besides")
-        found = placed(found, "--gang")
+    if gang and cluster is None:
+        raise UserError("--gang is about the machines of a cluster", expected="--cluster N besides")
+    path = find(suite)
+    text = read(path)
+    budget_s = None if budget is None else parse_duration_s(budget)
+    placed = "--gang" if gang else None
+    request = Request(str(path.absolute()), seed, budget_s, tuple(workload or ()), tuple(arm or ()), {}, short, placed)
+    planner = Planner(text, request.suite_file)
+    request, absent = planner.without_absent(request)
+    machine, left_out = (Machine.here(), None) if cluster is None else (None, None)
+    if machine is not None:
+        request, left_out = planner.within_budget(request, machine)
+    _, found = planner.chosen(request)
     workers = find_workers({name for cell in found for name in cell.middlewares})
     lacking = unsupported.described(found, workers)
     if len(lacking) == len(found):  # `run` refuses it with the reason; there is still a plan to look at
         lacking = {}
-    budget_s = None if budget is None else parse_duration_s(budget)
-    make = functools.partial(make_plan, loaded, found, seed=seed, unsupported=lacking)
     if cluster is not None and budget_s is not None:
         gangs = max(1, cluster // (max(len(cell.hosts) for cell in found) if gang else 1))
-        budget_s = estimate.machine_budget_s(lambda machine_s: make(budget_s=machine_s), gangs, budget_s)
-    made = replace(make(budget_s=budget_s), left_out=absent)
+        budget_s = estimate.machine_budget_s(
+            lambda machine_s: planner.plan(replace(request, budget_s=machine_s), lacking), gangs, budget_s
+        )
+        request = replace(request, budget_s=budget_s)
+    made = planner.plan(request, lacking, machine, left_out=absent, cut=left_out)
     per_trial = max(len(cell.hosts) for cell in found) if gang else 1
     on_cluster = None if cluster is None else estimate.document(made, cluster, per_trial)
     if as_json:
@@ -129,14 +138,13 @@ def parse_duration_s(text: str) -> float:
 
 
 def _print(made: "Plan", order: bool) -> None:
-    from rich.console import Console
     from rich.markup import escape
 
     from rmwbench.campaign import unsupported
     from rmwbench.campaign.plan import duration_text
     from rmwbench.suite.suite import DECIDABLE_BLOCKS
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = stdout_console(soft_wrap=True)
     suite = made.suite
     console.print(f"[bold]{escape(suite.suite)}[/bold]: {escape(suite.title)}")
     arms = len({cell.arm.name for cell in made.cells})
@@ -161,6 +169,7 @@ def _print(made: "Plan", order: bool) -> None:
             f"At least {_count(suite.blocks.minimum, 'block')}, {duration_text(made.minimum_s)}, {what}. "
             f"Seed {made.seed}.\n"
         )
+    _print_cut(console, made)
     console.print(_workload_table(made), soft_wrap=False)
     console.print(
         "\nOnly percentiles with at least ten messages beyond them are printed. \\[p90] stands on all blocks together"
@@ -176,6 +185,7 @@ def _print(made: "Plan", order: bool) -> None:
         how += [f"{key}: {side.over(arm).middleware}" for key, side in arm.processes.items()]
         how += ["the floor"] * arm.is_floor
         console.print(f"  {escape(arm.name)}: {escape(', '.join(how))}")
+    _print_beyond(console, made)
     if made.left_out:
         console.print("\n[bold]Left out[/bold], being optional and not here")
         for text in unsupported.told_left_out(made.left_out):
@@ -191,6 +201,49 @@ def _print(made: "Plan", order: bool) -> None:
             console.print(
                 f"  trial {trial.trial:>4}  block {trial.block}  {escape(cell.comparison)}  {escape(cell.arm.name)}"
             )
+
+
+def _print_cut(console: "Console", made: "Plan") -> None:
+    from rich.markup import escape
+
+    from rmwbench.campaign.cut import LINES
+
+    cut = made.cut
+    if cut is None:
+        return
+    console.print(f"[bold]{escape(cut.heading)}[/bold]: {escape(cut.what)}.")
+    for line in cut.lines[:LINES]:
+        console.print(f"  {escape(line)}")
+    if len(cut.lines) > LINES:
+        console.print(f"  and {len(cut.lines) - LINES} more lines like these: --json has every comparison")
+    console.print()
+
+
+def _print_beyond(console: "Console", made: "Plan") -> None:
+    """The comparisons that ask for more than the machine has, each reason once with all of them, and how many processes
+    share its processors."""
+    from rich.markup import escape
+
+    from rmwbench.campaign import unsupported
+    from rmwbench.campaign.asked import most_processes
+
+    if made.machine is None:
+        return
+    if made.beyond:
+        console.print("\n[bold]Beyond this machine[/bold], and run nevertheless: how each saturates is a finding")
+        reasons: dict[str, list[Cell]] = {}
+        for number, reason in made.beyond.items():
+            reasons.setdefault(reason, []).append(made.cell(number))
+        for reason, found in reasons.items():
+            arms = _count(len({cell.arm.name for cell in found}), "arm")
+            where = unsupported.few(list(dict.fromkeys(cell.comparison for cell in found)))
+            console.print(f"  {arms} in {escape(where)}: {escape(reason)}")
+    processes, where = most_processes(made.cells)
+    if processes > made.machine["processors"]:
+        console.print(
+            f"\nUp to {processes} processes at once, in {escape(where)}, share "
+            f"{_count(made.machine['processors'], 'processor')}."
+        )
 
 
 def _print_networks(console: "Console", made: "Plan") -> None:

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from rmwbench.cli.console import stdout_console
+
 
 def register(app: typer.Typer) -> None:
     app.command(name="query", help="Ask a campaign's tables with SQL (DuckDB).")(query)
@@ -62,7 +64,6 @@ def _csv(columns: list[str], rows: list[tuple]) -> None:
 
 def _table(columns: list[str], rows: list[tuple]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
@@ -75,6 +76,6 @@ def _table(columns: list[str], rows: list[tuple]) -> None:
         table.add_column(escape(column), justify="right" if right else "left", overflow="fold")
     for row in rows:
         table.add_row(*("–" if value is None else escape(str(value)) for value in row))
-    console = Console(highlight=False)
+    console = stdout_console()
     console.print(table)
     console.print(f"{len(rows)} row{'' if len(rows) == 1 else 's'}", style="dim")

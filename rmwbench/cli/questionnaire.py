@@ -5,7 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
+from rmwbench.cli.campaigns import documents
+from rmwbench.cli.console import stdout_console
+
 SOURCE = "fastdds-2021"
+WHO = "answers"
 
 
 def register(app: typer.Typer) -> None:
@@ -17,19 +21,26 @@ def register(app: typer.Typer) -> None:
 def questionnaire(
     campaign: Annotated[
         list[Path] | None,
-        typer.Option(metavar="DIR", help="Answer with this campaign and not with the shipped ones; may be repeated."),
+        typer.Option(
+            metavar="DIR",
+            help="Answer with this campaign (or those of `run --claims`), not with the shipped ones; repeatable.",
+        ),
     ] = None,
     question: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this question; repeatable.")] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write it as a page.")] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print it as Markdown (docs/questionnaire.md).")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the document (docs/questionnaire.md).")] = False,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE.json", help="Keep what these campaigns answer, and no more.")
+        Path | None,
+        typer.Option(
+            metavar="FILE.json",
+            help="Keep what these campaigns answer, and no more. What the file has of other cells stays.",
+        ),
     ] = None,
 ) -> None:
     from rmwbench.errors import UserError
-    from rmwbench.report.questionnaire.document import document, reduced
-    from rmwbench.suite.questionnaire import answers_text, load, measured_here
+    from rmwbench.report.questionnaire.document import document
+    from rmwbench.suite.questionnaire import load, measured_here
 
     if sum((html is not None, markdown, as_json, save is not None)) > 1:
         raise UserError("one form at a time", where="--html, --markdown, --json, --save", expected="one of them")
@@ -37,10 +48,10 @@ def questionnaire(
     if save is not None:
         if not campaign:
             raise UserError("there is nothing to keep", where="--save", expected="--campaign DIR with it")
-        save.write_text(answers_text([reduced(asked, _shown(one)) for one in campaign]), encoding="utf-8")
+        _save(asked, campaign, save)
         return typer.echo(f"kept: {save}")
     asked = _only(asked, question or [])
-    shown = [_shown(directory) for directory in campaign] if campaign else measured_here(SOURCE)
+    shown = documents(campaign, WHO) if campaign else measured_here(SOURCE)
     made = document(asked, evidence, shown)
     if html is not None:
         from rmwbench.report.questionnaire.html import write_html
@@ -56,12 +67,11 @@ def questionnaire(
 
         typer.echo(page(made, generated=not campaign), nl=False)
     else:
-        from rich.console import Console
         from rich.text import Text
 
         from rmwbench.report.questionnaire.terminal import lines
 
-        console = Console(highlight=False)
+        console = stdout_console()
         for style, text in lines(made):
             console.print(Text(text, style=style))
 
@@ -83,7 +93,10 @@ def _only(asked: Any, wanted: list[str]) -> Any:
     return asked.model_copy(update={"questions": kept})
 
 
-def _shown(directory: Path) -> dict[str, Any]:
-    from rmwbench.report.measured import measured
+def _save(asked: Any, campaigns: list[Path], path: Path) -> None:
+    from rmwbench.report.questionnaire.document import reduced, renewed
+    from rmwbench.suite.questionnaire import answers_text, kept_answers
+    from rmwbench.whole_file import write_whole
 
-    return measured(directory, "answers")
+    new = [reduced(asked, shown) for shown in documents(campaigns, WHO)]
+    write_whole(path, answers_text(renewed(kept_answers(path), new)))

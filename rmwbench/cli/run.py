@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rmwbench.cli.console import stderr_console, stdout_console
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -102,8 +103,6 @@ def run(
         ),
     ] = False,
 ) -> None:
-    from rich.console import Console
-
     from rmwbench.campaign.claims.session import is_session
     from rmwbench.campaign.start import new_campaign, resumed_campaign
 
@@ -184,7 +183,7 @@ def run(
             shortened=short,
         )
 
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = stderr_console()
     if any(cell.sampling.traced for cell in campaign.plan.cells):
         console.print("traced: every thread's schedule is recorded; latencies are not comparable with other trials")
     with campaign.writer, getattr(campaign, "fleet", contextlib.nullcontext()):
@@ -268,14 +267,12 @@ def _answer(directory: Path, no_report: bool) -> bool:
     if no_report:
         print(directory)
         return good
-    from rich.console import Console
-
     from rmwbench.report.html import write_html
     from rmwbench.report.summary import summarise
     from rmwbench.report.terminal import print_show
 
     document = summarise(bundle)
-    print_show(document, Console())
+    print_show(document, stdout_console())
     path = directory / "report.html"
     write_html(document, path)
     print(f"report: {path}", file=sys.stdout)

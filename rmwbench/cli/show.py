@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rmwbench.cli.console import stdout_console
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -48,17 +49,13 @@ def show(
 
         typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
         return
-    from rich.console import Console
-
     from rmwbench.report.capacity.terminal import print_capacity
     from rmwbench.report.terminal import print_show
 
-    (print_capacity if is_capacity else print_show)(document, Console(highlight=False))
+    (print_capacity if is_capacity else print_show)(document, stdout_console())
 
 
 def _fit(bundle: "Bundle", *, as_json: bool, as_csv: bool) -> None:
-    from rich.console import Console
-
     from rmwbench.report import fits
 
     document = fits.fits(bundle)
@@ -69,7 +66,7 @@ def _fit(bundle: "Bundle", *, as_json: bool, as_csv: bool) -> None:
 
         typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
     else:
-        fits.print_fits(document, Console(highlight=False))
+        fits.print_fits(document, stdout_console())
 
 
 def _imported(bundle: "Bundle", as_json: bool) -> None:
@@ -80,6 +77,4 @@ def _imported(bundle: "Bundle", as_json: bool) -> None:
 
         typer.echo(json.dumps(document(bundle), ensure_ascii=False, allow_nan=False))
         return
-    from rich.console import Console
-
-    print_imported(document(bundle), Console(highlight=False))
+    print_imported(document(bundle), stdout_console())

@@ -3,11 +3,10 @@
 Machines cost as long as they are held, so the cost counts them all until the last one is done.
 """
 
-import math
 from collections.abc import Callable
 from typing import Any
 
-from rmwbench.campaign.plan import Plan, duration_text
+from rmwbench.campaign.plan import Plan, budget_text, duration_text
 from rmwbench.cluster.schedule import duration_s
 from rmwbench.errors import UserError
 
@@ -59,6 +58,6 @@ def machine_budget_s(make: Callable[[float | None], Plan], machines: int, budget
             f"the budget is too small for suite `{plan.suite.suite}`",
             expected=f"at least {duration_text(needed_s)} on {machines} machines: {plan.blocks} blocks",
             actual=duration_text(budget_s),
-            fix=f"give it --budget {math.ceil(needed_s)}s or more, or more machines",
+            fix=f"give it --budget {budget_text(needed_s)} or more, or more machines",
         )
     return plan.blocks * plan.block_s

@@ -129,6 +129,9 @@ class Fleet:
 
     # --- what a campaign asks of its lab (rmwbench/campaign/start.py) ---
 
+    def machine(self) -> None:
+        """It is not this one: a budget that does not hold the suite is refused, and no plan is cut."""
+
     def budget_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
         return machine_budget_s(make, len(self.machines), budget_s)
 

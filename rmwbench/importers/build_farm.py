@@ -99,7 +99,7 @@ def _is_raw(cell: str) -> bool:
 
 def read(source: Source, out: Published, year: int) -> None:
     """A cell and a trial per row: each configuration was run once."""
-    figures.known_errors(out)
+    figures.known_errors(out, year)
     seen: dict[tuple[str, ...], str] = {}
     for result in _results(source, year):
         key = (result.experiment, result.rmw, result.mode, result.type, result.to, result.side)

@@ -282,7 +282,7 @@ class Crew:
     def await_answers(self, posted: "Iterable[Posted]", timeout_s: float) -> None:
         """Until all are answered, whatever the answers say."""
         posted = list(posted)
-        what = "an answer to " + "/".join(sorted({one.cmd for one in posted}))
+        what = "answer to " + "/".join(sorted({one.cmd for one in posted}))
         owing = lambda: [one.worker for one in posted if not one.answered]  # noqa: E731
         self.wait(lambda: not owing(), timeout_s, what, owing)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rmwbench.analysis import compare, look
+from rmwbench.analysis import compare, disturbed, look
 from rmwbench.analysis.aggregate import Trial, aggregate, trial_value
 from rmwbench.analysis.comparisons import is_floor, is_reliable, loads
 from rmwbench.analysis.glossary import GLOSSARY
@@ -14,7 +14,7 @@ from rmwbench.analysis.metric import finites
 from rmwbench.analysis.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.report import chain, disturbed, wire
+from rmwbench.report import chain, wire
 from rmwbench.report.interop import pair_of
 from rmwbench.report.losses import losses
 from rmwbench.report.measure import Small

@@ -14,7 +14,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from rmwbench.report import columns, done, effects, interop, look, wire
+from rmwbench.report import columns, done, effects, interop, look, outcomes, wire
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.chain_picture import chains
@@ -61,6 +61,7 @@ def render_html(doc: dict[str, Any]) -> str:
         glossary=doc["glossary"],
         verdicts=VERDICTS,
         outcomes=interop.OUTCOMES,
+        conditions=outcomes.shown(doc),
         claimed=of_campaign(doc),
         claim_answers=ANSWERS,
         claims_style=Markup(asset("claims.css")),
@@ -80,7 +81,7 @@ def render_page(template: str, specs: list[dict[str, Any]], **context: Any) -> s
     made.filters["part"] = lambda kind: inks[look.part(kind)]
     made.filters["letter"] = lambda keys, key: "abcdefghijklmnopqrstuvwxyz"[keys.index(key) % 26]
     vega = vl_convert.javascript_bundle().replace("</script", r"<\/script")
-    script = asset("page.js")
+    script = asset("page.js") + asset("claims.js")
     return made.get_template(template).render(
         style=Markup(asset("page.css") + _colours()),
         vega=Markup(vega),

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
+from rmwbench.report.printable import printable
 
 
 def is_imported(bundle: Bundle) -> bool:
@@ -67,8 +68,6 @@ def _same(a: float, b: float) -> bool:
 
 def print_imported(doc: dict[str, Any], console: Console, *, figures: bool = False) -> None:
     """Print the document; with `figures` every point instead of a line per figure."""
-    from rmwbench.report.terminal import printable
-
     doc = printable(doc)
     imported = doc["imported"]
     source = imported["source"]
@@ -82,7 +81,11 @@ def print_imported(doc: dict[str, Any], console: Console, *, figures: bool = Fal
         console.print(Text(f"skipped, an archive is imported by itself: {', '.join(source['skipped'])}"))
     console.print(Text(f"bundle: {doc['campaign']['directory']}", style="dim"))
     console.print()
-    console.print(_points(doc["figures"]) if figures else _lines(doc["summary"]))
+    if figures:
+        console.out("\n".join(_points(doc["figures"])), highlight=False)
+        console.print()
+    else:
+        console.print(_lines(doc["summary"]))
     _list(console, "Known errors of the original", [(e["name"], e["text"]) for e in imported["errors"]])
     _list(console, "No data", [(x["metric"], x["no_data"]) for x in imported["limits"]])
 
@@ -96,24 +99,25 @@ def _lines(summary: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _points(rows: list[dict[str, Any]]) -> Table:
-    table = _table(
-        ("figure", False),
-        ("series", False),
-        ("x", False),
-        ("unit", False),
-        ("as published", True),
-        ("as corrected", True),
-        ("n", True),
-        ("note", False),
-    )
+POINT = ("figure", "series", "x", "unit", "as published", "as corrected", "n", "note")
+NUMBERS = ("as published", "as corrected", "n")
+
+
+def _points(rows: list[dict[str, Any]]) -> list[str]:
+    """A line per point, however narrow the terminal is: there are thousands, and they are searched by the line."""
+    lines = [POINT]
     for row in rows:
         published = "–" if row["as_published"] is None else f"{row['as_published']:.6g}"
         corrected = "no data" if row["as_corrected"] is None else f"{row['as_corrected']:.6g}"
         count = "" if row["count"] is None else str(row["count"])
         cells = (row["figure"], row["series"], row["x"], row["unit"], published, corrected, count, row["note"] or "")
-        table.add_row(*(Text(cell) for cell in cells))
-    return table
+        lines.append(tuple(" ".join(cell.split()) for cell in cells))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    sides = [">" if name in NUMBERS else "<" for name in POINT]
+    return [
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(line, sides, widths, strict=True)).rstrip()
+        for line in lines
+    ]
 
 
 def _table(*columns: tuple[str, bool]) -> Table:

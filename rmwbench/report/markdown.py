@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rmwbench.report import columns, done, effects, interop, wire
+from rmwbench.report import columns, done, effects, interop, outcomes, wire
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.claims import short as claims
@@ -49,7 +49,7 @@ def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
 
 def render_markdown(doc: dict[str, Any], drawn: dict[str, list[Figure]], images: dict[tuple[str, str], str]) -> str:
     """The text; `drawn` has the figures of each workload, `images` the relative path of each (workload, figure)."""
-    lines = [*_head(doc)]
+    lines = [*_head(doc), *_outcomes(doc)]
     for workload in doc["workloads"]:
         lines += _workload(doc, workload, drawn[workload["workload"]], images)
     if doc.get("growth"):
@@ -85,12 +85,31 @@ def _head(doc: dict[str, Any]) -> Iterable[str]:
     if calibrated := calibration_line(machine):
         yield escape(calibrated)
         yield ""
+    if campaign.get("not_run"):
+        yield escape(campaign["not_run"])
+        yield ""
     if not campaign["finished"]:
         yield "> **Not finished.** The campaign stopped early."
         yield ""
     for warning in machine["warnings"]:
         yield f"> **Warning:** {escape(warning)}"
         yield ""
+
+
+def _outcomes(doc: dict[str, Any]) -> Iterable[str]:
+    found = outcomes.shown(doc)
+    if not found:
+        return
+    yield from ("## What becomes of each condition", "", escape(doc["outcomes"]["summary"]), "")
+    if found["everywhere"]:
+        yield from (escape(found["everywhere"]), "")
+    yield _row(map(escape, [*found["heads"], *found["arms"], "all together"]))
+    yield _row(["---"] * (len(found["heads"]) + len(found["arms"]) + 1))
+    for row in found["rows"]:
+        cells = [f"{c['mark']} {c['outcome']} {c['value']}".rstrip() if c else "" for c in row["cells"]]
+        more = f" ({escape(row['more'])})" if row["more"] else ""
+        yield _row([*map(escape, [*row["labels"], *cells]), f"**{row['mark']} {escape(row['words'])}**{more}"])
+    yield from ("", escape(doc["outcomes"]["text"]), "")
 
 
 def _workload(

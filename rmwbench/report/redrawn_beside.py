@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.report import redrawn
+from rmwbench.report.redrawn_measured import of_suite
 from rmwbench.report.redrawn_page import write_html
 from rmwbench.suite.figure_points import read
 from rmwbench.suite.figures import FIGURES_FILE, load, published_file, sources
@@ -41,4 +42,4 @@ def write_beside(shown: dict[str, Any], report: Path) -> str | None:
 def _mentions(name: str, shown: dict[str, Any]) -> bool:
     """Whether a figures file names the campaign's suite: most are of none, and reading YAML takes long."""
     text = (suites_directory() / name / FIGURES_FILE).read_text(encoding="utf-8")
-    return any(redrawn.of_suite(suite, shown) for suite in set(re.findall(r"suite: ([\w./-]+)", text)))
+    return any(of_suite(suite, shown) for suite in set(re.findall(r"suite: ([\w./-]+)", text)))

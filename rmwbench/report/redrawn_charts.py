@@ -16,8 +16,10 @@ from rmwbench.report.look import NEUTRAL, looks
 from rmwbench.report.pictures import MUTED, TEXT, Spec
 from rmwbench.report.redrawn import VERSIONS
 
-TITLES = {"published": "as published", "corrected": "as corrected", "measured": "measured here"}
+TITLES = {"published": "as published", "corrected": "as corrected"}
 HEIGHT, SMALL_HEIGHT = 220, 74
+_FEW = 60
+"""Rows of small multiples whose points are marked."""
 _LETTERS = 120
 """Of category names in one line across all panels."""
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3])
@@ -47,10 +49,10 @@ def specs(part: Mapping[str, Any], *, legend: bool = False) -> list[tuple[str, S
 
 def legend_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The series of a part with the light `colour`, the `dash` and the `shade` that they are drawn with; none where one
-    series, or ten runs of one thing, need no legend."""
+    series that the original has alone, or ten runs of one thing, need no legend."""
     versions = _versions(part)
     styles = _styles(part, versions, False)
-    if len(styles.names) < 2 or part["chart"] == "heat" or styles.runs:
+    if (len(styles.names) < 2 and not styles.named) or part["chart"] == "heat" or styles.runs:
         return []
     line = part["chart"] in ("lines", "steps")
     return [
@@ -65,11 +67,20 @@ def legend_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _versions(part: Mapping[str, Any]) -> list[tuple[str, str, list[dict[str, Any]]]]:
-    found = [(v, TITLES[v], part[v]["points"]) for v in VERSIONS if _any(part[v]["points"])]
+    titles = TITLES | {"measured": _measured_title(part["measured"])}
+    found = [(v, titles[v], part[v]["points"]) for v in VERSIONS if _any(part[v]["points"])]
     names = [name for name, *_ in found]
     if names[:2] == ["published", "corrected"] and _same(part):
         found[:2] = [("published", _SAME, found[0][2])]
     return found
+
+
+def _measured_title(measured: Mapping[str, Any]) -> str:
+    """`measured here`, or on which machine what is shipped was measured."""
+    if not any(one["shipped"] for one in measured["from"]):
+        return "measured here"
+    machines = dict.fromkeys(str(one["machine"]).partition(",")[0] for one in measured["from"])
+    return f"measured on {next(iter(machines))}" if len(machines) == 1 else "measured"
 
 
 def _any(points: list[dict[str, Any]]) -> bool:
@@ -112,7 +123,11 @@ def _facet(
 ) -> Spec:
     """A panel for each number `v`, headed by its title. Put together here: Altair copies every layer several times on
     the way to a facet, which makes a page of a hundred charts slow."""
-    label = {"labelExpr": f"{json.dumps(titles)}[datum.value]", "labelAnchor": "start", "labelColor": TEXT}
+    label = {
+        "labelExpr": f"{json.dumps(titles, ensure_ascii=False)}[datum.value]",
+        "labelAnchor": "start",
+        "labelColor": TEXT,
+    }
     spec = {
         "$schema": alt.SCHEMA_URL,
         "data": {"name": "points"},
@@ -197,8 +212,8 @@ def _layers(
 class _Styles:
     """Colour, dash and shade of every series."""
 
-    def __init__(self, names: list[str], middlewares: Mapping[str, str], plain: bool, legend: bool):
-        self.names, self.drawn = names, legend
+    def __init__(self, names: list[str], middlewares: Mapping[str, str], plain: bool, legend: bool, named: bool):
+        self.names, self.drawn, self.named = names, legend, named
         self.runs = len(names) > 4 and all(name.startswith("run ") for name in names)
         families: dict[str, list[str]] = {}
         for name in names:
@@ -221,7 +236,7 @@ class _Styles:
             self.shades.append(_SHADES[(place + again) % len(_SHADES)])
 
     def legend(self, symbol: str) -> Any:
-        if len(self.names) < 2 or not self.drawn:
+        if (len(self.names) < 2 and not self.named) or not self.drawn:
             return None
         return alt.Legend(
             orient="bottom",
@@ -252,7 +267,9 @@ def _styles(part: Mapping[str, Any], versions: list, legend: bool) -> _Styles:
     wanted = part["series"] or []
     names = [*(n for n in wanted if n in present), *(n for n in present if n not in wanted)]
     middlewares = {p["series"]: p["middleware"] for p in every if p.get("middleware") and p["series"] == p.get("arm")}
-    return _Styles(names, middlewares, bool(part["columns"]), legend)
+    # One series of which nothing was published is one of several that are not here yet: its name must be seen.
+    named = not _any(part["published"]["points"])
+    return _Styles(names, middlewares, bool(part["columns"]), legend, named)
 
 
 def _family(name: str, middlewares: Mapping[str, str]) -> str:
@@ -336,8 +353,10 @@ def _lines(part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[flo
     if any("lo" in row for row in rows):
         rule = alt.Chart().transform_filter("isValid(datum.lo)").mark_rule(strokeWidth=1.2, opacity=0.7, clip=True)
         layers.append(rule.encode(x=x, y="lo:Q", y2="hi:Q", color=styles.colour("stroke")))
-    if not many and not steps:
-        dot = alt.Chart().mark_circle(size=34, opacity=1, clip=True)
+    if not steps and (not many or len(rows) <= _FEW):  # a line of one point cannot be seen
+        limits = part["x"].get("limits")
+        inside = not limits or all(limits[0] <= row["x"] <= limits[1] for row in rows)
+        dot = alt.Chart().mark_circle(size=34, opacity=1, clip=not inside)
         layers.append(dot.encode(**encoded, color=styles.colour("stroke")))
     return layers
 
@@ -369,7 +388,8 @@ def _stacked(part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[f
     sums: dict[Any, float] = {}
     for row in rows:
         sums[row["v"], row["x"]] = sums.get((row["v"], row["x"]), 0.0) + (row["y"] or 0.0)
-    y = _y(part, [0.0, 1.05 * max(sums.values(), default=1.0)])
+    most = (part["y"].get("limits") or (0.0, 0.0))[1]
+    y = _y(part, [0.0, max(most, 1.05 * max(sums.values(), default=1.0))])
     y.stack = "zero"
     place = {name: n for n, name in enumerate(styles.names)}
     for row in rows:

@@ -1,21 +1,14 @@
 """The figures document as a page for a browser, and as pictures to be taken away (SVG and PNG)."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rmwbench.report.html import render_page
-from rmwbench.report.redrawn import NOTHING_CHANGES, VERSIONS, counts
 from rmwbench.report.redrawn_charts import axis_title, for_export, legend_of, specs
+from rmwbench.report.redrawn_words import origins, words
 from rmwbench.whole_file import write_whole
-
-READ_FROM = {
-    "data": "",
-    "text": "as printed in the text",
-    "table": "as printed in a table",
-    "plot": "read off the plot by eye, 2 % of the axis at best",
-}
 
 
 def write_html(doc: dict[str, Any], path: Path | str) -> None:
@@ -43,37 +36,6 @@ def render_html(doc: dict[str, Any]) -> str:
     return render_page("redrawn.html.j2", drawn, doc=doc, sources=sources)
 
 
-def words(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What stands beside a chart: (version, sentence) for each version that has something to say."""
-    found = counts(part)
-    published, corrected, measured = (part[v] for v in VERSIONS)
-    if published["absent"]:
-        yield "published", published["absent"]
-    elif READ_FROM[published["read_from"]]:
-        yield "published", READ_FROM[published["read_from"]]
-    if found["published"]:
-        if corrected["absent"]:
-            yield "corrected", corrected["absent"]
-        else:
-            gone = found["published"] - found["corrected"]
-            if corrected["changed"] or gone > 0:
-                texts = [f"{corrected['changed']} of {found['published']} points change"]
-                if gone > 0:
-                    notes = dict.fromkeys(p["note"] for p in corrected["points"] if p.get("note"))
-                    texts.append(f"{gone} have no value" + (f" ({'; '.join(list(notes)[:3])})" if notes else ""))
-                yield "corrected", ", ".join(texts)
-            else:
-                yield "corrected", NOTHING_CHANGES
-    if measured["absent"]:
-        yield "measured", measured["absent"]
-    else:
-        lacking = dict.fromkeys(
-            f"{p['arm']}: {p['note']}" for p in measured["points"] if p["y"] is None and p.get("note")
-        )
-        if lacking:
-            yield "measured", "; ".join(list(lacking)[:4])
-
-
 def write_pictures(doc: dict[str, Any], directory: Path) -> list[Path]:
     """Every chart as SVG and PNG into a directory; the files."""
     import vl_convert
@@ -85,7 +47,7 @@ def write_pictures(doc: dict[str, Any], directory: Path) -> list[Path]:
             for number, part in enumerate(figure["parts"]):
                 for place, (title, spec) in enumerate(specs(part, legend=True)):
                     heading = ": ".join(x for x in (figure["title"], part["title"], title) if x)
-                    card = [f"{source['title']} ({source['published']}), {figure['place']}", *_card(doc, part)]
+                    card = [f"{source['title']} ({source['published']}), {figure['place']}", *_card(part)]
                     name = _file_name(f"{source['source']}-{figure['id']}-{number + 1}{'-' + title if title else ''}")
                     svg = vl_convert.vegalite_to_svg(for_export(spec, heading, card))
                     if not place or title:
@@ -95,10 +57,9 @@ def write_pictures(doc: dict[str, Any], directory: Path) -> list[Path]:
     return files
 
 
-def _card(doc: Mapping[str, Any], part: Mapping[str, Any]) -> list[str]:
+def _card(part: Mapping[str, Any]) -> list[str]:
     texts = [f"{version}: {text}" for version, text in words(part) if version != "measured" and len(text) < 120]
-    if doc["campaigns"] and part["measured"]["points"]:
-        texts.append(f"measured in {', '.join(doc['campaigns'])}")
+    texts += [f"measured: {text}" for text in origins(part["measured"])]
     return [" · ".join(texts)] if texts else []
 
 

@@ -21,7 +21,7 @@ from rmwbench.analysis.unlike import flags
 from rmwbench.analysis.voided import rules_in
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.report import charts, wire
+from rmwbench.report import charts, outcomes, wire
 from rmwbench.report.arm import ArmReport
 from rmwbench.report.calibration import calibration
 from rmwbench.report.conclusions import conclusions
@@ -87,6 +87,7 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
     for found in document["workloads"]:
         found["effects"] += _beside(found["workload"], arms, rules.margin)
         found["effects"] += reliability_costs(found["workload"], arms, rules.margin)
+    document["outcomes"] = outcomes.document(plan.get("outcomes"), document["workloads"])
     hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}
     document["conclusions"] = conclusions(
         document, calibrated=aa_floor is not None, margin=rules.margin, one_host=len(hosts) == 1
@@ -261,6 +262,7 @@ def _campaign(
             "repeated": sum(line.repeats is not None for line in lines),
             "voided_by": dict(Counter(rule for x in lines if x.status == "void" for rule in rules_in(x.reason))),
         },
+        "not_run": (plan.get("not_run") or {}).get("text"),
         "wall_s": round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
     }
 

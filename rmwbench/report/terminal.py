@@ -13,7 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.report import columns, done, effects, interop, wire
+from rmwbench.report import columns, done, effects, interop, outcomes, wire
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.claims import short as claims
@@ -22,8 +22,8 @@ from rmwbench.report.headline import headline
 from rmwbench.report.marks import marks
 from rmwbench.report.marks import notes as marked_notes
 from rmwbench.report.ordered_by import is_cost
+from rmwbench.report.printable import printable
 
-_HARMLESS = "\n\t\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # not `printable` to Python
 _VERDICT_STYLE = {
     "best": "bold green",
     "equivalent": "green",
@@ -43,17 +43,9 @@ def print_show(doc: dict[str, Any], console: Console) -> None:
     for workload in doc.get("workloads", []):
         _print_workload(doc, workload, console)
     _print_growth(doc, console)
+    _print_outcomes(doc, console)
     _print_conclusions(doc.get("conclusions", []), console)
     _print_claims(claimed, console)
-
-
-def printable(value: Any) -> Any:
-    """The document without control characters: a worker's log must not drive the reader's terminal."""
-    if isinstance(value, str):
-        return "".join(c if c.isprintable() or c in _HARMLESS else "\N{REPLACEMENT CHARACTER}" for c in value)
-    if isinstance(value, dict):
-        return {key: printable(item) for key, item in value.items() if key not in ("charts", "per_trial")}
-    return [printable(item) for item in value] if isinstance(value, list) else value
 
 
 def verdict_text(arm: dict[str, Any]) -> str:
@@ -76,6 +68,8 @@ def _print_campaign(doc: dict[str, Any], console: Console) -> None:
     if not campaign.get("finished"):
         counts.append("not finished")
     _line(console, f"{campaign.get('name', '')} · {'; '.join(counts)}")
+    if campaign.get("not_run"):
+        _line(console, str(campaign["not_run"]))
     _line(console, str(machine.get("summary", "")))
     _line(console, calibration_line(machine))
     for warning in machine.get("warnings", []):
@@ -192,6 +186,64 @@ def _print_growth(doc: dict[str, Any], console: Console) -> None:
     for row in rows:
         title = str(doc["glossary"][row["metric"]]["title"])
         _bullet(console, "∝", f"{row['arm']}: {title} ∝ nodes^{fmt.exponent(row)}: {row['text']}", "")
+
+
+def _print_outcomes(doc: dict[str, Any], console: Console) -> None:
+    """What becomes of each condition: words where they fit, otherwise a letter for an arm, and its mark alone."""
+    found = outcomes.shown(doc)
+    if not found:
+        return
+    table, letters = _outcome_table(found, words=True), ""
+    if Measurement.get(console, console.options.update(max_width=10_000), table).maximum > console.width:
+        table = _outcome_table(found, words=False)
+        letters = ", ".join(f"{_letter(place)} {arm}" for place, arm in enumerate(found["arms"]))
+    console.print()
+    console.print(Text("What becomes of each condition", style="bold underline"))
+    if found["everywhere"]:
+        _line(console, found["everywhere"])
+    console.print(table)
+    _line(console, letters)
+    console.print(Text(doc["outcomes"]["summary"]))
+    _line(console, doc["outcomes"]["text"])
+    _line(console, "  ".join(f"{mark} {name}" for name, mark in outcomes.MARKS.items()))
+
+
+def _outcome_table(found: dict[str, Any], *, words: bool) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for head in found["heads"]:
+        table.add_column(head if words else head.rpartition(".")[2], no_wrap=True)
+    for place, arm in enumerate(found["arms"]):
+        table.add_column(arm if words else _letter(place), no_wrap=True)
+    table.add_column("all together")
+    for row in found["rows"]:
+        cells = [
+            Text("")
+            if cell is None
+            else Text(
+                f"{cell['mark']} {cell['outcome']} {cell['value']}".rstrip() if words else cell["mark"],
+                style=_CONDITION_STYLE.get(cell["outcome"], "dim"),
+            )
+            for cell in row["cells"]
+        ]
+        whole = f"{row['mark']} {row['words']}" + (f" ({row['more']})" if words and row["more"] else "")
+        table.add_row(*row["labels"], *cells, Text(whole, style=_CONDITION_STYLE.get(row["outcome"], "dim")))
+    return table
+
+
+def _letter(place: int) -> str:
+    """`a` to `z`, then `a1`."""
+    turn, at = divmod(place, 26)
+    return "abcdefghijklmnopqrstuvwxyz"[at] + (str(turn) if turn else "")
+
+
+_CONDITION_STYLE = {
+    "acceptable": "green",
+    "all acceptable": "green",
+    "degraded": "yellow",
+    "only": "yellow",
+    "none": "red",
+    "undecided": "magenta",
+}
 
 
 def _table(workload: dict[str, Any], shown: tuple[Column, ...], *, released: bool, judged: bool) -> Table:

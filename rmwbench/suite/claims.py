@@ -53,7 +53,8 @@ class Data(Strict):
 
 class Test(Strict):
     """Which cells of which suite decide the claim today, and how: `metric` of `left` relation `factor` × that of
-    `right` (or `level`, in the metric's unit), in every cell that matches.
+    `right` (or `level`, in the metric's unit), in every cell that matches. `by: difference`, of fractions: left − right
+    relation `level`, for what may be 0 on both sides.
 
     `at` are levels of factors that both sides have; `left_at` and `right_at` those in which they differ, which makes a
     comparison of one arm with itself in two cells: scaling.
@@ -67,6 +68,7 @@ class Test(Strict):
     relation: Relation
     right: str | None = None
     level: float | None = None
+    by: Literal["ratio", "difference"] = "ratio"
     factor: Annotated[float, Field(gt=0)] = 1.0
     times: Annotated[float, Field(gt=0)] = 1.0
     """Of `within`: the middle, as a ratio. `within: 6 times as much, give or take a factor of 1.5`."""
@@ -80,6 +82,8 @@ class Test(Strict):
 
     @model_validator(mode="after")
     def _against_one_thing(self) -> "Test":
+        if self.by == "difference":
+            return self._of_two_fractions()
         if (self.right is None) == (self.level is None):
             raise Fault(
                 "a test compares with another side or with a level",
@@ -107,6 +111,23 @@ class Test(Strict):
                 expected="for example `factor: 1.1`",
                 actual=f"{self.factor:g}",
                 at=("relation",),
+            )
+        return self
+
+    def _of_two_fractions(self) -> "Test":
+        if self.right is None or self.level is None:
+            raise Fault(
+                "a difference is of two sides, compared with a level",
+                expected="`right: SIDE` and `level: NUMBER`, 0.05 for five points",
+                actual=" and ".join(key for key in ("right", "level") if getattr(self, key) is None) + " left out",
+                at=("by",),
+            )
+        if self.relation == "within" or self.factor != 1 or self.times != 1:
+            raise Fault(
+                "a difference is compared with its level as it stands",
+                expected="`relation: less` or `greater`, no factor and no `times`",
+                actual=f"{self.relation}, factor {self.factor:g}, times {self.times:g}",
+                at=("by",),
             )
         return self
 

@@ -1,4 +1,4 @@
-"""The shipped summaries of measurements, `suites/SOURCE/measured/DATE-MACHINE.json` (docs/formats/claims.md)."""
+"""The shipped summaries of measurements, `suites/SOURCE/measured/TIME-MACHINE.json` (docs/formats/claims.md)."""
 
 import json
 from pathlib import Path

@@ -22,6 +22,9 @@ Scalar = str | int | float | bool
 Chart = Literal["lines", "steps", "bars", "stacked", "heat"]
 PUBLISHED_FILE = "published.csv"
 """Beside it: the points of its figures, for those who have no archive (figure_points.py)."""
+OVER_TIME = ("delivered", "latency_by_second", "latency_variance_by_second")
+"""In place of a metric: messages per second over time, the mean latency of each second in ns, its variance in ns²; of
+campaigns alone, summaries do not keep them."""
 
 
 class Axis(Strict):
@@ -39,7 +42,8 @@ class Axis(Strict):
 class Points(Strict):
     """Points of an importer's figure. `match` is a regular expression that the whole series must fit; its named groups,
     `series` and `x` of the point may be used in `{…}` of the templates for `x`, `series` and `panel`. `low` and `high`
-    are figures with the ends of an error bar at the same series and x, `spread` one with half its length."""
+    are figures with the ends of an error bar at the same series and x, `spread` one with half its length. `mislabelled`
+    says for a series which one the original shows under its name: as published has that one's values."""
 
     figure: Text
     match: str | None = None
@@ -49,6 +53,7 @@ class Points(Strict):
     low: Text | None = None
     high: Text | None = None
     spread: Text | None = None
+    mislabelled: dict[Text, Text] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _compiles(self) -> "Points":
@@ -74,7 +79,10 @@ class Printed(Strict):
 
 class Measured(Strict):
     """What is measured today: `metric` of the cells of `suite`, times `factor`. `workload` and `at` choose cells (a
-    level, or a list of them); templates may use factors, `workload` and `arm`."""
+    level, or a list of them); templates may use factors, `workload` and `arm`.
+
+    Three kinds of arithmetic are the figure's own: `times` another metric of the cell, `inverse` divided by the metric
+    (a period from a rate), and `of_machine`, a share of all hardware threads of the machine that measured it."""
 
     suite: Text
     metric: Text
@@ -83,9 +91,25 @@ class Measured(Strict):
         default_factory=dict
     )
     factor: float = 1.0
+    times: Text | None = None
+    inverse: Annotated[float, Field(gt=0)] | None = None
+    of_machine: bool = False
     x: Text
     series: Text = "{arm}"
     panel: str | None = None
+
+    @model_validator(mode="after")
+    def _one_arithmetic(self) -> "Measured":
+        if self.inverse is not None and (self.times or self.of_machine or self.factor != 1.0):
+            raise Fault("an inverse stands alone", expected="no `factor`, `times` or `of_machine`", at=("inverse",))
+        if self.metric in OVER_TIME and (self.inverse is not None or self.times or self.of_machine):
+            raise Fault("what arrives over time is no metric", expected="`factor` alone", at=("metric",))
+        return self
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """All that are read of a cell."""
+        return (self.metric, self.times) if self.times else (self.metric,)
 
 
 class Part(Strict):
@@ -189,6 +213,13 @@ def load(source: str | Path) -> Figures:
     """The figures of a shipped source, or of a file by its path. UserError, with file and line, for anything wrong."""
     path = source_file(source, FIGURES_FILE, "figures")
     return validated(read(path), where=shown(path), model=Figures)
+
+
+def drawn_of(source: str) -> list[Measured]:
+    """What the figures of a shipped source draw of today's measurements; nothing where it has no figures."""
+    if source not in sources():
+        return []
+    return [one for figure in load(source).all() for part in figure.parts for one in part.measured]
 
 
 def published_file(source: str | Path) -> Path:

@@ -13,7 +13,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.suite import pairs, short
+from rmwbench.suite import matrix, pairs, short
 from rmwbench.suite.cells import cells
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.shipped import shipped_middlewares
@@ -22,6 +22,8 @@ from rmwbench.suite.suite import Suite
 _Model = TypeVar("_Model", bound=BaseModel)
 
 SUFFIXES = (".yaml", ".yml")
+JSON = ".json"
+"""Of a test matrix that is read as a suite (matrix.py)."""
 MAX_FILE_BYTES = 4 * 1024 * 1024
 CLAIMS_FILE = "claims.yaml"
 """Beside the suites of a published evaluation: what it claims (claims.py). No suite."""
@@ -30,6 +32,11 @@ FIGURES_FILE = "figures.yaml"
 QUESTIONNAIRE_FILE, EVIDENCE_FILE = "questionnaire.yaml", "evidence.yaml"
 """Likewise: what it asks, and answers that are no measurement (questionnaire.py)."""
 NO_SUITES = (CLAIMS_FILE, FIGURES_FILE, QUESTIONNAIRE_FILE, EVIDENCE_FILE)
+NOTHING_RUNS = {
+    "galactic-2020/community": "rmwbench community github | rep2004 | survey | admission (docs/community.md)",
+    "fastdds-2021/questionnaire": "rmwbench questionnaire (docs/questionnaire.md)",
+}
+"""Parts of published evaluations in which no middleware runs, and the verbs that are these parts."""
 
 
 def suites_directory() -> Path:
@@ -70,10 +77,10 @@ def shipped_suites() -> list[str]:
 
 
 def find(suite: str) -> Path:
-    """The file of a suite: a path where it ends in .yaml, otherwise a shipped name. Raises UserError where there is
-    none."""
+    """The file of a suite: a path where it ends in .yaml or .json, otherwise a shipped name. Raises UserError where
+    there is none."""
     path = Path(suite)
-    if path.suffix in SUFFIXES:
+    if path.suffix in (*SUFFIXES, JSON):
         if path.is_file():
             return path
         reason = "it is a directory" if path.is_dir() else "no such file"
@@ -86,11 +93,32 @@ def find(suite: str) -> Path:
     names = shipped_suites()
     if suite in names:
         return suites_directory() / f"{suite}.yaml"
-    what = f"no suite is called `{suite}`"
-    expected = "one of " + ", ".join(names) + ", or the path of a file ending in .yaml"
-    if path.exists():
-        raise UserError(what, expected=expected, actual=suite, fix=f"suite files end in .yaml: rename {suite}")
-    raise UserError(what, expected=expected, actual=suite, fix=did_you_mean(suite, shipped_suites()))
+    raise _no_suite(suite, names)
+
+
+def _no_suite(suite: str, names: list[str]) -> UserError:
+    """What to say of a word that is no suite's name: it may be a folder of some, or what another verb does."""
+    word = suite.rstrip("/")
+    if word in NOTHING_RUNS:
+        return UserError(f"`{word}` is no suite: no middleware runs in it", fix=NOTHING_RUNS[word])
+    path = Path(suite)
+    inside = [name for name in names if name.startswith(f"{word}/")]
+    if not inside and path.is_dir():
+        found = sorted(file for end in SUFFIXES for file in path.glob(f"*{end}") if file.name not in NO_SUITES)
+        inside = [str(file) for file in found]
+    if inside or path.is_dir():
+        return UserError(
+            f"`{suite}` is a folder, and no suite",
+            expected="one of " + ", ".join(inside) if inside else "the path of a file ending in .yaml",
+            actual=suite,
+            fix=f"rmwbench plan {inside[0]}" if inside else None,
+        )
+    return UserError(
+        f"no suite is called `{suite}`",
+        expected="one of " + ", ".join(names) + ", or the path of a file ending in .yaml",
+        actual=suite,
+        fix=f"suite files end in .yaml: rename {suite}" if path.exists() else did_you_mean(suite, names),
+    )
 
 
 def load(suite: str | Path, *, middlewares: Iterable[str] = (), shortened: bool = False) -> Suite:
@@ -180,8 +208,10 @@ def shown(path: Path) -> str:
 def _tree(text: str, where: str) -> CommentedMap:
     yaml = YAML(typ="rt")
     yaml.allow_duplicate_keys = False
+    json = text.lstrip().startswith("{")
     try:
-        tree = yaml.load(text)
+        # JSON is YAML but for tabs, which it has between its words only.
+        tree = yaml.load(text.replace("\t", " ") if json else text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"{where}:{mark.line + 1}" if mark else where
@@ -193,6 +223,10 @@ def _tree(text: str, where: str) -> CommentedMap:
         ) from error
     except (YAMLError, ValueError, RecursionError) as error:
         raise UserError("not YAML", where=where, actual=" ".join(str(error).split()) or type(error).__name__) from error
+    if matrix.is_matrix(tree):
+        return _of_matrix(tree, where)
+    if where.endswith(JSON):
+        raise UserError("this JSON is no suite", where=where, expected=matrix.KIND, actual=_shape(tree))
     if not isinstance(tree, CommentedMap):
         raise UserError(
             "a suite file is a mapping",
@@ -207,6 +241,16 @@ def _tree(text: str, where: str) -> CommentedMap:
             raise _fault_error(tree, where, ("arms", *fault.at), fault) from fault
         tree["arms"] = arms  # keeps its line, since the key was there
     return tree
+
+
+def _of_matrix(tree: CommentedMap, where: str) -> CommentedMap:
+    def shipped(name: str) -> CommentedMap:
+        return _tree(read(suites_directory() / f"{name}.yaml"), name)
+
+    try:
+        return matrix.as_suite(tree, shipped, Path(where).name)
+    except Fault as fault:
+        raise _fault_error(tree, where, fault.at, fault) from fault
 
 
 def _plain(node: Any, where: str, above: tuple[int, ...] = ()) -> Any:
@@ -244,7 +288,8 @@ def _find(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:
 
 def _user_error(tree: Any, where: str, error: ValidationError) -> UserError:
     """The first mistake in the order of the file, and in its `do` line where the others are."""
-    found = sorted((_explained(tree, where, details) for details in error.errors()), key=lambda pair: pair[0])
+    details = [one for one in error.errors() if not _is_echo(one)]
+    found = sorted((_explained(tree, where, one) for one in details), key=lambda pair: pair[0])
     lines = [line for line, _ in found]
     first = found[0][1]
     others = [line for line in dict.fromkeys(lines) if line != lines[0]]
@@ -258,6 +303,11 @@ def _user_error(tree: Any, where: str, error: ValidationError) -> UserError:
             fix=f"{first.fix}; {also}" if first.fix else also,
         )
     return first
+
+
+def _is_echo(details: Any) -> bool:
+    """A list that is long enough but has bad items is reported as too short besides, since none of those count."""
+    return details["type"] == "too_short" and len(details["input"]) >= details["ctx"]["min_length"]
 
 
 def _fault_error(tree: Any, where: str, path: tuple[Any, ...], fault: Fault) -> UserError:

@@ -140,9 +140,12 @@ def check(asked: Questionnaire, items: tuple[Evidence, ...], where: str) -> None
 
 
 def measured_here(source: str) -> list[dict[str, Any]]:
-    """What the shipped campaigns answered (`rmwbench questionnaire --save`), as reduced show documents; empty where
-    none were kept. UserError for a file that is none."""
-    path = suites_directory() / source / ANSWERS_FILE
+    """What the shipped campaigns answered (`rmwbench questionnaire --save`)."""
+    return kept_answers(suites_directory() / source / ANSWERS_FILE)
+
+
+def kept_answers(path: Path) -> list[dict[str, Any]]:
+    """The reduced show documents of such a file; empty where there is none. UserError for a file of another kind."""
     if not path.exists():
         return []
     try:
@@ -158,7 +161,7 @@ def measured_here(source: str) -> list[dict[str, Any]]:
 
 
 def answers_text(documents: Sequence[Mapping[str, Any]]) -> str:
-    """The file that `measured_here` reads."""
+    """The file that `kept_answers` reads."""
     content = {"schema": ANSWERS_SCHEMA, "version": ANSWERS_VERSION, "campaigns": list(documents)}
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 

@@ -7,6 +7,7 @@
       timeline: {steady_s: 2}            # replaces these keys of the suite's timeline and of every workload's own
       blocks: {minimum: 5, maximum: 8}
       exclude: []
+      outcomes: {acceptable: {undelivered: 0.05}}
       primary_metric: response_latency_p50   # of every workload: a shorter trial may be too short for a high percentile
 
 One file for both, so that the two cannot drift apart. Done in the tree of the file, before anything is validated: every
@@ -23,7 +24,7 @@ from rmwbench.suite.fault import Fault
 KEY = "short"
 NAMED = ("arms", "workloads")
 """Lists of the file that a short version takes from, by name."""
-REPLACED = ("blocks", "exclude", "sampling")
+REPLACED = ("blocks", "exclude", "sampling", "outcomes")
 MERGED = ("factors", "timeline")
 METRIC = "primary_metric"
 """Replaces that of every workload."""
@@ -35,7 +36,12 @@ def shortened(tree: CommentedMap, *, wanted: bool) -> CommentedMap:
     (whether wanted or not)."""
     if KEY not in tree:
         if wanted:
-            raise Fault("this suite has no short version", expected=f"`{KEY}:` in the suite file", actual="none")
+            raise Fault(
+                "this suite has no short version",
+                expected=f"`{KEY}:` in the suite file",
+                actual="none",
+                fix="run it whole, `rmwbench plan` says how long that takes; or as much as fits: --budget 5m",
+            )
         return tree
     short = tree[KEY]
     if not isinstance(short, CommentedMap) or not short:

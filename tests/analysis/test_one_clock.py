@@ -1,6 +1,7 @@
 """A trial over two hosts, one of whose clocks is a quarter of an hour ahead and drifts: its latencies are the true ones
 within the bound they carry, and nonsense without the map."""
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -165,6 +166,14 @@ def test_without_the_map_the_same_trial_is_nonsense():
     assert not trial.clock_bounds
     assert latencies(trial, "request_leg").max() < -900 * 10**9 < 900 * 10**9 < latencies(trial, "reply_leg").min()
     assert trial.values["achieved_rate"] == 0
+
+
+def test_that_nothing_arrived_in_a_few_trials_leaves_room_for_a_rate():
+    trial = measure_trial(a_trial(rows=[]))
+    few, many = (aggregate(GLOSSARY["achieved_rate"], [trial] * n) for n in (3, 12))
+    assert isinstance(few, Measured) and isinstance(many, Measured)
+    assert few.value == few.low == 0 < many.high < few.high < math.inf and "rule of three" in few.interval
+    assert few.high == pytest.approx(4 * many.high)
 
 
 def test_what_one_host_stamped_at_both_ends_is_exact():

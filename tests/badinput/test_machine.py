@@ -74,7 +74,8 @@ def test_a_disk_that_fills_up_costs_the_trial_under_way_and_nothing_else(user):
     assert 2 <= document["campaign"]["trials"]["done"] < 12 and not document["campaign"]["finished"]
     bundle = Bundle(user.path / "copied")
     bundle.check()
-    assert [line.trial for line in bundle.trials("done")] == list(range(1, 13)) and bundle.journal.finished
+    # A busy machine may have voided one, which was run again under another number.
+    assert len(bundle.trials("done")) == 12 and bundle.journal.finished
 
 
 def test_a_report_that_cannot_be_written_is_refused(user, campaign):

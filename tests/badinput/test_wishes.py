@@ -71,6 +71,27 @@ def test_an_unknown_suite_is_refused_with_the_nearest(user, verb):
     assert "no such file" in user.is_refused(verb, "gone.yaml")
 
 
+@pytest.mark.parametrize("verb", ["run", "plan"])
+def test_a_folder_of_suites_is_refused_with_what_is_in_it(user, verb):
+    error = user.is_refused(verb, "galactic-2020")
+    assert "is a folder" in error and "galactic-2020/pubsub" in error and "degraded/" not in error
+    error = user.is_refused(verb, ".")
+    assert "is a folder" in error and "mini.yaml" in error
+
+
+@pytest.mark.parametrize(
+    ("part", "does"),
+    [("galactic-2020/community", "rmwbench community"), ("fastdds-2021/questionnaire", "rmwbench questionnaire")],
+)
+def test_a_part_of_an_evaluation_without_a_suite_is_refused_with_the_verb_that_it_is(user, part, does):
+    assert f"do: {does}" in user.is_refused("run", part)
+
+
+def test_json_that_is_no_matrix_is_refused(user):
+    (user.path / "other.json").write_text('{"rates": [1]}')
+    assert "this JSON is no suite" in user.is_refused("plan", "other.json")
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint", "advice"),
     [

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.campaign import pace
+from rmwbench.campaign import pace, request
 from rmwbench.campaign.plan import make_plan
 from rmwbench.cli.main import main
 from rmwbench.lab import machine
@@ -129,6 +129,29 @@ def test_a_stopped_campaign_is_valid_and_resumes_without_repeating(bench, how):
     Bundle(bench.out).check()
     code, output = bench.command("run", "--resume", bench.out, "--no-report")
     assert code == 0 and "finished" in output and bench.finished() == list(range(1, 9))
+
+
+def test_what_a_budget_cut_stays_cut_on_resume_and_the_report_says_so(bench, monkeypatch):
+    """Two comparisons of two blocks take 4.8 s and more: 3.5 s hold one of them, whole."""
+    process = bench.start("run", bench.suite, "--out", bench.out, "--no-report", "--budget", "3.5s")
+    bench.until_trials(1)
+    process.send_signal(signal.SIGINT)
+    output = "".join(process.communicate(timeout=30))
+    assert process.returncode == 130, output
+    assert "Not run within 3.5 s: 1 of 2 comparisons" in output
+    stored = Bundle(bench.out).campaign
+    assert stored["request"]["comparisons"] == ["small"]
+    assert stored["plan"]["not_run"]["comparisons"] == ["fan"]
+    monkeypatch.setattr(request.Planner, "within_budget", None)  # whatever a budget would hold by now
+    code, output = bench.command("run", "--resume", bench.out, "--no-report")
+    assert code == 0, output
+    bundle = Bundle(bench.out)
+    assert {row["workload"] for row in bundle.rows("cells")} == {"small"}
+    assert {row["arm"] for row in bundle.rows("cells")} == {"one", "two"}
+    assert bench.finished() == [trial["trial"] for trial in stored["plan"]["trials"]]
+    assert "Not run within 3.5 s: 1 of 2 comparisons" in summarise(bundle)["campaign"]["not_run"]
+    shown = bench.command("show", bench.out)[1]
+    assert "workload fan" in " ".join(shown.split())
 
 
 def test_blocks_for_which_there_is_no_time_are_left_out_and_can_be_resumed(bench, monkeypatch):

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from rmwbench.analysis.resolution import resolvable_ratio
-from rmwbench.campaign.plan import blocks_within, duration_text, make_plan
+from rmwbench.campaign.plan import blocks_within, budget_text, duration_text, make_plan
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import load
@@ -109,7 +109,7 @@ def test_a_budget_below_the_minimum_says_what_is_needed():
     with pytest.raises(UserError) as caught:
         plan(budget_s=239)
     assert "4 min" in caught.value.expected
-    assert "240s" in caught.value.fix
+    assert "--budget 4m" in caught.value.fix
 
 
 def test_a_slower_machine_gets_fewer_blocks_and_then_a_refusal():
@@ -170,3 +170,13 @@ def test_the_document_is_json_and_agrees_with_the_plan():
 @pytest.mark.parametrize(("seconds", "text"), [(4, "4 s"), (48.0, "48 s"), (288, "4.8 min"), (7200, "2 h")])
 def test_durations_read_well(seconds, text):
     assert duration_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(48, "48s"), (48.2, "49s"), (240, "4m"), (241, "5m"), (5400, "1.5h"), (1507660, "418.8h")]
+)
+def test_a_budget_that_is_suggested_can_be_typed_and_is_enough(seconds, text):
+    from rmwbench.cli.plan import parse_duration_s
+
+    assert budget_text(seconds) == text
+    assert parse_duration_s(text) >= seconds

@@ -54,7 +54,7 @@ def test_too_little_memory_is_named_with_the_workload(tmp_path, monkeypatch, ava
 
 def test_too_little_shared_memory_is_its_own_message(monkeypatch):
     made = plan(30_000_000, 40)
-    monkeypatch.setattr(preflight, "_memory_bytes", lambda cell: 0)
+    monkeypatch.setattr(preflight, "memory_bytes", lambda cell: 0)
     monkeypatch.setattr(preflight, "available_memory_bytes", lambda: 2 << 30)
     with pytest.raises(UserError, match="do not fit into shared memory"):
         preflight.check_room(made, Path("."))

@@ -151,5 +151,5 @@ def test_derived_shipped_suites_are_valid_and_exact():
         for suite, found in needs(name).values():
             by_suite.setdefault(suite, set()).update(found.places)
     for suite, wanted in by_suite.items():
-        made = cells(parse(derived(shipped(suite), wanted, suite), where=suite))
+        made = cells(parse(derived(shipped(suite), wanted, suite), where=suite, directory=find(suite).parent))
         assert {place_of(cell) for cell in made} == wanted

@@ -66,6 +66,21 @@ def test_a_mistake_has_its_line(tmp_path, old, new, line, said):
     assert said in error.value.render()
 
 
+def test_the_mistake_of_the_only_item_is_the_error(tmp_path):
+    """Not that the list were too short, which is what is left of it."""
+    alone = GOOD[: GOOD.index("  - {id: two")].replace("kind: comparison", "kind: nonsense")
+    with pytest.raises(UserError) as error:
+        of(tmp_path, alone)
+    said = error.value.render()
+    assert "claims.yaml:13: `kind` cannot be 'nonsense'" in said and "one of comparison, scaling" in said
+    assert "items" not in said and "then look at" not in said
+
+
+def test_a_list_without_items_is_too_short(tmp_path):
+    with pytest.raises(UserError, match="`items`"):
+        of(tmp_path, GOOD[: GOOD.index("items:")] + "items: []\n")
+
+
 def test_an_unknown_source_is_guessed():
     with pytest.raises(UserError, match="did you mean `galactic-2020`"):
         load("galactic")

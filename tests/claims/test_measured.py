@@ -59,7 +59,7 @@ def test_a_campaign_that_ran_for_some_claims_says_nothing_of_others():
 
 def test_a_line_per_arm_and_a_name_with_date_and_machine():
     summary = measured(asked(right="b"), [shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))])
-    assert file_name(summary) == "2026-01-02-2x-fixture-9000.json"
+    assert file_name(summary) == "2026-01-02t0304-2x-fixture-9000.json"
     assert sum(line.startswith('{"arm": ') for line in text(summary).splitlines()) == 2
 
 

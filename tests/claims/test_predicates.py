@@ -237,3 +237,20 @@ def test_several_cells_are_told_as_a_range():
     arms = [(str(n), arm("rclcpp/a", FAST), arm("rclcpp/b", [x * n for x in SLOW])) for n in (1, 4)]
     found = one(asked(right="b", factor=0.3), document(*arms))
     assert (found.answer, found.seen()) == ("does not hold", "2 cells, 0.128× to 0.51× (does not hold 1, holds 1)")
+
+
+@pytest.mark.parametrize(("trials", "answer"), [(3, "undecided"), (5, "undecided"), (6, "holds")])
+def test_what_is_infinite_in_a_few_trials_decides_nothing(trials, answer):
+    """Of three values of which some are infinite the range covers the median with 75 %: it is no interval of 95 %."""
+    fast = arm("rclcpp/a", [8e6] * trials)
+    never = arm(
+        "rclcpp/b", ["inf"] * trials, metric={"unit": "ns", "value": math.inf, "low": math.inf, "high": math.inf}
+    )
+    claims = asked(right="b")
+    (found,) = today(claims, claims.items[0], document(("w", fast, never)))
+    assert found.answer == answer
+    reason = f"rclcpp/b: infinite in {trials} of {trials} trials, whose range covers"
+    assert str(found.cells[0].reason or "").startswith(reason if trials < 6 else "")
+    level = asked(level=1e9, relation="greater", left="b")
+    (found,) = today(level, level.items[0], document(("w", never)))
+    assert found.answer == answer

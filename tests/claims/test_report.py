@@ -7,22 +7,25 @@ from pathlib import Path
 import pytest
 
 from rmwbench.analysis.claims_document import ledger
+from rmwbench.analysis.claims_measured import expanded
 from rmwbench.report.claims import short
 from rmwbench.report.claims.page import render_html as ledger_page
 from rmwbench.report.claims.picture import WIDTH, picture
 from rmwbench.report.claims.rows import inside, of_campaign
 from rmwbench.report.html import render_html, write_html
+from rmwbench.suite.claims_measured import shipped as summaries
 from tests.claims.shipped import FILES
 from tests.report.example_document import example_document
 from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit
 
 SUITE, METRIC = "rclcpp-intraprocess-2019", "service_latency_p50"
+ARMS = ("rclcpp unique", "rclcpp inter fastrtps")
 
 
 @pytest.fixture(scope="module")
 def document():
-    """The example's first workload as if it were that of an evaluation: two arms, of which one is a hundred times as
-    fast."""
+    """The example's first workload as if it were that of an evaluation: two arms, of which one is a thousand times
+    as fast."""
     made = copy.deepcopy(example_document())
     made["campaign"]["suite"] = SUITE
     made["workloads"] = made["workloads"][:1]
@@ -31,7 +34,7 @@ def document():
     for conclusion in made["conclusions"]:
         conclusion["workload"] = None
     arms = [arm for arm in workload["arms"] if arm["role"] != "floor"][:2]
-    for arm, name, scale in zip(arms, ("rclcpp unique", "rclcpp inter"), (1.0, 100.0), strict=True):
+    for arm, name, scale in zip(arms, ARMS, (1.0, 1000.0), strict=True):
         values = [scale * (20_000 + 100 * n) for n in range(6)]
         arm |= {"arm": name, "layer": "rclcpp", "factors": {}, "not_supported": None}
         arm["metrics"][METRIC] = {
@@ -46,7 +49,7 @@ def document():
         arm["per_trial"][METRIC] = [{"trial": n + 1, "block": n, "value": v} for n, v in enumerate(values)]
     workload["arms"] = arms
     for kind, found in workload["charts"].items():
-        workload["charts"][kind] = [one for one in found if one.get("arm") in ("rclcpp unique", "rclcpp inter")]
+        workload["charts"][kind] = [one for one in found if one.get("arm") in ARMS]
     return made
 
 
@@ -70,7 +73,7 @@ def test_the_short_forms_say_the_same(document):
     lines = dict((text.partition(":")[0], answer) for answer, text in short.lines(document))
     assert lines["pa-one-lat-unique"] == "holds"
     row = next(row for row in short.table(document) if row[0].startswith("pa-one-lat-unique"))
-    assert row[1] and "holds (proxy), rclcpp" in row[3] and "0.01" in row[3]
+    assert row[1] and "holds (proxy), rclcpp" in row[3] and "0.001" in row[3]
 
 
 def test_the_ledgers_page_links_to_reports(document):
@@ -157,5 +160,61 @@ def test_in_a_browser_a_click_opens_the_trials_and_a_phone_is_wide_enough(docume
         browser.close()
 
 
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"CLAIMS WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click_away(width, tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    name = "gscam-2025"
+    made = ledger([FILES[name]], shipped={name: [x for one in summaries(name) for x in expanded(one)]})
+    found = next(claim for claim in made["sources"][0]["claims"] if claim["state"] == "holds")
+    path = tmp_path / "claims.html"
+    path.write_text(ledger_page(made, lambda *where: None))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        said = []
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(path.as_uri())
+        page.select_option(".filter select[name=state]", "holds")
+        shown = page.locator("article.claim:visible")
+        assert shown.count() == made["summary"]["states"]["holds"]
+        assert {one.get_attribute("data-state") for one in shown.all()} == {"holds"}
+        assert page.locator(".filter output").inner_text() == f"{shown.count()} of {made['summary']['claims']}"
+        page.locator(f"#c-{found['id']} .trials > summary").first.click()
+        evidence = page.locator("#evidence-body")
+        text = evidence.inner_text()
+        today = found["today"][0]
+        assert today["machine"] in text and today["date"] in text and found["says"] in text
+        blocks = {block for cell in today["cells"] for block, _ in cell["left_trials"]}
+        cells = [cell for cell in today["cells"] if cell["left_trials"]]
+        assert evidence.locator("tbody tr").count() >= len(blocks) and evidence.locator("table").count() == len(cells)
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+        page.keyboard.press("Escape")
+        # A heading of which nothing is shown shows everything again.
+        hidden = page.locator("div[data-group][hidden]").first.get_attribute("id")
+        page.locator(f"#headings a[href='#{hidden}']").click()
+        page.wait_for_function("() => document.querySelector('.filter output').textContent.startsWith('all')")
+        assert page.locator(f"#{hidden}").is_visible() and said == []
+        browser.close()
+
+
+def test_pages_say_metrics_in_words_and_have_all_headings():
+    made = ledger([FILES[SUITE]])
+    page = ledger_page(made, lambda *where: None)
+    assert METRIC not in page and "service latency, median" in page
+    for target in re.findall(r'<a href="#(h-[^"]+)"', page):
+        assert page.count(f'id="{target}"') == 1
+    assert len(re.findall(r'<a href="#h-', page)) == len({claim.heading for claim in FILES[SUITE].items})
+
+
+def test_a_report_filters_its_claims_too(document):
+    page = render_html(document)
+    section = page[page.index('<section id="claims">') : page.index('<section id="machine"')]
+    assert '<form class="filter" hidden' in section and 'name="state"' in section
+    assert "details.trials" in page, "the script"
+
+
 def test_templates_are_packaged():
-    assert (Path(__file__).parents[2] / "rmwbench/report/templates/claims.css").is_file()
+    for name in ("claims.css", "claims.js"):
+        assert (Path(__file__).parents[2] / "rmwbench/report/templates" / name).is_file()

@@ -10,6 +10,7 @@ import pytest
 
 from rmwbench.cli.plan import parse_duration_s
 from rmwbench.errors import UserError
+from tests.importers.logs import Second, text_2020
 
 COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 
@@ -35,6 +36,22 @@ def test_help_names_the_verbs_without_importing_what_they_need():
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert "plan" in found.stdout
     assert "heavy: []" in found.stdout
+
+
+def test_an_import_waits_for_nothing_that_it_does_not_need(tmp_path):
+    """The archive of 2 700 logs in 3 s is the promise (`python -m bench import`); what start-up costs is counted."""
+    log = tmp_path / "log"
+    log.write_text(text_2020([Second(30)] * 4, publishers=1, subscribers=0))
+    program = (
+        "import sys\nfrom rmwbench.cli.main import main\n"
+        f"try: main(['import', {str(log)!r}, '--out', {str(tmp_path / 'bundle')!r}])\nexcept SystemExit: pass\n"
+        "heavy = {'altair', 'duckdb', 'scipy', 'pandas', 'polars', 'matplotlib', 'ruamel', 'jinja2', 'pyroute2'}\n"
+        "print('heavy:', sorted(heavy & set(sys.modules)))\n"
+        "print('campaign:', [m for m in sys.modules if m.startswith(('rmwbench.campaign', 'rmwbench.analysis'))])"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert "imported from log" in found.stdout, found.stderr
+    assert "heavy: []" in found.stdout and "campaign: []" in found.stdout
 
 
 def test_plan_prints_what_would_run():
@@ -128,7 +145,7 @@ def test_a_reader_that_leaves_early_is_no_error():
 def test_an_interrupt_exits_130():
     program = (
         "import os, signal, rmwbench.suite.load as load\n"
-        "load.load = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
+        "load.read = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
         "from rmwbench.cli.main import main; main(['plan', 'quick'])"
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)

@@ -20,10 +20,17 @@ GALACTIC_APPENDIX = [
 GALACTIC_NOTEBOOKS = [
     *(f"PoorPerformersBW{bandwidth}.png" for bandwidth in (54, 300, 1000)),
     *(f"ResourceBW{bandwidth}-Array1k.png" for bandwidth in (54, 300, 1000)),
-    *(f"ResourceBW{bandwidth}-PointCloud512k.png" for bandwidth in (54, 300, 1000)),
+    *(f"ResourceBW{bandwidth}-512k.png" for bandwidth in (54, 300, 1000)),
 ]
 GALACTIC_CELLS = ["BuildFarmPlots.11", "BuildFarmPlots.14"]
 """Cells that draw and keep no file: their ids in figures.yaml."""
+HUMBLE_CELLS = [
+    "build farm 2021",  # cell 17
+    *(f"BuildFarmPlots 2021, cell {n}" for n in (4, 5, 6, 7, 11, 14, 18)),
+    "PlotGithubStats 2021",
+    "SurveyPlots 2021",
+]
+"""Of the notebooks of 2021, whose pictures have the names of those of 2020."""
 GALACTIC_REPORT = [
     "BuildFarmRMWCPUConsumption.png",
     "BuildFarmRMWMemoryConsumption.png",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.report import redrawn
+from rmwbench.report import redrawn, redrawn_shipped
 from rmwbench.report.redrawn_page import write_html
 from rmwbench.suite.figure_points import read
 from rmwbench.suite.figures import load, published_file
@@ -28,8 +28,12 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory) -> Path:
-    doc = redrawn.document([(load("galactic-2020"), read(published_file("galactic-2020")), "shipped")])
-    (source,) = doc["sources"]
+    sources = [
+        (load("galactic-2020"), read(published_file("galactic-2020")), "shipped"),
+        (load("pipeline-2021"), {}, "nothing"),
+    ]
+    doc = redrawn.document(sources, redrawn_shipped.summaries())
+    source = doc["sources"][0]
     source["figures"] = [f for f in source["figures"] if f["id"].startswith(SHOWN)]
     assert {p["chart"] for f in source["figures"] for p in f["parts"]} == {"lines", "steps", "bars", "stacked", "heat"}
     path = tmp_path_factory.mktemp("figures") / "page.html"
@@ -55,6 +59,9 @@ def test_the_page_is_quiet_offline_and_fits(browser, page, width, scheme):
         assert [url for url in visit.asked if not url.startswith(("file:", "data:", "blob:"))] == []
         sizes = visit.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         assert sizes[0] <= sizes[1]
+        shown = visit.page.evaluate("[...document.querySelectorAll('.chart svg')].map(s => s.textContent).join(' ')")
+        assert "measured on " in shown, "what is shipped has a panel"
+        assert visit.page.locator(".redrawn", has_text="Figure 4").locator(".chart svg").count() == 1
         charts = visit.page.evaluate(
             "[...document.querySelectorAll('.chart')].map(c => [c.querySelectorAll('svg path').length,"
             " c.querySelector('svg') ? c.querySelector('svg').getBoundingClientRect().width : 0, c.clientWidth])"

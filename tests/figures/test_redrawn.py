@@ -10,7 +10,8 @@ from rmwbench.importers import import_published
 from rmwbench.importers.collected import collect
 from rmwbench.report import redrawn, redrawn_beside
 from rmwbench.report.redrawn_charts import legend_of, specs
-from rmwbench.report.redrawn_page import render_html, words, write_pictures
+from rmwbench.report.redrawn_page import render_html, write_pictures
+from rmwbench.report.redrawn_words import line, words
 from rmwbench.suite.figure_points import HEADER, read, written
 from rmwbench.suite.figures import Figures, fill, load
 from tests.importers.samples import SAMPLES
@@ -120,10 +121,10 @@ def test_each_makes_a_figure_of_every_value(doc):
     assert dict(words(part(doc, 2)))["corrected"] == redrawn.NOTHING_CHANGES
 
 
-def measured(*arms, suite="s-one"):
+def measured(*arms, suite="s-one", **more):
     """A show document with what is read of it here."""
     workloads = [{"workload": "w [loss=0.1]", "arms": list(arms), "charts": {}}]
-    return {"campaign": {"name": "c", "suite": suite}, "workloads": workloads}
+    return {"campaign": {"name": "c", "suite": suite}, "workloads": workloads, **more}
 
 
 def cell(name, metric, **factors):
@@ -155,7 +156,139 @@ def test_a_metric_without_a_value_is_a_note_and_no_zero(file):
     one = cell("fast", {"value": "inf"}, rate_hz=30, loss=0.1)
     found = redrawn.document([(file, {"k": ROWS}, "")], [measured(one)])
     assert part(found)["measured"]["points"][0]["y"] is None
-    assert dict(words(part(found)))["measured"] == "fast: never arrived"
+    assert dict(words(part(found)))["measured"] == "campaign c; fast at 10: never arrived"
+
+
+def drawn(file, *campaigns, **asked):
+    """The measured points of the first part, with another `measured`."""
+    tree = file.model_dump(exclude_none=True)
+    tree["items"][0]["parts"][0]["measured"][0].update(asked)
+    return part(redrawn.document([(Figures.model_validate(tree), {"k": ROWS}, "")], campaigns))["measured"]
+
+
+def test_a_period_is_the_inverse_of_a_rate(file):
+    one = cell("fast", {"value": 50.0, "low": 40.0, "high": 100.0}, rate_hz=30, loss=0.1)
+    (point,) = drawn(file, measured(one), factor=1.0, inverse=1000)["points"]
+    assert (point["y"], point["low"], point["high"]) == (20.0, 10.0, 25.0), "the ends change places"
+    (none,) = drawn(file, measured(cell("fast", {"value": 0}, rate_hz=30, loss=0.1)), factor=1.0, inverse=1000)[
+        "points"
+    ]
+    assert (none["y"], none["note"]) == (None, "nothing arrived")
+
+
+@pytest.mark.parametrize("cores", [{"cores": "2 of 4"}, {"facts": [{"name": "cores", "value": "2 of 4"}]}])
+def test_cpu_per_message_and_messages_per_second_are_a_share_of_the_machine(file, cores):
+    one = cell("fast", {"value": 1e6}, rate_hz=30, loss=0.1)
+    one["metrics"] |= {"achieved_rate": {"unit": "hz", "value": 200.0, "low": 100.0, "high": 300.0}}
+    asked = {"times": "achieved_rate", "factor": 1e-7, "of_machine": True}
+    (point,) = drawn(file, measured(one, machine=cores), **asked)["points"]
+    assert point["y"] == pytest.approx(5.0), "1 ms 200 times a second is a fifth of a core, 5 % of four"
+    assert "low" not in point
+    (unknown,) = drawn(file, measured(one), **asked)["points"]
+    assert (unknown["y"], unknown["note"]) == (None, "the machine's hardware threads are not known")
+
+
+def test_latencies_are_told_by_the_second(file):
+    one = measured(cell("a", VALUE, loss=0.1))
+    of = {"arm": "a", "trial": 1, "time_s": [0.1, 0.9, 1.5, 2.5], "latency_ns": [1e6, 3e6, None, 5e6]}
+    one["workloads"][0]["charts"]["series"] = [of]
+    tree = file.model_dump(exclude_none=True)
+    tree["items"][0]["parts"][0]["x"] = {"title": "second"}
+    for name, factor, wanted in (
+        ("latency_by_second", 1e-6, [("1", 2.0), ("3", 5.0)]),
+        ("latency_variance_by_second", 1e-12, [("1", 1.0), ("3", 0.0)]),
+    ):
+        asked = {"suite": "s/one", "metric": name, "factor": factor, "x": "second"}
+        tree["items"][0]["parts"][0]["measured"] = [asked]
+        found = part(redrawn.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))["measured"]
+        assert [(p["x"], pytest.approx(p["y"])) for p in found["points"]] == wanted, "a second without any has no value"
+
+
+def shipped(*arms, date="2026-11-22", name="s"):
+    """A summary as `redrawn_shipped.summaries` gives it."""
+    one = measured(*arms, shipped=True, machine={"summary": "2 × Some CPU, Linux, 8 GB", "cores": "2 of 2"})
+    one["campaign"] |= {"name": name, "created_utc": f"{date}T00:00:00Z"}
+    return one
+
+
+def of(name, value, trials=3, **more):
+    metric = {"value": value, "low": value / 2, "high": value * 2, "trials": trials}
+    return cell(name, metric, rate_hz=30, loss=0.1) | {"layer": "rclcpp"} | more
+
+
+def test_of_a_cell_the_campaign_stands_and_then_the_newest_summary_with_a_value(file):
+    new, old = (
+        shipped(of("a", 1e6), cell("b", {"no_data": "died"}, rate_hz=30, loss=0.1)),
+        shipped(of("a", 2e6), of("b", 3e6)),
+    )
+    found = drawn(file, new, old)
+    assert [(p["arm"], p["y"]) for p in found["points"]] == [("a", 1.0), ("b", 3.0)]
+    found = drawn(file, measured(of("a", 9e6)), new, old)
+    assert [(p["arm"], p["y"]) for p in found["points"]] == [("a", 9.0), ("b", 3.0)]
+    assert [one["shipped"] for one in found["from"]] == [False, True]
+
+
+def test_a_summary_that_keeps_another_metric_of_the_cell_is_no_point(file):
+    one = of("a", 1e6)
+    one["metrics"] = {"loss": {"unit": "fraction", "value": 0.5}}
+    found = drawn(file, shipped(one))
+    assert found["points"] == []
+    assert found["absent"].startswith("not yet: `rmwbench run s/one --short`")
+    assert "keep no service_latency_p50 of these cells" in found["absent"]
+
+
+def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
+    arms = [of("a", 1e6), of("b", 1e6, 5, layer="native")]
+    doc = redrawn.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
+    assert dict(words(part(doc)))["measured"] == (
+        "2 × Some CPU, Linux, 8 GB, 2026-11-22, shipped, layer rclcpp and native, 3 to 5 blocks"
+    )
+    assert doc["shipped"] == [{"machine": "2 × Some CPU, Linux, 8 GB", "date": "2026-11-22"}]
+    assert doc["campaigns"] == []
+    page = render_html(doc)
+    assert "measured on 2 × Some CPU" in page
+    assert "layer rclcpp and native" in page
+    assert line(doc["sources"][0]["figures"][0]) == "published 3; corrected 2 (1 differ); measured 2"
+
+
+def test_points_of_busy_processors_are_counted(file):
+    arms = [of("a", 1e6, flags=["machine: machine_bound in 2 of 3 trials"]), of("b", 1e6, flags=["path: inferred"])]
+    doc = redrawn.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
+    assert dict(words(part(doc)))["measured"].endswith("; 1 of 2 points on processors that were busy throughout")
+
+
+def test_where_only_some_cells_were_measured_is_said(tmp_path):
+    suite = tmp_path / "one.yaml"
+    suite.write_text(
+        """
+suite: s-one
+title: one
+arms: [{name: floor, middleware: floor}, {name: a, middleware: zenoh}, {name: b, middleware: fastdds}]
+workloads: [{name: w, message: Array1k}, {name: v, message: Array1k}]
+factors: {rate_hz: [30, 100], reliability: [best_effort, reliable], loss: [0.0, 0.1, 0.2]}
+exclude: [{arm: b, loss: 0.2}]
+"""
+    )
+    text = FILE.replace("suite: s/one, at: {rate_hz: 30}", f'suite: "{suite}", workload: [w], at: {{rate_hz: 30}}')
+    path = tmp_path / "figures.yaml"
+    path.write_text(text.replace('order: ["0", "10"]', 'order: ["0", "10", "20"]'))
+    one = measured(of("a", 1e6), suite="one")
+    one["workloads"][0]["arms"][0]["factors"]["reliability"] = "reliable"
+    found = part(redrawn.document([(load(str(path)), {}, "")], [one]))
+    # One rate, two reliabilities, and of three losses all for `a` and two for `b`; the floor is no contender.
+    assert found["measured"]["cells"] == {"measured": 1, "asked": 10, "at": ["10"], "places": 3}
+    assert dict(words(found))["measured"].endswith("only 1 of 10 cells of the whole suite (loss: 10)")
+
+
+def test_a_row_under_a_wrong_name_is_published_there_and_corrected_where_it_belongs(file):
+    tree = file.model_dump(exclude_none=True)
+    tree["items"][0]["parts"][0]["points"][0]["mislabelled"] = {"A": "B"}
+    found = part(redrawn.document([(Figures.model_validate(tree), {"k": ROWS}, "")]))
+    shown = {(p["series"], p["x"]): p["y"] for p in found["published"]["points"]}
+    right = {(p["series"], p["x"]): p["y"] for p in found["corrected"]["points"]}
+    assert (shown["A", "0"], right["A", "0"]) == (2.0, 1.0), "what it calls A is B"
+    assert (shown["B", "0"], right["B", "0"]) == (2.0, 3.0)
+    assert found["corrected"]["changed"] == 2
 
 
 def test_what_arrived_over_time_is_told_by_the_second(file):
@@ -207,6 +340,8 @@ def test_the_page_and_the_pictures(doc, tmp_path):
         ("columns: 2", "columns: 0", "columns"),
         ('match: "run (?P<run>\\\\d), <n>"', 'match: "run (("', "not a regular expression"),
         ("chart: bars", "chart: pie", "chart"),
+        ("factor: 1.0e-6, x:", "factor: 1.0e-6, inverse: 10, x:", "an inverse stands alone"),
+        ("metric: service_latency_p50", "metric: delivered, times: loss", "what arrives over time is no metric"),
         ('id: "3"', 'id: "2 (1)"', "two figures have the id"),
         ("not_drawn: no data", "note: x", "a figure is drawn or has a reason"),
         ("images: [a.png]", "picture: [a.png]", "unknown key `picture`"),
@@ -290,8 +425,8 @@ def test_the_verb_prints_the_document_and_the_table(capsys):
     assert len(figure["parts"][0]["published"]["points"]) == 6
     code, out, _ = run(capsys, "gscam-2025")
     assert code == 0
-    assert "summary.csv" in out
-    assert "280" in out, "the points of its five charts"
+    (line,) = [one for one in " ".join(out.split()).split(" summary.csv ")[1:]]
+    assert line.startswith("The 14 camera formats: published 280; corrected 224 (171 differ); measured ")
 
 
 @pytest.mark.parametrize(
@@ -308,6 +443,16 @@ def test_the_verb_says_what_is_wrong(capsys, arguments, says):
     code, _, err = run(capsys, *arguments)
     assert code == 2
     assert says in err
+
+
+def test_what_is_shipped_can_be_left_out(capsys):
+    given = [json.loads(run(capsys, "pipeline-2021", "--json", *more)[1]) for more in ([], ["--no-shipped"])]
+    counts = [
+        sum(len(p["measured"]["points"]) for f in one["sources"][0]["figures"] for p in f["parts"]) for one in given
+    ]
+    assert counts[0] > 0
+    assert counts[1] == 0
+    assert given[1]["shipped"] == []
 
 
 def test_an_imported_bundle_is_data(capsys, tmp_path):
@@ -329,12 +474,13 @@ def test_an_imported_bundle_is_data(capsys, tmp_path):
 def test_a_campaign_of_a_published_evaluation_has_its_figures_beside_the_report(tmp_path):
     one = cell("cyclonedds", VALUE)
     one["metrics"] = {"cpu_cores": {"unit": "cores", "value": 0.0004, "low": 0.0003, "high": 0.0005}}
-    shown = measured(one, suite="galactic-2020-spin")
+    shown = measured(one, suite="galactic-2020-spin", machine={"summary": "m", "cores": "2 of 2"})
     made = redrawn_beside.document(shown)
-    (source,) = made["sources"]
+    assert [one["source"] for one in made["sources"]] == ["fastdds-2021", "galactic-2020"]
+    source = made["sources"][1]
     assert [figure["id"] for figure in source["figures"]] == ["1.2.1", "A.1"], "the memory was not measured"
     found = source["figures"][0]["parts"][0]
-    assert [p["y"] for p in found["measured"]["points"]] == [pytest.approx(0.04)]
+    assert [p["y"] for p in found["measured"]["points"]] == [pytest.approx(0.02)], "percent of two hardware threads"
     assert len(found["published"]["points"]) == 9, "from the shipped points"
     assert redrawn_beside.write_beside(shown, tmp_path / "report.html") == "report-figures.html"
     assert "measured here" in (tmp_path / "report-figures.html").read_text(encoding="utf-8")

@@ -11,9 +11,12 @@ import pytest
 from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.importers.collected import collect
 from rmwbench.importers.kinds import KINDS
-from rmwbench.report import redrawn
+from rmwbench.report import redrawn, redrawn_shipped
+from rmwbench.report.redrawn_charts import specs
+from rmwbench.report.redrawn_words import line, words
+from rmwbench.suite.claims_measured import shipped as summaries_of
 from rmwbench.suite.figure_points import read, written
-from rmwbench.suite.figures import load, published_file, sources
+from rmwbench.suite.figures import OVER_TIME, load, published_file, sources
 from rmwbench.suite.load import load as load_suite
 from rmwbench.suite.load import shipped_suites
 from tests.figures import originals
@@ -56,6 +59,7 @@ def test_every_picture_of_the_galactic_report_has_an_entry(kind):
     ("name", "wanted"),
     [
         ("galactic-2020", originals.GALACTIC_CELLS),
+        ("fastdds-2021", originals.HUMBLE_CELLS),
         ("pipeline-2021", originals.PIPELINE),
         ("rclcpp-intraprocess-2019", originals.RCLCPP),
     ],
@@ -84,7 +88,7 @@ def test_every_experiment_exists(name):
         for measured in (m for part in figure.parts for m in part.measured):
             suite = suite_of(measured.suite)
             where = f"{figure.id}: {measured.suite}"
-            assert measured.metric in GLOSSARY or measured.metric == "delivered", where
+            assert all(name in GLOSSARY or name in OVER_TIME for name in measured.metrics), where
             workloads = {w.name for w in suite.workloads}
             assert set(measured.workload or ()) <= workloads, where
             levels = dict(suite.factors)
@@ -116,6 +120,89 @@ def test_every_part_has_points_or_says_why(name):
             assert part["measured"]["absent"], where
             if part["series"]:
                 assert {p["series"] for p in part["published"]["points"]} >= set(part["series"]) or not shown, where
+
+
+# --- measured -------------------------------------------------------------------------------------------------------
+
+MEBI = 2.0**-20
+SCALES = {
+    ("ns", "ms"): {1e-6},
+    ("ns*hz", "% of the machine"): {1e-7},
+    ("ns*hz", "%"): {1e-7, 1e-7 / 3, 1e-8},  # of one of so many subscriptions
+    ("cores", "% of the machine"): {100},
+    ("cores", "%"): {100},
+    ("bytes", "MiB"): {MEBI},
+    ("bytes", "KB"): {1 / 1024},
+    ("bytes/s", "MB/s"): {1e-6},
+    ("bytes/s", "MiB/s"): {MEBI},
+    ("hz", "messages/s"): {1},
+    ("hz", "frames/s"): {1},
+    ("fraction", "%"): {100},
+    ("fraction", "fraction"): {1},
+}
+BY_SECOND = {
+    "delivered": ("messages/s", 1),
+    "latency_by_second": ("ms", 1e-6),
+    "latency_variance_by_second": ("ms²", 1e-12),
+}
+
+
+@functools.cache
+def measured(name):
+    """The source's figures with what is shipped of today's measurements."""
+    shipped = published_file(name)
+    rows = read(shipped) if shipped.is_file() else {}
+    return redrawn.document([(FILES[name], rows, "shipped")], redrawn_shipped.summaries())
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if summaries_of(name)])
+def test_what_is_shipped_is_drawn(name):
+    doc = measured(name)
+    (source,) = doc["sources"]
+    counted = [(figure, part) for figure in source["figures"] for part in figure["parts"]]
+    with_value = [(f, p) for f, p in counted if any(point["y"] is not None for point in p["measured"]["points"])]
+    assert with_value, "no figure of a source that was measured has a measured panel"
+    assert doc["shipped"]
+    for figure, part in with_value:
+        titles = {title for chart in specs(part) for title in [chart[0], *_headings(chart[1])]}
+        assert any(title.startswith("measured on ") for title in titles), figure["id"]
+        text = dict(words(part))["measured"]
+        assert part["measured"]["from"][0]["machine"] in text, figure["id"]
+        assert re.search(r"\d{4}-\d\d-\d\d, shipped, layer .*\bblocks?\b", text), f"{figure['id']}: {text}"
+        cells = part["measured"]["cells"]
+        assert 0 < cells["measured"] <= cells["asked"], figure["id"]
+        assert (f"only {cells['measured']} of" in text) == (cells["measured"] < cells["asked"]), figure["id"]
+
+
+def _headings(spec):
+    return re.findall(r'"([^"]+)"', spec["facet"]["header"]["labelExpr"])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_measured_values_are_in_the_unit_of_the_original_s_axis(name):
+    for figure in FILES[name].all():
+        for part in figure.parts:
+            for one in part.measured:
+                where = f"{figure.id} {part.title}: {one.metric}"
+                if one.metric in OVER_TIME:
+                    unit, factor = BY_SECOND[one.metric]
+                    assert part.y.unit.startswith(unit), where
+                    assert one.factor == factor, where
+                elif one.inverse is not None:
+                    assert (GLOSSARY[one.metric].unit, part.y.unit) == ("hz", "ms"), where
+                else:
+                    unit = "*".join(GLOSSARY[metric].unit for metric in one.metrics)
+                    assert any(one.factor == pytest.approx(f, rel=1e-6) for f in SCALES[unit, part.y.unit]), where
+                    assert one.of_machine == (unit in ("cores", "ns*hz")), where
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_figure_has_one_line_that_says_what_it_has(name):
+    for figure in measured(name)["sources"][0]["figures"]:
+        text = line(figure)
+        assert text.startswith("not drawn: ") if figure["not_drawn"] else "measured " in text, figure["id"]
+        assert "published " in text or figure["not_drawn"], figure["id"]
+        assert len(text) < 420, figure["id"]
 
 
 def test_the_extracted_points_are_small():

@@ -19,6 +19,7 @@ from rmwbench.report.questionnaire.document import (
     UNKNOWN,
     document,
     reduced,
+    renewed,
 )
 from rmwbench.report.questionnaire.html import render
 from rmwbench.report.questionnaire.markdown import page
@@ -249,3 +250,21 @@ def test_a_wrong_wish_is_told(capsys, tmp_path):
     assert run(capsys, "--campaign", str(tmp_path))[0] == 2
     code, _, err = run(capsys, "--save", str(tmp_path / "kept.json"))
     assert code == 2 and "nothing to keep" in err and not (tmp_path / "kept.json").exists()
+
+
+def kept(suite, created, **workloads):
+    arms = {name: [{"arm": arm, "of": created} for arm in found] for name, found in workloads.items()}
+    return {
+        "campaign": {"suite": suite, "created_utc": created},
+        "workloads": [{"workload": name, "arms": found} for name, found in arms.items()],
+    }
+
+
+def test_what_is_measured_again_takes_the_place_of_the_old_and_the_rest_stays():
+    old = [kept("s", "2026-01", a=["x", "y"], b=["x"]), kept("t", "2026-01", a=["x"])]
+    new = [kept("s", "2026-02", a=["x"]), kept("u", "2026-02")]
+    assert renewed(old, new) == [
+        kept("s", "2026-02", a=["x"]),
+        kept("s", "2026-01", a=["y"], b=["x"]),
+        kept("t", "2026-01", a=["x"]),
+    ]

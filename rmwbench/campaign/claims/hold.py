@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.analysis.claims import Today, today
+from rmwbench.analysis.claims import Today, decided, today
 from rmwbench.campaign.run import Dropped
 from rmwbench.suite.claims import Claim, Claims, Test
 from rmwbench.suite.claims_suite import LEAST_BLOCKS, MOST_BLOCKS
@@ -75,8 +75,9 @@ class ClaimsHold:
 
 
 def _hopeless(test: Test | None, found: Sequence[Today], document: Mapping[str, Any], blocks: int) -> str | None:
-    """A ratio of two things that never happened; or a fraction that is to be below a level, of which nothing was seen
-    yet: its upper bound shrinks with the number of messages, and MOST_BLOCKS blocks would not bring it below."""
+    """A ratio of two things that never happened; or a fraction that is to be below a level, or its difference from
+    another one, of which nothing was seen yet: the bounds shrink with the number of messages, and MOST_BLOCKS blocks
+    would not bring them beyond the level."""
     cells = [cell for answer in found for cell in answer.cells]
     if test is None or not cells:
         return None
@@ -86,6 +87,14 @@ def _hopeless(test: Test | None, found: Sequence[Today], document: Mapping[str, 
     sides = [(arms[cell.left_in, cell.left], arms.get((cell.right_in or "", cell.right or ""))) for cell in cells]
     if any(metric is not None and metric.get("value") != 0 for pair in sides for metric in pair):
         return None
+    if test.by == "difference":
+        part = blocks / MOST_BLOCKS
+        ends = [(c.low * part, c.high * part) for c in cells if c.low is not None and c.high is not None]
+        then = {decided(test, low, high) for low, high in ends}
+        if "undecided" not in then or "does not hold" in then:
+            return None
+        least = max(max(-low, high) for low, high in ends)
+        return f"none seen on either side, but {MOST_BLOCKS} blocks could only tell differences above {least:.2g}"
     if test.right is not None:
         return f"{test.metric} was 0 on both sides, in every block"
     bound = max(float(left.get("high", 0)) for left, _ in sides) * blocks / MOST_BLOCKS

@@ -1,4 +1,5 @@
-"""A campaign under way as claims are judged by it: a show document with the metrics that they ask for and nothing else.
+"""A campaign under way as claims are judged by it: a show document with the metrics that they ask for, the flags that
+the machine raised, and nothing else.
 
 The same numbers as `rmwbench show` gives (a test compares them); a trial is read once, however often one looks.
 """
@@ -7,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from rmwbench.analysis import disturbed
 from rmwbench.analysis.aggregate import Trial, aggregate, trial_value
 from rmwbench.analysis.comparisons import comparisons, loads
 from rmwbench.analysis.glossary import GLOSSARY
@@ -21,15 +23,15 @@ class Judge:
     def __init__(self, bundle: Bundle, metrics: Collection[str]):
         self._bundle, self._metrics = bundle, sorted(metrics)
         self._trials: dict[int, list[Trial]] = defaultdict(list)
-        self._seen: set[int] = set()
+        self._events: dict[int, list[dict[str, Any]]] = {}
 
     def document(self) -> dict[str, Any]:
         """Of all trials that the journal has by now."""
         self._bundle.reload()
-        new = [line for line in self._bundle.trials("done") if line.trial not in self._seen]
+        new = [line for line in self._bundle.trials("done") if line.trial not in self._events]
         for evidence in self._bundle.evidence(new):
             self._trials[evidence.cell].append(measure_trial(evidence))
-            self._seen.add(evidence.trial)
+            self._events[evidence.trial] = evidence.events
         campaign = self._bundle.campaign
         found = comparisons(campaign.get("plan") or {}, self._bundle.rows("cells"))
         return {
@@ -51,6 +53,7 @@ class Judge:
             "cell": cell["cell"],
             **{key: cell[key] for key in ("layer", "version")},
             "factors": loads(cell["factors"]),
+            "flags": disturbed.texts([t.trial for t in trials], self._events),
             "not_supported": self._bundle.unsupported.get(cell["cell"]),
             "metrics": {name: aggregate(GLOSSARY[name], trials).document() for name in self._metrics},
             "per_trial": {

@@ -7,7 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from rmwbench.report.claims.rows import ANSWERS, Link, counts, inside, item
+from rmwbench.analysis.claims_state import STATES
+from rmwbench.report.claims.rows import Link, choices, counts, inside, item
 from rmwbench.report.html import render_page
 from rmwbench.report.page import asset
 from rmwbench.whole_file import write_whole
@@ -27,19 +28,23 @@ def render_html(ledger: Mapping[str, Any], link: Link) -> str:
         headings: dict[str, list[dict[str, Any]]] = {}
         for claim in source["claims"]:
             headings.setdefault(claim["heading"], []).append(item(source, claim, link))
-        sources.append({"of": source, "headings": list(headings.items())})
-    items = [one for source in sources for _, found in source["headings"] for one in found]
+        sources.append({"of": source, "headings": [_heading(*pair) for pair in headings.items()]})
+    items = [one for source in sources for heading in source["headings"] for one in heading["claims"]]
     first = [one["today"][0] for one in items if one["today"]]
     return render_page(
         "claims.html.j2",
         [],
         doc=ledger,
         sources=sources,
-        counts=counts(items),
-        answers=ANSWERS,
+        states=STATES,
+        choices=choices(items),
         places=list(dict.fromkeys(f"{one['machine']}, {one['date']}" for one in first if one["machine"])),
         claims_style=style(),
     )
+
+
+def _heading(name: str, items: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"name": name, "claims": items, "counts": counts(items)}
 
 
 def style() -> Markup:

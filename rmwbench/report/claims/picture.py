@@ -1,12 +1,13 @@
 """A claim's answer as a small picture: per cell the ratio (or the value) with its interval on a logarithmic axis, the
-side that the claim says shaded, its bar in the middle. Numbers for an SVG; the template draws them.
+side that the claim says shaded, its bar in the middle; a difference on a linear one, 0 in the middle. Numbers for an
+SVG; the template draws them.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rmwbench.analysis.claims_words import RATIO, amount, unit_of
+from rmwbench.analysis.claims_words import POINTS, RATIO, amount, unit_of
 
 WIDTH, ROW, TOP, FOOT = 220, 14, 4, 15
 MOST_ROWS = 8
@@ -20,10 +21,14 @@ EDGE = 6
 def picture(test: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """What to draw of the `cells` of a `today` entry of the ledger; None where no cell has an interval."""
     drawn = [cell for cell in cells if cell["low"] is not None and cell["high"] is not None][:MOST_ROWS]
-    bar = test["level"] if test["right"] is None else test["times"] if test["relation"] == "within" else test["factor"]
+    level = test["level"]
+    bar = level if level is not None else test["times"] if test["relation"] == "within" else test["factor"]
     if not drawn or bar is None:
         return None
-    place = _logarithmic(bar, drawn, test) if bar > 0 else _linear(drawn)
+    if test.get("by") == "difference":
+        place = _both_sides(bar, drawn)
+    else:
+        place = _logarithmic(bar, drawn, test) if bar > 0 else _linear(drawn)
     bottom = TOP + ROW * len(drawn)
     return {
         "width": WIDTH,
@@ -61,6 +66,12 @@ def _linear(cells: Sequence[Mapping[str, Any]]):
     return lambda x: WIDTH if math.isinf(x) else EDGE + (WIDTH - 2 * EDGE) * (x / largest if largest else 0.0)
 
 
+def _both_sides(bar: float, cells: Sequence[Mapping[str, Any]]):
+    """0 in the middle, as far to either side as anything reaches."""
+    half = max(abs(bar), *(abs(cell[key]) for cell in cells for key in ("low", "value", "high"))) or 1.0
+    return lambda x: WIDTH / 2 + (WIDTH / 2 - EDGE) * x / half
+
+
 def _number(value: float | str | None) -> float:
     return math.inf if value == "inf" else math.nan if value is None else float(value)
 
@@ -92,4 +103,6 @@ def _row(cell: Mapping[str, Any], place, y: float) -> dict[str, Any]:
 
 
 def _text(at: float, test: Mapping[str, Any]) -> str:
+    if test.get("by") == "difference":
+        return amount(at, POINTS)
     return amount(at, unit_of(test["metric"]) if test["right"] is None else RATIO)

@@ -1,21 +1,19 @@
 """What a report shows of claims: the ledger's entries with a picture and the way to the evidence."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from rmwbench.analysis.claims_document import ledger
 from rmwbench.analysis.claims_markdown import here
+from rmwbench.analysis.claims_state import OF_THE_DATA, STATES, state_of
+from rmwbench.analysis.claims_words import title_of, unit_of
+from rmwbench.report import format as fmt
 from rmwbench.report.claims.picture import picture
 from rmwbench.suite.claims import Claims, load, sources_about
 
-ANSWERS = {
-    "holds": "the whole interval lies on the claimed side, in every cell",
-    "does not hold": "in at least one cell the whole interval lies on the other side",
-    "undecided": "an interval contains the bar: these trials do not tell",
-    "no data": "the metric has no value here, for the reason given",
-}
+ANSWERS = {name: words for name, words in STATES.items() if name in ("holds", "does not hold", "undecided", "no data")}
+"""The states of claims that a campaign says something of."""
 
 Link = Callable[[str, str, str, str], str | None]
 """(campaign, workload, arm, metric) -> where its evidence is."""
@@ -28,7 +26,7 @@ def of_campaign(document: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     made = ledger(_about(str(document["campaign"].get("suite"))), [document])
     items = [item for source in made["sources"] for item in _items(source, inside(document))]
-    return {"items": items, "counts": counts(items)} if items else None
+    return {"items": items, "counts": counts(items), "filter": choices(items)} if items else None
 
 
 @lru_cache(maxsize=8)
@@ -52,9 +50,18 @@ def inside(document: Mapping[str, Any]) -> Link:
 
 
 def counts(items: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Answer -> claims, of the first answer of each."""
-    found = Counter(item["today"][0]["answer"] for item in items if item["today"])
-    return {answer: found[answer] for answer in ANSWERS if found[answer]}
+    """State -> claims that are in it; those without any are left out."""
+    return {name: n for name in STATES if (n := sum(item["state"] == name for item in items))}
+
+
+def choices(items: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """What a page's filter offers: the states, verdicts and sources that some of its claims have."""
+    data = {name for item in items for name in item["data"]}
+    return {
+        "state": [*counts(items), *(["proxy"] if any(item["proxy"] for item in items) else [])],
+        "data": [name for name in OF_THE_DATA if name in data],
+        "source": list(dict.fromkeys(item["source"] for item in items)),
+    }
 
 
 def _items(source: Mapping[str, Any], link: Link) -> Iterator[dict[str, Any]]:
@@ -68,6 +75,10 @@ def item(source: Mapping[str, Any], claim: Mapping[str, Any], link: Link) -> dic
     return {
         "of": claim,
         "source": source["title"],
+        "state": state_of(claim),
+        "proxy": bool(claim["today"]) and claim["today"][0]["verdict"] == "proxy",
+        "data": [found["verdict"] for key in ("published", "corrected") if (found := claim[key])],
+        "run": source["run"],
         "experiment": None if claim["kind"] == "opinion" else here(claim, verdict=False),
         "today": [_today(claim["test"], found, link) for found in claim["today"]],
     }
@@ -81,4 +92,34 @@ def _today(test: Mapping[str, Any], found: Mapping[str, Any], link: Link) -> dic
             if arm:
                 evidence.append({"arm": arm, "workload": workload, "href": href})
     unique = {(one["workload"], one["arm"]): one for one in evidence}
-    return {**found, "picture": picture(test, found["cells"]), "evidence": list(unique.values())}
+    linked = any(one["href"] for one in evidence)
+    return {
+        **found,
+        "picture": picture(test, found["cells"]),
+        "evidence": list(unique.values()),
+        "metric": title_of(test["metric"]),
+        # Where a report has the trials, one click leads there.
+        "trials": [] if linked else [made for cell in found["cells"] if (made := _trials(cell, test["metric"]))],
+    }
+
+
+def _trials(cell: Mapping[str, Any], metric: str) -> dict[str, Any] | None:
+    """The values of a cell's trials: a row per block, a column per side. None where it has none."""
+    sides = [side for side in ("left", "right") if cell[side]]
+    values = {side: _by_block(cell[f"{side}_trials"], unit_of(metric)) for side in sides}
+    blocks = sorted(set().union(*values.values()))
+    if not blocks:
+        return None
+    two = len({cell[f"{side}_in"] for side in sides}) > 1
+    return {
+        "title": cell["workload"],
+        "heads": [f"{cell[side]}, {cell[f'{side}_in']}" if two else cell[side] for side in sides],
+        "rows": [(block + 1, [values[side].get(block, "–") for side in sides]) for block in blocks],
+    }
+
+
+def _by_block(trials: Sequence[tuple[int, float | str]], unit: str) -> dict[int, str]:
+    found: dict[int, list[str]] = {}
+    for block, value in trials:
+        found.setdefault(block, []).append("never arrived" if value == "inf" else fmt.quantity(fmt.finite(value), unit))
+    return {block: ", ".join(texts) for block, texts in found.items()}

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rmwbench.report import format as fmt
-from rmwbench.report.terminal import printable
+from rmwbench.report.printable import printable
 
 STYLES = {
     "worse": "bold red",

@@ -77,6 +77,26 @@ def reduced(asked: Questionnaire, shown: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def renewed(old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Reduced documents: the new ones that answer anything, and of the old ones the arms that were not measured again
+    in the same workload of the same suite."""
+    new = [one for one in new if one["workloads"]]
+    again = {key for one in new for workload in one["workloads"] for key in _arms_of(one, workload)}
+    found = list(new)
+    for one in old:
+        workloads = []
+        for workload in one["workloads"]:
+            keys = _arms_of(one, workload)
+            arms = [arm for arm, key in zip(workload["arms"], keys, strict=True) if key not in again]
+            workloads += [{**workload, "arms": arms}] if arms else []
+        found += [{**one, "workloads": workloads}] if workloads else []
+    return found
+
+
+def _arms_of(one: Mapping[str, Any], workload: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    return [(one["campaign"]["suite"], workload["workload"], arm["arm"]) for arm in workload["arms"]]
+
+
 def _question(
     question: Question,
     middlewares: Sequence[Middleware],

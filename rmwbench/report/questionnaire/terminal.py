@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rmwbench.report.printable import printable
 from rmwbench.report.questionnaire.document import OPEN
 from rmwbench.report.questionnaire.markdown import summary
-from rmwbench.report.terminal import printable
 
 Line = tuple[str, str]
 """Style and text."""

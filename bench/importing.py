@@ -1,0 +1,122 @@
+"""The importer of the largest published archive (Mininet, 2 700 files), against 3 s of one processor.
+
+    python -m bench.importing [--archive 2020-10-23_10-47-36.tar.gz] [--pairs 6] [--times 1]
+
+The whole verb as a user types it, start-up and all, in a fresh process each time. The published archive is not ours to
+ship: without one, logs of the same shape (90 conditions, 10 runs, 15 s) with invented numbers are packed instead.
+CPU time, since that is what the importer can help; a busy machine stretches the other.
+"""
+
+import argparse
+import io
+import itertools
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from bench.ratio import line
+
+LIMIT_S = 3.0
+RUNS, SECONDS = 10, 15
+SIZES = {"Array1k": 1_040, "PointCloud512k": 524_380}
+"""Of the messages that the logs tell of, in bytes."""
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def generate(archive: Path, runs: int = RUNS) -> int:
+    """Packs `runs` runs of each of the original's 90 conditions. How many files that is."""
+    from tests.importers.logs import Second, text_2020
+
+    draw = random.Random(1)
+    modes = (("rmw_fastrtps_cpp", "async"), ("rmw_fastrtps_cpp", "sync"), ("rmw_cyclonedds_cpp", "sync"))
+    conditions = itertools.product(modes, (54, 300, 1000), (0, 10, 20, 30, 40), SIZES)
+    sent = text_2020([Second(30)] * SECONDS, publishers=1, subscribers=0)
+    sent = sent.replace(",\t\t30,\t\t0,\t\t0", ",\t\t0,\t\t29,\t\t0")
+    files = 0
+    with tarfile.open(archive, "w:gz") as tar:
+        for place, ((rmw, mode), bandwidth, loss, message) in enumerate(conditions):
+            config = {
+                "rmw_implementation": rmw,
+                "async_pub": mode,
+                "bandwidth": bandwidth,
+                "loss": loss,
+                "delay": 0,
+                "message_rate": 30,
+                "message_type": message,
+                "reliability": "reliable",
+                "durability": "volatile",
+                "history_kind": "keep_last",
+                "history_depth": 10,
+            }
+            for run in range(runs):
+                received = text_2020([Second(draw.randint(20, 30)) for _ in range(SECONDS)])
+                parts = {"experiment_config.json": json.dumps(config), "pub_log": sent, "sub_log": received}
+                for name, text in parts.items():
+                    data = text.encode()
+                    info = tarfile.TarInfo(f"2020/cell{place:02}/run{run:02}/{name}")
+                    info.size = len(data)
+                    tar.addfile(info, io.BytesIO(data))
+                    files += 1
+    return files
+
+
+def timed(archive: Path, out: Path) -> dict[str, float]:
+    """Imports it once: seconds of processor time of the whole process, its peak memory. Bytecode is kept beside `out`,
+    whatever this process was told of it."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = str(out.with_suffix(".pyc"))
+    command = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
+    process = subprocess.Popen(
+        [*command, "import", str(archive), "--out", str(out)], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    shutil.rmtree(out, ignore_errors=True)
+    if process.returncode:
+        raise SystemExit(f"the import ended with status {process.returncode}")
+    return {"seconds": used.ru_utime + used.ru_stime, "peak_bytes": used.ru_maxrss * 1024}
+
+
+def measure(archive: Path, files: int | None, directory: Path, pairs: int) -> dict:
+    """The one line. The first import is not counted: it writes the bytecode of what it imports."""
+    timed(archive, directory / "bundle")
+    runs = []
+    for n in range(pairs):
+        runs.append(timed(archive, directory / "bundle"))
+        print(f"  run {n + 1} of {pairs}: {runs[-1]['seconds']:.2f} s", file=sys.stderr, flush=True)
+    return line(
+        bench="import",
+        name=f"import of the Mininet archive / {LIMIT_S:g} s",
+        message_bytes=SIZES["Array1k"],
+        metric="cpu",
+        unit="s",
+        limit=(None, 1.0),
+        ours=[run["seconds"] for run in runs],
+        theirs=[LIMIT_S] * pairs,
+        details={"files": files, "peak_bytes": max(run["peak_bytes"] for run in runs)},
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--archive", type=Path, help="the published one; made up without")
+    parser.add_argument("--pairs", type=int, default=6, help="6 are the fewest with an interval")
+    parser.add_argument("--times", type=int, default=1, help="a factor for the pairs")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="rmwbench-bench-") as temporary:
+        archive, files = arguments.archive, None
+        if archive is None:
+            archive = Path(temporary) / "archive.tar.gz"
+            files = generate(archive)
+        found = measure(archive.resolve(), files, Path(temporary), arguments.pairs * arguments.times)
+        print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()

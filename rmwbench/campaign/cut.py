@@ -1,0 +1,185 @@
+"""What of a suite runs where its budget does not hold the minimum of blocks of everything: whole comparisons, chosen
+before anything is measured.
+
+The rule: kept are first the comparisons at the ends of every factor, then those between, each time the one whose
+workload and levels lie farthest from all that are kept, and one that does not fit is passed over. So any prefix covers
+the range of every factor. Never an arm of a comparison is left out: what is compared is compared whole.
+"""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.suite import Suite
+
+Group = Sequence[Cell]
+LINES = 8
+"""So many lines name what was not run; what is beyond them stands in the plan document."""
+WHOLE, SHORT = "whole", "short"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What a budget left out. `version` is the suite's that runs, `whole` or `short`; `of` counts the comparisons of
+    the whole suite, whose minimum of blocks takes `whole_minimum_s`; `not_run` are keys of comparisons."""
+
+    budget: str
+    version: str
+    whole_minimum: str
+    whole_minimum_s: float
+    of: int
+    not_run: tuple[str, ...]
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """One sentence."""
+        named = "; ".join(self.lines[:3]) + (" …" if len(self.lines) > 3 else "")
+        return f"{self.heading}: {self.what}. {named}".rstrip()
+
+    @property
+    def heading(self) -> str:
+        return f"Not run within {self.budget}"
+
+    @property
+    def what(self) -> str:
+        what = f"{len(self.not_run)} of {self.of} comparisons"
+        short = ", so this is its short version, with shorter trials" if self.version == SHORT else ""
+        return f"{what}; the whole suite takes at least {self.whole_minimum}{short}"
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "version": self.version,
+            "whole_minimum_s": round(self.whole_minimum_s, 3),
+            "of": self.of,
+            "comparisons": list(self.not_run),
+            "lines": list(self.lines),
+            "text": self.text,
+        }
+
+
+def kept(
+    suite: Suite,
+    groups: Mapping[str, Group],
+    costs_s: Mapping[str, float],
+    budget_s: float,
+    last: Collection[str] = (),
+) -> set[str]:
+    """The comparisons that fit into `budget_s` together; none where not even one does.
+
+    `groups` are the cells by comparison, in the suite's order, `costs_s` what each takes in all its blocks. Those in
+    `last` are kept only where room is left. A comparison comes with what it is held `against`; one that costs nothing,
+    since none of its cells can run here, is always kept, to be shown as not supported.
+    """
+    import numpy as np
+
+    keys = [key for key in groups if costs_s[key] > 0]
+    points = np.array(coordinates(suite, {key: groups[key] for key in keys}), dtype=float).reshape(len(keys), -1)
+    rounds = np.array([2 * (key in last) for key in keys]) + ~np.isin(points, (0.0, 1.0)).all(axis=1)
+    nearest, place = np.full(len(keys), math.inf), {key: index for index, key in enumerate(keys)}
+    chosen: set[str] = set()
+    total_s = 0.0
+    for turn in range(4):
+        waits = rounds == turn
+        while waits.any():
+            index = int(np.argmax(np.where(waits, nearest, -1.0)))  # of equals the suite's first
+            waits[index] = False
+            unit = [key for key in _with_reference(keys[index], groups) if key not in chosen and key in place]
+            cost_s = math.fsum(costs_s[key] for key in unit)
+            if not unit or total_s + cost_s > budget_s * (1 + 1e-12):
+                continue
+            total_s += cost_s
+            for key in unit:
+                chosen.add(key)
+                nearest = np.minimum(nearest, ((points - points[place[key]]) ** 2).sum(axis=1))
+    return chosen | (groups.keys() - place.keys() if chosen else set())
+
+
+def coordinates(suite: Suite, groups: Mapping[str, Group]) -> list[tuple[float, ...]]:
+    """Each comparison as a point: its workload and its level of every factor, evenly spaced from 0 to 1 in the order of
+    the file."""
+    firsts = [group[0] for group in groups.values()]
+    workloads = [w.name for w in suite.workloads if any(cell.workload.name == w.name for cell in firsts)]
+    axes = {
+        name: [level for level in levels if any(cell.factors[name] == level for cell in firsts)]
+        for name, levels in suite.factors.items()
+    }
+    return [
+        (
+            _place(workloads, cell.workload.name),
+            *(_place(levels, cell.factors[name]) for name, levels in axes.items()),
+        )
+        for cell in firsts
+    ]
+
+
+def _place(levels: Sequence[Any], level: Any) -> float:
+    return levels.index(level) / max(1, len(levels) - 1)
+
+
+def _with_reference(key: str, groups: Mapping[str, Group]) -> list[str]:
+    """The comparison, and what its workload is held `against` at the same levels, and so on."""
+    found = [key]
+    while (workload := groups[found[-1]][0].workload).against:
+        reference = f"{workload.against}{found[-1].removeprefix(workload.name)}"
+        if reference not in groups or reference in found:
+            break
+        found.append(reference)
+    return found
+
+
+def words(suite: Suite, groups: Mapping[str, Group], run: Collection[str]) -> tuple[str, ...]:
+    """What of `groups` is not in `run`, grouped: workloads that are gone whole, then per workload the levels that are
+    gone whole, then the combinations of levels that are left."""
+    points = {key: (group[0].workload.name, dict(group[0].factors)) for key, group in groups.items()}
+    lines: list[str] = []
+    gone = []
+    for name in dict.fromkeys(name for name, _ in points.values()):
+        mine = {key: levels for key, (workload, levels) in points.items() if workload == name}
+        there = [levels for key, levels in mine.items() if key in run]
+        if not there:
+            gone.append(name)
+            continue
+        missing = {
+            factor: [
+                level
+                for level in suite.factors[factor]
+                if any(levels[factor] == level for levels in mine.values())
+                and not any(levels[factor] == level for levels in there)
+            ]
+            for factor in suite.factors
+        }
+        missing = {factor: levels for factor, levels in missing.items() if levels}
+        if missing:
+            lines.append(f"{name}: " + ", ".join(f"all with {_levels({f: levels})}" for f, levels in missing.items()))
+        rest = [
+            levels
+            for key, levels in mine.items()
+            if key not in run and not any(levels[factor] in found for factor, found in missing.items())
+        ]
+        lines += [f"{name} with {_levels(box)}" for box in _boxes(rest, list(suite.factors))]
+    if gone:
+        lines.insert(0, f"workload{'s' * (len(gone) > 1)} {', '.join(gone)}")
+    return tuple(lines)
+
+
+def _boxes(points: Sequence[Mapping[str, Any]], factors: Sequence[str]) -> list[dict[str, list[Any]]]:
+    """The points as few products of levels: those alike in all factors but one become one, from the last factor on."""
+    boxes = [tuple((point[factor],) for factor in factors) for point in points]
+    for axis in reversed(range(len(factors))):
+        merged: dict[tuple[Any, ...], list[Any]] = {}
+        for box in boxes:
+            merged.setdefault((*box[:axis], *box[axis + 1 :]), []).append(box[axis])
+        boxes = [(*rest[:axis], tuple(chain(*found)), *rest[axis:]) for rest, found in merged.items()]
+    return [{factor: list(box[i]) for i, factor in enumerate(factors)} for box in boxes]
+
+
+def _levels(found: Mapping[str, Sequence[Any]]) -> str:
+    return ", ".join(f"{factor}={'|'.join(_word(level) for level in levels)}" for factor, levels in found.items())
+
+
+def _word(level: Any) -> str:
+    return str(level).lower() if isinstance(level, bool) else str(level)

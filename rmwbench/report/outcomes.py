@@ -1,0 +1,163 @@
+"""The outcome matrix: for each condition (a combination of levels) what becomes of each arm, and of all of them.
+
+Made where the suite says what is acceptable (`outcomes:`, docs/suites.md); judged in `analysis/outcomes.py`.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rmwbench.analysis import outcomes
+from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.report import format as fmt
+
+MARKS = {"acceptable": "✓", "degraded": "!", "none": "✗", "undecided": "?", "no data": "·", "not supported": "–"}
+_TOLD = 3
+"""Of more outcomes than these that a condition may have, naming them tells nothing."""
+_CONDITION_MARKS = {"all acceptable": "✓", "only": "!"} | MARKS
+
+
+def document(thresholds: Mapping[str, Any] | None, workloads: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """`outcomes` of the show document, from the plan's `outcomes` and the workloads' documents; None where the suite
+    declares none."""
+    if not thresholds:
+        return None
+    conditions = [_condition(thresholds, workload) for workload in workloads]
+    return {
+        **thresholds,
+        "text": _text(thresholds),
+        "conditions": conditions,
+        "summary": _summary(conditions),
+    }
+
+
+def _condition(thresholds: Mapping[str, Any], workload: dict[str, Any]) -> dict[str, Any]:
+    arms = [arm for arm in workload["arms"] if arm["role"] != "floor"]
+    judged = {arm["arm"]: outcomes.of_arm(thresholds, arm) for arm in arms}
+    found = outcomes.of_condition(judged)
+    return {
+        "workload": workload["workload"],
+        "levels": dict(arms[0]["factors"]) if arms else {},
+        "outcome": found.outcome,
+        "only": found.only,
+        "may": list(found.may),
+        "arms": [
+            {
+                "arm": arm["arm"],
+                "outcome": one.outcome,
+                "metric": one.metric,
+                "reason": one.reason or _reason(thresholds, one, arm),
+            }
+            for arm, one in ((arm, judged[arm["arm"]]) for arm in arms)
+        ],
+    }
+
+
+def _reason(thresholds: Mapping[str, Any], judged: outcomes.Judged, arm: Mapping[str, Any]) -> str:
+    """Of the metric that decided or leaves it open: its value, and the limit. Where all are within, each of them."""
+    if judged.metric is None:
+        return "; ".join(_measured(limit["metric"], arm) for limit in thresholds["acceptable"])
+    said = _measured(judged.metric, arm)
+    least = thresholds["none"]
+    if judged.outcome == "none" or "none" in judged.may:
+        bound = _limit(least["at_least"], least["metric"])
+        shown = "at least" if judged.outcome == "none" else "too few messages to show"
+        return f"nothing arrived; {said}: {shown} {bound}"
+    limit = next(limit for limit in thresholds["acceptable"] if limit["metric"] == judged.metric)
+    return f"{said}; acceptable is at most {_limit(limit['at_most'], judged.metric)}"
+
+
+def _measured(metric: str, arm: Mapping[str, Any]) -> str:
+    shown = fmt.metric(arm["metrics"].get(metric))
+    value = f"no data ({shown.basis})" if shown.state == "absent" else shown.full
+    return f"{GLOSSARY[metric].title} {value}"
+
+
+def _limit(value: float, metric: str) -> str:
+    """As the suite says it: `1 %`, `30 ms`."""
+    return f"{value * 100:.4g} %" if GLOSSARY[metric].unit == "fraction" else f"{value / 1e6:.4g} ms"
+
+
+def _text(thresholds: Mapping[str, Any]) -> str:
+    limits = " and ".join(
+        f"{GLOSSARY[limit['metric']].title} of at most {_limit(limit['at_most'], limit['metric'])}"
+        for limit in thresholds["acceptable"]
+    )
+    most = _limit(1 - thresholds["none"]["at_least"], thresholds["none"]["metric"])
+    return (
+        f"Acceptable: {limits}, with the whole interval. None: nothing arrived, and the interval leaves at most {most} "
+        "that does. Degraded: messages arrive, and a limit is missed. Undecided: an interval reaches to both sides of "
+        "its limit."
+    )
+
+
+def _summary(conditions: Sequence[Mapping[str, Any]]) -> str:
+    """`Of 30 conditions: 5 all acceptable, 10 degraded, 4 only cyclonedds, 11 none.`"""
+    counts = Counter(f"only {one['only']}" if one["only"] else one["outcome"] for one in conditions)
+    order = ("all acceptable", "degraded", *(name for name in counts if name.startswith("only ")))
+    found = [f"{counts[name]} {name}" for name in (*order, "none", "undecided", "no data") if counts[name]]
+    return f"Of {fmt.counted(len(conditions), 'condition')}: {', '.join(found)}."
+
+
+def shown(doc: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The matrix as every renderer has it; None without one. `everywhere`: what is the same in all conditions; `heads`:
+    the factors that differ; `arms`; `rows`: `labels` (one per head), `cells` (one per arm, None where the condition
+    does not have it: `outcome`, `mark`, `value` of the metric that decided or why none did, `reason`,
+    `place` in the document's workloads and arms), and the condition's `outcome`, `mark`, `words` and `more`."""
+    found = doc.get("outcomes")
+    if not found:
+        return None
+    conditions = found["conditions"]
+    names = dict.fromkeys(name for one in conditions for name in one["levels"])
+    levels = {name: [_level(one["levels"].get(name)) for one in conditions] for name in names}
+    workloads = [one["workload"].partition(" [")[0] for one in conditions]
+    axes = {"workload": workloads} if len(set(workloads)) > 1 or not levels else {}
+    axes |= {name: found for name, found in levels.items() if len(set(found)) > 1}
+    arms = list(dict.fromkeys(arm["arm"] for one in conditions for arm in one["arms"]))
+    places = {workload["workload"]: place for place, workload in enumerate(doc["workloads"])}
+    return {
+        "everywhere": ", ".join(f"{name}={found[0]}" for name, found in levels.items() if name not in axes),
+        "heads": list(axes),
+        "arms": arms,
+        "rows": [
+            _row(doc, one, [axis[place] for axis in axes.values()], arms, places[one["workload"]])
+            for place, one in enumerate(conditions)
+        ],
+    }
+
+
+def _row(
+    doc: Mapping[str, Any], condition: Mapping[str, Any], labels: list[str], arms: Sequence[str], at: int
+) -> dict[str, Any]:
+    judged = {arm["arm"]: arm for arm in condition["arms"]}
+    metrics = {arm["arm"]: (place, arm["metrics"]) for place, arm in enumerate(doc["workloads"][at]["arms"])}
+    cells = []
+    for name in arms:
+        if name not in judged:
+            cells.append(None)
+            continue
+        one, (place, known) = judged[name], metrics[name]
+        shown = fmt.metric(known.get(one["metric"])) if one["metric"] and one["outcome"] != "none" else None
+        # What an undecided one may be is in its interval; of the others the value is enough.
+        value = "" if shown is None else shown.full if one["outcome"] == "undecided" else shown.text
+        if one["outcome"] in ("undecided", "no data") and shown is None:
+            value = one["reason"].partition(":")[0]
+        cells.append({**one, "mark": MARKS[one["outcome"]], "value": value, "place": (at, place)})
+    only, outcome = condition["only"], condition["outcome"]
+    good = [arm["arm"] for arm in condition["arms"] if arm["outcome"] == "acceptable"]
+    return {
+        "labels": labels,
+        "cells": cells,
+        "outcome": outcome,
+        "mark": _CONDITION_MARKS[outcome],
+        "words": f"only {only}" if only else outcome,
+        "more": f"acceptable with {', '.join(good)}"
+        if outcome == "degraded" and good
+        else " or ".join(condition["may"])
+        if len(condition["may"]) <= _TOLD
+        else "",
+    }
+
+
+def _level(value: Any) -> str:
+    return "–" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

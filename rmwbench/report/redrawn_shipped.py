@@ -1,0 +1,18 @@
+"""What was measured for the shipped ledger, as campaigns that figures can be drawn from: all of
+`suites/*/measured/*.json`, since one source's cells may have been measured for another's claims."""
+
+from pathlib import Path
+from typing import Any
+
+from rmwbench.analysis.claims_measured import expanded
+from rmwbench.suite.claims_measured import FOLDER, shipped
+from rmwbench.suite.load import suites_directory
+
+
+def summaries(directory: Path | None = None) -> list[dict[str, Any]]:
+    """Show documents with the cells and metrics that were kept, the newest first. UserError for a file that is no
+    summary."""
+    folder = directory or suites_directory()
+    sources = sorted(path.parent.name for path in folder.glob(f"*/{FOLDER}"))
+    found = [one for source in sources for file in shipped(source, directory) for one in expanded(file)]
+    return sorted(found, key=lambda one: str(one["campaign"].get("created_utc") or ""), reverse=True)

@@ -1,0 +1,157 @@
+"""What becomes of an arm and of a condition: intervals against limits, and nothing settled that is open."""
+
+import itertools
+
+import pytest
+
+from rmwbench.analysis.outcomes import LEAST_TRIALS, Judged, of_arm, of_condition
+
+THRESHOLDS = {
+    "acceptable": [
+        {"metric": "undelivered", "at_most": 0.01},
+        {"metric": "service_latency_p50", "at_most": 30e6},
+    ],
+    "none": {"metric": "undelivered", "at_least": 0.95},
+}
+MS = 1e6
+
+
+def interval(low, high):
+    return {"value": low, "low": low, "high": high}
+
+
+def arm(lost=(0.0, 0.005), latency=(1 * MS, 2 * MS), *, done=5, failures=(), nothing=False, **more):
+    missing = 1000 if nothing else 3
+    return {
+        "trials": {"done": done, "failures": list(failures)},
+        "losses": {"wanted": 1000, "missing": missing} if lost[1] else None,
+        "metrics": {
+            "undelivered": interval(*lost),
+            "service_latency_p50": latency if isinstance(latency, dict) else interval(*latency),
+        },
+        "disturbed": [],
+        "not_supported": None,
+    } | more
+
+
+def failed(cause=None):
+    return {"trial": 7, "block": 0, "status": "failed", "reason": "it died\nstderr: …", "cause": cause}
+
+
+BOUND = "machine: machine_bound in 5 of 5 trials; the last: 3 % idle"
+
+
+@pytest.mark.parametrize(
+    ("one", "outcome", "may"),
+    [
+        (arm(), "acceptable", "a"),
+        (arm(lost=(0.0, 0.0)), "acceptable", "a"),
+        (arm(lost=(0.0, 0.02)), "undecided", "ad"),
+        (arm(lost=(0.02, 0.2)), "degraded", "d"),
+        (arm(latency=(31 * MS, 50 * MS)), "degraded", "d"),
+        (arm(latency=(10 * MS, 50 * MS)), "undecided", "ad"),
+        # One limit missed for certain is enough, whatever the other may be.
+        (arm(lost=(0.0, 0.02), latency=(31 * MS, 50 * MS)), "degraded", "d"),
+        (arm(latency={"no_data": "n is 3"}), "undecided", "ad"),
+        (arm(latency={"at_least": 5 * MS}), "undecided", "ad"),
+        (arm(latency={"at_least": 40 * MS}), "degraded", "d"),
+        (arm(latency={"value": "inf", "low": "inf", "high": "inf"}), "degraded", "d"),
+        (arm(latency={"value": 2e6, "low": 1e6, "high": "inf"}), "undecided", "ad"),
+        (arm(lost=(0.97, 1.0), nothing=True), "none", "n"),
+        (arm(lost=(0.90, 1.0), nothing=True), "undecided", "dn"),
+        # One message arrived: not none, however little is delivered.
+        (arm(lost=(0.97, 0.9999)), "degraded", "d"),
+        (arm(done=1), "undecided", "ad"),
+        (arm(done=1, lost=(0.97, 1.0), nothing=True), "undecided", "adn"),
+        (arm(done=0), "no data", "adn"),
+        (arm(done=0, failures=[failed()] * 3), "no data", "adn"),
+        (arm(done=0, failures=[failed("no match")] * 3), "none", "n"),
+        (arm(done=0, failures=[failed("no match")]), "undecided", "adn"),
+        # Trials that never matched are in no metric: what is left looks too good.
+        (arm(failures=[failed("no delivery")]), "undecided", "ad"),
+        (arm(failures=[failed()]), "acceptable", "a"),
+        (arm(disturbed=[BOUND]), "acceptable", "a"),
+        (arm(lost=(0.02, 0.2), disturbed=[BOUND]), "undecided", "ad"),
+        (arm(lost=(0.97, 1.0), nothing=True, disturbed=[BOUND]), "undecided", "adn"),
+        (arm(not_supported="no hosts"), "not supported", ""),
+    ],
+)
+def test_an_arm_is_judged_by_whole_intervals(one, outcome, may):
+    found = of_arm(THRESHOLDS, one)
+    assert (found.outcome, sorted(name[0] for name in found.may)) == (outcome, sorted(may))
+
+
+def test_what_no_metric_says_has_a_reason():
+    assert of_arm(THRESHOLDS, arm(done=0)).reason == "no trial was run"
+    assert of_arm(THRESHOLDS, arm(done=0, failures=[failed()])).reason == "trial 7 failed: it died"
+    assert of_arm(THRESHOLDS, arm(not_supported="no hosts")).reason == "no hosts"
+    bound = of_arm(THRESHOLDS, arm(lost=(0.02, 0.2), disturbed=[BOUND]))
+    assert (bound.metric, bound.reason.partition(":")[0]) == (None, "machine-bound") and BOUND in bound.reason
+    assert of_arm(THRESHOLDS, arm(lost=(0.0, 0.02))).metric == "undelivered"
+    assert LEAST_TRIALS == 2
+
+
+NAMES = {"a": "acceptable", "d": "degraded", "n": "none"}
+
+
+def judged(may):
+    """By the initials of what it may be; `?` has no data, nothing is not supported."""
+    outcome = {"": "not supported", "?": "no data"}.get(may) or (NAMES[may] if len(may) == 1 else "undecided")
+    return Judged(outcome, frozenset(NAMES[c] for c in may.replace("?", "adn")))
+
+
+@pytest.mark.parametrize(
+    ("arms", "outcome", "only"),
+    [
+        (("a", "a", "a"), "all acceptable", None),
+        (("a", "d", "n"), "degraded", None),
+        (("d", "d"), "degraded", None),
+        (("a", "n", "n"), "only", "arm 0"),
+        (("n", "d"), "only", "arm 1"),
+        (("n", "n"), "none", None),
+        (("a",), "all acceptable", None),
+        (("d",), "degraded", None),
+        (("n",), "none", None),
+        (("a", "ad"), "undecided", None),
+        # Whichever it is, the condition's outcome is the same.
+        (("d", "ad"), "degraded", None),
+        (("n", "ad"), "only", "arm 1"),
+        (("n", "dn"), "undecided", None),
+        (("d", "d", "?"), "degraded", None),
+        (("a", "a", "?"), "undecided", None),
+        (("?", "?"), "no data", None),
+        (("a", ""), "all acceptable", None),
+        (("", ""), "no data", None),
+    ],
+)
+def test_a_condition_over_its_arms(arms, outcome, only):
+    found = of_condition({f"arm {n}": judged(may) for n, may in enumerate(arms)})
+    assert (found.outcome, found.only) == (outcome, only)
+
+
+def test_an_undecided_condition_says_what_it_may_be():
+    found = of_condition({"x": judged("n"), "y": judged("dn")})
+    assert found.may == ("only y", "none")
+    assert of_condition({"x": judged("a"), "y": judged("ad")}).may == ("all acceptable", "degraded")
+
+
+def settled(outcomes):
+    """The summary of arms whose outcomes are known, said in words of its own."""
+    there = [name for name, outcome in outcomes.items() if outcome != "n"]
+    if len(there) == len(outcomes) and set(outcomes.values()) == {"a"}:
+        return "all acceptable"
+    if not there:
+        return "none"
+    return f"only {there[0]}" if len(there) == 1 < len(outcomes) else "degraded"
+
+
+def test_it_is_decided_exactly_where_every_possibility_leads_to_the_same():
+    sets = ["a", "d", "n", "ad", "dn", "an", "adn"]
+    for size in (1, 2, 3):
+        for mays in itertools.product(sets, repeat=size):
+            names = [f"arm {n}" for n in range(size)]
+            possible = {settled(dict(zip(names, chosen, strict=True))) for chosen in itertools.product(*mays)}
+            found = of_condition({name: judged(may) for name, may in zip(names, mays, strict=True)})
+            told = {f"only {found.only}" if found.only else found.outcome} if not found.may else set(found.may)
+            assert told == possible, mays
+            assert (found.outcome == "undecided") == (len(possible) > 1)

@@ -1,0 +1,251 @@
+"""What a budget leaves out: whole comparisons, the ends of every factor kept first; and the words for it."""
+
+from dataclasses import replace
+
+import pytest
+
+from rmwbench.campaign import cut
+from rmwbench.campaign.asked import Machine, passes_per_s
+from rmwbench.campaign.request import Planner, Request
+from rmwbench.errors import UserError
+from rmwbench.suite.cells import cells, comparisons
+from rmwbench.suite.load import load, parse
+
+SUITE = """
+suite: sizes
+title: t
+blocks: {{planned: 6, minimum: 5}}
+timeline: {{warmup_s: 0.2, steady_s: 1.1, drain_s: 0.1}}
+arms:
+  - {{name: a, middleware: synthetic}}
+  - {{name: b, middleware: synthetic}}
+workloads:
+  - {{name: stream, message: Bytes(64), rate_hz: 100, primary_metric: response_latency_p50}}
+factors:
+  message: [Bytes(64), Bytes(128), Bytes(256), Bytes(512), Bytes(1024)]
+  rate_hz: [{rates}]
+{more}
+"""
+SHORT = "short: {factors: {message: [Bytes(64), Bytes(1024)]}, timeline: {warmup_s: 0.1, steady_s: 0.7}}"
+SMALL = Machine(processors=2, memory_bytes=8 << 30, copying=9e9)
+
+
+def suite(rates="30, 100, 300", more=""):
+    return parse(SUITE.format(rates=rates, more=more), where="sizes.yaml")
+
+
+def held(loaded, budget_s, last=(), cost_s=1.0):
+    groups = comparisons(cells(loaded))
+    return cut.kept(loaded, groups, dict.fromkeys(groups, cost_s), budget_s, last)
+
+
+def key(size, rate):
+    return f"stream [message=Bytes({size}), rate_hz={rate}]"
+
+
+def test_the_ends_of_every_factor_come_first_then_the_middle():
+    loaded = suite()
+    corners = {key(64, 30), key(64, 300), key(1024, 30), key(1024, 300)}
+    assert held(loaded, 1) == {key(64, 30)}
+    assert held(loaded, 2) == {key(64, 30), key(1024, 300)}
+    assert held(loaded, 4) == corners
+    assert held(loaded, 5) == corners | {key(256, 100)}
+
+
+def test_a_larger_budget_keeps_what_a_smaller_one_keeps():
+    loaded = suite()
+    before = set()
+    for budget_s in range(1, 16):
+        now = held(loaded, budget_s)
+        assert len(now) == budget_s
+        assert before < now
+        before = now
+
+
+def test_nothing_is_kept_where_not_one_fits():
+    assert held(suite(), 0.9) == set()
+
+
+def test_a_comparison_that_does_not_fit_is_passed_over():
+    loaded = suite()
+    groups = comparisons(cells(loaded))
+    costs = dict.fromkeys(groups, 1.0) | {key(1024, 300): 10.0}
+    found = cut.kept(loaded, groups, costs, 3.0)
+    assert key(1024, 300) not in found
+    assert len(found) == 3
+
+
+def test_what_asks_for_too_much_goes_first():
+    loaded = suite()
+    assert key(64, 30) not in held(loaded, 14, last={key(64, 30)})
+    assert key(64, 30) in held(loaded, 15, last={key(64, 30)})
+
+
+def test_a_comparison_comes_with_what_it_is_held_against():
+    loaded = load("degraded/collateral")
+    groups = comparisons(cells(loaded))
+    costs = dict.fromkeys(groups, 1.0)
+    held_against = [found for found, group in groups.items() if group[0].workload.against]
+    assert held_against
+    for budget_s in range(1, len(groups) + 1):
+        found = cut.kept(loaded, groups, costs, budget_s)
+        for one in held_against:
+            workload = groups[one][0].workload
+            assert one not in found or f"{workload.against}{one.removeprefix(workload.name)}" in found
+
+
+def test_the_words_name_every_comparison_that_was_not_run_and_no_other():
+    """A line `all with` names levels that are gone whole, a line `with` combinations: together all that is gone."""
+    loaded = suite()
+    groups = comparisons(cells(loaded))
+    lines = cut.words(loaded, groups, {key(64, 30), key(1024, 300)})
+    assert lines == (
+        "stream: all with message=Bytes(128)|Bytes(256)|Bytes(512), all with rate_hz=100",
+        "stream with message=Bytes(64), rate_hz=300",
+        "stream with message=Bytes(1024), rate_hz=30",
+    )
+    assert cut.words(loaded, groups, groups.keys()) == ()
+    assert cut.words(loaded, groups, set()) == ("workload stream",)
+
+
+@pytest.fixture
+def planner(tmp_path):
+    def make(more="", rates="30, 100, 300"):
+        text = SUITE.format(rates=rates, more=more)
+        path = tmp_path / "sizes.yaml"
+        path.write_text(text)
+        return Planner(text, str(path)), Request(str(path), 3, None, (), ())
+
+    return make
+
+
+def within(made, budget_s, **more):
+    planner, request = made
+    return planner.within_budget(replace(request, budget_s=budget_s, **more), SMALL)
+
+
+# Two arms of 0.2 + 1.1 + 0.1 and 0.3 s each: 3.4 s per comparison and block, 17 s in five blocks; short 2.4 and 12 s.
+def test_a_budget_that_holds_the_whole_suite_leaves_nothing_out(planner):
+    request, found = within(planner(), 15 * 17)
+    assert found is None
+    assert (request.comparisons, request.shortened) == (None, False)
+
+
+def test_without_a_short_version_comparisons_are_left_out(planner):
+    made = planner()
+    request, found = within(made, 40)
+    assert set(request.comparisons) == {key(64, 30), key(1024, 300)}
+    assert (found.version, found.of, len(found.not_run)) == ("whole", 15, 13)
+    plan = made[0].plan(request)
+    assert plan.blocks >= plan.suite.blocks.minimum
+    assert plan.estimated_s <= 40
+    arms = {one.key: [cell.arm.name for cell in one.cells] for one in plan.comparisons}
+    assert arms == {one: ["a", "b"] for one in request.comparisons}
+    assert {one.key for one in plan.comparisons} | set(found.not_run) == comparisons(made[0].chosen(made[1])[1]).keys()
+    assert "not run within 40 s: 13 of 15 comparisons" in found.text.lower()
+
+
+def test_the_short_version_stands_in_where_there_is_one(planner):
+    made = planner(SHORT)
+    request, found = within(made, 75)
+    assert (request.shortened, request.comparisons, found.version) == (True, None, "short")
+    assert (found.of, len(found.not_run)) == (15, 9)
+    assert found.lines == ("stream: all with message=Bytes(128)|Bytes(256)|Bytes(512)",)
+    assert made[0].plan(request).blocks == 5
+
+
+def test_a_short_version_that_stands_in_has_no_more_blocks_than_decide(planner):
+    made = planner(SHORT.replace(", Bytes(1024)", ""))
+    request, found = within(made, 250)
+    assert found.version == "short"
+    assert made[0].plan(replace(request, most_blocks=None)).blocks == 34
+    assert made[0].plan(request).blocks == 20
+
+
+def test_of_a_short_version_that_is_too_long_comparisons_are_left_out(planner):
+    made = planner(SHORT)
+    request, found = within(made, 25)
+    assert request.shortened
+    assert set(request.comparisons) == {key(64, 30), key(1024, 300)}
+    assert len(found.not_run) == 13
+
+
+def test_what_was_asked_for_short_is_told_against_the_short_version(planner):
+    _, found = within(planner(SHORT), 25, shortened=True)
+    assert (found.version, found.of, len(found.not_run)) == ("short", 6, 4)
+
+
+def test_a_budget_for_not_even_one_comparison_says_the_least(planner):
+    with pytest.raises(UserError) as caught:
+        within(planner(SHORT), 5)
+    error = caught.value
+    assert "12 s" in error.expected
+    assert "--budget 12s" in error.fix
+    assert all(option in error.fix for option in ("--short", "--workload", "--arm"))
+
+
+def test_an_arm_that_the_short_version_has_not_is_cut_from_the_whole(planner):
+    made = planner("short: {arms: [a], timeline: {steady_s: 0.7}}")
+    request, found = within(made, 20, arms=("b",))
+    assert (request.shortened, found.version) == (False, "whole")
+    assert len(request.comparisons) == 2
+
+
+def test_the_same_request_is_cut_the_same(planner):
+    made = planner(SHORT)
+    assert within(made, 25) == within(planner(SHORT), 25)
+    assert within(made, 25)[1].not_run == within(made, 25, seed=9)[1].not_run
+
+
+# --- what a machine carries ---
+
+
+def at(loaded, message, workload="thousand"):
+    return next(cell for cell in cells(loaded) if cell.factors["message"] == message and cell.workload.name == workload)
+
+
+def test_eight_megabytes_a_thousand_times_a_second_are_beyond_a_small_machine():
+    loaded = load("galactic-2020/pubsub")
+    large = at(loaded, "Array8m")
+    written, read = passes_per_s(large).values()
+    payload = large.endpoints[0].type.payload_bytes
+    assert read == pytest.approx(1000 * payload, rel=1e-6)
+    assert written == pytest.approx(2 * read)  # once into the message, once into the middleware
+    found = SMALL.beyond(large)
+    assert (found.kind, found.asked, found.carried) == ("copying", pytest.approx(2000 * payload), 9e9)
+    assert "16.8 of 9 GB/s" in found.text
+    assert SMALL.beyond(at(loaded, "Array8m", "robot")) is None
+    assert SMALL.beyond(at(loaded, "Array2m")) is None
+    assert replace(SMALL, copying=40e9).beyond(large) is None
+
+
+def test_many_readers_are_beyond_all_processors_together():
+    loaded = load("fastdds-2021/interprocess")
+    cell = next(
+        c for c in cells(loaded) if c.factors == {**c.factors, "message": "Array2m", "rate_hz": 1000, "subscribers": 10}
+    )
+    payload = cell.endpoints[0].type.payload_bytes
+    found = SMALL.beyond(cell)
+    assert found.asked == pytest.approx(12_000 * payload, rel=1e-3)
+    assert found.carried == 18e9
+
+
+def test_a_loan_saves_one_pass():
+    large = at(load("galactic-2020/pubsub"), "Array8m")
+    loaned = replace(large, arm=large.arm.model_copy(update={"loan": True}))
+    assert sum(passes_per_s(large).values()) == pytest.approx(1.5 * sum(passes_per_s(loaned).values()))
+
+
+def test_more_memory_than_there_is():
+    large = at(load("galactic-2020/pubsub"), "Array8m", "robot")
+    found = Machine(processors=2, memory_bytes=100 << 20, copying=9e9).beyond(large)
+    assert (found.kind, found.carried) == ("memory", 100 << 20)
+    assert found.asked >= 2 * 12 * large.endpoints[0].type.payload_bytes
+
+
+def test_copying_is_measured_where_it_matters_only():
+    here = Machine.here()
+    assert here.beyond(at(load("galactic-2020/pubsub"), "Array1k")) is None
+    assert here.copying is None
+    here.beyond(at(load("galactic-2020/pubsub"), "Array8m"))
+    assert 1e8 < here.copying < 1e12

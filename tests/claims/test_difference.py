@@ -1,0 +1,180 @@
+"""Claims by the difference of two fractions: known cases, coverage, what two sides without any loss decide, and what a
+campaign under way makes of it."""
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis.claims import today
+from rmwbench.analysis.claims_markdown import here
+from rmwbench.analysis.difference import difference
+from rmwbench.analysis.intervals import clopper_pearson, clustered_fraction
+from rmwbench.campaign.claims.hold import ClaimsHold, Wanted
+from rmwbench.errors import UserError
+from rmwbench.report.claims.picture import WIDTH, picture
+from rmwbench.suite.claims import load
+from rmwbench.suite.claims_suite import MOST_BLOCKS
+from tests.claims.test_predicates import arm, asked, document, one
+
+NONE = (0.0, 0.0, 0.03)
+
+
+def by_block(*values):
+    return dict(enumerate(values))
+
+
+def test_three_blocks_by_students_t():
+    """Differences 0.1, 0.2, 0.3: mean 0.2, standard error 0.1 ÷ √3, t of two degrees of freedom 4.3027."""
+    value, low, high = difference(
+        by_block(0.2, 0.4, 0.5), by_block(0.1, 0.2, 0.2), (0.37, 0.2, 0.6), (0.17, 0.1, 0.3), level=0.025
+    )
+    assert value == pytest.approx(0.2)
+    assert (low, high) == pytest.approx((0.2 - 4.3027 * 0.1 / 3**0.5, 0.2 + 4.3027 * 0.1 / 3**0.5), abs=1e-4)
+
+
+def test_only_common_blocks_are_compared():
+    found = difference({0: 0.1, 1: 0.2, 5: 0.9}, {0: 0.1, 1: 0.1, 7: 0.0}, (0.4, 0.1, 0.9), (0.1, 0.0, 0.2))
+    assert found[0] == pytest.approx(0.05)
+
+
+def test_two_sides_that_lost_nothing_differ_by_no_more_than_either_bound():
+    assert difference(by_block(0, 0, 0), by_block(0, 0, 0), NONE, (0.0, 0.0, 0.05)) == (0.0, -0.05, 0.03)
+
+
+def test_a_side_that_lost_nothing_adds_its_bound_to_the_others_spread():
+    lossy = (0.2, 0.1, 0.3)
+    value, low, high = difference(by_block(0.1, 0.2, 0.3), by_block(0, 0, 0), lossy, NONE)
+    half = 4.3027 * 0.1 / 3**0.5
+    assert (value, low, high) == pytest.approx((0.2, 0.2 - half - 0.03, 0.2 + half), abs=1e-4)
+    assert difference(by_block(0, 0, 0), by_block(0.1, 0.2, 0.3), NONE, lossy) == pytest.approx((-value, -high, -low))
+
+
+def test_without_two_common_blocks_the_two_intervals_are_combined():
+    assert difference({0: 0.1}, {0: 0.2}, (0.1, 0.05, 0.2), (0.2, 0.1, 0.4)) == pytest.approx((-0.1, -0.35, 0.1))
+
+
+def test_a_difference_of_fractions_stays_between_minus_one_and_one():
+    assert difference(by_block(1.0, 0.2), by_block(0, 0), (0.6, 0.1, 1.0), NONE)[1:] == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize("lost", [(0.0, 0.0), (0.002, 0.0), (0.0, 0.03), (0.05, 0.05), (0.4, 0.2)])
+def test_the_interval_has_the_truth_in_it(lost):
+    """Five blocks of 400 messages each, lost one by one with chances that the block's mood moves for both sides alike:
+    the intervals of at least 91 % of 500 campaigns contain the true difference. Lowest where a few single messages are
+    lost, on one side alone, and Student's t knows nothing of the skew."""
+    rng, inside, campaigns = np.random.default_rng(2), 0, 500
+    for _ in range(campaigns):
+        mood = rng.uniform(0.5, 1.5, 5)
+        counts = [rng.binomial(400, p * mood) for p in lost]
+        sides = [by_block(*(count / 400)) for count in counts]
+        own = [clustered_fraction(count, np.full(5, 400))[0] for count in counts]
+        _, low, high = difference(sides[0], sides[1], own[0], own[1])
+        inside += low <= lost[0] - lost[1] <= high
+    assert inside >= 0.91 * campaigns
+
+
+def lossless(name, frames, **more):
+    """Four trials without any loss, `frames` in all, in bursts of ten at most."""
+    high = clopper_pearson(0, frames / 10)[1]
+    metric = {"unit": "fraction", "value": 0, "low": 0, "high": high, "count": frames, "trials": 4}
+    made = arm(name, [0.0] * 4, metric=metric, **more)
+    return made | {"metrics": {"loss": metric}, "per_trial": {"loss": made["per_trial"]["m"]}}
+
+
+def five_points(relation="greater", level=0.05, **more):
+    return asked(metric="loss", right="b", by="difference", relation=relation, level=level, **more)
+
+
+@pytest.mark.parametrize(
+    ("frames", "relation", "level", "answer"),
+    [
+        (1116, "greater", 0.05, "does not hold"),  # three trials of 6.2 s at 60 Hz: at most 2.6 points
+        (285, "greater", 0.05, "undecided"),  # three of 2.1 s at 45 Hz: 10 points
+        (1116, "less", -0.05, "does not hold"),
+        (1116, "less", 0.05, "holds"),
+        (1116, "greater", 0.0, "undecided"),
+    ],
+)
+def test_no_loss_on_either_side_decides_as_far_as_its_bounds_reach(frames, relation, level, answer):
+    doc = document(("w", lossless("rclcpp/a", frames), lossless("rclcpp/b", frames)))
+    assert one(five_points(relation, level), doc).answer == answer
+
+
+def test_what_was_seen_is_told_in_points():
+    doc = document(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
+    assert one(five_points(), doc).seen() == "0 [-2.65 to 2.65] points"
+    test = five_points().items[0].model_dump(mode="json")
+    assert here({"test": test["test"], "today": []}).endswith("loss of a > b + 5 points")
+
+
+def test_two_cells_are_compared_by_their_own_intervals():
+    """Trials of one arm in two cells would be paired by chance."""
+    left, right = (
+        lossless("rclcpp/a", 1116, factors={"n": n}) | {"per_trial": {"loss": [{"block": 0, "value": v}] * 2}}
+        for n, v in ((1, 0.5), (2, 0.0))
+    )
+    claims = asked(
+        metric="loss", right="a", by="difference", relation="greater", level=0.05, left_at={"n": 1}, right_at={"n": 2}
+    )
+    found = one(claims, document(("w [n=1]", left), ("w [n=2]", right)))
+    assert found.answer == "does not hold" and found.cells[0].value == 0
+
+
+def test_a_difference_of_times_is_none_of_fractions():
+    claims = asked(right="b", by="difference", relation="greater", level=0.05, metric="longest_stall")
+    sides = [arm(name, [1.0, 2.0]) for name in ("rclcpp/a", "rclcpp/b")]
+    doc = document(("w", *({**side, "metrics": {"longest_stall": side["metrics"]["m"]}} for side in sides)))
+    (cell,) = one(claims, doc).cells
+    assert (cell.answer, cell.reason) == ("no data", "longest_stall is no fraction, which a difference is of")
+
+
+@pytest.mark.parametrize(
+    ("test", "words"),
+    [
+        ("left: a, relation: less, right: b, by: difference", "level left out"),
+        ("left: a, relation: less, level: 0.05, by: difference", "right left out"),
+        ("left: a, relation: less, right: b, level: 0.05, by: difference, factor: 2", "factor 2"),
+        ("left: a, relation: within, right: b, level: 0.05, by: difference", "within"),
+        ("left: a, relation: less, right: b, level: 0.05", "both"),
+    ],
+)
+def test_a_difference_needs_a_side_and_a_level(tmp_path, test, words):
+    file = tmp_path / "claims.yaml"
+    file.write_text(
+        "claims: s\ntitle: t\npublished: '2020'\ntext: x\nlayer: native\nsides: {a: [a], b: [b]}\nitems:\n"
+        "  - {id: o, heading: h, says: x, kind: opinion}\n"
+        "  - {id: c, heading: h, says: x, kind: ratio, published: {verdict: supported, why: y},"
+        f" test: {{suite: s, metric: loss, {test}}}}}\n"
+    )
+    with pytest.raises(UserError, match=words) as caught:
+        load(file)
+    assert "claims.yaml:9" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("level", "given_up"),
+    [(0.05, False), (0.02, False), (0.0, True), (clopper_pearson(0, 1116 / 10)[1] * 4 / MOST_BLOCKS * 0.9, True)],
+)
+def test_two_zeros_are_given_up_only_where_the_last_block_would_not_decide(level, given_up):
+    """1116 frames in four blocks: 2.65 points by now, 0.9 after all twelve."""
+    claims = five_points(level=level, workload="w")
+    doc = document(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
+    hold = ClaimsHold([Wanted(claims, claims.items[0], frozenset({1}))], lambda: doc, 1000.0)
+    hold(4, 1.0, {1: 1.0})
+    assert ("c" in hold.given_up) == given_up
+    assert ("c" in hold.decided) == (level == 0.05)
+
+
+def test_its_picture_has_zero_in_the_middle():
+    doc = document(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
+    claims = five_points()
+    (found,) = today(claims, claims.items[0], doc)
+    cells = [
+        {key: getattr(cell, key) for key in ("workload", "answer", "value", "low", "high")} for cell in found.cells
+    ]
+    drawn = picture(claims.items[0].model_dump(mode="json")["test"], cells)
+    ((bar, text),) = drawn["bars"]
+    (row,) = drawn["rows"]
+    assert text == "5 points"
+    assert row["value"] == WIDTH / 2 < row["high"] < bar < WIDTH
+    assert row["low"] == pytest.approx(WIDTH - row["high"])
+    assert drawn["shade"] == (bar, WIDTH - bar)

@@ -1,0 +1,152 @@
+"""Every claim is in one state, the terminal, the page and Markdown count the same, and each can be asked for."""
+
+import re
+
+import pytest
+
+from rmwbench.analysis.claims_document import ledger
+from rmwbench.analysis.claims_markdown import page
+from rmwbench.analysis.claims_measured import expanded
+from rmwbench.analysis.claims_state import NAMES, STATES, counts, is_one_of, named, state_of
+from rmwbench.errors import UserError
+from rmwbench.report.claims.page import render_html
+from rmwbench.suite.claims_measured import shipped as summaries
+from tests.claims.shipped import FILES
+from tests.claims.test_cli import run
+from tests.claims.test_predicates import FAST, SLOW, arm, asked, document
+
+
+@pytest.fixture(scope="module")
+def whole():
+    there = {name: [found for one in summaries(name) for found in expanded(one)] for name in FILES}
+    return ledger(list(FILES.values()), shipped=there)
+
+
+def claims_of(made):
+    return [claim for source in made["sources"] for claim in source["claims"]]
+
+
+def of_shipped(name):
+    there = {name: [found for one in summaries(name) for found in expanded(one)]}
+    return ledger([FILES[name]], shipped=there)
+
+
+def test_the_states_add_up_and_each_claim_has_its_own(whole):
+    states = whole["summary"]["states"]
+    assert list(states) == list(STATES)
+    assert sum(states.values()) == whole["summary"]["claims"] == sum(len(file.items) for file in FILES.values())
+    assert [claim["state"] for claim in claims_of(whole)] == [state_of(claim) for claim in claims_of(whole)]
+    assert all(claim["test"] and not claim["today"] for claim in claims_of(whole) if claim["state"] == "open")
+    assert all(claim["not_testable"] for claim in claims_of(whole) if claim["state"] == "not testable here")
+    assert states["opinion"] == whole["summary"]["opinions"] and states["not testable here"] > 50
+    decided = [claim for claim in claims_of(whole) if claim["state"] in ("holds", "does not hold")]
+    assert sum(whole["summary"]["proxies"].values()) == sum(c["today"][0]["verdict"] == "proxy" for c in decided)
+
+
+def test_all_three_forms_have_the_same_complete_counts(whole, capsys):
+    told = counts(whole["summary"])
+    assert [name in told for name in STATES] == [True] * 7
+    _, out, _ = run(capsys)
+    assert told in " ".join(out.split()) and f"{whole['summary']['claims']} statements" in out
+    assert told in page(whole)
+    html = render_html(whole, lambda *where: None)
+    listed = dict(re.findall(r'<li><span class="verdict" data-answer="([^"]+)">[^<]*</span> <b>(\d+)</b>', html))
+    assert {name: int(n) for name, n in listed.items()} == whole["summary"]["states"]
+    for name, n in whole["summary"]["proxies"].items():
+        assert not n or f'{name}</span> <b>{listed[name]}</b> <span class="none">({n} by proxy)' in html
+
+
+def test_a_proxy_is_counted_as_such_and_an_answer_at_its_own_layer_and_version_is_not():
+    file = asked(right="b")
+    cells = (arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
+    for versions, proxies in ((file.versions, 0), (("of another time",), 1)):
+        spoken = file.model_copy(update={"versions": versions})
+        summary = ledger([spoken], [document(("w", *cells))])["summary"]
+        assert (summary["states"]["holds"], summary["proxies"]["holds"]) == (1, proxies)
+        assert ("holds 1 (1 by proxy)" in counts(summary)) == bool(proxies)
+
+
+def test_open_is_printed_with_what_to_do(capsys):
+    code, out, _ = run(capsys, "pa-one-lat-unique", "--no-shipped")
+    text = " ".join(out.split())
+    do = "rmwbench run --claims rclcpp-intraprocess-2019 --budget 30m"
+    assert code == 0 and f"here open (nothing measured yet: {do})" in text
+    made = ledger([FILES["rclcpp-intraprocess-2019"]])
+    (found,) = [claim for claim in claims_of(made) if claim["id"] == "pa-one-lat-unique"]
+    assert found["state"] == "open" and made["sources"][0]["run"] == do
+    assert do in render_html(made, lambda *where: None)
+    row = next(line for line in page(made).splitlines() if "`pa-one-lat-unique`" in line)
+    assert "| **open**; " in row
+
+
+def test_a_file_of_ones_own_is_measured_by_its_path(capsys, tmp_path):
+    from tests.claims.test_files import GOOD
+
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD)
+    code, out, _ = run(capsys, str(path), "one")
+    assert code == 0 and f"rmwbench run --claims {path} --budget 30m" in " ".join(out.split()) and "two" not in out
+
+
+def test_single_claims_of_several_sources(capsys):
+    code, out, _ = run(capsys, "ga-34-stall", "pa-similar", "gs-zenoh-uhd60")
+    assert code == 0 and "3 statements" in out
+    assert {"ga-34-stall", "pa-similar", "gs-zenoh-uhd60"} == set(re.findall(r"^  ((?:ga|pa|gs)-\S+)", out, re.M))
+    code, out, _ = run(capsys, "gscam-2025", "ga-34-stall")
+    assert f"{len(FILES['gscam-2025'].items) + 1} statements" in out, "a source without ids is shown in whole"
+    code, out, _ = run(capsys, "galactic-2020", "ga-34-stall")
+    assert "1 statement:" in out
+
+
+def test_a_word_that_is_neither_source_nor_claim(capsys):
+    code, out, err = run(capsys, "ga-34-stal")
+    assert (code, out) == (2, "") and "did you mean `ga-34-stall`?" in err
+
+
+@pytest.mark.parametrize("name", [name.replace(" ", "-") for name in NAMES])
+def test_every_verdict_can_be_asked_for(name, whole, capsys):
+    (wanted,) = named([name], "--verdict")
+    expected = {claim["id"] for claim in claims_of(whole) if is_one_of(claim, {wanted})}
+    if wanted in STATES:
+        assert len(expected) == whole["summary"]["states"][wanted]
+    there = {n: [found for one in summaries(n) for found in expanded(one)] for n in FILES}
+    made = ledger(list(FILES.values()), shipped=there, verdicts={wanted})
+    assert {claim["id"] for claim in claims_of(made)} == expected
+    assert all(source["claims"] for source in made["sources"])
+
+
+def test_a_verdict_as_people_write_it(capsys):
+    assert named(["Not testable", "not-testable", "DOES_NOT_HOLD"], "x") == {"not testable here", "does not hold"}
+    code, out, err = run(capsys, "--verdict", "contradictd")
+    assert (code, out) == (2, "") and "no verdict is called `contradictd`" in err
+    assert "did you mean `contradicted`?" in err and "does-not-hold" in err
+    with pytest.raises(UserError, match="no verdict"):
+        named(["n"], "--verdict")
+    code, out, _ = run(capsys, "galactic-2020", "--verdict", "contradicted", "--no-shipped")
+    judged = [
+        c
+        for c in FILES["galactic-2020"].items
+        if "contradicted" in {x.verdict for x in (c.published, c.corrected) if x}
+    ]
+    assert code == 0 and f"{len(judged)} statements" in out
+
+
+def test_the_whole_ledger_is_brief_and_no_line_is_said_twice(capsys, monkeypatch, whole):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run(capsys)
+    lines = out.splitlines()
+    assert len(lines) < 4 * whole["summary"]["claims"] and max(map(len, lines)) <= 80
+    monkeypatch.delenv("COLUMNS")
+    _, out, _ = run(capsys, "fastdds-2021")
+    found = out[out.index("  fd-qp-latency ") :].split("\n\n")[0].split("\n  fd-")[0]
+    assert found.count("service latency, median") == 1 and found.count("[message=Array2m") == 1
+    assert "service_latency_p50" not in out
+
+
+def test_trials_of_what_ships_are_in_the_document():
+    answered = [claim for claim in claims_of(of_shipped("gscam-2025")) if claim["state"] in ("holds", "does not hold")]
+    assert answered
+    for claim in answered:
+        for cell in claim["today"][0]["cells"]:
+            assert cell["left_trials"] and all(len(pair) == 2 for pair in cell["left_trials"])
+            assert bool(cell["right_trials"]) == (cell["right"] is not None)

@@ -1,0 +1,91 @@
+"""`plan --budget` of every suite of the published evaluations, as a user types it."""
+
+import json
+
+import pytest
+
+from rmwbench.cli.main import main
+from rmwbench.suite.load import shipped_suites
+
+SOURCES = ("galactic-2020", "fastdds-2021", "pipeline-2021", "rclcpp-intraprocess-2019", "gscam-2025")
+PUBLISHED = [name for name in shipped_suites() if name.split("/")[0] in SOURCES]
+HALF_AN_HOUR_S = 1800
+
+
+@pytest.fixture
+def plan(capsys):
+    """The exit code of `rmwbench plan …` with both streams."""
+
+    def run(*arguments):
+        try:
+            main(["plan", *arguments])
+            code = 0
+        except SystemExit as exit:
+            code = exit.code or 0
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_the_published_suites_are_found():
+    assert len(PUBLISHED) >= 16
+
+
+@pytest.mark.parametrize("suite", PUBLISHED)
+def test_every_published_suite_fits_into_half_an_hour(plan, suite):
+    """Whole comparisons, the minimum of blocks, and by name whatever of the suite is missing."""
+    code, out, errors = plan(suite, "--budget", "30m", "--json")
+    assert (code, errors) == (0, "")
+    found = json.loads(out)
+    assert found["blocks"]["count"] >= found["blocks"]["minimum"]
+    assert found["estimated_s"] <= HALF_AN_HOUR_S + 1e-6
+    here = {comparison["comparison"] for comparison in found["comparisons"]}
+    cut = found["not_run"]
+    if cut is None:
+        return
+    assert cut["whole_minimum_s"] > HALF_AN_HOUR_S
+    assert not here & set(cut["comparisons"])
+    assert len(here | set(cut["comparisons"])) == cut["of"]
+    assert cut["lines"] if cut["comparisons"] else not cut["lines"]
+    assert "Not run within 30 min" in cut["text"]
+    arms = {cell["arm"]["name"] for cell in found["cells"]}
+    if "interprocess" in suite or "pubsub" in suite:  # without exclusions every arm is in every comparison
+        assert all(len(comparison["cells"]) == len(arms) for comparison in found["comparisons"])
+
+
+def test_a_plan_in_words_names_what_is_left_out(plan):
+    code, out, _ = plan("galactic-2020/mininet", "--budget", "30m")
+    assert code == 0
+    assert "Not run within 30 min: 27 of 30 comparisons" in out
+    assert "network.rate_mbps=300|1000" in out
+
+
+def test_five_seconds_hold_nothing_and_the_error_says_what_would(plan):
+    code, out, errors = plan("galactic-2020/pubsub", "--budget", "5s")
+    assert (code, out) == (2, "")
+    assert "holds not even one comparison" in errors
+    assert "--workload NAME" in errors and "--arm NAME" in errors and "--short --budget" in errors
+
+
+def test_workloads_and_arms_are_chosen_as_run_does(plan):
+    chosen = ["--workload", "robot", "--arm", "cyclonedds", "--arm", "zenoh"]
+    found = json.loads(plan("galactic-2020/pubsub", *chosen, "--json")[1])
+    assert {cell["arm"]["name"] for cell in found["cells"]} == {"cyclonedds", "zenoh"}
+    assert {cell["workload"]["name"] for cell in found["cells"]} == {"robot"}
+    code, _, errors = plan("galactic-2020/pubsub", "--workload", "robt")
+    assert code == 2
+    assert "did you mean `robot`?" in errors
+
+
+def test_a_plan_marks_what_this_machine_cannot_carry(plan, monkeypatch):
+    monkeypatch.setattr("rmwbench.campaign.asked.copy_bytes_per_s", lambda: 5e9)
+    code, out, _ = plan("galactic-2020/pubsub")
+    assert code == 0
+    assert "Beyond this machine" in out
+    assert "16.8 of 5 GB/s" in out
+    found = json.loads(plan("galactic-2020/pubsub", "--json")[1])
+    marked = {found["cells"][beyond["cell"] - 1]["comparison"] for beyond in found["machine"]["beyond"]}
+    assert "thousand [processes=one, message=Array8m]" in marked
+    assert not any(comparison.startswith("robot") for comparison in marked)
+    assert found["machine"]["copy_bytes_per_s"] == 5e9
+    assert found["not_run"] is None

@@ -1,0 +1,190 @@
+"""The outcome matrix: from a bundle whose suite declares limits to the document and its three renderings."""
+
+import copy
+import dataclasses
+import io
+import json
+import re
+
+import pytest
+from rich.console import Console
+
+from rmwbench.bundle import Bundle
+from rmwbench.report import outcomes
+from rmwbench.report.html import render_html
+from rmwbench.report.markdown import render_markdown
+from rmwbench.report.summary import summarise
+from rmwbench.report.terminal import print_show
+from tests import synthetic_bundle
+
+DECLARED = {
+    "acceptable": [{"metric": "undelivered", "at_most": 0.25}, {"metric": "service_latency_p50", "at_most": 30e6}],
+    "none": {"metric": "undelivered", "at_least": 0.95},
+}
+NAMES = ("floor futex", "iceoryx2 event", "zenoh tuned", "cyclonedds untouched")
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory):
+    """Two arms without loss, one that loses 40 %, and a floor, under two conditions."""
+    chosen = (arm for arm in synthetic_bundle.ARMS if arm.arm in NAMES)
+    arms = tuple(dataclasses.replace(arm, loss=0.4) if arm.loss else arm for arm in chosen)
+    path = synthetic_bundle.write(
+        tmp_path_factory.mktemp("outcomes") / "c", blocks=5, arms=arms, workloads=("camera",), levels=2
+    )
+    campaign = json.loads((path / "campaign.json").read_text())
+    campaign["plan"]["outcomes"] = DECLARED
+    (path / "campaign.json").write_text(json.dumps(campaign))
+    return summarise(Bundle(path))
+
+
+def changed(document, condition, arm, **changes):
+    """The document with an arm's part of one condition changed, judged again."""
+    made = copy.deepcopy(document)
+    found = next(one for one in made["workloads"][condition]["arms"] if one["arm"] == arm)
+    found["metrics"] |= changes.pop("metrics", {})
+    found |= changes
+    made["outcomes"] = outcomes.document(DECLARED, made["workloads"])
+    return made
+
+
+def undelivered(low, high, value=None):
+    return {
+        "undelivered": {"unit": "fraction", "value": low if value is None else value, "low": low, "high": high}
+        | {"count": 900, "trials": 5, "interval": "95 %"}
+    }
+
+
+def terminal(document, width):
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    print_show(document, console)
+    return console.file.getvalue()
+
+
+def test_the_document_has_every_condition_and_every_contender(document):
+    found = document["outcomes"]
+    assert json.loads(json.dumps(found)) == found
+    assert {key: found[key] for key in DECLARED} == DECLARED
+    assert [one["levels"] for one in found["conditions"]] == [{"level": 0}, {"level": 1}]
+    for one in found["conditions"]:
+        assert {arm["arm"]: arm["outcome"] for arm in one["arms"]} == {
+            "iceoryx2 event": "acceptable",
+            "zenoh tuned": "acceptable",
+            "cyclonedds untouched": "degraded",
+        }
+        assert (one["outcome"], one["only"], one["may"]) == ("degraded", None, [])
+    assert found["summary"] == "Of 2 conditions: 2 degraded."
+    assert "undelivered of at most 25 % and service latency, median of at most 30 ms" in found["text"]
+
+
+def test_a_reason_has_the_value_its_interval_and_the_limit(document):
+    reasons = {arm["arm"]: arm["reason"] for arm in document["outcomes"]["conditions"][0]["arms"]}
+    assert re.fullmatch(
+        r"undelivered [34][.\d]* % \[[\d.]+–[\d.]+\]; acceptable is at most 25 %", reasons["cyclonedds untouched"]
+    )
+    assert reasons["zenoh tuned"].startswith("undelivered 0 % [0–")
+
+
+def test_a_suite_without_limits_has_no_matrix(tmp_path):
+    path = synthetic_bundle.write(tmp_path / "c", blocks=2, arms=synthetic_bundle.ARMS[:2], workloads=("imu",))
+    plain = summarise(Bundle(path))
+    assert plain["outcomes"] is None and outcomes.shown(plain) is None
+    assert 'id="outcomes"' not in render_html(plain)
+
+
+def test_an_interval_on_both_sides_is_undecided_whatever_its_value(document):
+    made = changed(document, 1, "cyclonedds untouched", metrics=undelivered(0.0, 0.3, value=0.001))
+    one = made["outcomes"]["conditions"][1]
+    assert (one["outcome"], one["may"]) == ("undecided", ["all acceptable", "degraded"])
+    assert one["arms"][2] | {"reason": ""} == {
+        "arm": "cyclonedds untouched",
+        "outcome": "undecided",
+        "metric": "undelivered",
+        "reason": "",
+    }
+    assert made["outcomes"]["summary"] == "Of 2 conditions: 1 degraded, 1 undecided."
+
+
+def test_absent_is_no_data_with_its_reason_and_leaves_the_condition_open(document):
+    none = {"done": 0, "failed": 1, "void": 0, "numbers": []}
+    none["failures"] = [{"trial": 9, "block": 0, "status": "failed", "reason": "it died\nat once", "cause": None}]
+    made = changed(document, 0, "cyclonedds untouched", trials=none)
+    one = made["outcomes"]["conditions"][0]
+    assert (one["arms"][2]["outcome"], one["arms"][2]["reason"]) == ("no data", "trial 9 failed: it died")
+    assert (one["outcome"], one["may"]) == ("undecided", ["all acceptable", "degraded"])
+    row = outcomes.shown(made)["rows"][0]
+    assert (row["cells"][2]["value"], row["more"]) == ("trial 9 failed", "all acceptable or degraded")
+
+
+def only_zenoh(document):
+    silent = {
+        "metrics": undelivered(0.97, 1.0, value=1.0),
+        "losses": {"wanted": 900, "missing": 900, "places": [], "not_located": 900, "uncounted": []},
+    }
+    made = changed(document, 0, "cyclonedds untouched", **copy.deepcopy(silent))
+    return changed(made, 0, "iceoryx2 event", **silent)
+
+
+def test_only_one_delivers(document):
+    one = only_zenoh(document)["outcomes"]["conditions"][0]
+    assert (one["outcome"], one["only"]) == ("only", "zenoh tuned")
+    assert one["arms"][0]["reason"] == "nothing arrived; undelivered 100 % [97.0–100]: at least 95 %"
+
+
+def test_rows_are_conditions_and_columns_arms(document):
+    found = outcomes.shown(document)
+    assert (found["heads"], found["everywhere"]) == (["level"], "")
+    assert found["arms"] == ["iceoryx2 event", "zenoh tuned", "cyclonedds untouched"]
+    assert [row["labels"] for row in found["rows"]] == [["0"], ["1"]]
+    first = found["rows"][0]
+    assert [(cell["mark"], cell["outcome"]) for cell in first["cells"]] == [
+        ("✓", "acceptable"),
+        ("✓", "acceptable"),
+        ("!", "degraded"),
+    ]
+    assert first["cells"][2]["value"].endswith(" %") and not first["cells"][0]["value"]
+    assert (first["words"], first["more"]) == ("degraded", "acceptable with iceoryx2 event, zenoh tuned")
+
+
+def test_a_level_that_never_changes_is_said_once(document):
+    made = copy.deepcopy(document)
+    for place, one in enumerate(made["outcomes"]["conditions"]):
+        one["levels"] = {"message": "Array1k", "network.loss": place / 10}
+    found = outcomes.shown(made)
+    assert (found["heads"], found["everywhere"]) == (["network.loss"], "message=Array1k")
+
+
+def test_the_page_has_the_matrix_and_each_cell_opens_its_arm(document):
+    page = render_html(only_zenoh(document))
+    (section,) = re.findall(r'<section id="outcomes".*?</section>', page, re.S)
+    assert section.count("<tr>") == 3
+    assert re.findall(r'data-condition="([^"]+)"', section) == [
+        *("none", "acceptable", "none", "only"),
+        *("acceptable", "acceptable", "degraded", "degraded"),
+    ]
+    assert "only zenoh tuned" in section and "acceptable is at most 25 %" in section
+    for target in re.findall(r'href="#(arm-[^"]+)"', section):
+        assert f'id="{target}"' in page
+    assert '<a href="#outcomes">outcomes</a>' in page
+
+
+def test_the_terminal_ends_with_it_in_words_or_in_marks(document):
+    wide, narrow = terminal(document, 160), terminal(document, 60)
+    assert wide.index("What becomes of each condition") > wide.index("camera [level=1]")
+    assert re.search(r"^0 +✓ acceptable +✓ acceptable +! degraded [\d.]+ %", wide, re.M)
+    assert re.search(r"^level +a +b +c +all together$", narrow.replace("  \n", "\n"), re.M)
+    assert re.search(r"^0 +✓ +✓ +! +! degraded *$", narrow, re.M)
+    assert "a iceoryx2 event, b zenoh tuned, c cyclonedds" in narrow
+    for text in (wide, narrow):
+        assert "Of 2 conditions: 2 degraded." in text and "✓ acceptable  ! degraded" in text
+
+
+def test_markdown_has_it_as_a_table(document):
+    text = render_markdown(document, {one["workload"]: [] for one in document["workloads"]}, {})
+    assert "| level | iceoryx2 event | zenoh tuned | cyclonedds untouched | all together |" in text
+    assert re.search(
+        r"^\| 0 \| ✓ acceptable \| ✓ acceptable \| ! degraded [\d.]+ % \| "
+        r"\*\*! degraded\*\* \(acceptable with iceoryx2 event, zenoh tuned\) \|$",
+        text,
+        re.M,
+    )

@@ -1,0 +1,64 @@
+"""`outcomes:` of a suite file: limits with units, mistakes with their line, and the plan's words for them."""
+
+import pytest
+
+from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.suite.load import load, parse
+from rmwbench.suite.outcomes import FRACTIONS, TIMES, Outcomes
+
+from .suite_text import edited, error, suite
+
+DECLARED = """\
+outcomes:
+  acceptable:
+    undelivered: 0.01
+    service_latency_p50_ms: 30
+"""
+
+
+def test_limits_reach_the_plan_in_their_metrics_own_units():
+    assert suite(more=DECLARED).outcomes.document() == {
+        "acceptable": [
+            {"metric": "undelivered", "at_most": 0.01},
+            {"metric": "service_latency_p50", "at_most": 30e6},
+        ],
+        "none": {"metric": "undelivered", "at_least": 0.95},
+    }
+    assert suite().outcomes is None
+
+
+def test_every_limit_is_of_a_metric_in_that_unit():
+    assert {GLOSSARY[name].unit for name in FRACTIONS} == {"fraction"}
+    assert {GLOSSARY[name].unit for name in TIMES} == {"ns"}
+
+
+@pytest.mark.parametrize(
+    ("more", "line", "words"),
+    [
+        (DECLARED.replace("undelivered: 0.01", "undeliverd: 0.01"), 15, "unknown limit `undeliverd`"),
+        (DECLARED.replace("p50_ms: 30", "p50: 30"), 16, "the limit of `service_latency_p50` has no unit"),
+        (DECLARED.replace("undelivered: 0.01", "undelivered: 1"), 15, "`undelivered` is a fraction"),
+        (DECLARED.replace("undelivered: 0.01", "undelivered: -1"), 15, "`undelivered` is out of range"),
+        (DECLARED.replace("p50_ms: 30", "p50_ms: fast"), 16, "is not a number"),
+        ("outcomes:\n  acceptable: {}\n", 14, "nothing says what is acceptable"),
+        ("outcomes: {none: {undelivered: 0.95}}\n", 13, "acceptable"),
+        (DECLARED + "  none: {undelivered: 1.0}\n", 17, "`undelivered` is out of range"),
+        (DECLARED + "  nothing: {undelivered: 0.9}\n", 17, "unknown key `nothing`"),
+    ],
+)
+def test_a_mistake_has_its_line(more, line, words):
+    caught = error(more=more)
+    assert caught.where == f"f.yaml:{line}"
+    assert words in str(caught)
+
+
+def test_a_short_version_may_have_limits_that_its_trials_can_tell():
+    text = edited(more=DECLARED + "short:\n  outcomes: {acceptable: {undelivered: 0.05}}\n")
+    short = parse(text, where="f.yaml", shortened=True)
+    assert short.outcomes == Outcomes(acceptable={"undelivered": 0.05})
+    assert parse(text, where="f.yaml").outcomes.acceptable["undelivered"] == 0.01
+
+
+@pytest.mark.parametrize("name", ["galactic-2020/mininet", "galactic-2020/mininet-one-way", "degraded/lossy"])
+def test_the_suites_of_lossy_links_say_what_is_acceptable(name):
+    assert load(name).outcomes.acceptable == {"undelivered": 0.01, "service_latency_p50_ms": 30}
