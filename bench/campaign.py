@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from bench.metrics import METRICS, ROOT, timed
-from bench.ratio import line
+from bench.ratio import line, repeated
 
 LIMIT_S = 10.0
 BLOCKS, ARMS = 10, 8
@@ -66,10 +66,7 @@ def main() -> None:
 
 
 def measure(directory: Path, levels: int, pairs: int) -> dict:
-    runs = []
-    for n in range(pairs):
-        runs.append(timed(METRICS, directory))
-        print(f"  run {n + 1} of {pairs}: {runs[-1]['seconds']:.2f} s", file=sys.stderr, flush=True)
+    runs = repeated(lambda: timed(METRICS, directory), pairs)
     cells = levels * ARMS
     return line(
         bench="campaign",

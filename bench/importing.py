@@ -20,7 +20,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from bench.ratio import line
+from bench.ratio import line, repeated
 
 LIMIT_S = 3.0
 RUNS, SECONDS = 10, 15
@@ -86,10 +86,7 @@ def timed(archive: Path, out: Path) -> dict[str, float]:
 def measure(archive: Path, files: int | None, directory: Path, pairs: int) -> dict:
     """The one line. The first import is not counted: it writes the bytecode of what it imports."""
     timed(archive, directory / "bundle")
-    runs = []
-    for n in range(pairs):
-        runs.append(timed(archive, directory / "bundle"))
-        print(f"  run {n + 1} of {pairs}: {runs[-1]['seconds']:.2f} s", file=sys.stderr, flush=True)
+    runs = repeated(lambda: timed(archive, directory / "bundle"), pairs)
     return line(
         bench="import",
         name=f"import of the Mininet archive / {LIMIT_S:g} s",

@@ -5,7 +5,8 @@ ranks that hold it with at least 95 %. The same rule as in the Rust programs (na
 """
 
 import statistics
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -40,6 +41,15 @@ def line(
         "note": None,
         "details": details,
     }
+
+
+def repeated(run: Callable[[], dict[str, Any]], times: int) -> list[dict[str, Any]]:
+    """What `run` returns each time, with its `seconds`; each is said as it comes."""
+    runs = []
+    for n in range(times):
+        runs.append(run())
+        print(f"  run {n + 1} of {times}: {runs[-1]['seconds']:.2f} s", file=sys.stderr, flush=True)
+    return runs
 
 
 def lowest_rank(pairs: int) -> int | None:

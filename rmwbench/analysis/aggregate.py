@@ -147,7 +147,7 @@ def _aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
     if not len(values):
         reasons = [t.reasons[entry.name] for t in trials if entry.name in t.reasons]
         return NoData(entry.unit, reasons[0] if reasons else "not recorded")
-    if entry.name == "achieved_rate" and len(values) > 1 and not values.any():
+    if entry.name in ("achieved_rate", "achieved_throughput") and len(values) > 1 and not values.any():
         return _no_arrivals(entry, trials)
     if "per_message" in entry.name:
         count = sum(t.messages.ledger.delivered for t in trials)
@@ -160,10 +160,13 @@ def _aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
 
 def _no_arrivals(entry: Entry, trials: Sequence[Trial]) -> Measured:
     """Nothing arrived in any trial: zeros have no spread, and yet a few trials cannot say that nothing ever does. The
-    bound of the count, over the mean window."""
+    bound of the count, over the mean window; of a throughput as so many of the longest messages."""
     windows_s = [t.window_ns / 1e9 for t in trials if t.window_ns]
     (value, low, high), method = intervals.clustered_count(np.zeros(len(windows_s)))
-    return Measured(entry.unit, value, low, high / float(np.mean(windows_s)), len(windows_s), len(windows_s), method)
+    high /= float(np.mean(windows_s))
+    if entry.name == "achieved_throughput":
+        high *= max(t.messages.longest_bytes for t in trials)
+    return Measured(entry.unit, value, low, high, len(windows_s), len(windows_s), method)
 
 
 OF_MESSAGES = (

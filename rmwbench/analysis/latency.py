@@ -46,6 +46,8 @@ class Messages:
     """Publish calls made in the steady window."""
     scheduled: int = 0
     """Messages the schedule wanted in the steady window, before fan-out."""
+    longest_bytes: int = 0
+    """Of the messages published, whether or not they arrived."""
     pairs: int = 0
     readers: int = 0
     series: tuple[np.ndarray, np.ndarray] | None = None
@@ -67,6 +69,8 @@ def measure(
     out.publishes = sum(int(np.count_nonzero(w.places.steady & w.places.attempted)) for w in writers)
     out.scheduled = sum(int(np.count_nonzero(w.places.steady)) for w in writers)
     out.pairs, out.readers = len(pairs), len({p.reader for p in pairs})
+    sizes = columns.sent("bytes")
+    out.longest_bytes = max((int(sizes[w.rows].max()) for w in writers if len(sizes[w.rows])), default=0)
 
     _reconcile(columns, pairs, window, out)
     out.samples["response_latency"] = make_sample(

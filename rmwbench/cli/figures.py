@@ -32,7 +32,8 @@ def figures(
         ),
     ] = None,
     campaign: Annotated[
-        list[Path] | None, typer.Option(metavar="DIR", help="What was measured here; may be repeated.")
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="What was measured here, also by `run --claims`; may be repeated."),
     ] = None,
     shipped: Annotated[
         bool, typer.Option("--shipped/--no-shipped", help="Also what was measured for the shipped claims.")
@@ -49,6 +50,7 @@ def figures(
         bool, typer.Option("--json", help="Print the figures document (docs/formats/figures.md).")
     ] = False,
 ) -> None:
+    from rmwbench.cli.campaigns import documents
     from rmwbench.errors import UserError
     from rmwbench.report import redrawn, redrawn_shipped
     from rmwbench.suite.figures import load, sources
@@ -60,7 +62,8 @@ def figures(
         _extract(extract, files, found, bool(data))
         typer.echo(extract)
         return
-    shown = [_shown(directory) for directory in campaign or ()] + (redrawn_shipped.summaries() if shipped else [])
+    shown = documents(campaign or (), "figures", imported="what `rmwbench import` made goes to --data")
+    shown += redrawn_shipped.summaries() if shipped else []
     parts = [(file, *_points(name, file, found, data)) for name, file in zip(names, files, strict=True)]
     document = redrawn.document(parts, shown)
     if figure:
@@ -144,12 +147,6 @@ def _extract(path: Path, files: "Sequence[Figures]", found: Mapping[str, Rows], 
     if missing:
         raise UserError("the data lacks a kind that the figures draw", expected=", ".join(missing), where="--data")
     write_whole(path, written(dict(found), files[0].imported()))
-
-
-def _shown(directory: Path) -> dict[str, Any]:
-    from rmwbench.report.measured import measured
-
-    return measured(directory, "figures", imported="what `rmwbench import` made goes to --data")
 
 
 def _only(document: dict[str, Any], text: str) -> None:

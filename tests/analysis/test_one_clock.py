@@ -174,6 +174,9 @@ def test_that_nothing_arrived_in_a_few_trials_leaves_room_for_a_rate():
     assert isinstance(few, Measured) and isinstance(many, Measured)
     assert few.value == few.low == 0 < many.high < few.high < math.inf and "rule of three" in few.interval
     assert few.high == pytest.approx(4 * many.high)
+    carried = aggregate(GLOSSARY["achieved_throughput"], [trial] * 3)
+    assert carried.value == carried.low == 0
+    assert carried.high == pytest.approx(few.high * trial.messages.longest_bytes) and trial.messages.longest_bytes > 0
 
 
 def test_what_one_host_stamped_at_both_ends_is_exact():

@@ -119,6 +119,8 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
     assert shown["campaign"]["blocks_complete"] == shown["campaign"]["blocks_planned"] == lines[0]["blocks"]
     assert shown["campaign"]["trials"]["planned"] == 2 * lines[0]["blocks"]
     _judged_as_shown(bundle, shown)
+    code, text, _ = cli(capsys, "figures", "rclcpp-intraprocess-2019", "--no-shipped", "--campaign", out)
+    assert code == 0 and "measured none" in text, "the directory is read, and no figure asks for its cells"
     code, _, err = cli(capsys, "run", "--resume", out, "--short")
     assert code == 2 and "--short does not go with claims" in err
     _what_is_settled_runs_no_more(capsys, out)

@@ -2,9 +2,10 @@
 //!
 //! An iceoryx2 publisher keeps its last messages, but hands them to a new subscriber only when its own thread publishes again or asks
 //! for it (`update_connections`). The way of iceoryx2's users: the subscriber says that it has come, by an event, and the publisher's
-//! process answers. Here an event service beside the topic says it, and the session's waiting thread answers, which is why such a
-//! publisher's port stands behind a lock. Topics without history have neither.
+//! process answers. Here an event service beside the topic says it, and the session's waiting thread answers, or the publishing one if it
+//! is at it, which is why such a publisher's ports stand behind a lock. Topics without history have neither.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use iceoryx2::port::listener::Listener;
@@ -28,18 +29,55 @@ impl Late {
         notifier.notify().map(|_| ()).map_err(|e| e.to_string())
     }
 
-    /// Has the waiting thread serve late joiners of a publisher until what it returns is dropped.
-    pub fn serve(&self, ports: Arc<Mutex<Exclusive<Ports>>>, shared: &Shared, object: &str) -> Result<Registration, Error> {
+    /// Has the waiting thread hear of a publisher's late joiners until what it returns is dropped.
+    pub fn listen(&self, latched: Arc<Latched>, shared: &Shared, object: &str) -> Result<Registration, Error> {
         let failed = |e: String| Error::failed(object, e);
         let listener = self.0.listener_builder().create().map_err(|e| failed(e.to_string()))?;
-        let joiners = Joiners { listener, ports };
+        let joiners = Joiners { listener, latched };
         shared.waiters.add(Wait::Block, Exclusive(Box::new(joiners))).map_err(|e| failed(e.to_string()))
+    }
+}
+
+/// A publisher's ports, shared by the thread that publishes and the one that hears of joiners. The latter never waits for the former,
+/// which may be waiting for room that this very thread makes: whoever has the ports when somebody joins serves it in the end.
+pub struct Latched {
+    ports: Mutex<Exclusive<Ports>>,
+    joined: AtomicBool,
+}
+
+impl Latched {
+    pub fn new(ports: Exclusive<Ports>) -> Self {
+        Latched { ports: Mutex::new(ports), joined: AtomicBool::new(false) }
+    }
+
+    #[inline]
+    pub fn with<T>(&self, call: impl FnOnce(&Ports) -> T) -> T {
+        let result = call(&self.ports.lock().unwrap_or_else(|e| e.into_inner()).0);
+        self.serve();
+        result
+    }
+
+    fn joined(&self) {
+        self.joined.store(true, Ordering::SeqCst);
+        self.serve();
+    }
+
+    /// Looks for joiners once more after each time it has let go of the ports: one who found them taken has left it to us.
+    #[inline]
+    fn serve(&self) {
+        while self.joined.load(Ordering::SeqCst) {
+            let Ok(ports) = self.ports.try_lock() else { return };
+            self.joined.store(false, Ordering::SeqCst);
+            // What fails here fails again at the next publish call, which tells.
+            let _ = ports.0.publisher.update_connections();
+            let _ = ports.0.notifier.notify();
+        }
     }
 }
 
 struct Joiners {
     listener: Listener<ipc::Service>,
-    ports: Arc<Mutex<Exclusive<Ports>>>,
+    latched: Arc<Latched>,
 }
 
 impl Reader for Joiners {
@@ -48,11 +86,7 @@ impl Reader for Joiners {
     }
 
     fn drain(&self, _notified_ns: i64) -> bool {
-        // The publishing thread may hold it while it waits for room that this very thread makes: come back.
-        let Ok(ports) = self.ports.try_lock() else { return true };
-        // What fails here fails again at the next publish call, which tells.
-        let _ = ports.0.publisher.update_connections();
-        let _ = ports.0.notifier.notify();
+        self.latched.joined();
         false
     }
 }

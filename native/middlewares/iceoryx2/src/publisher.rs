@@ -5,7 +5,7 @@
 //! With several readers the message may then have reached some of them: the writer's record says failed, the readers' say received.
 
 use std::mem::MaybeUninit;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use iceoryx2::port::notifier::Notifier;
@@ -19,7 +19,7 @@ use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Evidence, Gra
 
 use crate::dead_nodes::DeadNodes;
 use crate::exclusive::Exclusive;
-use crate::late::Late;
+use crate::late::{Latched, Late};
 use crate::service::{granted_qos, notes, Events, PubSub, Settings};
 use crate::session::Shared;
 use crate::waiter::Registration;
@@ -43,10 +43,10 @@ pub struct Ports {
     pub notifier: Notifier<ipc::Service>,
 }
 
-/// Ports in the hands of the publishing thread alone, or shared with the thread that serves late joiners.
+/// Ports in the hands of the publishing thread alone, or shared with the thread that hears of late joiners.
 enum Held {
     Alone(Exclusive<Ports>),
-    Shared(Arc<Mutex<Exclusive<Ports>>>),
+    Shared(Arc<Latched>),
 }
 
 impl Held {
@@ -54,7 +54,7 @@ impl Held {
     fn with<T>(&self, call: impl FnOnce(&Ports) -> T) -> T {
         match self {
             Held::Alone(ports) => call(&ports.0),
-            Held::Shared(ports) => call(&ports.lock().unwrap_or_else(|e| e.into_inner()).0),
+            Held::Shared(latched) => latched.with(call),
         }
     }
 }
@@ -79,7 +79,15 @@ impl Iceoryx2Publisher {
             .backpressure_strategy(settings.backpressure);
         if reliable {
             let max_blocking = shared.max_blocking;
-            builder = builder.set_backpressure_handler(move |info| waited(info.elapsed_time, max_blocking));
+            // The call that meets a joiner fills its queue with history and may then wait for room there, while the joiner waits to be
+            // told of anything at all: wake it before.
+            let wake = late.map(|_| events.notifier_builder().create()).transpose().map_err(|e| failed(&e))?.map(Exclusive);
+            builder = builder.set_backpressure_handler(move |info| {
+                if let (0, Some(Exclusive(wake))) = (info.retries, &wake) {
+                    let _ = wake.notify();
+                }
+                waited(info.elapsed_time, max_blocking)
+            });
         }
         let pool = shared.modes.pool(config.message_type.payload_bytes, &object)?;
         if let Some(pool) = &pool {
@@ -98,9 +106,9 @@ impl Iceoryx2Publisher {
         let (ports, joiners) = match late {
             None => (Held::Alone(ports), None),
             Some(late) => {
-                let ports = Arc::new(Mutex::new(ports));
-                let joiners = late.serve(ports.clone(), shared, &object)?;
-                (Held::Shared(ports), Some(joiners))
+                let latched = Arc::new(Latched::new(ports));
+                let joiners = late.listen(latched.clone(), shared, &object)?;
+                (Held::Shared(latched), Some(joiners))
             }
         };
         let granted = Granted { qos: granted_qos(&service, &config.qos), publish_mode: PublishMode::Sync, wait: Wait::Block, notes };

@@ -64,6 +64,31 @@ fn a_late_joiner_gets_what_there_is_of_every_publisher_and_then_what_comes() {
     });
 }
 
+/// The publisher's waiting thread is held up in a delivery, so that its next publish call is the one that meets the joiner: it fills the
+/// joiner's queue with history and waits for room there, while the joiner has heard of nothing.
+#[test]
+fn a_publish_call_wakes_the_joiner_whose_queue_it_has_filled() {
+    isolated("a_publish_call_wakes_the_joiner_whose_queue_it_has_filled", || {
+        let (mut ours, mut theirs) = (open(34), open(34));
+        let mut node = ours.node("early").unwrap();
+        let config = |number| latched(number, Reliability::Reliable, History::KeepLast, 2);
+        let (memory, late) = (Memory::new(), Memory::new());
+        let _reader = node.subscription(&config(1), memory.clone()).unwrap();
+        let mut writer = node.publisher(&config(2)).unwrap();
+        memory.close_gate();
+        writer.publish(&byte(0)).unwrap();
+        memory.wait_until_held();
+        writer.publish(&byte(1)).unwrap();
+        let _joiner = theirs.node("late").unwrap().subscription(&config(3), late.clone()).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let published = writer.publish(&byte(2));
+        memory.open_gate();
+        published.expect("the joiner makes room as soon as it is told");
+        assert_eq!(late.wait_for(3), [byte(0), byte(1), byte(2)]);
+        assert_eq!(memory.wait_for(3), [byte(0), byte(1), byte(2)]);
+    });
+}
+
 /// The publishing thread waits for room, with its port locked, while a joiner comes: neither may wait for the other. A call may still
 /// fail as full while a joiner has not mapped the publisher's memory; all others have the message then.
 #[test]
