@@ -14,7 +14,7 @@ from rmwbench.analysis.claims import MACHINE_BOUND, compared
 from rmwbench.errors import UserError
 from rmwbench.suite import figure_cells
 from rmwbench.suite.claims import Claims, is_suite
-from rmwbench.suite.claims_measured import SCHEMA, VERSION
+from rmwbench.suite.claims_measured import SCHEMA, VERSION, shipped
 from rmwbench.suite.figures import Measured as Drawn
 
 ARM = ("arm", "middleware", "layer", "version", "profile", "release_date", "factors", "not_supported")
@@ -74,6 +74,11 @@ def expanded(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
         ]
         found.append({**one, "workloads": workloads, "shipped": True})
     return found
+
+
+def shipped_of(sources: Sequence[Claims]) -> dict[str, list[dict[str, Any]]]:
+    """Source -> what was measured for the shipped ledger, as `ledger` takes it, the newest first."""
+    return {source.claims: [x for one in shipped(source.claims) for x in expanded(one)] for source in sources}
 
 
 def _campaign(source: Claims, document: Mapping[str, Any], drawn: Sequence[Drawn]) -> dict[str, Any] | None:

@@ -52,10 +52,9 @@ def claims(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/claims.md.")] = False,
 ) -> None:
     from rmwbench.analysis.claims_document import ledger
-    from rmwbench.analysis.claims_measured import expanded
+    from rmwbench.analysis.claims_measured import shipped_of
     from rmwbench.analysis.claims_state import named
     from rmwbench.errors import UserError
-    from rmwbench.suite.claims_measured import shipped as summaries
     from rmwbench.suite.claims_named import asked
 
     if sum(map(bool, (markdown, as_json, html, save))) > 1:
@@ -67,7 +66,7 @@ def claims(
     if save is not None:
         _save(files, given, save)
         return
-    there = {file.claims: [x for one in summaries(file.claims) for x in expanded(one)] for file in files if shipped}
+    there = shipped_of(files) if shipped else {}
     document = ledger(
         files, given, heading=heading, shipped=there, ids=wanted.ids, verdicts=verdicts, given=wanted.given
     )

@@ -1,7 +1,7 @@
 """`rmwbench run --claims [SOURCE]` and `rmwbench plan --claims [SOURCE]`."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ import typer
 
 from rmwbench.cli.console import stderr_console
 from rmwbench.errors import UserError
+from rmwbench.suite.load import SUFFIXES
 
 if TYPE_CHECKING:
     from rmwbench.campaign.claims.plan import ClaimsPlan
@@ -18,15 +19,17 @@ if TYPE_CHECKING:
 DEFAULT_BUDGET = "30m"
 
 
-def plan_claims(source: str | None, unsuited: Mapping[str, Any], *, budget: str | None, as_json: bool) -> None:
+def plan_claims(
+    source: str | None, unsuited: Mapping[str, Any], *, verdicts: Sequence[str], budget: str | None, as_json: bool
+) -> None:
     import json
 
     from rmwbench.campaign.claims.plan import lines
     from rmwbench.cli.plan import parse_duration_s
 
     _refuse(unsuited)
-    _, files = _files(source)
-    made = _plan(files, _settled_here(files), parse_duration_s(budget or DEFAULT_BUDGET))
+    _, files, only = _asked(source, verdicts)
+    made = _plan(files, only, _settled_here(files), parse_duration_s(budget or DEFAULT_BUDGET))
     document = made.document()
     typer.echo(json.dumps(document, ensure_ascii=False) if as_json else "\n".join(lines(document)))
 
@@ -35,6 +38,7 @@ def run_claims(
     source: str | None,
     unsuited: Mapping[str, Any],
     *,
+    verdicts: Sequence[str],
     out: str | None,
     budget: str | None,
     seed: int,
@@ -56,15 +60,14 @@ def run_claims(
         from rmwbench.bundle.newest import CAMPAIGNS
         from rmwbench.campaign.claims.session import begin
 
-        names, files = _files(source)
+        names, files, only = _asked(source, verdicts)
         directory = Path(out) if out else CAMPAIGNS / f"claims-{time.strftime('%Y%m%d-%H%M%S')}"
         settled = _settled_here(files)
-        session = begin(
-            directory, names, seed=seed, budget_s=budget_s or parse_duration_s(DEFAULT_BUDGET), settled=settled
-        )
+        whole_s = budget_s or parse_duration_s(DEFAULT_BUDGET)
+        session = begin(directory, names, seed=seed, budget_s=whole_s, settled=settled, only=only)
     left_s = session.budget_s - session.used_s
     begun = {one["suite"] for one in session.of_round().values()}
-    made = _plan(files, session.settled, left_s, without=begun)
+    made = _plan(files, session.only, session.settled, left_s, without=begun)
     unfinished = session.unfinished()
     if unfinished:
         console.print(f"first what was stopped: {', '.join(unfinished)}\n", markup=False)
@@ -93,13 +96,30 @@ def _refuse(unsuited: Mapping[str, Any]) -> None:
             )
 
 
-def _files(source: str | None) -> "tuple[list[str], list[Claims]]":
-    """What to keep of the sources' names (paths made absolute), and their claims."""
-    from rmwbench.suite.claims import load, sources
+def _asked(source: str | None, verdicts: Sequence[str]) -> "tuple[list[str], list[Claims], list[str]]":
+    """What to keep of the sources' names (paths made absolute), their claims, and the ids of those alone that are
+    asked for: the one that was named, or those of such a verdict in the shipped ledger; none for all of them."""
+    from rmwbench.analysis.claims_document import ledger
+    from rmwbench.analysis.claims_measured import shipped_of
+    from rmwbench.analysis.claims_state import named
+    from rmwbench.suite.claims_named import asked
 
-    names = sources() if source is None else [source]
-    kept = [str(Path(name).absolute()) if Path(name).suffix in (".yaml", ".yml") else name for name in names]
-    return kept, [load(name) for name in kept]
+    found = asked([source] if source else [])
+    paths = {name: str(Path(word).absolute()) for name, word in found.given.items() if Path(word).suffix in SUFFIXES}
+    names = [paths.get(file.claims, file.claims) for file in found.files]
+    ids = [name for of_source in found.ids.values() for name in sorted(of_source)]
+    if verdicts:
+        wanted = named(verdicts, "--verdict")
+        document = ledger(found.files, shipped=shipped_of(found.files), ids=found.ids, verdicts=wanted)
+        ids = [claim["id"] for part in document["sources"] for claim in part["claims"] if claim["test"]]
+        if not ids:
+            raise UserError(
+                "no claim of such a verdict has an experiment",
+                where="--verdict",
+                actual=", ".join(verdicts),
+                fix="`rmwbench claims --verdict undecided` lists those that more trials may decide",
+            )
+    return names, found.files, ids
 
 
 def _resumed(directory: Path, budget_s: float | None) -> "tuple[Session, list[Claims]]":
@@ -128,13 +148,17 @@ def _resumed(directory: Path, budget_s: float | None) -> "tuple[Session, list[Cl
 
 
 def _plan(
-    files: "list[Claims]", settled: Mapping[str, str], budget_s: float, without: set[str] | frozenset[str] = frozenset()
+    files: "list[Claims]",
+    only: Sequence[str],
+    settled: Mapping[str, str],
+    budget_s: float,
+    without: set[str] | frozenset[str] = frozenset(),
 ) -> "ClaimsPlan":
     from rmwbench.campaign.claims.gather import gather
     from rmwbench.campaign.claims.plan import make_claims_plan
     from rmwbench.campaign.claims.run import open_claims
 
-    asked = [one for one in open_claims(files, settled) if one.claim.test and one.claim.test.suite not in without]
+    asked = [one for one in open_claims(files, settled, only) if one.claim.test and one.claim.test.suite not in without]
     return make_claims_plan(gather(asked), settled, budget_s)
 
 

@@ -60,9 +60,16 @@ def plan(
         bool,
         typer.Option(
             "--claims",
-            help="What `run --claims` would run for a published evaluation (SUITE is then its name; all if absent).",
+            help="What `run --claims` would run for a published evaluation (SUITE is then its name, or the id of one "
+            "claim; all if absent).",
         ),
     ] = False,
+    verdict: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="With --claims: only those that the shipped ledger calls so; may be repeated."
+        ),
+    ] = None,
 ) -> None:
     import json
 
@@ -71,8 +78,12 @@ def plan(
 
         unsuited = {"--short": short or None, "--order": order or None, "--cluster": cluster, "--gang": gang or None}
         unsuited |= {"--workload": workload, "--arm": arm}
-        plan_claims(suite, unsuited, budget=budget, as_json=as_json)
+        plan_claims(suite, unsuited, verdicts=verdict or (), budget=budget, as_json=as_json)
         return
+    if verdict:
+        raise UserError(
+            "--verdict goes with --claims", where="--verdict", fix="rmwbench plan --claims --verdict undecided"
+        )
     if suite is None:
         raise UserError("which suite?", expected="rmwbench plan SUITE", fix="rmwbench plan quick")
 

@@ -98,10 +98,17 @@ def run(
         bool,
         typer.Option(
             "--claims",
-            help="Run what the open claims of a published evaluation need (SUITE is then its name; all five if "
-            "absent), within --budget, 30m if absent.",
+            help="Run what the open claims of a published evaluation need (SUITE is then its name, or the id of one "
+            "claim; all five if absent), within --budget, 30m if absent.",
         ),
     ] = False,
+    verdict: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="With --claims: only those that the shipped ledger calls so, such as undecided; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
     from rmwbench.campaign.claims.session import is_session
     from rmwbench.campaign.start import new_campaign, resumed_campaign
@@ -122,10 +129,24 @@ def run(
             "--cluster": cluster,
             "--place": place,
             "--gang": gang or None,
+            "--verdict": verdict if resume else None,
         }
-        run_claims(suite, unsuited, out=out, budget=budget, seed=seed or 0, resume=resume, no_report=no_report)
+        run_claims(
+            suite,
+            unsuited,
+            verdicts=verdict or (),
+            out=out,
+            budget=budget,
+            seed=seed or 0,
+            resume=resume,
+            no_report=no_report,
+        )
         return
 
+    if verdict:
+        raise UserError(
+            "--verdict goes with --claims", where="--verdict", fix="rmwbench run --claims --verdict undecided"
+        )
     if resume is not None:
         given = {"SUITE": suite, "--out": out, "--budget": budget, "--seed": seed, "--workload": workload, "--arm": arm}
         given |= {

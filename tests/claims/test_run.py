@@ -7,6 +7,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.campaign import run as running
+from rmwbench.campaign.claims import session
 from rmwbench.campaign.claims.judge import Judge
 from rmwbench.cli.main import main
 from rmwbench.report.summary import summarise
@@ -87,6 +88,35 @@ def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys)
     assert "2 claims in 1 suites, 2 cells" in out and "elsewhere: " in out
 
 
+def test_only_what_was_asked_for_would_run(capsys):
+    from rmwbench.analysis.claims_document import ledger
+    from rmwbench.analysis.claims_measured import shipped_of
+    from rmwbench.suite.claims import load, sources
+
+    files = [load(name) for name in sources()]
+    parts = ledger(files, shipped=shipped_of(files))["sources"]
+    undecided = {claim["id"] for part in parts for claim in part["claims"] if claim["state"] == "undecided"}
+    code, out, _ = cli(capsys, "plan", "--claims", "--verdict", "undec", "--budget", "10h", "--json")
+    document = json.loads(out)
+    assert code == 0 and {one for suite in document["suites"] for one in suite["claims"]} <= undecided
+    told = [one for key in ("refused", "settled") for one in document[key]]
+    assert undecided <= {one for suite in document["suites"] for one in suite["claims"]} | {x["claim"] for x in told}
+    code, out, _ = cli(capsys, "plan", "--claims", "fd-w1-address", "--json")
+    assert [suite["claims"] for suite in json.loads(out)["suites"]] == [["fd-w1-address"]]
+    for wrong in (["--claims", "--verdict", "opinion"], ["quick", "--verdict", "undecided"], ["--claims", "no-such"]):
+        code, out, err = cli(capsys, "plan", *wrong)
+        assert code == 2 and out == "" and "do: " in err
+
+
+@pytest.mark.timing
+def test_a_session_that_was_asked_for_some_claims_keeps_to_them_when_it_is_resumed(claims, capsys, tmp_path):
+    out = tmp_path / "out"
+    session.begin(out, [str(claims)], seed=0, budget_s=60.0, settled={}, only=["reversed"])
+    code, _, err = cli(capsys, "run", "--resume", out)
+    assert code == 0 and session.load(out).only == ["reversed"], err
+    assert [one["claims"] for one in session.load(out).campaigns.values()] == [["reversed"]]
+
+
 @pytest.mark.timing
 def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, monkeypatch):
     out = tmp_path / "out"
@@ -159,4 +189,4 @@ def test_a_directory_that_is_taken_is_refused(claims, capsys, tmp_path):
     code, _, err = cli(capsys, "run", "--claims", claims, "--out", taken)
     assert code == 2 and "not empty" in err and (taken / "x").read_text() == "mine"
     code, _, err = cli(capsys, "run", "--claims", "nobody")
-    assert code == 2 and "no source is called `nobody`" in err
+    assert code == 2 and "no source and no claim is called `nobody`" in err

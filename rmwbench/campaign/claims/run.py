@@ -5,7 +5,7 @@ over, because its claims are decided, goes to those behind it. What trials reall
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -40,8 +40,14 @@ class Ended:
     failed: dict[str, str] = field(default_factory=dict)
 
 
-def open_claims(sources: Sequence[Claims], settled: Mapping[str, str]) -> list[Asked]:
-    return [Asked(file, claim) for file in sources for claim in file.items if claim.test and claim.id not in settled]
+def open_claims(sources: Sequence[Claims], settled: Mapping[str, str], only: Collection[str] = ()) -> list[Asked]:
+    """Those with a test that are not settled; of these `only`, where any are named."""
+    return [
+        Asked(file, claim)
+        for file in sources
+        for claim in file.items
+        if claim.test and claim.id not in settled and (not only or claim.id in only)
+    ]
 
 
 def settled_by(sources: Sequence[Claims], documents: Sequence[Mapping], where: str) -> dict[str, str]:

@@ -22,8 +22,8 @@ SCHEMA, VERSION = "rmwbench/claims-run", 1
 
 @dataclass
 class Session:
-    """`settled`: claim's id -> what decided it before. `campaigns`: name of a campaign's directory -> its suite, its
-    claims and its round; a round is a budget."""
+    """`settled`: claim's id -> what decided it before. `only`: the ids that were asked for; all where empty.
+    `campaigns`: name of a campaign's directory -> its suite, its claims and its round; a round is a budget."""
 
     directory: Path
     sources: list[str]
@@ -33,6 +33,7 @@ class Session:
     used_s: float = 0.0
     round: int = 1
     settled: dict[str, str] = field(default_factory=dict)
+    only: list[str] = field(default_factory=list)
     campaigns: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def save(self) -> None:
@@ -55,7 +56,13 @@ class Session:
 
 
 def begin(
-    directory: Path, sources: Sequence[str], *, seed: int, budget_s: float, settled: Mapping[str, str]
+    directory: Path,
+    sources: Sequence[str],
+    *,
+    seed: int,
+    budget_s: float,
+    settled: Mapping[str, str],
+    only: Sequence[str] = (),
 ) -> Session:
     """Makes the directory. UserError where something is there."""
     if directory.exists() and any(directory.iterdir()):
@@ -66,7 +73,7 @@ def begin(
         )
     directory.mkdir(parents=True, exist_ok=True)
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    session = Session(directory, list(sources), seed, budget_s, created, settled=dict(settled))
+    session = Session(directory, list(sources), seed, budget_s, created, settled=dict(settled), only=list(only))
     session.save()
     return session
 
