@@ -19,6 +19,7 @@ from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Host, Hosts
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
+from tests.campaign.ended import well
 from tests.lab import tools
 from tests.network.laboratory import taps
 
@@ -69,7 +70,7 @@ def cpu_ns(result: TrialResult) -> dict[str, float]:
 
 def not_failed(result: TrialResult) -> TrialResult:
     """A machine that others keep busy may void the trial; the load's account is there all the same."""
-    assert result.status == "done" or result.reason.startswith("machine: "), result.reason
+    assert well(result)
     assert "background" not in machine.rules_named_in(result.reason or "")
     return result
 

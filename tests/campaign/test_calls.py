@@ -11,6 +11,7 @@ from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.load import parse
 from tests.campaign.cells import order
+from tests.campaign.ended import well
 from tests.lab import fake_worker
 
 SUITE = """
@@ -58,7 +59,7 @@ def rows(result: TrialResult, table: str) -> list[dict]:
 
 def test_every_call_is_a_request_and_the_reply_that_it_caused(tmp_path):
     result = run(tmp_path, cell(CALLS))
-    assert (result.status, result.reason) == ("done", None)
+    assert well(result)
     ends = {row["endpoint"]: row for row in rows(result, "endpoints")}
     assert {number: row["kind"] for number, row in ends.items()} == {1: "service", 2: "client", 3: "client"}
     assert json.loads(ends[1]["peers"]) == [2, 3] and ends[2]["payload_bytes"] == 64 and ends[2]["reply_bytes"] == 1024
@@ -83,7 +84,7 @@ def test_every_call_is_a_request_and_the_reply_that_it_caused(tmp_path):
 
 def test_who_comes_late_and_who_leaves_is_told_with_its_times(tmp_path):
     result = run(tmp_path, cell(LATE, steady_s=0.6))
-    assert (result.status, result.reason) == ("done", None)
+    assert well(result)
     (trial,) = rows(result, "trials")
     begin = trial["steady_begin_ns"]
     ends = {row["endpoint"]: row for row in rows(result, "endpoints")}
@@ -128,14 +129,14 @@ def test_a_process_whose_nodes_are_all_late_opens_when_they_join(tmp_path):
 def test_a_storm_without_anybody_before_it_runs(tmp_path):
     made = cell("{name: w, rate_hz: 100, message: Bytes(64), graph: {nodes: 3, joins_s: 0.05}}")
     result = run(tmp_path, made)
-    assert (result.status, result.reason) == ("done", None)
+    assert well(result)
     assert {row["endpoint"] for row in rows(result, "received")} == {2, 4, 6}
 
 
 def test_a_late_joiner_that_never_matches_fails_nothing(tmp_path):
     never = LATE.replace("      - {name: server", "#").replace("      - {name: caller", "#")
     result = run(tmp_path, cell(never, steady_s=0.6), "nobody", "match")
-    assert result.status == "done"
+    assert well(result)
     lonely = {e["endpoint"] for e in rows(result, "events") if e["event"] == "unmatched"}
     assert lonely == {3, 6}
 

@@ -9,6 +9,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
+from tests.campaign.ended import well
 from tests.lab import tools
 
 pytestmark = pytest.mark.timing
@@ -52,7 +53,7 @@ def events(result: TrialResult) -> dict[str, dict]:
 
 def test_without_its_router_a_client_hears_no_more_and_a_latecomer_never_opens():
     result = run("router")
-    assert result.status == "done", result.reason
+    assert well(result)
     found = events(result)
     assert found["killed"]["process"] == "router" and found["not_joined"]["process"] == "joiner"
     assert "Unable to connect" in found["not_joined"]["text"]
@@ -62,7 +63,7 @@ def test_without_its_router_a_client_hears_no_more_and_a_latecomer_never_opens()
 
 def test_peers_that_found_each_other_by_a_router_need_it_no_more():
     result = run("rmw_zenoh")
-    assert result.status == "done", result.reason
+    assert well(result)
     assert "killed" in events(result) and max(seqs(result, 2)) == 84
 
 

@@ -12,6 +12,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.load import parse
+from tests.campaign.ended import well
 from tests.lab import tools
 
 pytestmark = pytest.mark.timing
@@ -36,7 +37,7 @@ def cell(text: str) -> Cell:
 
 def run(middleware: str, text: str) -> TrialResult:
     result = run_trial(Order(1, cell(text), 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker(middleware))
-    assert result.status == "done", result.reason
+    assert well(result)
     return result
 
 

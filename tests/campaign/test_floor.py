@@ -8,6 +8,7 @@ from rmwbench.campaign.profile import resolved_profile
 from rmwbench.campaign.trial import TrialResult, run_trial
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
+from tests.campaign.ended import well
 from tests.lab import tools
 
 pytestmark = pytest.mark.timing
@@ -39,7 +40,7 @@ def run(worker, transport="shm_ring", path="shm", size=320, schedule="rate_hz: 5
 @pytest.mark.parametrize("size", [320, 1_000_000])
 def test_every_message_is_in_both_records_and_its_path_is_attested(worker, transport, path, size):
     result = run(worker, transport, path, size, "rate_hz: 100")
-    assert (result.status, result.reason) == ("done", None)
+    assert well(result)
     sent = {row["seq"]: row for row in result.tables["sent"].to_pylist()}
     received = {row["seq"]: row for row in result.tables["received"].to_pylist()}
     assert list(sent) == list(range(50)) and received.keys() == sent.keys()
@@ -64,7 +65,7 @@ def test_a_schedule_is_computed_here_as_the_worker_computes_it(worker):
         "arrival: {kind: periodic, rate_hz: 333, phase_ns: 777}",
     ):
         result = run(worker, schedule=schedule)
-        assert result.status == "done", result.reason
+        assert well(result)
         cell, (trial,) = result.order.cell, result.tables["trials"].to_pylist()
         arrival = cell.endpoints[0].wire(cell.arm, result.order.seed)["arrival"]
         intended = result.tables["sent"]["intended_ns"].to_pylist()
@@ -81,6 +82,6 @@ def test_a_path_that_was_not_taken_voids_the_trial(worker):
 
 def test_a_fan_out_reaches_every_reader(worker):
     result = run(worker, subscribers=3, schedule="rate_hz: 100")
-    assert result.status == "done"
+    assert well(result)
     readers = result.tables["received"]["endpoint"].to_pylist()
     assert {endpoint: readers.count(endpoint) for endpoint in readers} == {2: 50, 3: 50, 4: 50}

@@ -20,6 +20,7 @@ from rmwbench.lab.records import RECEIVED, SENT, Section, SectionPlan
 from rmwbench.lab.worker import WorkerFailed
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
+from tests.campaign.ended import well
 from tests.lab import tools
 
 SUITE = """
@@ -63,7 +64,7 @@ def events(result: TrialResult, name: str) -> list[dict]:
 
 def ran(result: TrialResult) -> TrialResult:
     """Done, or void for what the machine did."""
-    assert result.status == "done" or (result.reason or "").startswith("machine: "), result.reason
+    assert well(result)
     return result
 
 

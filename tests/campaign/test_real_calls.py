@@ -7,6 +7,7 @@ from rmwbench.campaign.trial import TrialResult, run_trial
 from rmwbench.lab import machine
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
+from tests.campaign.ended import well
 from tests.lab import tools
 
 pytestmark = pytest.mark.timing
@@ -38,7 +39,7 @@ def rows(result: TrialResult, table: str) -> list[dict]:
 
 def test_every_request_is_answered_once_and_to_its_own_client():
     result = run("{name: add, clients: 2, request: Bytes(64), reply: Bytes(4096), rate_hz: 100}", "unix")
-    assert (result.status, result.reason) == ("done", None)
+    assert well(result)
     sent, received = rows(result, "sent"), rows(result, "received")
     caused = [row for row in sent if row["cause_endpoint"] is not None]
     replies = {(row["endpoint"], row["seq"]): (row["cause_endpoint"], row["cause_seq"]) for row in caused}
@@ -61,7 +62,7 @@ def test_who_is_late_or_leaves_reads_what_was_sent_meanwhile():
       - {name: again, subscriptions: [{topic: x}], leaves_s: 0.3, restarts_s: 0.6}
 """
     result = run(nodes, "unix")
-    assert (result.status, result.reason) == ("done", None)
+    assert well(result)
     read: dict[int, list[int]] = {}
     for row in rows(result, "received"):
         read.setdefault(row["endpoint"], []).append(row["seq"])

@@ -15,6 +15,7 @@ from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.load import parse
 from tests.campaign.cells import cell, order
+from tests.campaign.ended import well
 from tests.lab import fake_worker, tools
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats" / "sampler.md"
@@ -82,7 +83,7 @@ def test_the_document_of_the_page_is_read_here_too():
 @pytest.mark.timing
 def test_what_is_counted_agrees_with_what_was_delivered_and_with_the_machine():
     result = real(size=4000)
-    assert (result.status, result.reason) == ("done", None)
+    assert well(result)
     counters = rows(result, "counters")
     (trial,) = rows(result, "trials")
     window_ns = trial["steady_end_ns"] - trial["steady_begin_ns"]
@@ -130,7 +131,7 @@ def test_a_series_threads_and_schedule_come_only_where_asked_for():
     plain = real("floor", "transport: shm_ring")
     assert not rows(plain, "samples") and not rows(plain, "schedule")
     result = real("floor", "transport: shm_ring", sampling="series_hz: 20, threads: true, schedule: true")
-    assert result.status == "done"
+    assert well(result)
     assert result.order.cell.definition()["sampling"] == {"series_hz": 20, "threads": True, "schedule": True}
     series = [r for r in rows(result, "samples") if r["process"] == "talker" and r["counter"] == "cpu"]
     assert len(series) >= 4 and [r["value"] for r in series] == sorted(r["value"] for r in series)
@@ -154,7 +155,7 @@ def test_burnt_processor_time_is_found_from_outside():
     """The truth is the synthetic worker's; here it is told by the sampler and not by the worker's own account."""
     burnt_ns = 400_000
     result = real("synthetic", f"latency: constant ns=1000, cpu_burn_ns: publisher={burnt_ns}", size=100)
-    assert result.status == "done", result.reason
+    assert well(result)
     document = json.loads(result.files["sampler.json"])
     begin, end = (snapshot["processes"]["talker"]["cpu_ns"] for snapshot in document["snapshots"])
     own = grown(rows(result, "counters"), "cpu")["talker"]
@@ -165,7 +166,7 @@ def test_burnt_processor_time_is_found_from_outside():
 
 def test_a_daemon_serves_before_the_workers_open_and_its_cost_is_its_middlewares(tmp_path):
     result = fake(tmp_path, daemons=("router", "keeper"), made=cell(steady_s=0.4))
-    assert (result.status, result.reason) == ("done", None)
+    assert well(result)
     events = [(r["time_ns"], r["process"], r["event"]) for r in rows(result, "events")]
     created = min(time_ns for time_ns, _, event in events if event == "created")
     assert {process for _, process, event in events if event == "hello"} >= {"router", "keeper"}
@@ -233,7 +234,7 @@ def test_a_sampler_that_fails_costs_the_trial_nothing_but_its_numbers(tmp_path, 
     monkeypatch.setattr(tool, "find", lambda name: tool.Tool(name, path, {}))
     monkeypatch.setattr("rmwbench.campaign.limits.COMMAND_TIMEOUT_S", 2.0)
     result = run_trial(order(), Worker("fake", worker, fake_worker.DESCRIBE, None))
-    assert (result.status, result.reason) == ("done", None)
+    assert well(result)
     assert said in reasons(result)
     counters = rows(result, "counters")
     assert any(r["process"] == "talker" and r["counter"] == "cpu" for r in counters), "the worker's own account stays"
@@ -247,7 +248,7 @@ def test_without_a_sampler_the_trial_says_so(tmp_path, monkeypatch):
     worker = fake_worker.install(tmp_path)
     result = run_trial(order(), Worker("fake", worker, fake_worker.DESCRIBE, None))
     # A busy machine may void the trial; for want of a sampler it does not fail.
-    assert result.status == "done" or result.reason.startswith("machine: "), result.reason
+    assert well(result)
     assert "the sampler is not built" in reasons(result)
     assert "sampler.json" not in result.files
 

@@ -13,6 +13,7 @@ from rmwbench.campaign.trial import TrialResult, run_trial
 from rmwbench.lab.host import marker
 from rmwbench.lab.middleware import Worker
 from tests.campaign.cells import cell, order
+from tests.campaign.ended import well
 from tests.lab import fake_worker
 
 
@@ -33,7 +34,7 @@ def rows(result: TrialResult, table: str) -> list[dict]:
 def test_a_good_trial_has_every_table_and_its_ledger_is_whole(tmp_path):
     made = cell(subscribers=2, steady_s=0.2)
     result = run(tmp_path, made=made)
-    assert (result.status, result.reason) == ("done", None)
+    assert well(result)
     (trial,) = rows(result, "trials")
     assert trial["steady_end_ns"] - trial["start_ns"] == 250_000_000 and trial["nonce"] == "feedfacecafebeef"
     assert 0 < trial["setup_ns"] < trial["duration_ns"]
@@ -124,14 +125,14 @@ def test_a_granted_qos_that_is_not_the_one_asked_for_voids_the_trial(tmp_path):
 
 
 def test_a_path_other_than_the_one_asked_for_voids_the_trial(tmp_path):
-    assert run(tmp_path, made=cell(options="path: udp")).status == "done"
+    assert well(run(tmp_path, made=cell(options="path: udp")))
     result = run(tmp_path, made=cell(options="path: shm"))
     assert result.status == "void" and "asked for shm" in result.reason and "lo 100 % (counted)" in result.reason
 
 
 def test_what_a_blocked_publisher_never_sent_is_in_the_ledger(tmp_path):
     result = run(tmp_path, "block", "window", cell(steady_s=0.2))
-    assert result.status == "done"
+    assert well(result)
     (trial,) = rows(result, "trials")
     sent = rows(result, "sent")
     assert [row["seq"] for row in sent] == list(range(50))
