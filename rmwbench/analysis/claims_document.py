@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rmwbench.analysis.claims import Today, today
-from rmwbench.analysis.claims_state import counted, is_one_of, state_of, to_do
+from rmwbench.analysis.claims_state import DECIDED, counted, is_one_of, state_of, to_do
 from rmwbench.suite.claims import Claim, Claims
 
 SCHEMA, VERSION = "rmwbench/claims", 1
@@ -31,7 +31,7 @@ def ledger(
     `given`: source -> how the user named it, where that is the path of a file.
     """
     there, names = shipped or {}, given or {}
-    parts = [_source(source, [*campaigns, *there.get(source.claims, ())], heading) for source in sources]
+    parts = [_source(source, campaigns, there.get(source.claims, ()), heading) for source in sources]
     for part in parts:
         part["run"] = to_do(names.get(part["source"], part["source"]))
         wanted = (ids or {}).get(part["source"])
@@ -67,7 +67,12 @@ def _counts(claims: Sequence[Mapping[str, Any]], key: str) -> dict[str, int]:
     return dict(Counter(claim[key]["verdict"] for claim in claims if claim[key]).most_common())
 
 
-def _source(source: Claims, campaigns: Sequence[Mapping[str, Any]], heading: str | None) -> dict[str, Any]:
+def _source(
+    source: Claims,
+    campaigns: Sequence[Mapping[str, Any]],
+    shipped: Sequence[Mapping[str, Any]],
+    heading: str | None,
+) -> dict[str, Any]:
     def wanted(name: str) -> bool:
         return heading is None or heading.casefold() in name.casefold()
 
@@ -77,17 +82,22 @@ def _source(source: Claims, campaigns: Sequence[Mapping[str, Any]], heading: str
         "published": source.published,
         "layer": source.layer,
         "versions": list(source.versions),
-        "claims": [_claim(source, claim, campaigns) for claim in source.items if wanted(claim.heading)],
+        "claims": [_claim(source, claim, campaigns, shipped) for claim in source.items if wanted(claim.heading)],
         "headings": [entry.model_dump(mode="json") for entry in source.headings if wanted(entry.heading)],
     }
 
 
-def _claim(source: Claims, claim: Claim, campaigns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _claim(
+    source: Claims, claim: Claim, campaigns: Sequence[Mapping[str, Any]], shipped: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     out = claim.model_dump(mode="json")
-    out["layer"] = source.layer_of(claim)
-    found = [(one, document) for document in campaigns for one in today(source, claim, document)]
-    # What has data first, in the order of the campaigns: the first one stands for all.
-    in_order = sorted(found, key=lambda pair: pair[0].answer == "no data")
+    own = out["layer"] = source.layer_of(claim)
+    here = [(one, document) for document in campaigns for one in today(source, claim, document)]
+    there = [(one, document) for document in shipped for one in today(source, claim, document)]
+    # The first one stands for all. One's own campaigns in their order; of those shipped what decides, then the claim's
+    # own layer, then the newest; and behind everything what has no data.
+    there.sort(key=lambda pair: (pair[0].answer not in DECIDED, pair[0].layer != own))
+    in_order = sorted([*here, *there], key=lambda pair: pair[0].answer == "no data")
     out["today"] = [_today(one, document, claim.test.metric if claim.test else "") for one, document in in_order]
     out["state"] = state_of(out)
     return out

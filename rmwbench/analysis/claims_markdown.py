@@ -1,5 +1,6 @@
 """docs/claims.md from the ledger document: a table per source. Pure; a test keeps the page up to date."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,9 +16,10 @@ HEAD = (
     "Claims speak of versions of their time, mostly through rclcpp. A campaign with other versions or at another layer "
     "gives a proxy: it says what holds here, and never refutes the original. In the column *here* stands what the "
     "shipped measurements say, with the ratio of the two sides (or the value) and its interval of 95 %, the layer, "
-    "and the number of blocks; each interval stands for itself. Few blocks decide large differences only: what is "
-    "undecided here may be decided by a longer campaign. `rmwbench run --claims` measures on your machine what is "
-    "open.\n"
+    "and the number of blocks; each interval stands for itself. Where several campaigns speak of a claim, one that "
+    "decides stands here, and `rmwbench claims CLAIM` lists all of them. Few blocks decide large differences only: "
+    "what is undecided here may be decided by a longer campaign. `rmwbench run --claims` measures on your machine what "
+    "is open.\n"
 )
 
 
@@ -36,23 +38,37 @@ def page(document: Mapping[str, Any]) -> str:
     ]
     corrected = "; ".join(f"{name} {n}" for name, n in s["corrected"].items())
     lines += [f"As corrected, where their data can say: {corrected}.", ""]
-    lines += _measured(document)
+    letters = _letters(document)
+    lines += _measured(document, letters)
     for source in document["sources"]:
-        lines += _source(source)
+        lines += _source(source, letters)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _measured(document: Mapping[str, Any]) -> list[str]:
-    """What was measured, where and when."""
-    answers = document["summary"]["answers"]
-    if not answers:
-        return []
-    first = [claim["today"][0] for source in document["sources"] for claim in source["claims"] if claim["today"]]
-    places = dict.fromkeys(f"{one['machine']}, {one['date']}" for one in first if one["machine"])
-    return [f"Measured: {'; '.join(places)}, {sum(answers.values())} claims.", ""]
+def _measured(document: Mapping[str, Any], letters: Mapping[str, str]) -> list[str]:
+    """What was measured, where and when; each machine with its letter."""
+    first = _first(document)
+    places = Counter(one["machine"] for one in first if one["machine"])
+    dates = {name: sorted({one["date"] for one in first if one["machine"] == name}) for name in places}
+    told = [
+        (f"**{letters[name]}** " if name in letters else "")
+        + f"{name}, {' and '.join(dates[name])}, {places[name]} claims"
+        for name in sorted(places, key=lambda name: letters.get(name, ""))
+    ]
+    return [f"Measured: {'; '.join(told)}.", ""] if told else []
 
 
-def _source(source: Mapping[str, Any]) -> list[str]:
+def _letters(document: Mapping[str, Any]) -> dict[str, str]:
+    """Machine -> A, B, …, by the number of claims that it answers; empty where there is but one."""
+    found = Counter(one["machine"] for one in _first(document) if one["machine"]).most_common()
+    return {name: chr(ord("A") + place) for place, (name, _) in enumerate(found)} if len(found) > 1 else {}
+
+
+def _first(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [claim["today"][0] for source in document["sources"] for claim in source["claims"] if claim["today"]]
+
+
+def _source(source: Mapping[str, Any], letters: Mapping[str, str]) -> list[str]:
     lines = [f"## {source['title']} ({source['published']})", ""]
     versions = ", ".join(source["versions"])
     lines += [f"`{source['source']}`; layer {source['layer']}" + (f"; {versions}." if versions else "."), ""]
@@ -62,32 +78,29 @@ def _source(source: Mapping[str, Any]) -> list[str]:
             heading = claim["heading"]
             lines += ["", f"### {_cell(heading)}", ""] if lines[-1] else [f"### {_cell(heading)}", ""]
             lines += ["| claim | as published | as corrected | here |", "|---|---|---|---|"]
-        lines.append(_row(claim))
+        lines.append(_row(claim, letters))
     if source["headings"]:
         lines += ["", "### Without claims", ""]
         lines += [f"- {_cell(h['heading'])}: {_cell(h['reason'])}" for h in source["headings"]]
     return [*lines, ""]
 
 
-def _row(claim: Mapping[str, Any]) -> str:
+def _row(claim: Mapping[str, Any], letters: Mapping[str, str]) -> str:
     said = f"`{claim['id']}` ({claim['kind']}) {claim['says']}"
     if claim["figure"]:
         said += f" *{claim['figure']}*"
     if claim["kind"] == "opinion":
         return f"| {_cell(said)} | opinion | | |"
-    return (
-        "| "
-        + " | ".join(map(_cell, (said, _judged(claim["published"]), _judged(claim["corrected"]), here(claim))))
-        + " |"
-    )
+    found = here(claim, letters=letters)
+    return "| " + " | ".join(map(_cell, (said, _judged(claim["published"]), _judged(claim["corrected"]), found))) + " |"
 
 
 def _judged(judged: Mapping[str, Any] | None) -> str:
     return "" if judged is None else f"**{judged['verdict']}**: {judged['why']}"
 
 
-def here(claim: Mapping[str, Any], *, verdict: bool = True) -> str:
-    """What was found here, and the experiment in a few words or why there is none."""
+def here(claim: Mapping[str, Any], *, verdict: bool = True, letters: Mapping[str, str] | None = None) -> str:
+    """What was found here, and the experiment in a few words or why there is none. `letters` as in `answered`."""
     test = claim["test"]
     if test is None:
         return f"not testable here: {claim['not_testable']}"
@@ -107,20 +120,23 @@ def here(claim: Mapping[str, Any], *, verdict: bool = True) -> str:
     title = title_of(test["metric"])
     metric = f"{title}," if "," in title else title
     experiment = f"{where}: {metric} of {left} {_RELATION[test['relation']]} {against}"
-    return f"{answered(claim)}; {experiment}" if verdict else experiment
+    return f"{answered(claim, letters)}; {experiment}" if verdict else experiment
 
 
-def answered(claim: Mapping[str, Any]) -> str:
-    """`**holds**, rclcpp, 3 blocks: 0.52 [0.5–0.55]`, of the first answer; `**open**` where there is none."""
+def answered(claim: Mapping[str, Any], letters: Mapping[str, str] | None = None) -> str:
+    """`**holds**, rclcpp, 3 blocks: 0.52 [0.5–0.55]`, of the first answer; `**open**` where there is none. `letters`:
+    machine -> how it is called, as in `3 blocks on B`."""
     if not claim["today"]:
         return "**open**"
     today = claim["today"][0]
     blocks = f", {today['blocks']} blocks" if today["blocks"] else ""
+    machine = (letters or {}).get(today["machine"])
+    place = f" on {machine}" if machine else ""
     name = today["verdict"] if today["verdict"] in ("supported", "refuted") else today["answer"]
     proxy = " (proxy)" if today["verdict"] == "proxy" else ""
     seen = f": {today['seen']}" if today["seen"] else ""
     reason = next((cell["reason"] for cell in today["cells"] if cell["reason"]), None) if not seen else None
-    return f"**{name}**{proxy}, {today['layer']}{blocks}{seen}" + (f": {reason}" if reason else "")
+    return f"**{name}**{proxy}, {today['layer']}{blocks}{place}{seen}" + (f": {reason}" if reason else "")
 
 
 _RELATION = {"less": "<", "greater": ">", "within": "within"}

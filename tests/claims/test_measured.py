@@ -6,12 +6,13 @@ import pytest
 
 from rmwbench.analysis.claims import today
 from rmwbench.analysis.claims_document import ledger
+from rmwbench.analysis.claims_markdown import page
 from rmwbench.analysis.claims_measured import expanded, file_name, measured, text
 from rmwbench.errors import UserError
 from rmwbench.suite.claims_measured import FOLDER, shipped
 from rmwbench.suite.load import suites_directory
 from tests.claims.shipped import FILES
-from tests.claims.test_predicates import FAST, SLOW, arm, asked, document
+from tests.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, document
 
 MACHINE = {
     "summary": "2 × Fixture 9000, Linux 6.1, 8 GB",
@@ -84,6 +85,35 @@ def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
         ("none", "no data"),
     ]
     assert made["summary"]["answers"] == {"does not hold": 1}
+
+
+def test_of_what_ships_that_which_decides_stands_for_all():
+    claims = asked(right="b")
+
+    def there(left, right, layer, machine):
+        prefix = "" if layer == "native" else f"{layer}/"
+        cells = ("w", arm(f"{prefix}a", left, layer=layer), arm(f"{prefix}b", right, layer=layer))
+        return expanded(measured(claims, [shown(cells, machine={"summary": machine, "facts": []})]))
+
+    native, noisy = there(FAST, SLOW, "native", "old"), there(NOISY, NOISY[::-1], "rclcpp", "new")
+    made = ledger([claims], shipped={"s": [*noisy, *native]})
+    (claim,) = made["sources"][0]["claims"]
+    assert [one["answer"] for one in claim["today"]] == ["holds", "undecided"] and claim["state"] == "holds"
+    made = ledger([claims], shipped={"s": [*noisy, *native, *there(SLOW, FAST, "rclcpp", "own")]})
+    (claim,) = made["sources"][0]["claims"]
+    assert [one["machine"] for one in claim["today"]] == ["own", "old", "new"], "the claim's own layer before another"
+
+
+def test_the_page_names_the_machine_where_there_are_two():
+    claims = asked(right="b")
+    (one,) = expanded(measured(claims, [shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))]))
+    made = ledger([claims], shipped={"s": [one]})
+    assert f"Measured: {MACHINE['summary']}, 2026-01-02, 1 claims." in page(made) and " on A" not in page(made)
+    twice = {**made, "sources": [made["sources"][0], json.loads(json.dumps(made["sources"][0]))]}
+    twice["sources"][1]["claims"][0]["today"][0]["machine"] = "another"
+    text = page(twice)
+    assert f"**A** {MACHINE['summary']}, 2026-01-02, 1 claims; **B** another, 2026-01-02, 1 claims." in text
+    assert text.count("4 blocks on A") == text.count("4 blocks on B") == 1
 
 
 def test_a_file_that_is_no_summary(tmp_path):
