@@ -1,8 +1,10 @@
 """The worker on rclcpp against the protocol, under each RMW of the sourced ROS 2: types, modes, refusals, read-back."""
 
+import contextlib
 import json
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -147,6 +149,34 @@ def test_rmw_zenoh_is_told_what_the_modes_came_to():
         text = opened.ask("open", **opened.open)["configuration"]["text"]
     assert "ZENOH_SHM_ALLOC_SIZE=16777216" in text and "transport/shared_memory/enabled=true" in text
     assert '"express":true,"congestion_control":"block"' in text
+
+
+def shared_memory_bytes():
+    """Of the workers that run here, each one's own."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):
+            fields = dict(line.split(":\t", 1) for line in path.read_text().splitlines() if ":\t" in line)
+            if fields["Name"].startswith("rmwbench-rclcp"):
+                found.append(int(fields["RssShmem"].split()[0]) * 1024)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("profile", "modes", "bytes_"),
+    [
+        ("untouched", {"transport": "shm", "shm_pool_bytes": 1 << 27}, 1 << 27),
+        ("untouched", {"transport": "shm"}, 50_331_648),
+        ("tuned", {}, 50_331_648),
+        ("untouched", {}, 0),
+    ],
+)
+def test_the_pool_of_rmw_zenoh_is_there_once_the_publisher_is(profile, modes, bytes_):
+    with Opened("rmw_zenoh_cpp", profile, modes=modes) as opened:
+        opened.ask("open", **opened.open)
+        opened.ask("create", nodes=[{"name": "n", "endpoints": [endpoint(1, "publisher", "Array1k", matches=0)]}])
+        most = max(shared_memory_bytes())
+    assert bytes_ <= most < bytes_ + (1 << 23)
 
 
 def test_the_configuration_in_force_is_told_and_the_file_was_read():

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <regex>
 
 #include "ament.hpp"
 #include "fault.hpp"
@@ -223,6 +224,9 @@ Pairs of_fastrtps(const std::map<std::string, std::string> &modes, const std::st
   return environment;
 }
 
+// transport_optimization.pool_size in rmw_zenoh_cpp's DEFAULT_RMW_ZENOH_SESSION_CONFIG.json5 (0.2.10).
+constexpr uint64_t AS_INSTALLED_POOL_BYTES = 50'331'648;
+
 Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::string &profile_text) {
   std::string override;
   const auto add = [&](const std::string &pair) { override += (override.empty() ? "" : ";") + pair; };
@@ -230,7 +234,7 @@ Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::strin
   const std::string &transport = level(modes, "transport");
   if (transport == "shm") {
     add("transport/shared_memory/enabled=true");
-    // As installed the pool is made at the first message, which goes by TCP meanwhile, as do those that follow until it is there.
+    // What Zenoh needs besides the pool, which is made at the first message all the same (worker/pool.hpp).
     add("transport/shared_memory/mode=\"init\"");
   } else if (transport == "tcp") {
     add("transport/shared_memory/enabled=false");
@@ -286,6 +290,18 @@ const Rmw &current_rmw() {
     return unknown(name);
   }();
   return rmw;
+}
+
+uint64_t pool_bytes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text) {
+  if (rmw.name != "rmw_zenoh_cpp") return 0;
+  static const std::regex enabled(R"(shared_memory"?\s*:\s*\{\s*"?enabled"?\s*:\s*true)"), size(R"(pool_size"?\s*:\s*([0-9]+))"),
+      off(R"(transport_optimization"?\s*:\s*\{\s*"?enabled"?\s*:\s*false)");
+  const std::string &transport = level(modes, "transport");
+  if (transport != "shm" && (!transport.empty() || !std::regex_search(profile_text, enabled))) return 0;
+  if (std::regex_search(profile_text, off)) return 0;
+  if (const std::string &bytes = level(modes, "shm_pool_bytes"); !bytes.empty()) return std::stoull(bytes);
+  std::smatch found;
+  return std::regex_search(profile_text, found, size) ? std::stoull(found[1]) : AS_INSTALLED_POOL_BYTES;
 }
 
 Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text) {

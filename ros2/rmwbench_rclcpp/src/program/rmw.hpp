@@ -37,4 +37,7 @@ const Rmw &current_rmw();
 // (executor, threads, transport intra_process) are not here. Throws Fault for a level that it cannot do.
 Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text);
 
+// The pool of shared memory that this RMW makes at its first large message, in bytes; 0: none.
+uint64_t pool_bytes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text);
+
 }  // namespace rmwbench

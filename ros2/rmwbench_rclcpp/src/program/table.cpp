@@ -26,6 +26,7 @@ rmwbench_session *session_open(const rmwbench_session_config *config, rmwbench_e
   return guarded(error, "session", [&]() -> rmwbench_session * {
     Asked asked = asked_of(*config);
     asked.settings.rmw = current_rmw().name;
+    asked.settings.pool_bytes = pool_bytes(current_rmw(), asked.modes, config->profile.text);
     environment = std::make_unique<Environment>(current_rmw(), config->profile, asked, false);
     const WorkerLibrary &loaded = load_worker_library(asked.settings.layers);
     library = loaded.table;

@@ -28,6 +28,7 @@ Publishing::Publishing(rmwbench_node &node_in, const rmwbench_endpoint_config &c
       asked_mode(config.publish_mode),
       session_(node_in.session) {
   in_place_ = config.loan != 0 && session_.settings.intra_process;
+  node_in.session.await_pool(*node);
 }
 
 void Publishing::check(const rclcpp::PublisherBase &publisher) {

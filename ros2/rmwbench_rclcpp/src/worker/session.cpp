@@ -4,6 +4,7 @@
 
 #include "executor_loop.hpp"
 #include "fault.hpp"
+#include "pool.hpp"
 #include "take_loop.hpp"
 
 using namespace rmwbench;
@@ -52,6 +53,10 @@ rclcpp::Node::SharedPtr rmwbench_session::make_node(const std::string &name, con
 
 void rmwbench_session::remove_node(const rclcpp::Node::SharedPtr &node) {
   if (executor && node->get_node_base_interface()->get_context() == context) executor->remove(node);
+}
+
+void rmwbench_session::await_pool(rclcpp::Node &node) {
+  if (settings.pool_bytes > 0) std::call_once(pool_, [&] { rmwbench::await_pool(node, settings.pool_bytes); });
 }
 
 TakeLoop *rmwbench_session::loop(int32_t wait) {

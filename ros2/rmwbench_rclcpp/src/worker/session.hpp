@@ -23,6 +23,9 @@ struct rmwbench_session {
   rclcpp::Node::SharedPtr make_node(const std::string &name, const rclcpp::Context::SharedPtr &context);
   void remove_node(const rclcpp::Node::SharedPtr &node);
 
+  // Has the pool of shared memory made, if the RMW has one; the first publisher does it.
+  void await_pool(rclcpp::Node &node);
+
   // The loop that serves endpoints which wait in this way (RMWBENCH_WAIT_…): NULL where the executor does.
   rmwbench::TakeLoop *loop(int32_t wait);
 
@@ -38,6 +41,7 @@ struct rmwbench_session {
   rclcpp::Context::SharedPtr make_context() const;
 
   std::mutex mutex_;
+  std::once_flag pool_;
   rclcpp::Context::SharedPtr asynchronous_;
   std::unique_ptr<rmwbench::TakeLoop> blocking_;
   std::unique_ptr<rmwbench::TakeLoop> polling_;

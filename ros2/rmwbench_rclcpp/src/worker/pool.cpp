@@ -1,0 +1,45 @@
+#include "pool.hpp"
+
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <rclcpp/create_publisher.hpp>
+#include <std_msgs/msg/string.hpp>
+
+#include "fault.hpp"
+
+namespace rmwbench {
+namespace {
+
+// The harness gives up on a command after 10 s, and then says less.
+constexpr auto PATIENCE = std::chrono::seconds(8);
+// More than any threshold that is set here; the pool is made for what exceeds it.
+constexpr size_t LARGE_BYTES = 65'536;
+
+uint64_t shared_memory_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("RssShmem:", 0) == 0) return std::stoull(line.substr(9)) * 1024;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void await_pool(rclcpp::Node &node, uint64_t bytes) {
+  const auto end = std::chrono::steady_clock::now() + PATIENCE;
+  const auto publisher = rclcpp::create_publisher<std_msgs::msg::String>(node, "rmwbench_pool", rclcpp::QoS(1));
+  std_msgs::msg::String message;
+  message.data.assign(LARGE_BYTES, ' ');
+  for (publisher->publish(message); shared_memory_bytes() < bytes; std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
+    if (std::chrono::steady_clock::now() > end) {
+      throw Fault{RMWBENCH_ERROR_FAILED, "session",
+                  "shared memory: " + std::to_string(shared_memory_bytes()) + " of the pool's " + std::to_string(bytes) + " bytes were there after " +
+                      std::to_string(PATIENCE.count()) + " s; is /dev/shm large enough, and is the pool's size in force?"};
+    }
+  }
+}
+
+}  // namespace rmwbench
