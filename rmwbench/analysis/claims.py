@@ -26,6 +26,8 @@ Side = tuple[str, Arm]
 """The workload that an arm stands in, and the arm."""
 ERROR = 0.025
 """Each bound of a ratio's interval errs with this probability: 95 % for both."""
+LEAST_TRIALS = 2
+"""An interval from one trial is as if its messages were independent: nothing is decided from it."""
 MACHINE_BOUND = "machine: machine_bound"
 """How the flag of an arm begins whose trials left less than 10 % of the processor time idle."""
 CLOCKS = "for the clocks of two hosts"
@@ -255,7 +257,7 @@ def _judged(test: Test, label: str, names: tuple[str, str | None], left: Arm, ri
         if unit_of(test.metric) != "fraction":
             return Cell(label, "no data", *names, reason=f"{test.metric} is no fraction, which a difference is of")
         value, low, high = _difference(left, right, test.metric, error)
-        return Cell(label, decided(test, low, high), *names, value, low, high)
+        return Cell(label, "undecided" if few else decided(test, low, high), *names, value, low, high, few)
     value, low, high = _ratio(left, right, test.metric, error)
     if value is None:
         return Cell(label, "undecided", *names, reason=f"{test.metric}: no ratio, both may be 0 or infinite")
@@ -263,9 +265,12 @@ def _judged(test: Test, label: str, names: tuple[str, str | None], left: Arm, ri
 
 
 def _too_few(arm: Arm, metric: str) -> str | None:
-    """Where a trial's value is infinite the interval is the range of the trials' values, which covers their median too
-    seldom (`intervals.range_coverage`): five trials are too few for 95 %."""
+    """One trial is too few for anything: its interval is as if its messages were independent. Where a trial's value is
+    infinite the interval is the range of the trials' values, which covers their median too seldom
+    (`intervals.range_coverage`): five trials are too few for 95 %."""
     values = [p["value"] for p in arm["per_trial"].get(metric, [])]
+    if 0 < len(values) < LEAST_TRIALS:
+        return f"{arm['arm']}: one trial, it decides nothing"
     infinite = sum(value is None or not math.isfinite(float(value)) for value in values)
     covered = range_coverage(len(values))
     if not infinite or covered >= 1 - 2 * ERROR:

@@ -11,13 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.analysis.claims import MACHINE_BOUND
+from rmwbench.analysis.claims import LEAST_TRIALS, MACHINE_BOUND
 
 ACCEPTABLE, DEGRADED, NONE = "acceptable", "degraded", "none"
 UNDECIDED, NO_DATA, NOT_SUPPORTED = "undecided", "no data", "not supported"
 ALL_ACCEPTABLE, ONLY = "all acceptable", "only"
-LEAST_TRIALS = 2
-"""An interval from one trial is as if its messages were independent: nothing is decided from it."""
 SILENT = ("no match", "no delivery")
 """Causes of failed trials in which nothing arrived; any other failure says nothing about delivery."""
 

@@ -93,6 +93,7 @@ def claims(
 
 
 def _save(files: "list[Claims]", given: list[dict[str, Any]], directory: Path) -> None:
+    from rmwbench.analysis.claims import today
     from rmwbench.analysis.claims_measured import file_name, measured, text
     from rmwbench.errors import UserError
     from rmwbench.suite.claims_measured import FOLDER
@@ -100,7 +101,9 @@ def _save(files: "list[Claims]", given: list[dict[str, Any]], directory: Path) -
 
     if not given:
         raise UserError("what is to be saved?", where="--save", fix="name the campaigns with --campaign DIR")
-    found = [summary for file in files if (summary := measured(file, given, drawn_of(file.claims)))]
+    # Of a source whose claims they do not speak of, not even what its figures would draw: it was not asked for.
+    spoken_of = [file for file in files if any(today(file, claim, one) for claim in file.items for one in given)]
+    found = [summary for file in spoken_of if (summary := measured(file, given, drawn_of(file.claims)))]
     if not found:
         raise UserError("these campaigns say nothing of these claims", where="--save")
     for summary in found:

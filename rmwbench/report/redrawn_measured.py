@@ -2,7 +2,7 @@
 how many of the cells of the whole suite they are.
 
 Of a cell that was measured several times the first campaign with a value stands: those that were given come before the
-shipped ones, and of these the newest first (`redrawn_shipped.py`), as in `rmwbench claims`.
+shipped ones, and of these the newest first (`redrawn_shipped.py`). Of shipped ones a part takes those of one machine.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,8 +31,28 @@ def measured(part: Part, names: Mapping[str, str], campaigns: Sequence[Mapping[s
     none."""
     if not part.measured:
         return {"points": [], "from": [], "cells": None, "absent": part.not_measured}
-    found: dict[Key, dict[str, Rows | int]] = {}
-    sources: list[dict[str, Any]] = []
+    tried = [_found(part, names, chosen) for chosen in _of_one_machine(campaigns)]
+    # What two machines measured is not compared within a picture: that which measured most of it, the newest of equals.
+    found, sources = max(tried, key=lambda one: sum(not _empty(entry["rows"]) for entry in one[0].values()))
+    points, used = _together(found, sources)
+    if points:
+        return {"points": points, "from": used, "cells": _count(part, names, found), "absent": None}
+    return {"points": [], "from": [], "cells": None, "absent": _why_none(part, campaigns)}
+
+
+def _of_one_machine(campaigns: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """The campaigns that were given, each time with what is shipped of one machine, the newest machine first."""
+    shipped = [campaign for campaign in campaigns if campaign.get("shipped")]
+    machines = dict.fromkeys(_source(campaign)["machine"] for campaign in shipped) or {None: None}
+    return [[x for x in campaigns if not x.get("shipped") or _source(x)["machine"] == name] for name in machines]
+
+
+def _found(
+    part: Part, names: Mapping[str, str], campaigns: Sequence[Mapping[str, Any]]
+) -> tuple[dict[Key, dict[str, Any]], Rows]:
+    """Cell -> its rows and their place among the sources; the sources."""
+    found: dict[Key, dict[str, Any]] = {}
+    sources: Rows = []
     for number, one in enumerate(part.measured):
         for campaign in campaigns:
             if not of_suite(one.suite, campaign):
@@ -45,10 +65,7 @@ def measured(part: Part, names: Mapping[str, str], campaigns: Sequence[Mapping[s
                     found[number, *cell] = {"rows": rows, "from": place}
             if kept:
                 sources.append(_source(campaign))
-    points, used = _together(found, sources)
-    if points:
-        return {"points": points, "from": used, "cells": _count(part, names, found), "absent": None}
-    return {"points": [], "from": [], "cells": None, "absent": _why_none(part, campaigns)}
+    return found, sources
 
 
 def _together(found: Mapping[Key, Mapping[str, Any]], sources: Rows) -> tuple[Rows, Rows]:

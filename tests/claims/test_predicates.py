@@ -239,6 +239,14 @@ def test_several_cells_are_told_as_a_range():
     assert (found.answer, found.seen()) == ("does not hold", "2 cells, 0.128× to 0.51× (does not hold 1, holds 1)")
 
 
+@pytest.mark.parametrize(("trials", "answer"), [(1, "undecided"), (2, "holds")])
+def test_one_trial_decides_nothing_however_narrow_its_interval(trials, answer):
+    fast = arm("rclcpp/a", [10.0] * trials)
+    found = one(asked(level=20.0, relation="less", left="a"), document(("w", fast)))
+    assert found.answer == answer
+    assert (found.cells[0].reason or "").startswith("rclcpp/a: one trial" if trials == 1 else "")
+
+
 @pytest.mark.parametrize(("trials", "answer"), [(3, "undecided"), (5, "undecided"), (6, "holds")])
 def test_what_is_infinite_in_a_few_trials_decides_nothing(trials, answer):
     """Of three values of which some are infinite the range covers the median with 75 %: it is no interval of 95 %."""

@@ -148,5 +148,7 @@ def test_trials_of_what_ships_are_in_the_document():
     assert answered
     for claim in answered:
         for cell in claim["today"][0]["cells"]:
+            if claim["test"]["metric"].endswith("_p99") and not cell["left_trials"]:
+                continue  # of short trials pooled: no trial has a p99 of its own
             assert cell["left_trials"] and all(len(pair) == 2 for pair in cell["left_trials"])
             assert bool(cell["right_trials"]) == (cell["right"] is not None)
