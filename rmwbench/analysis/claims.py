@@ -252,15 +252,14 @@ def _judged(test: Test, label: str, names: tuple[str, str | None], left: Arm, ri
     few = next((why for arm in (left, right) if arm and (why := _too_few(arm, test.metric))), None)
     if right is None:
         value, low, high = _interval(left["metrics"][test.metric])
-        return Cell(label, "undecided" if few else decided(test, low, high), *names, value, low, high, few)
-    if test.by == "difference":
+    elif test.by == "difference":
         if unit_of(test.metric) != "fraction":
             return Cell(label, "no data", *names, reason=f"{test.metric} is no fraction, which a difference is of")
         value, low, high = _difference(left, right, test.metric, error)
-        return Cell(label, "undecided" if few else decided(test, low, high), *names, value, low, high, few)
-    value, low, high = _ratio(left, right, test.metric, error)
-    if value is None:
-        return Cell(label, "undecided", *names, reason=f"{test.metric}: no ratio, both may be 0 or infinite")
+    else:
+        value, low, high = _ratio(left, right, test.metric, error)
+        if value is None:
+            return Cell(label, "undecided", *names, reason=f"{test.metric}: no ratio, both may be 0 or infinite")
     return Cell(label, "undecided" if few else decided(test, low, high), *names, value, low, high, few)
 
 

@@ -70,7 +70,7 @@ def measure(
     out.scheduled = sum(int(np.count_nonzero(w.places.steady)) for w in writers)
     out.pairs, out.readers = len(pairs), len({p.reader for p in pairs})
     sizes = columns.sent("bytes")
-    out.longest_bytes = max((int(sizes[w.rows].max()) for w in writers if len(sizes[w.rows])), default=0)
+    out.longest_bytes = max((int(own.max()) for w in writers if len(own := sizes[w.rows])), default=0)
 
     _reconcile(columns, pairs, window, out)
     out.samples["response_latency"] = make_sample(

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from rmwbench.analysis.claims_document import ledger
-from rmwbench.analysis.claims_measured import expanded
+from rmwbench.analysis.claims_measured import shipped_of
 from rmwbench.report.claims import short
 from rmwbench.report.claims.page import render_html as ledger_page
 from rmwbench.report.claims.picture import WIDTH, picture
 from rmwbench.report.claims.rows import inside, of_campaign
 from rmwbench.report.html import render_html, write_html
-from rmwbench.suite.claims_measured import shipped as summaries
 from tests.claims.shipped import FILES
 from tests.report.example_document import example_document
 from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit
@@ -166,7 +165,7 @@ def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click
     from playwright.sync_api import sync_playwright
 
     name = "gscam-2025"
-    made = ledger([FILES[name]], shipped={name: [x for one in summaries(name) for x in expanded(one)]})
+    made = ledger([FILES[name]], shipped=shipped_of([FILES[name]]))
     found = next(claim for claim in made["sources"][0]["claims"] if claim["state"] == "holds")
     path = tmp_path / "claims.html"
     path.write_text(ledger_page(made, lambda *where: None))

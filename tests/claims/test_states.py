@@ -6,11 +6,10 @@ import pytest
 
 from rmwbench.analysis.claims_document import ledger
 from rmwbench.analysis.claims_markdown import page
-from rmwbench.analysis.claims_measured import expanded
+from rmwbench.analysis.claims_measured import shipped_of
 from rmwbench.analysis.claims_state import NAMES, STATES, counts, is_one_of, named, state_of
 from rmwbench.errors import UserError
 from rmwbench.report.claims.page import render_html
-from rmwbench.suite.claims_measured import shipped as summaries
 from tests.claims.shipped import FILES
 from tests.claims.test_cli import run
 from tests.claims.test_predicates import FAST, SLOW, arm, asked, document
@@ -18,8 +17,8 @@ from tests.claims.test_predicates import FAST, SLOW, arm, asked, document
 
 @pytest.fixture(scope="module")
 def whole():
-    there = {name: [found for one in summaries(name) for found in expanded(one)] for name in FILES}
-    return ledger(list(FILES.values()), shipped=there)
+    files = list(FILES.values())
+    return ledger(files, shipped=shipped_of(files))
 
 
 def claims_of(made):
@@ -27,8 +26,7 @@ def claims_of(made):
 
 
 def of_shipped(name):
-    there = {name: [found for one in summaries(name) for found in expanded(one)]}
-    return ledger([FILES[name]], shipped=there)
+    return ledger([FILES[name]], shipped=shipped_of([FILES[name]]))
 
 
 def test_the_states_add_up_and_each_claim_has_its_own(whole):
@@ -109,8 +107,8 @@ def test_every_verdict_can_be_asked_for(name, whole, capsys):
     expected = {claim["id"] for claim in claims_of(whole) if is_one_of(claim, {wanted})}
     if wanted in STATES:
         assert len(expected) == whole["summary"]["states"][wanted]
-    there = {n: [found for one in summaries(n) for found in expanded(one)] for n in FILES}
-    made = ledger(list(FILES.values()), shipped=there, verdicts={wanted})
+    files = list(FILES.values())
+    made = ledger(files, shipped=shipped_of(files), verdicts={wanted})
     assert {claim["id"] for claim in claims_of(made)} == expected
     assert all(source["claims"] for source in made["sources"])
 
