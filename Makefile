@@ -1,22 +1,29 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
-.PHONY: help demo test test-all test-rust test-python bench setup setup-run setup-test workers clean
+.PHONY: help preflight demo test test-all lint-rust test-rust test-python fuzz fuzz-native bench setup setup-run setup-test workers clean
 
 UV = $$(setup/uv)
-RUN = $(UV) run --quiet --no-sync
-# Outside the clone, keyed by Cargo.lock and compiler: a fresh clone finds what the last one built.
+# What hints print is what works when pasted: there is no `rmwbench` on the PATH of who types `make`.
+RUN = RMWBENCH_COMMAND=.venv/bin/rmwbench $(UV) run --quiet --no-sync
+# Outside the clone, keyed by the compiler: a fresh clone finds what the last one built.
 CARGO = cd native && CARGO_TARGET_DIR="$$(./target-dir)" cargo
 FIRST_SET = floor synthetic null iceoryx2 zenoh cyclonedds fastdds
 # Workers that only `make test-all` builds and tests; setup/packages.apt has their packages as group `all`.
 OPTIONAL = zeromq cyclonedds-0-10 iceoryx roscpp
 
-# Real processes on a shared machine may be starved once: what fails is run once more, and says so. What fails twice fails.
-twice = { ($(1)) || { echo "FAILED ONCE, and is run once more: cargo test in native/ (see above)"; ($(1)); }; }
+# Programs that only `make bench` runs: `make test` compiles them, so that they do not rot.
+BENCH = bench bench-floor bench-iceoryx2 bench-zenoh bench-cyclonedds bench-fastdds
+
+# A part of the Rust toolchain that CI must have; elsewhere its absence is said.
+with = if cargo $(1) --version >/dev/null 2>&1; then ($(2)); elif [ -n "$$CI" ]; then echo "cargo $(1) is missing"; echo "  do: rustup component add $(1)"; exit 1; else echo "SKIPPED: cargo $(1) is not installed (rustup component add $(1))"; fi
 
 help:
 	@echo "make demo      install what is missing, evaluate the middlewares on this machine (about 5 minutes), show the answer"
 	@echo "make test      all tests, of the workers those of the first set"
 	@echo "make test-all  those, the tests of the other workers, which it builds, and of a Ray cluster"
+	@echo "make preflight what this machine will do with both, in a second, changing nothing"
 	@echo "make bench     how fast the instrument itself is, against bare programs"
+	@echo "make fuzz      5 000 bad inputs to the command line; FUZZ=\"--cases 500 --keep\" for others"
+	@echo "make fuzz-native  broken inputs for all that reads bytes of others in native/ (half an hour)"
 	@echo "make workers   build the workers of the first set"
 	@echo "make clean     remove the Python environment (workers stay in the cache)"
 
@@ -29,38 +36,58 @@ setup-test: setup-run
 	@setup/apt test
 	@$(UV) sync --quiet --frozen
 
+preflight:
+	@setup/preflight
+
 workers: setup-run
 	@$(RUN) rmwbench middlewares build
 
-demo: workers
+# A worker that cannot be built here costs its own arms and nothing else.
+demo: preflight setup-run
+	@$(RUN) rmwbench middlewares build --partly
 	@$(RUN) rmwbench run quick
+	@echo "next:   . .venv/bin/activate, once in each shell; then every \`rmwbench …\` works as it is printed"
 
-test: setup-test workers test-rust test-python
+test: preflight setup-test workers lint-rust test-rust test-python
 
 # Workers one by one, so that feature unification never rebuilds one for another. One thread: real traffic, two cores.
 test-rust:
-	@if cargo fmt --version >/dev/null 2>&1; then cd native && cargo fmt --all -- --check; else echo "SKIPPED: formatting, rustfmt is not installed (rustup component add rustfmt)"; fi
-	@$(call twice,$(CARGO) test --release --quiet --locked)
-	@$(call twice,$(CARGO) test --release --quiet --locked -p rmwbench-bench)
-	@for name in $(filter-out floor synthetic null,$(FIRST_SET)) bench-cyclonedds; do $(call twice,$(CARGO) test --release --quiet --locked -p rmwbench-$$name) || exit 1; done
+	@($(CARGO) test --release --quiet --locked)
+	@for name in $(filter-out floor synthetic null,$(FIRST_SET)) bench bench-cyclonedds; do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name) || exit 1; done
 
-# A timed test that fails is run once more and named as `rerun`: what fails twice fails.
+# Form, and what the compiler and clippy say of every crate that `make test` covers, its bench programs included.
+lint-rust:
+	@$(call with,fmt,$(CARGO) fmt --all -- --check)
+	@$(call with,clippy,$(CARGO) clippy --release --quiet --locked --all-targets -- -D warnings)
+	@for name in $(filter-out floor synthetic null,$(FIRST_SET)) $(BENCH); do $(call with,clippy,$(CARGO) clippy --release --quiet --locked --all-targets -p rmwbench-$$name -- -D warnings) || exit 1; done
+
+# What a starved machine spoils is run once more, with the proof (tests/starved.py); nothing else is.
 test-python:
 	@$(RUN) ruff check rmwbench tests bench
 	@$(RUN) ruff format --check rmwbench tests bench
 	@$(RUN) lint-imports
 	@$(RUN) pytest -n 2 -m "not timing"
-	@$(RUN) pytest -m timing --reruns 1 -rR
+	@$(RUN) pytest -m timing -rR
 
 test-all: test
 	@setup/apt all
-	@for name in $(OPTIONAL); do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name) || exit 1; done
+	@for name in $(OPTIONAL); do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name && cargo clippy --release --quiet --locked --all-targets -p rmwbench-$$name -- -D warnings) || exit 1; done
 	@$(UV) sync --quiet --frozen --extra cluster
-	@$(RUN) pytest -m timing tests/cluster --reruns 1 -rR
+	@$(RUN) pytest -m timing tests/cluster -rR
+
+# Needs a nightly compiler; ten minutes for each target.
+fuzz-native:
+	@native/fuzz/run
 
 bench: workers
 	@$(RUN) python -m bench
 	@$(RUN) python -m bench network
+
+# What it finds goes to tests/badinput/corpus.jsonl with --keep, which the ordinary tests run.
+FUZZ = --cases 5000
+fuzz:
+	@$(UV) sync --quiet --frozen
+	@$(RUN) python -m tests.badinput.fuzz $(FUZZ)
 
 clean:
 	rm -rf .venv .uv

@@ -4,7 +4,22 @@ The command line prints it and exits 2.
 """
 
 import difflib
+import os
+import re
 from collections.abc import Iterable
+
+COMMAND = "RMWBENCH_COMMAND"
+"""The variable that says how this program is typed where it is not on the PATH; the Makefile sets it."""
+
+
+def command() -> str:
+    """How the user types this program."""
+    return os.environ.get(COMMAND) or "rmwbench"
+
+
+def as_typed(text: str) -> str:
+    """A hint whose `rmwbench VERB …` works when pasted."""
+    return text if command() == "rmwbench" else re.sub(r"(?<![\w/.-])rmwbench(?= [a-z-])", command(), text)
 
 
 class UserError(Exception):
@@ -27,10 +42,11 @@ class UserError(Exception):
 
     def render(self) -> str:
         """The message as plain text, a line per part; absent parts are left out."""
-        lines = [f"{self.where}: {self.what}" if self.where else self.what]
+        what = " ".join(self.what.split())
+        lines = [f"{self.where}: {what}" if self.where else what]
         parts = (("expected", self.expected), ("actual", self.actual), ("do", self.fix))
-        lines += [f"  {label}: {value}" for label, value in parts if value]
-        return "\n".join(lines)
+        lines += [f"  {label}: {' '.join(str(value).split())}" for label, value in parts if value]
+        return as_typed("\n".join(lines))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

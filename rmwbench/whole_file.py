@@ -1,10 +1,152 @@
-"""A text file that is there whole, or as it was before: whoever is killed while writing leaves no half of it."""
+"""The one writer of what a user names as output: a file is there whole, or as it was before.
 
+A regular file is written beside its place and renamed, so that whoever is killed, or runs out of disk, leaves no half
+of it. What is no regular file (a pipe, /dev/stdout, /dev/null) is written through, since a rename would replace it. A
+symbolic link stays one: the file that it names is written.
+"""
+
+import os
+import secrets
+import stat
+from contextlib import suppress
 from pathlib import Path
 
+from rmwbench.errors import UserError
 
-def write_whole(path: Path | str, text: str) -> None:
-    """Writes `text` to PATH.partial and renames it. Not for what must survive a power cut: nothing is flushed."""
-    partial = Path(f"{path}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+OTHER_FORMATS = {
+    ".pdf": "PDF",
+    ".png": "PNG",
+    ".svg": "SVG",
+    ".jpg": "JPEG",
+    ".docx": "Word",
+    ".tex": "LaTeX",
+    ".json": "JSON",
+    ".csv": "CSV",
+    ".parquet": "Parquet",
+}
+"""Endings that promise a format which no page has."""
+
+
+def write_whole(path: Path | str, content: str | bytes) -> None:
+    """Writes `content` to PATH as UTF-8, whole or not at all. Not for what must survive a power cut: nothing is
+    flushed. UserError where it cannot be written; then no part of it is left."""
+    path = Path(path)
+    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+    check_writable(path)
+    try:
+        if is_written_through(path):
+            with open(path, "wb", buffering=0) as file:
+                _write_all(file.fileno(), data)
+        else:
+            _replace(Path(os.path.realpath(path)), data)
+    except OSError as error:
+        raise _cannot(path, error) from error
+
+
+def make_directory(path: Path) -> None:
+    """Makes a directory for output, with those above it. UserError where that is not possible."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise _cannot(path, error) from error
+
+
+def check_writable(path: Path | str) -> None:
+    """UserError for an output that cannot be written, where that can be known before any work was done for it."""
+    path = Path(path)
+    try:
+        there = path.stat()
+    except FileNotFoundError:
+        _check_directory(path)
+        return
+    except (OSError, ValueError) as error:
+        raise _cannot(path, error) from error
+    if stat.S_ISDIR(there.st_mode):
+        raise UserError("the output is a file, and this is a directory", where=str(path), fix=f"name a file in {path}/")
+    if stat.S_ISSOCK(there.st_mode):
+        raise UserError("the output is a file, and this is a socket", where=str(path), fix="name another file")
+    if not os.access(path, os.W_OK):
+        raise UserError("this file may not be written", where=str(path), fix="name another file, or change its mode")
+    if not is_written_through(path):
+        _check_directory(Path(os.path.realpath(path)))
+
+
+def check_page(path: Path | str, made: str = "HTML") -> None:
+    """As `check_writable`, for a page in the format `made`: an ending that promises another format is refused."""
+    promised = OTHER_FORMATS.get(Path(path).suffix.lower())
+    if promised:
+        raise UserError(
+            f"no {promised} is made here",
+            where=str(path),
+            expected=f"a file of {made}",
+            fix=f"name it {Path(path).stem}{'.md' if made == 'Markdown' else '.html'}",
+        )
+    check_writable(path)
+
+
+def is_written_through(path: Path) -> bool:
+    """Whether something is there that a rename would destroy: no regular file, or a descriptor such as /dev/stdout."""
+    try:
+        return not stat.S_ISREG(path.stat().st_mode) or _is_descriptor(path)
+    except OSError:
+        return False
+
+
+def _check_directory(path: Path) -> None:
+    """That a file may be made beside `path`, which is no symbolic link unless it leads nowhere."""
+    directory = Path(os.path.realpath(path)).parent
+    if not directory.is_dir():
+        raise UserError("the directory of this output does not exist", where=str(path), fix=f"mkdir -p {directory}")
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise UserError(
+            "nothing may be written in this directory", where=str(directory), fix="name a file in another directory"
+        )
+
+
+def _is_descriptor(path: Path) -> bool:
+    """Whether symbolic links lead to an open file of a process, as /dev/stdout does."""
+    for _ in range(40):  # as many as the kernel follows
+        directory = os.path.realpath(path.parent)
+        if directory.startswith("/proc/"):
+            return True
+        if not path.is_symlink():
+            return False
+        path = Path(directory, os.readlink(path))
+    return False
+
+
+def _replace(path: Path, data: bytes) -> None:
+    partial = path.with_name(f".rmwbench-{os.getpid()}-{secrets.token_hex(4)}.partial")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        try:
+            _write_all(descriptor, data)
+            with suppress(FileNotFoundError):
+                _be_like(descriptor, path.stat())
+        finally:
+            os.close(descriptor)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def _be_like(descriptor: int, old: os.stat_result) -> None:
+    """Gives a new file the owner and the mode of the one whose place it takes, as far as this user may."""
+    with suppress(PermissionError):
+        os.fchown(descriptor, old.st_uid, old.st_gid)
+    with suppress(PermissionError):
+        os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _cannot(path: Path, error: Exception) -> UserError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return UserError(
+        "the output cannot be written", where=str(path), actual=reason, fix="make room there, or name another file"
+    )

@@ -16,7 +16,7 @@ import numpy as np
 from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.schema import table_from_rows
 
-START_NS, WARMUP_NS, DRAIN_NS = 5_000_000_000, 150_000_000, 150_000_000
+START_NS, WARMUP_NS, DRAIN_NS = 5_000_000_000, 150_000_000, 5_000_000_000
 NONCE = "00000000deadbeef"
 
 

@@ -19,8 +19,9 @@ from scipy import special
 
 from rmwbench.analysis.glossary import Entry
 from rmwbench.analysis.metric import finite
-from rmwbench.analysis.ratio import ratio, unpaired
+from rmwbench.analysis.ratio import NOT_INTERLEAVED
 from rmwbench.analysis.resolution import blocks_for, blocks_for_equivalence, sd_upper
+from rmwbench.analysis.shared import NOTHING, Prior, prior_of
 from rmwbench.analysis.verdict import NoRatio, Ratio, Rules
 
 LARGER_IS_BETTER = frozenset({"achieved_rate", "achieved_throughput"})
@@ -91,7 +92,8 @@ class _Effect:
 
 def judge(questions: Sequence[Question], rules: Rules) -> list[Answer]:
     """An answer per question, in their order."""
-    effects = [_effect(q, rules) for q in questions]
+    shared = _priors(questions, rules)
+    effects = [_effect(q, rules, shared.get(_kind(q), NOTHING)) for q in questions]
     tested = [n for n, e in enumerate(effects) if isinstance(e, _Effect)]
     different = _holm({n: min(1.0, 2 * min(effects[n].worse, effects[n].better)) for n in tested}, rules.alpha)
     equal = _holm({n: effects[n].equivalent for n in tested if not _is_fraction(questions[n])}, rules.alpha)
@@ -120,7 +122,37 @@ def _is_fraction(q: Question) -> bool:
     return q.entry.kind == "fraction"
 
 
-def _effect(q: Question, rules: Rules) -> _Effect | str:
+def _kind(q: Question) -> tuple[str, bool]:
+    """Rows of one kind have variances alike."""
+    return q.entry.name, q.paired
+
+
+def _logs(q: Question, rules: Rules) -> tuple[np.ndarray, np.ndarray] | None:
+    """Logarithms of A's and B's values, of common blocks where they are paired; None where there is no ratio of them,
+    or too few."""
+    if q.entry.name == FAILURES or _is_fraction(q):
+        return None
+    both = sorted(set(q.a) & set(q.b)) if q.paired else None
+    a, b = (np.array([side[k] for k in (sorted(side) if both is None else both)], float) for side in (q.a, q.b))
+    if min(len(a), len(b)) < max(rules.min_blocks, 2) or not all(((x > 0) & np.isfinite(x)).all() for x in (a, b)):
+        return None
+    return np.log(a), np.log(b)
+
+
+def _priors(questions: Sequence[Question], rules: Rules) -> dict[tuple[str, bool], Prior]:
+    """What the rows of a kind tell about each other's variances: of block log-ratios, or of the trials of each side."""
+    found: dict[tuple[str, bool], list[np.ndarray]] = {}
+    for q in questions:
+        if (logs := _logs(q, rules)) is not None:
+            a, b = logs
+            found.setdefault(_kind(q), []).extend([b - a] if q.paired else [a, b])
+    return {
+        kind: prior_of(np.array([x.var(ddof=1) for x in samples]), np.array([len(x) - 1 for x in samples]))
+        for kind, samples in found.items()
+    }
+
+
+def _effect(q: Question, rules: Rules, prior: Prior = NOTHING) -> _Effect | str:
     """The test statistic, or why there is none."""
     if q.entry.name == FAILURES:
         return _failures(q)
@@ -141,7 +173,7 @@ def _effect(q: Question, rules: Rules) -> _Effect | str:
         first, second = second, first
     if not all(((x > 0) & np.isfinite(x)).all() for x in (first, second)):
         return _by_order(first, second, q.paired)
-    mean, error, freedom = _mean(np.log(first), np.log(second), q.paired)
+    mean, error, freedom = _mean(np.log(first), np.log(second), q.paired, prior=prior)
     rules = _rules_of(q, rules)
     floor, margin = math.log1p(rules.aa_floor), math.log1p(rules.margin)
     spare, extra = _shifts(first, second, q.bounds)
@@ -165,9 +197,9 @@ def _shifts(a: np.ndarray, b: np.ndarray, bounds: tuple[float, float]) -> tuple[
 
 
 def _rules_of(q: Question, rules: Rules) -> Rules:
-    """Blocks share the machine's mood, so within one campaign its noise only bounds the estimate; two campaigns have
-    nothing that averages it out."""
-    return replace(rules, aa_floor=0.0) if q.paired else replace(rules, noise=0.0)
+    """Blocks share the machine's mood, so within one campaign the scatter of the ratio holds the machine's noise; two
+    campaigns have nothing that averages it out."""
+    return replace(rules, aa_floor=0.0) if q.paired else rules
 
 
 def _fractions(a: np.ndarray, b: np.ndarray, q: Question, rules: Rules) -> _Effect:
@@ -220,14 +252,20 @@ def _failures(q: Question) -> _Effect | str:
 
 
 def _mean(
-    a: np.ndarray, b: np.ndarray, paired: bool, least: Sequence[float] = (0.0, 0.0)
+    a: np.ndarray,
+    b: np.ndarray,
+    paired: bool,
+    least: Sequence[float] = (0.0, 0.0),
+    prior: Prior = NOTHING,
 ) -> tuple[float, float, float]:
     """(mean of b − a, its standard error, degrees of freedom). `least`: variances that the two are not taken below."""
     if paired:
         d = b - a
-        return float(d.mean()), math.sqrt(max(float(d.var(ddof=1)), sum(least)) / len(d)), len(d) - 1
-    within = [max(float(x.var(ddof=1)), v) / len(x) for x, v in zip((a, b), least, strict=True)]
-    unsure = sum(v * v / (len(x) - 1) for v, x in zip(within, (a, b), strict=True))
+        variance, freedom = prior.moderated(float(d.var(ddof=1)), len(d) - 1)
+        return float(d.mean()), math.sqrt(max(float(variance), sum(least)) / len(d)), float(freedom)
+    moderated = [prior.moderated(float(x.var(ddof=1)), len(x) - 1) for x in (a, b)]
+    within = [max(float(s), v) / len(x) for (s, _), x, v in zip(moderated, (a, b), least, strict=True)]
+    unsure = sum(v * v / float(freedom) for v, (_, freedom) in zip(within, moderated, strict=True))
     return float(b.mean() - a.mean()), math.sqrt(sum(within)), sum(within) ** 2 / unsure if unsure > 0 else 1.0
 
 
@@ -262,13 +300,13 @@ def _answer(q: Question, e: _Effect, different: tuple[bool, int], equal: tuple[b
     if e.by_order:
         return _order_answer(q, e, claimed, direction)
     rules = _rules_of(q, rules)
-    effect = _shifted(_ratio(q, level, rules), e)
-    beyond = abs(e.mean) > math.log1p(rules.least(e.trials))
+    effect = _shifted(_ratio(q, e, level), e)
+    beyond = abs(e.mean) > math.log1p(rules.least())
     unit = "blocks" if q.paired else "trials of each campaign"
     if claimed and beyond:
         return Answer(direction, effect, f"{_times(effect)} over {e.trials} {unit}")
     if equal[0]:
-        effect = _shifted(_ratio(q, rules.alpha / equal[1], rules), e)
+        effect = _shifted(_ratio(q, e, rules.alpha / equal[1]), e)
         return Answer("equivalent", effect, f"{_times(effect)}: within the margin of {_percent(rules.margin)}")
     inside = "; a difference, but one that the margin or the machine's noise allows" if claimed else ""
     if abs(e.mean) <= max(e.spare, e.extra):
@@ -352,11 +390,12 @@ def _loss_first(questions: Sequence[Question], answers: list[Answer]) -> list[An
 _OPPOSITE = {"worse": "better", "better": "worse"}
 
 
-def _ratio(q: Question, level: float, rules: Rules) -> Ratio | NoRatio:
-    """B ÷ A with its interval at this one-sided level."""
-    if q.paired:
-        return ratio(q.b, q.a, level=level, min_blocks=rules.min_blocks)
-    return unpaired(q.b.values(), q.a.values(), level=level, min_trials=rules.min_blocks)
+def _ratio(q: Question, e: _Effect, level: float) -> Ratio:
+    """B ÷ A with its interval at this one-sided level, from what the row was judged by."""
+    mean = -e.mean if q.entry.name in LARGER_IS_BETTER else e.mean
+    half = -float(special.stdtrit(e.freedom, level)) * e.error if e.error > 0 else 0.0
+    low, high = math.exp(mean - half), math.exp(min(mean + half, 700.0))
+    return Ratio(math.exp(mean), low, high, e.trials, None if q.paired else NOT_INTERLEAVED)
 
 
 def _shifted(found: Ratio | NoRatio, e: _Effect) -> Ratio | NoRatio:

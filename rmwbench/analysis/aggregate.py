@@ -42,6 +42,9 @@ class Trial:
     clock_bounds: dict[str, float] = field(default_factory=dict)
     """Sample or metric -> how far its values may be from the truth, because two hosts' clocks are not known better; ns.
     """
+    topics: "dict[str, Trial]" = field(default_factory=dict)
+    """Topic -> the same trial measured of that topic alone; empty where all topics are alike (`topics.judged_topics`).
+    """
 
     def __post_init__(self) -> None:
         m, seconds = self.messages, (self.window_ns or 0) / 1e9
@@ -51,6 +54,7 @@ class Trial:
         no_window = "the trial recorded no steady window"
         for name, amount in (
             ("offered_rate", m.scheduled),
+            ("sent_rate", m.publishes),
             ("achieved_rate", m.arrived_in_window),
             ("achieved_throughput", m.bytes_in_window),
         ):
@@ -62,6 +66,12 @@ class Trial:
             self.values["longest_stall"] = m.longest_stall_ns
         else:
             self.reasons["longest_stall"] = no_window if seconds <= 0 else "the trial has no reader"
+        service = m.samples.get("service_latency")
+        mean = service.mean_of_arrived if service is not None else None
+        if mean is not None:
+            self.values["service_latency_mean"] = mean
+        else:
+            self.reasons["service_latency_mean"] = "no message arrived"
         calls = m.samples.get("publish_call")
         if calls is not None and calls.count:
             self.values["publish_call_max"] = float(calls.values[-1])
@@ -69,6 +79,7 @@ class Trial:
             self.reasons["publish_call_max"] = "no publish call was made"
         ledger = m.ledger
         for name, count in (
+            ("under_way", ledger.under_way),
             ("lost_start", ledger.lost_start),
             ("lost_middle", ledger.lost_middle),
             ("lost_end", ledger.lost_end),
@@ -150,7 +161,7 @@ def _aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
     if entry.name in ("achieved_rate", "achieved_throughput") and len(values) > 1 and not values.any():
         return _no_arrivals(entry, trials)
     if "per_message" in entry.name:
-        count = sum(t.messages.ledger.delivered for t in trials)
+        count = sum(t.messages.arrived_in_window for t in trials)
     elif entry.unit == "messages":
         count = sum(t.messages.ledger.wanted for t in trials)
     else:
@@ -170,8 +181,9 @@ def _no_arrivals(entry: Entry, trials: Sequence[Trial]) -> Measured:
 
 
 OF_MESSAGES = (
-    *("offered_rate", "achieved_rate", "achieved_throughput", "longest_stall", "publish_call_max"),
-    *("lost_start", "lost_middle", "lost_end", "late", "corrupt", "duplicates", "reordered", "foreign"),
+    *("offered_rate", "sent_rate", "achieved_rate", "achieved_throughput", "longest_stall", "publish_call_max"),
+    "service_latency_mean",
+    *("under_way", "lost_start", "lost_middle", "lost_end", "late", "corrupt", "duplicates", "reordered", "foreign"),
     *("never_sent", "publish_failures"),
 )
 """Metrics of a trial that counts of messages are behind: where none is sent there is nothing that could be 0."""

@@ -1,43 +1,45 @@
-"""Whether a claim holds in a campaign: a predicate against a show document (docs/formats/show.md). Pure.
+"""Whether a claim holds here: its tests against show documents (docs/formats/show.md). Pure.
 
-A claim speaks of one layer and of versions of its time. Where the campaign has another layer or another version, the
-answer is a proxy: it says what holds here, and never refutes the original. Intervals decide: those of block ratios
-where both sides have positive values in common blocks, otherwise the two metrics' own intervals, which is the more
-careful; and of fractions that may be 0 on both sides, the interval of their difference. Values that the clocks of two
-hosts cannot tell from 0 are `no data` in the document (`aggregate.widened`), and stay so.
+A claim speaks of one layer, of versions of its time, and of a machine. Where a campaign has others the answer is a
+proxy: it says what holds here, and never refutes the original. Campaigns of one machine are pooled by their blocks
+(claims_values.py); each machine has its own answer, undecided ones too, and none is selected for what it says: the
+one with the most blocks stands first. By which rules a cell is decided: claims_rules.py.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
-from rmwbench.analysis.claims_words import POINTS, RATIO, amount, interval, unit_of
-from rmwbench.analysis.difference import difference
-from rmwbench.analysis.intervals import range_coverage
-from rmwbench.analysis.ratio import ratio, unpaired
-from rmwbench.analysis.verdict import Ratio
-from rmwbench.suite.claims import Claim, Claims, Test, is_suite
+from rmwbench.analysis.claims_rules import (
+    LEAST_BLOCKS,
+    Answer,
+    Code,
+    decided,
+    leaning,
+    together,
+    whole,
+)
+from rmwbench.analysis.claims_values import CLOCKS, Arm, Sides, found_of, left_values, right_values
+from rmwbench.analysis.claims_words import POINTS, RATIO, UNITLESS, amount, interval, unit_of
+from rmwbench.suite.claims import Claim, Claims, Conditions, Test, is_suite
 
-Answer = Literal["holds", "does not hold", "undecided", "no data"]
-Arm = Mapping[str, Any]
+Document = Mapping[str, Any]
 Side = tuple[str, Arm]
 """The workload that an arm stands in, and the arm."""
-ERROR = 0.025
-"""Each bound of a ratio's interval errs with this probability: 95 % for both."""
 LEAST_TRIALS = 2
-"""An interval from one trial is as if its messages were independent: nothing is decided from it."""
+"""An interval from one trial is as if its messages were independent."""
 MACHINE_BOUND = "machine: machine_bound"
 """How the flag of an arm begins whose trials left less than 10 % of the processor time idle."""
-CLOCKS = "for the clocks of two hosts"
-"""In an interval that was widened: the values of single trials were not, so no ratio may be taken of them."""
+
+__all__ = ["CLOCKS", "LEAST_TRIALS", "MACHINE_BOUND", "Cell", "Today", "answers", "compared", "of_suite", "today"]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One matching cell's answer. `value` is the ratio left ÷ right, left − right where the test is by difference, or
-    the left value where it has a level alone."""
+    """One matching cell's answer. `value` is the ratio left ÷ right (or what the test makes of both sides), left −
+    right where the test is by difference, or the left value where it has a level alone."""
 
     workload: str
     answer: Answer
@@ -47,16 +49,28 @@ class Cell:
     low: float | None = None
     high: float | None = None
     reason: str | None = None
+    code: Code | None = None
+    leans: Answer | None = None
+    """What the value alone would say, where there are too few blocks to decide."""
+    blocks: int = 0
+    """That both sides have."""
+    part: int = 0
+    """Which of the claim's tests it is of."""
+    metric: str = ""
+    unit: str = RATIO
     left_in: str = ""
     """The workload of the left side; `workload` names both where they differ."""
     right_in: str | None = None
+    left_trials: tuple[tuple[int, float], ...] = ()
+    """(number of the block over all campaigns, value)"""
+    right_trials: tuple[tuple[int, float], ...] = ()
 
 
 @dataclass(frozen=True)
 class Today:
-    """What one campaign says of a claim at one layer."""
+    """What the campaigns of one machine say of a claim at one layer."""
 
-    campaign: str
+    campaigns: tuple[str, ...]
     layer: str
     answer: Answer
     verdict: str
@@ -64,17 +78,32 @@ class Today:
     """Arms with their versions."""
     cells: tuple[Cell, ...]
     proxy: tuple[str, ...] = field(default=())
-    """Why it is no answer to the original: another layer, other versions."""
+    """Why it is no answer to the original, in words."""
+    proxy_codes: tuple[str, ...] = field(default=())
+    """The same: layer, version, touch, machine."""
     machine: str | None = None
     date: str | None = None
-    blocks: int | None = None
-    """The most trials that any of its values stands on."""
+    """Of the newest campaign."""
+    blocks: int = 0
+    """The fewest common blocks that one of its cells stands on."""
     shipped: bool = False
-    unit: str = RATIO
-    """Of the cells' values."""
+    before_correction: bool = False
+    """Some campaign was made before the method was corrected (suite/claims_measured.py)."""
+
+    @property
+    def campaign(self) -> str:
+        """The newest."""
+        return self.campaigns[-1]
+
+    @property
+    def leans(self) -> Answer | None:
+        """Of an undecided answer with too few blocks, where all cells that lean do so to one side."""
+        found = {cell.leans for cell in self.cells if cell.leans}
+        return found.pop() if self.answer == "undecided" and len(found) == 1 else None
 
     def text(self) -> str:
-        words = f"{self.answer} with {', '.join(self.arms)} at the {self.layer} layer on "
+        words = self.answer + (f" (leans to *{self.leans}*)" if self.leans else "")
+        words += f" with {', '.join(self.arms)} at the {self.layer} layer on "
         words += f"{self.machine} ({self.date})" if self.machine else "this machine"
         words += f" (proxy: {'; '.join(self.proxy)})" if self.proxy else ""
         return words + (f": {found}" if (found := self.seen()) else "")
@@ -83,110 +112,194 @@ class Today:
         """`0.52 [0.5–0.55]×`, or for several cells `3 cells, 0.52× to 1.4×`; empty where no cell has a value."""
         told = [cell for cell in self.cells if cell.low is not None and cell.high is not None]
         if len(told) == 1 and len(self.cells) == 1 and told[0].low is not None and told[0].high is not None:
-            return interval(told[0].value, told[0].low, told[0].high, self.unit)
-        values = sorted(cell.value for cell in told if cell.value is not None)
-        if not values:
+            return interval(told[0].value, told[0].low, told[0].high, told[0].unit)
+        if not any(cell.value is not None for cell in told):
             return ""
         counts = Counter(cell.answer for cell in self.cells)
         answers = ", ".join(f"{answer} {count}" for answer, count in counts.items()) if len(counts) > 1 else ""
-        text = f"{len(self.cells)} cells, {amount(values[0], self.unit)} to {amount(values[-1], self.unit)}"
+        text = "; ".join([f"{len(self.cells)} cells", *_ranges(told)])
         return f"{text} ({answers})" if answers else text
 
 
-def today(claims: Claims, claim: Claim, document: Mapping[str, Any], error: float = ERROR) -> list[Today]:
-    """The answers of a campaign, one per layer that has both sides, the claim's own layer first. Empty where it has
-    none of the claim's cells. `error`: of each bound of a ratio's interval."""
-    if claim.test is None or not of_suite(claim.test, document) or not _asked(claim, document):
-        return []
-    own = claims.layer_of(claim)
-    layers = sorted({arm["layer"] for w in document["workloads"] for arm in w["arms"]}, key=lambda x: (x != own, x))
+def _ranges(cells: Sequence[Cell]) -> Iterator[str]:
+    """`0.52× to 1.4×` of the cells of each unit."""
+    for unit in dict.fromkeys(cell.unit for cell in cells):
+        values = sorted(cell.value for cell in cells if cell.value is not None and cell.unit == unit)
+        if values:
+            same = values[0] == values[-1]
+            yield amount(values[0], unit) if same else f"{amount(values[0], unit)} to {amount(values[-1], unit)}"
+
+
+def today(claims: Claims, claim: Claim, document: Document, *, earlier: int | None = None) -> list[Today]:
+    """The answers of one campaign, one per layer that has both sides, the claim's own layer first. `earlier`: as in
+    `claims_rules.level_of`, of a campaign that is under way."""
+    return answers(claims, claim, [document], earlier=earlier)
+
+
+def answers(claims: Claims, claim: Claim, documents: Sequence[Document], *, earlier: int | None = None) -> list[Today]:
+    """What these campaigns say, one answer per machine and layer: the claim's own layer first, then the answer with
+    the most blocks, then the newest, whatever it says. Empty where they have none of the claim's cells."""
     found = []
-    for layer in layers:
-        cells, used = [], {}
-        for left, right in _sides(claim.test, claims.sides, document, layer):
-            cells.append(_cell(claim, claim.test, left, right, error))
-            used.update({f"{one[1]['arm']} {one[1]['version']}": one[1] for one in (left, right) if one is not None})
-        if cells:
-            found.append(_today(claims, claim, document, layer, cells, used))
-    return found
+    for of_machine in _by_machine(documents):
+        for layer in sorted(_layers(of_machine)):
+            cells, used = _cells(claims, claim, of_machine, layer, earlier)
+            if cells:
+                found.append(_today(claims, claim, of_machine, layer, cells, used))
+    own = claims.layer_of(claim)
+    found.sort(key=lambda one: one.date or "", reverse=True)
+    return sorted(found, key=lambda one: (one.answer == "no data", one.layer != own, -one.blocks))
 
 
-def compared(claims: Claims, claim: Claim, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(workload, arm) of every cell that the claim compares in this document, at any layer."""
-    if claim.test is None or not of_suite(claim.test, document) or not _asked(claim, document):
-        return
-    for layer in {arm["layer"] for w in document["workloads"] for arm in w["arms"]}:
-        for left, right in _sides(claim.test, claims.sides, document, layer):
-            yield left[0], left[1]["arm"]
-            if right is not None:
-                yield right[0], right[1]["arm"]
+def compared(claims: Claims, claim: Claim, document: Document) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """(workload, arm, metrics) of every cell that the claim compares in this document, at any layer."""
+    for test in claim.tests:
+        if of_suite(test, document):
+            for layer in _layers([document]):
+                for sides in _sides(test, claims.sides, document, layer):
+                    for workload, arm in filter(None, sides):
+                        yield workload, arm["arm"], test.metrics
 
 
-def _asked(claim: Claim, document: Mapping[str, Any]) -> bool:
-    """What ran for some claims (`asked`, of `rmwbench run --claims`) has only some cells of others, and says nothing of
-    them."""
-    asked = document.get("asked")
-    return asked is None or claim.id in asked
-
-
-def of_suite(test: Test, document: Mapping[str, Any]) -> bool:
+def of_suite(test: Test, document: Document) -> bool:
     """Whether the campaign ran the test's suite."""
     return is_suite(test.suite, str(document["campaign"]["suite"]))
 
 
+def _by_machine(documents: Sequence[Document]) -> list[list[Document]]:
+    """Of each machine its campaigns, the oldest first. What does not say its machine stands alone."""
+    found: dict[object, list[Document]] = {}
+    for number, document in enumerate(documents):
+        machine = (document.get("machine") or {}).get("summary")
+        found.setdefault((machine, bool(document.get("shipped"))) if machine else number, []).append(document)
+    return [sorted(of_one, key=lambda one: str(one["campaign"].get("created_utc"))) for of_one in found.values()]
+
+
+def _layers(documents: Sequence[Document]) -> set[str]:
+    return {arm["layer"] for one in documents for w in one["workloads"] for arm in w["arms"]}
+
+
+def _cells(
+    claims: Claims, claim: Claim, documents: Sequence[Document], layer: str, earlier: int | None
+) -> tuple[list[Cell], dict[str, tuple[Arm, Document]]]:
+    """The cells of all tests, each pooled over the campaigns, and the arms that they are of."""
+    cells, used = [], {}
+    for part, test in enumerate(claim.tests):
+        pooled: dict[Any, list[Sides]] = {}
+        places: dict[Any, tuple[Side, Side | None]] = {}
+        for number, document in enumerate(documents):
+            if not of_suite(test, document):
+                continue
+            for left, right, left_base, right_base in _sides(test, claims.sides, document, layer):
+                key = _key(left, right)
+                bases = [side and side[1] for side in (left_base, right_base)]
+                pooled.setdefault(key, []).append(Sides(number, left[1], right and right[1], *bases))
+                places.setdefault(key, (left, right))
+                for _, arm in filter(None, (left, right)):
+                    used[f"{arm['arm']} {arm['version']}"] = arm, document
+        for key, sides in pooled.items():
+            cells.append(_cell(claims.conditions, test, part, places[key], sides, documents, earlier))
+    return cells, used
+
+
+def _key(left: Side, right: Side | None) -> tuple[Any, ...]:
+    """What must be the same for two campaigns to have measured the same cell."""
+    return tuple(
+        (side[0], side[1]["arm"], side[1]["version"], tuple(sorted((k, str(v)) for k, v in side[1]["factors"].items())))
+        for side in (left, right)
+        if side is not None
+    )
+
+
 def _today(
-    claims: Claims, claim: Claim, document: Mapping[str, Any], layer: str, cells: list[Cell], used: Mapping[str, Arm]
+    claims: Claims,
+    claim: Claim,
+    documents: Sequence[Document],
+    layer: str,
+    cells: Sequence[Cell],
+    used: Mapping[str, tuple[Arm, Document]],
 ) -> Today:
-    own = claims.layer_of(claim)
-    proxy = [] if layer == own else [f"the claim speaks of the {own} layer"]
-    others = [name for name, arm in used.items() if arm["version"] not in claims.versions]
-    if others:
-        spoken = ", ".join(claims.versions) or "versions of its time"
-        proxy.append(f"the claim speaks of {spoken}")
-    answer = _together([cell.answer for cell in cells])
+    proxy = _proxy(claims, claim, layer, used)
+    parts = [
+        together([cell.answer for cell in cells if cell.part == part], test) for part, test in enumerate(claim.tests)
+    ]
+    answer = whole(parts)
     verdict = {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
     if proxy and answer in ("holds", "does not hold"):
         verdict = "proxy"
-    campaign = document["campaign"]
-    counts = [arm["metrics"].get(claim.test.metric, {}).get("trials") for arm in used.values()] if claim.test else []
+    theirs = [one for one in documents if any(of_suite(test, one) for test in claim.tests)]
+    last = theirs[-1]
+    dates = [str(one["campaign"]["created_utc"])[:10] for one in theirs if one["campaign"].get("created_utc")]
     return Today(
-        campaign["name"],
+        tuple(one["campaign"]["name"] for one in theirs),
         layer,
         answer,
         verdict,
         tuple(used),
         tuple(cells),
+        tuple(proxy.values()),
         tuple(proxy),
-        (document.get("machine") or {}).get("summary"),
-        str(campaign["created_utc"])[:10] if campaign.get("created_utc") else None,
-        max(filter(None, counts), default=None),
-        bool(document.get("shipped")),
-        _unit(claim.test),
+        (last.get("machine") or {}).get("summary"),
+        max(dates, default=None),
+        min((cell.blocks for cell in cells if cell.answer != "no data"), default=0),
+        bool(last.get("shipped")),
+        any(one.get("before_correction") for one in theirs),
     )
 
 
-def _unit(test: Test | None) -> str:
-    if test is not None and test.by == "difference":
-        return POINTS
-    return RATIO if test is None or test.level is None else unit_of(test.metric)
+def _proxy(claims: Claims, claim: Claim, layer: str, used: Mapping[str, tuple[Arm, Document]]) -> dict[str, str]:
+    """Code -> why the answer is none to the original: what the source says of its own conditions, and these campaigns
+    do not have."""
+    asked, found = claims.conditions, {}
+    own = claims.layer_of(claim)
+    if layer != own:
+        found["layer"] = f"the claim speaks of the {own} layer"
+    of_ros = [arm for arm, _ in used.values() if arm["layer"] in ("rclcpp", "rclpy")]
+    if not of_ros or not all(_version_is(asked, arm) for arm in of_ros):
+        found["version"] = f"the claim speaks of {', '.join(claims.versions) or 'versions of its time'}"
+    if asked.touch is not None and any(arm.get("touch", "all") != asked.touch for arm, _ in used.values()):
+        found["touch"] = f"there the payload was touched: {asked.touch}"
+    if any(not of_class(asked, document) for _, document in used.values()):
+        found["machine"] = f"the claim speaks of {_class(asked)}"
+    return found
 
 
-def _together(answers: Sequence[Answer]) -> Answer:
-    """One cell against a claim is enough; to hold, all must. Cells without data decide nothing unless all have none."""
-    if "does not hold" in answers:
-        return "does not hold"
-    if all(answer == "no data" for answer in answers):
-        return "no data"
-    return "holds" if all(answer == "holds" for answer in answers) else "undecided"
+def _version_is(asked: Conditions, arm: Arm) -> bool:
+    """The first word of a version at the rclcpp layer is that of rclcpp, of which each distribution has its own."""
+    if asked.rclcpp is None:
+        return False
+    first, below = (_numbers(part) for part in asked.rclcpp)
+    versions = [_numbers(part.split()[0]) for part in str(arm["version"]).split(" + ")]
+    return all(first <= version < below for version in versions)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def of_class(asked: Conditions, document: Document) -> bool:
+    """Whether the campaign's machine is of the original's class, as far as the source says."""
+    machine = document.get("machine") or {}
+    facts = {fact["name"]: fact["value"] for fact in machine.get("facts", ())} | dict(machine)
+    if asked.processors is not None:
+        cores = str(facts.get("cores", "")).split()
+        if not cores or not cores[0].isdigit() or int(cores[0]) < asked.processors:
+            return False
+    return asked.virtual is None or asked.virtual == ("hypervisor" in str(facts.get("virtualization", "")))
+
+
+def _class(asked: Conditions) -> str:
+    words = [f"{asked.processors} processors or more" if asked.processors else ""]
+    words.append({True: "a virtual machine", False: "no virtual machine", None: ""}[asked.virtual])
+    return " and ".join(filter(None, words))
 
 
 def _sides(
-    test: Test, sides: Mapping[str, Sequence[str]], document: Mapping[str, Any], layer: str
-) -> Iterator[tuple[Side, Side | None]]:
-    """Left and right of every cell that the test speaks of."""
+    test: Test, sides: Mapping[str, Sequence[str]], document: Document, layer: str
+) -> Iterator[tuple[Side, Side | None, Side | None, Side | None]]:
+    """Left and right of every cell that the test speaks of, and the cells that either is divided by."""
     lefts = list(_arms(document, layer, sides[test.left], test.workload, {**test.at, **test.left_at}))
     if test.right is None:
-        yield from ((left, None) for left in lefts)
+        yield from ((left, None, None, None) for left in lefts)
         return
     name = test.right_workload or test.workload
     other_layer = None if test.across_layers else layer
@@ -196,12 +309,25 @@ def _sides(
         for other, right in rights:
             same = _rest(left, free) == _rest(right, free)
             # Without factors that differ, left and right stand in the same cell; otherwise in two.
-            if same and (free or test.right_workload or label == other):
-                yield (label, left), (other, right)
+            if not (same and (free or test.right_workload or label == other)):
+                continue
+            bases = [_base(test, document, side) for side in ((label, left), (other, right))]
+            if not test.base_at or all(bases):
+                yield (label, left), (other, right), bases[0], bases[1]
+
+
+def _base(test: Test, document: Document, side: Side) -> Side | None:
+    """The same arm at the levels that it is divided by."""
+    if not test.base_at:
+        return None
+    label, arm = side
+    at = {**arm["factors"], **test.base_at}
+    name = label.partition(" [")[0]
+    return next(iter(_arms(document, arm["layer"], [arm["arm"]], name, at)), None)
 
 
 def _arms(
-    document: Mapping[str, Any], layer: str | None, names: Sequence[str], workload: str | None, at: Mapping[str, Any]
+    document: Document, layer: str | None, names: Sequence[str], workload: str | None, at: Mapping[str, Any]
 ) -> Iterator[tuple[str, Arm]]:
     for item in document["workloads"]:
         if workload is not None and item["workload"].partition(" [")[0] != workload:
@@ -213,7 +339,12 @@ def _arms(
 
 
 def _stands(factors: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
-    return all(name in factors and _same(factors[name], level) for name, level in at.items())
+    return all(name in factors and _is_meant(factors[name], level) for name, level in at.items())
+
+
+def _is_meant(level: Any, asked: Any) -> bool:
+    """`asked` is a level, or several of which any is meant."""
+    return any(_same(level, one) for one in (asked if isinstance(asked, list) else [asked]))
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -225,126 +356,114 @@ def _rest(arm: Arm, free: set[str]) -> dict[str, Any]:
     return {name: level for name, level in arm["factors"].items() if name not in free}
 
 
-def _cell(claim: Claim, test: Test, left_side: Side, right_side: Side | None, error: float) -> Cell:
-    left_in, left = left_side
-    right_in, right = right_side or (None, None)
+def _cell(
+    conditions: Conditions,
+    test: Test,
+    part: int,
+    place: tuple[Side, Side | None],
+    sides: Sequence[Sides],
+    documents: Sequence[Document],
+    earlier: int | None,
+) -> Cell:
+    (left_in, left), (right_in, right) = place[0], place[1] or (None, None)
     label = left_in if right_in in (None, left_in) else f"{left_in} against {right_in}"
-    names = (left["arm"], right["arm"] if right else None)
-    bound = next((why for arm in (left, right) if arm and (why := _bound(claim, arm))), None)
-    found = Cell(label, "no data", *names, reason=bound) if bound else _judged(test, label, names, left, right, error)
-    return replace(found, left_in=left_in, right_in=right_in)
+    cell = Cell(
+        label,
+        "no data",
+        left["arm"],
+        right["arm"] if right else None,
+        part=part,
+        metric=test.metric,
+        unit=_unit(test),
+        left_in=left_in,
+        right_in=right_in,
+    )
+    for one in sides:
+        refused = _refused(conditions, test, one, documents[one.campaign])
+        if refused is not None and (len(sides) == 1 or refused[0] == "other_machine"):
+            return replace(cell, code=refused[0], reason=refused[1])
+    good = [one for one in sides if _refused(conditions, test, one, documents[one.campaign]) is None]
+    if not good:
+        code, why = next(filter(None, (_refused(conditions, test, one, documents[one.campaign]) for one in sides)))
+        return replace(cell, code=code, reason=why)
+    return _judged(test, cell, good, earlier)
 
 
-def _bound(claim: Claim, arm: Arm) -> str | None:
-    """Where the processors were busy throughout, nothing says how a middleware scales or what a network does (rule 10
-    of the method)."""
-    if claim.kind != "scaling" and not any(name.startswith("network") for name in arm["factors"]):
+def _refused(conditions: Conditions, test: Test, sides: Sides, document: Document) -> tuple[Code, str] | None:
+    """Why a campaign says nothing of a cell."""
+    if test.of_machine and not of_class(conditions, document):
+        return "other_machine", f"an absolute number of {_class(conditions)}, which this machine is not"
+    for arm in sides.arms:
+        if arm.get("not_supported"):
+            return "not_supported", f"{arm['arm']}: {arm['not_supported']}"
+        if why := _bound(test, arm):
+            return "machine_bound", why
+    for arm, name in _taken(test, sides):
+        if why := _absent(arm, name):
+            return "absent", f"{arm['arm']}: {why}"
+    if test.by == "difference" and unit_of(test.metric) != "fraction":
+        return "no_fraction", f"{test.metric} is no fraction, which a difference is of"
+    return None
+
+
+def _taken(test: Test, sides: Sides) -> Iterator[tuple[Arm, str]]:
+    """Each arm with each metric that the test takes of it. One arm may be both sides."""
+    right = test.right_metric or test.metric
+    both = ((sides.left, test.metric), (sides.left_base, test.metric), (sides.right, right), (sides.right_base, right))
+    for arm, metric in both:
+        if arm is not None:
+            yield arm, metric
+            if test.times_metric:
+                yield arm, test.times_metric
+
+
+def _bound(test: Test, arm: Arm) -> str | None:
+    """Where the processors were busy throughout, nothing says what a middleware or a network does (rule 10 of the
+    method); what it holds in memory is the same."""
+    if unit_of(test.metric) == "bytes":
         return None
     told = next((flag for flag in arm.get("flags", ()) if flag.startswith(MACHINE_BOUND)), None)
     return f"{arm['arm']}: {told}" if told else None
 
 
-def _judged(test: Test, label: str, names: tuple[str, str | None], left: Arm, right: Arm | None, error: float) -> Cell:
-    for arm in (left, right) if right else (left,):
-        absent = _absent(arm, test.metric)
-        if absent:
-            return Cell(label, "no data", *names, reason=f"{arm['arm']}: {absent}")
-    few = next((why for arm in (left, right) if arm and (why := _too_few(arm, test.metric))), None)
-    if right is None:
-        value, low, high = _interval(left["metrics"][test.metric])
-    elif test.by == "difference":
-        if unit_of(test.metric) != "fraction":
-            return Cell(label, "no data", *names, reason=f"{test.metric} is no fraction, which a difference is of")
-        value, low, high = _difference(left, right, test.metric, error)
-    else:
-        value, low, high = _ratio(left, right, test.metric, error)
-        if value is None:
-            return Cell(label, "undecided", *names, reason=f"{test.metric}: no ratio, both may be 0 or infinite")
-    return Cell(label, "undecided" if few else decided(test, low, high), *names, value, low, high, few)
-
-
-def _too_few(arm: Arm, metric: str) -> str | None:
-    """One trial is too few for anything: its interval is as if its messages were independent. Where a trial's value is
-    infinite the interval is the range of the trials' values, which covers their median too seldom
-    (`intervals.range_coverage`): five trials are too few for 95 %."""
-    values = [p["value"] for p in arm["per_trial"].get(metric, [])]
-    if 0 < len(values) < LEAST_TRIALS:
-        return f"{arm['arm']}: one trial, it decides nothing"
-    infinite = sum(value is None or not math.isfinite(float(value)) for value in values)
-    covered = range_coverage(len(values))
-    if not infinite or covered >= 1 - 2 * ERROR:
-        return None
-    return (
-        f"{arm['arm']}: infinite in {infinite} of {len(values)} trials, whose range covers {covered * 100:.3g} % only"
-    )
-
-
-def decided(test: Test, low: float, high: float) -> Answer:
-    """What an interval of the test's ratio, difference or value says."""
-    if test.level is None:
-        return _decided(test.relation, low, high, test.times, test.factor)
-    # Strictly below or above: a claim of no loss is `less` than one message in so many.
-    return _decided(test.relation, low, high, test.level, 1.0)
-
-
-def _decided(relation: str, low: float, high: float, bar: float, factor: float) -> Answer:
-    """Where the whole interval lies: `low`, `high` against `bar` × `factor`."""
-    if relation == "within":
-        if bar / factor <= low and high <= bar * factor:
-            return "holds"
-        return "does not hold" if high < bar / factor or low > bar * factor else "undecided"
-    at = bar * factor
-    below, above = high < at, low > at
-    if below or above:
-        return "holds" if below == (relation == "less") else "does not hold"
-    return "does not hold" if low == high == at else "undecided"
-
-
 def _absent(arm: Arm, metric: str) -> str | None:
-    if arm.get("not_supported"):
-        return str(arm["not_supported"])
     found = arm["metrics"].get(metric)
     if found is None:
         return f"the campaign has no {metric}"
     return found.get("no_data")
 
 
-def _interval(metric: Mapping[str, Any]) -> tuple[float | None, float, float]:
-    """Value, low, high; a one-sided bound reaches to infinity and has no value."""
-    if "at_least" in metric:
-        return None, float(metric["at_least"]), math.inf
-    value = float(metric["value"])
-    low, high = (float(x) if (x := metric.get(key)) is not None else value for key in ("low", "high"))
-    return value, low, high
+def _judged(test: Test, cell: Cell, sides: Sequence[Sides], earlier: int | None) -> Cell:
+    found = found_of(test, sides, earlier=earlier)
+    cell = replace(
+        cell,
+        blocks=found.blocks,
+        left_trials=_numbered(left_values(test, sides)),
+        right_trials=_numbered(right_values(test, sides)),
+    )
+    if found.value is None and (found.low, found.high) == (0.0, math.inf):
+        why = "no ratio, both may be 0 or infinite"
+        return replace(cell, answer="undecided", code="no_ratio", reason=f"{test.metric}: {why}")
+    cell = replace(cell, value=found.value, low=found.low, high=found.high)
+    if found.blocks < LEAST_BLOCKS:
+        why = f"{found.blocks} common block{'s' * (found.blocks != 1)}, {LEAST_BLOCKS} are needed"
+        return replace(cell, answer="undecided", code="few_blocks", reason=why, leans=leaning(test, found.value))
+    answer, code = decided(test, found.value, found.low, found.high)
+    if found.infinite and not found.enough:
+        why = f"infinite or 0 in some of {found.blocks} blocks, whose range covers the median too seldom"
+        return replace(cell, answer="undecided", code="few_for_infinite", reason=why)
+    why = "the difference is below the margin" if code == "within_margin" else None
+    return replace(cell, answer=answer, code=code, reason=why)
 
 
-def _difference(left: Arm, right: Arm, metric: str, error: float) -> tuple[float, float, float]:
-    """Block by block in one cell; of two cells, by their own intervals."""
-    (x, *x_ends), (y, *y_ends) = (_interval(arm["metrics"][metric]) for arm in (left, right))
-    assert x is not None and y is not None, "a fraction has a value"
-    a, b = ({p["block"]: float(p["value"]) for p in arm["per_trial"].get(metric, [])} for arm in (left, right))
-    if left["factors"] != right["factors"]:
-        a, b = {}, {}
-    return difference(a, b, (x, *x_ends), (y, *y_ends), level=error)
+def _numbered(values: Mapping[tuple[int, int], float]) -> tuple[tuple[int, float], ...]:
+    """With the blocks of all campaigns counted on."""
+    return tuple((number, values[block]) for number, block in enumerate(sorted(values)))
 
 
-def _ratio(left: Arm, right: Arm, metric: str, error: float) -> tuple[float | None, float, float]:
-    i, j = left["metrics"][metric], right["metrics"][metric]
-    if not any(CLOCKS in str(m.get("interval")) for m in (i, j)):
-        a, b = ({p["block"]: float(p["value"]) for p in arm["per_trial"].get(metric, [])} for arm in (left, right))
-        if a and b and all(math.isfinite(x) and x > 0 for x in (*a.values(), *b.values())):
-            same_cell = left["factors"] == right["factors"]
-            found = ratio(a, b, level=error) if same_cell else unpaired(a.values(), b.values(), 0.0, level=error)
-            if isinstance(found, Ratio):
-                return found.value, found.low, found.high
-    (x, x_low, x_high), (y, y_low, y_high) = _interval(i), _interval(j)
-    low = x_low / y_high if y_high > 0 and math.isfinite(y_high) else 0.0
-    high = x_high / y_low if y_low > 0 and math.isfinite(x_high) else math.inf
-    if x_high == 0 and y_low == 0:
-        return None, 0.0, math.inf
-    value = x / y if x is not None and y and math.isfinite(x) and math.isfinite(y) else None
-    if value is None:
-        if low == 0 and high == math.inf:
-            return None, low, high
-        value = math.inf if x is None or math.isinf(x) or not y else 0.0
-    return value, low, high
+def _unit(test: Test) -> str:
+    if test.by == "difference":
+        return POINTS
+    if test.by == "exponent" or (test.right is None and test.times_metric):
+        return UNITLESS
+    return RATIO if test.level is None else unit_of(test.metric)

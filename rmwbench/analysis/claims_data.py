@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from rmwbench.suite.claims import Check, Data
+from rmwbench.suite.claims import RANGES, Check, Data
 
 Column = Literal["as_published", "as_corrected"]
 Points = Mapping[tuple[str, str, str], Mapping[str, float | None]]
@@ -25,9 +25,9 @@ def holds(check: Check, points: Points, column: Column) -> bool | None:
     right = check.than if isinstance(check.than, float) else _value(points, check.figure, check.than, column)
     if left is None or right is None:
         return None
-    if check.relation == "within":
+    if check.relation in RANGES:
         low, high = sorted((right / check.factor, right * check.factor))
-        return low <= left <= high
+        return (low <= left <= high) == (check.relation == "within")
     return left < check.factor * right if check.relation == "less" else left > check.factor * right
 
 

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rmwbench.analysis.claims import Today, today
-from rmwbench.analysis.claims_state import DECIDED, counted, is_one_of, state_of, to_do
+from rmwbench.analysis.claims import Today, answers
+from rmwbench.analysis.claims_state import counted, is_one_of, state_of, to_do
 from rmwbench.suite.claims import Claim, Claims
 
-SCHEMA, VERSION = "rmwbench/claims", 1
+SCHEMA, VERSION = "rmwbench/claims", 2
 
 
 def ledger(
@@ -91,28 +91,18 @@ def _claim(
     source: Claims, claim: Claim, campaigns: Sequence[Mapping[str, Any]], shipped: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     out = claim.model_dump(mode="json")
-    own = out["layer"] = source.layer_of(claim)
-    here = [(one, document) for document in campaigns for one in today(source, claim, document)]
-    there = [(one, document) for document in shipped for one in today(source, claim, document)]
-    # The first one stands for all. One's own campaigns in their order; of those shipped what decides, then the claim's
-    # own layer, then the newest; and behind everything what has no data.
-    there.sort(key=lambda pair: (pair[0].answer not in DECIDED, pair[0].layer != own))
-    in_order = sorted([*here, *there], key=lambda pair: pair[0].answer == "no data")
-    out["today"] = [_today(one, document, claim.test.metric if claim.test else "") for one, document in in_order]
+    out["layer"] = source.layer_of(claim)
+    # One's own campaigns first. No answer is chosen for what it says: of each, the order of `answers`.
+    found = [*answers(source, claim, campaigns), *answers(source, claim, shipped)]
+    in_order = sorted(found, key=lambda one: one.answer == "no data")
+    out["today"] = [_today(one) for one in in_order]
     out["state"] = state_of(out)
     return out
 
 
-def _today(found: Today, document: Mapping[str, Any], metric: str) -> dict[str, Any]:
-    out = _finite(asdict(found)) | {"text": found.text(), "seen": found.seen()}
-    arms = {(part["workload"], arm["arm"]): arm for part in document["workloads"] for arm in part["arms"]}
-    for cell in out["cells"]:
-        for side in ("left", "right"):
-            arm = arms.get((cell[f"{side}_in"], cell[side]), {})
-            cell[f"{side}_trials"] = [
-                [one["block"], _finite(one["value"])] for one in arm.get("per_trial", {}).get(metric, ())
-            ]
-    return out
+def _today(found: Today) -> dict[str, Any]:
+    more = {"campaign": found.campaign, "leans": found.leans, "text": found.text(), "seen": found.seen()}
+    return _finite(asdict(found)) | more
 
 
 def _finite(value: Any) -> Any:

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rmwbench.analysis.claims_state import counts
-from rmwbench.analysis.claims_words import POINTS, amount, title_of, unit_of
+from rmwbench.analysis.claims_words import POINTS, UNITLESS, amount, title_of, unit_of
+from rmwbench.suite.claims import RANGES
 
 HEAD = (
     "# What the published evaluations claim\n\n"
@@ -13,14 +14,23 @@ HEAD = (
     "Each statement of the five evaluations that can be checked, in our words, with what their own data says of it, as "
     "published and without the known errors ([importers](importers.md)), and the experiment that decides it here "
     "([suites](evaluations.md)). `rmwbench claims SOURCE --campaign DIR` adds what a campaign of yours says.\n\n"
-    "Claims speak of versions of their time, mostly through rclcpp. A campaign with other versions or at another layer "
-    "gives a proxy: it says what holds here, and never refutes the original. In the column *here* stands what the "
-    "shipped measurements say, with the ratio of the two sides (or the value) and its interval of 95 %, the layer, "
-    "and the number of blocks; each interval stands for itself. Where several campaigns speak of a claim, one that "
-    "decides stands here, and `rmwbench claims CLAIM` lists all of them. Few blocks decide large differences only: "
-    "what is undecided here may be decided by a longer campaign. `rmwbench run --claims` measures on your machine what "
-    "is open.\n"
+    "Claims speak of versions of their time, mostly through rclcpp. A campaign with other versions, at another layer, "
+    "or on another class of machine gives a proxy: it says what holds here, and never refutes the original. In the "
+    "column *here* stands what the shipped measurements say, with the ratio of the two sides (or the value) and its "
+    "interval, the layer, and the number of blocks that both sides have. A claim is decided by the rules of a verdict: "
+    "five common blocks at least, a margin of 5 %, and intervals at the level of the look (97.5 % for the first "
+    "campaign of a machine, 98.75 % where it took two). The campaigns of one machine are pooled by their blocks; "
+    "machines stand side by side, undecided ones too, the one with the most blocks first, whatever it says. With fewer "
+    "blocks an answer *leans to* one side and is undecided. Each claim stands for itself: of a hundred whose truth "
+    "lies on their bar, up to five are decided wrongly. `rmwbench run --claims` measures on your machine what is "
+    "open.\n"
 )
+BEFORE = (
+    "*All of these were measured before the correction* of the drain (slow messages counted as lost), of the costs per "
+    "message and of the rules that void a trial, and not again since: they are judged by the new rules, and not yet "
+    "measured by them."
+)
+BEFORE_SOME = BEFORE.replace("All of these", "Some of these")
 
 
 def page(document: Mapping[str, Any]) -> str:
@@ -47,25 +57,27 @@ def page(document: Mapping[str, Any]) -> str:
 
 def _measured(document: Mapping[str, Any], letters: Mapping[str, str]) -> list[str]:
     """What was measured, where and when; each machine with its letter."""
-    first = _first(document)
+    first = _all(document)
     places = Counter(one["machine"] for one in first if one["machine"])
     dates = {name: sorted({one["date"] for one in first if one["machine"] == name}) for name in places}
     told = [
         (f"**{letters[name]}** " if name in letters else "")
-        + f"{name}, {' and '.join(dates[name])}, {places[name]} claims"
+        + f"{name}, {' and '.join(dates[name])}, {places[name]} answers"
         for name in sorted(places, key=lambda name: letters.get(name, ""))
     ]
-    return [f"Measured: {'; '.join(told)}.", ""] if told else []
+    before = [one["before_correction"] for one in first]
+    caution = BEFORE if all(before) else BEFORE_SOME if any(before) else ""
+    return [f"Measured: {'; '.join(told)}.", "", *([caution, ""] if caution else [])] if told else []
 
 
 def _letters(document: Mapping[str, Any]) -> dict[str, str]:
-    """Machine -> A, B, …, by the number of claims that it answers; empty where there is but one."""
-    found = Counter(one["machine"] for one in _first(document) if one["machine"]).most_common()
+    """Machine -> A, B, …, by the number of answers that it gives; empty where there is but one."""
+    found = Counter(one["machine"] for one in _all(document) if one["machine"]).most_common()
     return {name: chr(ord("A") + place) for place, (name, _) in enumerate(found)} if len(found) > 1 else {}
 
 
-def _first(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [claim["today"][0] for source in document["sources"] for claim in source["claims"] if claim["today"]]
+def _all(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [one for source in document["sources"] for claim in source["claims"] for one in claim["today"]]
 
 
 def _source(source: Mapping[str, Any], letters: Mapping[str, str]) -> list[str]:
@@ -101,49 +113,89 @@ def _judged(judged: Mapping[str, Any] | None) -> str:
 
 def here(claim: Mapping[str, Any], *, verdict: bool = True, letters: Mapping[str, str] | None = None) -> str:
     """What was found here, and the experiment in a few words or why there is none. `letters` as in `answered`."""
-    test = claim["test"]
-    if test is None:
+    if claim["test"] is None:
         return f"not testable here: {claim['not_testable']}"
-    if test["right"] is None:
-        against = amount(test["level"], unit_of(test["metric"]))
-    else:
-        against = test["right"] + _levels(test["right_at"], test["right_workload"])
-        if test.get("by") == "difference":
-            against += f" {'+' if test['level'] >= 0 else '−'} {amount(abs(test['level']), POINTS)}"
-        elif test["relation"] == "within":
-            times = "" if test["times"] == 1 else f"{test['times']:g} × "
-            against = f"a factor of {test['factor']:g} of {times}{against}"
-        elif test["factor"] != 1:
-            against = f"{test['factor']:g} × {against}"
-    left = test["left"] + _levels(test["left_at"])
-    where = f"`{test['suite']}`{_levels(test['at'], test['workload'])}"
-    title = title_of(test["metric"])
-    metric = f"{title}," if "," in title else title
-    experiment = f"{where}: {metric} of {left} {_RELATION[test['relation']]} {against}"
+    experiment = "; and ".join(_experiment(test) for test in (claim["test"], *claim["also"]))
     return f"{answered(claim, letters)}; {experiment}" if verdict else experiment
 
 
+def _experiment(test: Mapping[str, Any]) -> str:
+    """`suite` [levels]: metric of left < factor × right."""
+    base = f" ÷ its own{_levels(test['base_at'])}" if test["base_at"] else ""
+    left = test["left"] + _levels(test["left_at"]) + base
+    where = f"`{test['suite']}`{_levels(test['at'], test['workload'])}"
+    title = title_of(test["metric"])
+    if test["times_metric"]:
+        title = f"{title} × {title_of(test['times_metric'])}"
+    metric = f"{title}," if "," in title else title
+    if test["by"] == "exponent":
+        metric = f"growth exponent of {metric}"
+    told = f"{where}: {metric} of {left} {_RELATION[test['relation']]} {_against(test, base)}"
+    return told + _of_cells(test["cells"])
+
+
+def _against(test: Mapping[str, Any], base: str) -> str:
+    of_range = f"a factor of {test['factor']:g} of " if test["relation"] in RANGES else ""
+    if test["right"] is None:
+        return of_range + amount(test["level"], unit_of(test["metric"]) if not test["times_metric"] else UNITLESS)
+    right = test["right"] + _levels(test["right_at"], test["right_workload"]) + base
+    if test["right_metric"]:
+        right = f"{title_of(test['right_metric'])} of {right}"
+    if test["by"] == "difference":
+        return f"{right} {'+' if test['level'] >= 0 else '−'} {amount(abs(test['level']), POINTS)}"
+    if test["by"] == "exponent":
+        return f"{of_range}{test['level']:g} against {right}"
+    if of_range:
+        return of_range + ("" if test["times"] == 1 else f"{test['times']:g} × ") + right
+    return f"{test['factor']:g} × {right}" if test["factor"] != 1 else right
+
+
+def _of_cells(cells: Mapping[str, Any] | None) -> str:
+    if cells is None:
+        return ""
+    least, most = cells["at_least"], cells["at_most"]
+    if least is None and most is None:
+        return f", in all {cells['of']} cells"
+    if least == most:
+        return f", in {least} of {cells['of']} cells"
+    bounds = [f"at least {least}" if least is not None else "", f"at most {most}" if most is not None else ""]
+    return f", in {' and '.join(filter(None, bounds))} of {cells['of']} cells"
+
+
 def answered(claim: Mapping[str, Any], letters: Mapping[str, str] | None = None) -> str:
-    """`**holds**, rclcpp, 3 blocks: 0.52 [0.5–0.55]`, of the first answer; `**open**` where there is none. `letters`:
-    machine -> how it is called, as in `3 blocks on B`."""
+    """`**holds**, rclcpp, 6 blocks: 0.52 [0.5–0.55]`, of each machine, side by side; `**open**` where there is none.
+    `letters`: machine -> how it is called, as in `6 blocks on B`."""
     if not claim["today"]:
         return "**open**"
-    today = claim["today"][0]
-    blocks = f", {today['blocks']} blocks" if today["blocks"] else ""
+    told = " · ".join(_answer(today, letters) for today in claim["today"])
+    return f"**machines differ**: {told}" if claim["state"] == "machines differ" else told
+
+
+def _answer(today: Mapping[str, Any], letters: Mapping[str, str] | None) -> str:
+    number = today["blocks"]
+    blocks = f", {number} block{'s' * (number != 1)}" if number else ""
     machine = (letters or {}).get(today["machine"])
     place = f" on {machine}" if machine else ""
     name = today["verdict"] if today["verdict"] in ("supported", "refuted") else today["answer"]
     proxy = " (proxy)" if today["verdict"] == "proxy" else ""
+    leans = f" (leans to *{today['leans']}*)" if today["leans"] else ""
     seen = f": {today['seen']}" if today["seen"] else ""
     reason = next((cell["reason"] for cell in today["cells"] if cell["reason"]), None) if not seen else None
-    return f"**{name}**{proxy}, {today['layer']}{blocks}{place}{seen}" + (f": {reason}" if reason else "")
+    return f"**{name}**{leans}{proxy}, {today['layer']}{blocks}{place}{seen}" + (f": {reason}" if reason else "")
 
 
-_RELATION = {"less": "<", "greater": ">", "within": "within"}
+_RELATION = {"less": "<", "greater": ">", "within": "within", "differs": "not within"}
+
+
+def _level(level: Any) -> str:
+    return " or ".join(map(str, level)) if isinstance(level, list) else str(level)
 
 
 def _levels(at: Mapping[str, Any], workload: str | None = None) -> str:
-    parts: Sequence[str] = [*([workload] if workload else []), *(f"{name}={level}" for name, level in at.items())]
+    parts: Sequence[str] = [
+        *([workload] if workload else []),
+        *(f"{name}={_level(level)}" for name, level in at.items()),
+    ]
     return f" [{', '.join(parts)}]" if parts else ""
 
 

@@ -14,10 +14,10 @@ from rmwbench.analysis.claims import MACHINE_BOUND, compared
 from rmwbench.errors import UserError
 from rmwbench.suite import figure_cells
 from rmwbench.suite.claims import Claims, is_suite
-from rmwbench.suite.claims_measured import SCHEMA, VERSION, shipped
+from rmwbench.suite.claims_measured import METHOD, SCHEMA, VERSION, shipped
 from rmwbench.suite.figures import Measured as Drawn
 
-ARM = ("arm", "middleware", "layer", "version", "profile", "release_date", "factors", "not_supported")
+ARM = ("arm", "middleware", "layer", "version", "profile", "release_date", "factors", "touch", "not_supported")
 FACTS = ("cores", "virtualization", "kernel", "load average", "steal since boot")
 
 
@@ -66,13 +66,14 @@ def text(summary: Mapping[str, Any]) -> str:
 
 
 def expanded(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The show documents that `analysis.claims.today` takes."""
+    """The show documents that `analysis.claims.answers` takes."""
     found = []
     for one in summary["campaigns"]:
         workloads = [
             {**workload, "arms": [_expanded(arm) for arm in workload["arms"]]} for workload in one["workloads"]
         ]
-        found.append({**one, "workloads": workloads, "shipped": True})
+        before = one.get("method", 1) < METHOD
+        found.append({**one, "workloads": workloads, "shipped": True, "before_correction": before})
     return found
 
 
@@ -84,9 +85,8 @@ def shipped_of(sources: Sequence[Claims]) -> dict[str, list[dict[str, Any]]]:
 def _campaign(source: Claims, document: Mapping[str, Any], drawn: Sequence[Drawn]) -> dict[str, Any] | None:
     metrics: dict[tuple[str, str], set[str]] = {}
     for claim in source.items:
-        for workload, arm in compared(source, claim, document):
-            if claim.test:
-                metrics.setdefault((workload, arm), set()).add(claim.test.metric)
+        for workload, arm, names in compared(source, claim, document):
+            metrics.setdefault((workload, arm), set()).update(names)
     for one in drawn:
         for workload, arm in _cells_of(one, document):
             metrics.setdefault((workload, arm), set()).update(one.metrics)
@@ -103,7 +103,12 @@ def _campaign(source: Claims, document: Mapping[str, Any], drawn: Sequence[Drawn
         key: campaign.get(key) for key in ("name", "suite", "created_utc", "seed", "tool_version", "blocks_complete")
     }
     facts = {fact["name"]: fact["value"] for fact in document["machine"]["facts"] if fact["name"] in FACTS}
-    made = {"campaign": kept, "machine": {"summary": document["machine"]["summary"], **facts}, "workloads": workloads}
+    made = {
+        "method": METHOD,
+        "campaign": kept,
+        "machine": {"summary": document["machine"]["summary"], **facts},
+        "workloads": workloads,
+    }
     asked = document.get("asked")
     return made if asked is None else {"asked": [x.id for x in source.items if x.id in asked], **made}
 

@@ -12,7 +12,8 @@ from rmwbench.errors import UserError, did_you_mean
 STATES = {
     "holds": "the whole interval lies on the claimed side, in every cell",
     "does not hold": "in at least one cell the whole interval lies on the other side",
-    "undecided": "an interval contains the bar: these trials do not tell",
+    "undecided": "an interval contains the bar, or there are fewer than five blocks: these trials do not tell",
+    "machines differ": "it holds on one machine and does not on another",
     "no data": "the metric has no value here, for the reason given",
     "open": "there is an experiment, and nothing has measured it yet",
     "not testable here": "for the reason given",
@@ -20,6 +21,8 @@ STATES = {
 }
 """Every claim is in one of them."""
 DECIDED = ("holds", "does not hold")
+SIDE_BY_SIDE = (*DECIDED, "undecided", "no data", "machines differ")
+"""States of claims that something was measured of."""
 OF_THE_DATA = (
     *("supported", "contradicted", "contradicted within the source", "partly supported", "data not published"),
 )
@@ -28,11 +31,17 @@ NAMES = (*STATES, "proxy", "refuted", *OF_THE_DATA)
 
 
 def state_of(claim: Mapping[str, Any]) -> str:
+    """By the answer with the most blocks at the claim's own layer, whatever it says; unless another machine decides
+    the contrary at the same layer."""
     if claim["kind"] == "opinion":
         return "opinion"
     if claim["test"] is None:
         return "not testable here"
-    return str(claim["today"][0]["answer"]) if claim["today"] else "open"
+    if not claim["today"]:
+        return "open"
+    first = claim["today"][0]
+    others = {one["answer"] for one in claim["today"] if one["layer"] == first["layer"]}
+    return "machines differ" if others >= set(DECIDED) else str(first["answer"])
 
 
 def counted(claims: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:

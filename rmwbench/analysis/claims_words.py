@@ -13,6 +13,8 @@ SCALES = {
     "points": (("points", 0.01),),
 }
 RATIO = "×"
+UNITLESS = ""
+"""Of an exponent, and of a product of two metrics."""
 POINTS = "points"
 """Of a difference of two fractions: percentage points."""
 

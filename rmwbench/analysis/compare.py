@@ -1,11 +1,12 @@
 """Verdicts: is an arm worse than the best, equivalent to it, the best itself, or not decided?
 
 Multiple comparison with the best (Hsu, Ann. Stat. 9, 1981; Hsu, Multiple Comparisons, 1996, ch. 4) on paired block
-log-ratios: an arm is `worse` when some other arm beats it, with Bonferroni over the k−1 others, so that the claim "the
-true best is worse" is the one that is controlled. Over the whole report the arms' p values go through Holm's procedure
-(Scand. J. Stat. 6, 1979), valid under any dependence and also when arms tie. `equivalent` is an intersection–union test
-(Berger, Technometrics 24, 1982): not slower than *any* other arm by more than the margin; its own Holm family. Each of
-the two kinds of claim is thus wrong somewhere in a report with at most probability alpha.
+log-ratios, with variances that the report's comparisons share (shared.py): an arm is `worse` when some other arm beats
+it, with Bonferroni over the k−1 others, so that the claim "the true best is worse" is the one that is controlled. Over
+the whole report the arms' p values go through Holm's procedure (Scand. J. Stat. 6, 1979), valid under any dependence
+and also when arms tie. `equivalent` is an intersection–union test (Berger, Technometrics 24, 1982): not slower than
+*any* other arm by more than the margin; its own Holm family. Each of the two kinds of claim is thus wrong somewhere in
+a report with at most probability alpha.
 
 Loss is judged first, by per-block differences, because a fast middleware that loses messages is not fast. An infinite
 quantile has no ratio: it is compared by sign.
@@ -15,10 +16,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from rmwbench.analysis.pairs import pairs
+from rmwbench.analysis.failing import counted, works_never
+from rmwbench.analysis.likeness import Likeness
+from rmwbench.analysis.pairs import Pairs, pairs
+from rmwbench.analysis.pairs import evidence as pairs_evidence
 from rmwbench.analysis.ratio import ratio, sign_flip, spread, unpaired
-from rmwbench.analysis.verdict import Arm, NoRatio, Ratio, Rules, Verdict
-from rmwbench.analysis.wording import Judged, word
+from rmwbench.analysis.shared import Prior
+from rmwbench.analysis.verdict import Arm, By, NoRatio, Ratio, Rules, Verdict
+from rmwbench.analysis.wording import Judged, never, word
 
 Verdicts = Mapping[str, Mapping[str, Verdict]]
 """Workload -> arm -> verdict."""
@@ -32,7 +37,9 @@ def judge(
     `decided`: verdicts of an earlier look (sequential.py). What they call worse or equivalent stays so, in their words;
     who is best follows from it.
     """
-    judged = {w: _tests(w, [a for a in arms if not a.floor], rules) for w, arms in workloads.items()}
+    contenders = _contenders(workloads)
+    found = dict(zip(contenders, pairs(list(contenders.values()), rules), strict=True))
+    judged = {w: _tests(w, arms, found[w], rules) for w, arms in contenders.items()}
     everything = [j for arms in judged.values() for j in arms.values()]
     _judge_families(everything, rules.alpha)
     out: dict[str, dict[str, Verdict]] = {}
@@ -46,6 +53,10 @@ def judge(
                 )
             elif arm.name in verdicts:
                 out[workload][arm.name] = verdicts[arm.name]
+            elif works_never(arm):
+                best = _leader(arms, out[workload] | verdicts)
+                earlier = (decided or {}).get(workload, {}).get(arm.name)
+                out[workload][arm.name] = never(arm, best, rules, earlier)
             else:
                 out[workload][arm.name] = Verdict(
                     "no data", None, None, "no trial of this arm was completed with enough messages"
@@ -53,11 +64,28 @@ def judge(
     return out
 
 
-def _tests(workload: str, arms: Sequence[Arm], rules: Rules) -> dict[str, Judged]:
-    arms = [a for a in arms if a.primary]
+def evidence(workloads: Mapping[str, Sequence[Arm]]) -> tuple[dict[str, Prior], Likeness]:
+    """What moderates the variances of each workload, and how much neighbouring blocks resemble each other."""
+    contenders = _contenders(workloads)
+    found = pairs_evidence(list(contenders.values()))
+    return dict(zip(contenders, found.priors, strict=True)), found.likeness
+
+
+def _contenders(workloads: Mapping[str, Sequence[Arm]]) -> dict[str, list[Arm]]:
+    running = {w: [a for a in arms if not a.floor and not works_never(a)] for w, arms in workloads.items()}
+    return {w: [a for a in counted(arms) if a.primary] for w, arms in running.items()}
+
+
+def _leader(arms: Sequence[Arm], verdicts: Mapping[str, Verdict]) -> str | None:
+    """An arm that works and that nothing is decided against."""
+    standing = [a.name for a in arms if a.name in verdicts and verdicts[a.name].verdict in ("best", "equivalent")]
+    working = [a.name for a in arms if not a.floor and a.primary]
+    return next(iter(standing or working), None)
+
+
+def _tests(workload: str, arms: Sequence[Arm], found: Pairs, rules: Rules) -> dict[str, Judged]:
     if not arms:
         return {}
-    found = pairs(arms, rules)
     k = len(arms)
     # With loss somewhere an arm has two ways to be called worse, so each costs twice.
     chances = max(k - 1, 1) * (2 if any(n for a in arms for n, _ in a.undelivered.values()) else 1)
@@ -98,4 +126,4 @@ def _holm(items: list[Judged], p: Callable[[Judged], float], alpha: float) -> It
         yield item, stop is None, stop or remaining
 
 
-__all__ = ["Arm", "NoRatio", "Ratio", "Rules", "Verdict", "judge", "ratio", "sign_flip", "spread", "unpaired"]
+__all__ = ["Arm", "By", "NoRatio", "Ratio", "Rules", "Verdict", "judge", "ratio", "sign_flip", "spread", "unpaired"]

@@ -32,13 +32,17 @@ def cost(
 ) -> tuple[Values, Reasons]:
     """Metrics of one trial from the rows of the bundle's `counters` (process, role, counter, at, value).
 
-    `published`, `delivered`: messages of the steady window (publish calls; deliveries over all readers);
-    `delivered_bytes`: their payload. `no_data`: what the sampler could not read, and why (`unread`).
+    `published`, `delivered`: what happened while the steady window lasted, as the counters counted (publish calls;
+    first arrivals over all readers); `delivered_bytes`: their payload. `no_data`: what the sampler could not read, and
+    why (`unread`).
     """
     table: Table = {}
     for row in counters:
         if row.get("endpoint") is None and row["value"] is not None:
             table.setdefault((row["role"], row["process"]), {})[row["counter"], row["at"]] = row["value"]
+    for counted in table.values():
+        if window_ns and (SNAPSHOT, "steady_end") in counted:
+            counted[WINDOW, "window"] = window_ns
     why = dict(no_data or {})
     values: Values = {}
     reasons: Reasons = {}
@@ -204,7 +208,22 @@ def _steady(table: Table, roles: tuple[str, ...], counter: str, process: str | N
         parts = [v for (r, p), v in table.items() if r in roles and process in (None, p)]
     if not parts or any((counter, at) not in v for v in parts for at in ("steady_begin", "steady_end")):
         return None
-    return sum(v[counter, "steady_end"] - v[counter, "steady_begin"] for v in parts)
+    return sum(_grown(v, counter) for v in parts)
+
+
+SNAPSHOT, WINDOW = "snapshot_time", "window_length"
+OWN_COUNTERS = frozenset(("cpu", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"))
+"""What a worker counts itself, between two moments of its own beside the window's edges."""
+
+
+def _grown(row: Mapping[tuple[str, str], float], counter: str) -> float:
+    """Over the window: what the process counted between its two snapshots, by the ratio of the two lengths."""
+    grown = row[counter, "steady_end"] - row[counter, "steady_begin"]
+    edges = [row.get((SNAPSHOT, at)) for at in ("steady_begin", "steady_end")]
+    window_ns = row.get((WINDOW, "window"))
+    if counter not in OWN_COUNTERS or None in edges or not window_ns or edges[1] <= edges[0]:
+        return grown
+    return grown * window_ns / (edges[1] - edges[0])
 
 
 def _at_end(table: Table, roles: tuple[str, ...], counter: str) -> float | None:

@@ -1,7 +1,8 @@
-"""What the machine did to an arm's trials without voiding them: the flags that were raised when they ran, as one text
-per rule (docs/doctor.md)."""
+"""What the machine did to an arm's trials without voiding them: the flags that were raised when they ran, one per code
+(docs/doctor.md)."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 USUAL = {"background": "idle", "host_idle": "as_found"}
@@ -10,19 +11,40 @@ SHARE = 0.5
 """An arm is marked where at least this share of its trials has the flag; what happens to a few, blocks carry."""
 
 
-def texts(trials: Sequence[int], events: Mapping[int, Iterable[Mapping[str, Any]]]) -> list[str]:
-    """`machine: RULE in N of M trials; the last: …`, in alphabetical order; empty for an arm that was left in peace."""
-    found: dict[str, dict[int, str]] = {}
+@dataclass(frozen=True)
+class Disturbance:
+    """A flag that at least half of an arm's trials have. `code` is one of rmwbench/codes.py; of a bundle from before
+    there were codes it is the first word of the flag's text."""
+
+    code: str
+    trials: int
+    of: int
+    last: str
+
+    @property
+    def text(self) -> str:
+        return f"machine: {self.code} in {self.trials} of {self.of} trials; the last: {self.last}"
+
+
+def disturbances(trials: Sequence[int], events: Mapping[int, Iterable[Mapping[str, Any]]]) -> list[Disturbance]:
+    """In alphabetical order of their codes; empty for an arm that was left in peace."""
+    flagged: dict[str, dict[int, str]] = {}
     for trial in trials:
         for row in events.get(trial, ()):
             if row["event"] == EVENT and row["text"]:
-                rule, _, text = row["text"].partition(": ")
-                found.setdefault(rule, {})[trial] = text  # a rule may flag a trial for several links
+                prefix, _, text = row["text"].partition(": ")
+                # A rule may flag a trial for several links: the last one is told.
+                flagged.setdefault(row.get("code") or prefix, {})[trial] = text
     return [
-        f"machine: {rule} in {len(said)} of {len(trials)} trials; the last: {list(said.values())[-1]}"
-        for rule, said in sorted(found.items())
-        if len(said) >= SHARE * len(trials)
+        Disturbance(code, len(texts), len(trials), list(texts.values())[-1])
+        for code, texts in sorted(flagged.items())
+        if len(texts) >= SHARE * len(trials)
     ]
+
+
+def texts(trials: Sequence[int], events: Mapping[int, Iterable[Mapping[str, Any]]]) -> list[str]:
+    """The same, as sentences for people."""
+    return [one.text for one in disturbances(trials, events)]
 
 
 def conditions(definition: Mapping[str, Any]) -> str | None:

@@ -72,6 +72,15 @@ _ENTRIES = [
         "call. Messages that were never sent are not in it.",
         (0.5, 0.9, 0.99),
     ),
+    Entry(
+        "service_latency_mean",
+        "service latency, mean",
+        "ns",
+        "positive",
+        "The same, the mean of the messages that arrived: what published evaluations print. Lost messages are not in "
+        "it, so it favours who loses more; no verdict rests on it.",
+        "service_latency",
+    ),
     *_percentiles(
         "publish_call",
         "publish call",
@@ -204,7 +213,7 @@ _ENTRIES = [
         "fraction",
         "fraction",
         "Of the messages that publish calls accepted, once per reader: the fraction that did not arrive "
-        "sound and before the drain ended. Of a service's clients: requests that got no reply.",
+        "sound and before the drain ended, those under way apart. Of a service's clients: requests that got no reply.",
     ),
     Entry(
         "undelivered",
@@ -212,11 +221,17 @@ _ENTRIES = [
         "fraction",
         "fraction",
         "Of the messages that the schedule wanted, once per reader: the fraction that did not arrive for any "
-        "reason (lost, late, corrupt, failed, never sent). Verdicts judge this first.",
+        "reason (lost, late, corrupt, failed, never sent) but that it was under way. Verdicts judge this first.",
     ),
     *(
         Entry(name, title, "messages", "amount", text + " Per trial.")
         for name, title, text in (
+            (
+                "under_way",
+                "under way",
+                "Of reliable streams: not arrived when the trial stopped waiting, while messages were still coming. "
+                "Infinitely late in every latency, and not lost.",
+            ),
             (
                 "lost_start",
                 "lost at the start",
@@ -224,7 +239,7 @@ _ENTRIES = [
             ),
             ("lost_middle", "lost in the middle", "Lost between the first and the last delivery."),
             ("lost_end", "lost at the end", "Lost after the last delivery."),
-            ("late", "late", "Arrived only after the drain had ended."),
+            ("late", "late", "Of best-effort streams: arrived only after the drain had ended."),
             ("corrupt", "corrupt", "Arrived with a wrong checksum or size, every copy counted."),
             (
                 "duplicates",
@@ -251,6 +266,14 @@ _ENTRIES = [
         "hz",
         "positive",
         "Messages per second that the schedule wanted, over the steady window, all publishers together.",
+    ),
+    Entry(
+        "sent_rate",
+        "sent rate",
+        "hz",
+        "amount",
+        "Publish calls made of what the schedule wanted in the steady window, per second of it, all publishers "
+        "together: a publisher that is held back stays below the offered rate. Its period is one by it.",
     ),
     Entry(
         "achieved_rate",

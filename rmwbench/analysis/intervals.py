@@ -153,7 +153,8 @@ def clustered_fraction(counts: np.ndarray, totals: np.ndarray, confidence: float
     Korn & Graubard (Survey Methodology 24, 1998): n* = p(1−p)/v · (t(n−1)/t(G−2))², v the cluster-robust variance of p,
     n* ≤ n. One degree of freedom fewer than theirs, because the variance of a few bursts is skewed: chosen by
     simulation (tests/simulation). Where nothing (or everything) happened there is no variance to see, and a bound for
-    single events would miss the bursts: the rule of three for bursts of BURST messages, which the name says.
+    single events would miss the bursts: the rule of three for bursts of BURST messages, which the name says, with the
+    share of trials that may go wrong as a whole (`wrong_trials`) beside it: no number of messages bounds that.
     """
     counts, totals = np.asarray(counts, float), np.asarray(totals, float)
     count, total, groups = float(counts.sum()), float(totals.sum()), len(counts)
@@ -162,6 +163,7 @@ def clustered_fraction(counts: np.ndarray, totals: np.ndarray, confidence: float
     if count in (0, total):
         burst = min(BURST, total / groups)
         method = f"{percent} one-sided bound for bursts of up to {burst:g} messages (rule of three)"
+        method += f"; {_whole(groups)}" if not count else ""
         return (p, *clopper_pearson(count / burst, total / burst, confidence)), method
     if groups < 2:
         return (
@@ -178,6 +180,17 @@ def clustered_fraction(counts: np.ndarray, totals: np.ndarray, confidence: float
         min(low, p),
         max(high, p),
     ), f"{percent} Clopper–Pearson with the effective sample size of {groups} trials (Korn–Graubard)"
+
+
+def wrong_trials(trials: int, confidence: float = 0.95) -> float:
+    """The share of trials that may go wrong as a whole where none of so many did: 1 − (1 − confidence)^(1/trials). Not
+    a matter of messages: 45 % after five trials."""
+    return 1 - (1 - confidence) ** (1 / trials)
+
+
+def _whole(trials: int) -> str:
+    share = 100 * wrong_trials(trials)
+    return f"a fault of whole trials, seen in none of {trials}, may be in up to {share:.0f} % of them"
 
 
 def clustered_count(counts: np.ndarray, confidence: float = 0.95) -> tuple[Interval, str]:

@@ -16,6 +16,7 @@ from rmwbench.analysis.ledger import (
     ABSENT,
     FAILED,
     FOREIGN,
+    LOANED,
     Arrivals,
     Ledger,
     Writer,
@@ -43,7 +44,9 @@ class Messages:
     arrived_in_window: int = 0
     bytes_in_window: int = 0
     publishes: int = 0
-    """Publish calls made in the steady window."""
+    """Publish calls of messages that were due in the steady window."""
+    calls_in_window: int = 0
+    """Publish calls made while the steady window lasted, whenever their messages were due."""
     scheduled: int = 0
     """Messages the schedule wanted in the steady window, before fan-out."""
     longest_bytes: int = 0
@@ -67,6 +70,8 @@ def measure(
     writers, pairs = _pairs(columns, endpoints, window, lives, out)
     _legs(recorded, endpoints, writers, out)
     out.publishes = sum(int(np.count_nonzero(w.places.steady & w.places.attempted)) for w in writers)
+    if window.length_ns is not None:
+        out.calls_in_window = sum(_inside(w.call_ns, window) for w in writers)
     out.scheduled = sum(int(np.count_nonzero(w.places.steady)) for w in writers)
     out.pairs, out.readers = len(pairs), len({p.reader for p in pairs})
     sizes = columns.sent("bytes")
@@ -91,9 +96,23 @@ def measure(
     )
     pairs.clear()
     out.samples["publish_call"] = make_sample(
-        [_wanted(w.placed(columns.sent("return_ns")), w.call_ns, w.places.steady & w.places.attempted) for w in writers]
+        [_wanted(w.placed(columns.sent("return_ns")), _calls(columns, w), _called(w)) for w in writers]
     )
     return out
+
+
+def _called(writer: "_Writer") -> np.ndarray:
+    """The steady messages whose publish call was made; of a worker from before, a refused loan has no call."""
+    return writer.places.steady & (writer.call_ns != ABSENT)
+
+
+def _calls(columns: Columns, writer: "_Writer") -> np.ndarray:
+    """When each publish call began, and with a loan later by the time in which we wrote the payload into it: what is
+    left until the call returns is the middleware's."""
+    if not writer.loaned:
+        return writer.call_ns
+    fill_ns = writer.placed(columns.sent("fill_ns"))
+    return np.where(fill_ns == ABSENT, writer.call_ns, writer.call_ns + fill_ns)
 
 
 def paired(
@@ -120,6 +139,7 @@ def _pairs(
             received_rows(r.endpoint, w.endpoint),
             _of_life(w, lives.get(r.endpoint)),
             lives.get(r.endpoint),
+            w.reliable and r.reliable,
         )
         for w, readers in heard
         for r in readers
@@ -159,6 +179,8 @@ class _Writer:
     places: Writer
     intended_ns: np.ndarray | None
     call_ns: np.ndarray | None = None
+    reliable: bool = False
+    loaned: bool = False
 
     def placed(self, column: np.ndarray) -> np.ndarray:
         values = column[self.rows]
@@ -174,6 +196,7 @@ class _Pair:
     rows: "Rows"
     places: Writer
     life: Life | None = None
+    reliable: bool = False
     first: np.ndarray | None = None
     missing: np.ndarray | None = None
     taken_ns: np.ndarray | None = None
@@ -197,8 +220,10 @@ def _reconcile(columns: Columns, pairs: list[_Pair], window: Window, out: Messag
     for p in pairs:
         arrivals = Arrivals(seq[p.rows], taken[p.rows], flags[p.rows])
         ledger, p.first, order = reconcile(p.places, arrivals)
-        out.ledger += ledger
         p.taken_ns = p.placed(taken)
+        if p.reliable:
+            ledger = ledger.still_under_way(moving=_was_moving(p, window))
+        out.ledger += ledger
         if window.length_ns is None:
             continue
         inside = (p.taken_ns >= window.begin_ns) & (p.taken_ns < window.end_ns)
@@ -214,6 +239,26 @@ def _reconcile(columns: Columns, pairs: list[_Pair], window: Window, out: Messag
         begin, end = np.searchsorted(ordered, [there.begin_ns, there.end_ns])
         stalls.append(longest_gap(ordered[begin:end], there))
     out.longest_stall_ns = max(stalls, default=None)
+
+
+QUIET_NS, QUIET_LATENCIES = 1_000_000_000, 3
+"""A reliable stream has come to its end when nothing arrives for the longer of a second and three times its longest
+latency (the drain of rmwbench/campaign/window.py waits at least so long)."""
+
+
+def _was_moving(pair: _Pair, window: Window) -> bool:
+    """Whether a reliable stream had not come to its end when the drain ended."""
+    there = pair.taken_ns != ABSENT
+    if window.drain_end_ns is None or not there.any():
+        return False
+    taken_ns = pair.taken_ns[there]
+    longest_ns = int((taken_ns - pair.writer.intended_ns[there]).max())
+    silent_ns = window.drain_end_ns - int(taken_ns.max())
+    return silent_ns < max(QUIET_NS, QUIET_LATENCIES * longest_ns)
+
+
+def _inside(times_ns: np.ndarray, window: Window) -> int:
+    return int(np.count_nonzero((times_ns >= window.begin_ns) & (times_ns < window.end_ns)))
 
 
 def _consumed(columns: Columns, pairs: list[_Pair], out: Messages) -> None:
@@ -266,12 +311,16 @@ def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window)
     first = int(seq.min()) if len(seq) else 0
     del seq
     out = _Writer(publisher.endpoint, publisher.kind, publisher.topic, rows, order, None, None)
+    out.reliable = publisher.reliable
     out.intended_ns = out.placed(columns.sent("intended_ns"))
     flags = out.placed(columns.sent("flags"))
     begin_ns = None if window.begin_ns is None else window.begin_ns - window.slack_ns
     steady = is_steady(flags, out.intended_ns, begin_ns)
     out.call_ns = out.placed(columns.sent("call_ns"))
-    out.places = Writer(first, steady, out.call_ns != ABSENT, (flags & FAILED) != 0)
+    failed = (flags & FAILED) != 0
+    out.loaned = bool((flags & LOANED).any())
+    # A call that failed was made, also where it was refused a loan before it began to publish.
+    out.places = Writer(first, steady, (out.call_ns != ABSENT) | failed, failed)
     return out
 
 

@@ -1,17 +1,18 @@
 """The loss ledger: what became of every message that a schedule wanted, per writer and reader.
 
 Sequence numbers are dense per writer, so a message's sequence number *is* its place in an array: the ledger is an
-index, not a join. Every wanted message ends in exactly one of: delivered, lost, late, corrupt, failed, never sent.
+index, not a join. Every wanted message ends in exactly one of: delivered, under way, lost, late, corrupt, failed,
+never sent.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 ABSENT = np.iinfo(np.int64).min
 """A stamp that was not taken (the bundle's null), in signed 64-bit arrays."""
 
-FAILED, WARMUP = 1, 4  # SENT flags of docs/formats/records.md
+FAILED, LOANED, WARMUP = 1, 2, 4  # SENT flags of docs/formats/records.md
 CORRUPT, LATE, FOREIGN = 1, 8, 16  # RECEIVED flags
 
 
@@ -19,15 +20,17 @@ CORRUPT, LATE, FOREIGN = 1, 8, 16  # RECEIVED flags
 class Ledger:
     """Counts over the steady window, added over pairs of writer and reader. All are messages.
 
-    wanted = delivered + lost + late + corrupt + failed + never_sent, once per reader. `lost` = lost_start + lost_middle
-    + lost_end. `corrupt`, of which only corrupt copies came. Beside that partition: `corrupt_copies`, `duplicates`
-    (further copies that were sound and in time), `reordered` (first arrivals with a smaller sequence number than one
-    that the reader already had from that writer), `foreign` (not from this trial), `unrecorded` (arrivals whose sending
-    left no record).
+    wanted = delivered + under_way + lost + late + corrupt + failed + never_sent, once per reader. `under_way`: of a
+    reliable stream that had not come to its end when the trial stopped waiting: infinitely late, and not lost.
+    `lost` = lost_start + lost_middle + lost_end. `corrupt`, of which only corrupt copies came. Beside that partition:
+    `corrupt_copies`, `duplicates` (further copies that were sound and in time), `reordered` (first arrivals with a
+    smaller sequence number than one that the reader already had from that writer), `foreign` (not from this trial),
+    `unrecorded` (arrivals whose sending left no record).
     """
 
     wanted: int = 0
     delivered: int = 0
+    under_way: int = 0
     lost_start: int = 0
     lost_middle: int = 0
     lost_end: int = 0
@@ -56,12 +59,23 @@ class Ledger:
     @property
     def not_delivered(self) -> int:
         """Of the published: lost, late or corrupt."""
-        return self.published - self.delivered
+        return self.published - self.delivered - self.under_way
 
     @property
     def undelivered(self) -> int:
-        """Of the wanted: whatever did not arrive sound and in time, for any reason."""
-        return self.wanted - self.delivered
+        """Of the wanted: whatever did not arrive sound and in time, for any reason but that it was under way."""
+        return self.wanted - self.delivered - self.under_way
+
+    def still_under_way(self, *, moving: bool) -> "Ledger":
+        """The same of a reliable stream: what came after the drain was under way when it ended, and so was all behind
+        the last delivery of a stream that was still `moving` then."""
+        behind = self.lost_end if moving else 0
+        return replace(
+            self,
+            under_way=self.under_way + self.late + behind,
+            late=0,
+            lost_end=self.lost_end - behind,
+        )
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,17 @@ report says. A trial is read once, however often one looks; of each only a few n
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from rmwbench.analysis import compare
 from rmwbench.analysis.aggregate import Trial, clock_bound, fraction_of, trial_value
 from rmwbench.analysis.comparisons import Comparison, comparisons, is_floor, is_reliable, loads
+from rmwbench.analysis.failing import lost_by_its_arm
 from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.analysis.trial import Evidence, Row, measure_trial
+from rmwbench.analysis.topics import POOLED, judged_topics, unit
+from rmwbench.analysis.trial import Evidence, Row, focus_of, measure_trial
 from rmwbench.errors import UserError
 
 MARGIN = 0.05
@@ -28,6 +32,9 @@ UNDELIVERED_OF_CHAINS = "end_to_end_undelivered"
 class Line(Protocol):
     trial: int
     cell: int
+    block: int
+    status: str
+    failed_by: str | None
 
 
 class Source(Protocol):
@@ -39,7 +46,7 @@ class Source(Protocol):
 
     def rows(self, name: str) -> list[dict[str, Any]]: ...
 
-    def trials(self, status: str) -> Sequence[Line]: ...
+    def trials(self, status: str | None = None) -> Sequence[Line]: ...
 
     def evidence(self, lines: Iterable[Line]) -> Iterator[Evidence]: ...
 
@@ -52,28 +59,90 @@ class Looks:
         self._seen: set[int] = set()
         self._comparisons: list[Comparison] = []
         self._primary: dict[int, str] = {}
-        self._blocks: dict[int, list[Facts]] = defaultdict(list)
-        self._reliable: dict[int, bool] = defaultdict(bool)
+        self._found: dict[int, Found] = {}
+        self.comparison_of: dict[str, str] = {}
+        """What `arms` calls a unit -> its comparison."""
+
+    @property
+    def cells(self) -> dict[tuple[str, str], int]:
+        """(comparison, arm) -> cell, of arms that no effect divides by another: those are wanted in every block."""
+        tied = {name for x in self._comparisons for c in x.cells for name in _tied(x.labels[c["cell"]], c)}
+        names = {(x.name, x.labels[c["cell"]]): c["cell"] for x in self._comparisons for c in x.cells}
+        return {key: cell for key, cell in names.items() if key[1] not in tied}
 
     def arms(self) -> dict[str, list[compare.Arm]]:
-        """Comparison -> its arms in the order of their cells, from all trials that the journal has by now."""
+        """Unit (a comparison, or one of its topics where these are judged apart) -> its arms in the order of their
+        cells, from all trials that the journal has by now."""
         self._source.reload()
         if not self._comparisons:
             self._comparisons = comparisons(self._source.campaign.get("plan") or {}, self._source.rows("cells"))
             self._primary = {c["cell"]: x.primary_metric for x in self._comparisons for c in x.cells}
-        new = [x for x in self._source.trials("done") if x.trial not in self._seen and x.cell in self._primary]
+        lines: dict[int, list[Line]] = defaultdict(list)
+        for line in self._source.trials():
+            lines[line.cell].append(line)
+        done = [x for x in self._source.trials("done") if x.cell in self._primary]
+        new = [x for x in done if x.trial not in self._seen]
         for evidence in self._source.evidence(new):
             trial = measure_trial(evidence)
             self._seen.add(trial.trial)
-            self._blocks[evidence.cell].append(facts(trial, self._primary[evidence.cell]))
-            self._reliable[evidence.cell] |= is_reliable(evidence.endpoints)
-        return {
-            x.name: [
-                arm(x.labels[c["cell"]], c, self._blocks[c["cell"]], reliable=self._reliable[c["cell"]])
-                for c in x.cells
-            ]
-            for x in self._comparisons
-        }
+            known = self._found.setdefault(evidence.cell, Found())
+            known.add(trial, self._primary[evidence.cell], evidence.endpoints, focus_of(loads(evidence.definition)))
+        self.comparison_of, out = {}, {}
+        for x in self._comparisons:
+            cells = [(x.labels[c["cell"]], c, self._found.get(c["cell"], Found())) for c in x.cells]
+            for topic in topics_of((found for *_, found in cells), x.primary_metric):
+                self.comparison_of[name := unit(x.name, topic)] = x.name
+                out[name] = [
+                    found.arm(label, c, topic, failed_blocks(lines.get(c["cell"], ()))) for label, c, found in cells
+                ]
+        return out
+
+
+@dataclass
+class Found:
+    """What a cell's done trials say so far: of the workload (topic None), and of each topic that is judged apart."""
+
+    blocks: dict[str | None, list["Facts"]] = field(default_factory=dict)
+    reliable: dict[str | None, bool] = field(default_factory=dict)
+
+    def add(self, trial: Trial, primary: str, endpoints: Sequence[Row], focus: Sequence[str] = ()) -> None:
+        self.blocks.setdefault(None, []).append(facts(trial, primary))
+        self.reliable[None] = self.reliable.get(None, False) or is_reliable(endpoints)
+        if trial.topics:
+            self.reliable |= {one.name: one.reliable for one in judged_topics(endpoints, focus)}
+        for name, of_topic in trial.topics.items():
+            self.blocks.setdefault(name, []).append(facts(of_topic, primary))
+
+    def arm(self, name: str, cell: Row, topic: str | None, failed: frozenset[int]) -> compare.Arm:
+        """`failed`: the blocks that the arm lost; each is lost in every topic."""
+        blocks, reliable = self.blocks.get(topic, ()), self.reliable.get(topic, False)
+        return arm(name, cell, blocks, reliable=reliable, failed=failed)
+
+
+def topics_of(found: Iterable[Found], primary: str) -> list[str | None]:
+    """What is judged of a comparison with these cells: its topics one by one where they are unlike and the primary
+    metric is one of messages, otherwise the whole ([None]). What is no metric of a message has no topic."""
+    if primary not in POOLED:
+        return [None]
+    return [name for name in dict.fromkeys(n for one in found for n in one.blocks) if name is not None] or [None]
+
+
+def leaving(
+    verdicts: compare.Verdicts,
+    cells: Mapping[tuple[str, str], int],
+    comparison_of: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[int, ...]:
+    """The cells whose further blocks would decide nothing: those of arms that are worse, and all of a
+    unit in which nothing is undecided; of a comparison with topics, in each of them. `cells`:
+    (comparison, arm) -> cell. Valid because a decision of a look stays."""
+    gone, wanted = set(), set()
+    for name, arms in verdicts.items():
+        closed = all(found.verdict != "undecided" for found in arms.values())
+        for arm, found in arms.items():
+            cell = cells.get((comparison_of.get(name, name), arm))
+            if cell is not None:
+                (gone if closed or found.verdict == "worse" else wanted).add(cell)
+    return tuple(sorted(gone - wanted))
 
 
 Facts = tuple[int, float | None, tuple[int, int], float]
@@ -88,10 +157,24 @@ def facts(trial: Trial, primary: str) -> Facts:
     return trial.block, trial_value(entry, trial), fraction_of(judged_first, trial), clock_bound(entry, trial)
 
 
-def arm(name: str, cell: Row, blocks: Iterable[Facts], *, reliable: bool) -> compare.Arm:
-    """A cell as `compare.judge` takes it, from the `facts` of its done trials. What an untimed cell measured is judged
-    by nothing."""
-    blocks = [] if is_untimed(cell) else list(blocks)
+def _tied(name: str, cell: Row) -> tuple[str, ...]:
+    """An arm that names another `against`, and that other."""
+    against = (loads(cell["definition"]).get("arm") or {}).get("against")
+    return (name, str(against)) if against else ()
+
+
+def failed_blocks(lines: Iterable[Line]) -> frozenset[int]:
+    """The blocks that a cell's arm lost, of the lines of all its finished trials."""
+    return frozenset(x.block for x in lines if lost_by_its_arm(x))
+
+
+def arm(
+    name: str, cell: Row, blocks: Iterable[Facts], *, reliable: bool, failed: frozenset[int] = frozenset()
+) -> compare.Arm:
+    """A cell as `compare.judge` takes it, from the `facts` of its done trials and its `failed_blocks`. What an untimed
+    cell measured is judged by nothing."""
+    untimed = is_untimed(cell)
+    blocks = [] if untimed else list(blocks)
     return compare.Arm(
         name,
         {block: value for block, value, *_ in blocks if value is not None and value > 0},
@@ -99,6 +182,7 @@ def arm(name: str, cell: Row, blocks: Iterable[Facts], *, reliable: bool) -> com
         is_floor(cell),
         reliable,
         {block: bound for block, *_, bound in blocks if bound},
+        frozenset() if untimed else failed - {block for block, *_ in blocks},
     )
 
 
@@ -125,7 +209,7 @@ def aa_noise(machine: Mapping[str, Any] | None) -> float | None:
 
 
 def rules(machine: Mapping[str, Any] | None, minutes_per_block: float | None) -> compare.Rules:
-    """What a claim needs on a campaign.json's `machine`: a difference beyond 5 %, and beyond the A/A noise of that day
-    where it is larger. The noise bounds the estimate, not the interval, which contains it already (docs/method.md).
+    """What a claim needs: a difference beyond 5 %. The A/A noise of a campaign.json's `machine` only warns: blocks are
+    randomised, so a verdict's own scatter holds what the machine did meanwhile (docs/method.md).
     """
     return compare.Rules(margin=MARGIN, noise=aa_noise(machine) or 0.0, minutes_per_block=minutes_per_block)

@@ -122,7 +122,7 @@ def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> 
         # A reader counts over the whole trial; where others dropped too, these may be from before the window.
         label = "at most" if below else "counted"
         places.append(Place("reader's queue", drops.reader_queue, "messages", queue, label, text))
-    if rest and not below and reliable and keep_last:
+    if rest and not below and reliable and keep_last and ledger.delivered and drops.noticed is not None:
         places += _histories(drops.noticed, rest)
         rest = 0
     elif below:
@@ -161,14 +161,12 @@ def _below(drops: Drops, rest: int) -> list[Place]:
     return out
 
 
-def _histories(noticed: int | None, rest: int) -> list[Place]:
-    """A reliable stream of keep_last that lost messages though nothing below dropped any: newer messages overwrote
-    them, in the writer's history where the reader's middleware noticed that they never came, in the reader's where it
-    did not."""
+def _histories(noticed: int, rest: int) -> list[Place]:
+    """A reliable stream of keep_last that delivered some messages and lost others though nothing below dropped any:
+    newer messages overwrote them, in the writer's history where the reader's middleware noticed that they never came,
+    in the reader's where it did not. Without the middleware's count of the gaps, or where nothing arrived at all, that
+    would be a guess, and is not made."""
     quiet = "nothing below dropped anything"
-    if noticed is None:
-        text = f"{quiet}: keep_last let newer messages overwrite them, in the writer's history or the reader's"
-        return [Place("history", rest, "messages", rest, "inferred", text)]
     never_came = min(rest, noticed)
     out = []
     if never_came:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.analysis.claims import LEAST_TRIALS, MACHINE_BOUND
+from rmwbench.analysis.claims import LEAST_TRIALS
+from rmwbench.codes import Code
 
 ACCEPTABLE, DEGRADED, NONE = "acceptable", "degraded", "none"
 UNDECIDED, NO_DATA, NOT_SUPPORTED = "undecided", "no data", "not supported"
@@ -64,10 +65,37 @@ def of_arm(thresholds: Mapping[str, Any], arm: Mapping[str, Any]) -> Judged:
     if silent and found.outcome == ACCEPTABLE:
         silences = f"{silent} of {done + silent} trials silent: nothing arrived in them, and no metric has them"
         return Judged(UNDECIDED, frozenset((ACCEPTABLE, DEGRADED)), reason=silences)
-    bound = next((flag for flag in arm.get("disturbed") or () if flag.startswith(MACHINE_BOUND)), None)
+    bound = (arm.get("disturbed_by") or {}).get(Code.MACHINE_BOUND)
     if bound and found.outcome in (DEGRADED, NONE):
-        return Judged(UNDECIDED, _still(arm), reason=f"machine-bound: the machine may be the cause; {bound}")
+        reason = f"machine-bound: the machine may be the cause; it was so in {bound} of {done} trials"
+        return Judged(UNDECIDED, _still(arm), reason=reason)
     return found
+
+
+def of_topics(judged: Mapping[str | None, Judged]) -> tuple[Judged, str | None]:
+    """An arm over its topics (None: the limits of the whole workload), and the topic that decides it or leaves it open.
+    Acceptable where all are, none where all are, degraded otherwise; what is not settled stays possible."""
+    first = next(iter(judged.values()))
+    if all(one.outcome in (NO_DATA, NOT_SUPPORTED) for one in judged.values()):
+        return first, None
+    possible = [one.may or _ANY for one in judged.values()]
+    may = set()
+    if all(ACCEPTABLE in found for found in possible):
+        may.add(ACCEPTABLE)
+    if all(NONE in found for found in possible):
+        may.add(NONE)
+    mixed = any(ACCEPTABLE in found for found in possible) and any(NONE in found for found in possible)
+    if any(DEGRADED in found for found in possible) or (mixed and len(possible) > 1):
+        may.add(DEGRADED)
+    order = {NONE: 0, DEGRADED: 1, NO_DATA: 2, UNDECIDED: 3, ACCEPTABLE: 4}
+    outcome = next(iter(may)) if len(may) == 1 else UNDECIDED
+    if outcome == UNDECIDED:
+        order |= {UNDECIDED: -1, NO_DATA: -1}
+    topic = min(judged, key=lambda name: order.get(judged[name].outcome, 5))
+    worst = judged[topic]
+    if outcome == ACCEPTABLE:
+        return Judged(ACCEPTABLE, frozenset((ACCEPTABLE,))), None
+    return Judged(outcome, frozenset(may), worst.metric, worst.reason), topic
 
 
 def _still(arm: Mapping[str, Any]) -> frozenset[str]:

@@ -1,4 +1,5 @@
-"""All pairs of a workload's arms at once: their block log-ratios, and the tests that verdicts rest on.
+"""All pairs of arms of all workloads of a report: their block log-ratios, and the tests that verdicts rest on. The
+variances of log-ratios are moderated by each other (shared.py), over the whole report.
 
 As matrices, because a campaign of 500 cells has up to a quarter of a million pairs and is judged at every look.
 """
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from rmwbench.analysis import shared
+from rmwbench.analysis.likeness import Likeness, likeness
 from rmwbench.analysis.verdict import Arm, NoRatio, Ratio, Rules
 
 
@@ -23,13 +26,16 @@ class Pairs:
     blocks: np.ndarray
     infinite: np.ndarray  # blocks in which either is infinite: such a pair is compared by sign
     mean: np.ndarray  # of the block log-ratios log(i/j); nan where there is none
-    error: np.ndarray  # its standard error
+    error: np.ndarray  # its standard error, from a variance moderated by the report's others
+    freedom: np.ndarray  # of that error
     slower: np.ndarray  # p of "i is not slower than j beyond the A/A floor", by ratio or by sign
     beyond: np.ndarray  # p of "i is slower than j by more than the margin"; small: equivalent or faster
     lossier: np.ndarray  # p of "i does not lose more than j"
     loss_difference: np.ndarray  # mean difference of the undelivered fractions
     spare: np.ndarray  # by how much two hosts' clocks may have shifted the mean: log(i/j) may be this much smaller …
     extra: np.ndarray  # … or larger; 0 where one clock took all stamps
+    prior: shared.Prior  # what moderated the variances of this workload
+    likeness: Likeness  # of neighbouring blocks, over the whole report
 
     def differences(self, i: int, j: int) -> np.ndarray:
         """The block log-ratios of a pair without infinite values."""
@@ -48,35 +54,102 @@ class Pairs:
         mean, half = float(self.mean[i, j]), math.inf  # no level: no claim about it
         if level > 0:
             error = float(self.error[i, j])
-            half = -float(special.stdtrit(n - 1, level)) * error if error > 0 else 0.0
+            freedom = float(self.freedom[i, j])
+            half = -float(special.stdtrit(freedom, level)) * error if error > 0 else 0.0
         low, high = mean - half - float(self.spare[i, j]), mean + half + float(self.extra[i, j])
         return Ratio(math.exp(mean), math.exp(low), _exp(high), n)
 
 
-def pairs(arms: Sequence[Arm], rules: Rules) -> Pairs:
-    """Every test of every ordered pair of these arms."""
+@dataclass(frozen=True)
+class _Seen:
+    """A workload before its variances are moderated; matrices as in `Pairs`."""
+
+    values: np.ndarray
+    logs: np.ndarray
+    blocks: np.ndarray
+    infinite: np.ndarray
+    mean: np.ndarray
+    variance: np.ndarray  # of one block log-ratio; infinite below two blocks
+
+
+def pairs(workloads: Sequence[Sequence[Arm]], rules: Rules) -> list[Pairs]:
+    """Every test of every ordered pair of the arms of each workload of one report."""
+    seen = [_seen(arms) for arms in workloads]
+    found = _evidence(seen)
+    return [
+        _tested(arms, s, prior, found.likeness, rules)
+        for arms, s, prior in zip(workloads, seen, found.priors, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the comparisons of a report tell each other: a prior per workload, and the likeness of blocks."""
+
+    priors: list[shared.Prior]
+    likeness: Likeness
+
+
+def evidence(workloads: Sequence[Sequence[Arm]]) -> Evidence:
+    """As `pairs` uses it."""
+    return _evidence([_seen(arms) for arms in workloads])
+
+
+def _evidence(seen: Sequence[_Seen]) -> Evidence:
+    return Evidence(shared.priors([_variances(s) for s in seen]), likeness([s.logs for s in seen]))
+
+
+def _seen(arms: Sequence[Arm]) -> _Seen:
     values = _table([a.primary for a in arms])
     logs = np.log(values)
     there = ~np.isnan(logs)
-    endless = np.isinf(logs)
+    finite = there & ~np.isinf(logs)
     n = _common(there, there)
-    infinite = n - _common(there & ~endless, there & ~endless)
+    infinite = n - _common(finite, finite)
     with np.errstate(invalid="ignore", divide="ignore"):
-        difference = np.where(np.isinf(logs), np.nan, logs)
-        difference = difference[:, None, :] - difference[None, :, :]
-        mean, error = _mean_and_error(difference, n - infinite)
-        error = np.maximum(error, _rounding(values, there & ~endless))
-        spare, extra = _shifts(values, arms, n - infinite)
-        usable = (n >= max(rules.min_blocks, 2)) & (infinite == 0)
-        slower = np.where(usable, _p_above(mean - spare, error, n, math.log1p(rules.aa_floor)), 1.0)
-        beyond = np.where(usable, 1 - _p_above(mean + extra, error, n, math.log1p(rules.margin)), 1.0)
-    if by_sign := np.argwhere((n >= rules.min_blocks) & (infinite > 0)).tolist():
-        for i, j in by_sign:
-            slower[i, j] = _sign(logs[i], logs[j])
+        difference = np.where(finite, logs, np.nan)
+        mean, variance = _mean_and_variance(difference[:, None, :] - difference[None, :, :], n - infinite)
+    return _Seen(values, logs, n, infinite, mean, variance)
+
+
+def _variances(seen: _Seen) -> shared.Variances:
+    upper = np.triu_indices(len(seen.logs), 1)
+    freedom = np.maximum((seen.blocks - seen.infinite)[upper] - 1, 0)
+    return shared.Variances(seen.variance[upper], freedom, len(seen.logs))
+
+
+def _tested(arms: Sequence[Arm], seen: _Seen, prior: shared.Prior, alike: Likeness, rules: Rules) -> Pairs:
+    logs, n, infinite, mean = seen.logs, seen.blocks, seen.infinite, seen.mean
+    finite_blocks = n - infinite
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance, freedom = prior.moderated(seen.variance, np.maximum(finite_blocks - 1, 0))
+        inflated = np.vectorize(alike.variance_factor, otypes=[float])(finite_blocks) if alike.inflates else 1.0
+        freedom = np.maximum(freedom * alike.freedom_factor(), 1.0)
+        error = np.where(finite_blocks > 1, np.sqrt(variance * inflated / finite_blocks), np.inf)
+        error = np.maximum(error, _rounding(seen.values, np.isfinite(logs)))
+        spare, extra = _shifts(seen.values, arms, finite_blocks)
+        enough = finite_blocks >= max(rules.min_blocks, 2)
+        only_first = _only_first_infinite(logs)
+        apart = (infinite == 0) | (only_first & (mean > math.log1p(rules.least())))
+        slower = _p_above(mean - spare, error, freedom, math.log1p(rules.aa_floor))
+        slower = np.where(enough & apart, slower, 1.0)
+        beyond = 1 - _p_above(mean + extra, error, freedom, math.log1p(rules.margin))
+        beyond = np.where(enough & (infinite == 0), beyond, 1.0)
+    for i, j in np.argwhere((n >= rules.min_blocks) & (infinite > 0) & ~(enough & only_first)).tolist():
+        slower[i, j] = _sign(logs[i], logs[j])
     np.fill_diagonal(slower, 1.0)
     np.fill_diagonal(beyond, 0.0)
     lossier, loss_difference = _losses(arms, rules)
-    return Pairs(logs, n, infinite, mean, error, slower, beyond, lossier, loss_difference, spare, extra)
+    return Pairs(
+        logs, n, infinite, mean, error, freedom, slower, beyond, lossier, loss_difference, spare, extra, prior, alike
+    )
+
+
+def _only_first_infinite(logs: np.ndarray) -> np.ndarray:
+    """[i, j]: i is infinite in some common blocks, j in none. To leave those blocks out makes i look faster than it is,
+    so a test of "i is slower" may do it."""
+    there, endless = ~np.isnan(logs), np.isposinf(logs)
+    return (_common(endless, there) > 0) & (_common(there, endless) == 0)
 
 
 def _shifts(values: np.ndarray, arms: Sequence[Arm], n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -130,11 +203,12 @@ def _losses(arms: Sequence[Arm], rules: Rules) -> tuple[np.ndarray, np.ndarray]:
     allowed = np.array([0.0 if a.reliable else rules.loss_margin for a in arms])[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
         fraction = lost / wanted
-        mean, error = _mean_and_error(fraction[:, None, :] - fraction[None, :, :], n)
+        mean, variance = _mean_and_variance(fraction[:, None, :] - fraction[None, :, :], n)
+        error = np.sqrt(variance / np.maximum(n, 1))
         # Summed over the blocks that both have: binomial variance of i there, and of j there.
         least = (chance @ there.T + (chance @ there.T).T) / n
         error = np.fmax(error, np.sqrt(least / n))
-        found = _p_above(mean, error, n, allowed)
+        found = _p_above(mean, error, np.maximum(n - 1, 1), allowed)
         p_lossier = np.where((n >= max(rules.min_blocks, 2)) & (mean > allowed), found, 1.0)
     np.fill_diagonal(p_lossier, 1.0)
     return p_lossier, np.where(n >= rules.min_blocks, np.nan_to_num(mean), 0.0)
@@ -158,19 +232,19 @@ def _common(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.rint(a.astype(float) @ b.T.astype(float)).astype(int)
 
 
-def _mean_and_error(difference: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean over the last axis and its standard error, nan values left out; nan and infinite where n is too small."""
+def _mean_and_variance(difference: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance over the last axis, nan values left out; nan and infinite where n is too small."""
     mean = np.where(np.isnan(difference), 0.0, difference).sum(-1) / n
     rest = difference - mean[..., None]
     squares = np.where(np.isnan(rest), 0.0, rest**2).sum(-1)
-    return mean, np.where(n > 1, np.sqrt(squares / (n - 1) / n), np.inf)
+    return mean, np.where(n > 1, squares / (n - 1), np.inf)
 
 
-def _p_above(mean: np.ndarray, error: np.ndarray, n: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
+def _p_above(mean: np.ndarray, error: np.ndarray, freedom: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
     """One-sided p of "the mean is not above the threshold"."""
     rest = mean - threshold
     certain = np.where(rest > 0, 0.0, 1.0)
-    return np.where(error == 0, certain, special.stdtr(np.maximum(n - 1, 1), -rest / error))
+    return np.where(error == 0, certain, special.stdtr(freedom, -rest / error))
 
 
 def _sign(a: np.ndarray, b: np.ndarray) -> float:

@@ -32,6 +32,12 @@ def ratio(
     return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), len(logs))
 
 
+NOT_INTERLEAVED = (
+    "the two campaigns were not interleaved, and how much this machine differs between campaigns is not known: "
+    "the interval holds for these two, a difference may be the day's"
+)
+
+
 def unpaired(
     i: Iterable[float],
     j: Iterable[float],
@@ -71,10 +77,7 @@ def unpaired(
         half = -float(t) * math.sqrt(variance)
     caution = None
     if between_sd is None:
-        caution = (
-            "the two campaigns were not interleaved, and how much this machine differs between campaigns is not known: "
-            "the interval holds for these two, a difference may be the day's"
-        )
+        caution = NOT_INTERLEAVED
     return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), min(len(a), len(b)), caution)
 
 

@@ -22,16 +22,20 @@ class Endpoint:
     endpoint: int
     kind: str
     topic: str
+    reliable: bool = False
+    """Whether it was granted reliable delivery."""
 
 
 @dataclass(frozen=True)
 class Window:
     """The steady window on the reference clock; None where the trial did not say. `slack_ns`: how far a host with a
-    clock of its own may have begun it from here; up to that its messages are steady as they say themselves."""
+    clock of its own may have begun it from here; up to that its messages are steady as they say themselves.
+    `drain_end_ns`: when readers had stopped waiting for what was on its way."""
 
     begin_ns: int | None
     end_ns: int | None
     slack_ns: int = 0
+    drain_end_ns: int | None = None
 
     @property
     def length_ns(self) -> int | None:

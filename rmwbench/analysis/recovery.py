@@ -121,19 +121,31 @@ def latest(draws: np.ndarray, mean_lateness: float, q: float) -> float:
     return min(order_statistic(draws, min(q + delta, 1.0)) + mean_lateness / delta for delta in deltas)
 
 
+MEDIAN_PAIRS = 3
+"""From so many pairs on their median is taken."""
+
+
 def aa_floor(logs: Sequence[np.ndarray], blocks: int, confidence: float = 0.95) -> float | None:
     """The ratio minus 1 that a comparison of an arm with itself stays within, in `confidence` of campaigns of `blocks`
     blocks; None where nothing was measured.
 
-    `logs` has the block log-ratios of each A/A pair. Their true mean is 0, so all are pooled about 0: s² = Σx²/N on N
-    degrees of freedom, and the floor is exp(t(N)·s/√blocks) − 1.
+    `logs` has the block log-ratios of each A/A pair. Their true mean is 0, so s² = Σx²/n of a pair is about 0 with n
+    degrees of freedom. Of several pairs the median of s² is taken, over the median of χ²(n)/n: one bimodal pair, or two
+    minutes of other load, is not the noise of all. The floor is exp(t·s/√blocks) − 1, t with 2/π of all degrees of
+    freedom, which is what a median of normal values keeps.
     """
-    pooled = np.concatenate([np.asarray(x, float) for x in logs]) if logs else np.empty(0)
-    if len(pooled) < 2:
+    pairs = [np.asarray(x, float) for x in logs if len(x)]
+    total = sum(map(len, pairs))
+    if total < 2:
         return None
-    spread = math.sqrt(float(pooled @ pooled) / len(pooled))
-    t = float(special.stdtrit(len(pooled), (1 + confidence) / 2))
-    return math.expm1(t * spread / math.sqrt(blocks))
+    if len(pairs) < MEDIAN_PAIRS:
+        pooled = np.concatenate(pairs)
+        variance, freedom = float(pooled @ pooled) / total, float(total)
+    else:
+        scaled = [float(x @ x) / float(special.chdtri(len(x), 0.5)) for x in pairs]
+        variance, freedom = float(np.median(scaled)), 2 / math.pi * total
+    t = float(special.stdtrit(freedom, (1 + confidence) / 2))
+    return math.expm1(t * math.sqrt(variance / blocks))
 
 
 def _reaches(low: float, high: float) -> bool:

@@ -2,8 +2,9 @@
 
 Not the half-width of an interval: a true ratio of that size is found in only half of the campaigns. Found means the
 verdict's own rule (verdict.py): the one-sided t test on block log-ratios beyond the A/A floor, at the level that the
-arm has at the first step of Holm's procedure, and an estimate beyond the margin. The level of the first step is the
-worst that an arm can meet, so the power is a promise whatever the other arms do. Simulated in tests/simulation.
+arm has at the first step of Holm's procedure, and an estimate beyond the margin. `shared_freedom`: what the report's
+other comparisons add to the degrees of freedom (shared.py); 0: nothing. The level of the first step is the worst that
+an arm can meet, so the power is a promise whatever the other arms do. Simulated in tests/simulation.
 """
 
 import functools
@@ -34,6 +35,7 @@ def power_worse(
     alpha: float = 0.05,
     margin: float = 0.05,
     aa_floor: float = 0.0,
+    shared_freedom: float = 0.0,
 ) -> float:
     """Probability that one rival alone convicts an arm whose true ratio to it is `ratio`.
 
@@ -43,21 +45,30 @@ def power_worse(
     """
     if blocks < 2:
         return 0.0
-    error, s = sd / math.sqrt(blocks), _spreads(blocks - 1)
-    bar = np.maximum(math.log1p(margin), math.log1p(aa_floor) + _t(blocks, alpha / comparisons) * s * error)
+    freedom = blocks - 1 + shared_freedom
+    error, s = sd / math.sqrt(blocks), _spreads(round(freedom, 1))
+    bar = np.maximum(math.log1p(margin), math.log1p(aa_floor) + _t(freedom, alpha / comparisons) * s * error)
     return _above(math.log(ratio) - bar, error)
 
 
 def power_equivalent(
-    ratio: float, blocks: int, sd: float, comparisons: int, *, alpha: float = 0.05, margin: float = 0.05
+    ratio: float,
+    blocks: int,
+    sd: float,
+    comparisons: int,
+    *,
+    alpha: float = 0.05,
+    margin: float = 0.05,
+    shared_freedom: float = 0.0,
 ) -> float:
     """Probability that an arm whose true ratio to one rival is `ratio` is shown not to be slower by more than the
     margin; `comparisons` here are the contenders of the report (no rivals: it must hold against all of them).
     """
     if blocks < 2:
         return 0.0
-    error, s = sd / math.sqrt(blocks), _spreads(blocks - 1)
-    return _above(math.log1p(margin) - _t(blocks, alpha / comparisons) * s * error - math.log(ratio), error)
+    freedom = blocks - 1 + shared_freedom
+    error, s = sd / math.sqrt(blocks), _spreads(round(freedom, 1))
+    return _above(math.log1p(margin) - _t(freedom, alpha / comparisons) * s * error - math.log(ratio), error)
 
 
 def resolvable_ratio(
@@ -69,6 +80,7 @@ def resolvable_ratio(
     alpha: float = 0.05,
     margin: float = 0.05,
     aa_floor: float = 0.0,
+    shared_freedom: float = 0.0,
 ) -> float:
     """The smallest true ratio that is declared with probability `power`. `sd`: of the log-ratio from block to block,
     known. 6 blocks, 42 comparisons (7 contenders alone): 1.43 at sd 0.1, 8.7 at sd 0.6. Infinite below two blocks.
@@ -77,7 +89,16 @@ def resolvable_ratio(
         return math.inf
 
     def found(log: float) -> float:
-        return power_worse(math.exp(log), blocks, sd, comparisons, alpha=alpha, margin=margin, aa_floor=aa_floor)
+        return power_worse(
+            math.exp(log),
+            blocks,
+            sd,
+            comparisons,
+            alpha=alpha,
+            margin=margin,
+            aa_floor=aa_floor,
+            shared_freedom=shared_freedom,
+        )
 
     if not alpha > 0 or found(_LARGEST_LOG) < power:
         return math.inf
@@ -97,6 +118,7 @@ def blocks_for(
     alpha: float = 0.05,
     margin: float = 0.05,
     aa_floor: float = 0.0,
+    shared_freedom: float = 0.0,
     pilot_freedom: float | None = None,
     least: int = 2,
 ) -> int | None:
@@ -110,7 +132,12 @@ def blocks_for(
         return None
     sd = sd if pilot_freedom is None else sd_upper(sd, pilot_freedom)
     return _smallest(
-        lambda n: power_worse(ratio, n, sd, comparisons, alpha=alpha, margin=margin, aa_floor=aa_floor) >= power,
+        lambda n: (
+            power_worse(
+                ratio, n, sd, comparisons, alpha=alpha, margin=margin, aa_floor=aa_floor, shared_freedom=shared_freedom
+            )
+            >= power
+        ),
         least,
         max(
             _guess(math.log(ratio / (1 + aa_floor)), sd, alpha / comparisons, power),
@@ -127,13 +154,17 @@ def blocks_for_equivalence(
     *,
     alpha: float = 0.05,
     margin: float = 0.05,
+    shared_freedom: float = 0.0,
     least: int = 2,
 ) -> int | None:
     """As `blocks_for`, for showing that a true ratio below the margin is below it."""
     if math.log(ratio) >= math.log1p(margin) or not alpha > 0:
         return None
     return _smallest(
-        lambda n: power_equivalent(ratio, n, sd, comparisons, alpha=alpha, margin=margin) >= power,
+        lambda n: (
+            power_equivalent(ratio, n, sd, comparisons, alpha=alpha, margin=margin, shared_freedom=shared_freedom)
+            >= power
+        ),
         least,
         _guess(math.log((1 + margin) / ratio), sd, alpha / comparisons, power),
     )
@@ -175,8 +206,8 @@ def _guess(distance: float, sd: float, level: float, power: float) -> float:
     return ((float(special.ndtri(level)) + float(special.ndtri(1 - power))) * sd / distance) ** 2
 
 
-def _t(blocks: int, level: float) -> float:
-    return -float(special.stdtrit(blocks - 1, level))
+def _t(freedom: float, level: float) -> float:
+    return -float(special.stdtrit(freedom, level))
 
 
 _STEPS = (np.arange(200) + 0.5) / 200
@@ -184,7 +215,7 @@ _NORMAL = special.ndtri(_STEPS)
 
 
 @functools.lru_cache(maxsize=1024)
-def _spreads(freedom: int) -> np.ndarray:
+def _spreads(freedom: float) -> np.ndarray:
     """s/σ at 200 equal steps of its distribution, √(χ²/ν): averages over it are exact to about 0.001. From 100 degrees
     on by Wilson & Hilferty (PNAS 17, 1931), as exact there and a hundred times faster.
     """

@@ -36,6 +36,13 @@ class Sample:
         finite = int(np.searchsorted(self.values, np.inf))
         return float(self.values[finite - 1]) if finite else 0.0
 
+    @property
+    def mean_of_arrived(self) -> float | None:
+        """Of the messages that arrived, within 0.4 % for large samples; None where none did."""
+        arrived = int(np.searchsorted(self.values, np.inf))
+        weight = None if self.weight is None else self.weight[:arrived]
+        return float(np.average(self.values[:arrived], weights=weight)) if arrived else None
+
     def at(self, place: int) -> float:
         """The value at a 0-based place of the sorted messages, within 0.4 % for large samples."""
         if self.weight is None:

@@ -23,7 +23,7 @@ How a campaign uses it:
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rmwbench.analysis.verdict import Arm, Rules, Verdict
@@ -32,6 +32,8 @@ SPENDING_EXPONENT = 2
 GROWTH = 1.5
 """Each look has half as many blocks again as the one before: closer ones see almost the same data and cost as much."""
 LEAST_GROWTH = 1.25
+RESERVE = 0.2
+"""Of what is left when time ends a campaign, the part that stays for the same campaign resumed."""
 
 Verdicts = Mapping[str, Mapping[str, Verdict]]
 """Workload -> arm -> verdict, as `compare.judge` gives them."""
@@ -53,22 +55,38 @@ def looks(minimum: int, maximum: int, every: int | None = None) -> tuple[int, ..
     return (*found, maximum)
 
 
-def alpha_at(looks: Sequence[int], blocks: int, *, alpha: float = 0.05, ended: bool = False) -> float:
+def alpha_at(
+    looks: Sequence[int], blocks: int, *, alpha: float = 0.05, ended: bool = False, endings: Sequence[int] = ()
+) -> float:
     """The share of `alpha` for judging after `blocks` complete blocks: give it to `Rules(alpha=…)`.
 
     At a look: its share. Between looks, and before the first: 0, nothing may be decided. With `ended` (the campaign is
-    over at this block for a reason that is not its results: time, an interruption): all that earlier looks left. That
-    is valid because the place of this last look does not depend on what was measured; where a campaign stops because
-    everything is decided, `ended` must stay False. Beyond the last look nothing is left: 0.
+    over at this block for a reason that is not its results: time, an interruption): what earlier looks left, but for
+    RESERVE of it, which a resumed campaign has for the looks behind. That is valid because the place of such a look
+    does not depend on what was measured; where a campaign stops because everything is decided, `ended` must stay False.
+    `endings`: where the campaign ended before it was resumed. Beyond the last look nothing is left: 0.
     """
+    return shares(looks, {*endings, blocks} if ended else endings, alpha).get(blocks, 0.0)
+
+
+def shares(looks: Sequence[int], endings: Iterable[int] = (), alpha: float = 0.05) -> dict[int, float]:
+    """Blocks -> share of alpha, of every planned look and of every one at which a campaign ended for want of time. They
+    add up to no more than alpha whatever the endings are."""
     if not looks or any(b <= a for a, b in itertools.pairwise(looks)) or looks[0] < 1:
         raise ValueError(f"looks are ascending numbers of blocks, not {tuple(looks)}")
-    if blocks > looks[-1]:
-        return 0.0
-    before = max((n for n in looks if n < blocks), default=0)
-    if ended:
-        return alpha * (1 - _spent(before, looks[-1]))
-    return alpha * (_spent(blocks, looks[-1]) - _spent(before, looks[-1])) if blocks in looks else 0.0
+    last = looks[-1]
+    stops = {end for end in endings if end <= last}
+    out: dict[int, float] = {}
+    left, before, left_then, then = alpha, 0, alpha, 0
+    for n in sorted({*looks, *stops}):
+        if n in stops:
+            share = left if n == last else left * (1 - RESERVE)
+            left_then, then = left - share, n
+        else:  # by the spending function, of what was left at the last ending
+            share = left_then * (_spent(n, last) - _spent(before, last)) / (1 - _spent(then, last))
+        out[n] = share
+        left, before = left - share, n
+    return out
 
 
 def judge(
@@ -78,10 +96,11 @@ def judge(
     *,
     blocks: int | None = None,
     ended: bool = False,
+    endings: Sequence[int] = (),
 ) -> dict[str, dict[str, Verdict]]:
     """Verdicts after `blocks` complete blocks (default: as many as the arms have), with `rules.alpha` for the whole
     campaign: judged at every look that was passed, from its blocks only, as the campaign itself did; the first decision
-    about an arm stays. `ended` as in `alpha_at`.
+    about an arm stays. `ended` and `endings` as in `alpha_at`.
 
     Pure: the same arms, rules and looks give the same verdicts, so a report needs only the plan's looks and the
     journal's last block. Blocks count from 0 in `Arm.primary`; those beyond the last look are not used.
@@ -90,15 +109,13 @@ def judge(
 
     there = blocks if blocks is not None else _blocks(workloads)
     there = min(there, looks[-1])
-    passed = [n for n in looks if n <= there]
-    if ended and there not in passed[:-1]:
-        passed = [n for n in passed if n < there] + [there]
-    ahead = () if ended else tuple((n, alpha_at(looks, n, alpha=rules.alpha)) for n in looks if n > there)
+    stops = {end for end in endings if end < there} | ({there} if ended else set())
+    spent = shares(looks, stops, rules.alpha)
+    ahead = () if ended else tuple((n, share) for n, share in spent.items() if n > there)
     decided: dict[str, dict[str, Verdict]] = {}
-    for n in passed or [there]:
-        level = alpha_at(looks, n, alpha=rules.alpha, ended=ended and n == there)
+    for n in [n for n in spent if n <= there] or [there]:
         seen = {w: [_first(a, n) for a in arms] for w, arms in workloads.items()}
-        now = replace(rules, alpha=level, ahead=ahead, campaign_alpha=rules.alpha)
+        now = replace(rules, alpha=spent.get(n, 0.0), ahead=ahead, campaign_alpha=rules.alpha)
         decided = compare.judge(seen, now, decided)
     return decided
 
@@ -122,8 +139,11 @@ def _first(arm: Arm, blocks: int) -> Arm:
         arm,
         primary={b: v for b, v in arm.primary.items() if b < blocks},
         undelivered={b: v for b, v in arm.undelivered.items() if b < blocks},
+        failed=frozenset(b for b in arm.failed if b < blocks),
     )
 
 
 def _blocks(workloads: Mapping[str, Sequence[Arm]]) -> int:
-    return max((b + 1 for arms in workloads.values() for a in arms for b in (*a.primary, *a.undelivered)), default=0)
+    return max(
+        (b + 1 for arms in workloads.values() for a in arms for b in (*a.primary, *a.undelivered, *a.failed)), default=0
+    )

@@ -17,7 +17,7 @@ from rmwbench.analysis.calls import LEGS, heard_by
 from rmwbench.analysis.chain import Chains, measure_chains
 from rmwbench.analysis.chain_paths import paths
 from rmwbench.analysis.chain_trace import traces
-from rmwbench.analysis.comparisons import loads
+from rmwbench.analysis.comparisons import is_reliable, loads
 from rmwbench.analysis.frames import frames_of
 from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.analysis.joining import Life, history, lives
@@ -27,6 +27,7 @@ from rmwbench.analysis.network import network
 from rmwbench.analysis.records import Columns, Endpoint, Window
 from rmwbench.analysis.sample import make_sample
 from rmwbench.analysis.stray import stray
+from rmwbench.analysis.topics import judged_topics
 from rmwbench.errors import UserError
 
 Row = Mapping[str, Any]
@@ -65,11 +66,12 @@ def measure_trial(evidence: Evidence) -> Trial:
     """All metrics of one done trial. UserError where its records contradict the format."""
     evidence, known_clocks = told(evidence)
     window = window_of(evidence, known_clocks)
-    endpoints = [Endpoint(e["endpoint"], e["kind"], e["topic"]) for e in evidence.endpoints]
+    endpoints = endpoints_of(evidence)
     known = lives(evidence.endpoints, evidence.events, window)
     log, definition = evidence.frames(), loads(evidence.definition)
     focus = focus_of(definition)
     judged = [e for e in endpoints if not focus or e.topic in focus]
+    apart = judged_topics(evidence.endpoints, focus)
     try:
         messages = measure(evidence.records, judged, window, known)
         # What processes cost is for all that they carry.
@@ -86,6 +88,11 @@ def measure_trial(evidence: Evidence) -> Trial:
         )
         chains = measure_chains(evidence.records, evidence.endpoints, window, known, focus)
         layers = layers_of(evidence, chains, window, known)
+        of_topics = {
+            one.name: (own, measure(evidence.records, own, window, known))
+            for one in apart
+            for own in [[e for e in judged if e.topic in one.members]]
+        }
     except ValueError as error:
         raise UserError(
             f"the records of trial {evidence.trial} contradict the record format: {error}",
@@ -105,6 +112,16 @@ def measure_trial(evidence: Evidence) -> Trial:
         network=seen,
         chain=chains.chain,
         clock_bounds=bounds,
+        topics={
+            name: Trial(
+                evidence.trial,
+                evidence.block,
+                found,
+                window.length_ns,
+                clock_bounds=clock_bounds(known_clocks, own, window),
+            )
+            for name, (own, found) in of_topics.items()
+        },
     )
     trial.values |= history(evidence.records, endpoints, known) | amounts | chains.values
     trial.layers = layers
@@ -118,8 +135,8 @@ def measure_trial(evidence: Evidence) -> Trial:
     for values, reasons in (
         cost.cost(
             evidence.counters,
-            published=whole.publishes,
-            delivered=whole.ledger.delivered,
+            published=whole.calls_in_window,
+            delivered=whole.arrived_in_window,
             window_ns=window.length_ns,
             delivered_bytes=whole.bytes_in_window,
             no_data=cost.unread(evidence.events),
@@ -128,8 +145,8 @@ def measure_trial(evidence: Evidence) -> Trial:
             evidence.memory(),
             evidence.counters,
             window,
-            published=whole.publishes,
-            delivered=whole.ledger.delivered,
+            published=whole.calls_in_window,
+            delivered=whole.arrived_in_window,
         ),
         cost.setup(before),
         leftovers(evidence.events),
@@ -142,6 +159,11 @@ def measure_trial(evidence: Evidence) -> Trial:
     if of[UNFINISHED] - of["finished"]:
         trial.values["publish_call_max"] = inf
     return trial
+
+
+def endpoints_of(evidence: Evidence) -> list[Endpoint]:
+    """Every endpoint of the trial, with the reliability that it was granted."""
+    return [Endpoint(e["endpoint"], e["kind"], e["topic"], is_reliable([e])) for e in evidence.endpoints]
 
 
 def latencies(evidence: Evidence) -> tuple[str, list[np.ndarray]]:
@@ -184,7 +206,11 @@ def told(evidence: Evidence) -> tuple[Evidence, one_clock.Clocks]:
 
 def window_of(evidence: Evidence, known: one_clock.Clocks) -> Window:
     """The steady window of evidence that was `told`."""
-    window = Window(evidence.row.get("steady_begin_ns"), evidence.row.get("steady_end_ns"))
+    window = Window(
+        evidence.row.get("steady_begin_ns"),
+        evidence.row.get("steady_end_ns"),
+        drain_end_ns=evidence.row.get("drain_end_ns"),
+    )
     return replace(window, slack_ns=known.slack_ns(window))
 
 

@@ -1,5 +1,5 @@
-"""What must not be compared silently (rule 8): arms that differ in layer, granted QoS, path, publish mode, touch, what
-else the machine did, or age carry a flag.
+"""What must not be compared silently (rule 8): arms that differ in layer, granted QoS, path, publish mode, touch, into
+whose memory they take, what a full queue does, what else the machine did, or age carry a flag.
 
 A flag names the difference to what most contenders of the workload have; where no value has a majority every arm says
 its own.
@@ -27,6 +27,9 @@ class Facts:
     floor: bool = False
     conditions: str | None = None
     backend: str | None = None
+    host: str | None = None
+    take: str | None = None
+    when_full: str | None = None
 
 
 _TEXTS = {
@@ -37,9 +40,22 @@ _TEXTS = {
         "its bytes went through {mine}, those of others not",
     ),
     "publish_mode": ("publishes in mode {mine}, most others {most}", "publishes in mode {mine}, others {rest}"),
+    "take": (
+        "messages taken {mine}, those of most others {most}",
+        "messages taken {mine}, those of others {rest}",
+    ),
+    "when_full": ("when a queue is full: {mine}; most others: {most}", "when a queue is full: {mine}; others: {rest}"),
     "touch": ("payload touched: {mine}, most others: {most}", "payload touched: {mine}, others: {rest}"),
     "backend": ("its network was the {mine}'s, that of most others the {most}'s", "its network was the {mine}'s"),
+    "host": ("its trials ran on {mine}, those of most others on {most}", "its trials ran on {mine}, others on {rest}"),
     "conditions": ("measured with {mine}, most others with {most}", "measured with {mine}, others with {rest}"),
+}
+
+
+_TAKES = {
+    "typed": "into the reader's own memory",
+    "raw": "in the receive buffer, serialised",
+    "lent": "in lent memory",
 }
 
 
@@ -53,6 +69,18 @@ _PATHS = {
     "process": "the process itself",
     "other": "an unknown path",
 }
+
+
+_NAMES = {
+    "qos": "QoS granted",
+    "backend": "network's backend",
+    "take": "messages taken",
+    "when_full": "when a queue is full",
+}
+
+
+def _word(value: str) -> str:
+    return _PATHS.get(value) or _TAKES.get(value) or value
 
 
 def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
@@ -69,9 +97,9 @@ def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
             mine = getattr(a, attribute)
             if mine is None or (majority and mine == most):
                 continue
-            rest = ", ".join(sorted(v for v in values if v != mine))
+            rest = ", ".join(sorted(_word(v) for v in values if v != mine))
             text = against_most if majority else against_rest
-            out[a.arm].append(text.format(mine=_PATHS.get(mine, mine), most=_PATHS.get(most, most), rest=rest))
+            out[a.arm].append(text.format(mine=_word(mine), most=_word(most), rest=rest))
     dated = {a.arm: d for a in contenders if (d := _date(a.release_date))}
     if dated:
         newest = max(dated.values())
@@ -89,8 +117,8 @@ def between(a: Facts, b: Facts) -> list[str]:
     for attribute in _TEXTS:
         mine, other = getattr(a, attribute), getattr(b, attribute)
         if mine is not None and other is not None and mine != other:
-            name = attribute.replace("_", " ").replace("qos", "QoS granted").replace("backend", "network's backend")
-            out.append(f"{name}: {_PATHS.get(mine, mine)} in A, {_PATHS.get(other, other)} in B")
+            name = _NAMES.get(attribute, attribute.replace("_", " "))
+            out.append(f"{name}: {_word(mine)} in A, {_word(other)} in B")
     dates = _date(a.release_date), _date(b.release_date)
     if all(dates) and abs(months := (dates[1].year - dates[0].year) * 12 + dates[1].month - dates[0].month) > MONTHS:
         out.append(f"released {abs(months)} months apart: {dates[0]} in A, {dates[1]} in B")

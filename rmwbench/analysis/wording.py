@@ -9,7 +9,7 @@ import numpy as np
 from rmwbench.analysis.pairs import Pairs
 from rmwbench.analysis.ratio import sign_flip
 from rmwbench.analysis.resolution import POWER, blocks_for, blocks_for_equivalence, power_equivalent, power_worse
-from rmwbench.analysis.verdict import NOISE_BLOCKS, Arm, NoRatio, Ratio, Rules, Verdict
+from rmwbench.analysis.verdict import Arm, By, NoRatio, Ratio, Rules, Verdict
 
 HOPELESS_MINUTES = 10_000
 
@@ -45,7 +45,7 @@ def word(judged: dict[str, Judged], rules: Rules, decided: Mapping[str, Verdict]
     """Arm name -> verdict, for the judged contenders of one workload. `decided`: see `compare.judge`."""
     if not judged:
         return {}
-    order = sorted(judged, key=lambda name: (_centre(judged[name].arm), name))
+    order = sorted(judged, key=lambda name: (*_place(judged[name].arm), name))
     kept = {n: v for n, v in decided.items() if n in judged and v.verdict in ("worse", "equivalent")}
     verdicts: dict[str, Verdict | None] = {
         n: kept[n] if n in kept and kept[n].verdict == "worse" else _worse(judged[n], order, rules) for n in order
@@ -82,6 +82,7 @@ def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
             f"did not deliver {lost} of its messages ({promise}), "
             f"{percent(float(mine.loss_difference[j.at, j.places[against]]))} more than "
             f"{against}; loss is judged before latency",
+            by=By.LOSS,
         )
     by_latency = j.fair & (mine.slower[j.at] <= level)
     for against in order if by_latency.any() else ():
@@ -94,19 +95,22 @@ def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
                 "worse",
                 against,
                 found,
-                f"slower than {against} in sign: its quantile is infinite, because lost messages reach it",
+                f"slower than {against} in sign: its quantile is infinite, because {_why_infinite(j.arm)}",
+                by=By.PRIMARY,
             )
-        if found.value > 1 + rules.least(found.blocks):
-            doubt = ""
+        if found.value > 1 + rules.least():
+            noise = rules.noise_at(found.blocks)
+            doubt = f"; the calibration saw identical arms differ by up to {percent(noise)}"
+            doubt = doubt if found.value <= 1 + noise else ""
             p = sign_flip(mine.differences(j.at, at))
             if p is not None and p > 0.05:
-                doubt = f"; the sign-flip check does not confirm it (p = {p:.2g})"
+                doubt += f"; the sign-flip check does not confirm it (p = {p:.2g})"
             return Verdict(
                 "worse",
                 against,
                 found,
-                f"{found.value:.3g}× {against}, interval [{found.low:.3g}, {found.high:.3g}] over "
-                f"{found.blocks} blocks{doubt}",
+                f"{_times(found)} {against}, interval {_interval(found)} over {found.blocks} blocks{doubt}",
+                by=By.PRIMARY,
             )
     return None  # clear of 1, yet inside the margin: no difference is claimed
 
@@ -132,9 +136,7 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
             minutes,
         )
     if isinstance(found, NoRatio):
-        return Verdict(
-            "undecided", name, found, "in some blocks lost messages reach the quantile, in too few to decide by sign"
-        )
+        return Verdict("undecided", name, found, _too_few_signs(j.arm, leader.arm))
     if refused := _below_the_clocks(j, leader, found):
         return Verdict("undecided", name, found, refused)
     minutes, how = _minutes(j, leader, rules)
@@ -144,13 +146,12 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
         if difference > (0.0 if j.arm.reliable else rules.loss_margin)
         else ""
     )
-    if found.low > 1 and found.value <= 1 + rules.least(found.blocks):
-        least = rules.least(found.blocks)
-        why = "the margin" if least == rules.margin else f"what identical arms differ by here in {found.blocks} blocks"
-        interval = f"[{found.low:.3g}, {found.high:.3g}]"
-        text = f"{found.value:.3g}× {name}, interval {interval}, but within {percent(least)}, {why}"
+    if found.low > 1 and found.value <= 1 + rules.least():
+        least = rules.least()
+        why = "the margin" if least == rules.margin else "what identical arms differ by between campaigns"
+        text = f"{_times(found)} {name}, interval {_interval(found)}, but within {percent(least)}, {why}"
     else:
-        text = f"{found.value:.3g}× {name}, interval [{found.low:.3g}, {found.high:.3g}]"
+        text = f"{_times(found)} {name}, interval {_interval(found)}"
     return Verdict("undecided", name, found, f"{text}{loss}; {how}", minutes)
 
 
@@ -161,7 +162,7 @@ def _below_the_clocks(j: Judged, leader: Judged, found: Ratio) -> str | None:
     if not bound_ns or apart_ns > bound_ns:
         return None
     return (
-        f"{found.value:.3g}× {leader.arm.name}, {apart_ns / 1e3:.3g} µs apart; the hosts' clocks are known to "
+        f"{_times(found)} {leader.arm.name}, {apart_ns / 1e3:.3g} µs apart; the hosts' clocks are known to "
         f"±{bound_ns / 1e3:.3g} µs for the two together, and no difference below that is claimed"
     )
 
@@ -169,7 +170,7 @@ def _below_the_clocks(j: Judged, leader: Judged, found: Ratio) -> str | None:
 def _lead(j: Judged, verdicts: dict[str, Verdict | None], order: list[str], rules: Rules) -> Verdict:
     others = [n for n in order if n != j.arm.name]
     if not others:
-        return Verdict("best", None, None, "the only contender with data: nothing to compare it with")
+        return Verdict("alone", None, None, "the only contender with data: nothing to compare it with")
     second = next((n for n in others if verdicts[n].verdict != "worse"), others[0])
     found = _inverse(verdicts[second].ratio) if verdicts[second].against == j.arm.name else j.ratio(second, rules)
     if all(verdicts[n].verdict == "worse" for n in others):
@@ -196,20 +197,13 @@ def _inverse(r: Ratio | NoRatio | None) -> Ratio | NoRatio | None:
     return Ratio(1 / r.value, 1 / r.high, 1 / r.low if r.low > 0 else math.inf, r.blocks)
 
 
-def _quiet_blocks(mean: float, rules: Rules) -> int:
-    """From how many blocks on a log-ratio beyond the margin is beyond the A/A noise as well."""
-    if mean <= math.log1p(rules.margin) or not rules.noise:
-        return 0
-    return math.floor(NOISE_BLOCKS * (math.log1p(rules.noise) / mean) ** 2) + 1
-
-
 def _minutes(j: Judged, leader: Judged, rules: Rules) -> tuple[float | None, str]:
     """How long a campaign must be to decide it with 95 % power, were the ratio and its spread what they look like now:
     up to a look still to come, or, where none suffices, as a campaign of its own.
     """
     n = int(j.pairs.blocks[j.at, leader.at])
     mean, sd = float(j.pairs.mean[j.at, leader.at]), float(j.pairs.error[j.at, leader.at]) * math.sqrt(n)
-    more = {"margin": rules.margin}
+    more = {"margin": rules.margin, "shared_freedom": j.pairs.prior.freedom}
     # Beyond the margin it would be decided as worse, within it as equivalent.
     if mean > math.log1p(rules.margin):
         tests, power, smallest = j.multiplier * j.chances, power_worse, blocks_for
@@ -217,13 +211,10 @@ def _minutes(j: Judged, leader: Judged, rules: Rules) -> tuple[float | None, str
     else:
         tests, power, smallest = j.multiplier, power_equivalent, blocks_for_equivalence
     ratio = math.exp(mean)
-    quiet = _quiet_blocks(mean, rules)
-    blocks = next(
-        (b for b, alpha in rules.ahead if b >= quiet and power(ratio, b, sd, tests, alpha=alpha, **more) >= POWER), None
-    )
+    blocks = next((b for b, alpha in rules.ahead if power(ratio, b, sd, tests, alpha=alpha, **more) >= POWER), None)
     if blocks is None:
         alpha = rules.alpha if rules.campaign_alpha is None else rules.campaign_alpha
-        blocks = smallest(ratio, sd, tests, alpha=alpha, least=max(n + 1, quiet), **more)
+        blocks = smallest(ratio, sd, tests, alpha=alpha, least=n + 1, **more)
     if blocks is None:
         return None, "no realistic number of blocks would decide it: it lies at the edge of the margin"
     how = f"about {blocks} blocks would decide it"
@@ -235,6 +226,39 @@ def _minutes(j: Judged, leader: Judged, rules: Rules) -> tuple[float | None, str
     if minutes > HOPELESS_MINUTES:
         return None, f"it would take about {blocks} blocks, more than {HOPELESS_MINUTES} minutes"
     return minutes, how
+
+
+def never(arm: Arm, against: str | None, rules: Rules, earlier: Verdict | None) -> Verdict:
+    """Of an arm that failed in every block: no comparison is needed where another works."""
+    count = len(arm.failed)
+    if earlier is not None and earlier.by == By.FAILURE:
+        return earlier
+    if against is None:
+        return Verdict("no data", None, None, f"failed in each of {count} trials, and no other arm works here")
+    if count < rules.min_blocks or not rules.alpha > 0:
+        needed = f"; {rules.min_blocks} are needed to call it worse" if count < rules.min_blocks else ""
+        return Verdict("undecided", against, None, f"failed in each of {count} trials so far{needed}")
+    return Verdict("worse", against, None, f"failed in each of {count} trials: it does not work here", by=By.FAILURE)
+
+
+def _why_infinite(arm: Arm) -> str:
+    if arm.failed:
+        return f"{len(arm.failed)} of its trials failed"
+    return "lost messages reach it"
+
+
+def _too_few_signs(arm: Arm, leader: Arm) -> str:
+    failed = [f"{a.name} failed in {len(a.failed)} of {len(a.primary)} blocks" for a in (arm, leader) if a.failed]
+    if failed:
+        return f"{' and '.join(failed)}: too few blocks to decide it"
+    return "in some blocks lost messages reach the quantile, in too few to decide by sign"
+
+
+def _place(arm: Arm) -> tuple[float, float]:
+    """The share of infinite blocks, then the geometric mean of the others: the order in which arms lead."""
+    values = list(arm.primary.values())
+    finite = [math.log(v) for v in values if math.isfinite(v)]
+    return 1 - len(finite) / len(values), float(np.mean(finite)) if finite else math.inf
 
 
 def _centre(arm: Arm) -> float:
@@ -250,3 +274,16 @@ def _fraction(arm: Arm) -> float:
 def percent(fraction: float) -> str:
     """`17 %`, `0.32 %`, `100 %`: two digits, and never an exponent."""
     return f"{fraction * 100:.0f} %" if fraction >= 0.0995 else f"{fraction * 100:.2g} %"
+
+
+def _times(found: Ratio) -> str:
+    return f"{_digits(found.value)}×"
+
+
+def _interval(found: Ratio) -> str:
+    return f"[{_digits(found.low)}, {_digits(found.high)}]"
+
+
+def _digits(value: float) -> str:
+    """Three significant digits; a large one whole, because no exponent is for people."""
+    return f"{value:.3g}" if not 999.5 <= value < math.inf else f"{value:.0f}"

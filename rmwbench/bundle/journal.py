@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rmwbench.bundle.document import check_line
 from rmwbench.errors import UserError
+from rmwbench.input_file import parse_json, read_input
 
 NAME = "journal.jsonl"
 
@@ -60,18 +62,19 @@ def load(directory: Path) -> Journal:
     """Reads the journal. A last line cut short is ignored; any other unreadable line is a UserError."""
     path = directory / NAME
     try:
-        raw = path.read_bytes()
+        raw = read_input(path)
     except FileNotFoundError:
         raise UserError(
             "the campaign has no journal", where=str(path), fix="is this a campaign directory of rmwbench?"
         ) from None
+    except OSError as error:
+        raise UserError("the journal cannot be read", where=str(path), actual=error.strerror) from None
     journal = Journal()
     complete, _, _ = raw.rpartition(b"\n")
     for number, text in enumerate(complete.split(b"\n") if complete else [], start=1):
         try:
-            line = json.loads(text)
-            if not isinstance(line, dict) or (line.get("type") == "trial" and not isinstance(line.get("trial"), int)):
-                raise ValueError("not a journal line")
+            line = parse_json(text)
+            check_line(line)
             journal.add(line)
         except (ValueError, KeyError, TypeError) as error:
             raise UserError(

@@ -1,9 +1,9 @@
 """Where campaigns go when no place is named, and which one is meant when none is named: the newest there."""
 
-import json
 from pathlib import Path
 
 from rmwbench.errors import UserError
+from rmwbench.input_file import parse_json, read_input
 
 CAMPAIGNS = Path("campaigns")
 """Below the working directory."""
@@ -14,7 +14,7 @@ def newest_campaign(under: Path = CAMPAIGNS) -> Path:
     found: list[tuple[str, str, Path]] = []
     for path in under.glob("*/campaign.json"):
         try:
-            created = str(json.loads(path.read_bytes()).get("created_utc", ""))
+            created = str(parse_json(read_input(path)).get("created_utc", ""))
         except (OSError, ValueError, AttributeError):
             continue
         found.append((created, path.parent.name, path.parent))

@@ -5,6 +5,7 @@ is simply made again. So each table is one file with a row group per lot of tria
 name until all of it is on disk, and an error leaves nothing behind.
 """
 
+import fcntl
 import json
 import os
 import shutil
@@ -29,11 +30,15 @@ class PackedWriter:
     """A bundle under construction in `DIRECTORY.partial`. A context manager: `finish` renames it, any other end of the
     block removes it, and the directories above that it made.
 
-    Trials are numbered in the order of `trial`; rows come in the same order, whole trials at a time.
+    Trials are numbered in the order of `trial`; rows come in the same order, whole trials at a time. A partial
+    directory is locked while its writer lives, so what a killed one left is recognised and removed.
     """
 
     def __init__(self, directory: Path | str):
-        self.directory = Path(directory)
+        # Absolute: `.` and `..` have no name of their own.
+        self.directory = Path(os.path.abspath(directory))
+        _refuse_occupied(self.directory)
+        self._lock: int | None = None
         self._partial = self.directory.with_name(self.directory.name + ".partial")
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._pending: dict[str, list[pa.Table]] = {}
@@ -41,18 +46,20 @@ class PackedWriter:
         self._lines: list[dict[str, Any]] = []
         self._finished = False
         self._made = [p for p in self._partial.parents if not p.exists()]
-        _refuse_occupied(self.directory)
 
     def __enter__(self) -> "PackedWriter":
         try:
+            self._remove_left_over()
             self._partial.mkdir(parents=True)
+            self._lock = os.open(self._partial, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             (self._partial / "tables").mkdir()
             (self._partial / "files").mkdir()
         except FileExistsError:
             raise UserError(
-                "an import into this directory is under way, or was killed",
+                "an import into this directory is under way",
                 where=str(self._partial),
-                fix="wait for it, or remove this directory",
+                fix="wait for it, or choose another directory with --out",
             ) from None
         except OSError as error:
             raise UserError(f"cannot make the directory: {error.strerror}", where=str(self._partial)) from None
@@ -61,11 +68,35 @@ class PackedWriter:
     def __exit__(self, *_: object) -> None:
         if not self._finished:
             for writer in self._writers.values():
-                writer.close()
+                with suppress(OSError, pa.ArrowException):  # a full disk; what it wrote is removed next
+                    writer.close()
             shutil.rmtree(self._partial, ignore_errors=True)
             with suppress(OSError):  # someone else put something there meanwhile
                 for made in self._made:
                     made.rmdir()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _remove_left_over(self) -> None:
+        """Removes what a killed import left here. FileExistsError where its writer still lives."""
+        try:
+            left = os.open(self._partial, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            return
+        try:
+            fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if any(self._partial.iterdir()) and not (self._partial / "tables").is_dir():
+                raise UserError(
+                    "this directory is in the way, and no import left it",
+                    where=str(self._partial),
+                    fix="move it away, or choose another directory with --out",
+                )
+            shutil.rmtree(self._partial)
+        except BlockingIOError:
+            raise FileExistsError(self._partial) from None
+        finally:
+            os.close(left)
 
     @property
     def trials(self) -> int:
@@ -102,9 +133,11 @@ class PackedWriter:
             held = {name: merge.ranges(trials) for name, trials in self._held.items()}
             lines.append({"type": "merged", "merge": 0, "only": True, "tables": held})
         lines.append({"type": "finished"})
-        (self._partial / journal.NAME).write_text("".join(json.dumps(x, ensure_ascii=False) + "\n" for x in lines))
+        (self._partial / journal.NAME).write_bytes(
+            _text("".join(json.dumps(x, ensure_ascii=False) + "\n" for x in lines))
+        )
         document = {"schema": SCHEMA, "version": VERSION, **campaign}
-        (self._partial / "campaign.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        (self._partial / "campaign.json").write_bytes(_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n"))
         flush(self._partial.rglob("*"))
         _refuse_occupied(self.directory)
         if self.directory.exists():
@@ -127,7 +160,19 @@ class PackedWriter:
         return self._writers[name]
 
 
+def _text(text: str) -> bytes:
+    """UTF-8 whatever the locale; what a name on disk has beside it is replaced."""
+    return text.encode("utf-8", "replace")
+
+
 def _refuse_occupied(directory: Path) -> None:
+    if directory == Path.cwd():
+        raise UserError(
+            "a bundle cannot take the place of the directory you are in",
+            where=str(directory),
+            expected="a new or empty directory",
+            fix="choose another one with --out",
+        )
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise UserError(
             "this place is taken",

@@ -3,7 +3,12 @@
 DuckDB reads Parquet in place, so nothing is copied; the connection is in memory and cannot write to the bundle.
 """
 
+import os
 import re
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
 
 import duckdb
 import pyarrow as pa
@@ -11,6 +16,9 @@ import pyarrow as pa
 from rmwbench.bundle.read import Bundle
 from rmwbench.bundle.schema import ADDED, TABLES
 from rmwbench.errors import UserError, nearest
+
+PATIENCE_S = 0.8
+"""How long a query that is interrupted may take to end."""
 
 
 def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
@@ -51,16 +59,31 @@ def _columns(bundle: Bundle, name: str) -> tuple[str, str]:
 _SQL_TYPES = {pa.string(): "varchar", pa.int64(): "bigint", pa.uint64(): "ubigint", pa.uint32(): "uinteger"}
 
 
+@dataclass(frozen=True)
+class Answer:
+    """The `rows` of a query that were asked for, and how many there are in `total`."""
+
+    columns: list[str]
+    rows: list[tuple]
+    total: int
+
+
 def run(bundle: Bundle, sql: str) -> tuple[list[str], list[tuple]]:
-    """(column names, rows) of one SQL statement. UserError for a wrong statement, with the nearest table where that
-    helps.
-    """
+    """(column names, all rows) of one SQL statement, as `ask`."""
+    found = ask(bundle, sql)
+    return found.columns, found.rows
+
+
+def ask(bundle: Bundle, sql: str, most_rows: int | None = None) -> Answer:
+    """The answer of one SQL statement, its first `most_rows` rows or all. Ctrl-C ends it at once. UserError for a wrong
+    statement, with the nearest table where that helps."""
     if not sql.strip().strip(";"):
         raise UserError("an empty query", where="SQL", fix=_EXAMPLE)
-    connection = connect(bundle)
     try:
-        cursor = connection.execute(sql)
-        return [d[0] for d in cursor.description or []], cursor.fetchall()
+        connection = connect(bundle)
+        return _interruptible(connection, lambda: _answer(connection, sql, most_rows))
+    except UnicodeEncodeError:
+        raise UserError("the query has bytes that are no UTF-8", where="SQL", actual=ascii(sql)[:80]) from None
     except duckdb.Error as error:
         text = str(error).strip()
         raise UserError(
@@ -69,6 +92,40 @@ def run(bundle: Bundle, sql: str) -> tuple[list[str], list[tuple]]:
             expected=f"SQL over {', '.join(TABLES)}",
             fix=_suggestion(text, sql),
         ) from None
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, sql: str, most_rows: int | None) -> Answer:
+    cursor = connection.execute(sql)
+    columns = [d[0] for d in cursor.description or []]
+    if most_rows is None:
+        rows = cursor.fetchall()
+        return Answer(columns, rows, len(rows))
+    rows = cursor.fetchmany(most_rows)
+    total = len(rows)
+    while more := len(cursor.fetchmany(10_000)):
+        total += more
+    return Answer(columns, rows, total)
+
+
+def _interruptible(connection: duckdb.DuckDBPyConnection, ask: Callable[[], Answer]) -> Answer:
+    """What `ask` gives. It runs in another thread, since DuckDB looks at no signal while it works."""
+    found: Future[Answer] = Future()
+
+    def work() -> None:
+        try:
+            found.set_result(ask())
+        except BaseException as error:
+            found.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        return found.result()
+    except KeyboardInterrupt:
+        connection.interrupt()
+        wait([found], timeout=PATIENCE_S)
+        if not found.done():  # ending the interpreter under it would abort; and nothing of a query is to be saved
+            os._exit(130)
+        raise
 
 
 def _suggestion(text: str, sql: str) -> str | None:

@@ -1,7 +1,8 @@
 """Opens a bundle for reading: only what the journal names exists, and what is broken says so once, clearly."""
 
 import hashlib
-import json
+import re
+import stat
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,8 +15,11 @@ import pyarrow.compute
 import pyarrow.parquet as pq
 
 from rmwbench.bundle import evidence, journal, merge
+from rmwbench.bundle.document import check_campaign
 from rmwbench.bundle.schema import ADDED, SCHEMA, TABLES, VERSION, WHOLE_CAMPAIGN
+from rmwbench.codes import FailedBy, codes_of
 from rmwbench.errors import UserError, nearest
+from rmwbench.input_file import parse_json, read_input
 
 ABSENT = np.iinfo(np.int64).min
 """What `columns` gives for null in a signed 64-bit column: no clock and no counter reaches it."""
@@ -24,7 +28,8 @@ ABSENT = np.iinfo(np.int64).min
 @dataclass(frozen=True)
 class TrialLine:
     """A trial as the journal has it: numbers, status (`done`, `failed`, `void`), reason, names of its tables; the
-    number of the void trial that it `repeats`, and the `cause` (`machine`, `no match`, `no delivery`)."""
+    number of the void trial that it `repeats`, and the `cause` (`machine`, `no match`, `no delivery`); who is at fault
+    for a failure, and the codes of the reasons (rmwbench/codes.py), in their order."""
 
     trial: int
     cell: int
@@ -34,6 +39,8 @@ class TrialLine:
     tables: tuple[str, ...]
     repeats: int | None = None
     cause: str | None = None
+    failed_by: FailedBy | None = None
+    codes: tuple[str, ...] = ()
 
 
 class Bundle:
@@ -41,6 +48,7 @@ class Bundle:
 
     def __init__(self, directory: Path | str):
         self.directory = Path(directory)
+        refuse_bytes(self.directory)
         self.campaign = _campaign(self.directory)
         self.journal = journal.load(self.directory)
         self._files: dict[Path, pq.ParquetFile] = {}
@@ -57,10 +65,24 @@ class Bundle:
                 tuple(line.get("tables") or ()),
                 line.get("repeats"),
                 line.get("cause"),
+                FailedBy(line["failed_by"]) if line.get("failed_by") else None,
+                codes_of(line),
             )
             for n, line in sorted(self.journal.trials.items())
         ]
         return [t for t in lines if status is None or t.status == status]
+
+    @property
+    def ended_at(self) -> tuple[int, ...]:
+        """After how many blocks looks found that time was over, each the end of a campaign that may have been
+        resumed."""
+        return tuple(x["blocks"] for x in self.journal.lines if x.get("type") == "look" and x.get("ended"))
+
+    @property
+    def host(self) -> str | None:
+        """What its trials ran on, in words; None where they were not run by rmwbench, or before this was kept."""
+        kind = ((self.campaign.get("plan") or {}).get("host") or {}).get("kind")
+        return {"own": "namespaces of their own", "shared": "the shared host"}.get(kind or "")
 
     @property
     def unsupported(self) -> dict[int, str]:
@@ -178,7 +200,7 @@ class Bundle:
         """A stored file's content, checked against its name."""
         path = self.directory / "files" / sha256
         try:
-            content = path.read_bytes()
+            content = read_input(path)
         except OSError:
             raise UserError(
                 "a stored file is missing", where=str(path), fix="restore the campaign from a copy"
@@ -206,9 +228,17 @@ class Bundle:
                 self._open(path)
 
     def unnamed(self) -> list[Path]:
-        """Files below `tables` that no line of the journal names: what a power cut left of a step."""
+        """Files that a step writes and that no line of the journal names: what a power cut left of it. By name and
+        place they are ours; what anybody else put into the directory is not among them."""
         named = {path for name in TABLES for path in [*self.paths(name), *self._own(name)]}
-        return [p for p in sorted((self.directory / "tables").rglob("*")) if p.is_file() and p not in named]
+        steps = [
+            path
+            for name in TABLES
+            for path in _files_in(self.directory, "tables", name)
+            if _STEP_FILE.fullmatch(path.name) and path not in named
+        ]
+        stored = [path for path in _files_in(self.directory, "files") if _STORED_PARTIAL.fullmatch(path.name)]
+        return sorted([*steps, *stored, *(p for p in _files_in(self.directory) if p.name == "campaign.json.partial")])
 
     def _own(self, name: str) -> list[Path]:
         """The trials' own files of a table, merged or not."""
@@ -239,6 +269,7 @@ class Bundle:
     def _open(self, path: Path) -> pq.ParquetFile:
         if path not in self._files:
             try:
+                _refuse_irregular(path)
                 file = pq.ParquetFile(path, page_checksum_verification=True)
             except FileNotFoundError:
                 raise UserError(
@@ -258,6 +289,16 @@ class Bundle:
                     expected=", ".join(missing),
                     actual=", ".join(actual.names),
                 )
+            for f in expected:
+                found = actual.field(f.name).type if f.name in actual.names else f.type
+                if found != f.type:
+                    raise UserError(
+                        f"column {f.name} of a table is of another type",
+                        where=str(path),
+                        expected=str(f.type),
+                        actual=str(found),
+                        fix="restore the campaign from a copy",
+                    )
             if len(self._files) > 64:
                 self._files.clear()
             self._files[path] = file
@@ -315,6 +356,21 @@ class Lots:
         self._group = group
 
 
+_STEP_FILE = re.compile(r"(merged-)?\d{6,}\.parquet(\.partial)?", re.ASCII)
+_STORED_PARTIAL = re.compile(r"[0-9a-f]{64}\.partial")
+
+
+def _files_in(directory: Path, *below: str) -> list[Path]:
+    """The regular files of a directory of the campaign, none where a symbolic link leads elsewhere."""
+    for name in below:
+        directory = directory / name
+        if directory.is_symlink():
+            return []
+    if not directory.is_dir():
+        return []
+    return [path for path in directory.iterdir() if path.is_file() and not path.is_symlink()]
+
+
 def _values(column: pa.ChunkedArray) -> list[Any]:
     """A column as Python values. Texts of small tables repeat: each is made once."""
     if not pa.types.is_string(column.type):
@@ -363,11 +419,23 @@ def _filled(chunk: pa.Array, out: np.ndarray) -> tuple[pa.Array, np.ndarray]:
     return chunk.fill_null(ABSENT), out
 
 
+def refuse_bytes(directory: Path) -> None:
+    """UserError for a path with bytes that are no UTF-8: Parquet and SQL reach no file below it."""
+    try:
+        str(directory.absolute()).encode()
+    except UnicodeEncodeError:
+        raise UserError(
+            "the path of this campaign has bytes that are no UTF-8",
+            where=ascii(str(directory)),
+            fix="rename the directory",
+        ) from None
+
+
 def _campaign(directory: Path) -> dict[str, Any]:
     path = directory / "campaign.json"
     try:
-        document = json.loads(path.read_bytes())
-    except FileNotFoundError:
+        document = parse_json(read_input(path))
+    except (FileNotFoundError, NotADirectoryError):
         raise UserError(
             "no campaign here" if directory.is_dir() else "no such directory",
             where=str(directory),
@@ -375,7 +443,10 @@ def _campaign(directory: Path) -> dict[str, Any]:
             fix="give the directory that `rmwbench run` printed",
         ) from None
     except (OSError, ValueError) as error:
-        raise UserError("campaign.json cannot be read", where=str(path), actual=str(error)) from None
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UserError(
+            "campaign.json cannot be read", where=str(path), actual=reason, fix="restore the campaign from a copy"
+        ) from None
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         actual = document.get("schema") if isinstance(document, dict) else type(document).__name__
         raise UserError("not a campaign of rmwbench", where=str(path), expected=f"schema {SCHEMA}", actual=repr(actual))
@@ -387,7 +458,24 @@ def _campaign(directory: Path) -> dict[str, Any]:
             actual=f"version {document.get('version')!r}",
             fix="use the rmwbench release that wrote it, or a newer one",
         )
+    try:
+        check_campaign(document)
+    except ValueError as error:
+        raise UserError(
+            "campaign.json does not have what its format says",
+            where=str(path),
+            expected="docs/formats/bundle.md",
+            actual=str(error),
+            fix="restore the campaign from a copy",
+        ) from None
     return document
+
+
+def _refuse_irregular(path: Path) -> None:
+    """A pipe would be waited for without end."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        raise OSError("it is no regular file")
 
 
 def _corrupt(path: Path, error: Exception) -> UserError:

@@ -65,7 +65,7 @@ TABLES: dict[str, pa.Schema] = {
         [_field("trial", U32), _field("endpoint", U32), _field("seq", U64), _field("intended_ns", I64)]
         + [_stamp(n) for n in ("begun_ns", "call_ns", "return_ns")]
         + [_field("bytes", U32, unit="bytes"), _field("flags", U32, unit="bits")]
-        + [_field("cause_endpoint", U32, zero_is_absent=True), _field("cause_seq", U64)]
+        + [_field("cause_endpoint", U32, zero_is_absent=True), _field("cause_seq", U64), _field("fill_ns", I64)]
     ),
     "received": pa.schema(
         [_field("trial", U32), _field("endpoint", U32), _field("writer", U32), _field("seq", U64)]
@@ -103,6 +103,7 @@ TABLES: dict[str, pa.Schema] = {
             _field("writer", U32),
             _field("value", I64),
             _field("text", TEXT),
+            _field("code", TEXT),
         ]
     ),
     "counters": pa.schema(
@@ -191,6 +192,8 @@ TABLES: dict[str, pa.Schema] = {
 ADDED: dict[str, tuple[str, ...]] = {
     "endpoints": ("peers", "reply_bytes", "middleware", "joins_ns", "leaves_ns"),
     "trials": ("machine",),
+    "events": ("code",),
+    "sent": ("fill_ns",),
     "machine": ("machine",),
 }
 """Columns that version 1 did not always have: null where a bundle lacks them."""

@@ -8,9 +8,9 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,10 @@ class BundleWriter:
 
         Raises UserError when the directory holds anything already: it may be another campaign.
         """
+        from rmwbench.bundle.read import refuse_bytes
+
         directory = Path(directory)
+        refuse_bytes(directory)
         if directory.exists():
             if not directory.is_dir():
                 raise UserError("not a directory", where=str(directory), fix="choose another place for the campaign")
@@ -57,15 +60,23 @@ class BundleWriter:
                     actual=", ".join(there[:3]) + (" …" if len(there) > 3 else ""),
                     fix="choose another directory",
                 )
+        made = [path for path in (directory, *directory.parents) if not path.exists()]
         try:
             (directory / "tables").mkdir(parents=True)
             (directory / "files").mkdir()
-        except OSError as error:
-            raise UserError(f"cannot make the campaign directory: {error.strerror}", where=str(directory)) from None
-        writer = cls(directory, _take_lock(directory))
-        writer.write_campaign(campaign)
-        (directory / journal.NAME).touch()
-        _sync_directory(directory)
+            writer = cls(directory, _take_lock(directory))
+            writer.write_campaign(campaign)
+            (directory / journal.NAME).touch()
+            _sync_directory(directory)
+        except (OSError, UserError) as error:
+            _unmake(directory, made)
+            if isinstance(error, UserError):
+                raise
+            raise UserError(
+                f"cannot make the campaign directory: {error.strerror}",
+                where=str(directory),
+                fix="make room there, or choose another place with --out DIR",
+            ) from None
         return writer
 
     @classmethod
@@ -137,18 +148,27 @@ class BundleWriter:
         tables: Mapping[str, pa.Table | Mapping[str, Any]],
         cause: str | None = None,
         repeats: int | None = None,
+        failed_by: str | None = None,
+        reasons: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """Writes a trial's tables and then its journal line. `status` is `done`, `failed` or `void`.
 
         `cause` is `machine` where the machine alone made it void, `no match` or `no delivery` where it failed before
-        its window, `repeats` the number of such a trial whose place this one takes; the line names neither where it is
-        None.
+        its window, `repeats` the number of such a trial whose place this one takes, `failed_by` who is at fault for a
+        failure, and `reasons` the codes with the texts that `reason` joins (rmwbench/codes.py); the line has none of
+        them where it is None or empty.
         """
         if status not in ("done", "failed", "void"):
             raise ValueError(f"status {status}")
         if status != "done" and not reason:
             raise ValueError(f"a {status} trial needs its reason")
         names = self.write_tables(trial, tables)
+        more = {
+            "cause": cause,
+            "failed_by": failed_by,
+            "reasons": list(reasons) or None,
+            "repeats": repeats,
+        }
         self.append(
             {
                 "type": "trial",
@@ -160,7 +180,7 @@ class BundleWriter:
                 "tables": names,
                 "finished_utc": finished_utc,
             }
-            | {name: value for name, value in (("cause", cause), ("repeats", repeats)) if value is not None}
+            | {name: value for name, value in more.items() if value is not None}
         )
 
     def write_whole_campaign(self, tables: Mapping[str, pa.Table | Mapping[str, Any]]) -> None:
@@ -217,7 +237,15 @@ def encoding(schema: pa.Schema) -> dict[str, Any]:
 
 
 def _take_lock(directory: Path) -> Any:
-    file = open(directory / LOCK, "w")  # noqa: SIM115 (held until close)
+    try:
+        file = open(directory / LOCK, "w")  # noqa: SIM115 (held until close)
+    except OSError as error:
+        raise UserError(
+            "this campaign cannot be written",
+            where=str(directory / LOCK),
+            actual=error.strerror,
+            fix="make room or give access there; reading it (`rmwbench show`) needs neither",
+        ) from None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -263,9 +291,20 @@ def _durable_batch() -> Iterator[Callable[[Path], Path]]:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(content)
-    _publish({path: partial})
+    with _durable(path) as partial:
+        partial.write_bytes(content)
+
+
+def _unmake(directory: Path, made: Iterable[Path]) -> None:
+    """Removes the beginnings of a campaign that could not be made, and the directories that were `made` for it."""
+    with suppress(OSError):
+        for name in ("tables", "files"):
+            (directory / name).rmdir()
+    for name in (LOCK, "campaign.json", "campaign.json.partial", journal.NAME):
+        (directory / name).unlink(missing_ok=True)
+    with suppress(OSError):  # somebody else put something there
+        for path in made:
+            path.rmdir()
 
 
 def _publish(named: Mapping[Path, Path]) -> None:

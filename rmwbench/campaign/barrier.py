@@ -13,23 +13,20 @@ from rmwbench.campaign import limits
 from rmwbench.campaign.noting import note, step, take_events
 from rmwbench.campaign.outcome import Outcome
 from rmwbench.campaign.profile import Workers, domain_id, open_fields
+from rmwbench.codes import Code
 from rmwbench.lab.crew import Crew, Posted
 from rmwbench.lab.host import traffic
 from rmwbench.lab.worker import WorkerFailed
-
-NO_MATCH, NO_DELIVERY = "no match", "no delivery"
-"""Causes of a failed trial: endpoints that never found each other, and those that did but through which no message
-came. Between two middlewares either is a finding."""
 
 BEFORE_OPEN, COMPLETE = "before_open", "complete"
 
 
 def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
-    """Raises WorkerFailed; `outcome.cause` then says whether it was for want of a match or a message."""
+    """Raises WorkerFailed; `outcome.barrier` then says whether it was for want of a match or a message."""
     present = [process.name for process in outcome.order.cell.processes if process.opens_s is None]
     _read_traffic(outcome, crew, BEFORE_OPEN)
     with step(outcome, "open"):
-        opened = {name: crew.post(name, "open", fields_of(outcome, workers, name)) for name in present}
+        opened = {name: crew.post(name, "open", fields_of(outcome, crew, workers, name)) for name in present}
         crew.gather(opened.values(), limits.COMMAND_TIMEOUT_S, take=lambda one: take_opened(outcome, one))
     timeout_s = outcome.order.cell.timeline.match_s
     with step(outcome, "create"):
@@ -48,10 +45,10 @@ def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
         take_events(outcome, crew)
 
 
-def fields_of(outcome: Outcome, workers: Workers, process: str) -> dict[str, Any]:
+def fields_of(outcome: Outcome, crew: Crew, workers: Workers, process: str) -> dict[str, Any]:
     """The `open` of a process."""
     side = outcome.order.cell.sides[process]
-    return open_fields(side, workers[side.middleware], outcome.order.nonce, domain_id(outcome.order.cell))
+    return open_fields(side, workers[side.middleware], outcome.order.nonce, domain_id(outcome.order.cell, crew.hosts))
 
 
 def take_opened(outcome: Outcome, posted: Posted) -> None:
@@ -93,7 +90,7 @@ def _match(outcome: Outcome, crew: Crew, matching: dict[str, Posted], deadline: 
                 rest_s = deadline - time.monotonic()
                 timed_out = failed.error is not None and failed.error.get("kind") == "failed"
                 if not timed_out or rest_s < limits.PROBE_INTERVAL_S:
-                    outcome.cause = NO_MATCH if timed_out else None
+                    outcome.barrier = Code.NO_MATCH if timed_out else None
                     raise
                 again[name] = rest_s
         matching = {
@@ -121,7 +118,7 @@ def _first_messages(outcome: Outcome, crew: Crew) -> None:
             text = (
                 f"endpoint {reader} heard nothing from endpoint {writer} within {limit_s:g} s, though both are matched"
             )
-            outcome.cause = NO_DELIVERY
+            outcome.barrier = Code.NO_DELIVERY
             raise crew.workers[place].failure("timeout", text)
         crew.ask({name: ("probe", {}) for name in present}, limits.COMMAND_TIMEOUT_S)
         again = time.monotonic() + interval_s

@@ -16,7 +16,7 @@ from rmwbench.campaign.killed import KILLED
 from rmwbench.campaign.network import noted
 from rmwbench.campaign.noting import note, note_hello
 from rmwbench.campaign.outcome import Outcome, Window
-from rmwbench.campaign.profile import NeededDaemon, Workers, address_environment, needed_daemons
+from rmwbench.campaign.profile import NeededDaemon, Workers, address_environment, domain_id, needed_daemons
 from rmwbench.campaign.spawn import Spawner
 from rmwbench.lab import clock
 from rmwbench.lab.crew import Crew, Posted
@@ -118,7 +118,7 @@ class Changes:
     def _return_daemons(self) -> None:
         """Starts again what was killed, in the same host, where a daemon may find what it left."""
         cell, nonce = self._outcome.order.cell, self._outcome.order.nonce
-        for daemon in needed_daemons(cell, self._workers, nonce):
+        for daemon in needed_daemons(cell, self._workers, nonce, domain_id(cell, self._crew.hosts)):
             if daemon.label in self._dead:
                 label = f"{daemon.label} again"
                 worker, at = daemon.worker, cell.daemons_host
@@ -198,7 +198,7 @@ class Changes:
             self._bear(process)
         if process in self._unopened:
             self._unopened.remove(process)
-            fields = fields_of(outcome, self._workers, process)
+            fields = fields_of(outcome, self._crew, self._workers, process)
             self._post(process, "open", fields, lambda posted: take_opened(outcome, posted))
         nodes = outcome.order.cell.create_command(process, outcome.order.seed, change.endpoints)
         self._post(process, "create", {"nodes": nodes}, lambda posted: self._created(posted, change))

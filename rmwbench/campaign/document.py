@@ -12,6 +12,7 @@ from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.calibrate import store
 from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import distinct_sides, forced, resolved_profile
+from rmwbench.campaign.shared_host import flag
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
@@ -62,6 +63,9 @@ def cells_table(plan: Plan, workers: Mapping[str, Worker]) -> pa.Table:
                 definition["arm"]["processes"][key]["profile"] = resolved_profile(side, workers[side.middleware])
         flags = [(side.profile.name, forced(side, workers[side.middleware])) for side in sides]
         definition["flags"] = list(dict.fromkeys(f"{name}*: {text}" for name, text in flags if text))
+        if plan.host.shared:
+            told = [f"{side.profile.name}*: {flag(side, workers[side.middleware])}" for side in sides]
+            definition["flags"] += list(dict.fromkeys(told))
         definition["flags"] += [TRACED] if cell.sampling.traced else []
         definition["flags"] += [UNTIMED] if cell.sampling.allocations else []
         definition["flags"] += ["; ".join(cell.real.told())] if cell.real is not None else []

@@ -6,8 +6,9 @@ consumption until it is given back: what a killed reader leaves so, it held when
 
 import numpy as np
 
-from rmwbench.campaign.noting import note
+from rmwbench.campaign.noting import note_flag
 from rmwbench.campaign.outcome import Outcome
+from rmwbench.codes import Code, Reason
 from rmwbench.lab.records import RECEIVED
 
 KILLED = "killed_s"
@@ -29,4 +30,4 @@ def tell_held(outcome: Outcome) -> None:
             event["text"] = f"{KILLED} while holding {held} message{'' if held == 1 else 's'}"
             if not held:
                 text = f"killed: {event['process']} held no message at that moment, though its consumer keeps each"
-                note(outcome, event["process"], "flag", event["time_ns"], text=text)
+                note_flag(outcome, Reason(Code.KILLED, text), event["time_ns"], event["process"])

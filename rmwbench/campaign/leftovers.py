@@ -9,11 +9,13 @@ import marshal
 import os
 import time
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from rmwbench.campaign.noting import note
 from rmwbench.campaign.outcome import Outcome
 from rmwbench.lab.crew import Crew
+from rmwbench.lab.host import Host, RemoteHost, SharedHost
 from rmwbench.lab.worker import WorkerFailed, WorkerProcess
 
 EVENT = "leftovers"
@@ -47,12 +49,15 @@ def take_leftovers(outcome: Outcome, crew: Crew) -> None:
     host with all bytes and, as text, how many of each kind."""
     _leave(outcome, crew, crew.living)
     _leave(outcome, crew, {name: one for name, one in crew.daemons.items() if not one.ended})
+    if outcome.shared_host:
+        text = f"leftovers: of the shared host's {PLACES[0]} nothing is listed: others use it too"
+        note(outcome, crew.hosts.first.name, "problem", text=text)
     for host in crew.hosts.remote:
         note(outcome, host, "problem", text="leftovers: not listed, the host is on another machine")
     near = [host for host in crew.hosts if host not in crew.hosts.remote]
     files = {host: os.memfd_create("rmwbench-leftovers", os.MFD_CLOEXEC) for host in near}
     try:
-        programs = {host: (PROGRAM, PLACES, file) for host, file in files.items()}
+        programs = {host: (PROGRAM, places(crew.hosts[host]), file) for host, file in files.items()}
         statuses = crew.run_programs(programs, LISTING_TIMEOUT_S)
         for host, file in files.items():
             if statuses[host] != 0:
@@ -65,6 +70,11 @@ def take_leftovers(outcome: Outcome, crew: Crew) -> None:
     finally:
         for file in files.values():
             os.close(file)
+
+
+def places(host: Host | RemoteHost) -> Sequence[str]:
+    """Where what is there is of this trial alone."""
+    return (host.directory,) if isinstance(host, SharedHost) else PLACES
 
 
 def row(host: str, path: str, kind: str, size: int) -> dict[str, Any]:

@@ -12,5 +12,10 @@ PROBE_INTERVAL_MAX_S = 0.8
 START_LEAD_NS = 40_000_000  # a busy machine takes this long to tell two processes; late is void
 START_LEAD_PER_PROCESS_NS = 2_000_000  # a hundred workers take a while to be told
 START_LEAD_MACHINES_NS = 400_000_000  # a WiFi between machines may hold a command up for as long
+# A drain of reliable endpoints ends when nothing came for the longest of these.
+DRAIN_QUIET_S = 1.0
+DRAIN_QUIET_LATENCIES = 3.0  # times the longest latency that the arm has shown
+HEARTBEAT_S = {"fastdds": 3.0, "rclcpp_fastrtps": 3.0}  # until a lost tail is repeated: heartbeatPeriod as installed
+
 JOIN_LEAD_NS = 1_000_000
 TICKS_LEAD_NS = 2_000_000

@@ -7,12 +7,14 @@ new since the last look, between two trials, when no window is open.
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from rmwbench.analysis import sequential
-from rmwbench.analysis.look import Looks
+from rmwbench.analysis.look import Looks, leaving
 from rmwbench.analysis.look import rules as rules_of
 from rmwbench.analysis.verdict import Verdict
 from rmwbench.bundle import Bundle
@@ -42,6 +44,8 @@ class Look:
     open: tuple[Open, ...]
     verdicts: dict[str, dict[str, str]]
     took_ns: int = 0
+    leaving: tuple[int, ...] = ()
+    """Cells whose further blocks would decide nothing."""
 
     @property
     def of(self) -> int:
@@ -86,27 +90,40 @@ class Judge:
         begun_ns = time.monotonic_ns()
         looks = self._plan.looks
         rules = rules_of(self._bundle.campaign.get("machine"), minutes_per_block)
-        verdicts = sequential.judge(self._looks.arms(), rules, looks, blocks=blocks, ended=ended)
-        alpha = sequential.alpha_at(looks, blocks, alpha=rules.alpha, ended=ended)
-        return seen(self._plan, blocks, alpha, ended, verdicts, time.monotonic_ns() - begun_ns)
+        arms = self._looks.arms()  # first: it reads the journal again
+        endings = self._bundle.ended_at
+        verdicts = sequential.judge(arms, rules, looks, blocks=blocks, ended=ended, endings=endings)
+        alpha = sequential.alpha_at(looks, blocks, alpha=rules.alpha, ended=ended, endings=endings)
+        units = self._looks.comparison_of
+        cells = leaving(verdicts, self._looks.cells, units)
+        took_ns = time.monotonic_ns() - begun_ns
+        return seen(self._plan, blocks, alpha, ended, verdicts, took_ns, units, cells)
 
 
 def seen(
-    plan: Plan, blocks: int, alpha: float, ended: bool, verdicts: dict[str, dict[str, Verdict]], took_ns: int = 0
+    plan: Plan,
+    blocks: int,
+    alpha: float,
+    ended: bool,
+    verdicts: dict[str, dict[str, Verdict]],
+    took_ns: int = 0,
+    comparison_of: Mapping[str, str] = MappingProxyType({}),
+    leaving: tuple[int, ...] = (),
 ) -> Look:
-    """What of these verdicts (comparison -> arm) matters and is open. An arm without any data is not waited for: what
-    failed in every block will fail in the next."""
+    """What of these verdicts (unit -> arm; `comparison_of`: of what comparison a unit is a topic) matters and is open.
+    An arm without any data is not waited for: what failed in every block will fail in the next."""
     wanted = plan.suite.blocks.decide
-    matter = [c.key for c in plan.comparisons if not wanted or c.workload in wanted]
-    judged = [(key, arm, found) for key in matter for arm, found in verdicts.get(key, {}).items()]
-    judged = [(key, arm, found) for key, arm, found in judged if found.verdict not in ("reference", "no data")]
+    matter = {c.key for c in plan.comparisons if not wanted or c.workload in wanted}
+    units = [unit for unit in verdicts if comparison_of.get(unit, unit) in matter]
+    judged = [(unit, arm, found) for unit in units for arm, found in verdicts[unit].items()]
+    judged = [x for x in judged if x[2].verdict not in ("reference", "no data", "alone")]
     still = tuple(
         Open(key, arm, found.reason, found.minutes_to_decide)
         for key, arm, found in judged
         if found.verdict == "undecided"
     )
     words = {key: {arm: found.verdict for arm, found in arms.items()} for key, arms in verdicts.items()}
-    return Look(blocks, alpha, ended, len(judged) - len(still), still, words, took_ns)
+    return Look(blocks, alpha, ended, len(judged) - len(still), still, words, took_ns, leaving)
 
 
 def _rounded(minutes: float | None) -> float | None:

@@ -7,11 +7,13 @@ are named as ever. The rules are applied to each machine's rows by themselves.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from rmwbench.campaign import sampled
-from rmwbench.campaign.noting import note
+from rmwbench.campaign.noting import note, note_flag
 from rmwbench.campaign.outcome import Outcome
+from rmwbench.codes import Code, Reason
 from rmwbench.lab import machine
 from rmwbench.lab.crew import Crew
 from rmwbench.lab.machine import Reading, Ticks
@@ -79,16 +81,16 @@ def by_machine(probes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, list[
         yield (f" (on the machine of host {host})" if host else ""), _stripped(rows, host)
 
 
-def void_reasons(probes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def void_reasons(probes: Iterable[Mapping[str, Any]]) -> Iterator[Reason]:
     for where, rows in by_machine(probes):
-        if reason := machine.void_reason(rows):
-            yield reason + where
+        for reason in machine.voids(rows):
+            yield replace(reason, text=reason.text + where)
 
 
-def flags(probes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def flags(probes: Iterable[Mapping[str, Any]]) -> Iterator[Reason]:
     for where, rows in by_machine(probes):
         for flag in machine.flags(rows):
-            yield flag + where
+            yield replace(flag, text=flag.text + where)
 
 
 def note_network(outcome: Outcome, crew: Crew) -> None:
@@ -108,7 +110,7 @@ def note_network(outcome: Outcome, crew: Crew) -> None:
     outcome.files["network.json"] = json.dumps(document).encode()
     note(outcome, "network", REAL, text="; ".join(real.told()))
     for text in real.gang.notes:
-        note(outcome, "machine", "flag", text=text)
+        note_flag(outcome, Reason(Code.PLACEMENT, text))
 
 
 def _of(host: str, row: Mapping[str, Any]) -> dict[str, Any]:

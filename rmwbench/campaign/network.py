@@ -10,14 +10,12 @@ from collections.abc import Callable, Iterator
 from rmwbench.campaign import limits
 from rmwbench.campaign.noting import note, step
 from rmwbench.campaign.outcome import Outcome
+from rmwbench.codes import Code, Reason
 from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import HostBroken, Hosts
-from rmwbench.lab.machine.rules import MACHINE
-from rmwbench.lab.network import Emulation, Finding, NetworkBroken
+from rmwbench.lab.network import Emulation, NetworkBroken
 from rmwbench.lab.network.switch import log_records
 from rmwbench.lab.worker import WorkerFailed
-
-NETWORK = "network: "
 
 
 @contextlib.contextmanager
@@ -44,7 +42,7 @@ def up(outcome: Outcome, crew: Crew, network: Emulation | None) -> None:
         network.probe()
     for finding in network.findings:
         if finding.void:
-            raise NetworkBroken((MACHINE if finding.machine else "") + NETWORK + finding.text)
+            raise NetworkBroken(finding.text, machine=finding.machine)
 
 
 def end(outcome: Outcome, network: Emulation | None) -> None:
@@ -59,7 +57,7 @@ def end(outcome: Outcome, network: Emulation | None) -> None:
             network.end(begin_ns, end_ns, noted(outcome))
         except (NetworkBroken, HostBroken, WorkerFailed) as broken:
             if outcome.collected:
-                outcome.network_broken = str(broken)
+                outcome.network_broken = broken_reason(broken)
     outcome.probes += network.rows
     outcome.findings += network.findings
     outcome.frames = network.frames
@@ -71,27 +69,28 @@ def noted(outcome: Outcome) -> Callable[[str, str, int], None]:
     return lambda host, what, done_ns: note(outcome, host, "network", done_ns, text=what)
 
 
-def void_reasons(outcome: Outcome) -> Iterator[str]:
+def void_reasons(outcome: Outcome) -> Iterator[Reason]:
     """Of the findings that no result can bear."""
     for finding in outcome.findings:
         if finding.void:
-            yield _told(finding)
+            yield _reason(finding.text, finding.machine)
 
 
-def flags(outcome: Outcome) -> Iterator[str]:
+def flags(outcome: Outcome) -> Iterator[Reason]:
     for finding in outcome.findings:
         if not finding.void:
-            yield NETWORK + finding.text
+            yield Reason(Code.NETWORK, f"network: {finding.text}", machine=finding.machine)
 
 
-def void_words(broken: str) -> tuple[str, str | None]:
-    """Reason and cause of a trial that had no network."""
-    reason = broken if broken.startswith((MACHINE, NETWORK)) else NETWORK + broken
-    return reason, "machine" if reason.startswith(MACHINE) else None
+def broken_reason(broken: NetworkBroken | HostBroken | WorkerFailed) -> Reason:
+    """Why a trial that had no network is void."""
+    if isinstance(broken, WorkerFailed):
+        return _reason(broken.reason(), machine=False)
+    return _reason(str(broken), isinstance(broken, NetworkBroken) and broken.machine)
 
 
-def _told(finding: Finding) -> str:
-    return (MACHINE if finding.machine else "") + NETWORK + finding.text
+def _reason(text: str, machine: bool) -> Reason:
+    return Reason(Code.NETWORK, ("machine: " if machine else "") + f"network: {text}", machine)
 
 
 def _room(outcome: Outcome) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rmwbench.campaign.outcome import Outcome
+from rmwbench.codes import Reason
 from rmwbench.lab.crew import Crew
 from rmwbench.lab.worker import WorkerProcess
 
@@ -26,6 +27,11 @@ def note(outcome: Outcome, process: str, event: str, time_ns: int | None = None,
     """An event; now where it has no time of its own."""
     now_ns = time.monotonic_ns() if time_ns is None else time_ns
     outcome.events.append({"time_ns": now_ns, "process": process, "event": event, **fields})
+
+
+def note_flag(outcome: Outcome, flag: Reason, time_ns: int | None = None, process: str = "machine") -> None:
+    """An event that a report shows beside the arm where enough of its trials have it."""
+    note(outcome, process, "flag", time_ns, text=flag.text, code=str(flag.code))
 
 
 def note_hellos(outcome: Outcome, crew: Crew) -> None:

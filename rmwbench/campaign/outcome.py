@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.lab.background import Flow
 from rmwbench.lab.clock import OWN, Clock, HostClocks
 from rmwbench.lab.frames import Account
@@ -46,6 +47,14 @@ class Window:
         return Window(*(clock.from_reference(t) for t in (self.start_ns, self.steady_ns, self.end_ns)))
 
 
+@dataclass(frozen=True)
+class Failure:
+    """Why a trial failed, and who is at fault."""
+
+    reason: Reason
+    by: FailedBy
+
+
 @dataclass
 class Outcome:
     """`granted` maps endpoint → reply of create; `events` are the workers' with `process` added; `collected` maps
@@ -57,9 +66,9 @@ class Outcome:
     what it was not, `frames` its log (rmwbench.lab.network.switch), `network_broken` why there was none, `link_cpu_ns`
     its process's time at both ends of the window, `sampled_at` each host's own document of the sampler. `started`
     are endpoints that owe a `finished`, `unfinished` those that never told it, since a dead peer holds them;
-    `cause` is a failure's in one word; `unsupported` what a worker said it cannot do; `not_joined` are endpoints of
-    nodes that could not come up without their daemon, or after a kill; `leftovers` what was left in the hosts'
-    files, where that was asked."""
+    `barrier` says of a failure at the barrier for want of what; `unsupported` what a worker said it cannot do;
+    `not_joined` are endpoints of nodes that could not come up without their daemon, or after a kill; `leftovers` what
+    was left in the hosts' files, where that was asked. `shared_host`: its interfaces carry what others send, too."""
 
     order: Order
     started_utc: str
@@ -68,6 +77,7 @@ class Outcome:
     windows: dict[str, Window] = field(default_factory=dict)
     clocks: HostClocks | None = None
     started_late_ns: int = 0
+    shared_host: bool = False
     drain_end_ns: int | None = None
     drained: bool | None = None
     ended_ns: int | None = None
@@ -85,7 +95,7 @@ class Outcome:
     unsampled: str | None = None
     own_cpu_ns: tuple[int, int] | None = None
     link_cpu_ns: tuple[int, int] | None = None
-    network_broken: str | None = None
+    network_broken: Reason | None = None
     findings: list[Finding] = field(default_factory=list)
     leftovers: list[dict[str, Any]] = field(default_factory=list)
     frames: np.ndarray | None = None
@@ -95,8 +105,8 @@ class Outcome:
     probes: list[dict[str, Any]] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
-    failure: str | None = None
-    cause: str | None = None
+    failure: Failure | None = None
+    barrier: Code | None = None
     unsupported: str | None = None
     steps_ns: dict[str, int] = field(default_factory=dict)
 

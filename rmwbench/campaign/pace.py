@@ -16,11 +16,12 @@ def limit_s(plan: Plan) -> float:
     return plan.budget_s if plan.budget_s is not None else TOLERANCE * plan.estimated_s
 
 
-def has_time(plan: Plan, blocks_done: int, elapsed_s: float) -> bool:
-    """Whether another block may begin after `blocks_done` whole blocks, which took `elapsed_s` together."""
+def has_time(plan: Plan, blocks_done: int, elapsed_s: float, share: float = 1.0) -> bool:
+    """Whether another block may begin after `blocks_done` whole blocks, which took `elapsed_s` together. `share`: how
+    much of a whole block's planned time the next one has, where decided arms have left."""
     if blocks_done < plan.suite.blocks.minimum:
         return True
-    return elapsed_s + elapsed_s / blocks_done <= limit_s(plan)
+    return elapsed_s + share * elapsed_s / blocks_done <= limit_s(plan)
 
 
 def may_repeat(plan: Plan, block: int, elapsed_s: float, trial_s: float, rest_of_block_s: float) -> bool:

@@ -35,5 +35,9 @@ class Places:
         number = next(i for i, workload in enumerate(self.suite.workloads) if workload.name == cell.workload.name)
         return self._line("workloads", number, *keys)
 
+    def at(self, *path: str | int) -> str:
+        """Any other part of the file, from its top."""
+        return self._line(*path)
+
     def _line(self, *path: str | int) -> str:
         return f"{self.file}:{line_of(self.text, path, shortened=self.shortened)}"

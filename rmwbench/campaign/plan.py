@@ -16,6 +16,7 @@ from typing import Any
 
 from rmwbench.campaign.cut import Cut
 from rmwbench.errors import UserError
+from rmwbench.lab.host.kind import NAMESPACES, Kind
 from rmwbench.suite.cells import Cell, comparisons
 from rmwbench.suite.percentiles import QUANTILES, messages_needed, percentile_name
 from rmwbench.suite.seed import derive_seed
@@ -88,7 +89,8 @@ class Plan:
     end, the last of them `blocks`. A fixed design has no looks. `unsupported` has the cells without trials, because
     their middleware cannot do what they ask for, with the reason; `left_out` the optional arms whose middleware is not
     here; `cut` what the budget does not hold. `beyond` has the cells that ask for more than the machine has, in words,
-    and `machine` what it has, as the document says it; None where the trials run elsewhere.
+    and `machine` what it has, as the document says it; None where the trials run elsewhere. `host` is the kind of host
+    that trials get.
     """
 
     suite: Suite
@@ -105,6 +107,7 @@ class Plan:
     cut: Cut | None = None
     beyond: Mapping[int, str] = field(default_factory=dict)
     machine: Mapping[str, Any] | None = None
+    host: Kind = NAMESPACES
 
     @property
     def sequential(self) -> bool:
@@ -152,6 +155,7 @@ class Plan:
             "unsupported": [{"cell": cell, "reason": reason} for cell, reason in sorted(self.unsupported.items())],
             "left_out": [{"arm": arm, "reason": reason} for arm, reason in self.left_out.items()],
             "not_run": None if self.cut is None else self.cut.document(),
+            "host": self.host.document(),
             "machine": None if self.machine is None else dict(self.machine),
             "cells": [cell.definition() for cell in self.cells],
             "trials": [

@@ -10,6 +10,7 @@ from rmwbench.campaign.judge import PATH_OPTION
 from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import resolved_profile
+from rmwbench.campaign.shared_host import queue_bytes
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab import allocations, background, sampler, tool
 from rmwbench.lab.frames import ring_bytes, senders
@@ -20,7 +21,6 @@ from rmwbench.lab.network import NetworkBroken
 from rmwbench.lab.network.plumbing import HOST_FIELDS, rehearse_host
 from rmwbench.lab.network.switch import NAME as NETWORK_TOOL
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.endpoints import Endpoint
 
 MIB = 1 << 20
 # Parquet takes about a third of a slot; small tables and logs about this much per trial.
@@ -37,7 +37,8 @@ def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
     if any(background.asks(cell.conditions) for cell in plan.cells):
         tool.find(background.TOOL)
     workers = require_workers(list(dict.fromkeys(name for cell in plan.cells for name in cell.middlewares)))
-    _check_networks(plan.cells, places)
+    if not plan.host.shared:  # there are no networks to make on a shared host
+        _check_networks(plan.cells, places)
     for cell in plan.cells:
         _check_profiles(cell, workers, places)
         _check_path(cell, places)
@@ -87,8 +88,10 @@ def check_memory(plan: Plan) -> None:
             actual=f"{available / MIB:.0f} MiB",
             fix="end other programs, or run other workloads with --workload NAME",
         )
+    if plan.host.shared:  # what does not fit there is left out, arm by arm (shared_host.py)
+        return
     # Half of the available memory is the limit of a host's /dev/shm (rmwbench/lab/host).
-    shared = sum(_queue_bytes(endpoint) for endpoint in largest.endpoints if endpoint.writes)
+    shared = sum(queue_bytes(endpoint) for endpoint in largest.endpoints if endpoint.writes)
     if shared > available // 2:
         raise UserError(
             "the messages of one trial do not fit into shared memory",
@@ -108,14 +111,7 @@ def memory_bytes(cell: Cell) -> int:
     """What a trial keeps in memory at least: the record files, the rings of frames, and of every endpoint a full
     history of messages with two in the making."""
     rings = sum(ring_bytes(endpoint.type.payload_bytes) for endpoint in senders(cell))
-    return cell.record_bytes + rings + sum(_queue_bytes(endpoint) for endpoint in cell.endpoints)
-
-
-def _queue_bytes(endpoint: Endpoint) -> int:
-    """A full history and two messages in the making; keep_all has no depth, and all that is sent is too much to ask
-    for."""
-    size = max(endpoint.type.payload_bytes, endpoint.reply_type.payload_bytes if endpoint.reply_type else 0)
-    return size * ((endpoint.qos.wire()["depth"] or 1) + 2)
+    return cell.record_bytes + rings + sum(queue_bytes(endpoint) for endpoint in cell.endpoints)
 
 
 def _check_profiles(cell: Cell, workers: Mapping[str, Worker], places: Places) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.campaign.judge import PATH_OPTION
+from rmwbench.lab.host import Hosts
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.network import addresses
 from rmwbench.suite.cells import Cell
@@ -58,9 +59,12 @@ def address_environment(cell: Cell, host: str) -> dict[str, str]:
     }
 
 
-def domain_id(cell: Cell) -> int:
-    """0 in a network of our own; among machines what keeps a campaign out of a robot's domain, and gangs apart."""
-    return cell.real.gang.domain_id if cell.real is not None and cell.real.gang is not None else 0
+def domain_id(cell: Cell, hosts: Hosts) -> int:
+    """0 in a network of our own; on a shared host, and among machines, what keeps a trial out of a robot's domain and
+    apart from other trials."""
+    if cell.real is not None and cell.real.gang is not None:
+        return cell.real.gang.domain_id
+    return hosts.first.domain_id
 
 
 def daemons(side: Side, worker: Worker) -> list[str]:
@@ -84,12 +88,12 @@ class NeededDaemon:
     fields: dict[str, Any]
 
 
-def needed_daemons(cell: Cell, workers: Workers, nonce: int) -> Iterator[NeededDaemon]:
+def needed_daemons(cell: Cell, workers: Workers, nonce: int, domain_id: int) -> Iterator[NeededDaemon]:
     """The daemons of all sides of a cell, each once."""
     seen: list[tuple[str, Any, dict[str, Any]]] = []
     for side in distinct_sides(cell):
         worker = workers[side.middleware]
-        fields = open_fields(side, worker, nonce, domain_id(cell))
+        fields = open_fields(side, worker, nonce, domain_id)
         for name in daemons(side, worker):
             if (name, worker.executable, fields) not in seen:
                 taken = any(name == other for other, *_ in seen)

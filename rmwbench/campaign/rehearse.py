@@ -15,7 +15,7 @@ from rmwbench.campaign.profile import DAEMONS_OPTION, Workers, daemons, open_fie
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab import records
 from rmwbench.lab.crew import Crew
-from rmwbench.lab.host import Host, HostBroken
+from rmwbench.lab.host import HostBroken, make
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.worker import WorkerFailed, WorkerProcess
 from rmwbench.suite.cells import Cell
@@ -52,8 +52,9 @@ def _refusal(worker: Worker, fields: Mapping[str, Any], needed: Sequence[str]) -
     """The worker's `error` to `open`, or that of a daemon that it needs, where that is invalid or unsupported."""
     name = "rehearsal"
     try:
-        with Host(name) as host, Crew(host) as crew, records.made([], nonce=1) as fd:
+        with make(name) as host, Crew(host) as crew, records.made([], nonce=1) as fd:
             host.wait_ready()
+            fields = {**fields, "domain_id": host.domain_id}
             for daemon in needed:
                 if error := _answer(crew, crew.spawn_daemon(daemon, worker.executable, worker.environment), fields):
                     return error

@@ -23,6 +23,7 @@ from rmwbench.campaign.plan import (
     make_plan,
 )
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.lab.host import host_kind
 from rmwbench.lab.middleware import find_workers, names_here
 from rmwbench.suite import placement
 from rmwbench.suite.cells import Cell, cells, comparisons, renumbered
@@ -201,7 +202,8 @@ class Planner:
 
     def _version(self, request: Request) -> _Version:
         suite, found = self.chosen(request)
-        lacking = unsupported.described(found, find_workers({name for cell in found for name in cell.middlewares}))
+        workers = find_workers({name for cell in found for name in cell.middlewares})
+        lacking = unsupported.described(found, workers, host_kind())
         costs = costs_s(found, {} if len(lacking) == len(found) else lacking)
         groups = comparisons(found)
         each = {key: math.fsum(costs.get(cell.number, 0.0) for cell in group) for key, group in groups.items()}

@@ -82,6 +82,8 @@ class Campaign:
         thread."""
         limit_s = self.hold and (lambda: self.hold.left_s(time.monotonic() - self._started_s))
         progress = Progress(self.plan, console, self.course, limit_s)
+        if self.plan.host.shared:
+            progress.say(escape(self.plan.host.told()))
         for text in told_left_out(self.plan.left_out):
             progress.say(f"left out: {escape(text)}")
         if self.plan.cut is not None:
@@ -144,7 +146,11 @@ class Campaign:
         elapsed_s = time.monotonic() - self._started_s
         if self.hold is not None and self.course.next:
             self._drop(progress, blocks, elapsed_s)
-        over = not self.course.resumed and bool(self.course.next) and not has_time(self.plan, blocks, elapsed_s)
+        over = (
+            not self.course.resumed
+            and bool(self.course.next)
+            and not has_time(self.plan, blocks, elapsed_s, self._share())
+        )
         if self.course.look_due or (over and self.plan.sequential):
             self._look(progress, over)
         if over and not self.course.finished:
@@ -178,6 +184,25 @@ class Campaign:
         self.writer.append(look.line(self.plan, stop))
         self.course.looked(blocks, decided=stop == "decided")
         progress.look(look, stop)
+        if stop is None and self.hold is None:
+            self._race(progress, look)
+
+    def _share(self) -> float:
+        """Of a whole block's planned time, what the next one has."""
+        following = self.course.next
+        if following is None or self.course.blocks_done < 1:
+            return 1.0
+        planned_s = sum(t.estimated_s for t in self.plan.trials if t.block == following.block)
+        left_s = sum(t.estimated_s for t in self.course.rest if t.block == following.block)
+        return left_s / planned_s if planned_s else 1.0
+
+    def _race(self, progress: Progress, look: Look) -> None:
+        """What is decided leaves the coming blocks; their time goes to what is open."""
+        still = {trial.cell for trial in self.course.rest}
+        if cells := [cell for cell in look.leaving if cell in still]:
+            self.writer.append({"type": DROPPED, "blocks": self.course.blocks_done, "cells": cells, "why": "decided"})
+            self.course.drop(cells)
+            progress.say(f"decided, and not run any more: {len(cells)} of {len(still)} cells")
 
     def _leave_out(self, progress: Progress, elapsed_s: float) -> None:
         text = (

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from rmwbench.campaign.noting import note, step
 from rmwbench.campaign.outcome import Outcome
+from rmwbench.codes import Code, Reason
 from rmwbench.lab import frames
 from rmwbench.lab.frames import FrameSources
 from rmwbench.lab.sampler import Samplers
@@ -44,29 +45,33 @@ def take(outcome: Outcome, sources: FrameSources) -> None:
         note(outcome, f"frames {one.endpoint}", "source", window.end_ns, endpoint=one.endpoint, text=text)
 
 
-def void_reasons(outcome: Outcome) -> Iterator[str]:
+def void_reasons(outcome: Outcome) -> Iterator[Reason]:
     for one in outcome.sources:
         if one.ended is not None:
-            yield f"source: GStreamer, which makes the frames of endpoint {one.endpoint}, ended within the trial"
+            yield _reason(f"GStreamer, which makes the frames of endpoint {one.endpoint}, ended within the trial")
         elif one.kept < KEPT_VOID:
-            yield (
-                f"source: GStreamer made {one.made} of the {one.due} frames of endpoint {one.endpoint} that were due "
+            yield _reason(
+                f"GStreamer made {one.made} of the {one.due} frames of endpoint {one.endpoint} that were due "
                 f"in the window (limit {100 * KEPT_VOID:.0f} %): this machine has no more processor time for it"
             )
 
 
-def flags(outcome: Outcome) -> Iterator[str]:
+def flags(outcome: Outcome) -> Iterator[Reason]:
     for one in outcome.sources:
         late = (one.late + one.due - one.made) / one.due if one.due else 0.0
         if late > LATE_FLAG:
-            yield f"source: {100 * late:.2g} % of the frames of endpoint {one.endpoint} were more than a period late"
+            yield _reason(f"{100 * late:.2g} % of the frames of endpoint {one.endpoint} were more than a period late")
         counters = _counters(outcome, one.endpoint)
         sent = counters.get("frames_fresh", 0) + counters.get("frames_repeated", 0)
         if sent and counters["frames_repeated"] / sent > REPEATED_FLAG:
             share = 100 * counters["frames_repeated"] / sent
-            yield f"source: {share:.2g} % of the messages of endpoint {one.endpoint} had the frame before once more"
+            yield _reason(f"{share:.2g} % of the messages of endpoint {one.endpoint} had the frame before once more")
         if torn := counters.get("frames_torn"):
-            yield f"source: {torn} frames of endpoint {one.endpoint} were overwritten while they were copied"
+            yield _reason(f"{torn} frames of endpoint {one.endpoint} were overwritten while they were copied")
+
+
+def _reason(text: str) -> Reason:
+    return Reason(Code.SOURCE, f"source: {text}")
 
 
 def _counters(outcome: Outcome, endpoint: int) -> dict[str, int]:

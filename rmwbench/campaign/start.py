@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.campaign import preflight, unsupported
+from rmwbench.campaign import decidable, preflight, shared_host, unsupported
 from rmwbench.campaign.asked import Machine
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.document import campaign_document, cells_table, machine_table
@@ -23,6 +23,8 @@ from rmwbench.campaign.request import Planner, Request
 from rmwbench.campaign.run import Campaign
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
+from rmwbench.lab.host import Kind, host_kind
+from rmwbench.lab.host.kind import OWN, VARIABLE
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.load import find, read, shown
@@ -34,6 +36,9 @@ class Lab(Protocol):
     def machine(self) -> Machine | None:
         """What its machine has, where it is this one: a plan then says what is beyond it, and a budget leaves out what
         it does not hold."""
+
+    def host(self) -> Kind:
+        """The kind of host that trials get there."""
 
     def budget_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
         """The machine time of the blocks that fit into the time `budget_s`; `make` plans with a budget. Asked where
@@ -57,6 +62,9 @@ class Here:
 
     def machine(self) -> Machine | None:
         return Machine.here()
+
+    def host(self) -> Kind:
+        return host_kind()
 
     def budget_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
         return budget_s
@@ -107,16 +115,8 @@ def new_campaign(
             request = replace(request, budget_s=machine_s)
         else:
             request, left_out = planner.within_budget(request, has)
-    plan = planner.plan(request)
-    places = _places(request, text, plan)
-    workers = preflight.find_and_check(plan, places)
-    lacking = unsupported.described(plan.cells, workers)
-    unsupported.check_some_left(plan, lacking, places)
-    preflight.check_disk(plan, directory)
-    lab.check(plan, workers)
-    lacking |= lab.rehearse([cell for cell in plan.cells if cell.number not in lacking], workers, places)
-    unsupported.check_some_left(plan, lacking, places)
-    plan = planner.plan(request, lacking, has, left_out=absent, cut=left_out)
+    workers, lacking = checked(planner, request, text, lab, directory)
+    plan = planner.plan(request, lacking, has, left_out=absent, cut=left_out, host=lab.host())
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     name = directory.resolve().name
     document = campaign_document(
@@ -127,6 +127,27 @@ def new_campaign(
     whole = {"cells": cells_table(plan, workers), "machine": machine_table(document["machine"], None)}
     writer.write_whole_campaign(whole)
     return Campaign(name, plan, Course(plan), workers, writer)
+
+
+def checked(
+    planner: Planner, request: Request, text: str, lab: Lab, directory: Path | None = None
+) -> tuple[dict[str, Worker], dict[int, str]]:
+    """The workers of a campaign, and the cells that they cannot do, with the reason. Raises UserError for all that
+    would keep it from running, before anything is written: `rmwbench plan` and `rmwbench run` refuse the same.
+    `directory`: where it will be written, and needs room; None where nobody knows yet."""
+    plan = planner.plan(request, host=lab.host())
+    places = _places(request, text, plan)
+    shared_host.check(plan.cells, plan.host, places.file)
+    decidable.check(plan, places)
+    workers = preflight.find_and_check(plan, places)
+    lacking = unsupported.described(plan.cells, workers, plan.host)
+    unsupported.check_some_left(plan, lacking, places)
+    if directory is not None:
+        preflight.check_disk(plan, directory)
+    lab.check(plan, workers)
+    lacking |= lab.rehearse([cell for cell in plan.cells if cell.number not in lacking], workers, places)
+    unsupported.check_some_left(plan, lacking, places)
+    return workers, lacking
 
 
 def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
@@ -152,7 +173,7 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
     before = stored.get("plan") or {}
     lacking = {row["cell"]: row["reason"] for row in before.get("unsupported") or ()}
     looks = (before.get("blocks") or {}).get("looks") or ()
-    plan = Planner(text, request.suite_file).plan(request, lacking, looks=tuple(looks))
+    plan = Planner(text, request.suite_file).plan(request, lacking, looks=tuple(looks), host=lab.host())
     course = Course(plan, bundle.journal.lines)
     workers = preflight.find_and_check(plan, _places(request, text, plan))
     _check_same(bundle, plan, workers, lab.describe())
@@ -174,6 +195,15 @@ def _places(request: Request, text: str, plan: Plan) -> Places:
 
 
 def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], described: Mapping[str, Any]) -> None:
+    host = (bundle.campaign["plan"].get("host") or {}).get("kind", OWN) if "plan" in bundle.campaign else OWN
+    if host != plan.host.name:
+        raise UserError(
+            "trials would run on another kind of host than when this campaign began",
+            where=str(bundle.directory),
+            expected=host,
+            actual=plan.host.name,
+            fix=f"{VARIABLE}={host} rmwbench run --resume {bundle.directory}, where that can be",
+        )
     before = {row["cell"]: json.loads(row["definition"]) for row in bundle.rows("cells")}
     now = {row["cell"]: json.loads(row["definition"]) for row in cells_table(plan, workers).to_pylist()}
     for number in sorted(before.keys() | now.keys()):

@@ -16,7 +16,7 @@ from rmwbench.lab.network.frames import frames_columns
 from rmwbench.lab.records import RECEIVED, SENT, SPAN, Section
 from rmwbench.suite.timeline import to_ns
 
-WARMUP = 4
+LOANED, WARMUP = 2, 4
 
 # Usage counters that are taken at both ends of the window, with their units.
 _USAGE = {
@@ -98,7 +98,8 @@ def _endpoints(outcome: Outcome) -> Iterator[dict[str, Any]]:
     cell, seed = outcome.order.cell, outcome.order.seed
     for endpoint in cell.endpoints:
         wire = endpoint.wire(cell.arm, seed)
-        asked = {key: wire[key] for key in ("qos", "touch", "loan", "publish_mode", "wait", "arrival") if key in wire}
+        kept = ("qos", "touch", "loan", "publish_mode", "wait", "take", "arrival")
+        asked = {key: wire[key] for key in kept if key in wire}
         life = endpoint.life
         granted = outcome.granted.get(endpoint.endpoint)
         yield {
@@ -124,7 +125,7 @@ def _endpoints(outcome: Outcome) -> Iterator[dict[str, Any]]:
 def _events(outcome: Outcome) -> Iterator[dict[str, Any]]:
     for event in outcome.events:
         row = {"time_ns": event["time_ns"], "process": event["process"], "event": event["event"]}
-        row |= {key: event.get(key) for key in ("endpoint", "writer", "value", "text")}
+        row |= {key: event.get(key) for key in ("endpoint", "writer", "value", "text", "code")}
         yield row
     yield from sampled.events(outcome)
     yield from sampled.canary_events(outcome.sampled)
@@ -144,6 +145,8 @@ def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
                 continue
             for key, (counter, unit) in _USAGE.items():
                 yield from _counter(base, counter, unit, at, usage.get(key))
+            if at != "end":
+                yield from _counter(base, "snapshot_time", "ns", at, usage.get("time_ns"))
             if not host_done:
                 yield from _interfaces(outcome.order.cell.hosts[0], usage, at)
         host_done = True
@@ -213,6 +216,9 @@ def _recorded_sent(section: Section) -> dict[str, np.ndarray]:
     caused = rows["cause_endpoint"] != 0
     columns["cause_endpoint"] = np.ma.masked_array(rows["cause_endpoint"], mask=~caused)
     columns["cause_seq"] = np.ma.masked_array(rows["cause_seq"], mask=~caused)
+    # Of a loaned message without a cause its place holds how long the payload was written (docs/formats/records.md).
+    filled = ((rows["flags"] & LOANED) != 0) & ~caused & (rows["cause_seq"] != 0)
+    columns["fill_ns"] = np.ma.masked_array(rows["cause_seq"].astype(np.int64), mask=~filled)
     return {"endpoint": np.full(len(rows), section.endpoint, np.uint32), **columns}
 
 
@@ -226,6 +232,7 @@ def _never_sent(
         name: np.ma.masked_all(len(due), section.rows.dtype[name])
         for name in ("begun_ns", "call_ns", "return_ns", "bytes", "cause_endpoint", "cause_seq")
     }
+    absent["fill_ns"] = np.ma.masked_all(len(due), np.int64)
     return {
         "endpoint": np.full(len(due), section.endpoint, np.uint32),
         "seq": np.arange(first, first + len(due), dtype=np.uint64),

@@ -6,6 +6,7 @@ own time limit (`limits.py`).
 """
 
 import contextlib
+import itertools
 import os
 import time
 from collections.abc import Mapping
@@ -14,19 +15,21 @@ from typing import Any
 
 import pyarrow as pa
 
-from rmwbench.campaign import limits, machines, sampled, sources
+from rmwbench.campaign import limits, machines, sampled, siblings, sources
 from rmwbench.campaign import network as the_network
 from rmwbench.campaign.attest import attestations
 from rmwbench.campaign.barrier import open_and_match
-from rmwbench.campaign.judge import is_machines_fault, void_reasons
+from rmwbench.campaign.failing import delivered_nothing, of_worker
+from rmwbench.campaign.judge import is_machines_fault, of_the_machine, void_reasons
 from rmwbench.campaign.killed import tell_held
 from rmwbench.campaign.leftovers import take_leftovers
-from rmwbench.campaign.noting import note, note_hellos, step, take_events
-from rmwbench.campaign.outcome import Order, Outcome
-from rmwbench.campaign.profile import Workers, address_environment, needed_daemons
+from rmwbench.campaign.noting import note, note_flag, note_hellos, step, take_events
+from rmwbench.campaign.outcome import Failure, Order, Outcome
+from rmwbench.campaign.profile import Workers, address_environment, domain_id, needed_daemons
 from rmwbench.campaign.spawn import Spawner
 from rmwbench.campaign.tables import trial_tables
 from rmwbench.campaign.window import drain, run_window
+from rmwbench.codes import Code, FailedBy, Reason, joined
 from rmwbench.errors import UserError
 from rmwbench.lab import machine, records
 from rmwbench.lab.background import Background
@@ -34,6 +37,7 @@ from rmwbench.lab.clock import HostClocks
 from rmwbench.lab.crew import Crew
 from rmwbench.lab.frames import FrameSources, SourceBroken
 from rmwbench.lab.host import Host, HostBroken, Hosts
+from rmwbench.lab.host.kind import SHARED
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.network import Emulation, NetworkBroken
 from rmwbench.lab.records import RecordsDamaged, SectionPlan
@@ -47,8 +51,9 @@ LOG_TAIL_BYTES = 1 << 20
 class TrialResult:
     """`status` is `done`, `failed`, `void`, or `unsupported` where a worker said that its middleware cannot do this:
     then the cell is not run again and the trial is none. `steps_ns` says where the time went. `cause` is `machine` for
-    a trial that is void for the machine's sake alone, `no match` or `no delivery` for one that failed at the
-    barrier."""
+    a trial that is void for the machine's sake alone, `no match` or `no delivery` for one that failed because no
+    message came through. `reasons` are what `reason` says, with their codes; `failed_by` says of a failed trial who is
+    at fault."""
 
     order: Order
     status: str
@@ -57,6 +62,8 @@ class TrialResult:
     files: dict[str, bytes]
     steps_ns: dict[str, int]
     cause: str | None = None
+    reasons: tuple[Reason, ...] = ()
+    failed_by: FailedBy | None = None
 
 
 def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None = None) -> TrialResult:
@@ -76,6 +83,7 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
     try:
         with step(outcome, "host"):
             hosts.wait_ready()
+        outcome.shared_host = hosts.first.kind == SHARED
         for process in order.cell.processes:
             plan = [SectionPlan(*section) for section in order.cell.sections(process.name)]
             files[process.name] = records.make(plan, order.nonce)
@@ -94,17 +102,17 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
                 _take_logs(outcome, crew)  # after the end of all: another machine's are here only then
                 background.close()
     except NetworkBroken as broken:
-        outcome.network_broken = str(broken)
+        outcome.network_broken = the_network.broken_reason(broken)
     except WorkerFailed as failed:
         if failed.role == "network":
-            outcome.network_broken = failed.reason()
-        outcome.failure, outcome.unsupported = failed.reason(), failed.unsupported
+            outcome.network_broken = the_network.broken_reason(failed)
+        outcome.failure, outcome.unsupported = of_worker(failed, outcome.barrier), failed.unsupported
     except HostBroken as broken:
-        outcome.failure = f"host: {broken}"
+        outcome.failure = _ours(Code.HOST, f"host: {broken}")
     except SourceBroken as broken:
-        outcome.failure = str(broken)
+        outcome.failure = _ours(Code.SOURCE, str(broken))
     except UserError as vanished:
-        outcome.failure = str(vanished)
+        outcome.failure = _ours(Code.ORCHESTRATOR, str(vanished))
     finally:
         hosts.close()
         _take_records(outcome, files)
@@ -115,7 +123,8 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
 
 def _daemons(outcome: Outcome, crew: Crew, workers: Workers) -> None:
     """What the profiles say must serve before any worker opens, one after the other; none for most."""
-    for daemon in needed_daemons(outcome.order.cell, workers, outcome.order.nonce):
+    cell = outcome.order.cell
+    for daemon in needed_daemons(cell, workers, outcome.order.nonce, domain_id(cell, crew.hosts)):
         with step(outcome, f"daemon.{daemon.label}"):
             at = outcome.order.cell.daemons_host
             environment = {**daemon.worker.environment, **address_environment(outcome.order.cell, at)}
@@ -163,7 +172,7 @@ def _live(
                 sampler.watch(background.pids(host), host)
         changes = run_window(outcome, crew, workers, sampler, background, network, spawner)
         with step(outcome, "drain"):
-            drain(outcome, crew, changes)
+            drain(outcome, crew, changes, files)
         sources.take(outcome, frames)
         if background.asked:
             with step(outcome, "background_end"):
@@ -226,28 +235,83 @@ def _take_records(outcome: Outcome, files: Mapping[str, int]) -> None:
             try:
                 outcome.sections += records.read(fd, outcome.order.nonce)
             except RecordsDamaged as damaged:
-                outcome.failure = outcome.failure or f"worker {process}: damaged its records file: {damaged}"
+                text = f"worker {process}: damaged its records file: {damaged}"
+                by_worker = Failure(Reason(Code.RECORDS, text), FailedBy.WORKER)
+                outcome.failure = outcome.failure or by_worker
             finally:
                 os.close(fd)
 
 
-def _result(outcome: Outcome) -> TrialResult:
-    attested: list[dict[str, Any]] = []
-    cause = outcome.cause
-    if outcome.unsupported is not None:
-        return TrialResult(outcome.order, "unsupported", outcome.unsupported, {}, outcome.files, outcome.steps_ns)
+def _ours(code: Code, text: str) -> Failure:
+    return Failure(Reason(code, text), FailedBy.HOST)
+
+
+_CAUSES = {
+    Code.NO_MATCH: "no match",
+    Code.NO_DELIVERY: "no delivery",
+    Code.DELIVERED_NOTHING: "no delivery",
+}
+"""In one word, for a reader who asks whether anything arrived at all."""
+
+
+@dataclass(frozen=True)
+class _Judged:
+    status: str
+    reasons: tuple[Reason, ...] = ()
+    failed_by: FailedBy | None = None
+    attested: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def cause(self) -> str | None:
+        if self.status == "void" and (self.failed_by or is_machines_fault(self.reasons)):
+            return "machine"
+        return _CAUSES.get(self.reasons[0].code) if self.status == "failed" else None
+
+
+def _judged(outcome: Outcome) -> _Judged:
+    """A machine that breaks a rule voids the trial, whatever else happened in it."""
     if outcome.network_broken is not None:
-        status, reason, cause = "void", *the_network.void_words(outcome.network_broken)
-    elif outcome.failure is None:
+        return _Judged("void", (outcome.network_broken,))
+    failure = outcome.failure
+    if failure is None:
         attested = attestations(outcome)
-        reasons = void_reasons(outcome, attested)
-        status, reason = ("void", "; ".join(reasons)) if reasons else ("done", None)
-        cause = "machine" if is_machines_fault(reasons) else None
-    else:
-        status, reason = "failed", outcome.failure
-    for flag in [*machines.flags(outcome.probes), *sources.flags(outcome), *the_network.flags(outcome)]:
-        note(outcome, "machine", "flag", outcome.window.end_ns if outcome.window else None, text=flag)
+        if reasons := void_reasons(outcome, attested):
+            return _Judged("void", tuple(reasons), attested=tuple(attested))
+        failure = delivered_nothing(outcome)
+        if failure is None:
+            return _Judged("done", attested=tuple(attested))
+    spoilt = of_the_machine(outcome)
+    if spoilt or failure.by is FailedBy.MACHINE:
+        return _Judged("void", (*spoilt, failure.reason), FailedBy.MACHINE)
+    return _Judged("failed", (failure.reason,), failure.by)
+
+
+def _result(outcome: Outcome) -> TrialResult:
+    order = outcome.order
+    if outcome.unsupported is not None:
+        return TrialResult(order, "unsupported", outcome.unsupported, {}, outcome.files, outcome.steps_ns)
+    judged = _judged(outcome)
+    end_ns = outcome.window.end_ns if outcome.window else None
+    flags = (
+        machines.flags(outcome.probes),
+        sources.flags(outcome),
+        the_network.flags(outcome),
+        siblings.flags(outcome),
+    )
+    for flag in itertools.chain.from_iterable(flags):
+        note_flag(outcome, flag, end_ns)
     begun = time.monotonic_ns()
-    tables = trial_tables(outcome, status, reason, attested)
+    reason = joined(judged.reasons) or None
+    tables = trial_tables(outcome, judged.status, reason, list(judged.attested))
     outcome.steps_ns["tables"] = time.monotonic_ns() - begun
-    return TrialResult(outcome.order, status, reason, tables, outcome.files, outcome.steps_ns, cause)
+    return TrialResult(
+        order,
+        judged.status,
+        reason,
+        tables,
+        outcome.files,
+        outcome.steps_ns,
+        judged.cause,
+        judged.reasons,
+        judged.failed_by,
+    )

@@ -7,11 +7,14 @@ trial.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from rmwbench.campaign import shared_host
 from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import Workers
-from rmwbench.errors import UserError
+from rmwbench.errors import UserError, as_typed
 from rmwbench.lab import frames
+from rmwbench.lab.host import Kind
+from rmwbench.lab.host.kind import NAMESPACES
 from rmwbench.lab.middleware import Worker, find_workers, why_not_ready
 from rmwbench.lab.network.kernel_tries import why_not
 from rmwbench.suite.arm import Arm
@@ -24,13 +27,18 @@ WITHIN_A_HOST = ("shm", "unix", "intra_process")
 """Levels of the mode `transport` that no network carries."""
 
 
-def described(cells: Sequence[Cell], workers: Workers) -> dict[int, str]:
-    """Cell → what its workers' descriptions say it cannot do, or the kernel of its network; only cells that lack
-    something."""
+def described(cells: Sequence[Cell], workers: Workers, kind: Kind = NAMESPACES) -> dict[int, str]:
+    """Cell → what its workers' descriptions say it cannot do, or the kernel of its network, or the kind of its host;
+    only cells that lack something."""
     return {
         cell.number: reason
         for cell in cells
-        if (reason := _network(cell) or frames.missing(cell) or next(_lacking(cell, workers), None))
+        if (
+            reason := shared_host.lacking(cell, workers, kind)
+            or _network(cell)
+            or frames.missing(cell)
+            or next(_lacking(cell, workers), None)
+        )
     }
 
 
@@ -39,16 +47,21 @@ def _network(cell: Cell) -> str | None:
 
 
 def left_out(arms: Iterable[Arm]) -> dict[str, str]:
-    """Optional arms that cannot be run here because a middleware of theirs is not ready, with the reason."""
-    optional = [arm for arm in arms if arm.optional]
-    names = {name for arm in optional for name in arm.middlewares}
+    """Arms that cannot be run here because a middleware of theirs is not ready, with the reason and, where there is
+    one, the command that changes it. The others run; where none is left, an arm that is not `optional` keeps its place,
+    so that preflight says what to build."""
+    arms = list(arms)
+    names = {name for arm in arms for name in arm.middlewares}
     found = find_workers(names) if names else {}
     reasons = {name: why_not_ready(name, found) for name in names}
-    return {
+    absent = {
         arm.name: reason
-        for arm in optional
+        for arm in arms
         if (reason := next((found for name in arm.middlewares if (found := reasons[name])), None))
     }
+    if len(absent) < len(arms):
+        return absent
+    return {arm.name: absent[arm.name] for arm in arms if arm.optional}
 
 
 def told(plan: Plan, reasons: Mapping[int, str]) -> list[str]:
@@ -65,7 +78,7 @@ def told_left_out(absent: Mapping[str, str]) -> list[str]:
     arms: dict[str, list[str]] = {}
     for arm, reason in absent.items():
         arms.setdefault(reason, []).append(arm)
-    return [f"{few(found)}: {reason}" for reason, found in arms.items()]
+    return [as_typed(f"{few(found)}: {reason}") for reason, found in arms.items()]
 
 
 def few(names: Sequence[str]) -> str:
@@ -156,6 +169,8 @@ def needed_capabilities(cell: Cell, process: str | None = None) -> Iterator[tupl
                 yield "inter_host", f"{whose} has a peer on another host"
     if any(endpoint.reads for endpoint in mine):
         yield cell.arm.wait, f"the arm's wait is {cell.arm.wait}"
+    if cell.arm.take == "raw" and any(endpoint.kind == "subscription" for endpoint in mine):
+        yield "take_raw", "the arm's take is raw"
     if not any(endpoint.kind in ("publisher", "client") for endpoint in mine):
         return
     if cell.arm.loan:

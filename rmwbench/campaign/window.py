@@ -3,7 +3,8 @@
 import contextlib
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 
 from rmwbench.campaign import limits, machines
 from rmwbench.campaign.changes import Changes, start_fields
@@ -11,7 +12,7 @@ from rmwbench.campaign.noting import note, step, take_events
 from rmwbench.campaign.outcome import Outcome, Window
 from rmwbench.campaign.profile import Workers
 from rmwbench.campaign.spawn import Spawner
-from rmwbench.lab import machine
+from rmwbench.lab import machine, records
 from rmwbench.lab.background import Background
 from rmwbench.lab.crew import Crew
 from rmwbench.lab.network import Emulation
@@ -103,27 +104,75 @@ def _finish(outcome: Outcome, crew: Crew, timeout_s: float) -> None:
                 outcome.unfinished.add(endpoint.endpoint)
 
 
-def drain(outcome: Outcome, crew: Crew, changes: Changes) -> None:
+def drain(outcome: Outcome, crew: Crew, changes: Changes, files: Mapping[str, int] = MappingProxyType({})) -> None:
     """Readers wait for the last message of each of their writers; with nothing sent there is nothing to wait for. A
-    client waits for the replies to its own requests, which it knows by its own number."""
+    client waits for the replies to its own requests, which it knows by its own number.
+
+    Best-effort readers wait for the suite's `drain_s`. Reliable ones wait until everything came, or until nothing came
+    for so long that nothing more is to be expected; `files` are the workers' records, which say how long that is.
+    """
+    timeline = outcome.order.cell.timeline
     last = {
         writer: event["last_seq"] for writer, event in outcome.finished.items() if event.get("last_seq") is not None
     }
-    timeout_s = outcome.order.cell.timeline.drain_s
-    requests = {}
+    quiet_ns = round(_quiet_s(outcome, files) * 1e9)
+    limits_of = {
+        False: {"timeout_ns": round(timeline.drain_s * 1e9)},
+        True: {"timeout_ns": round(timeline.drain_most_s * 1e9), "quiet_ns": quiet_ns},
+    }
+    posted = []
     for process in outcome.order.cell.processes:
-        readers = {
-            e.endpoint: (e.endpoint,) if e.kind == "client" else e.peers
-            for e in outcome.order.cell.endpoints
-            if e.process == process.name and e.reads and e.peers and e.endpoint not in changes.gone
-        }
-        expect = {str(r): {str(w): last[w] for w in writers if w in last} for r, writers in readers.items()}
-        if any(expect.values()) and process.name in crew.living:
-            requests[process.name] = ("drain", {"expect": expect, "timeout_ns": round(timeout_s * 1e9)})
-    replies = crew.ask(requests, timeout_s + limits.COMMAND_TIMEOUT_S) if requests else {}
-    outcome.drained = all(reply["complete"] for reply in replies.values())
-    ends = (outcome.clock_of(process).to_reference(reply["time_ns"]) for process, reply in replies.items())
+        if process.name not in crew.living:
+            continue
+        for reliable, fields in limits_of.items():
+            expect = _expected(outcome, process.name, last, changes.gone, reliable)
+            if any(expect.values()):
+                posted.append(crew.post(process.name, "drain", {"expect": expect, **fields}))
+    crew.await_answers(posted, timeline.drain_most_s + limits.COMMAND_TIMEOUT_S)
+    replies = [(one.worker.process, one.take()) for one in posted]
+    outcome.drained = all(reply["complete"] for _, reply in replies)
+    ends = (outcome.clock_of(process).to_reference(reply["time_ns"]) for process, reply in replies)
     outcome.drain_end_ns = max(map(int, ends), default=time.monotonic_ns())
+
+
+def _expected(
+    outcome: Outcome, process: str, last: Mapping[int, int], gone: Collection[int], reliable: bool
+) -> dict[str, dict[str, int]]:
+    """Reader → writer → last sequence number, of a process's readers of that reliability."""
+    readers = {
+        e.endpoint: (e.endpoint,) if e.kind == "client" else e.peers
+        for e in outcome.order.cell.endpoints
+        if e.process == process
+        and e.reads
+        and e.peers
+        and e.endpoint not in gone
+        and (e.qos.wire()["reliability"] == "reliable") == reliable
+    }
+    return {str(r): {str(w): last[w] for w in writers if w in last} for r, writers in readers.items()}
+
+
+def _quiet_s(outcome: Outcome, files: Mapping[str, int]) -> float:
+    """How long nothing must come before a reliable stream has come to its end: longer than a late message or the next
+    repeat of a lost one takes, as far as this trial has shown."""
+    heartbeats = (limits.HEARTBEAT_S.get(name, 0.0) for name in outcome.order.cell.middlewares)
+    longest_s = _longest_latency_ns(outcome, files) / 1e9
+    return max(limits.DRAIN_QUIET_S, limits.DRAIN_QUIET_LATENCIES * longest_s, *heartbeats)
+
+
+def _longest_latency_ns(outcome: Outcome, files: Mapping[str, int]) -> int:
+    """Of what has arrived by now, as its readers recorded it; 0 where that cannot be told, as over several clocks."""
+    if outcome.clocks is not None and outcome.clocks.foreign:
+        return 0
+    longest_ns = 0
+    for fd in files.values():
+        try:
+            sections = records.read(fd, outcome.order.nonce)
+        except records.RecordsDamaged:
+            continue  # told when the trial's records are taken
+        for section in sections:
+            if section.kind == records.RECEIVED and len(section.rows):
+                longest_ns = max(longest_ns, int((section.rows["taken_ns"] - section.rows["intended_ns"]).max()))
+    return longest_ns
 
 
 @contextlib.contextmanager

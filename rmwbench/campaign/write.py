@@ -25,5 +25,7 @@ def write_trial(writer: BundleWriter, result: TrialResult, repeats: int | None =
         finished_utc=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         tables=tables,
         cause=result.cause,
+        failed_by=result.failed_by,
+        reasons=[reason.document() for reason in result.reasons],
         repeats=repeats,
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import stderr_console, stdout_console
+from rmwbench.cli.console import print_json, stderr_console, stdout_console
 from rmwbench.errors import UserError
 
 
@@ -48,9 +48,7 @@ def calibrate(
         console.print(f"stopped by {stopped}: nothing is stored")
         raise typer.Exit(130) from None
     if as_json:
-        import json
-
-        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+        print_json(document)
     else:
         print_calibration(document, stdout_console())
     raise typer.Exit(exit_code(document))

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rmwbench.cli.console import stderr_console, stdout_console
+from rmwbench.cli.console import print_json, stderr_console, stdout_console
+from rmwbench.cli.suites import complete_suite
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +22,11 @@ def register(app: typer.Typer) -> None:
 def capacity(
     suite: Annotated[
         str,
-        typer.Argument(metavar="SUITE", help="A shipped suite such as `quick`, or the path of a suite file (.yaml)."),
+        typer.Argument(
+            metavar="SUITE",
+            help="A shipped suite such as `quick` (`rmwbench suites` lists them), or the path of a suite file (.yaml).",
+            autocompletion=complete_suite,
+        ),
     ],
     workload: Annotated[str, typer.Option(metavar="NAME", help="The workload whose level is raised.")],
     limit: Annotated[
@@ -84,9 +89,7 @@ def capacity(
     console.print(campaign.summary())
     document = summarise(Bundle(directory))
     if as_json:
-        import json
-
-        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+        print_json(document)
     else:
         from rmwbench.report.capacity.html import write_html
         from rmwbench.report.capacity.terminal import print_capacity

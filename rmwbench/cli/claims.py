@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rmwbench.cli.campaigns import documents
-from rmwbench.cli.console import stdout_console
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.pages import Html, Out, page, say_written
 
 if TYPE_CHECKING:
     from rmwbench.suite.claims import Claims
@@ -37,10 +38,8 @@ def claims(
     shipped: Annotated[
         bool, typer.Option("--shipped/--no-shipped", help="Also what was measured for the shipped ledger.")
     ] = True,
-    html: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the ledger as a page, with links to the campaigns' reports."),
-    ] = None,
+    out: Out = None,
+    html: Html = None,
     save: Annotated[
         Path | None,
         typer.Option(
@@ -57,8 +56,9 @@ def claims(
     from rmwbench.errors import UserError
     from rmwbench.suite.claims_named import asked
 
-    if sum(map(bool, (markdown, as_json, html, save))) > 1:
-        raise UserError("one form at a time", where="--json, --markdown, --html, --save", expected="one of them")
+    path = page(out, html)
+    if sum(map(bool, (markdown, as_json, path, save))) > 1:
+        raise UserError("one form at a time", where="--json, --markdown, --out, --save", expected="one of them")
     verdicts = named(verdict or (), "--verdict")
     wanted = asked(words or ())
     files = wanted.files
@@ -73,18 +73,16 @@ def claims(
     if heading and not verdicts and not any(part["claims"] or part["headings"] for part in document["sources"]):
         raise UserError("no heading has that text", where="--heading", actual=heading)
     if as_json:
-        import json
-
-        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+        print_json(document)
     elif markdown:
-        from rmwbench.analysis.claims_markdown import page
+        from rmwbench.analysis.claims_markdown import page as markdown_page
 
-        typer.echo(page(document), nl=False)
-    elif html is not None:
+        typer.echo(markdown_page(document), nl=False)
+    elif path is not None:
         from rmwbench.report.claims.page import write_html
 
-        write_html(document, {found["campaign"]["name"]: found for found in given}, html)
-        typer.echo(html)
+        write_html(document, {found["campaign"]["name"]: found for found in given}, path)
+        say_written(path)
     else:
         from rmwbench.report.claims.terminal import print_ledger
 
@@ -98,6 +96,7 @@ def _save(files: "list[Claims]", given: list[dict[str, Any]], directory: Path) -
     from rmwbench.errors import UserError
     from rmwbench.suite.claims_measured import FOLDER
     from rmwbench.suite.figures import drawn_of
+    from rmwbench.whole_file import make_directory, write_whole
 
     if not given:
         raise UserError("what is to be saved?", where="--save", fix="name the campaigns with --campaign DIR")
@@ -108,6 +107,6 @@ def _save(files: "list[Claims]", given: list[dict[str, Any]], directory: Path) -
         raise UserError("these campaigns say nothing of these claims", where="--save")
     for summary in found:
         path = directory / summary["source"] / FOLDER / file_name(summary)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text(summary), encoding="utf-8")
+        make_directory(path.parent)
+        write_whole(path, text(summary))
         typer.echo(path)

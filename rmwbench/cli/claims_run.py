@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rmwbench.cli.console import stderr_console
+from rmwbench.cli.console import print_json, stderr_console
 from rmwbench.errors import UserError
 from rmwbench.suite.load import SUFFIXES
 
@@ -22,8 +22,6 @@ DEFAULT_BUDGET = "30m"
 def plan_claims(
     source: str | None, unsuited: Mapping[str, Any], *, verdicts: Sequence[str], budget: str | None, as_json: bool
 ) -> None:
-    import json
-
     from rmwbench.campaign.claims.plan import lines
     from rmwbench.cli.plan import parse_duration_s
 
@@ -31,7 +29,10 @@ def plan_claims(
     _, files, only = _asked(source, verdicts)
     made = _plan(files, only, _settled_here(files), parse_duration_s(budget or DEFAULT_BUDGET))
     document = made.document()
-    typer.echo(json.dumps(document, ensure_ascii=False) if as_json else "\n".join(lines(document)))
+    if as_json:
+        print_json(document)
+    else:
+        typer.echo("\n".join(lines(document)))
 
 
 def run_claims(
@@ -172,9 +173,10 @@ def _settled_here(files: "list[Claims]") -> dict[str, str]:
     here = machine.describe()["summary"]
     found: dict[str, str] = {}
     for file in files:
-        for summary in shipped(file.claims):
-            if summary["machine"] == here:
-                found |= settled_by([file], expanded(summary), f"shipped, {summary['date']}")
+        of_here = [summary for summary in shipped(file.claims) if summary["machine"] == here]
+        documents = [document for summary in of_here for document in expanded(summary)]
+        dates = ", ".join(sorted({summary["date"] for summary in of_here}))
+        found |= settled_by([file], documents, f"shipped, {dates}")
     return found
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import stdout_console
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.pages import Out, page, say_written
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from rmwbench.community.view import View
 
 Json = Annotated[bool, typer.Option("--json", help="Print the document (docs/community.md).")]
-Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", help="Write it as a page, with charts.")]
+Report = Annotated[Path | None, typer.Option("--report", hidden=True)]
+"""An earlier name of `--out`, still taken."""
 
 
 def register(app: typer.Typer) -> None:
@@ -41,12 +43,14 @@ def github(
     ] = False,
     max_wait: Annotated[str, typer.Option(metavar="TIME", help="The longest wait for a rate limit.")] = "2m",
     api: Annotated[str, typer.Option(metavar="URL", help="Another server's API.")] = "https://api.github.com",
+    out: Out = None,
     report: Report = None,
     as_json: Json = False,
 ) -> None:
     from rmwbench.community.github import measure, show
     from rmwbench.errors import UserError
 
+    path = page(out, report)
     begin = None if since is None else _since(since)
     if source is not None:
         if save is not None or reviews:
@@ -57,7 +61,7 @@ def github(
     else:
         projects = _collected(names or [], begin or _since("180d"), save, reviews, max_wait, api)
     doc = measure.document(projects, people_only=people)
-    _show(doc, lambda draw: show.view(doc, draw=draw), report, as_json)
+    _show(doc, lambda draw: show.view(doc, draw=draw), path, as_json)
 
 
 def _collected(
@@ -129,6 +133,7 @@ def rep2004(
     evidence: Annotated[
         bool, typer.Option("--evidence", help="Print the words and links too (the page has them).")
     ] = False,
+    out: Out = None,
     report: Report = None,
     as_json: Json = False,
 ) -> None:
@@ -151,7 +156,7 @@ def rep2004(
         except ValueError:
             raise UserError("not a date", where=f"--date {text}", expected="YYYY-MM-DD", actual=day) from None
     doc = compare.document(sources, given)
-    _show(doc, lambda draw: compare.view(doc, evidence=draw or evidence), report, as_json)
+    _show(doc, lambda draw: compare.view(doc, evidence=draw or evidence), page(out, report), as_json)
 
 
 def survey(
@@ -169,6 +174,7 @@ def survey(
         list[str] | None, typer.Option(metavar="NAME", help="A question; all that look like one if absent.")
     ] = None,
     form: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a blank form there and end.")] = None,
+    out: Out = None,
     report: Report = None,
     as_json: Json = False,
 ) -> None:
@@ -188,7 +194,7 @@ def survey(
     item = read.item_of(file)
     found = read.read(item, scale=told(scale) if scale else None, columns=column or (), group_by=group)
     doc = analyse.document(found, compare, published.figures(item, file))
-    _show(doc, lambda draw: show.view(doc, draw=draw), report, as_json)
+    _show(doc, lambda draw: show.view(doc, draw=draw), page(out, report), as_json)
 
 
 def admission(
@@ -199,36 +205,27 @@ def admission(
     distribution: Annotated[
         str | None, typer.Option(metavar="NAME", help="The ROS 2 distribution; the newest in REP-2000 if absent.")
     ] = None,
+    out: Out = None,
     report: Report = None,
     as_json: Json = False,
 ) -> None:
     from rmwbench.community import admission as bar
 
     doc = bar.document(file or bar.OURS, rep_2000, distribution)
-    _show(doc, lambda draw: bar.view(doc), report, as_json)
+    _show(doc, lambda draw: bar.view(doc), page(out, report), as_json)
 
 
-def _show(doc: dict[str, Any], view: "Callable[[bool], View]", report: Path | None, as_json: bool) -> None:
+def _show(doc: dict[str, Any], view: "Callable[[bool], View]", out: Path | None, as_json: bool) -> None:
     """The page if asked for, and the terminal's tables or the document."""
-    if report is not None:
+    if out is not None:
         from rmwbench.community.page import write_page
 
-        _writable(report)
-        write_page(view(True), report)
+        write_page(view(True), out)
     if as_json:
-        import json
-
-        typer.echo(json.dumps(doc, ensure_ascii=False, allow_nan=False))
+        print_json(doc)
         return
     from rmwbench.community.terminal import print_view
 
     print_view(view(False), stdout_console())
-    if report is not None:
-        typer.echo(f"page: {report}")
-
-
-def _writable(path: Path) -> None:
-    from rmwbench.errors import UserError
-
-    if path.is_dir() or not path.resolve().parent.is_dir():
-        raise UserError("cannot write the page there", where=str(path), expected="a file in a directory that exists")
+    if out is not None:
+        say_written(out)

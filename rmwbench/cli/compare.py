@@ -1,12 +1,12 @@
 """`rmwbench compare A B`: did something get worse?"""
 
 import re
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rmwbench.cli.console import stdout_console
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.pages import Html, Out, page, say_written
 
 
 def register(app: typer.Typer) -> None:
@@ -37,26 +37,26 @@ def compare(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the compare document (docs/formats/compare.md).")
     ] = False,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the comparison with its forest plot as one HTML file.")
-    ] = None,
+    out: Out = None,
+    html: Html = None,
 ) -> None:
     from rmwbench.report.compare.document import compare as compared
     from rmwbench.report.compare.select import side
 
+    path = page(out, html)
     document = compared(side(a), side(b), margin=_margin(margin), metrics=metric or ())
-    if html is not None:
-        _write(document, html)
-    if as_json:
-        import json
+    if path is not None:
+        from rmwbench.report.compare.html import write_html
 
-        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+        write_html(document, path)
+    if as_json:
+        print_json(document)
     else:
         from rmwbench.report.compare.terminal import print_compare
 
         print_compare(document, stdout_console())
-        if html is not None:
-            typer.echo(html)
+        if path is not None:
+            say_written(path)
     raise typer.Exit(document["exit_code"])
 
 
@@ -76,21 +76,3 @@ def _margin(text: str | None) -> float | None:
             fix=f"--margin {found[1]}%" if found and not found[2] and 1 <= value < 100 else None,
         )
     return value
-
-
-def _write(document: dict, path: Path) -> None:
-    from rmwbench.errors import UserError
-    from rmwbench.report.compare.html import write_html
-
-    if path.is_dir():
-        raise UserError(
-            "the page is a file, and this is a directory", where=f"--html {path}", fix=f"--html {path / 'compare.html'}"
-        )
-    if not path.parent.is_dir():
-        raise UserError("the directory of the page does not exist", where=f"--html {path}", fix=f"mkdir {path.parent}")
-    try:
-        write_html(document, path)
-    except OSError as error:
-        raise UserError(
-            "the page could not be written", where=str(path), actual=error.strerror, fix="--html FILE elsewhere"
-        ) from error

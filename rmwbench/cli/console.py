@@ -5,21 +5,113 @@ searched by the line (`| grep`) or read by a program, so nothing is wrapped, fol
 which asks for that width.
 """
 
+import codecs
+import io
 import os
-from typing import TYPE_CHECKING
+import re
+import sys
+from contextlib import suppress
+from functools import cache
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from rmwbench.report.printable import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from rich.console import Console
+    from rich.segment import Segment
 
 UNBOUNDED = 1_000_000
 """Columns; more than any line that is ever printed."""
+
+
+PLAIN = {
+    ord("–"): "-",
+    ord("—"): "-",
+    ord("−"): "-",
+    ord("…"): "...",
+    ord("·"): "|",
+    ord("×"): "x",
+    ord("÷"): "/",
+    ord("±"): "+/-",
+    ord("≥"): ">=",
+    ord("≤"): "<=",
+    ord("≈"): "~",
+    ord("→"): "->",
+    ord("µ"): "u",
+    ord("μ"): "u",
+    ord("∞"): "inf",
+    ord("\N{NO-BREAK SPACE}"): " ",
+    ord("\N{NARROW NO-BREAK SPACE}"): " ",
+}
+"""What our own signs are where a terminal knows ASCII only."""
+
+
+def _plainer(error: UnicodeError) -> tuple[str, int]:
+    """A handler for `codecs`: what an encoding lacks, in ASCII. Never fails, since an answer must not be lost for a
+    sign in it; a lone surrogate, which is in no encoding, becomes its number."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end].translate(PLAIN)
+    return lacking.encode("ascii", "backslashreplace").decode("ascii"), error.end
+
+
+class StdoutRefused(OSError):
+    """stdout took no more of the answer, mostly because the disk that it goes to is full."""
+
+
+class _Stdout(io.FileIO):
+    """stdout, whose errors can be told from those of other files."""
+
+    def write(self, data: Any) -> int | None:
+        try:
+            return super().write(data)
+        except BrokenPipeError:  # the reader has what it wanted
+            raise
+        except OSError as error:
+            raise StdoutRefused(error.errno, error.strerror) from error
+
+
+def make_streams_safe() -> None:
+    """Opens /dev/null for standard streams that are closed, lest the next file gets their number, and lets no sign that
+    the terminal lacks end a verb."""
+    codecs.register_error("rmwbench.plainer", _plainer)
+    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDWR)  # the lowest free number, mostly the one wanted
+            if null != descriptor:
+                os.dup2(null, descriptor)
+                os.close(null)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(descriptor, mode, closefd=False))  # noqa: SIM115 (for good)
+    if sys.stdout is sys.__stdout__:
+        sys.stdout.flush()
+        raw = _Stdout(1, "w", closefd=False)
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding=sys.stdout.encoding, line_buffering=os.isatty(1))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="rmwbench.plainer")
+
+
+def print_json(document: Any, default: "Callable[[Any], Any] | None" = None) -> None:
+    """A document as one line of JSON on stdout; in ASCII where stdout is not UTF-8. Values that JSON has no number for
+    are a mistake of ours."""
+    import json
+
+    utf8 = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
+    text = json.dumps(document, ensure_ascii=not utf8, allow_nan=False, default=default)
+    # JSON escapes the control codes of ASCII only; a terminal obeys those behind it, too.
+    print(re.sub(r"[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def stdout_console(*, soft_wrap: bool = False) -> "Console":
     """For answers, on stdout. `soft_wrap` leaves the wrapping of sentences to the terminal."""
     from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=soft_wrap)
+    console = _printing(Console)(highlight=False, soft_wrap=soft_wrap)
     if not console.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
         console.width = UNBOUNDED
     return console
@@ -29,4 +121,41 @@ def stderr_console() -> "Console":
     """For progress, on stderr: a line each, which the terminal wraps."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return _printing(Console)(file=cast("IO[str]", _Progress(sys.stderr)), highlight=False, soft_wrap=True)
+
+
+def say(text: object) -> None:
+    """A line on stdout without control codes: names and texts of others are in it."""
+    print(printable(str(text)))
+
+
+@cache
+def _printing(kind: "type[Console]") -> "type[Console]":
+    """A console that prints every text without control codes; those of its own styles come later."""
+
+    class Printing(kind):  # type: ignore[valid-type, misc]
+        def render(self, renderable: Any, options: Any = None) -> "Iterable[Segment]":
+            for segment in super().render(renderable, options):
+                harmless = segment.control or segment.text.isprintable()
+                yield segment if harmless else segment._replace(text=printable(segment.text))
+
+    return Printing
+
+
+class _Progress:
+    """stderr for progress: where it cannot be written, it is lost, and the campaign that it tells of goes on."""
+
+    def __init__(self, stream: Any):
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            return int(self._stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

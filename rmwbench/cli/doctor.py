@@ -1,13 +1,12 @@
 """`rmwbench doctor`: what on this machine will spoil or explain results, and the command that changes it."""
 
-import json
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import stdout_console
+from rmwbench.cli.console import print_json, stdout_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +41,7 @@ def doctor(
             actual=error.strerror or str(error),
         ) from error
     if as_json:
-        print(json.dumps(found.document(), ensure_ascii=False))
+        print_json(found.document())
     else:
         _print(stdout_console(), found.summary, found.findings)
     raise typer.Exit(1 if found.level == "red" else 0)

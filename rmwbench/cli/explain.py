@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rmwbench.cli.console import stdout_console
+from rmwbench.cli.console import print_json, stdout_console
 from rmwbench.errors import UserError, did_you_mean
 
 
@@ -51,9 +51,7 @@ def explain(
         if wanted:
             found = [one for one in found if one[key] in wanted]
     if as_json:
-        import json
-
-        typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+        print_json(found)
         return
     from rmwbench.report.explain.terminal import print_explanations
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import stdout_console
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.pages import Html, Out, page, say_written
 
 if TYPE_CHECKING:
     from rmwbench.suite.figures import Figures
@@ -39,7 +40,8 @@ def figures(
         bool, typer.Option("--shipped/--no-shipped", help="Also what was measured for the shipped claims.")
     ] = True,
     figure: Annotated[str | None, typer.Option(metavar="TEXT", help="Only figures whose id or title has this.")] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="PAGE", help="Write one HTML file.")] = None,
+    out: Out = None,
+    html: Html = None,
     pictures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write every chart as SVG and PNG into this directory.")
     ] = None,
@@ -55,6 +57,7 @@ def figures(
     from rmwbench.report import redrawn, redrawn_shipped
     from rmwbench.suite.figures import load, sources
 
+    path = page(out, html)
     names = [source] if source else sources()
     files = [load(name) for name in names]
     found = _imported(data or (), files)
@@ -70,27 +73,21 @@ def figures(
         _only(document, figure)
         if not any(part["figures"] for part in document["sources"]):
             raise UserError("no figure has that text", where="--figure", actual=figure)
-    _deliver(document, out, pictures, as_json)
+    _deliver(document, path, pictures, as_json)
 
 
 def _deliver(document: dict[str, Any], out: Path | None, pictures: Path | None, as_json: bool) -> None:
-    from rmwbench.errors import UserError
-
     if out is not None:
         from rmwbench.report.redrawn_page import write_html
 
-        if out.is_dir() or not out.resolve().parent.is_dir():
-            raise UserError("the page is a file in a directory that exists", where=f"-o {out}", fix="-o figures.html")
         write_html(document, out)
-        typer.echo(out)
+        say_written(out)
     if pictures is not None:
         from rmwbench.report.redrawn_page import write_pictures
 
         typer.echo(f"{len(write_pictures(document, pictures))} files in {pictures}")
     if as_json:
-        import json
-
-        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+        print_json(document)
     elif out is None and pictures is None:
         _print(document)
 

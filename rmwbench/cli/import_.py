@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rmwbench.cli.console import stdout_console
+from rmwbench.cli.console import print_json, stdout_console
 
 
 def register(app: typer.Typer) -> None:
@@ -35,17 +35,16 @@ def import_(
     if list_kinds:
         _print_kinds(as_json)
         return
-    import json
-
     from rmwbench.bundle import Bundle
     from rmwbench.importers import import_published
     from rmwbench.report.imported import document, print_imported
 
     kind, path = _kind_and_path(words or [])
+    _end_on_signals()
     done = import_published(path, out or _place(kind, path), kind)
     found = document(Bundle(done.directory))
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+        print_json(found)
     else:
         print_imported(found, stdout_console(), figures=figures)
 
@@ -56,6 +55,13 @@ def _kind_and_path(words: list[str]) -> tuple[str | None, str]:
 
     if len(words) == 1 and words[0] in KINDS and not Path(words[0]).exists():
         raise UserError("no path to import", where=words[0], fix=f"rmwbench import {words[0]} PATH")
+    if "" in words:
+        raise UserError(
+            "an empty path",
+            expected="rmwbench import [KIND] PATH",
+            actual="''",
+            fix="name a file, a directory or an archive; `.` is the directory you are in",
+        )
     if not 1 <= len(words) <= 2:
         raise UserError(
             "one path to import is needed",
@@ -66,21 +72,32 @@ def _kind_and_path(words: list[str]) -> tuple[str | None, str]:
     return (None, words[0]) if len(words) == 1 else (words[0], words[1])
 
 
+def _end_on_signals() -> None:
+    """SIGTERM and SIGHUP end an import as Ctrl-C does: by an exception, so that nothing stays behind."""
+    import signal
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+
+
 def _place(kind: str | None, path: str) -> Path:
+    import re
     import time
 
     from rmwbench.bundle.newest import CAMPAIGNS
 
-    return CAMPAIGNS / f"{kind or 'import-' + Path(path).name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    name = kind or "import-" + re.sub(r"[^\w.-]", "_", Path(path).name)
+    return CAMPAIGNS / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def _print_kinds(as_json: bool) -> None:
     from rmwbench.importers import KINDS
 
     if as_json:
-        import json
-
-        typer.echo(json.dumps([{"kind": k.name, "title": k.title, "path": k.path} for k in KINDS.values()]))
+        print_json([{"kind": k.name, "title": k.title, "path": k.path} for k in KINDS.values()])
         return
     from rich import box
     from rich.table import Table

@@ -4,22 +4,24 @@ Exit codes: 0 yes, 1 no, 2 could not tell (bad input included), 130 interrupted.
 import what they need only when they run: the help must not wait half a second for Arrow and charts.
 """
 
+import errno
 import os
 import select
 import sys
+from contextlib import suppress
 from importlib import import_module
 from keyword import iskeyword
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 VERBS = (
-    *("doctor", "calibrate", "middlewares", "plan", "run", "show", "explain", "report"),
+    *("doctor", "calibrate", "middlewares", "suites", "types", "plan", "run", "show", "explain", "report"),
     *("compare", "capacity", "query", "import", "community", "claims", "questionnaire", "figures", "clean"),
 )
 """In the order of the help, which is the one in which a newcomer wants them."""
 
-GATES = ("doctor", "calibrate", "compare", "capacity")
+GATES = ("doctor", "calibrate", "run", "show", "compare", "capacity")
 """Verbs whose exit code is an answer."""
 
 HELP = """
@@ -43,7 +45,7 @@ def _print_version(asked: bool) -> None:
 
 def _app() -> typer.Typer:
     app = typer.Typer(
-        name="rmwbench", help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+        name="rmwbench", help=HELP, no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False
     )
 
     @app.callback()
@@ -59,22 +61,53 @@ def _app() -> typer.Typer:
     return app
 
 
+REFUSED = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO),
+    *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENAMETOOLONG, errno.ELOOP),
+)
+"""What a machine may answer to any file operation, whatever we do: no mistake of ours, so no report of one."""
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Runs a verb and exits the process."""
+    from rmwbench.cli.console import make_streams_safe
     from rmwbench.errors import UserError
 
+    make_streams_safe()
+    if not os.environ.get("SOURCE_DATE_EPOCH", "0").isdigit() or len(os.environ.get("SOURCE_DATE_EPOCH", "0")) > 11:
+        del os.environ["SOURCE_DATE_EPOCH"]  # NumPy, for which it is, fails to load where it is no time
     try:
         _guarded(arguments)
     except UserError as error:
-        typer.echo(f"error: {error.render()}", err=True)
-        sys.exit(2)
+        _fail(error.render())
     except KeyboardInterrupt:
         sys.exit(130)
+    except MemoryError:
+        _fail("not enough memory\n  do: ask for less at once (--workload NAME, --arm NAME), or free memory")
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in REFUSED:
+            where = f"{error.filename}: " if error.filename else ""
+            _fail(f"{where}{error.strerror}\n  do: make room or give access there, or use another place")
+        from rmwbench.cli.crash import told
+
+        _fail(told(error))
+
+
+def _fail(text: str) -> NoReturn:
+    """One error on stderr, exit code 2. What others wrote in it does not reach the terminal as a control code."""
+    from rmwbench.report.printable import printable
+
+    with suppress(OSError):  # stderr may be full, too; the exit code still says it
+        typer.echo(f"error: {printable(text)}", err=True)
+    sys.exit(2)
 
 
 def _guarded(arguments: list[str] | None) -> None:
     """Runs the verb. A reader that closed the pipe early (`| head`) has what it wanted, so that is a success; a verb
     whose exit code is an answer, and that had no time to give it, could not tell."""
+    from rmwbench.cli.console import StdoutRefused
+    from rmwbench.errors import UserError
+
     code: object = 0
     stdout = _stdout()
     try:
@@ -90,10 +123,19 @@ def _guarded(arguments: list[str] | None) -> None:
         if not _reader_gone(stdout):
             raise
         code = code or _unanswered(arguments)
+    except StdoutRefused as error:
+        _forget_stdout()
+        raise UserError(
+            "the answer cannot be written to stdout", actual=error.strerror, fix="make room where it goes"
+        ) from error
     if stdout is not None and _reader_gone(stdout):
-        # What is still buffered would fail again when the interpreter flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_stdout()
     sys.exit(code)
+
+
+def _forget_stdout() -> None:
+    """What is still buffered would fail again when the interpreter flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _unanswered(arguments: list[str] | None) -> int:

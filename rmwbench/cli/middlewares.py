@@ -1,13 +1,12 @@
 """`rmwbench middlewares`, `… show NAME` and `… build NAME`: what is built, what is not, why, and the command that
 changes it."""
 
-import json
 from typing import Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import stdout_console
-from rmwbench.errors import UserError, did_you_mean
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.errors import UserError, command, did_you_mean
 
 SCHEMA, VERSION = "rmwbench/middlewares", 1
 
@@ -28,7 +27,7 @@ def list_all(
         return
     found = document()
     if as_json:
-        print(json.dumps(found, ensure_ascii=False))
+        print_json(found)
     else:
         _print_list(found)
 
@@ -48,6 +47,9 @@ def document() -> dict[str, Any]:
 
 def show(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Middlewares; all if none.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the document of docs/formats/middlewares.md, of these alone.")
+    ] = False,
 ) -> None:
     entries = {entry["middleware"]: entry for entry in document()["middlewares"]}
     for name in names or []:
@@ -58,24 +60,42 @@ def show(
                 actual=name,
                 fix=did_you_mean(name, list(entries)),
             )
-    _print_whole([entries[name] for name in names or entries])
+    wanted = [entries[name] for name in dict.fromkeys(names or entries)]
+    if as_json:
+        print_json({"schema": SCHEMA, "version": VERSION, "middlewares": wanted})
+    else:
+        _print_whole(wanted)
 
 
 def build(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Middlewares; the first set if none.")
     ] = None,
+    partly: Annotated[
+        bool,
+        typer.Option("--partly", help="Leave out what cannot be built here; fail only for a tool, or if none can."),
+    ] = False,
 ) -> None:
-    """Exit status: 0 when all were built, 1 otherwise."""
+    """Exit status: 0 when all were built, or with `--partly` every tool and any middleware; 1 otherwise."""
+    from rmwbench.lab import tool
     from rmwbench.lab.middleware import build as building
 
     chosen = building.choose(names or [])
+    if partly:
+        for name, packages in building.without_packages(chosen).items():
+            print(f"{name}: left out, it needs {', '.join(packages)}: {building.apt_command(packages)}")
+            chosen = [recipe for recipe in chosen if recipe.middleware != name]
     building.check(chosen)
     results = building.build(chosen, lambda text: print(text, flush=True))
     for result in results:
         outcome = result.problem or f"built in {result.seconds:.0f} s"
         print(f"{result.middleware}: {outcome}")
-    raise typer.Exit(1 if any(result.problem for result in results) else 0)
+    failed = {result.middleware for result in results if result.problem}
+    if partly and not failed & tool.recipes().keys() and len(failed) < len(chosen) - len(tool.recipes()):
+        for name in sorted(failed):
+            print(f"{name}: its arms are left out until it is built: {command()} middlewares build {name}")
+        raise typer.Exit(0)
+    raise typer.Exit(1 if failed else 0)
 
 
 def _print_list(found: dict[str, Any]) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import stdout_console
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.suites import complete_suite
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -28,7 +29,11 @@ def register(app: typer.Typer) -> None:
 def plan(
     suite: Annotated[
         str | None,
-        typer.Argument(metavar="SUITE", help="A shipped suite such as `quick`, or the path of a suite file (.yaml)."),
+        typer.Argument(
+            metavar="SUITE",
+            help="A shipped suite such as `quick` (`rmwbench suites` lists them), or the path of a suite file (.yaml).",
+            autocompletion=complete_suite,
+        ),
     ] = None,
     budget: Annotated[
         str | None,
@@ -49,7 +54,9 @@ def plan(
     order: Annotated[bool, typer.Option("--order", help="List every trial in its order.")] = False,
     cluster: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Also say what it takes on N machines of a cluster (docs/cluster.md)."),
+        typer.Option(
+            metavar="N", min=1, max=100_000, help="Also say what it takes on N machines of a cluster (docs/cluster.md)."
+        ),
     ] = None,
     gang: Annotated[
         bool,
@@ -71,8 +78,6 @@ def plan(
         ),
     ] = None,
 ) -> None:
-    import json
-
     if claims:
         from rmwbench.cli.claims_run import plan_claims
 
@@ -90,7 +95,9 @@ def plan(
     from rmwbench.campaign import unsupported
     from rmwbench.campaign.asked import Machine
     from rmwbench.campaign.request import Planner, Request
+    from rmwbench.campaign.start import Here, checked
     from rmwbench.cluster import estimate
+    from rmwbench.lab.host.kind import NAMESPACES
     from rmwbench.lab.middleware import find_workers
     from rmwbench.suite.load import find, read
 
@@ -107,22 +114,26 @@ def plan(
     if machine is not None:
         request, left_out = planner.within_budget(request, machine)
     _, found = planner.chosen(request)
-    workers = find_workers({name for cell in found for name in cell.middlewares})
-    lacking = unsupported.described(found, workers)
-    if len(lacking) == len(found):  # `run` refuses it with the reason; there is still a plan to look at
-        lacking = {}
+    if cluster is None:
+        host = Here().host()
+        _, lacking = checked(planner, request, text, Here())
+    else:  # its machines have other workers than this one, which nobody asks before the campaign
+        host = NAMESPACES
+        workers = find_workers({name for cell in found for name in cell.middlewares})
+        lacking = unsupported.described(found, workers, host)
+        lacking = {} if len(lacking) == len(found) else lacking
     if cluster is not None and budget_s is not None:
         gangs = max(1, cluster // (max(len(cell.hosts) for cell in found) if gang else 1))
         budget_s = estimate.machine_budget_s(
             lambda machine_s: planner.plan(replace(request, budget_s=machine_s), lacking), gangs, budget_s
         )
         request = replace(request, budget_s=budget_s)
-    made = planner.plan(request, lacking, machine, left_out=absent, cut=left_out)
+    made = planner.plan(request, lacking, machine, left_out=absent, cut=left_out, host=host)
     per_trial = max(len(cell.hosts) for cell in found) if gang else 1
     on_cluster = None if cluster is None else estimate.document(made, cluster, per_trial)
     if as_json:
         document = made.document() | ({} if on_cluster is None else {"cluster": on_cluster})
-        typer.echo(json.dumps(document, ensure_ascii=False))
+        print_json(document)
     else:
         _print(made, order)
         if on_cluster is not None:
@@ -180,6 +191,8 @@ def _print(made: "Plan", order: bool) -> None:
             f"At least {_count(suite.blocks.minimum, 'block')}, {duration_text(made.minimum_s)}, {what}. "
             f"Seed {made.seed}.\n"
         )
+    if made.host.shared:
+        console.print(f"[bold]Shared host[/bold]: {escape(made.host.told())}.\n")
     _print_cut(console, made)
     console.print(_workload_table(made), soft_wrap=False)
     console.print(
@@ -192,13 +205,14 @@ def _print(made: "Plan", order: bool) -> None:
     for arm in {cell.arm.name: cell.arm for cell in made.cells}.values():
         how = [f"{arm.middleware}, profile {arm.profile.name}, wait {arm.wait}"]
         how += [f"publish {arm.publish_mode}"] * (arm.publish_mode != "default") + ["loan"] * arm.loan
+        how += [f"take {arm.take}"] * (arm.take != "typed")
         how += [f"{name}={value}" for name, value in [*arm.modes.items(), *arm.options.items()]]
         how += [f"{key}: {side.over(arm).middleware}" for key, side in arm.processes.items()]
         how += ["the floor"] * arm.is_floor
         console.print(f"  {escape(arm.name)}: {escape(', '.join(how))}")
     _print_beyond(console, made)
     if made.left_out:
-        console.print("\n[bold]Left out[/bold], being optional and not here")
+        console.print("\n[bold]Left out[/bold], their middleware being not ready")
         for text in unsupported.told_left_out(made.left_out):
             console.print(f"  {escape(text)}")
     if made.unsupported:

@@ -1,11 +1,15 @@
 """`rmwbench query SQL [DIR]`: SQL over a campaign's tables, for people and for scripts."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import stdout_console
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.report.printable import printable
+
+if TYPE_CHECKING:
+    from rmwbench.bundle.query import Answer
 
 
 def register(app: typer.Typer) -> None:
@@ -22,35 +26,34 @@ def query(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list with one object per row.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header line.")] = False,
+    rows: Annotated[
+        int, typer.Option(metavar="N", min=1, max=100_000, help="Rows of the table; --json and --csv print all.")
+    ] = 100,
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
-    from rmwbench.bundle.query import run
+    from rmwbench.bundle.query import ask
     from rmwbench.errors import UserError
 
     if as_json and as_csv:
         raise UserError("two output formats at once", where="--json --csv", fix="choose one")
-    columns, rows = run(Bundle(directory or newest_campaign()), sql)
+    everything = as_json or as_csv
+    found = ask(Bundle(directory or newest_campaign()), sql, None if everything else rows)
     if as_json:
-        _json(columns, rows)
+        _json(found.columns, found.rows)
     elif as_csv:
-        _csv(columns, rows)
+        _csv(found.columns, found.rows)
     else:
-        _table(columns, rows)
+        _table(found)
 
 
 def _json(columns: list[str], rows: list[tuple]) -> None:
-    import json
     import math
 
     def plain(value):
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
-    typer.echo(
-        json.dumps(
-            [{c: plain(v) for c, v in zip(columns, row, strict=True)} for row in rows], ensure_ascii=False, default=str
-        )
-    )
+    print_json([{c: plain(v) for c, v in zip(columns, row, strict=True)} for row in rows], default=str)
 
 
 def _csv(columns: list[str], rows: list[tuple]) -> None:
@@ -58,15 +61,16 @@ def _csv(columns: list[str], rows: list[tuple]) -> None:
     import sys
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
+    for row in (columns, *rows):
+        writer.writerow(map(printable, row) if sys.stdout.isatty() else row)
 
 
-def _table(columns: list[str], rows: list[tuple]) -> None:
+def _table(found: "Answer") -> None:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
+    columns, rows = found.columns, found.rows
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     numeric = [
         bool(rows) and all(isinstance(row[i], (int, float)) or row[i] is None for row in rows)
@@ -78,4 +82,7 @@ def _table(columns: list[str], rows: list[tuple]) -> None:
         table.add_row(*("–" if value is None else escape(str(value)) for value in row))
     console = stdout_console()
     console.print(table)
-    console.print(f"{len(rows)} row{'' if len(rows) == 1 else 's'}", style="dim")
+    if found.total > len(rows):
+        console.print(f"the first {len(rows)} of {found.total} rows; --rows N shows more, --csv all", style="dim")
+    else:
+        console.print(f"{len(rows)} row{'' if len(rows) == 1 else 's'}", style="dim")

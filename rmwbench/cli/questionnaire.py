@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from rmwbench.cli.campaigns import documents
-from rmwbench.cli.console import stdout_console
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.pages import Html, Out, page, say_written
 
 SOURCE = "fastdds-2021"
 WHO = "answers"
@@ -27,7 +28,8 @@ def questionnaire(
         ),
     ] = None,
     question: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this question; repeatable.")] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write it as a page.")] = None,
+    out: Out = None,
+    html: Html = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print it as Markdown (docs/questionnaire.md).")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the document (docs/questionnaire.md).")] = False,
     save: Annotated[
@@ -42,8 +44,9 @@ def questionnaire(
     from rmwbench.report.questionnaire.document import document
     from rmwbench.suite.questionnaire import load, measured_here
 
-    if sum((html is not None, markdown, as_json, save is not None)) > 1:
-        raise UserError("one form at a time", where="--html, --markdown, --json, --save", expected="one of them")
+    path = page(out, html)
+    if sum((path is not None, markdown, as_json, save is not None)) > 1:
+        raise UserError("one form at a time", where="--out, --markdown, --json, --save", expected="one of them")
     asked, evidence = load(SOURCE)
     if save is not None:
         if not campaign:
@@ -53,19 +56,17 @@ def questionnaire(
     asked = _only(asked, question or [])
     shown = documents(campaign, WHO) if campaign else measured_here(SOURCE)
     made = document(asked, evidence, shown)
-    if html is not None:
+    if path is not None:
         from rmwbench.report.questionnaire.html import write_html
 
-        write_html(made, html)
-        typer.echo(f"page: {html}")
+        write_html(made, path)
+        say_written(path)
     elif as_json:
-        import json
-
-        typer.echo(json.dumps(made, ensure_ascii=False, allow_nan=False))
+        print_json(made)
     elif markdown:
-        from rmwbench.report.questionnaire.markdown import page
+        from rmwbench.report.questionnaire.markdown import page as markdown_page
 
-        typer.echo(page(made, generated=not campaign), nl=False)
+        typer.echo(markdown_page(made, generated=not campaign), nl=False)
     else:
         from rich.text import Text
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from rmwbench.cli.pages import say_written
+
 
 class Format(StrEnum):
     html = "html"
@@ -26,35 +28,47 @@ def report(
     ] = Format.html,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="Where it goes; DIR/report.html or DIR/report.md if absent."),
+        typer.Option("--out", "-o", metavar="FILE", help="Where it goes; DIR/report.html or DIR/report.md if absent."),
     ] = None,
     open_it: Annotated[bool, typer.Option("--open", help="Open it in the browser or viewer.")] = False,
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
-    from rmwbench.errors import UserError
     from rmwbench.report.capacity import document as capacity
     from rmwbench.report.summary import summarise
 
     directory = directory or newest_campaign()
     path = out or directory / ("report.html" if kind is Format.html else "report.md")
-    if path.is_dir():
-        raise UserError(
-            "the report is a file, and this is a directory", where=f"--out {path}", fix=f"--out {path / 'report.html'}"
-        )
     bundle = Bundle(directory)  # first: without a campaign there is nothing to complain about but that
-    if not path.parent.is_dir():
-        raise UserError("the directory of the report does not exist", where=f"--out {path}", fix=f"mkdir {path.parent}")
+    _check(kind, path)
     document = capacity.summarise(bundle) if capacity.is_capacity(bundle) else summarise(bundle)
-    try:
-        _write(kind, document, path)
-    except OSError as error:
-        raise UserError(
-            "the report could not be written", where=str(path), actual=error.strerror, fix="--out PATH elsewhere"
-        ) from error
-    typer.echo(path)
+    _write(kind, document, path)
+    say_written(path)
     if open_it:
         typer.launch(str(path.resolve()))
+
+
+def _check(kind: Format, path: Path) -> None:
+    """UserError where a report of this format cannot be written to that path."""
+    from rmwbench.errors import UserError
+    from rmwbench.whole_file import check_page, is_written_through
+
+    check_page(path, "Markdown" if kind is Format.markdown else "HTML")
+    other = {".md": Format.markdown, ".html": Format.html, ".htm": Format.html}.get(path.suffix.lower(), kind)
+    if other is not kind:
+        raise UserError(
+            "the name of the report promises another format",
+            where=str(path),
+            expected=kind.value,
+            actual=other.value,
+            fix=f"--format {other.value}",
+        )
+    if kind is Format.markdown and is_written_through(path):
+        raise UserError(
+            "a report in Markdown has pictures beside it, and here is no place for them",
+            where=str(path),
+            fix="name a file in a directory",
+        )
 
 
 def _write(kind: Format, document: dict, path: Path) -> None:

@@ -3,15 +3,16 @@
 import contextlib
 import errno
 import functools
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import stderr_console, stdout_console
-from rmwbench.errors import UserError
+from rmwbench.cli.console import say, stderr_console, stdout_console
+from rmwbench.cli.gate import exit_code, limits
+from rmwbench.cli.suites import complete_suite
+from rmwbench.errors import UserError, as_typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,14 +27,20 @@ def register(app: typer.Typer) -> None:
     app.command(
         name="run",
         help="Run a suite, or finish a campaign that was stopped, and show the answer.",
-        epilog="Exit code 0: finished with at least one good trial, 130: stopped, 2: otherwise.",
+        epilog="Exit code 0: finished with at least one good trial, 130: stopped, 2: otherwise. Where the suite says "
+        "what is acceptable (`outcomes`, docs/suites.md): 0 where all is, 1 where it is not, 2 where that could not be "
+        "told.",
     )(run)
 
 
 def run(
     suite: Annotated[
         str | None,
-        typer.Argument(metavar="[SUITE]", help="A shipped suite such as `quick`, or the path of a suite file (.yaml)."),
+        typer.Argument(
+            metavar="[SUITE]",
+            help="A shipped suite such as `quick` (`rmwbench suites` lists them), or the path of a suite file (.yaml).",
+            autocompletion=complete_suite,
+        ),
     ] = None,
     out: Annotated[
         str | None,
@@ -216,13 +223,13 @@ def run(
             ending = None
     if ending is not None and ending.stopped_by:
         console.print(f"stopped by {ending.stopped_by}; {directory} is a valid campaign of what was finished")
-        console.print(f"go on:   rmwbench run --resume {directory}\nlook:    rmwbench show {directory}")
+        console.print(as_typed(f"go on:   rmwbench run --resume {directory}\nlook:    rmwbench show {directory}"))
         raise typer.Exit(130)
-    good = _answer(directory, no_report)
+    code = _answer(directory, no_report)
     if copy := getattr(campaign, "copy", None):
         copy.update()  # the report, too
         print(f"copy: {copy.address}")
-    raise typer.Exit(0 if good else 2)
+    raise typer.Exit(code)
 
 
 def _new_on(address: str, copy_to: str | None, place: str | None, gang: bool) -> "Callable[..., Campaign]":
@@ -279,22 +286,25 @@ def guarded(campaign: "Campaign | Runner", directory: Path, console: "Console") 
     )
 
 
-def _answer(directory: Path, no_report: bool) -> bool:
-    """Shows and writes what the campaign found; whether there is anything to show."""
+def _answer(directory: Path, no_report: bool) -> int:
+    """Shows and writes what the campaign found; the exit code."""
     from rmwbench.bundle import Bundle
 
     bundle = Bundle(directory)
-    good = bool(bundle.trials("done"))
-    if no_report:
-        print(directory)
-        return good
+    nothing = 0 if bundle.trials("done") else 2
+    if no_report and (nothing or not limits(bundle)):
+        say(directory)
+        return nothing
     from rmwbench.report.html import write_html
     from rmwbench.report.summary import summarise
     from rmwbench.report.terminal import print_show
 
     document = summarise(bundle)
+    if no_report:
+        say(directory)
+        return exit_code(document)
     print_show(document, stdout_console())
     path = directory / "report.html"
     write_html(document, path)
-    print(f"report: {path}", file=sys.stdout)
-    return good
+    say(f"report: {path}")
+    return nothing or exit_code(document)

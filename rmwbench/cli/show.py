@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import stdout_console
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.gate import exit_code
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -13,7 +14,12 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="show", help="Show a campaign's answer: a table per workload, and what to conclude.")(show)
+    app.command(
+        name="show",
+        help="Show a campaign's answer: a table per workload, and what to conclude.",
+        epilog="Exit code 0, unless the suite says what is acceptable (`outcomes`, docs/suites.md): then 1 where a "
+        "condition is not acceptable, 2 where that could not be told.",
+    )(show)
 
 
 def show(
@@ -45,14 +51,13 @@ def show(
     is_capacity = capacity.is_capacity(bundle)
     document = capacity.summarise(bundle) if is_capacity else summarise(bundle)
     if as_json:
-        import json
-
-        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
-        return
+        print_json(document)
+        raise typer.Exit(exit_code(document))
     from rmwbench.report.capacity.terminal import print_capacity
     from rmwbench.report.terminal import print_show
 
     (print_capacity if is_capacity else print_show)(document, stdout_console())
+    raise typer.Exit(exit_code(document))
 
 
 def _fit(bundle: "Bundle", *, as_json: bool, as_csv: bool) -> None:
@@ -62,9 +67,7 @@ def _fit(bundle: "Bundle", *, as_json: bool, as_csv: bool) -> None:
     if as_csv:
         typer.echo(fits.as_csv(document), nl=False)
     elif as_json:
-        import json
-
-        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+        print_json(document)
     else:
         fits.print_fits(document, stdout_console())
 
@@ -73,8 +76,6 @@ def _imported(bundle: "Bundle", as_json: bool) -> None:
     from rmwbench.report.imported import document, print_imported
 
     if as_json:
-        import json
-
-        typer.echo(json.dumps(document(bundle), ensure_ascii=False, allow_nan=False))
+        print_json(document(bundle))
         return
     print_imported(document(bundle), stdout_console())

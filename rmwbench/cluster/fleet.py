@@ -18,6 +18,7 @@ from rmwbench.cluster.estimate import machine_budget_s
 from rmwbench.cluster.shipping import Program
 from rmwbench.errors import UserError
 from rmwbench.lab import background, sampler, tool
+from rmwbench.lab.host.kind import NAMESPACES, Kind
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 
@@ -159,6 +160,10 @@ class Fleet:
         if self._kernels() < count:
             warnings.append(f"these {count} are nodes on {_counted(self._kernels())}: their trials disturb each other")
         return card | {"summary": summary, "warnings": warnings}
+
+    def host(self) -> Kind:
+        """Every machine must be able to make them (machine.py)."""
+        return NAMESPACES
 
     def document(self) -> dict[str, Any]:
         named = [{"machine": m.name, "node": m.node, "summary": m.card["machine"]["summary"]} for m in self.machines]

@@ -25,7 +25,7 @@ from rmwbench.cluster.gang import hosts_of, with_gang
 from rmwbench.cluster.shipping import PACKAGE, Program, Store, cache, unlike
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.host import HostBroken, Hosts
+from rmwbench.lab.host import HostBroken, Hosts, check_own
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.middleware import Worker, require_workers
 from rmwbench.lab.middleware.find import VARIABLE
@@ -45,7 +45,7 @@ class Machine:
         self._store = Store(cache() / "programs")
         self._workers: dict[str, Worker] = {}
         self._agent: subprocess.Popen[str] | None = None
-        self._port = 0
+        self._listening: dict[str, Any] = {}
 
     def card(self) -> dict[str, Any]:
         """`machine` (the machine card), `boot` (equal for two nodes on one kernel) and `problem` (or None)."""
@@ -69,7 +69,7 @@ class Machine:
                 if found := unlike(described[name], worker.description):
                     return f"{worker.executable.name} describes itself otherwise here: {found}"
             preflight.check_memory(plan)
-            preflight.check_lab().close()
+            check_own().close()  # trials of one campaign get one kind of host
         except UserError as error:
             return error.render()
         gc.collect()
@@ -91,9 +91,9 @@ class Machine:
         result = run_trial(order, self._workers, Hosts(f"{name}/{order.trial}", order.cell.hosts))
         return (result.status, result.reason, result.cause), result
 
-    def agent(self, token: str, address: str) -> int:
-        """The port of this machine's agent (rmwbench/lab/host/agent.py), which lives as long as this process; started
-        where none runs."""
+    def agent(self, token: str, address: str) -> dict[str, Any] | str:
+        """`port` and `certificate` of this machine's agent (rmwbench/lab/host/agent.py), which lives as long as this
+        process; started where none runs. Or why there is none."""
         if self._agent is None or self._agent.poll() is not None:
             self._agent = subprocess.Popen(
                 [sys.executable, "-m", "rmwbench.lab.host.agent"],
@@ -106,8 +106,8 @@ class Machine:
             told = {"token": token, "address": address, "programs": self._programs()}
             self._agent.stdin.write(json.dumps(told) + "\n")
             self._agent.stdin.flush()
-            self._port = json.loads(self._agent.stdout.readline())["port"]
-        return self._port
+            self._listening = json.loads(self._agent.stdout.readline())
+        return self._listening.get("problem") or self._listening
 
     def _programs(self) -> dict[str, dict[str, Any]]:
         """What the agent may run: the workers that were looked at, and the tools."""
@@ -115,6 +115,7 @@ class Machine:
         for worker in self._workers.values():
             names = (worker.description or {}).get("inherit", ())
             inherit = {name: os.environ[name] for name in names if name in os.environ}
+            inherit |= (worker.description or {}).get("environment", {})
             one = found.setdefault(worker.executable.name, {"path": str(worker.executable), "inherit": {}})
             one["inherit"] |= inherit
         shelf = Path(os.environ[VARIABLE])

@@ -132,8 +132,8 @@ class PlacedFleet(Fleet):
         """Takes the gang apart and makes another of what is left; in words, what became of it."""
         self._free(runner)
         self._gangs.remove(runner)
-        ports = self.answers({m.name: m.ask("agent", self._token, m.address) for m in runner.members}, AGENT_TIMEOUT_S)
-        gone = [m for m in runner.members if not isinstance(ports[m.name], int)]
+        found = self.answers({m.name: m.ask("agent", self._token, m.address) for m in runner.members}, AGENT_TIMEOUT_S)
+        gone = [m for m in runner.members if not isinstance(found[m.name], dict)]
         self.machines = [machine for machine in self.machines if machine not in gone]
         self._losses += not gone
         if self._losses >= MOST_LOSSES:
@@ -154,11 +154,11 @@ class PlacedFleet(Fleet):
             self._gangs.append(self._gang(members))
 
     def _gang(self, members: Sequence[Remote]) -> GangRunner:
-        ports = self.answers({m.name: m.ask("agent", self._token, m.address) for m in members}, AGENT_TIMEOUT_S)
-        for name, port in ports.items():
-            if not isinstance(port, int):
-                raise UserError(f"machine {name} runs no agent", where=f"--cluster {self.address}", actual=str(port))
-        agents = [Agent(m.name, m.address, ports[m.name], self._token) for m in members]
+        found = self.answers({m.name: m.ask("agent", self._token, m.address) for m in members}, AGENT_TIMEOUT_S)
+        for name, answer in found.items():
+            if not isinstance(answer, dict):
+                raise UserError(f"machine {name} runs no agent", where=f"--cluster {self.address}", actual=str(answer))
+        agents = [Agent(m.name, m.address, token=self._token, **found[m.name]) for m in members]
         own = [address for _, address in self.placing.hosts.values()] or [None] * len(members)
         addresses = [given or m.address for given, m in zip(own, members, strict=True)]
         taken = {gang.domain_id for gang in self._gangs}

@@ -13,6 +13,7 @@ from typing import Any
 from rmwbench.community.rep2004.markup import cells
 from rmwbench.community.view import Section, Table, View
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.input_file import read_text
 
 MET, NOT_MET, NOT_STATED = "met", "not met", "not stated"
 PERMISSIVE = frozenset(
@@ -166,7 +167,7 @@ _HEADING = re.compile(r"([A-Z][a-z]+ [A-Z][a-z]+) \((.*)\)\s*")
 def tiers(path: Path, distribution: str | None = None) -> tuple[str, dict[str, tuple[int, int]]]:
     """(distribution, package → (tier, line)) of REP-2000's table of middleware support."""
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = read_text(path).split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read: {error}", where=str(path)) from None
     found: dict[str, dict[str, tuple[int, int]]] = {}
@@ -206,7 +207,7 @@ def _load(path: Path) -> list[dict[str, Any]]:
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     try:
-        loaded = YAML(typ="rt").load(path.read_text(encoding="utf-8"))
+        loaded = YAML(typ="rt").load(read_text(path))
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read: {error}", where=str(path)) from None
     except MarkedYAMLError as error:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from rmwbench.importers import build_farm_figures as figures
 from rmwbench.importers.perf_log import SIZEOF
+from rmwbench.importers.plausible import LATENCY_MS, MIB, PERCENT, RATE, Plausible, Range
 from rmwbench.importers.published import Endpoint, Published
 from rmwbench.importers.sheet import header_of, malformed, number, parsed, rows
 from rmwbench.importers.source import Item, Source
@@ -36,6 +37,26 @@ _INTEROP = (
     *("mean sent", "sum lost", "mean system_cpu_usage (%)", "mean system virtual memory (Mb)"),
 )
 """Columns in the order of a one-line file; a merged table has them reversed, between others."""
+
+_RANGES = {
+    "latency": LATENCY_MS,
+    "Latency": LATENCY_MS,
+    "cpu_usage": PERCENT,
+    "CPU": PERCENT,
+    "memory": MIB,
+    "(Mb)": MIB,
+    "ru_maxrss": Range(0, 1e12),
+    "received": RATE,
+    "sent": RATE,
+    "lost": Range(0, 1e12),
+}
+"""Words of a column's name → what its values can be."""
+PLAUSIBLE = Plausible(
+    {
+        column: next(allowed for word, allowed in _RANGES.items() if word in column)
+        for column in dict.fromkeys((*_NODE, *_PUBSUB, *_INTEROP))
+    }
+)
 
 _VENDOR = (
     r"rmw_connext_cpp|rmw_connextdds|rmw_cyclonedds_cpp|rmw_fastrtps_dynamic_cpp|rmw_fastrtps_cpp|FastRTPS|CycloneDDS"
@@ -175,6 +196,7 @@ def _raw(item: Item) -> Result:
 
 
 def _result(name: str, values: dict[str, float], where: str, kind: str) -> Result:
+    PLAUSIBLE.check_values(values, where)
     wanted = ("one_process", "two_process") if kind == "pubsub" else (kind,)
     for experiment in wanted:
         match = _NAMES[experiment].fullmatch(name)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.errors import UserError
-from rmwbench.importers.kinds import KINDS, recognise
+from rmwbench.importers.kinds import KINDS, NotRecognised, recognise
 from rmwbench.importers.published import Published
 from rmwbench.importers.source import Source
 
@@ -50,12 +50,12 @@ def collect(path: Path | str, kinds: Iterable[str] = ()) -> dict[str, Rows]:
     """
     wanted = set(kinds) or set(KINDS)
     found: dict[str, dict[tuple[str, str, str], dict[str, Any]]] = {}
-    refused: list[UserError] = []
+    refused: list[NotRecognised] = []
     for place in _places(Path(path), 0):
         source = Source(place)
         try:
             kind = recognise(source)
-        except UserError as error:
+        except NotRecognised as error:
             refused.append(error)
             continue
         if kind.name not in wanted:
@@ -101,6 +101,6 @@ def _places(path: Path, depth: int) -> list[Path]:
     try:
         recognise(Source(path))
         return [*archives, path]
-    except UserError:
+    except NotRecognised:
         inner = [p for p in sorted(path.iterdir()) if not p.name.startswith(".") and (p.is_dir() or p in archives)]
         return [place for p in inner for place in _places(p, depth + 1)] or [path]

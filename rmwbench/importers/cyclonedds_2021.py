@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from itertools import chain
 
 from rmwbench.importers.perf_log import SIZEOF
+from rmwbench.importers.plausible import COUNT, LATENCY_MS, PERCENT, Plausible, Range
 from rmwbench.importers.published import Endpoint, Published
-from rmwbench.importers.sheet import Row, header_of, malformed, rows
+from rmwbench.importers.sheet import Once, Row, header_of, malformed, rows
 from rmwbench.importers.source import Item, Source
 
 KEY = ("host", "mode", "topic", "rate", "#subscribers", "zero_copy", "reliable", "transient")
@@ -37,6 +38,24 @@ COLUMNS = ("rmw", *KEY, *VALUES, *chain.from_iterable((f"{c} WIN", f"{c} COMPARE
 RMW = ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp")
 WINNERS = ("CYCLONE", "FAST", "CYCLONE BYDEF", "FAST BYDEF")
 FAILED = "FAIL"
+MORE_RECEIVED = 1.1
+"""Messages received ÷ (sent × subscriptions) at most: both are sums of cut rates (1.002 in the published tables)."""
+PLAUSIBLE = Plausible(
+    {
+        "rate": Range(0, 1e9),
+        "#subscribers": Range(1, 1e6),
+        "#msg received": COUNT,
+        "#msg sent": COUNT,
+        "#msg lost": COUNT,
+        "data received": Range(0, 1e15),
+        **{f"latency_{statistic} (ms)": LATENCY_MS for statistic in ("min", "mean", "max")},
+        "latency_variance (ms)": Range(0, 1e12),
+        "cpu usage (%)": PERCENT,
+        "max ram usage (MB)": Range(0, 1e9),
+    },
+    orders=[("latency_min (ms)", "latency_mean (ms)", "latency_max (ms)")],
+    absent=("", FAILED),
+)
 SECONDS = 25
 """Of 30 s the first 5 were left out (the published configurations)."""
 EPSILON = 1e-6
@@ -72,9 +91,12 @@ def read(source: Source, out: Published) -> None:
 def _table(item: Item, out: Published) -> None:
     wins: dict[str, list[str]] = {name: [] for name in COMPARED}
     host = pairs = 0
+    once = Once("the same test")
     label = item.name.rpartition("/")[2].removesuffix(".csv")
     for first, second in _pairs(item):
         for row in (first, second):
+            once((row["rmw"], *(row[key] for key in KEY)), row.where)
+            PLAUSIBLE.check_row(row)
             _trial(row, out)
         host, pairs = first["host"], pairs + 1
         for name in COMPARED:
@@ -157,6 +179,11 @@ def _trial(row: Row, out: Published) -> None:
     ]
     out.trial(cell, ends, duration_ns=30_000_000_000, failed="FAIL in the original" if failed else None)
     values = {column: _value(row, column) for column in VALUES}
+    if not two and not failed:
+        most = MORE_RECEIVED * (values["#msg sent"] or 0.0) * subscribers
+        if (values["#msg received"] or 0.0) > most:
+            what = "more was received than sent"
+            raise malformed(row.where, what, f"at most {most:g}", f"{values['#msg received']:g}")
     if two and not failed:
         values["#msg sent"] = None
     for column, (metric, unit, factor) in VALUES.items():

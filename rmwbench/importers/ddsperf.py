@@ -4,14 +4,16 @@ Two things to know of it: latencies are half round trips (unless marked `sublat`
 the last ten seconds, divided by ten from the first second on.
 """
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from rmwbench.importers.plausible import COUNT, Plausible, Range
 from rmwbench.importers.published import Endpoint, Published
-from rmwbench.importers.sheet import malformed, number
+from rmwbench.importers.sheet import Once, malformed, number
 from rmwbench.importers.source import Item, Source
 
 _N = r"\d{1,15}(?:\.\d+)?"
@@ -41,6 +43,18 @@ DISCARDED = re.compile(
 UNTIMED = re.compile(r"(participant \S+: (new( \(self\))?|gone|failed to match.*)|ping timed out.*|error: .*|note: .*)")
 THREAD = re.compile(r"[^ ]+:(\d+)%\+(\d+)%")
 LONGEST_S = 1e8
+_US = Range(0, LONGEST_S * 1e6)
+PLAUSIBLE = Plausible(
+    {
+        "size": Range(0, 1e10),
+        **dict.fromkeys(("total", "total_lost", "delta", "lost", "cnt"), COUNT),
+        **dict.fromkeys(("rate", "rate10"), Range(0, 1e6)),
+        **dict.fromkeys(("bits", "bits10"), Range(0, 1e7)),
+        **dict.fromkeys(("mean", "min", "p50", "p90", "p99", "max"), _US),
+    },
+    orders=[("min", "p50", "p90", "p99", "max"), ("min", "mean", "max"), ("delta", "total")],
+)
+"""Of lines of what was received (kS/s, Mb/s) and of latencies (µs)."""
 NO_TIME = "no data: no time passed"
 QUANTILES = {"p50": 0.5, "p90": 0.1, "p99": 0.01}
 """Name → the share above it."""
@@ -91,7 +105,9 @@ def read(source: Source, out: Published) -> None:
     )
     out.limit("single latencies", "statistics of each second only")
     out.limit("discovery", "the time to match is not printed")
+    once = Once("the same output")
     for item in source:
+        once(hashlib.sha256(item.data).digest(), item.where)
         _trial(_parse(item), out)
 
 
@@ -117,7 +133,7 @@ def _parse(item: Item) -> _Output:
         if not last <= time < LONGEST_S:
             raise malformed(where, "time goes back, or is none", f"at least {last:g} s", f"{time:g} s")
         last = time
-        if not _take(found, time, timed["what"].strip()):
+        if not _take(found, time, timed["what"].strip(), where):
             raise malformed(
                 where, "an unknown line of ddsperf", "received, latency, sent, process or network", text[:80]
             )
@@ -128,7 +144,7 @@ def _parse(item: Item) -> _Output:
     return found
 
 
-def _take(found: _Output, time: float, what: str) -> bool:
+def _take(found: _Output, time: float, what: str, where: str) -> bool:
     for pattern, held in (
         (RECEIVED, found.received),
         (SENT, found.sent),
@@ -137,13 +153,20 @@ def _take(found: _Output, time: float, what: str) -> bool:
     ):
         match = pattern.fullmatch(what)
         if match:
+            if pattern is RECEIVED:
+                _check(match, where)
             held.append((time, match))
             return True
     match = LATENCY.fullmatch(what)
     if match:
+        _check(match, where)
         found.latency.setdefault((match["peer"], bool(match["sub"])), []).append((time, match))
         return True
     return NETWORK.fullmatch(what) is not None
+
+
+def _check(match: re.Match[str], where: str) -> None:
+    PLAUSIBLE.check_values({k: float(v) for k, v in match.groupdict().items() if k in PLAUSIBLE.ranges}, where)
 
 
 def _trial(found: _Output, out: Published) -> None:

@@ -9,8 +9,9 @@ import re
 from collections.abc import Sequence
 
 from rmwbench.importers import decimal_commas
+from rmwbench.importers.plausible import COUNT, RATE, Plausible, Range
 from rmwbench.importers.published import Endpoint, Published
-from rmwbench.importers.sheet import header_of, malformed, parsed, rows, whole
+from rmwbench.importers.sheet import Once, header_of, malformed, parsed, rows, whole
 from rmwbench.importers.source import Item, Source
 
 FULL = ["Bytes", "Samples", "stdev", "mean", "min", "50%", "90%", "99%", "99", "99%", "max"]
@@ -42,6 +43,23 @@ SENT = (
     *("Sent [samples]", "Publication time [us]", "Publication sample rate [samples/s]"),
     *("Publication throughput [Mbits/s]", "Received [samples]", "Subscription time [us]"),
 )
+_LATENCY_US = Range(0, 1e9)
+PLAUSIBLE = Plausible(
+    {
+        "Bytes": Range(1, 1e10),
+        "Samples": COUNT,
+        **dict.fromkeys(SUMMARY[2:], _LATENCY_US),
+        DEMAND[0]: Range(0, 1e10),
+        DEMAND[1]: COUNT,
+        DEMAND[2]: Range(0, 1e9),
+        RECEIVED[0]: COUNT,
+        RECEIVED[1]: RATE,
+        RECEIVED[2]: Range(0, 1e8),
+        **dict.fromkeys(SENT, Range(0, 1e12)),
+    },
+    orders=[("Min", "Median", "90%", "99%", "99.99%", "Max"), ("Min", "Mean", "Max")],
+)
+"""Of the summaries (µs) and of the tables of throughput; the order of the tables with decimal commas is `_ordered`."""
 VENDORS = ("fastrtps", "cyclonedds", "opensplice")
 HOSTS = ("localhost", "dualhost", "intraprocess")
 STRAY = "211,13,267,61,278,5t"
@@ -85,6 +103,7 @@ def read(source: Source, out: Published) -> None:
     out.limit("like with like", "each vendor's own test program: what it measures as latency is not recorded")
     tables: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
     best: list[tuple[str, str, dict[int, tuple[float, str]]]] = []
+    once = Once("the same setting of the same test")
     for item in source:
         form = _form(header_of(item.data[:65536]))
         place, vendor = _place(item)
@@ -94,11 +113,11 @@ def read(source: Source, out: Published) -> None:
                 f"{item.where}:1", "not a latency or throughput table", "Bytes, Samples, … or Payload [Bytes], …", first
             )
         if form == "summary":
-            _summary(item, place, vendor, out)
+            _summary(item, place, vendor, out, once)
         elif form != "throughput":
-            _latency(item, form, place, vendor, out)
+            _latency(item, form, place, vendor, out, once)
         elif _is_grid(item):
-            tables[place, vendor] = _grid(item, place, vendor, out)
+            tables[place, vendor] = _grid(item, place, vendor, out, once)
         else:
             best.append((place, vendor, _best(item)))
     _maxima(tables, best, out)
@@ -135,7 +154,7 @@ def _trial(out: Published, cell: int, vendor: str, size: int) -> None:
     out.trial(cell, ends)
 
 
-def _latency(item: Item, form: str, place: str, vendor: str, out: Published) -> None:
+def _latency(item: Item, form: str, place: str, vendor: str, out: Published, once: Once) -> None:
     lines = [(line, [c.strip() for c in cells]) for line, cells in parsed(item) if cells][1:]
     if lines and ",".join(lines[-1][1]).endswith(STRAY):
         lines[-1][1][-1] = lines[-1][1][-1].removesuffix("t")
@@ -157,6 +176,7 @@ def _latency(item: Item, form: str, place: str, vendor: str, out: Published) -> 
     found = decimal_commas.restore(tails, len(names), lambda v: _ordered(dict(zip(names, v, strict=True))))
     for (line, cells), values in zip(lines, found, strict=True):
         size, samples = int(float(cells[0])), int(float(cells[1]))
+        once((place, vendor, "latency", size), f"{item.where}:{line}")
         _trial(out, _cell(out, vendor, place, size), vendor, size)
         for k, name in enumerate(names):
             value = None if values is None else values[k]
@@ -178,9 +198,10 @@ def _ordered(v: dict[str, float]) -> bool:
     return rising == sorted(rising) and v["min"] <= v["mean"] <= v.get("max", v["mean"])
 
 
-def _summary(item: Item, place: str, vendor: str, out: Published) -> None:
-    for row in rows(item, SUMMARY):
+def _summary(item: Item, place: str, vendor: str, out: Published, once: Once) -> None:
+    for row in rows(item, SUMMARY, plausible=PLAUSIBLE):
         size, samples = row.whole("Bytes", least=1), row.whole("Samples", least=0)
+        once((place, vendor, "latency", size), row.where)
         _trial(out, _cell(out, vendor, place, size), vendor, size)
         for column in SUMMARY[2:]:
             name = {"Median": "p50", "Stdev": "deviation"}.get(column, column.lower().replace(" ", "_"))
@@ -196,11 +217,12 @@ def _is_grid(item: Item) -> bool:
     return len(set(sizes)) < len(sizes)
 
 
-def _grid(item: Item, place: str, vendor: str, out: Published) -> dict[int, tuple[float, float]]:
+def _grid(item: Item, place: str, vendor: str, out: Published, once: Once) -> dict[int, tuple[float, float]]:
     """Size → the best throughput without loss (as printed, and from the sample rate), Mbit/s."""
     best: dict[int, tuple[float, float]] = {}
-    for row in rows(item, (*DEMAND, *RECEIVED), at_least=True):
+    for row in rows(item, (*DEMAND, *RECEIVED), at_least=True, plausible=PLAUSIBLE):
         size, demand, recovery = (row.whole(c, least=0) for c in DEMAND)
+        once((place, vendor, size, demand, recovery), row.where)
         _trial(out, _cell(out, vendor, place, size, demand=demand, recovery_ms=recovery), vendor, size)
         lost, rate, shown = (row.number(c) for c in RECEIVED)
         right = rate * size * 8 / 1e6
@@ -227,7 +249,7 @@ def _best(item: Item) -> dict[int, tuple[float, str]]:
     """Size → (throughput in Mbit/s, FILE:LINE) of the vendor's own table of maxima."""
     return {
         row.whole(DEMAND[0], least=0): (row.number(RECEIVED[2]), row.where)
-        for row in rows(item, (*DEMAND, *RECEIVED), at_least=True)
+        for row in rows(item, (*DEMAND, *RECEIVED), at_least=True, plausible=PLAUSIBLE)
     }
 
 

@@ -8,7 +8,7 @@ curve (Kaplan and Meier's estimate of the time to close, what is open being cens
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
@@ -24,6 +24,8 @@ ISSUES = (
 COMMITS = ("", "last_modified", "author", "sha", "changes", "commiter")
 FORMS = {"pr": PULLS, "issue": ISSUES, "commit": COMMITS}
 URL = re.compile(r"https://api\.github\.com/repos/([^/]+/[^/]+)/(?:pulls|issues)/(\d+)")
+FIRST = datetime(1970, 1, 2, tzinfo=UTC)
+"""Commits keep dates from before GitHub."""
 FILL_DAYS = 180.0
 DAY_S = 86400.0
 WITHIN_DAYS = (1, 7, 14, 30, 80)
@@ -115,7 +117,9 @@ def _take(found: Iterable[Row], repository: Repository, into: Closings, opened: 
         _identify(row, repository)
         state, opened_at = row.one_of("state", ("open", "closed")), _time(row, opened)
         _once(row, into)
-        into[row.whole("number")] = (opened_at, _seconds(row, took), state)
+        seconds = _seconds(row, took)
+        _check_closing(row, opened_at, seconds)
+        into[row.whole("number")] = (opened_at, seconds, state)
 
 
 def _commits(item: Item, repository: Repository) -> None:
@@ -145,11 +149,38 @@ def _seconds(row: Row, column: str) -> float | None:
     return seconds
 
 
+def _check_closing(row: Row, opened_at: datetime, seconds: float | None) -> None:
+    """UserError where something was closed before it was opened, after now, or in another time than it took."""
+    closed_at = _time(row, "closed_at") if row["closed_at"].strip() else None
+    if closed_at is not None and closed_at < opened_at:
+        raise malformed(row.where, "closed before it was opened", f"a time from {opened_at} on", row["closed_at"])
+    if seconds is None:
+        return
+    if opened_at.timestamp() + seconds > _now().timestamp():
+        raise malformed(row.where, "closed in the future", "a time until now", f"{seconds:g} s after {opened_at}")
+    if closed_at is not None and abs((closed_at - opened_at).total_seconds() - seconds) > 1:
+        took = (closed_at - opened_at).total_seconds()
+        raise malformed(row.where, "the time to close contradicts the times", f"{took:g} s", f"{seconds:g} s")
+
+
+def _now() -> datetime:
+    """Until when a time can be, with a day for other zones."""
+    return datetime.now(UTC) + timedelta(days=1)
+
+
 def _time(row: Row, column: str) -> datetime:
+    """UserError for what is no time, or an impossible one."""
+    time = _parsed(row, column)
+    if not FIRST <= time <= _now():
+        raise malformed(row.where, f"column {column!r} is an impossible time", f"from {FIRST} until now", row[column])
+    return time
+
+
+def _parsed(row: Row, column: str) -> datetime:
     try:
         return datetime.strptime(row[column], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     except ValueError:
-        raise malformed(row.where, f"column {column!r} is no time", "YYYY-MM-DD HH:MM:SS", row[column]) from None
+        raise malformed(row.where, f"column {column!r} is not a time", "YYYY-MM-DD HH:MM:SS", row[column]) from None
 
 
 def _figures(stem: str, r: Repository, newest: float, out: Published) -> None:

@@ -7,9 +7,11 @@ Which middleware a file is of is the name of its directory; the summary says the
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
+from rmwbench.importers.plausible import BYTES_PER_SECOND, LATENCY_MS, Plausible, Range
 from rmwbench.importers.published import Endpoint, Published
 from rmwbench.importers.sheet import Row, header_of, malformed, rows
 from rmwbench.importers.source import Item, Source
@@ -27,6 +29,29 @@ NAME = re.compile(r"(?P<config>.+)_(?P<stamp>\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)\.cs
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d)_(\d\d)-(\d\d)-(\d\d)")
 MIB = 1024 * 1024
 BYTES_PER_PIXEL = 3
+_SHORTFALL = Range(-1000, 100)
+"""Percent of the nominal rate: negative where more came."""
+PLAUSIBLE = Plausible(
+    {
+        "byte_rate": BYTES_PER_SECOND,
+        "message_rate": Range(0, 1e6),
+        "frame_loss_pct": _SHORTFALL,
+        **{f"latency_{statistic}_ms": LATENCY_MS for statistic in ("avg", "min", "max")},
+    },
+    orders=[("latency_min_ms", "latency_avg_ms", "latency_max_ms")],
+)
+SUMMARY_PLAUSIBLE = Plausible(
+    {
+        "data_rate_mbps": Range(0, 1e6),
+        "avg_frame_loss_pct": _SHORTFALL,
+        "max_frame_loss_pct": _SHORTFALL,
+        "avg_latency_ms": LATENCY_MS,
+        "max_latency_ms": LATENCY_MS,
+        "avg_message_rate": Range(0, 1e6),
+        "test_duration_sec": Range(1, 1e6),
+    },
+    orders=[("avg_frame_loss_pct", "max_frame_loss_pct")],
+)
 SOURCE = "no data: nominal minus received rate, not sequence numbers: a slow source counts as loss"
 
 
@@ -60,7 +85,7 @@ def read(source: Source, out: Published) -> None:
         header = header_of(item.data[:65536])
         if header == list(SUMMARY):
             run = item.folders[-1] if item.folders else ""
-            summaries += [(run, row) for row in rows(item, SUMMARY)]
+            summaries += [(run, row) for row in rows(item, SUMMARY, plausible=SUMMARY_PLAUSIBLE)]
         elif header == list(SECOND):
             test = _test(item)
             key = (test.run, test.rmw, test.config, test.stamp)
@@ -83,15 +108,17 @@ def _test(item: Item) -> Test:
         raise malformed(
             item.where, "the path does not say what was run", "cyclonedds|zenoh/CONFIG_DATE_TIME.csv", item.name
         )
-    found = list(rows(item, SECOND))
-    if not found:
-        raise malformed(item.where, "a test without rows", "a row per second")
+    found = list(rows(item, SECOND, plausible=PLAUSIBLE))
     shape = tuple(found[0].whole(c, 1, 100_000) for c in ("width", "height", "fps"))
     for row in found:
         if tuple(row.whole(c, 1, 100_000) for c in ("width", "height", "fps")) != shape:
             raise malformed(row.where, "the camera's configuration changes", f"{shape}", row["width"])
         if STAMP.fullmatch(row["timestamp"]) is None:
             raise malformed(row.where, "column 'timestamp' is no time", "YYYY-MM-DD_HH-MM-SS", row["timestamp"])
+    for before, row in pairwise(found):
+        if row["timestamp"] <= before["timestamp"]:
+            expected = f"a time after {before['timestamp']}"
+            raise malformed(row.where, "the time does not grow", expected, row["timestamp"])
     columns = {c: np.array([row.number(c) for row in found]) for c in SECOND[4:]}
     run = folders[-2] if len(folders) > 1 else ""
     return Test(run, rmw, name["config"], name["stamp"], item.where, *shape, columns)
@@ -158,6 +185,8 @@ def _figures(
             raise malformed(
                 row.where, "no seconds for this row", "/".join((key[1], f"{key[2]}_{key[3]}.csv")), "no such file"
             )
+        if key in published:
+            raise malformed(row.where, "the same test twice", "once", f"also in {published[key].where}")
         for column, _ in _FORMULAS:
             row.number(column)
         published[key] = row

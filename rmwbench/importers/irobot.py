@@ -8,8 +8,9 @@ from itertools import groupby
 
 import numpy as np
 
+from rmwbench.importers.plausible import COUNT, PERCENT, Plausible, Range
 from rmwbench.importers.published import Endpoint, Published
-from rmwbench.importers.sheet import Row, malformed
+from rmwbench.importers.sheet import Once, Row, malformed
 from rmwbench.importers.source import Item, Source
 
 ALL = (
@@ -20,6 +21,23 @@ TOTAL = ("received[#]", "mean[us]", "late[#]", "late[%]", "too_late[#]", "too_la
 RESOURCES = ("time[ms]", "cpu[%]", "arena[KB]", "in_use[KB]", "mmap[KB]", "rss[KB]", "vsz[KB]")
 EVENTS = ("Time[ms]", "Caller", "Code", "Description")
 DAY_S = 86_400
+_KIB = Range(0, 1e12)
+_US = Range(0, DAY_S * 1e6)
+PLAUSIBLE = Plausible(
+    {
+        **{f"{name}[#]": COUNT for name in ("received", "late", "too_late", "lost")},
+        **{f"{name}[%]": PERCENT for name in ("late", "too_late", "lost")},
+        **{f"{name}[us]": _US for name in ("mean", "sd", "min", "max")},
+        "size[b]": Range(0, 1e10),
+        "freq[hz]": Range(0, 1e6),
+        "time[ms]": Range(0, DAY_S * 1e3),
+        "cpu[%]": Range(0, 100 * 32),
+        **{f"{name}[KB]": _KIB for name in ("arena", "in_use", "mmap", "rss", "vsz")},
+        "Time[ms]": Range(0, DAY_S * 1e3),
+    },
+    orders=[("min[us]", "mean[us]", "max[us]"), ("too_late[#]", "received[#]"), ("late[#]", "received[#]")],
+)
+"""Of all four tables. CPU is a share of one processor, of 32 at most."""
 FORMS = {ALL: "latency_all", TOTAL: "latency_total", RESOURCES: "resources", EVENTS: "events"}
 
 
@@ -69,8 +87,9 @@ def _run(directory: str, items: list[Item], out: Published) -> None:
             "a table of subscriptions",
         )
     subscriptions = list(_rows(found["latency_all"], ALL))
-    if not subscriptions:
-        raise malformed(found["latency_all"].where, "no subscription", "a row per subscription")
+    once = Once("the same subscription")
+    for row in subscriptions:
+        once((row["node"], row["topic"]), row.where)
     folders = items[0].folders
     name = folders[-1] if folders else ""
     rmw = next((f for f in reversed(folders) if f in ("fastrtps", "cyclonedds", "connext")), "unknown")
@@ -178,7 +197,7 @@ def _totals(series: str, subscriptions: list[Row], total: Item | None, out: Publ
 def _resources(series: str, item: Item, out: Published) -> None:
     table = list(_rows(item, RESOURCES))
     values = {c: np.array([row.number(c) for row in table]) for c in RESOURCES}
-    if not table or (np.diff(values["time[ms]"]) <= 0).any():
+    if (np.diff(values["time[ms]"]) <= 0).any():
         raise malformed(item.where, "time does not grow", "a later time in every row")
     measured = values["rss[KB]"] > 0
     end = (values["time[ms]"] * 1e6).astype(np.int64)
@@ -208,10 +227,16 @@ def _resources(series: str, item: Item, out: Published) -> None:
 
 
 def _rows(item: Item, columns: tuple[str, ...]) -> Iterator[Row]:
+    found = False
     for line, text in enumerate(item.text().splitlines(), start=1):
         if line == 1 or not text.strip():
             continue
         cells = text.split(maxsplit=len(columns) - 1) if columns is EVENTS else text.split()
         if len(cells) != len(columns):
             raise malformed(f"{item.where}:{line}", "a row of another length", f"{len(columns)} words", len(cells))
-        yield Row(f"{item.where}:{line}", dict(zip(columns, cells, strict=True)))
+        found = True
+        row = Row(f"{item.where}:{line}", dict(zip(columns, cells, strict=True)))
+        PLAUSIBLE.check_row(row)
+        yield row
+    if not found:
+        raise malformed(item.where, "a table without rows", "a row after the line of column names")

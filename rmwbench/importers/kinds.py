@@ -11,10 +11,15 @@ from itertools import islice
 from types import ModuleType
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.importers.source import Item, Source
+from rmwbench.importers.names import shown
+from rmwbench.importers.source import Item, Source, encoding_of
 
 LOOKED_AT = 40
 """Files that are read to recognise a directory or an archive."""
+
+
+class NotRecognised(UserError):
+    """What lies at a path is of no known kind, or of several. Damage is a UserError of another class."""
 
 
 @dataclass(frozen=True)
@@ -108,21 +113,52 @@ def recognise(source: Source) -> Kind:
         if name:
             found[name] += 1
     if not found:
-        begins = "no file at all" if first is None else f"{first.name} begins with {first.data[:60]!r}"
-        raise UserError(
-            "no known format",
-            where=str(source.path),
-            expected="published data of a known kind",
-            actual=begins,
-            fix="`rmwbench import --list` says what can be imported; name the KIND to learn what is wrong with a file",
-        )
+        raise _unknown(source, first)
     for kind in _KINDS:
         if kind.name in found and set(found) <= {kind.name, *kind.within}:
             return kind
-    raise UserError(
+    raise NotRecognised(
         "several kinds of data",
-        where=str(source.path),
+        where=shown(source.path),
         expected="data of one kind",
         actual=", ".join(f"{name} ({count} files)" for name, count in found.most_common()),
         fix="import each directory by itself",
     )
+
+
+_HELP = "`rmwbench import --list` says what can be imported; name the KIND to learn what is wrong with a file"
+
+
+def _unknown(source: Source, first: Item | None) -> NotRecognised:
+    """Why nothing was recognised, as far as the first file tells."""
+    expected = "published data of a known kind"
+    if first is None:
+        return NotRecognised("no file at all", where=shown(source.path), expected=expected, fix=_HELP)
+    what, where, fix = "no known format", shown(source.path), _HELP
+    actual = f"{first.name} begins with {first.data[:60]!r}"
+    if not first.data.strip():
+        what, where, actual = "an empty file", first.where, f"{len(first.data)} bytes"
+    elif (bad := _not_utf8(first.data)) is not None:
+        line = first.data.count(b"\n", 0, bad) + 1
+        what, where = "not a text file in UTF-8", f"{first.where}:{line}"
+        actual, fix = (
+            f"{encoding_of(first.data)}: byte 0x{first.data[bad]:02x}",
+            "convert it: iconv -f ENCODING -t UTF-8",
+        )
+    elif any(k.reader().recognises(_with_commas(first)) for k in _KINDS):
+        what, where = "semicolons between the cells", f"{first.where}:1"
+        actual, fix = shown(first.data[:60].decode(errors="replace")), "save it with commas between the cells"
+    return NotRecognised(what, where=where, expected=expected, actual=actual, fix=fix)
+
+
+def _not_utf8(data: bytes) -> int | None:
+    """Where the first byte stands that is no UTF-8; None where all of it is."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return data.index(b"\0") if "\0" in text else None
+
+
+def _with_commas(item: Item) -> Item:
+    return Item(item.name, item.where, item.data.replace(b";", b","), item.above)

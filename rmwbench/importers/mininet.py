@@ -5,6 +5,7 @@ What is read here: docs/importers.md. The two inputs give the same figures; only
 the loss from first reception, and only the summary has the row order that its resource bars depend on.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -14,11 +15,12 @@ import numpy as np
 
 from rmwbench.errors import UserError
 from rmwbench.importers import mininet_figures as figures
-from rmwbench.importers import perf_log, perf_windows
+from rmwbench.importers import mininet_loss, perf_log, perf_windows
 from rmwbench.importers.mininet_figures import Condition, Run
 from rmwbench.importers.perf_log import SIZEOF, Log
+from rmwbench.importers.plausible import LATENCY_MS, PERCENT, Plausible, Range
 from rmwbench.importers.published import Published
-from rmwbench.importers.sheet import Row, header_of, malformed, rows
+from rmwbench.importers.sheet import Once, Row, header_of, malformed, rows
 from rmwbench.importers.source import Item, Source
 
 CONFIG = {
@@ -34,7 +36,29 @@ CONFIG = {
     "history_kind": str,
     "history_depth": int,
 }
+VERSION = "Performance Test Version"
 RUNS_AT_ONCE = 100
+MORE_RECEIVED = 16
+"""Messages that a log of 15 rows may say were received above those sent: each row's rate is cut by less than one."""
+PLAUSIBLE = Plausible(
+    {
+        "bandwidth": Range(1, 1e6),
+        "loss": PERCENT,
+        "delay": Range(0, 60_000),
+        "message_rate": Range(1, 1e6),
+        "history_depth": Range(0, 1e6),
+        "lost_prct": Range(-12, 100),
+        "pub_sum_sent": Range(1, 1e9),
+        "sub_sum_recv": Range(0, 1e9),
+        "sub_sum_lost": Range(0, 1e9),
+        "sub_effective_latency": LATENCY_MS,
+        "pub_mean_ru_maxrss": Range(0, 1e12),
+        "sub_mean_ru_maxrss": Range(0, 1e12),
+        "pub_mean_cpu_usage (%)": PERCENT,
+        "sub_mean_cpu_usage (%)": PERCENT,
+    }
+)
+"""Of the configuration and of the summary."""
 SUMMARY = (
     *("json_fname", *CONFIG, "experiment", "run", "lost_prct", "pub_sum_sent", "sub_sum_recv", "sub_sum_lost"),
     *("pub_effective_latency", "sub_effective_latency", "pub_mean_ru_maxrss", "sub_mean_ru_maxrss"),
@@ -54,6 +78,7 @@ def read(source: Source, out: Published) -> None:
     found: list[Run] = []
     cells: dict[Condition, int] = {}
     summary = None
+    once = Once("the same log")
     for directory, runs in _batches(source):
         if directory is None:
             if found or summary:
@@ -63,7 +88,7 @@ def read(source: Source, out: Published) -> None:
         elif summary:
             raise malformed(runs[0].where, "a raw run beside a summary", "one of both")
         else:
-            found += _raw(runs, out, cells)
+            found += _raw(runs, out, cells, once)
     if found:
         figures.add(out, found, raw=summary is None)
 
@@ -88,7 +113,7 @@ def _batches(source: Source) -> Iterator[tuple[str | None, list[Item]]]:
         yield directory, batch
 
 
-def _raw(items: list[Item], out: Published, cells: dict[Condition, int]) -> Iterator[Run]:
+def _raw(items: list[Item], out: Published, cells: dict[Condition, int], once: Once) -> Iterator[Run]:
     configs: list[tuple[str, Condition]] = []
     logs_of: dict[str, dict[str, Item]] = {}
     for directory, group in groupby(items, key=lambda item: item.name.rpartition("/")[0]):
@@ -98,6 +123,8 @@ def _raw(items: list[Item], out: Published, cells: dict[Condition, int]) -> Iter
             if part in parts:
                 raise malformed(item.where, f"a second {part} in one run", "one of each")
             parts[part] = item
+            if part != "configuration":
+                once(hashlib.sha256(item.data).digest(), item.where)
         first = next(iter(parts.values())).where
         where = first.rpartition("/")[0] or first
         for part in ("configuration", "publisher's log", "subscriber's log"):
@@ -105,6 +132,8 @@ def _raw(items: list[Item], out: Published, cells: dict[Condition, int]) -> Iter
                 raise malformed(
                     where, f"the run has no {part}", "experiment_config.json and two logs", ", ".join(parts)
                 )
+        if directory in logs_of:
+            raise malformed(where, "the files of a run do not stand together", "all files of a run, then the next")
         configs.append((directory, _config(parts["configuration"])))
         logs_of[directory] = parts
     ordered = [parts[p] for parts in logs_of.values() for p in ("publisher's log", "subscriber's log")]
@@ -151,8 +180,7 @@ def _condition(config: dict[str, Any], where: str) -> Condition:
     kind = config["message_type"]
     if kind not in SIZEOF:
         raise malformed(where, "an unknown message_type", ", ".join(SIZEOF), kind)
-    if config["message_rate"] <= 0 or not 0 <= config["loss"] <= 100:
-        raise malformed(where, "an impossible condition", "a rate above 0 Hz, a loss of 0 to 100 %", f"{config}")
+    PLAUSIBLE.check_values({key: config[key] for key, type_ in CONFIG.items() if type_ is int}, where)
     return Condition(**config)
 
 
@@ -185,6 +213,10 @@ def _cell(out: Published, condition: Condition, known: dict[Condition, int]) -> 
 def _run(out: Published, cell: int, condition: Condition, name: str, publisher: Log, subscriber: Log) -> Run:
     size = SIZEOF[condition.message_type]
     rmw = condition.rmw_implementation
+    for log in (publisher, subscriber):
+        _check_header(condition, log)
+    perf_log.require_header(subscriber, {VERSION: publisher.header.get(VERSION, "")})
+    perf_log.check_latency(subscriber, one_clock=True)
     ends = (
         perf_windows.endpoint(publisher, "publisher", "pub", "h1", rmw, size),
         perf_windows.endpoint(subscriber, "subscription", "sub", "h2", rmw, size),
@@ -196,21 +228,42 @@ def _run(out: Published, cell: int, condition: Condition, name: str, publisher: 
     return _measured(condition, name, publisher, subscriber, size)
 
 
+def _check_header(condition: Condition, log: Log) -> None:
+    """UserError where a log was made in another condition than the configuration beside it says."""
+    perf_log.require_header(
+        log,
+        {
+            "RMW Implementation": condition.rmw_implementation,
+            "Topic name": condition.message_type,
+            "Publishing rate": str(condition.message_rate),
+        },
+    )
+    said = {
+        "reliability": condition.reliability,
+        "durability": condition.durability,
+        "history": condition.history_kind,
+        "depth": condition.history_depth,
+    }
+    found = perf_windows.qos(log.header.get("QOS", ""))
+    if found != said:
+        raise malformed(log.where, "'QOS' contradicts the configuration beside it", f"{said}", f"{found}")
+
+
 def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, size: int) -> Run:
     for log in (publisher, subscriber):
         perf_log.require(log, ("ru_maxrss", "cpu_usage (%)", "latency_variance (ms)"))
     p, s = publisher.columns, subscriber.columns
     received, sent = s["received"], p["sent"]
-    rows = min(len(received), len(sent))
     on = received > 0
     mean = s["latency_mean (ms)"]
     total_sent = float(sent.sum())
     if total_sent <= 0:
         raise UserError("the publisher sent nothing", where=publisher.where, expected="at least one message in the run")
-    first = int(np.argmax(on)) if on.any() else None
-    after = None
-    if first is not None and first + 1 < rows and sent[first + 1 : rows].sum() > 0:
-        after = 100.0 * (1.0 - received[first + 1 : rows].sum() / sent[first + 1 : rows].sum())
+    restored = float(perf_log.restored_counts(subscriber, size).sum())
+    most = float(mininet_loss.sent_counts(sent, p["T_loop"])[1].sum()) + MORE_RECEIVED
+    if restored > most:
+        raise malformed(subscriber.where, "more was received than sent", f"at most {most:.0f}", f"{restored:.0f}")
+    first = mininet_loss.first_reception(subscriber)
     return Run(
         condition=condition,
         name=name,
@@ -219,8 +272,8 @@ def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, 
         sent=total_sent,
         received=float(received.sum()),
         first_s=None if first is None else first + 1,
-        lost_after_first_percent=after,
-        received_restored=float(perf_log.restored_counts(subscriber, size).sum()),
+        lost_after_first=mininet_loss.after_first_reception(publisher, subscriber, size),
+        received_restored=restored,
         sent_restored=figures.restored_sent(sent, p["T_loop"]),
         publisher_rss_kib=float(p["ru_maxrss"].mean()),
         subscriber_rss_kib=float(s["ru_maxrss"].mean()),
@@ -240,9 +293,14 @@ def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, 
 
 
 def _summary(item: Item, out: Published, cells: dict[Condition, int]) -> Iterable[Run]:
-    for row in rows(item, SUMMARY, at_least=True):
+    once = Once("the same run")
+    for row in rows(item, SUMMARY, at_least=True, plausible=PLAUSIBLE):
         config = {key: row[key] if kind is str else row.whole(key) for key, kind in CONFIG.items()}
         condition = _condition(config, row.where)
+        once((condition, row["run"]), row.where)
+        sent, received = row.number("pub_sum_sent"), row.number("sub_sum_recv")
+        if received > sent + MORE_RECEIVED:
+            raise malformed(row.where, "more was received than sent", f"at most {sent:g}", f"{received:g}")
         out.trial(_cell(out, condition, cells), duration_ns=15_000_000_000)
         yield _summary_run(row, condition, out)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rmwbench.importers.mininet_loss import Loss, sent_counts
 from rmwbench.importers.published import Published
 
 POOR_LOSS_PERCENT, POOR_LATENCY_MS = 1.0, 30.0
@@ -47,7 +48,8 @@ class Condition:
 @dataclass(frozen=True)
 class Seconds:
     """A run second by second, arrays of shape (rows,): rates in messages/s as the log has them and as its bytes tell,
-    NaN for what it cannot tell; latency in ms and ms²; the publisher's resources.
+    NaN for what it cannot tell; latency in ms and ms²; the publisher's resources. The two ends of a run may have
+    different numbers of rows.
     """
 
     sent: np.ndarray
@@ -75,25 +77,21 @@ class Run:
     publisher_cpu: float
     subscriber_cpu: float
     first_s: int | None = None
-    lost_after_first_percent: float | None = None
+    lost_after_first: Loss | None = None
     received_restored: float | None = None
     sent_restored: float | None = None
     seconds: "Seconds | None" = None
 
 
 def restored_sent(rates: np.ndarray, loop_s: np.ndarray) -> float | None:
-    """Messages sent in all rows, from rates cut to whole numbers: a rate r over t seconds means a count in
-    [r·t, (r+1)·t). None where a row leaves more than one count open.
-    """
-    least = np.ceil(rates * loop_s - 1e-9)
-    most = np.ceil((rates + 1) * loop_s - 1e-9) - 1
+    """Messages sent in all rows, from rates cut to whole numbers. None where a row leaves more than one count open."""
+    least, most = sent_counts(rates, loop_s)
     return float(least.sum()) if (least == most).all() else None
 
 
 def restored_rates(rates: np.ndarray, loop_s: np.ndarray) -> np.ndarray:
-    """Messages sent per second of each row, NaN in rows that leave more than one count open (`restored_sent`)."""
-    least = np.ceil(rates * loop_s - 1e-9)
-    most = np.ceil((rates + 1) * loop_s - 1e-9) - 1
+    """Messages sent per second of each row, NaN in rows that leave more than one count open."""
+    least, most = sent_counts(rates, loop_s)
     return np.where(least == most, least / loop_s, np.nan)
 
 
@@ -108,7 +106,8 @@ def known_errors(out: Published) -> None:
     out.error(
         "discovery counted as loss",
         "both processes start together and nobody waits for the match: what was sent before the first reception is in "
-        "the published loss; corrected: from the second after the first reception",
+        "the published loss; corrected: of what was sent after the last message of the first second with a reception, "
+        "by message numbers",
         "mininet_loss",
     )
     out.error(
@@ -131,7 +130,7 @@ def known_errors(out: Published) -> None:
     out.error(
         "counts from cut rates",
         "437 of 450 messages appear as sent in 15 s, and 0.5 to 0.9 % of loss where nothing was lost",
-        "mininet_sent, mininet_received",
+        "mininet_sent, mininet_received, mininet_loss",
     )
     out.error(
         "columns that became zero",
@@ -200,25 +199,28 @@ def _cell(out: Published, condition: Condition, of: list[Run], raw: bool) -> Non
             count=len(delivering),
             note=note,
         )
-    after = [run.lost_after_first_percent for run in of if run.lost_after_first_percent is not None]
-    why = None
-    if not after:
-        why = empty if raw else "no data: the summary has no seconds; import the raw logs"
-    for name, reduce in (("", np.mean), ("_min", np.min), ("_max", np.max)):
-        out.figure(
-            f"mininet_loss{name}",
-            series,
-            condition.loss,
-            "%",
-            float(reduce([run.lost_percent for run in of])),
-            float(reduce(after)) if after else None,
-            count=len(after) if raw else len(of),
-            note=why or "corrected: from the second after the first reception",
-        )
+    _loss(out, series, condition, of, empty if raw else NO_SECONDS)
     out.figure("mininet_delivering_runs", series, condition.loss, "runs", None, float(len(delivering)), count=len(of))
     _counts(out, series, condition, of, raw)
     if raw:
         _seconds(out, f"{series}, {condition.loss} %", [run.seconds for run in of if run.seconds is not None])
+
+
+NO_SECONDS = "no data: the summary has no seconds; import the raw logs"
+LOSS_NOTE = "corrected: of what was sent after the last message of the first second with a reception"
+
+
+def _loss(out: Published, series: str, condition: Condition, of: list[Run], why_none: str) -> None:
+    """The cell's loss with its least and greatest run, and between which two the mean must be."""
+    x, after = condition.loss, [run.lost_after_first for run in of if run.lost_after_first is not None]
+    least, most = (float(np.mean(v)) if after else None for v in ([a.least for a in after], [a.most for a in after]))
+    note = f"{LOSS_NOTE}; the logs leave {least:.2f} to {most:.2f} %" if after else why_none
+    for name, reduce in (("", np.mean), ("_min", np.min), ("_max", np.max)):
+        published = float(reduce([run.lost_percent for run in of]))
+        corrected = float(reduce([a.percent for a in after])) if after else None
+        out.figure(f"mininet_loss{name}", series, x, "%", published, corrected, count=len(after), note=note)
+    for name, value in (("least", least), ("most", most)):
+        out.figure(f"mininet_loss_at_{name}", series, x, "%", None, value, count=len(after), note=note)
 
 
 _LINES = (
@@ -236,7 +238,7 @@ def _seconds(out: Published, series: str, runs: list[Seconds]) -> None:
     """The thick lines of the appendix: the mean of the runs in each second. Published latency has a value only where
     every run got something.
     """
-    rows = min((len(run.sent) for run in runs), default=0)
+    rows = min((min(len(run.sent), len(run.received)) for run in runs), default=0)
     for name, unit, shown, right, shown_factor, right_factor in _LINES:
         published = np.array([getattr(run, shown)[:rows] for run in runs]) * shown_factor
         corrected = np.array([getattr(run, right)[:rows] for run in runs]) * right_factor
@@ -258,7 +260,6 @@ def _seconds(out: Published, series: str, runs: list[Seconds]) -> None:
 
 
 def _counts(out: Published, series: str, condition: Condition, of: list[Run], raw: bool) -> None:
-    no_seconds = "no data: the summary has no seconds; import the raw logs"
     sent = [run.sent_restored for run in of]
     out.figure(
         "mininet_sent",
@@ -270,7 +271,7 @@ def _counts(out: Published, series: str, condition: Condition, of: list[Run], ra
         count=len(of),
         note=None
         if all(x is not None for x in sent)
-        else ("no data: seconds with a rate of 0 leave open whether one message was sent" if raw else no_seconds),
+        else ("no data: seconds with a rate of 0 leave open whether one message was sent" if raw else NO_SECONDS),
     )
     received = [run.received_restored for run in of if run.received_restored is not None]
     out.figure(
@@ -281,7 +282,7 @@ def _counts(out: Published, series: str, condition: Condition, of: list[Run], ra
         float(np.mean([run.received for run in of])),
         float(np.mean(received)) if received else None,
         count=len(of),
-        note="corrected: bytes per second × interval ÷ sizeof" if received else no_seconds,
+        note="corrected: bytes per second × interval ÷ sizeof" if received else NO_SECONDS,
     )
     if raw:
         first = [run.first_s for run in of if run.first_s is not None]
@@ -305,7 +306,7 @@ def _run(out: Published, run: Run) -> None:
         f"{c.rmw_implementation}_{c.async_pub}_{c.message_type}@{c.message_rate}_{c.reliability}_{c.durability}_"
         f"{c.history_kind}@{c.history_depth}_{c.bandwidth}bw_{c.loss}loss_{c.delay}delay"
     )
-    nothing = "no data: the run received nothing"
+    nothing, after = "no data: the run received nothing", run.lost_after_first
     out.figure(
         "mininet_run_latency",
         series,
@@ -321,8 +322,10 @@ def _run(out: Published, run: Run) -> None:
         run.name,
         "%",
         run.lost_percent,
-        run.lost_after_first_percent,
-        note=None if run.lost_after_first_percent is not None else "no data: no second after a first reception",
+        None if after is None else after.percent,
+        note="no data: no message sent after a first reception"
+        if after is None
+        else f"the logs leave {after.least:.2f} to {after.most:.2f} %",
     )
 
 

@@ -8,13 +8,15 @@ reads again, so the two can differ in speed only.
 
 import io
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from rmwbench.importers import plausible
+from rmwbench.importers.plausible import Plausible, Range
 from rmwbench.importers.sheet import malformed
 from rmwbench.importers.source import Item
 
@@ -26,6 +28,25 @@ PER_BATCH = 400
 
 LONGEST_S = 1e8
 """Three years: what is longer is no time of a run."""
+
+PLAUSIBLE = Plausible(
+    {
+        "received": plausible.RATE,
+        "sent": plausible.RATE,
+        "lost": plausible.RATE,
+        "data_received": plausible.BYTES_PER_SECOND,
+        "ru_utime": Range(0, LONGEST_S),
+        "ru_stime": Range(0, LONGEST_S),
+        "ru_maxrss": Range(0, 1e12),
+        "cpu_usage (%)": plausible.PERCENT,
+    }
+)
+"""Of every row. `cpu_usage` is a share of all hardware threads."""
+LATENCY = Plausible(
+    {f"latency_{statistic} (ms)": plausible.LATENCY_MS for statistic in ("min", "mean", "max")},
+    orders=[("latency_min (ms)", "latency_mean (ms)", "latency_max (ms)")],
+)
+"""Of rows with messages, where both ends read one clock."""
 
 SIZEOF = {
     "Array1k": 1040,
@@ -59,12 +80,15 @@ the other arrays (payload + 16)."""
 
 @dataclass(frozen=True)
 class Log:
-    """One log: header lines `KEY: VALUE`, columns of shape (rows,), NaN where the log says nan."""
+    """One log: header lines `KEY: VALUE`, columns of shape (rows,), NaN where the log says nan; `first_line` is that of
+    the first row, None where rows are no lines.
+    """
 
     name: str
     where: str
     header: dict[str, str]
     columns: dict[str, np.ndarray]
+    first_line: int | None = None
 
     @property
     def rows(self) -> int:
@@ -104,6 +128,31 @@ def require(log: Log, columns: Iterable[str]) -> None:
     missing = next((name for name in columns if name not in log.columns), None)
     if missing is not None:
         raise malformed(log.where, f"column {missing!r} is missing", ", ".join(columns), ", ".join(log.columns))
+
+
+def check_latency(log: Log, *, one_clock: bool) -> None:
+    """UserError for a row with messages and without latency, or with one that cannot be: with `one_clock` at both ends,
+    none is negative or below its minimum.
+    """
+    arrived = log.columns["data_received"] > 0
+    found = {name: np.where(arrived, v, 0.0) for name, v in log.columns.items() if name in LATENCY.ranges}
+    for name, values in found.items():
+        bad = ~np.isfinite(values)
+        if bad.any():
+            row = int(np.argmax(bad))
+            where = log.where if log.first_line is None else f"{log.where}:{log.first_line + row}"
+            what = f"column {name!r} has no value in a row with messages"
+            raise malformed(where, what, "a finite number", f"{values[row]:g}")
+    if one_clock:
+        LATENCY.check_columns(found, log.where, log.first_line)
+
+
+def require_header(log: Log, wanted: Mapping[str, str]) -> None:
+    """UserError where the header says something else than what is known of the run from elsewhere."""
+    for key, value in wanted.items():
+        found = log.header.get(key, "")
+        if found != value:
+            raise malformed(log.where, f"{key!r} contradicts what the run is said to be", repr(value), found)
 
 
 def header_of(item: Item) -> dict[str, str]:
@@ -186,7 +235,7 @@ def _parse(batch: list[_Raw]) -> Iterator[Log]:
             columns = {name: fast[name][begin : begin + count] for name in names}
             begin += count
         _check(raw, columns)
-        yield Log(raw.item.name, raw.item.where, raw.header, columns)
+        yield Log(raw.item.name, raw.item.where, raw.header, columns, raw.first_line)
 
 
 def _arrow(batch: list[_Raw], names: tuple[str, ...], rows: int) -> dict[str, np.ndarray] | None:
@@ -239,7 +288,8 @@ def _check(raw: _Raw, columns: dict[str, np.ndarray]) -> None:
     _refuse(raw, ~((loop > 0) & (loop < LONGEST_S)), "T_loop is no length of time", "more than 0 s", loop)
     for name in ("received", "sent", "lost", "data_received"):
         values = columns[name]
-        _refuse(raw, ~np.isfinite(values) | (values < 0), f"{name} is no rate", "a number from 0 on", values)
+        _refuse(raw, ~np.isfinite(values), f"{name} is not a valid rate", "a finite number", values)
+    PLAUSIBLE.check_columns(columns, raw.item.where, raw.first_line)
 
 
 def _refuse(raw: _Raw, bad: np.ndarray, what: str, expected: str, values: np.ndarray) -> None:

@@ -5,6 +5,7 @@ text's layout without the loop reserve and without the trailing separator, and c
 number of latencies in each row, so its counts are exact, and writes 0 for what is not finite.
 """
 
+import hashlib
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from rmwbench.importers import perf_log, perf_windows
 from rmwbench.importers.perf_log import SIZEOF, Log
 from rmwbench.importers.published import Published
-from rmwbench.importers.sheet import malformed
+from rmwbench.importers.sheet import Once, malformed
 from rmwbench.importers.source import Item, Source
 
 _JSON_HEADER = {
@@ -53,6 +54,7 @@ _JSON_COLUMNS = {
 }
 """JSON key → (column of the text format, factor to its unit): nanoseconds and seconds become the text's units."""
 
+TWO_CLOCKS = "no data: some latencies are negative, so stamps of two clocks are subtracted"
 _OPTIONAL = ("latency_n", "ru_", "cpu_", "latency_variance")
 
 
@@ -65,6 +67,7 @@ def read(source: Source, out: Published) -> None:
     perf_windows.limits(out)
     cells: dict[tuple[str, ...], int] = {}
     for log in _logs(source):
+        perf_log.check_latency(log, one_clock=False)
         h = log.header
         mean = h.get("Communication mean") or h.get("Communicator") or "unknown"
         rmw = h.get("RMW Implementation", "")
@@ -115,7 +118,10 @@ def _figures(out: Published, log: Log, size: int | None, receives: bool, publish
         out.figure("received_rate", name, "", "Hz", float(np.mean(c["received"])), rate, count=log.rows, note=note)
         finite = np.where(np.isfinite(mean), mean, np.nan)
         known = some & np.isfinite(mean) & np.isfinite(counts)
-        weighted = float(np.average(mean[known], weights=counts[known])) if known.any() else None
+        two_clocks = (
+            bool((c["latency_min (ms)"][some] < 0).any()) if "latency_min (ms)" in c else bool((mean < 0).any())
+        )
+        weighted = float(np.average(mean[known], weights=counts[known])) if known.any() and not two_clocks else None
         round_trip = " (round trip)" if mode == "MAIN" else ""
         out.figure(
             "latency_mean" + round_trip,
@@ -127,6 +133,8 @@ def _figures(out: Published, log: Log, size: int | None, receives: bool, publish
             count=int(known.sum()),
             note="published: mean of seconds, 0 where nothing came; corrected: weighted by messages"
             if weighted is not None
+            else TWO_CLOCKS
+            if two_clocks
             else "no data: nothing was received, or not known how much",
         )
         lost = float(np.sum(c["lost"]))
@@ -175,7 +183,9 @@ def _ends(log: Log, which: str) -> int:
 
 def _logs(source: Source) -> Iterator[Log]:
     text: list[Item] = []
+    once = Once("the same log")
     for item in source:
+        once(hashlib.sha256(item.data).digest(), item.where)
         if _is_json(item.data):
             yield from perf_log.read_logs(text)
             text = []
@@ -216,6 +226,7 @@ def _json(item: Item) -> Log:
     if not fine.all():
         row = int(np.argmin(fine))
         raise malformed(f"{item.where} (analysis_results[{row}])", "time does not grow", "a later experiment_start")
+    perf_log.PLAUSIBLE.check_columns(columns, f"{item.where} (analysis_results)", None)
     header = {_JSON_HEADER.get(k, k): str(v) for k, v in document.items() if not isinstance(v, (list, dict))}
     qos = (f"{k}: {document[k]}" for k in sorted(document) if k.startswith("qos_"))
     return Log(item.name, item.where, header | {"QOS": " ".join(qos)}, columns)

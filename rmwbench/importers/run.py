@@ -1,6 +1,7 @@
 """One import: recognise, read into DIRECTORY.partial, rename. An error leaves nothing behind."""
 
 import hashlib
+import os
 import time
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -8,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.bundle.pack import PackedWriter
+from rmwbench.errors import UserError
 from rmwbench.importers.kinds import Kind, named, recognise
+from rmwbench.importers.names import shown
 from rmwbench.importers.published import Published
 from rmwbench.importers.source import Source
 
-PARSER = 1
+PARSER = 2
 """Raised when the same data gives another bundle."""
 
 
@@ -31,11 +34,20 @@ class Imported:
 def import_published(path: Path | str, out: Path | str, kind: str | None = None) -> Imported:
     """Reads published data into a new bundle at `out`. The kind is recognised by content where none is named.
 
-    UserError for data that is not as its format says (file, line, expected, found), an unknown kind or a place that is
-    taken; then nothing is left at `out`.
+    UserError for data that is not as its format says (file, line, expected, found), an unknown kind, a place that is
+    taken or a full disk; then nothing is left at `out`.
     """
     chosen = named(kind) if kind else None
     source = Source(path)
+    try:
+        return _import(source, Path(os.path.normpath(out)), chosen)
+    except OSError as error:
+        # What cannot be read is told by the source: this is writing.
+        reason = error.strerror or str(error)
+        raise UserError(f"cannot write the bundle: {reason}", where=shown(out), fix="make room, or use --out") from None
+
+
+def _import(source: Source, out: Path, chosen: Kind | None) -> Imported:
     with PackedWriter(out) as writer:
         chosen = chosen or recognise(source)
         published = Published(writer)
@@ -45,13 +57,13 @@ def import_published(path: Path | str, out: Path | str, kind: str | None = None)
         whole: dict[str, list[dict[str, Any]]] = {"figures": published.figures}
         if published.cells:
             whole["cells"] = published.cells
-        writer.finish(_campaign(chosen, source, published, Path(out)), whole)
-        return Imported(Path(out), chosen, source.files, published.trials, published.windows, len(published.figures))
+        writer.finish(_campaign(chosen, source, published, out), whole)
+        return Imported(out, chosen, source.files, published.trials, published.windows, len(published.figures))
 
 
 def _campaign(kind: Kind, source: Source, published: Published, out: Path) -> dict[str, Any]:
     return {
-        "campaign": out.name,
+        "campaign": shown(out.name),
         "tool_version": version("rmwbench"),
         "created_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "seed": None,
@@ -61,10 +73,11 @@ def _campaign(kind: Kind, source: Source, published: Published, out: Path) -> di
             "title": kind.title,
             "parser": PARSER,
             "source": {
-                "name": source.path.name,
+                "name": shown(source.path.name),
                 "files": source.files,
                 "sha256": source.sha256,
                 "skipped": source.skipped,
+                "checked": source.checked,
             },
             "limits": [{"metric": metric, "no_data": reason} for metric, reason in published.limits.items()],
             "errors": [{"name": name, **error} for name, error in published.errors.items()],

@@ -1,7 +1,7 @@
 """Comma-separated values, strictly: the columns are those expected, every row has all of them, a number is a number.
 
-An error names the file, the line and the column. Spreadsheets that people made have quotes over several lines, so the
-line is the reader's own.
+An error names the file, the line and the column. Spreadsheets that people made have quotes over several lines, so a
+row's line is the one that it begins in.
 """
 
 import csv
@@ -9,6 +9,7 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from rmwbench.errors import UserError, nearest
 from rmwbench.importers.source import Item
@@ -76,15 +77,30 @@ class Row:
         return text
 
 
-def rows(item: Item, columns: Sequence[str] | None = None, *, at_least: bool = False) -> Iterator[Row]:
+class Checked(Protocol):
+    """What says whether the values of a row are possible (plausible.py)."""
+
+    def check_row(self, row: "Row") -> None: ...
+
+
+def rows(
+    item: Item,
+    columns: Sequence[str] | None = None,
+    *,
+    at_least: bool = False,
+    plausible: Checked | None = None,
+) -> Iterator[Row]:
     """The rows of a file whose first line names its columns. `columns` are those that must be there, in any order;
-    others are an error unless `at_least`. UserError for anything else.
+    others are an error unless `at_least`; `plausible` checks every row. UserError for anything else, and for no row.
     """
     lines = parsed(item)
     try:
         _, header = next(lines)
     except StopIteration:
         raise malformed(item.where, "an empty file", "a line of column names") from None
+    if len(header) == 1 and header[0].count(";") >= 2:
+        fix = "save it with commas between the cells"
+        raise malformed(f"{item.where}:1", "semicolons between the cells", "comma-separated values", header[0], fix)
     doubled = next((name for name in header if header.count(name) > 1), None)
     if doubled is not None:
         raise malformed(f"{item.where}:1", "a column is named twice", "distinct column names", doubled)
@@ -94,32 +110,57 @@ def rows(item: Item, columns: Sequence[str] | None = None, *, at_least: bool = F
     extra = [name for name in header if columns is not None and not at_least and name not in columns]
     if extra:
         raise malformed(f"{item.where}:1", f"column {extra[0]!r} is unknown", ", ".join(columns), ", ".join(header))
+    found = False
     for line, cells in lines:
         if not cells:
             continue
         if len(cells) != len(header):
             raise malformed(f"{item.where}:{line}", "a row of another length", f"{len(header)} cells", len(cells))
-        yield Row(f"{item.where}:{line}", dict(zip(header, cells, strict=True)))
+        found = True
+        row = Row(f"{item.where}:{line}", dict(zip(header, cells, strict=True)))
+        if plausible is not None:
+            plausible.check_row(row)
+        yield row
+    if not found:
+        raise malformed(item.where, "a table without rows", "a row after the line of column names")
 
 
 def parsed(item: Item) -> Iterator[tuple[int, list[str]]]:
-    """(line, cells) for every line, the number being that of a row's last line. UserError for broken quotes."""
+    """(line, cells) for every row, the number being that of the line that it begins in. UserError for broken quotes."""
     reader = csv.reader(io.StringIO(item.text(), newline=""), strict=True)
     while True:
+        begins = reader.line_num + 1
         try:
             cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            where = f"{item.where}:{max(1, reader.line_num)}"
-            raise malformed(where, "not comma-separated values", "whole quotes", str(error)) from None
-        yield reader.line_num, cells
+            what = "not comma-separated values"
+            expected = "quotes that are closed, in the row that begins here"
+            raise malformed(f"{item.where}:{begins}", what, expected, str(error)) from None
+        yield begins, cells
+
+
+class Once:
+    """Refuses a second of what may be there once: the same key, whatever it is called."""
+
+    def __init__(self, what: str):
+        self._what = what
+        self._seen: dict[object, str] = {}
+
+    def __call__(self, key: object, where: str) -> None:
+        """UserError where this key was there before, naming both places."""
+        first = self._seen.setdefault(key, where)
+        if first != where:
+            raise malformed(where, f"{self._what} twice", "once", f"also in {first}")
 
 
 def header_of(head: bytes) -> list[str]:
-    """The cells of the first line, [] where that is no text: for recognising a format."""
+    """The cells of the first line, [] where it is not one of a table: for recognising a format. What is no UTF-8 is
+    told by whoever reads the rows.
+    """
     try:
-        first = head.decode("utf-8-sig", errors="strict").partition("\n")[0]
+        first = head.partition(b"\n")[0].decode("utf-8-sig", errors="replace")
         return next(csv.reader([first]), [])
-    except (UnicodeDecodeError, csv.Error):
+    except csv.Error:
         return []

@@ -4,6 +4,7 @@ Which two logs belong together is in their names alone (`f-p-80-3.txt` and `f-s-
 their content, and a name that contradicts it is an error.
 """
 
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,9 +15,10 @@ import numpy as np
 from rmwbench.importers import perf_log, perf_windows
 from rmwbench.importers.perf_log import SIZEOF, Log
 from rmwbench.importers.published import Published
-from rmwbench.importers.sheet import malformed
+from rmwbench.importers.sheet import Once, malformed
 from rmwbench.importers.source import Item, Source
 
+VERSION = "Performance Test Version"
 NAME = re.compile(r"(?P<rmw>[fc])-(?P<end>[ps])-(?P<rate>\d+)-(?P<run>\d+)\.txt")
 RMW = {"f": "rmw_fastrtps_cpp", "c": "rmw_cyclonedds_cpp"}
 MODE = {"rmw_fastrtps_cpp": "async", "rmw_cyclonedds_cpp": "sync"}
@@ -24,6 +26,8 @@ MODE = {"rmw_fastrtps_cpp": "async", "rmw_cyclonedds_cpp": "sync"}
 SIZE = SIZEOF["Array60k"]
 STALL_S = 5
 """Seconds in a row without a message that make a stall."""
+MORE_S = 2
+"""Seconds' worth of messages that may be received above those sent in as many rows: what was under way at the start."""
 NO_LATENCY = "stamps of two hosts' monotonic clocks are subtracted: about −7·10⁸ ms"
 
 
@@ -56,7 +60,8 @@ def read(source: Source, out: Published) -> None:
     _known_errors(out)
     cells: dict[tuple[str, int], tuple[int, _Cell]] = {}
     waiting: dict[tuple[str, int, int], dict[str, Log]] = {}
-    for log in _logs(source):
+    once = Once("the same log")
+    for log in _logs(source, once):
         rmw, end, rate, run = _identity(log)
         pair = waiting.setdefault((rmw, rate, run), {})
         if end in pair:
@@ -77,9 +82,11 @@ def read(source: Source, out: Published) -> None:
         _figures(out, f"{rmw} {rate} Hz", rate, cell)
 
 
-def _logs(source: Source) -> Iterable[Log]:
+def _logs(source: Source, once: Once) -> Iterable[Log]:
     items = iter(source)
     while batch := list(islice(items, perf_log.PER_BATCH)):
+        for item in batch:
+            once(hashlib.sha256(item.data).digest(), item.where)
         yield from perf_log.read_logs(batch)
 
 
@@ -111,6 +118,8 @@ def _cell(out: Published, rmw: str, rate: int) -> int:
 def _run(
     out: Published, number: int, cell: _Cell, rmw: str, rate: int, run: int, publisher: Log, subscriber: Log
 ) -> None:
+    perf_log.require_header(subscriber, {key: publisher.header.get(key, "") for key in (VERSION, "QOS")})
+    _check_counts(rate, publisher, subscriber)
     subscriber = _without_latency(subscriber)
     ends = (
         perf_windows.endpoint(publisher, "publisher", "pub", "laptop 1", rmw, SIZE),
@@ -130,9 +139,18 @@ def _run(
         out.figure("wifi_received", f"{rmw} {rate} Hz run {run}", second, "messages/s", float(cut), float(right))
 
 
+def _check_counts(rate: int, publisher: Log, subscriber: Log) -> None:
+    """UserError where more came than was sent. The ends were started by hand, some seconds apart."""
+    sent = float(publisher.columns["sent"].sum() + publisher.rows)
+    most = sent * max(1.0, subscriber.rows / publisher.rows) + MORE_S * rate
+    received = float(perf_log.restored_counts(subscriber, SIZE).sum())
+    if received > most:
+        raise malformed(subscriber.where, "more was received than sent", f"at most {most:.0f}", f"{received:.0f}")
+
+
 def _without_latency(log: Log) -> Log:
     columns = {n: np.full(log.rows, np.nan) if n.startswith("latency_") else v for n, v in log.columns.items()}
-    return Log(log.name, log.where, log.header, columns)
+    return Log(log.name, log.where, log.header, columns, log.first_line)
 
 
 def _figures(out: Published, series: str, rate: int, cell: _Cell) -> None:

@@ -73,7 +73,7 @@ class HostClocks:
             try:
                 self._clocks[host] = fit(self._readings[host])
             except ValueError as error:
-                raise self._speaker(host).failure("protocol", str(error)) from None
+                raise self._speaker(host).failure("clock", str(error)) from None
         return self._clocks[host]
 
     def check(self) -> None:

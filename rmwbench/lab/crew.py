@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.lab import allocations
-from rmwbench.lab.host import Configured, Exited, Host, HostBroken, Hosts, RemoteHost, Spawned, SpawnFailed
+from rmwbench.lab.host import Configured, Exited, Host, HostBroken, Hosts, RemoteHost, SharedHost, Spawned, SpawnFailed
 from rmwbench.lab.host.host import INHERITED_VARIABLES, NetlinkMessage, Write
 from rmwbench.lab.worker import CONTROL_FD, RECORDS_FD, STATUS_TIMEOUT_S, Role, WorkerFailed, WorkerProcess
 
@@ -138,7 +138,9 @@ class Crew:
         self._selector.register(ours, selectors.EVENT_READ, worker)
         fds = {1: logs[0], 2: logs[1], CONTROL_FD: theirs.fileno(), **files}
         with theirs:
-            host.spawn(_token(role, process), executable, words, fds, _environment(environment))
+            if isinstance(host, SharedHost):
+                host.hold(ours.fileno())
+            host.spawn(_token(role, process), executable, words, fds, _environment(environment, host.directory))
         return worker
 
     def configure(
@@ -382,7 +384,7 @@ class Crew:
         except HostBroken as broken:
             if not here:
                 raise
-            raise here[0].failure("crashed", f"lost its host: {broken}") from None
+            raise here[0].failure("host", f"lost its host: {broken}") from None
         by_token = {_token(worker.role, worker.process): worker for worker in here}
         program = None
         if isinstance(report, (Spawned, SpawnFailed)):
@@ -453,9 +455,9 @@ class Posted:
         raise self.worker.failure("refused", text, error, self.cmd)
 
 
-def _environment(asked: Mapping[str, str]) -> dict[str, str]:
+def _environment(asked: Mapping[str, str], directory: str) -> dict[str, str]:
     found = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
-    return found | {"HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8"} | dict(asked)
+    return found | {"HOME": directory, "TMPDIR": directory, "LANG": "C.UTF-8"} | dict(asked)
 
 
 def _token(role: Role, process: str) -> str:

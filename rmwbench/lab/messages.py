@@ -5,7 +5,7 @@ Checked at the door, so that a worker's mistake is reported as that worker's mis
 behind.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -39,6 +39,8 @@ class _Granted(_Part):
     qos: dict[str, Any]
     publish_mode: str | None = None
     wait: str | None = None
+    take: Literal["typed", "raw", "lent"] | None = None
+    when_full: Literal["blocks", "overwrites_at_writer", "drops_at_writer", "drops_at_reader"] | None = None
 
 
 class _Configuration(_Part):

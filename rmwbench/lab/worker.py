@@ -14,11 +14,14 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from rmwbench.errors import UserError
 from rmwbench.lab import messages
 
 PROTOCOL = 1
 CLOCK = "CLOCK_MONOTONIC"  # of the worker's machine; here it is Python's time.monotonic_ns (clock.py compares them)
 LINE_BYTES = 1 << 20
+REQUEST_BYTES = 64 << 20
+"""What a worker takes as one command (MAX_LINE_BYTES of native/harness/src/protocol.rs)."""
 STDERR_TAIL_BYTES = 2000
 # After the end of file on the control socket: how long the exit status may take to arrive from the host's init.
 STATUS_TIMEOUT_S = 1.0
@@ -30,7 +33,7 @@ Role = Literal["worker", "daemon", "tool", "network"]
 
 class WorkerFailed(Exception):
     """A worker cost its trial. `kind` is `crashed`, `timeout`, `protocol`, `refused` (it answered with an error, which
-    `error` and the command `cmd` is) or `spawn`."""
+    `error` and the command `cmd` is), `spawn`, `clock` (its host's clock was stepped) or `host` (its host is lost)."""
 
     def __init__(
         self,
@@ -144,12 +147,21 @@ class WorkerProcess:
         )
 
     def request(self, cmd: str, fields: Mapping[str, Any]) -> int:
-        """Queues a command; the Crew sends it. Returns its id."""
+        """Queues a command; the Crew sends it. Returns its id. Raises UserError for one that no worker would take."""
         number = self._next_id
+        line = json.dumps({"id": number, "cmd": cmd, **fields}, separators=(",", ":")).encode() + b"\n"
+        if len(line) > REQUEST_BYTES:
+            raise UserError(
+                f"the command `{cmd}` is too long for a worker",
+                where=f"{self.role} {self.process}",
+                expected=f"at most {REQUEST_BYTES} bytes",
+                actual=f"{len(line)} bytes",
+                fix="give the process fewer endpoints, or shorter traces of arrivals",
+            )
         self._next_id += 1
         self.pending[number] = cmd
         self.leaving |= cmd == "exit"
-        self._outgoing += json.dumps({"id": number, "cmd": cmd, **fields}, separators=(",", ":")).encode() + b"\n"
+        self._outgoing += line
         self.asked_ns[number] = time.monotonic_ns()
         self.flush()
         return number

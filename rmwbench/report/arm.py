@@ -10,7 +10,9 @@ from rmwbench.analysis import compare, disturbed, look
 from rmwbench.analysis.aggregate import Trial, aggregate, trial_value
 from rmwbench.analysis.comparisons import is_floor, is_reliable, loads
 from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.analysis.metric import finites
+from rmwbench.analysis.metric import NoData, finites
+from rmwbench.analysis.topics import POOLED, WHY_NOT_POOLED, judged_topics
+from rmwbench.analysis.trial import focus_of
 from rmwbench.analysis.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
@@ -35,6 +37,7 @@ class ArmReport:
         primary: str,
         tails: Sequence[dict[str, Any]] = (),
     ):
+        self.host = bundle.host
         self.cell, self.trials, self.lines, self.primary = cell, trials, lines, primary
         self.name = name
         self.not_supported = bundle.unsupported.get(cell["cell"])
@@ -46,9 +49,21 @@ class ArmReport:
         self.publish_mode = _one(g.get("publish_mode") for kind, _, g in granted if kind == "publisher")
         self.touch = _one(a.get("touch") for _, a, _ in granted)
         self.qos = _one(_qos(g["qos"]) for _, _, g in granted if g.get("qos"))
+        self.take = _one(g.get("take") for kind, _, g in granted if kind == "subscription")
+        self.when_full = _when_full(granted)
         self.reliable = is_reliable(endpoints)
+        focus = focus_of(self.definition)
+        self.topics = judged_topics(small.endpoints[trials[0].trial], focus) if trials else []
+        """Those that are judged one by one; empty where all are alike."""
+        self.topic_names = list(dict.fromkeys(e["topic"] for e in endpoints if not focus or e["topic"] in focus))
+        self._of_topics = [(e["topic"], loads(e["granted"]).get("qos")) for e in endpoints]
+        self.found = look.Found()
+        for trial in trials:
+            self.found.add(trial, primary, small.endpoints[trial.trial], focus)
         self.regrant = sorted({t for _, a, g in granted for t in _regranted(a.get("qos") or {}, g.get("qos") or {})})
-        self.disturbed = disturbed.texts([t.trial for t in trials], small.events)
+        disturbances = disturbed.disturbances([t.trial for t in trials], small.events)
+        self.disturbed = [one.text for one in disturbances]
+        self.disturbed_by = {one.code: one.trials for one in disturbances}
         self.notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
         attested = [r for t in trials for r in small.attestations[t.trial]]
         untold = {r["note"] for r in attested if r["path"] == "other" and (r["fraction"] or 0) >= 0.5 and r["note"]}
@@ -59,7 +74,10 @@ class ArmReport:
         )
         self.path, self.main_path = _path(self.paths)
         self.values = {
-            name: [(t, v) for t in trials if (v := trial_value(e, t)) is not None] for name, e in GLOSSARY.items()
+            name: []
+            if self.topics and name in POOLED
+            else [(t, v) for t in trials if (v := trial_value(e, t)) is not None]
+            for name, e in GLOSSARY.items()
         }
         self.configuration = self._configuration(bundle)
         keep_last = any((g.get("qos") or {}).get("history") == "keep_last" for _, _, g in granted)
@@ -79,12 +97,23 @@ class ArmReport:
             self.floor,
             disturbed.conditions(self.definition),
             network.get("backend", "switch") if (network := self.definition.get("network")) else None,
+            self.host,
+            self.take,
+            self.when_full,
         )
 
     @property
     def compared(self) -> compare.Arm:
-        blocks = (look.facts(t, self.primary) for t in self.trials)
-        return look.arm(self.name, self.cell, blocks, reliable=self.reliable)
+        return self.compared_in(None)
+
+    def compared_in(self, topic: str | None) -> compare.Arm:
+        """As `compare.judge` takes it, in that topic alone, or in the whole workload."""
+        return self.found.arm(self.name, self.cell, topic, look.failed_blocks(self.lines))
+
+    def qos_of(self, topic: str) -> str | None:
+        """What was granted to the topic's endpoints, in words; several joined where they differ."""
+        members = next((one.members for one in self.topics if one.name == topic), ())
+        return _one(_qos(qos) for name, qos in self._of_topics if name in members and qos)
 
     def _configuration(self, bundle: Bundle) -> dict[str, Any] | None:
         own = self.arm.get("profile") or {}
@@ -115,11 +144,14 @@ class ArmReport:
             ],
             "unlike": unlike,
             "disturbed": self.disturbed,
+            "disturbed_by": self.disturbed_by,
             "conditions": disturbed.conditions(self.definition),
             "notes": self.notes,
             "path": self.path,
             "paths": self.paths,
             "publish_mode": self.publish_mode,
+            "take": self.take,
+            "when_full": self.when_full,
             "qos": self.qos,
             "touch": self.touch,
             "configuration": self.configuration,
@@ -128,9 +160,18 @@ class ArmReport:
             "not_supported": self.not_supported,
             "trials": {
                 **{s: counts[s] for s in ("done", "failed", "void")},
+                "voided_by": dict(Counter(code for x in self.lines if x.status == "void" for code in x.codes)),
                 "numbers": [t.trial for t in self.trials],
                 "failures": [
-                    {"trial": x.trial, "block": x.block, "status": x.status, "reason": x.reason, "cause": x.cause}
+                    {
+                        "trial": x.trial,
+                        "block": x.block,
+                        "status": x.status,
+                        "reason": x.reason,
+                        "cause": x.cause,
+                        "failed_by": x.failed_by,
+                        "codes": list(x.codes),
+                    }
                     for x in self.lines
                     if x.status != "done"
                 ],
@@ -144,7 +185,8 @@ class ArmReport:
                 name: aggregate(entry, self.trials).document()
                 for name, entry in GLOSSARY.items()
                 if chain.applies(name, self.trials, self.primary)
-            },
+            }
+            | (self._not_pooled() if self.topics else {}),
             "per_trial": {
                 name: [
                     {"trial": t.trial, "block": t.block, "value": v}
@@ -157,11 +199,17 @@ class ArmReport:
             "verdict": verdict.document() | {"reason": words(self.primary).told(verdict.reason)},
         }
 
+    def _not_pooled(self) -> dict[str, Any]:
+        """A median over an IMU and a camera is that of neither."""
+        return {name: NoData(GLOSSARY[name].unit, WHY_NOT_POOLED).document() for name in sorted(POOLED)}
+
     def _times_floor(self, floor: "ArmReport | None") -> dict[str, Any]:
         if floor is None:
             return {"no_data": "the workload has no floor arm"}
         if floor is self:
             return {"no_data": "this is the floor"}
+        if self.topics and self.primary in POOLED:
+            return {"no_data": WHY_NOT_POOLED}
         return compare.ratio(self.compared.primary, floor.compared.primary).document()
 
 
@@ -207,6 +255,16 @@ def _regranted(asked: dict[str, Any], granted: dict[str, Any]) -> list[str]:
     return [
         f"asked for {k} {asked[k]}, granted {granted[k]}" for k in asked if k in compared and granted[k] != asked[k]
     ]
+
+
+def _when_full(granted: Iterable[tuple[str, dict[str, Any], dict[str, Any]]]) -> str | None:
+    """`publisher blocks, subscription drops at reader`; None where nothing was granted."""
+    said = []
+    for kind in ("publisher", "subscription"):
+        what = _one(g.get("when_full") for k, _, g in granted if k == kind)
+        if what is not None:
+            said.append(f"{kind} {what.replace('_', ' ')}")
+    return ", ".join(said) or None
 
 
 def _one(values: Iterable[str | None]) -> str | None:

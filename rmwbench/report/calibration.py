@@ -14,7 +14,8 @@ from rich.text import Text
 
 from rmwbench.report import format as fmt
 
-OLD_DAYS = 30
+OLD_DAYS = 1
+"""The noise of a machine is that of a day."""
 NEVER = "The instrument was not calibrated on this machine: run `rmwbench calibrate --quick`, about three minutes."
 
 
@@ -82,7 +83,7 @@ def _warnings(found: Mapping[str, Any], age_days: float | None, kernel: str | No
     if aa["different"]:
         out.append(f"The calibration found a difference where there is none in {aa['different']} of {aa['total']} A/A.")
     if age_days is not None and age_days > OLD_DAYS:
-        out.append(f"The calibration of this machine is {age_days:.0f} days old: {again}.")
+        out.append(f"The calibration of this machine is {_age(age_days)} old: {again}.")
     if kernel and found.get("kernel") and kernel != found["kernel"]:
         out.append(f"The calibration is from kernel {found['kernel']}, this campaign from {kernel}: {again}.")
     return out
@@ -155,7 +156,7 @@ def print_calibration(document: Mapping[str, Any], console: Console) -> None:
     if floor.get("all") is not None:
         text = f"A/A floor at {aa['floor_blocks']} blocks: {_percent(floor['all'])}"
         sizes = [f"{name} {_percent(value)}" for name, value in floor.items() if name != "all" and value is not None]
-        console.print(Text(f"{text} ({', '.join(sizes)}): no difference below it is claimed"))
+        console.print(Text(f"{text} ({', '.join(sizes)}): a smaller difference is told with a warning"))
     if text := own_text(own):
         console.print(Text(text))
     costs = [

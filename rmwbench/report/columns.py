@@ -29,6 +29,15 @@ CPU = Column("cpu", "CPU/msg", ("cpu_per_message",), "cost")
 MEMORY = Column("memory", "PSS", ("pss",), "cost")
 
 COLUMNS = (MEDIAN, TAIL, LOSS, PUBLISH, CPU, MEMORY)
+TOPIC = (
+    MEDIAN,
+    TAIL,
+    Column("service", "service p50", ("service_latency_p50",), "latency"),
+    Column("consumed", "consumed p50", ("consumed_latency_p50",), "latency"),
+    LOSS,
+    PUBLISH,
+)
+"""Of a topic that is judged by itself: what processes cost is the workload's."""
 IDLE = (
     Column("rss", "RSS", ("rss",), "latency"),
     Column("cores", "CPU", ("cpu_cores",), "latency"),
@@ -51,6 +60,10 @@ def of(workload: dict[str, Any]) -> tuple[Column, ...]:
     """The columns of a workload: its primary metric where it is none of those of all, these, and what was asked for."""
     if is_idle(workload):
         return IDLE
+    if "topic" in workload:
+        return TOPIC
+    if is_by_topic(workload):
+        return (CPU, MEMORY)
     primary = workload.get("primary_metric")
     known = {name for column in (*COLUMNS, *ASKED_FOR) for name in column.metrics}
     entry = GLOSSARY.get(primary or "")
@@ -59,10 +72,17 @@ def of(workload: dict[str, Any]) -> tuple[Column, ...]:
     return (*own, *COLUMNS, *there)
 
 
+def is_by_topic(workload: dict[str, Any]) -> bool:
+    """Whether its topics are judged one by one, so that no latency or loss is the workload's own."""
+    return any(topic["judged"] for topic in workload.get("topics", ()))
+
+
 def is_idle(workload: dict[str, Any]) -> bool:
     """Whether nothing is sent, so that no column of a message has anything to show."""
     wanted = ("response_latency_p50", "undelivered", "cpu_per_message")
     arms = workload.get("arms", ())
+    if workload.get("topics"):
+        return False
     return is_cost(workload.get("primary_metric", "")) and all(
         "no_data" in arm["metrics"].get(name, {"no_data": ""}) for arm in arms for name in wanted
     )

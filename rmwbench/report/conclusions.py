@@ -8,8 +8,9 @@ tables.
 from typing import Any
 
 from rmwbench.analysis.wording import percent
+from rmwbench.report import facts
 from rmwbench.report import format as fmt
-from rmwbench.report.headline import is_endless, is_untimed
+from rmwbench.report.headline import headline, is_untimed
 from rmwbench.report.ordered_by import is_cost, words
 
 Line = dict[str, Any]
@@ -24,72 +25,18 @@ def conclusions(document: dict[str, Any], *, calibrated: bool, margin: float, on
 
 
 def _workload(w: dict[str, Any], margin: float) -> list[Line]:
-    arms = {a["arm"]: a for a in w["arms"] if a["role"] != "floor"}
-    by = {
-        v: [a for a in arms.values() if a["verdict"]["verdict"] == v]
-        for v in ("best", "equivalent", "worse", "undecided", "no data")
-    }
-    order = words(w["primary_metric"])
+    """The facts of the workload, or of each of its topics where these are judged one by one; then what somebody would
+    wrongly conclude from them."""
+    topics = [topic for topic in w.get("topics", ()) if topic["judged"]]
     lines: list[tuple[str, str]] = []
-    for best in by["best"]:
-        if len(arms) > 1:
-            others = len(by["worse"])
-            behind = f", and {_list([a['arm'] for a in by['no data']])} had no usable trial" if by["no data"] else ""
-            lines.append(
-                (
-                    "conclude",
-                    f"{best['arm']} loses least of those compared, and is not fast for it: its primary metric is "
-                    f"infinite; {others} others are decided to be worse{behind}."
-                    if is_endless(best, w)
-                    else f"{best['arm']} is the {order.best} of those compared: {_primary(best, w)}; {others} others "
-                    f"are decided to be worse{behind}.",
-                )
-            )
-    if by["equivalent"]:
-        names = [a["arm"] for a in by["equivalent"]]
-        within = f"{margin * 100:.2g} %"
-        lines.append(
-            (
-                "conclude",
-                f"{names[0]} is not {order.than} any other arm by more than {within}."
-                if len(names) == 1
-                else f"{_list(names)} are equally {order.alike} within {within}: choose between them by other things.",
-            )
-        )
-    slower = [a for a in by["worse"] if not _by_loss(a)]
-    if slower:
-        ratios = [
-            f"{a['arm']} {fmt.ratio(a['verdict']['ratio']).text} {a['verdict']['against']}"
-            if "value" in (a["verdict"]["ratio"] or {})
-            else f"{a['arm']} (by sign)"
-            for a in slower
-        ]
-        lines.append(("conclude", f"{order.more}, decided: {'; '.join(ratios)}."))
-    for a in by["worse"]:
-        if _by_loss(a):
-            lines.append(
-                ("conclude", f"As configured, do not use {a['arm']} for this traffic: it {a['verdict']['reason']}.")
-            )
-    lines += _losses([a for a in arms.values() if not _by_loss(a)])
+    if topics:
+        said = headline(w)
+        lines.append(("conclude", f"{said.answer} {said.detail}".rstrip()))
+    for part in topics or [w]:
+        name = f"{part['topic']}: " if topics else ""
+        lines += [(kind, name + text) for kind, text in _decided(part, margin)]
     lines += _tuning(w)
-    if by["undecided"]:
-        names = [a["arm"] for a in by["undecided"]]
-        waits = [a["verdict"]["minutes_to_decide"] for a in by["undecided"]]
-        if None in waits:
-            wait = (
-                "no realistic campaign would decide all of it"
-                if len(waits) > 1
-                else "no realistic campaign would decide it"
-            )
-        else:
-            wait = f"a campaign of about {fmt.minutes(max(waits))} would decide it"
-        lines.append(
-            (
-                "caution",
-                f"Not decided: {_list(names)}. Do not choose "
-                f"{'between them' if len(names) > 1 else 'it or reject it'} by {order.by}; {wait}.",
-            )
-        )
+    arms = facts.contenders(w)
     for a in w["arms"]:
         t = a["trials"]
         bad = t["failed"] + t["void"]
@@ -97,15 +44,38 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
             kinds = " and ".join(f"{t[k]} {k}" for k in ("failed", "void") if t[k])
             first = str(t["failures"][0]["reason"] or "no reason recorded").splitlines()[0]
             lines.append(("caution", f"{a['arm']}: {kinds} of {t['done'] + bad} trials; the first: {first}"))
-    if any(a.get("unlike") for a in arms.values()):
+    if any(a.get("unlike") for a in arms):
         lines.append(
             (
                 "caution",
-                f"{_list([a['arm'] for a in arms.values() if a.get('unlike')])}: compared, but unlike the "
+                f"{_list([a['arm'] for a in arms if a.get('unlike')])}: compared, but unlike the "
                 "others in more than the middleware; see the notes below its table.",
             )
         )
     return [{"kind": kind, "workload": w["workload"], "text": text} for kind, text in lines]
+
+
+def _decided(part: dict[str, Any], margin: float) -> list[tuple[str, str]]:
+    """A sentence for each fact of a workload or topic; open ones, and what was lost without deciding, as cautions."""
+    order = words(part["primary_metric"])
+    found = facts.of_workload(part)
+    not_said = facts.Open | facts.Between | facts.Alone | facts.NoData | facts.LosesMore
+    lines = []
+    if decided := [fact for fact in found if not isinstance(fact, not_said)]:
+        text = facts.sentence(decided, order)
+        if any(isinstance(fact, facts.Equal) for fact in decided):
+            text = f"{text.removesuffix('.')} (the margin is {margin * 100:.2g} %)."
+        lines.append(("conclude", text))
+    for fact in found:
+        if isinstance(fact, facts.LosesMore):
+            why = f"{fact.clause(order)}, more than {fact.against}"
+            lines.append(("conclude", f"As configured, do not use {fact.arm} for this traffic: {why}."))
+        elif isinstance(fact, facts.Open | facts.Between):
+            what = "between them" if len(fact.arms) > 1 else "it or reject it"
+            lines.append(("caution", f"{facts.sentence([fact], order)} Do not choose {what} by {order.by}."))
+        elif isinstance(fact, facts.Alone | facts.NoData):
+            lines.append(("caution", facts.sentence([fact], order)))
+    return lines + _losses([a for a in facts.contenders(part) if not facts.is_by_loss(a)])
 
 
 def _losses(arms: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -128,28 +98,28 @@ def _losses(arms: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def _tuning(w: dict[str, Any]) -> list[tuple[str, str]]:
-    """Tuned against untouched of the same middleware: a comparison of its own, planned, with its own 95 % interval."""
+    """Tuned against untouched of the same middleware: what is decided over the whole report, and what is open."""
     out: list[tuple[str, str]] = []
     no_effect = []
     for pair in w.get("tuning", []):
         r = pair["ratio"]
         if "value" not in r:
             continue
-        text = f"[{fmt.significant(r['low'])}, {fmt.significant(r['high'])}]" if r["low"] != "-inf" else ""
-        if r["high"] < 1:
+        text = f"[{fmt.significant(r['low'])}, {fmt.significant(fmt.finite(r['high']))}]"
+        value = fmt.significant(r["value"])
+        where = f"in {pair['topic']}" if pair.get("topic") else "here"
+        if r["answer"] == "smaller":
             effect = (
-                f"Tuning {pair['middleware']} makes it {fmt.significant(1 / r['value'])}× as fast here as untouched"
+                f"Tuning {pair['middleware']} makes it {fmt.significant(1 / r['value'])}× as fast {where} as untouched"
             )
-            out.append(("conclude", f"{effect} (ratio {fmt.significant(r['value'])} {text}, this pair alone)."))
-        elif r["low"] > 1:
-            effect = (
-                f"The tuned {pair['middleware']} is slower here than untouched: {fmt.significant(r['value'])}× {text}"
-            )
-            out.append(("conclude", f"{effect}, this pair alone. The profile does not suit this workload."))
+            out.append(("conclude", f"{effect} (ratio {value} {text})."))
+        elif r["answer"] == "larger":
+            effect = f"The tuned {pair['middleware']} is slower {where} than untouched: {value}× {text}"
+            out.append(("conclude", f"{effect}. The profile does not suit this workload."))
         else:
-            no_effect.append(f"{pair['middleware']} {fmt.significant(r['value'])}× {text}")
+            no_effect.append(f"{pair['middleware']} {where} {value}× {text}")
     if no_effect:
-        out.append(("caution", f"No effect of tuning is shown here: {'; '.join(no_effect)}."))
+        out.append(("caution", f"No effect of tuning is shown: {'; '.join(no_effect)}."))
     return out
 
 
@@ -167,6 +137,12 @@ def _campaign(d: dict[str, Any], *, calibrated: bool, margin: float, one_host: b
         texts.append(
             f"{c['blocks_complete']} blocks are few: a difference that is not decided may well be there; each "
             "workload says what could have been seen."
+        )
+    alike = d.get("block_correlation") or {}
+    if alike.get("inflates"):
+        texts.append(
+            f"Neighbouring blocks resemble each other in the same arm (correlation {alike['value']:.2f}; chance alone "
+            f"gives ± {alike['error']:.2f}): intervals are wider for it, and errors may still be above 5 %."
         )
     if any(str(flag).startswith("traced:") for w in d["workloads"] for a in w["arms"] for flag in a.get("flags", [])):
         texts.append(
@@ -200,19 +176,6 @@ def _campaign(d: dict[str, Any], *, calibrated: bool, margin: float, one_host: b
             "never at the result; no number contains them."
         )
     return [{"kind": "caution", "workload": None, "text": t} for t in texts]
-
-
-def _by_loss(arm: dict[str, Any]) -> bool:
-    return arm["verdict"]["verdict"] == "worse" and "loss is judged" in arm["verdict"]["reason"]
-
-
-def _primary(arm: dict[str, Any], w: dict[str, Any]) -> str:
-    title = (
-        "median response latency"
-        if w["primary_metric"] == "response_latency_p50"
-        else w["primary_metric"].replace("_", " ")
-    )
-    return f"{title} {fmt.metric(arm['metrics'].get(w['primary_metric'])).full}"
 
 
 def _list(names: list[str]) -> str:

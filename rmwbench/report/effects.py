@@ -1,16 +1,19 @@
 """What one thing does: arms that name another `against`, as ratios to it, metric by metric, each with an interval.
 
 A feature on and off, or the next rung of a ladder, differ in one thing, and both are in every block: so the ratio is of
-pairs. These intervals are each 95 % for themselves and no verdicts; the table's verdicts hold for the whole report.
+pairs. All of a report are judged together (analysis/gains.py): the words beside a table, "raises" and "lowers", are
+false anywhere in a report with a probability of at most 5 %.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.analysis import compare
+from rmwbench.analysis import gains
 from rmwbench.analysis.aggregate import aggregate
 from rmwbench.analysis.comparisons import loads
 from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.verdict import Rules
 from rmwbench.report import format as fmt
 from rmwbench.report.arm import ArmReport
 
@@ -24,21 +27,40 @@ METRICS = (
     "pss",
 )
 """Beside the primary metric."""
-MIN_BLOCKS = 5
 
 
-def effects(arms: Sequence[ArmReport], margin: float) -> list[dict[str, Any]]:
-    """`effects` of a workload in the show document, in the order of its arms."""
+@dataclass
+class Effect:
+    """An arm ÷ another, metric by metric, before it is judged. `after`: what its sentence ends with."""
+
+    workload: str
+    arm: str
+    against: str
+    planned: dict[str, gains.Planned]
+    after: str = ""
+
+
+def documents(effects: Sequence[Effect], rules: Rules) -> dict[str, list[dict[str, Any]]]:
+    """Workload -> its `effects` in the show document, in their order; all of a report at once."""
+    found = iter(gains.judge([p for effect in effects for p in effect.planned.values()], rules))
+    out: dict[str, list[dict[str, Any]]] = {}
+    for effect in effects:
+        judged = {metric: next(found) for metric in effect.planned}
+        text = "; ".join(x for x in (_words(judged), effect.after) if x)
+        ratios = {metric: gain.document() for metric, gain in judged.items()}
+        document = {"arm": effect.arm, "against": effect.against, "ratios": ratios, "text": text}
+        out.setdefault(effect.workload, []).append(document)
+    return out
+
+
+def effects(workload: str, arms: Sequence[ArmReport]) -> list[Effect]:
+    """Of a workload's arms, each against the one that it names, in their order."""
     by_name = {arm.name: arm for arm in arms}
     out = []
     for arm in arms:
         base = by_name.get(str(arm.arm.get("against")))
-        if base is None:
-            continue
-        metrics = dict.fromkeys((arm.primary, *METRICS))
-        ratios = {name: _ratio(arm, base, name) for name in metrics}
-        found = {name: ratio.document() for name, ratio in ratios.items() if ratio is not None}
-        out.append({"arm": arm.name, "against": base.name, "ratios": found, "text": _words(found, margin)})
+        if base is not None:
+            out.append(Effect(workload, arm.name, base.name, _planned(arm, base, (arm.primary, *METRICS))))
     return out
 
 
@@ -52,24 +74,23 @@ BESIDE = (
 """Of a workload that is put beside another: what its messages suffer."""
 
 
-def beside(arms: Sequence[ArmReport], others: Sequence[ArmReport], title: str, margin: float) -> list[dict[str, Any]]:
+def beside(workload: str, arms: Sequence[ArmReport], others: Sequence[ArmReport], title: str) -> list[Effect]:
     """The same for a workload that names another `against`, called `title`: each arm with itself there."""
     by_name = {arm.name: arm for arm in others}
     out = []
     for arm in (a for a in arms if a.name in by_name):
         base = by_name[arm.name]
-        ratios = {name: _ratio(arm, base, name) for name in dict.fromkeys((arm.primary, *BESIDE))}
-        found = {name: ratio.document() for name, ratio in ratios.items() if ratio is not None}
         lost = [_undelivered(side) for side in (arm, base)]
-        text = "; ".join(x for x in (_words(found, margin), f"undelivered {lost[0]}, there {lost[1]}") if x)
-        out.append({"arm": arm.name, "against": f"{base.name} in {title}", "ratios": found, "text": text})
+        planned = _planned(arm, base, (arm.primary, *BESIDE))
+        after = f"undelivered {lost[0]}, there {lost[1]}"
+        out.append(Effect(workload, arm.name, f"{base.name} in {title}", planned, after))
     return out
 
 
 RELIABLE, BEST_EFFORT = "reliable", "best_effort"
 
 
-def reliability_costs(name: str, arms: Mapping[str, Sequence[ArmReport]], margin: float) -> list[dict[str, Any]]:
+def reliability_costs(name: str, arms: Mapping[str, Sequence[ArmReport]]) -> list[Effect]:
     """What reliability costs: each arm of a comparison at the level `reliable` ÷ itself at `best_effort`, all other
     levels alike, paired within blocks. Empty for any other comparison. `arms`: comparison → its arms."""
     mine = [(arm, loads(arm.cell["factors"])) for arm in arms[name]]
@@ -86,10 +107,8 @@ def reliability_costs(name: str, arms: Mapping[str, Sequence[ArmReport]], margin
     for arm, factors in mine:
         base = there.get(repr(key(arm, factors | {"reliability": BEST_EFFORT})))
         if base is not None:
-            ratios = {metric: _ratio(arm, base, metric) for metric in dict.fromkeys((arm.primary, *BESIDE))}
-            found = {metric: ratio.document() for metric, ratio in ratios.items() if ratio is not None}
-            text = _words(found, margin)
-            out.append({"arm": arm.name, "against": f"{base.name} best effort", "ratios": found, "text": text})
+            planned = _planned(arm, base, (arm.primary, *BESIDE))
+            out.append(Effect(name, arm.name, f"{base.name} best effort", planned))
     return out
 
 
@@ -97,29 +116,21 @@ def _undelivered(arm: ArmReport) -> str:
     return fmt.metric(aggregate(GLOSSARY["undelivered"], arm.trials).document()).text
 
 
-def _ratio(arm: ArmReport, base: ArmReport, metric: str) -> Any:
-    """None where either has no such metric, or one that is 0: then there is nothing to divide."""
-    a, b = ({t.block: v for t, v in side.values[metric]} for side in (arm, base))
-    if not a or not b or min(*a.values(), *b.values()) <= 0:
-        return None
-    return compare.ratio(a, b, min_blocks=MIN_BLOCKS)
+def _planned(arm: ArmReport, base: ArmReport, metrics: Iterable[str]) -> dict[str, gains.Planned]:
+    """Without metrics that either has not, or that are 0 somewhere: then there is nothing to divide."""
+    out = {}
+    for metric in dict.fromkeys(metrics):
+        a, b = ({t.block: v for t, v in side.values[metric]} for side in (arm, base))
+        if a and b and min(*a.values(), *b.values()) > 0:
+            out[metric] = gains.Planned(metric, a, b)
+    return out
 
 
-def _words(ratios: dict[str, Any], margin: float) -> str:
+def _words(judged: Mapping[str, gains.Gain]) -> str:
     """Which metrics it raises, lowers, or leaves within the margin; the others are open."""
-    raised, lowered, same = [], [], []
-    for name, ratio in ratios.items():
-        low, high = ratio.get("low"), ratio.get("high")
-        if not isinstance(low, float | int) or not isinstance(high, float | int):
-            continue
-        if low > 1:
-            raised.append(name)
-        elif high < 1:
-            lowered.append(name)
-        elif low >= 1 / (1 + margin) and high <= 1 + margin:
-            same.append(name)
-    groups = (("raises", raised), ("lowers", lowered), ("keeps", same))
-    return "; ".join(f"{word} {', '.join(names)}" for word, names in groups if names)
+    groups = ((gains.Answer.LARGER, "raises"), (gains.Answer.SMALLER, "lowers"), (gains.Answer.SAME, "keeps"))
+    names = [(word, [n for n, gain in judged.items() if gain.answer == answer]) for answer, word in groups]
+    return "; ".join(f"{word} {', '.join(found)}" for word, found in names if found)
 
 
 def columns(workload: dict[str, Any]) -> list[str]:

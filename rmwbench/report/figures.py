@@ -23,6 +23,50 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
     if columns.is_idle(workload):
         yield from idle.figures(workload, phone=phone)
         return
+    if not columns.is_by_topic(workload):
+        yield from latencies(workload, phone=phone)
+    over = over_time.delivered(workload)
+    if over is not None:  # of campaigns with several hosts or an interruption alone
+        yield Figure(
+            "delivered",
+            "Delivered per second",
+            "Thick: the mean over trials; thin: each trial; dashed: what was due. A line above the dashes delivers "
+            "what was held up before." + (_SHADED if over_time.interrupted(workload) else ""),
+            over,
+            wide=True,
+        )
+    if not workload.get("topics"):
+        yield _loss(workload, phone)
+    cpu = {"publisher": "cpu_per_message_publisher", "subscription": "cpu_per_message_subscription"}
+    yield Figure(
+        "cpu",
+        "Processor time per message",
+        "Dark: publisher. Light: subscription. The number is both together, with helper processes where there are any.",
+        pictures.parts(workload, cpu, "cpu_per_message", "CPU time per message"),
+        narrow=narrow(pictures.parts, cpu, "cpu_per_message", "CPU time per message"),
+    )
+    memory = {"publisher": "pss_publisher", "subscription": "pss_subscription"}
+    yield Figure(
+        "memory",
+        "Memory",
+        "Dark: publisher. Light: subscription. Proportional set size, without shared segments and the recorder.",
+        pictures.parts(workload, memory, "pss", "proportional set size"),
+        narrow=narrow(pictures.parts, memory, "pss", "proportional set size"),
+    )
+
+
+def of_topic(topic: dict[str, Any], *, phone: bool = False) -> Iterator[Figure]:
+    """The same of one topic that is judged by itself."""
+    yield from latencies(topic, phone=phone)
+    yield _loss(topic, phone)
+
+
+def latencies(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure]:
+    """What messages took, of a workload or of one of its topics."""
+
+    def narrow(draw: Callable[..., Spec | None], *arguments: Any) -> Spec | None:
+        return draw(workload, *arguments, narrow=True) if phone else None
+
     latency = GLOSSARY[charts.source(workload["primary_metric"]) + "_p50"].title.removesuffix(", median")
     title = _title(workload)
     yield Figure(
@@ -57,33 +101,6 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
         "all panels on the same axes.",
         pictures.series(workload),
         wide=True,
-    )
-    over = over_time.delivered(workload)
-    if over is not None:  # of campaigns with several hosts or an interruption alone
-        yield Figure(
-            "delivered",
-            "Delivered per second",
-            "Thick: the mean over trials; thin: each trial; dashed: what was due. A line above the dashes delivers "
-            "what was held up before." + (_SHADED if over_time.interrupted(workload) else ""),
-            over,
-            wide=True,
-        )
-    yield _loss(workload, phone)
-    cpu = {"publisher": "cpu_per_message_publisher", "subscription": "cpu_per_message_subscription"}
-    yield Figure(
-        "cpu",
-        "Processor time per message",
-        "Dark: publisher. Light: subscription. The number is both together, with helper processes where there are any.",
-        pictures.parts(workload, cpu, "cpu_per_message", "CPU time per message"),
-        narrow=narrow(pictures.parts, cpu, "cpu_per_message", "CPU time per message"),
-    )
-    memory = {"publisher": "pss_publisher", "subscription": "pss_subscription"}
-    yield Figure(
-        "memory",
-        "Memory",
-        "Dark: publisher. Light: subscription. Proportional set size, without shared segments and the recorder.",
-        pictures.parts(workload, memory, "pss", "proportional set size"),
-        narrow=narrow(pictures.parts, memory, "pss", "proportional set size"),
     )
 
 

@@ -1,80 +1,67 @@
-"""The answer of one workload in one sentence, read off the verdicts and nothing else.
+"""The answer of one workload, or of one of its topics, in one sentence: what is decided first, then what is open.
 
-The sentence never claims more than the verdicts do: `best` exists only where every other contender is decided to be
-worse, so every other outcome is worded as a group (equivalent) or as open (undecided), and an undecided arm is named
-even when its median is the smallest.
+It is made from the typed facts of `facts.py` and from nothing else, so it never claims more than the verdicts do.
 """
 
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
-from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.report import facts as said
 from rmwbench.report import format as fmt
-from rmwbench.report.ordered_by import Words, words
+from rmwbench.report.facts import Fact
+from rmwbench.report.ordered_by import words
 
 
 @dataclass(frozen=True)
 class Headline:
-    """`answer` is the sentence, `detail` the numbers behind it, `behind` how far the decided others are from it;
-    `tone` is one of `decided`, `shared`, `open`, `none`."""
+    """`answer` is the sentence of `facts`, `detail` the numbers behind it, `limits` which arms meet the
+    user's limits (empty without any); `tone` is one of `decided`, `shared`, `open`, `none`."""
 
     answer: str
     detail: str
     tone: str
-    behind: str = ""
+    facts: tuple[Fact, ...] = ()
+    limits: str = ""
 
 
-def headline(workload: dict[str, Any]) -> Headline:
-    contenders = [arm for arm in workload.get("arms", []) if arm.get("role") != "floor"]
-    by_verdict: dict[str, list[dict[str, Any]]] = {}
-    for arm in contenders:
-        by_verdict.setdefault(arm.get("verdict", {}).get("verdict", "no data"), []).append(arm)
-    metric = workload.get("primary_metric", "response_latency_p50")
+_TONES = {
+    said.Best: "decided",
+    said.BestByLoss: "decided",
+    said.BestByBlocks: "decided",
+    said.LosesLeast: "decided",
+    said.OverTopics: "decided",
+    said.Equal: "shared",
+    said.NoneInAll: "shared",
+    said.Between: "open",
+    said.Alone: "none",
+}
 
+
+def headline(workload: dict[str, Any], condition: dict[str, Any] | None = None) -> Headline:
+    """`condition`: what the suite's limits make of the workload (the document's `outcomes`), if it has any."""
+    order = words(workload.get("primary_metric", "response_latency_p50"))
+    limits = said.limits(condition)
+    kept = "" if limits is None else said.sentence([limits], order)
+    contenders = said.contenders(workload)
     if contenders and all(is_untimed(arm) for arm in contenders):
         return Headline("Not timed: allocations were counted here.", "Times beside them are no results.", "none")
-
-    order = words(metric)
-    behind = _behind(by_verdict.get("worse", []), order)
-
-    if by_verdict.get("best"):
-        best = by_verdict["best"][0]
-        faster = [
-            arm["arm"] for arm in by_verdict.get("worse", []) if _primary(arm, workload) < _primary(best, workload)
-        ]
-        answer = f"{best['arm']} is the {order.best}."
-        if faster:  # loss is judged first
-            lose = "loses" if len(faster) == 1 else "lose"
-            answer = f"{best['arm']} is the best: {_names(faster)} may be faster, but {lose} more."
-        elif is_endless(best, workload):
-            answer = f"{best['arm']} loses least, and its {_title(metric)} is infinite too."
-        elif len(contenders) == 1:
-            answer = f"{best['arm']} was measured alone."
-        return Headline(answer, _numbers(best, metric), "decided", behind)
-
-    lead = leader(workload)
-    if lead is None:
-        return Headline("No arm delivered enough to compare.", "See the failures below.", "none")
-    equal = [arm for arm in by_verdict.get("equivalent", []) if arm is not lead]
-    undecided = [arm for arm in by_verdict.get("undecided", []) if arm is not lead]
-    if undecided:
-        names = _names([arm["arm"] for arm in undecided])
-        answer = f"Not decided: {lead['arm']} leads, but {names} could be as {order.less}."
-        wait = [w for arm in undecided if (w := fmt.finite(arm["verdict"].get("minutes_to_decide"))) is not None]
-        more = f"A campaign of about {fmt.minutes(max(wait))} would decide it." if wait else ""
-        return Headline(answer, _join(_numbers(lead, metric), more), "open", behind)
-    if equal:
-        answer = f"{_names([arm['arm'] for arm in [lead, *equal]])} are equally {order.alike}, within the margin."
-        return Headline(answer, _numbers(lead, metric), "shared", behind)
-    return Headline(
-        f"Not decided: {lead['arm']} leads, but nothing is decided against it.", _numbers(lead, metric), "open"
-    )
+    found = said.of_workload(workload)
+    if not found:
+        return Headline("No arm delivered enough to compare.", "See the failures below.", "none", (), kept)
+    facts = (*found,) if limits is None else (limits, *found)
+    worst = [fact for fact in found if isinstance(fact, said.AtWorst)]
+    text = said.sentence([fact for fact in found if fact not in worst], order, advise="topic" not in workload)
+    if worst:
+        detail = f"Each other arm at its worst: {said.sentence(worst, order)}"
+        if isinstance(found[0], said.NoneInAll):
+            detail = detail.replace("Each other arm", "Each arm", 1)
+        return Headline(text or detail, detail if text else "", _TONES.get(type(found[0]), "open"), facts, kept)
+    return Headline(text, _detail(workload, found[0]), _TONES.get(type(found[0]), "open"), facts, kept)
 
 
-def is_endless(arm: dict[str, Any], workload: dict[str, Any]) -> bool:
-    """Whether its primary metric is infinite: best by its losses, and fast it is not."""
-    return arm.get("metrics", {}).get(workload.get("primary_metric", ""), {}).get("value") == "inf"
+def conditions(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Workload -> what the suite's limits make of it; empty where it declares none."""
+    return {one["workload"]: one for one in (document.get("outcomes") or {}).get("conditions", ())}
 
 
 def is_untimed(arm: dict[str, Any]) -> bool:
@@ -82,28 +69,19 @@ def is_untimed(arm: dict[str, Any]) -> bool:
     return any(str(flag).startswith("untimed:") for flag in arm.get("flags", []))
 
 
-def leader(workload: dict[str, Any]) -> dict[str, Any] | None:
-    """The contender that the others are judged against: the named best, else the one most verdicts point to, else the
-    one with the smallest primary metric."""
-    contenders = [arm for arm in workload.get("arms", []) if arm.get("role") != "floor"]
-    for arm in contenders:
-        if arm.get("verdict", {}).get("verdict") == "best":
-            return arm
-    named = [
-        arm["verdict"].get("against")
-        for arm in contenders
-        if arm.get("verdict", {}).get("verdict") in ("worse", "equivalent", "undecided")
-    ]
-    for arm in sorted(contenders, key=lambda arm: -named.count(arm["arm"])):
-        if arm["arm"] in named:
-            return arm
-    measured = [arm for arm in contenders if _primary(arm, workload) < inf]
-    return min(measured, key=lambda arm: _primary(arm, workload), default=None)
-
-
-def _primary(arm: dict[str, Any], workload: dict[str, Any]) -> float:
-    value = fmt.finite(arm.get("metrics", {}).get(workload.get("primary_metric", ""), {}).get("value"))
-    return inf if value is None else value
+def _detail(workload: dict[str, Any], first: Fact) -> str:
+    """The number of the arm that the sentence begins with; what would decide the rest stands at the end of a report."""
+    if isinstance(first, said.Between):
+        if len(first.arms) > 3:
+            return ""  # the table has them
+        return "; ".join(
+            f"{arm['arm']} {shown.full}"
+            for arm in said.contenders(workload)
+            if arm["arm"] in first.arms
+            and (shown := fmt.metric(arm["metrics"].get(workload["primary_metric"]))).state == "measured"
+        )
+    lead = said.leader(workload)
+    return "" if lead is None else _numbers(lead, workload.get("primary_metric", "response_latency_p50"))
 
 
 def _numbers(arm: dict[str, Any], metric: str) -> str:
@@ -111,36 +89,5 @@ def _numbers(arm: dict[str, Any], metric: str) -> str:
     if shown.state != "measured":
         return ""
     floor = fmt.ratio(arm.get("times_floor"))
-    text = f"{shown.full} {_title(metric)}"
+    text = f"{arm['arm']}: {shown.full} {said.title_of(metric)}"
     return f"{text}, {floor.text} the floor." if floor.state == "measured" else f"{text}."
-
-
-def _title(metric: str) -> str:
-    plain = metric == "response_latency_p50" or metric not in GLOSSARY
-    return "median response" if plain else GLOSSARY[metric].title
-
-
-def _behind(worse: list[dict[str, Any]], order: Words) -> str:
-    """How far the decided ones are behind, nearest to farthest."""
-    ratios = sorted(
-        (value, arm["arm"])
-        for arm in worse
-        if (value := fmt.finite((arm["verdict"].get("ratio") or {}).get("value"))) is not None
-    )
-    ratios = [ratio for ratio in ratios if ratio[0] > 1]
-    if not ratios:
-        return ""
-    near = f"{ratios[0][1]} {order.so_much.format(fmt.significant(ratios[0][0]) + '×')}"
-    if len(ratios) == 1:
-        return f"{near}."
-    return f"{near}, {ratios[-1][1]} {fmt.significant(ratios[-1][0])}×."
-
-
-def _join(*sentences: str) -> str:
-    return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _names(names: list[str]) -> str:
-    if len(names) > 4:
-        names = [*names[:3], f"{len(names) - 3} others"]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -14,15 +14,15 @@ from typing import Any
 
 from markupsafe import Markup
 
-from rmwbench.report import columns, done, effects, interop, look, outcomes, wire
+from rmwbench.report import columns, done, effects, interop, look, more, outcomes, topic_rows, topics, wire
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.chain_picture import chains
 from rmwbench.report.claims.rows import ANSWERS, of_campaign
 from rmwbench.report.explain.figures import explained
 from rmwbench.report.explain.links import links
-from rmwbench.report.figures import Figure, card, figures
-from rmwbench.report.headline import headline
+from rmwbench.report.figures import Figure, card, figures, of_topic
+from rmwbench.report.headline import conditions, headline
 from rmwbench.report.page import asset, environment
 from rmwbench.whole_file import write_whole
 
@@ -31,6 +31,7 @@ VERDICTS = {
     "equivalent": "as good as the best, within the margin",
     "undecided": "these trials do not tell",
     "worse": "decided: slower than, or losing more than, the arm it is compared with",
+    "alone": "the only contender with data: nothing to compare it with",
     "reference": "the floor: a bound, not a contender",
     "no data": "nothing to compare",
 }
@@ -58,6 +59,7 @@ def render_html(doc: dict[str, Any]) -> str:
         workloads=workloads,
         concluded=_by_workload(doc, "conclude"),
         cautions=_by_workload(doc, "caution"),
+        more=more.lines(doc),
         glossary=doc["glossary"],
         verdicts=VERDICTS,
         outcomes=interop.OUTCOMES,
@@ -112,7 +114,7 @@ def _workload(
     return {
         "number": number,
         "of": workload,
-        "headline": headline(workload),
+        "headline": headline(workload, conditions(doc).get(workload["workload"])),
         "columns": [(column, metric, columns.title(column, metric)) for column, metric in shown.items()],
         "arms": [_arm(f"{number}-{place}", arm, looks[arm["arm"]]) for place, arm in enumerate(workload["arms"])],
         "figures": [drawing for drawing in drawn if drawing["figure"].key != "comparison"],
@@ -123,10 +125,40 @@ def _workload(
         ],
         "effect_columns": effects.columns(workload),
         "groups_of_metrics": wire.groups(workload),
+        "topics": [_topic(number, place, topic, specs) for place, topic in enumerate(workload.get("topics", ()))],
+        "topic_rows": topic_rows.rows(workload) if workload.get("topics") else [],
         "matrix": interop.shown(workload) if workload.get("matrix") else [],
         "notes": notes,
         "groups": _groups(workload),
         "card": " · ".join(card(doc, workload)),
+    }
+
+
+def _topic(number: int, place: int, topic: dict[str, Any], specs: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the template shows of a topic that is judged by itself."""
+    looks = look.looks(topic["arms"])
+    shown = {column: columns.chosen(topic, column) for column in columns.of(topic)}
+    drawn = [
+        _drawing(figure, specs)
+        for figure in of_topic(topic, phone=True)
+        if figure.spec is not None or figure.key == "loss"
+    ]
+    return {
+        "number": f"{number}-t{place}",
+        "of": topic,
+        "facts": topics.facts(topic),
+        "headline": headline(topic) if topic["judged"] else None,
+        "columns": [(column, metric, columns.title(column, metric)) for column, metric in shown.items()],
+        "arms": [
+            {
+                "of": arm,
+                "look": looks[arm["arm"]],
+                "shown": {name: fmt.metric(entry) for name, entry in arm["metrics"].items()},
+                "ratio": fmt.ratio(arm["verdict"].get("ratio")),
+            }
+            for arm in topic["arms"]
+        ],
+        "figures": drawn,
     }
 
 

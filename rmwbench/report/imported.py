@@ -78,7 +78,10 @@ def print_imported(doc: dict[str, Any], console: Console, *, figures: bool = Fal
     )
     console.print(Text(f"{imported['kind']}, imported from {source['name']} ({source['files']} files): {counts}"))
     if source.get("skipped"):
-        console.print(Text(f"skipped, an archive is imported by itself: {', '.join(source['skipped'])}"))
+        why = "an archive is imported by itself, links and pipes are not read"
+        console.print(Text(f"skipped ({why}): {', '.join(source['skipped'])}"))
+    if source.get("checked"):
+        console.print(Text(f"{source['checked']} files agree with the list of checksums that comes with them"))
     console.print(Text(f"bundle: {doc['campaign']['directory']}", style="dim"))
     console.print()
     if figures:

@@ -47,6 +47,7 @@ PARTS: dict[str, Pair] = {
     "udp": ("#47598f", "#9fb0ea"),
     "tcp": ("#70498f", "#c7a5e8"),
     "network": ("#566a86", "#a2b6d3"),
+    "schedule": ("#9a4a1f", "#e6a578"),
     "publisher": ("#8c3b5e", "#e892b6"),
     "way": ("#2f6b80", "#82bfd6"),
     "reader": ("#6f611d", "#cfc074"),

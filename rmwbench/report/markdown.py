@@ -9,15 +9,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rmwbench.report import columns, done, effects, interop, outcomes, wire
+from rmwbench.report import columns, done, effects, interop, more, outcomes, topic_rows, topics, wire
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.claims import short as claims
+from rmwbench.report.drawing import svg_of
 from rmwbench.report.figures import Figure, card, figures
-from rmwbench.report.headline import headline
+from rmwbench.report.headline import conditions, headline
 from rmwbench.report.marks import marks
 from rmwbench.report.marks import notes as marked_notes
-from rmwbench.whole_file import write_whole
+from rmwbench.whole_file import make_directory, write_whole
 
 
 def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
@@ -28,7 +29,7 @@ def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
 
     path = Path(path)
     directory = path.with_name(f"{path.stem}-charts")
-    directory.mkdir(exist_ok=True)
+    make_directory(directory)
     written = [path]
     drawn = {workload["workload"]: list(figures(workload)) for workload in doc["workloads"]}
     images: dict[tuple[str, str], str] = {}
@@ -38,9 +39,9 @@ def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
                 continue
             spec = with_card(figure.spec, f"{workload['title']}: {figure.title}", card(doc, workload))
             name = f"{_file_name(workload['workload'])}-{figure.key}"
-            svg = vl_convert.vegalite_to_svg(spec)
-            (directory / f"{name}.svg").write_text(svg, encoding="utf-8")
-            (directory / f"{name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=1.5))
+            svg = svg_of(spec)
+            write_whole(directory / f"{name}.svg", svg)
+            write_whole(directory / f"{name}.png", vl_convert.svg_to_png(svg, scale=1.5))
             written += [directory / f"{name}.svg", directory / f"{name}.png"]
             images[workload["workload"], figure.key] = f"{directory.name}/{name}.svg"
     write_whole(path, render_markdown(doc, drawn, images))
@@ -65,6 +66,8 @@ def render_markdown(doc: dict[str, Any], drawn: dict[str, list[Figure]], images:
             lines += [f"## {heading}", ""]
             lines += [f"- {_prefix(item)}{escape(item['text'])}" for item in items]
             lines.append("")
+    if found := more.lines(doc):
+        lines += ["## What more blocks would decide", "", *(f"- {escape(text)}" for text in found), ""]
     lines += _claims(doc)
     lines += _machine(doc)
     return "\n".join(lines).rstrip() + "\n"
@@ -115,14 +118,18 @@ def _outcomes(doc: dict[str, Any]) -> Iterable[str]:
 def _workload(
     doc: dict[str, Any], workload: dict[str, Any], drawn: list[Figure], images: dict[tuple[str, str], str]
 ) -> Iterable[str]:
-    answer = headline(workload)
+    answer = headline(workload, conditions(doc).get(workload["workload"]))
     yield f"## {escape(workload['title'])}"
     yield ""
-    yield f"**{escape(answer.answer)}** {escape(f'{answer.detail} {answer.behind}'.strip())}".rstrip()
+    if answer.limits:
+        yield f"**{escape(answer.limits)}**"
+        yield ""
+    yield f"**{escape(answer.answer)}** {escape(answer.detail)}".rstrip()
     yield ""
     yield from _image(workload, "comparison", images)
     if workload.get("matrix"):
         yield from _matrix(workload)
+    yield from _topics(workload)
     yield from _table(workload)
     yield ""
     yield from _effects(doc, workload)
@@ -154,6 +161,25 @@ def _workload(
         elif figure.key == "loss":
             yield f"**{figure.title}.** {figure.reading}"
             yield ""
+
+
+def _topics(workload: dict[str, Any]) -> Iterable[str]:
+    """Arms by topics; empty where the workload has one, or topics that are alike."""
+    found = workload.get("topics")
+    if not found:
+        return
+    yield _row(["arm", *(escape(topic["topic"]) for topic in found), "worst"])
+    yield _row(["---", *(["---:"] * len(found)), "---"])
+    for row in topic_rows.rows(workload):
+        cells = [
+            " ".join(part for part in (cell.full, cell.mark, cell.lost and f"lost {cell.lost}") if part)
+            for cell in row.cells
+        ]
+        yield _row(map(escape, [row.arm, *cells, row.worst or "–"]))
+    yield ""
+    told = "; ".join(f"{topic['topic']}: {topics.facts(topic)}" for topic in found)
+    yield f"{escape(topic_rows.KEY)}. {escape(told)}."
+    yield ""
 
 
 def _image(workload: dict[str, Any], key: str, images: dict[tuple[str, str], str]) -> Iterable[str]:

@@ -19,6 +19,12 @@ class Words:
     by: str
     than: str
 
+    def amount(self, arms: int, ratio: str) -> str:
+        """`takes 2× as long` of one arm, `take 2× as long` of several."""
+        text = self.so_much.format(ratio)
+        verb, _, rest = text.partition(" ")
+        return text if arms == 1 else f"{verb.removesuffix('s')} {rest}"
+
     def told(self, reason: str) -> str:
         """A verdict's reason, which speaks of times."""
         return reason.replace("slower than", self.than).replace("as fast", f"as {self.less}")

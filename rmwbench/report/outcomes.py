@@ -4,11 +4,13 @@ Made where the suite says what is acceptable (`outcomes:`, docs/suites.md); judg
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rmwbench.analysis import outcomes
 from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.topics import OF_TOPICS
 from rmwbench.report import format as fmt
 
 MARKS = {"acceptable": "✓", "degraded": "!", "none": "✗", "undecided": "?", "no data": "·", "not supported": "–"}
@@ -22,7 +24,7 @@ def document(thresholds: Mapping[str, Any] | None, workloads: Sequence[dict[str,
     declares none."""
     if not thresholds:
         return None
-    conditions = [_condition(thresholds, workload) for workload in workloads]
+    conditions = [_condition(thresholds, workload) for workload in workloads if _has_limits(thresholds, workload)]
     return {
         **thresholds,
         "text": _text(thresholds),
@@ -31,9 +33,16 @@ def document(thresholds: Mapping[str, Any] | None, workloads: Sequence[dict[str,
     }
 
 
+def _has_limits(thresholds: Mapping[str, Any], workload: Mapping[str, Any]) -> bool:
+    """Whether any limit is of this workload or one of its topics."""
+    names = {*(workload.get("topic_names") or ()), *(topic["topic"] for topic in workload.get("topics") or ())}
+    return bool(thresholds["acceptable"]) or bool(names & set(thresholds.get("topics") or {}))
+
+
 def _condition(thresholds: Mapping[str, Any], workload: dict[str, Any]) -> dict[str, Any]:
     arms = [arm for arm in workload["arms"] if arm["role"] != "floor"]
-    judged = {arm["arm"]: outcomes.of_arm(thresholds, arm) for arm in arms}
+    of = {arm["arm"]: _of_arm(thresholds, workload, arm) for arm in arms}
+    judged = {name: one.judged for name, one in of.items()}
     found = outcomes.of_condition(judged)
     return {
         "workload": workload["workload"],
@@ -46,11 +55,75 @@ def _condition(thresholds: Mapping[str, Any], workload: dict[str, Any]) -> dict[
                 "arm": arm["arm"],
                 "outcome": one.outcome,
                 "metric": one.metric,
-                "reason": one.reason or _reason(thresholds, one, arm),
+                "topic": of[arm["arm"]].topic,
+                "reason": one.reason or of[arm["arm"]].reason,
             }
             for arm, one in ((arm, judged[arm["arm"]]) for arm in arms)
         ],
     }
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """`topic`: the one that decides the arm or leaves it open; None where no single one does."""
+
+    judged: outcomes.Judged
+    topic: str | None
+    reason: str
+
+
+def _of_arm(thresholds: Mapping[str, Any], workload: Mapping[str, Any], arm: Mapping[str, Any]) -> _Judged:
+    """By each of its topics where the workload has unlike ones, and by what no topic has alone."""
+    parts = dict(_parts(thresholds, workload, arm))
+    found = {name: outcomes.of_arm(limits, own) for name, (limits, own) in parts.items()}
+    if list(found) == [None]:
+        limits, own = parts[None]
+        return _Judged(found[None], None, found[None].reason or _reason(limits, found[None], own))
+    judged, topic = outcomes.of_topics(found)
+    said = {name: one.reason or _reason(parts[name][0], one, parts[name][1]) for name, one in found.items()}
+    if judged.outcome in (outcomes.ACCEPTABLE, outcomes.NO_DATA, outcomes.NOT_SUPPORTED):
+        text = "; ".join(f"{name}: {text}" if name else text for name, text in said.items())
+        return _Judged(judged, None, text)
+    text = f"{topic}: {said[topic]}" if topic else said[topic]
+    return _Judged(replace(judged, reason=""), topic, text)
+
+
+def _parts(
+    thresholds: Mapping[str, Any], workload: Mapping[str, Any], arm: Mapping[str, Any]
+) -> Iterator[tuple[str | None, tuple[dict[str, Any], dict[str, Any]]]]:
+    """(topic, or None for the whole workload; (its limits, the arm there)): only what has a limit."""
+    own, least = thresholds.get("topics") or {}, thresholds["none"]
+    topics = workload.get("topics") or ()
+    if not topics:
+        limits = _overlaid(thresholds["acceptable"], own, workload.get("topic_names") or ())
+        yield None, ({"acceptable": limits, "none": least}, dict(arm))
+        return
+    place = next(n for n, other in enumerate(workload["arms"]) if other["arm"] == arm["arm"])
+    for topic in topics:
+        general = [limit for limit in thresholds["acceptable"] if limit["metric"] in OF_TOPICS]
+        limits = _overlaid(general, own, (topic["topic"], *topic["members"]))
+        if limits:
+            there = topic["arms"][place]
+            of_topic = {**arm, "metrics": there["metrics"], "losses": _losses(there["metrics"].get("undelivered"))}
+            yield topic["topic"], ({"acceptable": limits, "none": least}, of_topic)
+    whole = [limit for limit in thresholds["acceptable"] if limit["metric"] not in OF_TOPICS]
+    if whole:
+        yield None, ({"acceptable": whole, "none": least}, dict(arm))
+
+
+def _overlaid(
+    general: Sequence[Mapping[str, Any]], own: Mapping[str, Any], names: Sequence[str]
+) -> list[Mapping[str, Any]]:
+    """The general limits, those of the same metric replaced by the topic's own."""
+    mine = {limit["metric"]: limit for name in names for limit in own.get(name, ())}
+    return [*(limit for limit in general if limit["metric"] not in mine), *mine.values()]
+
+
+def _losses(undelivered: Mapping[str, Any] | None) -> dict[str, int] | None:
+    value = fmt.finite((undelivered or {}).get("value"))
+    if not value:
+        return None
+    return {"wanted": undelivered["count"], "missing": round(value * undelivered["count"])}
 
 
 def _reason(thresholds: Mapping[str, Any], judged: outcomes.Judged, arm: Mapping[str, Any]) -> str:
@@ -79,15 +152,20 @@ def _limit(value: float, metric: str) -> str:
 
 
 def _text(thresholds: Mapping[str, Any]) -> str:
-    limits = " and ".join(
-        f"{GLOSSARY[limit['metric']].title} of at most {_limit(limit['at_most'], limit['metric'])}"
-        for limit in thresholds["acceptable"]
-    )
+    said = [_limits(thresholds["acceptable"])] if thresholds["acceptable"] else []
+    said += [f"in {name} {_limits(limits)}" for name, limits in (thresholds.get("topics") or {}).items()]
+    limits = "; ".join(said)
     most = _limit(1 - thresholds["none"]["at_least"], thresholds["none"]["metric"])
     return (
         f"Acceptable: {limits}, with the whole interval. None: nothing arrived, and the interval leaves at most {most} "
         "that does. Degraded: messages arrive, and a limit is missed. Undecided: an interval reaches to both sides of "
         "its limit."
+    )
+
+
+def _limits(limits: Sequence[Mapping[str, Any]]) -> str:
+    return " and ".join(
+        f"{GLOSSARY[limit['metric']].title} of at most {_limit(limit['at_most'], limit['metric'])}" for limit in limits
     )
 
 
@@ -137,11 +215,16 @@ def _row(
             cells.append(None)
             continue
         one, (place, known) = judged[name], metrics[name]
+        if one.get("topic"):
+            (topic,) = [t for t in doc["workloads"][at]["topics"] if t["topic"] == one["topic"]]
+            known = topic["arms"][place]["metrics"]
         shown = fmt.metric(known.get(one["metric"])) if one["metric"] and one["outcome"] != "none" else None
         # What an undecided one may be is in its interval; of the others the value is enough.
         value = "" if shown is None else shown.full if one["outcome"] == "undecided" else shown.text
         if one["outcome"] in ("undecided", "no data") and shown is None:
             value = one["reason"].partition(":")[0]
+        if one.get("topic") and value:
+            value = f"{one['topic']} {value}"
         cells.append({**one, "mark": MARKS[one["outcome"]], "value": value, "place": (at, place)})
     only, outcome = condition["only"], condition["outcome"]
     good = [arm["arm"] for arm in condition["arms"] if arm["outcome"] == "acceptable"]

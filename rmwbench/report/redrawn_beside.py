@@ -12,6 +12,7 @@ from rmwbench.report.redrawn_page import write_html
 from rmwbench.suite.figure_points import read
 from rmwbench.suite.figures import FIGURES_FILE, load, published_file, sources
 from rmwbench.suite.load import suites_directory
+from rmwbench.whole_file import is_written_through
 
 SHIPPED = "the points extracted from the published data, five digits"
 
@@ -30,8 +31,9 @@ def document(shown: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def write_beside(shown: dict[str, Any], report: Path) -> str | None:
-    """Writes the page beside a report; its name, or None where there is nothing to draw."""
-    made = document(shown)
+    """Writes the page beside a report; its name, or None where there is nothing to draw or, as beside /dev/stdout, no
+    place for it."""
+    made = None if is_written_through(report) else document(shown)
     if made is None:
         return None
     path = report.with_name(f"{report.stem}-figures.html")

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rmwbench.report.drawing import svg_of
 from rmwbench.report.html import render_page
 from rmwbench.report.redrawn_charts import axis_title, for_export, legend_of, specs
 from rmwbench.report.redrawn_words import origins, words
-from rmwbench.whole_file import write_whole
+from rmwbench.whole_file import make_directory, write_whole
 
 
 def write_html(doc: dict[str, Any], path: Path | str) -> None:
@@ -40,7 +41,7 @@ def write_pictures(doc: dict[str, Any], directory: Path) -> list[Path]:
     """Every chart as SVG and PNG into a directory; the files."""
     import vl_convert
 
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     files = []
     for source in doc["sources"]:
         for figure in source["figures"]:
@@ -49,11 +50,11 @@ def write_pictures(doc: dict[str, Any], directory: Path) -> list[Path]:
                     heading = ": ".join(x for x in (figure["title"], part["title"], title) if x)
                     card = [f"{source['title']} ({source['published']}), {figure['place']}", *_card(part)]
                     name = _file_name(f"{source['source']}-{figure['id']}-{number + 1}{'-' + title if title else ''}")
-                    svg = vl_convert.vegalite_to_svg(for_export(spec, heading, card))
+                    svg = svg_of(for_export(spec, heading, card))
                     if not place or title:
                         files += [directory / f"{name}.svg", directory / f"{name}.png"]
-                    files[-2].write_text(svg, encoding="utf-8")
-                    files[-1].write_bytes(vl_convert.svg_to_png(svg, scale=1.5))
+                    write_whole(files[-2], svg)
+                    write_whole(files[-1], vl_convert.svg_to_png(svg, scale=1.5))
     return files
 
 

@@ -4,32 +4,37 @@ bundle, same document.
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from rmwbench.analysis import compare, sequential
+from rmwbench.analysis import compare, gains, sequential
 from rmwbench.analysis.aggregate import Trial
 from rmwbench.analysis.comparisons import Comparison, comparisons
+from rmwbench.analysis.failing import counted
 from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.analysis.look import aa_noise
+from rmwbench.analysis.look import aa_noise, is_untimed, topics_of
 from rmwbench.analysis.look import rules as rules_of
 from rmwbench.analysis.metric import finite
 from rmwbench.analysis.resolution import comparisons as tests_at_once
 from rmwbench.analysis.resolution import resolvable_ratio
+from rmwbench.analysis.shared import Prior
+from rmwbench.analysis.topics import over_topics, unit
 from rmwbench.analysis.trial import measure_trial
 from rmwbench.analysis.unlike import flags
-from rmwbench.analysis.voided import rules_in
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.report import charts, outcomes, wire
+from rmwbench.report import charts, outcomes, topics, wire
+from rmwbench.report import format as fmt
 from rmwbench.report.arm import ArmReport
 from rmwbench.report.calibration import calibration
 from rmwbench.report.conclusions import conclusions
-from rmwbench.report.effects import beside, effects, reliability_costs
+from rmwbench.report.effects import Effect, beside, documents, effects, reliability_costs
 from rmwbench.report.growth import growths
 from rmwbench.report.imported import refuse_imported
 from rmwbench.report.interop import matrix
 from rmwbench.report.measure import Small
+from rmwbench.report.more import more
 from rmwbench.report.tails import of_worst
 
 
@@ -71,34 +76,53 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
         ]
         for w in workloads
     }
-    compared = {w: [a.compared for a in found] for w, found in arms.items()}
-    verdicts, judged = _judge(compared, rules, plan, campaign)
+    topics_in = {w.name: topics_of((a.found for a in arms[w.name]), w.primary_metric) for w in workloads}
+    compared = {unit(w, t): [a.compared_in(t) for a in arms[w]] for w, found in topics_in.items() for t in found}
+    verdicts, judged = _judge(compared, rules, plan, campaign, bundle.ended_at)
+    shared, alike = compare.evidence(compared)
     contenders = sum(not a.floor and bool(a.primary) for found in compared.values() for a in found)
     document = {
         "schema": "rmwbench/show",
         "version": 1,
         "campaign": campaign,
         "machine": machine_document(bundle),
+        "block_correlation": alike.document(),
         "workloads": [
-            _workload(w, arms[w.name], verdicts[w.name], judged, replace(rules, alpha=judged["alpha"]), contenders)
+            _workload(
+                w,
+                arms[w.name],
+                {t: verdicts[unit(w.name, t)] for t in topics_in[w.name]},
+                judged,
+                replace(rules, alpha=judged["alpha"]),
+                contenders,
+                {t: shared[unit(w.name, t)] for t in topics_in[w.name]},
+            )
             for w in workloads
         ],
     }
+    level = replace(rules, alpha=judged["alpha"])
+    effects_of = documents([effect for w in arms for effect in _effects(w, arms)], level)
+    tuning_of = _tuning(arms, topics_in, level)
     for found in document["workloads"]:
-        found["effects"] += _beside(found["workload"], arms, rules.margin)
-        found["effects"] += reliability_costs(found["workload"], arms, rules.margin)
+        found["effects"] = effects_of.get(found["workload"], [])
+        found["tuning"] = tuning_of.get(found["workload"], [])
     document["outcomes"] = outcomes.document(plan.get("outcomes"), document["workloads"])
     hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}
     document["conclusions"] = conclusions(
         document, calibrated=aa_floor is not None, margin=rules.margin, one_host=len(hosts) == 1
     )
+    document["more"] = more(document, rules.minutes_per_block)
     document["growth"] = growths(arms)
     document["glossary"] = {name: entry.document() for name, entry in GLOSSARY.items()}
     return document
 
 
 def _judge(
-    arms: dict[str, list[compare.Arm]], rules: compare.Rules, plan: dict[str, Any], campaign: dict[str, Any]
+    arms: dict[str, list[compare.Arm]],
+    rules: compare.Rules,
+    plan: dict[str, Any],
+    campaign: dict[str, Any],
+    endings: tuple[int, ...] = (),
 ) -> tuple[dict[str, dict[str, compare.Verdict]], dict[str, Any]]:
     """The verdicts, and at which level they were given. A sequential campaign's are those of its last look. One that
     was interrupted has no look at its end: it is judged as if time had ended it there, and the report says that it is
@@ -109,10 +133,12 @@ def _judge(
         blocks = campaign["blocks_complete"]
         return compare.judge(arms, rules), {"blocks": blocks, "alpha": rules.alpha, "look": None, "looks": []}
     last = (campaign["looks"] or {}) if campaign["finished"] else {}
-    there = max((b + 1 for found in arms.values() for a in found for b in (*a.primary, *a.undelivered)), default=0)
+    there = max(
+        (b + 1 for found in arms.values() for a in found for b in (*a.primary, *a.undelivered, *a.failed)), default=0
+    )
     blocks, ended = min(last.get("blocks", there), looks[-1]), last.get("ended", True)
-    verdicts = sequential.judge(arms, rules, looks, blocks=blocks, ended=ended)
-    level = sequential.alpha_at(looks, blocks, alpha=rules.alpha, ended=ended)
+    verdicts = sequential.judge(arms, rules, looks, blocks=blocks, ended=ended, endings=endings)
+    level = sequential.alpha_at(looks, blocks, alpha=rules.alpha, ended=ended, endings=endings)
     passed = sum(n < blocks for n in looks) + 1
     return verdicts, {"blocks": blocks, "alpha": finite(level), "look": passed, "looks": list(looks)}
 
@@ -120,10 +146,11 @@ def _judge(
 def _workload(
     w: Comparison,
     arms: list[ArmReport],
-    verdicts: dict[str, compare.Verdict],
+    verdicts: dict[str | None, dict[str, compare.Verdict]],
     judged: dict[str, Any],
     rules: compare.Rules,
     contenders: int,
+    shared: dict[str | None, Prior],
 ) -> dict[str, Any]:
     unlike = flags([a.facts for a in arms])
     floor = next((a for a in arms if a.floor), None)
@@ -134,32 +161,55 @@ def _workload(
         "series": [charts.series(a.name, a.trials, {t.trial: v for t, v in a.values[a.primary]}, drawn) for a in arms],
         "delivered": [wire.delivered(a.name, a.trials) for a in arms],
     }
-    documents = [a.document(verdicts[a.name], unlike[a.name], floor) for a in arms]
+    by_topic = {t: found for t, found in verdicts.items() if t is not None}
+    overall = over_topics(by_topic, {t: {a.name: _lost(a.compared_in(t)) for a in arms} for t in by_topic})
+    whole = {name: one.verdict for name, one in overall.items()} if by_topic else verdicts[None]
+    documents = [a.document(whole[a.name], unlike[a.name], floor) for a in arms]
+    for arm, document in zip(arms, documents, strict=True):
+        if by_topic and not is_untimed(arm.cell):
+            document["verdict"] = topics.judged(overall[arm.name], w.primary_metric)
+    found = topics.documents(arms, w.primary_metric, by_topic)
+    if found:  # of unlike topics together there is no curve
+        made["ecdf"], made["spectrum"], made["series"] = [], [], []
+    resolved = [_resolution([a.compared_in(t) for a in arms], judged, rules, contenders, shared[t]) for t in verdicts]
     return {
         "workload": w.name,
         "title": w.title,
         "description": w.description,
         "primary_metric": w.primary_metric,
         "arms": documents,
+        "topics": found,
+        "topic_names": list(dict.fromkeys(name for a in arms for name in a.topic_names)),
         "matrix": matrix(documents),
         "judged": judged,
-        "resolution": _resolution([a.compared for a in arms], judged, rules, contenders),
-        "tuning": _tuning(arms),
-        "effects": effects(arms, rules.margin),
+        "resolution": resolved[0] if len(resolved) == 1 else _least_resolved(list(by_topic), resolved),
+        "tuning": [],
+        "effects": [],
         "charts": {kind: [c for c in found if c is not None] for kind, found in made.items()},
     }
 
 
-def _beside(name: str, arms: dict[str, list[ArmReport]], margin: float) -> list[dict[str, Any]]:
+def _lost(arm: compare.Arm) -> float:
+    """The fraction of all its messages that did not arrive."""
+    wanted = sum(of for _, of in arm.undelivered.values())
+    return sum(missing for missing, _ in arm.undelivered.values()) / wanted if wanted else 0.0
+
+
+def _effects(name: str, arms: dict[str, list[ArmReport]]) -> list[Effect]:
+    """All of a workload's, before they are judged."""
+    return effects(name, arms[name]) + _beside(name, arms) + reliability_costs(name, arms)
+
+
+def _beside(name: str, arms: dict[str, list[ArmReport]]) -> list[Effect]:
     """Effects of a workload that names another `against`, at the same levels of the factors."""
     asked = next((a.definition.get("workload") for a in arms[name]), None)
     other = asked.get("against") if isinstance(asked, dict) else None
     there = f"{other}{name.removeprefix(str(asked.get('name')))}" if other else None
-    return beside(arms[name], arms[there], str(other), margin) if there in arms else []
+    return beside(name, arms[name], arms[there], str(other)) if there in arms else []
 
 
 def _resolution(
-    arms: list[compare.Arm], judged: dict[str, Any], rules: compare.Rules, in_report: int
+    arms: list[compare.Arm], judged: dict[str, Any], rules: compare.Rules, in_report: int, shared: Prior
 ) -> dict[str, Any]:
     """What this design would have found, from the spread that was seen: the ratio that has 95 % power at the first and
     worst step of Holm's procedure, at the level of the last look.
@@ -173,10 +223,12 @@ def _resolution(
         return out | {"text": "Fewer than two contenders have data: there is nothing to tell apart."}
     if sd is None or blocks < rules.min_blocks:
         return out | {"text": "Too few blocks to say what could have been told apart."}
-    ratio = resolvable_ratio(blocks, comparisons, sd, alpha=rules.alpha, margin=rules.least(blocks))
+    ratio = resolvable_ratio(
+        blocks, comparisons, sd, alpha=rules.alpha, margin=rules.least(), shared_freedom=shared.freedom
+    )
     found = (
-        f"a difference of {ratio:.2g}× is found with 95 % certainty ({comparisons} comparisons); smaller ones may stay "
-        "undecided, or count as equivalent."
+        f"a difference of {fmt.significant(ratio)}× is found with 95 % certainty "
+        f"({comparisons} comparisons); smaller ones may stay undecided, or count as equivalent."
         if math.isfinite(ratio)
         else f"no difference is sure to be found ({comparisons} comparisons)."
     )
@@ -185,6 +237,18 @@ def _resolution(
         f"{found}{_level(judged)}"
     )
     return out | {"log_ratio_sd": finite(sd), "resolvable_ratio": finite(ratio), "text": text}
+
+
+def _least_resolved(names: list[str], found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of the topic in which the least could be told apart: what holds there holds in all."""
+
+    def ratio(place: int) -> float:
+        value = found[place]["resolvable_ratio"]
+        return math.inf if value in (None, "inf") else float(value)
+
+    place = max(range(len(found)), key=ratio)
+    text = found[place]["text"]
+    return found[place] | {"topic": names[place], "text": f"The topic that resolves least is {names[place]}. {text}"}
 
 
 def _level(judged: dict[str, Any]) -> str:
@@ -197,30 +261,41 @@ def _level(judged: dict[str, Any]) -> str:
     )
 
 
-def _tuning(arms: list[ArmReport]) -> list[dict[str, Any]]:
-    out = []
+def _tuning(
+    arms: dict[str, list[ArmReport]],
+    topics_in: dict[str, list[str | None]],
+    rules: compare.Rules,
+) -> dict[str, list[dict[str, Any]]]:
+    """Workload -> each middleware tuned ÷ untouched, topic by topic where these are judged apart: a
+    family of its own over the whole report."""
+    found = [(w, topic, *pair) for w, here in arms.items() for topic in topics_in[w] for pair in _tuned_pairs(here)]
+    planned = [_tuned(tuned, untouched, topic) for _, topic, tuned, untouched in found]
+    out: dict[str, list[dict[str, Any]]] = {}
+    for (workload, topic, tuned, untouched), gain in zip(found, gains.judge(planned, rules), strict=True):
+        out.setdefault(workload, []).append(
+            {
+                "middleware": tuned.cell["middleware"],
+                "tuned": tuned.name,
+                "untouched": untouched.name,
+                **({} if topic is None else {"topic": topic}),
+                "ratio": gain.document(),
+            }
+        )
+    return out
+
+
+def _tuned(tuned: ArmReport, untouched: ArmReport, topic: str | None) -> gains.Planned:
+    """With the blocks that either lost, which are infinite."""
+    a, b = (counted([side.compared_in(topic)])[0].primary for side in (tuned, untouched))
+    return gains.Planned(tuned.primary, a, b)
+
+
+def _tuned_pairs(arms: list[ArmReport]) -> Iterator[tuple[ArmReport, ArmReport]]:
     for tuned in arms:
         for untouched in arms:
-            same = (tuned.cell["middleware"], tuned.cell["layer"]) == (
-                untouched.cell["middleware"],
-                untouched.cell["layer"],
-            )
-            if (
-                same
-                and tuned.cell["profile"] == "tuned"
-                and untouched.cell["profile"].rstrip("*") == "untouched"
-                and tuned.cell["factors"] == untouched.cell["factors"]
-            ):
-                found = compare.ratio(tuned.compared.primary, untouched.compared.primary, min_blocks=5)
-                out.append(
-                    {
-                        "middleware": tuned.cell["middleware"],
-                        "tuned": tuned.name,
-                        "untouched": untouched.name,
-                        "ratio": found.document(),
-                    }
-                )
-    return out
+            same = all(tuned.cell[k] == untouched.cell[k] for k in ("middleware", "layer", "factors"))
+            if same and tuned.cell["profile"] == "tuned" and untouched.cell["profile"].rstrip("*") == "untouched":
+                yield tuned, untouched
 
 
 def _campaign(
@@ -260,7 +335,7 @@ def _campaign(
             "planned": len(planned),
             **{s: counts[s] for s in ("done", "failed", "void")},
             "repeated": sum(line.repeats is not None for line in lines),
-            "voided_by": dict(Counter(rule for x in lines if x.status == "void" for rule in rules_in(x.reason))),
+            "voided_by": dict(Counter(code for x in lines if x.status == "void" for code in x.codes)),
         },
         "not_run": (plan.get("not_run") or {}).get("text"),
         "wall_s": round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),

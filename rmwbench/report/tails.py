@@ -6,9 +6,8 @@ from typing import Any
 from rmwbench.analysis.aggregate import Trial
 from rmwbench.analysis.frames import frames_of
 from rmwbench.analysis.outage import outages
-from rmwbench.analysis.records import Endpoint
 from rmwbench.analysis.tail import explain, pairs
-from rmwbench.analysis.trial import told, window_of
+from rmwbench.analysis.trial import endpoints_of, told, window_of
 from rmwbench.analysis.witness import between, witnesses
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import TrialEvidence, evidence
@@ -45,7 +44,7 @@ def tails(bundle: Bundle, line: TrialLine, small: Small) -> list[dict[str, Any]]
 
 def _of(bundle: Bundle, found: TrialEvidence) -> list[dict[str, Any]]:
     places = {e["endpoint"]: e["process"] for e in found.endpoints}
-    endpoints = [Endpoint(e["endpoint"], e["kind"], e["topic"]) for e in found.endpoints]
+    endpoints = endpoints_of(found)
     known, clocks = told(found)
     window = window_of(known, clocks)
     samples, schedule = (clocks.samples(bundle.rows(name, found.trial)) for name in ("samples", "schedule"))

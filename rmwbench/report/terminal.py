@@ -13,25 +13,29 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.report import columns, done, effects, interop, outcomes, wire
+from rmwbench.report import columns, done, effects, interop, more, outcomes, wire
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.claims import short as claims
 from rmwbench.report.columns import Column
-from rmwbench.report.headline import headline
+from rmwbench.report.headline import conditions, headline
 from rmwbench.report.marks import marks
 from rmwbench.report.marks import notes as marked_notes
 from rmwbench.report.ordered_by import is_cost
 from rmwbench.report.printable import printable
+from rmwbench.report.terminal_topics import print_topics
 
 _VERDICT_STYLE = {
     "best": "bold green",
     "equivalent": "green",
+    "alone": "",
     "worse": "red",
     "undecided": "yellow",
     "reference": "dim",
     "no data": "magenta",
 }
+MOST_OPEN = 8
+"""Lines about what is open; the report and `--json` have all."""
 _TONE_STYLE = {"decided": "bold green", "shared": "bold green", "open": "bold yellow", "none": "bold magenta"}
 
 
@@ -46,6 +50,7 @@ def print_show(doc: dict[str, Any], console: Console) -> None:
     _print_outcomes(doc, console)
     _print_conclusions(doc.get("conclusions", []), console)
     _print_claims(claimed, console)
+    _print_more(doc, console)
 
 
 def verdict_text(arm: dict[str, Any]) -> str:
@@ -55,7 +60,8 @@ def verdict_text(arm: dict[str, Any]) -> str:
     verdict = arm.get("verdict", {})
     name = str(verdict.get("verdict", "no data"))
     ratio = fmt.ratio(verdict.get("ratio"))
-    return f"{name} {ratio.text}" if ratio.state == "measured" and name == "worse" else name
+    where = f" in {verdict['topic']}" if verdict.get("topic") and name in ("worse", "undecided") else ""
+    return (f"{name} {ratio.text}" if ratio.state == "measured" and name == "worse" else name) + where
 
 
 def _print_campaign(doc: dict[str, Any], console: Console) -> None:
@@ -77,18 +83,20 @@ def _print_campaign(doc: dict[str, Any], console: Console) -> None:
 
 
 def _print_workload(doc: dict[str, Any], workload: dict[str, Any], console: Console) -> None:
-    answer = headline(workload)
+    answer = headline(workload, conditions(doc).get(workload["workload"]))
     name, title = str(workload["workload"]), str(workload.get("title", ""))
     console.print()
     console.print(Text.assemble((name, "bold underline"), (f"  {title}" if title != name else "", "dim")))
+    if answer.limits:
+        console.print(Text(answer.limits, style="bold"))
     console.print(Text(answer.answer, style=_TONE_STYLE[answer.tone]))
-    detail = f"{answer.detail} {answer.behind}".strip()
-    if detail:
-        console.print(Text(detail))
+    if answer.detail:
+        console.print(Text(answer.detail))
     console.print()
     if workload.get("matrix"):
         console.print(_matrix(workload))
         console.print()
+    print_topics(workload, console)
     shown = columns.of(workload)
     whole = _table(workload, shown, released=True, judged=True)
     if Measurement.get(console, console.options.update(max_width=10_000), whole).maximum <= console.width:
@@ -331,6 +339,19 @@ def _print_claims(claimed: list[tuple[str, str]], console: Console) -> None:
     rest = sum(answer not in ("holds", "does not hold") for answer, _ in claimed)
     if rest:
         _bullet(console, "–", f"{rest} undecided or without data; the report has them", "dim")
+    console.print()
+
+
+def _print_more(doc: dict[str, Any], console: Console) -> None:
+    """What is open, and how many blocks would decide it: the last thing, because it is what to do next."""
+    lines = more.lines(doc)
+    if not lines:
+        return
+    console.print(Text("What more blocks would decide, were ratios and scatter what they are now", style="bold"))
+    for text in lines[:MOST_OPEN]:
+        _bullet(console, "?", text, "yellow")
+    if len(lines) > MOST_OPEN:
+        _bullet(console, "?", f"{len(lines) - MOST_OPEN} more take longer: --json has them", "yellow")
     console.print()
 
 

@@ -19,6 +19,7 @@ __all__ = ["FORMAT_OF_SUFFIX", "MAX_PROFILE_BYTES", "Arm", "Profile"]
 
 Wait = Literal["block", "poll", "callback"]
 PublishMode = Literal["default", "sync", "async"]
+Take = Literal["typed", "raw"]
 Role = Literal["contender", "floor"]
 
 EITHER = "|"
@@ -46,6 +47,9 @@ class Arm(Side):
     wait: Wait = "block"
     loan: bool = False
     publish_mode: PublishMode = "default"
+    take: Take = "typed"
+    """Of its subscriptions: `typed`, as any user of the API gets a message (in the reader's own memory, or lent where
+    the API lends), or `raw`, serialised in the middleware's receive buffer."""
     role: Role | None = None
     background: Background | None = None
     host_idle: HostIdle | None = None
@@ -106,6 +110,8 @@ class Arm(Side):
             "publish_mode": self.publish_mode,
         }
         others = {key: override.over(self).side_definition() for key, override in self.processes.items()}
+        if self.take != "typed":  # absent in what was measured before there was a choice
+            found["take"] = self.take
         if self.against is not None:
             found["against"] = self.against
         return found | ({"processes": others} if others else {})

@@ -1,5 +1,6 @@
 """Factors × workloads × arms → cells: all that is needed to run one combination, and to store it."""
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,8 +11,17 @@ from pydantic import ValidationError
 
 from rmwbench.errors import did_you_mean
 from rmwbench.suite.arm import Arm
+from rmwbench.suite.arrival import Periodic
 from rmwbench.suite.endpoints import Endpoint, endpoints
-from rmwbench.suite.factors import Level, Levels, combinations, with_arm_level, with_network_level, with_workload_level
+from rmwbench.suite.factors import (
+    NETWORK_FACTORS,
+    Level,
+    Levels,
+    combinations,
+    with_arm_level,
+    with_network_level,
+    with_workload_level,
+)
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.network import Links, Network, resolved
 from rmwbench.suite.network_backend import check_one_backend
@@ -266,12 +276,25 @@ class Cell:
             raise KeyError(f"cell {self.number} has no process {process!r}")
 
 
+MOST_CELLS = 20_000
+"""A hundred times what a campaign of a day has; more would not end, and their plan takes minutes."""
+
+
 def cells(suite: Suite) -> tuple[Cell, ...]:
     """Every cell of the suite: workloads, then combinations of levels, then arms, without the excluded ones.
 
     Raises Fault, counted from the suite, where a level contradicts a workload or an arm, where a factor changes
     nothing, or where a trial has too few messages for its workload's primary metric.
     """
+    crossed = math.prod([len(suite.workloads), len(suite.arms), *map(len, suite.factors.values())])
+    if crossed > MOST_CELLS:
+        raise Fault(
+            "too many cells",
+            expected=f"at most {MOST_CELLS} of workloads × arms × levels, exclusions included",
+            actual=crossed,
+            fix="split the suite, or cross fewer factors",
+            at=("factors",) if suite.factors else ("arms",),
+        )
     found: list[Cell] = []
     for place, workload in enumerate(suite.workloads):
         timeline = workload.timeline.over(suite.timeline)
@@ -291,6 +314,7 @@ def cells(suite: Suite) -> tuple[Cell, ...]:
                 made = Cell(len(found) + 1, suite.suite, changed, asked, levels, timeline, graph, suite.sampling, links)
                 found.append(made)
             _check_primary_metric(found[-1], place)
+            _check_drain(found[-1], place)
     if not found:
         raise Fault("the exclusions leave nothing to run", expected="at least one cell", actual="none", at=("exclude",))
     _check_one_backend(found)
@@ -389,8 +413,40 @@ def _check_primary_metric(cell: Cell, place: int) -> None:
     )
 
 
+def _check_drain(cell: Cell, place: int) -> None:
+    """A reliable writer's history may hold this much when the schedule ends. A drain that cannot hold it would cut off
+    what is only slow."""
+    window_ns = cell.timeline.end_ns
+    for endpoint in cell.endpoints:
+        arrival, qos = endpoint.arrival, endpoint.qos.wire()
+        reliable = qos["reliability"] == "reliable" and qos["history"] == "keep_last"
+        if endpoint.kind != "publisher" or not isinstance(arrival, Periodic) or not reliable:
+            continue
+        kept = min(qos["depth"], arrival.count(0, window_ns))
+        needed_s = (kept - 1) * arrival.period_ns / 1e9  # so old is the oldest when the newest is sent
+        if needed_s > cell.timeline.drain_most_s:
+            raise Fault(
+                f"the drain of workload `{cell.workload.name}` is shorter than a reliable history of topic "
+                f"`{endpoint.topic}` may take",
+                expected=f"at least {needed_s:.3g} s, for {kept} messages at {1e9 / arrival.period_ns:.3g} Hz",
+                actual=f"{cell.timeline.drain_most_s:g} s",
+                fix=f"set `drain_s: {needed_s:.3g}` in its timeline, or a smaller depth",
+                at=("workloads", place),
+            )
+
+
 def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
     """A factor that leaves a cell as it was would be reported as `makes no difference`, which would be a lie."""
+    for name in (name for name in suite.factors if name in NETWORK_FACTORS):
+        bare = next((cell for cell in found if cell.links is None), None)
+        if bare is not None:
+            raise Fault(
+                f"factor `{name}` changes nothing in workload `{bare.workload.name}`, which has no network",
+                expected="a workload whose nodes are on several hosts, with `network:` between them",
+                actual=f"hosts {', '.join(bare.hosts)}",
+                fix="add hosts and a network, or exclude this workload under `exclude`",
+                at=("factors", name),
+            )
     seen: dict[tuple, Cell] = {}
     graphs: dict[int, str] = {}
     """What does not depend on the arm, once per graph: arms at the same levels share it."""

@@ -14,14 +14,17 @@ from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.load import CLAIMS_FILE, read, shown, source_file, sources_with, suites_directory, validated
 
 Kind = Literal["comparison", "scaling", "threshold", "ratio", "absence", "count", "declaration", "opinion"]
-Relation = Literal["less", "greater", "within"]
+Relation = Literal["less", "greater", "within", "differs"]
 Layer = Literal["floor", "native", "rclcpp", "rclpy"]
 Settled = Literal[
     "supported", "contradicted", "contradicted within the source", "partly supported", "data not published", "no data"
 ]
+RANGES = ("within", "differs")
+"""Relations to a range around the bar, which `factor` is half as wide as."""
 Scalar = str | int | float | bool
 Text = Annotated[str, Field(min_length=1)]
-Levels = dict[str, Scalar]
+Levels = dict[str, Scalar | list[Scalar]]
+"""Factor -> its level, or those among its levels that are meant."""
 
 
 class Judged(Strict):
@@ -33,7 +36,7 @@ class Judged(Strict):
 
 class Check(Strict):
     """One comparison of two points of an importer's figures, or of a point with a number: `of` relation `factor` ×
-    `than`. `within`: the ratio lies between 1 ÷ factor and factor."""
+    `than`. `within`: the ratio lies between 1 ÷ factor and factor; `differs`: it does not."""
 
     figure: Text
     of: Annotated[tuple[str, str], Field(strict=False)]
@@ -51,13 +54,53 @@ class Data(Strict):
     checks: Annotated[tuple[Check, ...], Field(strict=False, min_length=1)]
 
 
+class Cells(Strict):
+    """Of the `of` cells that a statement speaks of, at least and at most so many are as the test says; all of them
+    where neither is given. A cell that was not measured counts as undecided."""
+
+    of: Annotated[int, Field(ge=1)]
+    at_least: Annotated[int, Field(ge=0)] | None = None
+    at_most: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _possible(self) -> "Cells":
+        low = self.of if self.at_least is None and self.at_most is None else self.at_least or 0
+        high = self.of if self.at_most is None else self.at_most
+        if not 0 <= low <= high <= self.of:
+            raise Fault(
+                "so many cells cannot be",
+                expected="at_least ≤ at_most ≤ of",
+                actual=f"{low} ≤ {high} ≤ {self.of}",
+                at=("of",),
+            )
+        return self
+
+    @property
+    def least(self) -> int:
+        return self.of if self.at_least is None and self.at_most is None else self.at_least or 0
+
+    @property
+    def most(self) -> int:
+        return self.of if self.at_most is None else self.at_most
+
+
 class Test(Strict):
     """Which cells of which suite decide the claim today, and how: `metric` of `left` relation `factor` × that of
-    `right` (or `level`, in the metric's unit), in every cell that matches. `by: difference`, of fractions: left − right
-    relation `level`, for what may be 0 on both sides.
+    `right` (or `level`, in the metric's unit), in every cell that matches, or in as many as `cells` says.
 
     `at` are levels of factors that both sides have; `left_at` and `right_at` those in which they differ, which makes a
     comparison of one arm with itself in two cells: scaling.
+
+    Of each side the value in a block may be made of several:
+    `times_metric`: the product of both metrics (CPU per message × messages per second).
+    `right_metric`: the right side's, where it is another (two metrics of one arm).
+    `base_at`: each side is divided by its own value at these levels; left against right is then a ratio of ratios.
+
+    `by: difference`, of fractions: left − right relation `level`, for what may be 0 on both sides.
+    `by: exponent`: log(left ÷ right) ÷ log of the ratio of `sizes` (those of left and right) relation `level`: 1 is
+    linear growth, 2 is quadratic.
+    `of_machine`: the level is an absolute number of the original's hardware, which another class of machine can
+    neither confirm nor refute.
     """
 
     __test__ = False  # pytest collects classes by this name
@@ -68,7 +111,13 @@ class Test(Strict):
     relation: Relation
     right: str | None = None
     level: float | None = None
-    by: Literal["ratio", "difference"] = "ratio"
+    by: Literal["ratio", "difference", "exponent"] = "ratio"
+    times_metric: str | None = None
+    right_metric: str | None = None
+    base_at: Levels = Field(default_factory=dict)
+    sizes: Annotated[tuple[float, float], Field(strict=False)] | None = None
+    cells: Cells | None = None
+    of_machine: bool = False
     factor: Annotated[float, Field(gt=0)] = 1.0
     times: Annotated[float, Field(gt=0)] = 1.0
     """Of `within`: the middle, as a ratio. `within: 6 times as much, give or take a factor of 1.5`."""
@@ -80,10 +129,28 @@ class Test(Strict):
     across_layers: bool = False
     """The sides are of two layers on purpose: what a layer adds."""
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """All that it takes."""
+        found = (self.metric, self.times_metric, self.right_metric)
+        return tuple(dict.fromkeys(name for name in found if name))
+
     @model_validator(mode="after")
-    def _against_one_thing(self) -> "Test":
-        if self.by == "difference":
-            return self._of_two_fractions()
+    def _complete(self) -> "Test":
+        check = {"ratio": self._of_a_ratio, "difference": self._of_a_difference, "exponent": self._of_an_exponent}
+        check[self.by]()
+        if self.right is None and (self.base_at or self.right_metric):
+            raise Fault(
+                "one side alone is compared with a level",
+                expected="`right: SIDE`",
+                actual="base_at" if self.base_at else "right_metric",
+                at=("base_at" if self.base_at else "right_metric",),
+            )
+        if self.of_machine and self.level is None:
+            raise Fault("only a level is a number of a machine", expected="`level: NUMBER`", at=("of_machine",))
+        return self
+
+    def _of_a_ratio(self) -> None:
         if (self.right is None) == (self.level is None):
             raise Fault(
                 "a test compares with another side or with a level",
@@ -91,30 +158,34 @@ class Test(Strict):
                 actual="both" if self.right else "neither",
                 at=("right",) if self.right else (),
             )
-        if self.level is not None and (self.relation == "within" or self.factor != 1):
-            raise Fault(
-                "a level is compared as it stands",
-                expected="`relation: less` or `greater`, and no factor",
-                actual=f"{self.relation}, factor {self.factor:g}",
-                at=("level",),
-            )
-        if self.relation != "within" and self.times != 1:
+        self._factor(self.level is not None)
+        if self.relation not in RANGES and self.times != 1:
             raise Fault(
                 "`times` is the middle of a range",
                 expected="`relation: within`, or `factor` alone",
                 actual=f"{self.relation}, times {self.times:g}",
                 at=("times",),
             )
-        if self.relation == "within" and self.factor <= 1:
+        if self.sizes is not None:
+            raise Fault("sizes belong to an exponent", expected="`by: exponent`", actual=self.by, at=("sizes",))
+
+    def _factor(self, of_level: bool) -> None:
+        if self.relation in RANGES and self.factor <= 1:
             raise Fault(
-                "`within` needs a factor above 1",
+                f"`{self.relation}` needs a factor above 1",
                 expected="for example `factor: 1.1`",
                 actual=f"{self.factor:g}",
                 at=("relation",),
             )
-        return self
+        if of_level and self.relation not in RANGES and self.factor != 1:
+            raise Fault(
+                "a level is compared as it stands",
+                expected="no factor, or `relation: within`",
+                actual=f"{self.relation}, factor {self.factor:g}",
+                at=("level",),
+            )
 
-    def _of_two_fractions(self) -> "Test":
+    def _of_a_difference(self) -> None:
         if self.right is None or self.level is None:
             raise Fault(
                 "a difference is of two sides, compared with a level",
@@ -122,14 +193,25 @@ class Test(Strict):
                 actual=" and ".join(key for key in ("right", "level") if getattr(self, key) is None) + " left out",
                 at=("by",),
             )
-        if self.relation == "within" or self.factor != 1 or self.times != 1:
+        made_of = self.times_metric or self.right_metric or self.base_at or self.sizes
+        if self.relation in RANGES or self.factor != 1 or self.times != 1 or made_of:
             raise Fault(
                 "a difference is compared with its level as it stands",
-                expected="`relation: less` or `greater`, no factor and no `times`",
+                expected="`relation: less` or `greater` and one metric; no factor, `times`, `base_at` or `sizes`",
                 actual=f"{self.relation}, factor {self.factor:g}, times {self.times:g}",
                 at=("by",),
             )
-        return self
+
+    def _of_an_exponent(self) -> None:
+        sizes = self.sizes or (0.0, 0.0)
+        if self.right is None or self.level is None or min(sizes) <= 0 or sizes[0] == sizes[1]:
+            raise Fault(
+                "an exponent is of two sides at two sizes, compared with a level",
+                expected="`right: SIDE`, `sizes: [16, 4]` and `level: 2`",
+                actual=f"right {self.right}, sizes {self.sizes}, level {self.level}",
+                at=("by",),
+            )
+        self._factor(True)
 
 
 class Claim(Strict):
@@ -147,6 +229,8 @@ class Claim(Strict):
     corrected: Judged | None = None
     data: Data | None = None
     test: Test | None = None
+    also: Annotated[tuple[Test, ...], Field(strict=False)] = ()
+    """Further tests of a statement that says several things: all must hold, and one against it is enough."""
     not_testable: str | None = None
 
     @model_validator(mode="after")
@@ -172,11 +256,25 @@ class Claim(Strict):
                 expected="`test:` or `not_testable: REASON`",
                 at=() if self.test is None else ("not_testable",),
             )
+        if self.also and self.test is None:
+            raise Fault(f"claim `{self.id}` has further tests and no test", expected="`test:`", at=("also",))
+        if len({test.suite for test in self.tests}) > 1:
+            raise Fault(
+                f"the tests of claim `{self.id}` are of several suites",
+                expected="one suite",
+                actual=", ".join(dict.fromkeys(test.suite for test in self.tests)),
+                at=("also",),
+            )
         if self.data is not None and self.corrected is None:
             raise Fault(
                 f"claim `{self.id}` has data and no verdict as corrected", expected="`corrected:`", at=("data",)
             )
         return self
+
+    @property
+    def tests(self) -> tuple[Test, ...]:
+        """All of them; none where it is not testable."""
+        return () if self.test is None else (self.test, *self.also)
 
 
 class Heading(Strict):
@@ -184,6 +282,28 @@ class Heading(Strict):
 
     heading: Text
     reason: Text
+
+
+class Conditions(Strict):
+    """What a source measured with, as far as it says: what a campaign must have to support or refute it. `rclcpp`:
+    from this version on, and below that; `touch`: what became of the payload; `processors` (at least) and `virtual`:
+    the class of its machine."""
+
+    rclcpp: Annotated[tuple[str, str], Field(strict=False)] | None = None
+    touch: Literal["none", "header", "all"] | None = None
+    processors: Annotated[int, Field(ge=1)] | None = None
+    virtual: bool | None = None
+
+    @model_validator(mode="after")
+    def _versions(self) -> "Conditions":
+        if self.rclcpp is not None and not all(re.fullmatch(r"\d+(\.\d+)*", part) for part in self.rclcpp):
+            raise Fault(
+                "a version is numbers and points",
+                expected='`rclcpp: ["5.0", "6.0"]`',
+                actual=", ".join(self.rclcpp),
+                at=("rclcpp",),
+            )
+        return self
 
 
 class Claims(Strict):
@@ -197,7 +317,9 @@ class Claims(Strict):
     """File name of the source's text, as kept beside the checkout."""
     layer: Layer
     versions: Annotated[tuple[str, ...], Field(strict=False)] = ()
-    """Versions that the claims speak of. Any other makes today's answer a proxy."""
+    """Versions that the claims speak of, in words."""
+    conditions: Conditions = Field(default_factory=Conditions)
+    """The same as data, with the rest that makes an answer of today more than a proxy."""
     sides: dict[str, Annotated[tuple[str, ...], Field(strict=False, min_length=1)]] = Field(default_factory=dict)
     headings: Annotated[tuple[Heading, ...], Field(strict=False)] = ()
     items: Annotated[tuple[Claim, ...], Field(strict=False, min_length=1)]
@@ -209,10 +331,12 @@ class Claims(Strict):
             if claim.id in seen:
                 raise Fault(f"two claims have the id `{claim.id}`", expected="an id each", at=("items", n, "id"))
             seen[claim.id] = n
-            for key in ("left", "right") if claim.test else ():
-                side = getattr(claim.test, key)
-                if side is not None and side not in self.sides:
-                    raise unknown("side", side, list(self.sides), at=("items", n, "test", key))
+            for place, test in enumerate(claim.tests):
+                at = ("items", n, "test") if place == 0 else ("items", n, "also", place - 1)
+                for key in ("left", "right"):
+                    side = getattr(test, key)
+                    if side is not None and side not in self.sides:
+                        raise unknown("side", side, list(self.sides), at=(*at, key))
         return self
 
     def layer_of(self, claim: Claim) -> str:

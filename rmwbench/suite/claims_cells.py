@@ -45,43 +45,62 @@ def needed(
     `tree`: what the suite's text says (`load.plain`), its short version included. `layers`: arm -> layer, of the arms
     that are ready here. `barred`: what a middleware cannot do.
     """
-    test = claim.test
-    if test is None:
+    if not claim.tests:
         return claim.not_testable or "an opinion"
     own = claims.layer_of(claim)
     why: list[str] = []
     for layer in dict.fromkeys((own, *LAYERS)):
-        arms = [name for name, at in layers.items() if at == layer]
-        lefts = [name for name in claims.sides[test.left] if name in arms]
-        among = list(layers) if test.across_layers else arms
-        rights = [name for name in claims.sides[test.right] if name in among] if test.right else [""]
-        if not lefts or not rights:
+        found = _of_layer(claims, claim, tree, layers, layer)
+        if found is None:
             continue
-        found = _at(test, tree, lefts[0], rights[0])
         if not found:
             why.append(f"{layer}: the suite leaves these cells out")
         elif reason := next((reason for place in sorted(found, key=str) if (reason := barred(place))), None):
             why.append(f"{layer}: {reason}")
         else:
             return Need(layer, frozenset(found))
-    return "; ".join(why) or f"no arm is ready here for {' and '.join(filter(None, (test.left, test.right)))}"
+    sides = dict.fromkeys(side for test in claim.tests for side in (test.left, test.right) if side)
+    return "; ".join(why) or f"no arm is ready here for {' and '.join(sides)}"
+
+
+def _of_layer(
+    claims: Claims, claim: Claim, tree: Mapping[str, Any], layers: Mapping[str, str], layer: str
+) -> set[Place] | None:
+    """The cells of all of its tests at a layer; None where a side has no arm there that is ready, empty where the suite
+    has no cell of one. All tests of a claim are of one suite."""
+    arms = [name for name, at in layers.items() if at == layer]
+    found: set[Place] = set()
+    for test in claim.tests:
+        lefts = [name for name in claims.sides[test.left] if name in arms]
+        among = list(layers) if test.across_layers else arms
+        rights = [name for name in claims.sides[test.right] if name in among] if test.right else [""]
+        if not lefts or not rights:
+            return None
+        places = _at(test, tree, lefts[0], rights[0])
+        if not places:
+            return set()
+        found |= places
+    return found
 
 
 def _at(test: Test, tree: Mapping[str, Any], left: str, right: str) -> set[Place]:
-    """The cells of both sides; empty where one side has none."""
-    lefts = set(_places(tree, test.workload, {**test.at, **test.left_at}, left))
-    if not test.right:
-        return lefts
-    rights = set(_places(tree, test.right_workload or test.workload, {**test.at, **test.right_at}, right))
-    return lefts | rights if lefts and rights else set()
+    """The cells of both sides, and those that they are divided by; empty where one of them has none."""
+    sides = [(test.workload, {**test.at, **test.left_at}, left)]
+    if test.right:
+        sides.append((test.right_workload or test.workload, {**test.at, **test.right_at}, right))
+    if test.base_at:
+        sides += [(workload, {**at, **test.base_at}, arm) for workload, at, arm in sides]
+    # A statement about so many cells is of all levels of the suite, not of those of its short version.
+    found = [set(_places(tree, *side, every=test.cells is not None)) for side in sides]
+    return set().union(*found) if all(found) else set()
 
 
-def _places(tree: Mapping[str, Any], workload: str | None, at: Levels, arm: str) -> Iterator[Place]:
-    short = tree.get(SHORT) or {}
+def _places(tree: Mapping[str, Any], workload: str | None, at: Levels, arm: str, *, every: bool) -> Iterator[Place]:
+    short = {} if every else tree.get(SHORT) or {}
     factors: Mapping[str, Sequence[Any]] = tree.get("factors") or {}
     fewer = {name: short.get("factors", {}).get(name, levels) for name, levels in factors.items()}
     chosen = [
-        [level for level in levels if level == at[name]] if name in at else fewer[name]
+        [level for level in levels if level in _meant(at[name])] if name in at else fewer[name]
         for name, levels in factors.items()
     ]
     named = [str(one["name"]) for one in tree["workloads"]]
@@ -94,6 +113,10 @@ def _places(tree: Mapping[str, Any], workload: str | None, at: Levels, arm: str)
                 here = dict(zip(factors, levels, strict=True))
                 if not _excluded(tree, {"workload": name, "arm": arm, **here}):
                     yield Place(name, tuple(here.items()), arm)
+
+
+def _meant(level: Any) -> Sequence[Any]:
+    return level if isinstance(level, list) else [level]
 
 
 def _excluded(tree: Mapping[str, Any], here: Mapping[str, Any]) -> bool:

@@ -1,14 +1,17 @@
 """The shipped summaries of measurements, `suites/SOURCE/measured/TIME-MACHINE.json` (docs/formats/claims.md)."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from rmwbench.errors import UserError
+from rmwbench.input_file import parse_json, read_input
 from rmwbench.suite.load import suites_directory
 
 FOLDER = "measured"
 SCHEMA, VERSION = "rmwbench/measured", 1
+METHOD = 2
+"""By which method a campaign was measured. 1 (where none is said): of a short drain that took slow messages for lost,
+of costs divided by what arrived after the window too, and of single trials repeated instead of blocks."""
 
 
 def shipped(source: str, directory: Path | None = None) -> list[dict[str, Any]]:
@@ -19,7 +22,7 @@ def shipped(source: str, directory: Path | None = None) -> list[dict[str, Any]]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_bytes())
+        found = parse_json(read_input(path))
         kind = (found["schema"], found["version"])
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise UserError("this is no summary of a measurement", where=str(path), actual=str(error)) from None

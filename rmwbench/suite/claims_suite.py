@@ -17,8 +17,8 @@ from rmwbench.suite.claims_cells import Place
 from rmwbench.suite.percentiles import messages_needed, quantile_of
 from rmwbench.suite.short import KEY as SHORT
 
-LEAST_BLOCKS = 3
-"""With two, an interval of block ratios is twelve times its standard error."""
+LEAST_BLOCKS = 5
+"""With fewer nothing is decided (`verdict.Rules`)."""
 MOST_BLOCKS = 12
 
 

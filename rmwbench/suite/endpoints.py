@@ -105,6 +105,8 @@ class Endpoint:
         asked |= {"qos": self.qos.wire(), "touch": self.touch, "matches": self.matches}
         if self.reads:
             asked["wait"] = arm.wait
+        if self.kind == "subscription" and arm.take != "typed":
+            asked["take"] = arm.take
         if self.hold_ns:
             asked["hold_ns"] = self.hold_ns
         if self.kind not in SCHEDULED:

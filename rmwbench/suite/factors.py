@@ -34,7 +34,7 @@ WORKLOAD_FACTORS = (
     "network",
 )
 QOS_FACTORS = ("reliability", "durability", "history", "depth")
-ARM_FACTORS = ("wait", "loan", "publish_mode")
+ARM_FACTORS = ("wait", "loan", "publish_mode", "take")
 OPTION_PREFIX, GRAPH_PREFIX = "options.", "graph."
 GRAPH_FACTORS = tuple(GRAPH_PREFIX + name for name in Graph.model_fields)
 MODE_FACTORS = tuple(MODE_PREFIX + name for name in NAMES)

@@ -13,6 +13,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.input_file import read_text
 from rmwbench.suite import matrix, pairs, short
 from rmwbench.suite.cells import cells
 from rmwbench.suite.fault import Fault
@@ -24,7 +25,10 @@ _Model = TypeVar("_Model", bound=BaseModel)
 SUFFIXES = (".yaml", ".yml")
 JSON = ".json"
 """Of a test matrix that is read as a suite (matrix.py)."""
-MAX_FILE_BYTES = 4 * 1024 * 1024
+MAX_FILE_BYTES = 256 * 1024
+"""Reading YAML with its lines takes some seconds at that size; the largest file that is shipped has a third of it."""
+MOST_VALUES = 200_000
+"""Of a file with its aliases written out; a bomb of a few lines has billions."""
 CLAIMS_FILE = "claims.yaml"
 """Beside the suites of a published evaluation: what it claims (claims.py). No suite."""
 FIGURES_FILE = "figures.yaml"
@@ -135,11 +139,7 @@ def load(suite: str | Path, *, middlewares: Iterable[str] = (), shortened: bool 
 def read(path: Path) -> str:
     """The text of a suite file. Raises UserError where it cannot be read or is none."""
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise UserError(
-                "this is no suite file", where=str(path), expected=f"at most {MAX_FILE_BYTES} bytes", actual="more"
-            )
-        return path.read_text(encoding="utf-8")
+        return read_text(path, MAX_FILE_BYTES)
     except UnicodeDecodeError as error:
         raise UserError(
             "the suite file is not text", where=str(path), expected="YAML in UTF-8", actual=str(error)
@@ -223,6 +223,14 @@ def _tree(text: str, where: str) -> CommentedMap:
         ) from error
     except (YAMLError, ValueError, RecursionError) as error:
         raise UserError("not YAML", where=where, actual=" ".join(str(error).split()) or type(error).__name__) from error
+    if (values := _values(tree, {})) > MOST_VALUES:
+        raise UserError(
+            "this file is too large with its aliases written out",
+            where=where,
+            expected=f"at most {MOST_VALUES} values",
+            actual=str(values) if values < 10**9 else "more than a billion",
+            fix="split it into several suites",
+        )
     if matrix.is_matrix(tree):
         return _of_matrix(tree, where)
     if where.endswith(JSON):
@@ -241,6 +249,18 @@ def _tree(text: str, where: str) -> CommentedMap:
             raise _fault_error(tree, where, ("arms", *fault.at), fault) from fault
         tree["arms"] = arms  # keeps its line, since the key was there
     return tree
+
+
+def _values(node: Any, known: dict[int, int]) -> int:
+    """How many values a tree has with its aliases written out, each visited once. An alias that contains itself counts
+    once: `_plain` refuses it."""
+    if not isinstance(node, CommentedMap | CommentedSeq):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = 1
+        inside = node.values() if isinstance(node, CommentedMap) else node
+        known[id(node)] = 1 + sum(_values(item, known) for item in inside)
+    return known[id(node)]
 
 
 def _of_matrix(tree: CommentedMap, where: str) -> CommentedMap:
@@ -265,7 +285,12 @@ def _plain(node: Any, where: str, above: tuple[int, ...] = ()) -> Any:
         return {str(key): _plain(value, where, inside) for key, value in node.items()}
     for kind in (bool, int, float, str):
         if isinstance(node, kind):
-            return kind(node)
+            plain = kind(node)
+            if kind is str and any("\ud800" <= sign <= "\udfff" for sign in plain):
+                raise UserError(
+                    "a text has half a character, which no file can hold", where=where, actual=ascii(plain)[:80]
+                )
+            return plain
     return node
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo
 
+from rmwbench.input_file import read_text
 from rmwbench.suite.fault import Fault
 
 COLUMNS = ("rate_mbps", "delay_ms", "loss")
@@ -57,10 +58,8 @@ def _trace(value: Any, info: ValidationInfo) -> Any:
         return value
     file = Path((info.context or {}).get("directory", ".")) / value
     try:
-        if file.stat().st_size > MAX_TRACE_BYTES:
-            raise Fault(f"trace `{value}` is too large", expected=f"at most {MAX_TRACE_BYTES} bytes", actual="more")
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_text(file, MAX_TRACE_BYTES)
+    except (OSError, ValueError) as error:
         raise Fault(
             f"trace `{value}` cannot be read",
             expected=f"a file at {file}",

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from rmwbench.errors import UserError
+from rmwbench.input_file import parse_json, read_input
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.load import EVIDENCE_FILE, QUESTIONNAIRE_FILE, read, shown, source_file, suites_directory, validated
 
@@ -149,7 +150,7 @@ def kept_answers(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        found = json.loads(path.read_bytes())
+        found = parse_json(read_input(path))
         kind = (found["schema"], found["version"])
         documents = list(found["campaigns"])
     except (ValueError, TypeError, KeyError) as error:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
+from rmwbench.input_file import read_text
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.modes import Modes
 from rmwbench.suite.scalar import Scalar
@@ -58,13 +59,8 @@ def _profile(value: Any, info: ValidationInfo) -> Any:
             actual=value,
         )
     try:
-        if file.stat().st_size > MAX_PROFILE_BYTES:
-            raise Fault(
-                f"profile `{value}` is too large",
-                expected=f"at most {MAX_PROFILE_BYTES} bytes",
-                actual=file.stat().st_size,
-            )
-        return Profile(name=path.stem, format=FORMAT_OF_SUFFIX[path.suffix], text=file.read_text(encoding="utf-8"))
+        text = read_text(file, MAX_PROFILE_BYTES)
+        return Profile(name=path.stem, format=FORMAT_OF_SUFFIX[path.suffix], text=text)
     except (OSError, UnicodeDecodeError) as error:
         raise Fault(
             f"profile `{value}` cannot be read",

@@ -1,8 +1,8 @@
 """The suite file: arms, workloads, factors, blocks and timeline."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.factors import check_factor_name
@@ -15,6 +15,8 @@ from rmwbench.suite.scalar import Scalar
 from rmwbench.suite.timeline import Timeline
 from rmwbench.suite.workload import Workload
 
+MOST_ENTRIES = 1000
+"""Arms, and workloads, of a suite; the largest that is shipped has some thirty."""
 DECIDABLE_BLOCKS = 5
 """With fewer nothing is decided (`rmwbench.analysis.verdict.Rules.min_blocks`), so a look at fewer would be wasted."""
 
@@ -106,6 +108,19 @@ class Suite(Strict):
             raise Fault("nothing is listed here", expected="at least one entry", actual="an empty list")
         return items
 
+    @field_validator("arms", "workloads", mode="before")
+    @classmethod
+    def _not_endless(cls, items: Any, info: ValidationInfo) -> Any:
+        """Before each is validated, which takes minutes of 20 000."""
+        if isinstance(items, list) and len(items) > MOST_ENTRIES:
+            raise Fault(
+                f"too many {info.field_name}",
+                expected=f"at most {MOST_ENTRIES}",
+                actual=len(items),
+                fix="split the suite",
+            )
+        return items
+
     @field_validator("factors")
     @classmethod
     def _factors_override_something(cls, factors: dict[str, tuple[Scalar, ...]]) -> dict[str, tuple[Scalar, ...]]:
@@ -153,6 +168,11 @@ class Suite(Strict):
         for index, level in enumerate(self.factors.get("network", ())):
             if level not in self.networks:
                 raise unknown("network", level, list(self.networks), at=("factors", "network", index))
+        if self.outcomes is not None and self.outcomes.topics:
+            topics = list(dict.fromkeys(t for w in self.workloads for node in w.written_out for t in node.topics))
+            for name in self.outcomes.topics:
+                if name not in topics and not any(t.startswith(name.removesuffix("*")) for t in topics if "*" in name):
+                    raise unknown("topic", name, topics, at=("outcomes", "topics", name))
         axes: dict[str, list[Scalar]] = {
             "arm": [arm.name for arm in self.arms],
             "workload": [workload.name for workload in self.workloads],

@@ -27,9 +27,14 @@ def to_ns(seconds: float) -> int:
     return round(seconds * 1e9)
 
 
+DRAIN_MOST_S = 5.0
+"""The longest drain of reliable endpoints where the suite names no longer one."""
+
+
 class Timeline(Strict):
-    """Seconds. `grace_s`: how long after the end a late message may still be sent. `match_s`: how long discovery may
-    take."""
+    """Seconds. `grace_s`: how long after the end a late message may still be sent. `drain_s`: how long best-effort
+    readers wait for what is on its way; reliable ones wait until everything came or nothing comes any more, at most
+    `drain_most_s`. `match_s`: how long discovery may take."""
 
     warmup_s: Span = 0.5
     steady_s: SteadySpan = 5.0
@@ -45,6 +50,10 @@ class Timeline(Strict):
     def end_ns(self) -> int:
         """End of the schedule, counted from the start of the warm-up."""
         return to_ns(self.warmup_s) + to_ns(self.steady_s)
+
+    @property
+    def drain_most_s(self) -> float:
+        return max(self.drain_s, DRAIN_MOST_S)
 
     @property
     def duration_s(self) -> float:

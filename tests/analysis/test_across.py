@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from rmwbench.analysis import across
 from rmwbench.analysis.across import Question, judge, overall
@@ -69,6 +70,7 @@ def test_nothing_within_the_machines_own_noise_is_claimed():
     assert near.effect.value > 1.147 and near.verdict == "undecided"  # beyond the noise, but not with certainty
 
 
+@settings(deadline=None)
 @given(st.floats(0.7, 1.4), st.integers(5, 12), st.integers(0, 1000))
 def test_the_claim_and_the_shown_interval_agree(ratio, n, seed):
     rng = np.random.default_rng(seed)
@@ -229,3 +231,27 @@ def test_what_two_hosts_clocks_could_hide_is_not_claimed(paired):
     )
     assert asked(1.0, 0).verdict == "equivalent" and asked(1.0, 9_000).verdict == "undecided"
     assert asked(1.3, 200_000).effect.high > 1e6
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_rows_share_their_variances_so_that_six_trials_find_what_one_row_alone_does_not(paired):
+    rng = np.random.default_rng(3)
+    rows = [
+        ask(values(rng, n=6, sd=0.1), values(rng, 1.4 if n == 0 else 1.0, 6, 0.1), paired=paired, group=n)
+        for n in range(24)
+    ]
+    alone = [replace(q, entry=replace(LATENCY, name=f"metric{n}")) for n, q in enumerate(rows)]
+    assert judge(rows, RULES)[0].verdict == "worse"
+    assert judge(alone, RULES)[0].verdict == "undecided"  # as many comparisons, each with its own variance
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_shared_variances_call_nothing_different_that_is_the_same(paired):
+    rng, tables, false = np.random.default_rng(4), 150, 0
+    for _ in range(tables):
+        sds = 0.05 * np.exp(0.6 * rng.standard_normal(12))
+        rows = [
+            ask(values(rng, n=6, sd=sd), values(rng, n=6, sd=sd), paired=paired, group=n) for n, sd in enumerate(sds)
+        ]
+        false += any(a.verdict in ("worse", "better") for a in judge(rows, RULES))
+    assert false <= binom.ppf(0.999, tables, 0.05)

@@ -98,25 +98,28 @@ def test_equivalent_within_the_margin():
     assert {v.verdict for v in verdicts.values()} == {"equivalent"}
 
 
-def test_a_difference_within_the_machines_noise_is_not_claimed():
+def test_a_difference_below_the_margin_is_not_claimed():
     values = [arm("a", noisy(100, 0.002, 1)), arm("b", noisy(108, 0.002, 2))]
     assert judge({"w": values}, Rules(margin=0.05))["w"]["b"].verdict == "worse"
     assert judge({"w": values}, Rules(margin=0.15))["w"]["b"].verdict == "equivalent"
-    noisy_day = judge({"w": values}, Rules(noise=0.3))["w"]["b"]
-    assert noisy_day.verdict == "undecided" and "identical arms differ by here" in noisy_day.reason
 
 
-def test_the_machines_noise_makes_nothing_equivalent_and_shrinks_with_the_number_of_blocks():
+@pytest.mark.parametrize("noise", [0.09, 0.3, 4.0])
+def test_a_calibration_takes_no_verdict_away_and_warns(noise):
+    """Calibrated in a bad moment or not at all: the same verdicts."""
+    values = {"w": [arm("a", noisy(100, 0.002, 1)), arm("b", noisy(108, 0.002, 2)), arm("c", noisy(101, 0.002, 3))]}
+    quiet, warned = judge(values)["w"], judge(values, Rules(noise=noise))["w"]
+    assert [v.verdict for v in warned.values()] == [v.verdict for v in quiet.values()]
+    assert [v.ratio for v in warned.values()] == [v.ratio for v in quiet.values()]
+    assert warned["b"].verdict == "worse"
+    assert "the calibration saw identical arms differ by up to" in warned["b"].reason
+    assert "calibration" not in quiet["b"].reason
+
+
+def test_the_noise_that_is_mentioned_shrinks_with_the_number_of_blocks():
     rules = Rules(noise=0.5)
-    assert rules.least(5) == pytest.approx(0.5) and rules.least(20) == pytest.approx(math.sqrt(1.5) - 1)
-    assert rules.least(10_000) == rules.margin
-    few = {"w": [arm("a", noisy(100, 0.002, 1, blocks=6)), arm("b", noisy(130, 0.002, 2, blocks=6))]}
-    assert judge(few, rules)["w"]["b"].verdict == "undecided"
-    assert judge(few, Rules(noise=4.0))["w"]["b"].verdict == "undecided"
-    many = {"w": [arm("a", noisy(100, 0.002, 1, blocks=24)), arm("b", noisy(130, 0.002, 2, blocks=24))]}
-    assert judge(many, rules)["w"]["b"].verdict == "worse"
-    alike = {"w": [arm("a", noisy(100, 0.005, 1)), arm("b", noisy(101, 0.005, 2))]}
-    assert {v.verdict for v in judge(alike, Rules(noise=4.0))["w"].values()} == {"equivalent"}
+    assert rules.noise_at(5) == pytest.approx(0.5) and rules.noise_at(20) == pytest.approx(math.sqrt(1.5) - 1)
+    assert rules.least() == rules.margin
 
 
 def test_fewer_blocks_than_the_minimum_decide_nothing():
@@ -322,7 +325,7 @@ def test_worse_needs_the_interval_beyond_the_floor_and_the_estimate_beyond_the_m
     inside = Rules(aa_floor=(found.low + found.value) / 2 - 1)
     assert judge(values, inside)["w"]["b"].verdict == "undecided"
     assert judge(values, Rules(aa_floor=0.20))["w"]["b"].verdict == "undecided"
-    assert Rules(margin=0.05, aa_floor=0.2).least(100) == 0.2
+    assert Rules(margin=0.05, aa_floor=0.2).least() == 0.2
 
 
 def test_a_report_of_six_thousand_pairs_is_judged_as_its_workloads_are_alone():
@@ -336,4 +339,4 @@ def test_a_report_of_six_thousand_pairs_is_judged_as_its_workloads_are_alone():
             alone = ratio(both[name], both[verdict.against])
             assert verdict.ratio.value == pytest.approx(alone.value)
             assert verdict.ratio.low < alone.low
-    assert {v.verdict for v in verdicts.values()} == {"worse", "undecided"}
+    assert {v.verdict for v in verdicts.values()} >= {"worse", "undecided"}

@@ -1,9 +1,12 @@
 """Cost from counters: who counts, what is apart, and that absent is never zero."""
 
+import numpy as np
 import pytest
 
 from rmwbench.analysis.cost import cost, unread
 from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.latency import measure
+from rmwbench.analysis.records import Endpoint, Window
 
 WINDOW_NS = 2_000_000_000
 
@@ -154,3 +157,56 @@ def test_allocations_are_of_each_side_and_only_where_somebody_counted():
     values, reasons = measured(OLD)
     assert "allocations_per_message_publisher" not in values
     assert "untimed" in reasons["allocations_per_message_publisher"]
+
+
+class Columns:
+    def __init__(self, sent, received):
+        self._sent, self._received = sent, received
+
+    def sent(self, column):
+        return self._sent[column]
+
+    def received(self, column):
+        return self._received[column]
+
+
+def test_cost_is_divided_by_what_happened_while_it_was_counted():
+    """30 Hz for a second, and a reader that needs 45 ms of processor time per message: its queue is worked off after
+    the window, and what is taken then has cost nothing within it."""
+    second, needs_ns, messages = 1_000_000_000, 45_000_000, 30
+    begin_ns = 10 * second
+    due = begin_ns + np.arange(messages) * second // 30
+    taken = begin_ns + needs_ns * np.arange(1, messages + 1)
+    flags, seq = np.zeros(messages, np.int64), np.arange(messages, dtype=np.uint64)
+    size = np.full(messages, 1000)
+    sent = {
+        "endpoint": flags + 1, "seq": seq, "intended_ns": due, "begun_ns": due, "call_ns": due, "return_ns": due,
+        "flags": flags, "bytes": size,
+    }  # fmt: skip
+    received = {
+        "endpoint": flags + 2, "writer": flags + 1, "seq": seq, "taken_ns": taken, "consumed_ns": taken,
+        "flags": flags, "bytes": size,
+    }  # fmt: skip
+    ends = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
+    found = measure(Columns(sent, received), ends, Window(begin_ns, begin_ns + second))
+    assert (found.ledger.delivered, found.arrived_in_window, found.calls_in_window) == (30, 22, 30)
+    rows = both("listener", "subscription", "cpu", 0, 22 * needs_ns) + both("talker", "publisher", "cpu", 0, 30_000)
+    values, _ = cost(
+        rows,
+        published=found.calls_in_window,
+        delivered=found.arrived_in_window,
+        window_ns=second,
+        delivered_bytes=found.bytes_in_window,
+    )
+    assert values["cpu_per_message_subscription"] == needs_ns
+    assert values["cpu_per_message_publisher"] == 1000
+    assert values["cpu_per_gigabyte"] == pytest.approx((22 * needs_ns + 30_000) / 1e9 / 22e-6)
+
+
+def test_what_a_worker_counted_for_longer_than_the_window_is_brought_to_the_windows_length():
+    """Its second snapshot came late by a tenth of the window."""
+    rows = both("listener", "subscription", "cpu", 0, 2_200_000)
+    rows += both("listener", "subscription", "snapshot_time", 5e9, 5e9 + 1.1 * WINDOW_NS)
+    values, _ = measured(rows)
+    assert values["cpu_per_message"] == pytest.approx(20_000)
+    assert values["cpu_cores"] == pytest.approx(2_000_000 / WINDOW_NS)

@@ -120,6 +120,7 @@ def test_no_loss_is_a_bound_and_total_loss_too():
     assert (p, low) == (0, 0)
     assert high == pytest.approx(1 - 0.05 ** (10 / 300))
     assert "bursts of up to 10 messages (rule of three)" in method
+    assert "a fault of whole trials, seen in none of 6, may be in up to 39 % of them" in method
     (p, low, high), _ = intervals.clustered_fraction(np.full(6, 50), np.full(6, 50))
     assert (p, high) == (1, 1)
     assert 0.9 < low < 1
@@ -134,3 +135,9 @@ def test_the_range_of_trials_covers_the_median_as_it_says():
 def test_an_interval_needs_two_trials():
     with pytest.raises(ValueError, match="at least two"):
         intervals.log_t(np.array([1.0]))
+
+
+def test_what_no_trial_showed_may_be_in_many_trials():
+    """A fault of every third trial is in none of three in 30 % of campaigns, and inside the bound."""
+    assert intervals.wrong_trials(3) == pytest.approx(0.6316, abs=1e-4)
+    assert all((1 - intervals.wrong_trials(n)) ** n == pytest.approx(0.05) for n in (1, 5, 11))

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from rmwbench.analysis import compare
-from rmwbench.analysis.look import Looks, rules
+from rmwbench.analysis.look import Looks, leaving, rules
+from rmwbench.analysis.verdict import Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.report.summary import summarise
@@ -41,7 +42,7 @@ def test_a_look_and_the_report_come_to_the_same_verdicts(tmp_path):
             assert verdicts[workload["workload"]][arm["arm"]].document() == arm["verdict"]
 
 
-def test_the_machines_noise_raises_the_bar_for_a_difference_and_leaves_the_margin():
+def test_the_machines_noise_is_known_and_leaves_the_margin():
     noisy, quiet = rules({"aa_floor": 0.12}, None), rules({"aa_floor": 0.01}, None)
     assert (noisy.margin, noisy.noise, noisy.aa_floor) == (
         0.05,
@@ -56,3 +57,22 @@ def test_the_machines_noise_raises_the_bar_for_a_difference_and_leaves_the_margi
 def test_a_floor_that_is_no_ratio_is_told_and_not_reckoned_with(floor):
     with pytest.raises(UserError, match="no ratio"):
         rules({"aa_floor": floor}, None)
+
+
+def test_what_leaves_a_campaign_is_worse_or_its_comparison_is_closed():
+    def verdict(word):
+        return Verdict(word, None, None, "so")
+
+    verdicts = {
+        "open": {
+            "a": verdict("undecided"),
+            "b": verdict("worse"),
+            "floor": verdict("reference"),
+            "c": verdict("equivalent"),
+        },
+        "closed": {"a": verdict("best"), "b": verdict("worse"), "floor": verdict("reference")},
+    }
+    cells = {(w, arm): n for n, (w, arm) in enumerate((w, arm) for w, arms in verdicts.items() for arm in arms)}
+    assert leaving(verdicts, cells) == (cells["open", "b"], *(cells["closed", arm] for arm in ("a", "b", "floor")))
+    tied = {key: cell for key, cell in cells.items() if key != ("open", "b")}
+    assert cells["open", "b"] not in leaving(verdicts, tied)

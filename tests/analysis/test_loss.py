@@ -54,8 +54,10 @@ def test_history_is_inferred_only_where_nothing_below_dropped_and_the_stream_was
         ("reader's history", "inferred", 2),
     ]
     assert found.not_located == 0
-    (unknown,) = located(ledger(lost_middle=7), QUIET, reliable=True).places
-    assert (unknown.place, unknown.messages) == ("history", 7)
+    unknown = located(ledger(lost_middle=7), QUIET, reliable=True)
+    assert (unknown.places, unknown.not_located) == ([], 7)
+    silent = located(ledger(wanted=23, lost_start=23), replace(QUIET, noticed=0), reliable=True)
+    assert (silent.places, silent.not_located) == ([], 23)
     assert located(ledger(lost_middle=7), noticed, reliable=True, keep_last=False).places == []
     assert located(ledger(lost_middle=7), noticed).places == []
     (kernel,) = located(ledger(lost_middle=7), replace(noticed, reassembly=9), reliable=True).places
@@ -104,11 +106,11 @@ def test_counters_of_a_trial_become_drops_of_its_window():
 def test_what_links_lost_is_a_place_and_no_history_is_blamed():
     """A lossy network explains at most what it dropped; `nothing below dropped anything` would be wrong."""
     ledger = Ledger(wanted=100, delivered=90, lost_middle=10)
-    quiet = locate(ledger, Drops(sockets={}, interfaces={}, reassembly=0), reliable=True, keep_last=True)
+    quiet = locate(ledger, Drops(sockets={}, interfaces={}, reassembly=0, noticed=0), reliable=True, keep_last=True)
     assert [place.label for place in quiet.places] == ["inferred"]
     links = {"robot up: random loss": 7, "base down: random loss": 5}
-    lossy = Drops(sockets={}, interfaces={}, reassembly=0, links={"robot up: random loss": 7})
-    both = lossy + Drops(sockets={}, interfaces={}, reassembly=0, links={"base down: random loss": 5})
+    lossy = Drops(sockets={}, interfaces={}, reassembly=0, noticed=0, links={"robot up: random loss": 7})
+    both = lossy + Drops(sockets={}, interfaces={}, reassembly=0, noticed=0, links={"base down: random loss": 5})
     assert both.links == links
     found = locate(ledger, both, reliable=True, keep_last=True)
     told = [(p.place, p.count, p.unit, p.messages, p.label) for p in found.places]

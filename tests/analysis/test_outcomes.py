@@ -4,7 +4,18 @@ import itertools
 
 import pytest
 
-from rmwbench.analysis.outcomes import LEAST_TRIALS, Judged, of_arm, of_condition
+from rmwbench.analysis.outcomes import (
+    ACCEPTABLE,
+    DEGRADED,
+    LEAST_TRIALS,
+    NO_DATA,
+    NONE,
+    UNDECIDED,
+    Judged,
+    of_arm,
+    of_condition,
+    of_topics,
+)
 
 THRESHOLDS = {
     "acceptable": [
@@ -29,7 +40,7 @@ def arm(lost=(0.0, 0.005), latency=(1 * MS, 2 * MS), *, done=5, failures=(), not
             "undelivered": interval(*lost),
             "service_latency_p50": latency if isinstance(latency, dict) else interval(*latency),
         },
-        "disturbed": [],
+        "disturbed_by": {},
         "not_supported": None,
     } | more
 
@@ -38,7 +49,7 @@ def failed(cause=None):
     return {"trial": 7, "block": 0, "status": "failed", "reason": "it died\nstderr: …", "cause": cause}
 
 
-BOUND = "machine: machine_bound in 5 of 5 trials; the last: 3 % idle"
+BOUND = {"machine_bound": 5}
 
 
 @pytest.mark.parametrize(
@@ -70,9 +81,9 @@ BOUND = "machine: machine_bound in 5 of 5 trials; the last: 3 % idle"
         # Trials that never matched are in no metric: what is left looks too good.
         (arm(failures=[failed("no delivery")]), "undecided", "ad"),
         (arm(failures=[failed()]), "acceptable", "a"),
-        (arm(disturbed=[BOUND]), "acceptable", "a"),
-        (arm(lost=(0.02, 0.2), disturbed=[BOUND]), "undecided", "ad"),
-        (arm(lost=(0.97, 1.0), nothing=True, disturbed=[BOUND]), "undecided", "adn"),
+        (arm(disturbed_by=BOUND), "acceptable", "a"),
+        (arm(lost=(0.02, 0.2), disturbed_by=BOUND), "undecided", "ad"),
+        (arm(lost=(0.97, 1.0), nothing=True, disturbed_by=BOUND), "undecided", "adn"),
         (arm(not_supported="no hosts"), "not supported", ""),
     ],
 )
@@ -85,8 +96,8 @@ def test_what_no_metric_says_has_a_reason():
     assert of_arm(THRESHOLDS, arm(done=0)).reason == "no trial was run"
     assert of_arm(THRESHOLDS, arm(done=0, failures=[failed()])).reason == "trial 7 failed: it died"
     assert of_arm(THRESHOLDS, arm(not_supported="no hosts")).reason == "no hosts"
-    bound = of_arm(THRESHOLDS, arm(lost=(0.02, 0.2), disturbed=[BOUND]))
-    assert (bound.metric, bound.reason.partition(":")[0]) == (None, "machine-bound") and BOUND in bound.reason
+    bound = of_arm(THRESHOLDS, arm(lost=(0.02, 0.2), disturbed_by=BOUND))
+    assert (bound.metric, bound.reason.partition(":")[0]) == (None, "machine-bound") and "5 of 5 trials" in bound.reason
     assert of_arm(THRESHOLDS, arm(lost=(0.0, 0.02))).metric == "undelivered"
     assert LEAST_TRIALS == 2
 
@@ -155,3 +166,24 @@ def test_it_is_decided_exactly_where_every_possibility_leads_to_the_same():
             told = {f"only {found.only}" if found.only else found.outcome} if not found.may else set(found.may)
             assert told == possible, mays
             assert (found.outcome == "undecided") == (len(possible) > 1)
+
+
+def test_an_arm_over_its_topics():
+    acceptable, degraded, none = (
+        Judged(name, frozenset((name,)), "undelivered") for name in (ACCEPTABLE, DEGRADED, NONE)
+    )
+    either = Judged(UNDECIDED, frozenset((ACCEPTABLE, DEGRADED)), "undelivered")
+    absent = Judged(NO_DATA, frozenset((ACCEPTABLE, DEGRADED, NONE)))
+
+    def found(**topics):
+        judged, topic = of_topics(topics)
+        return judged.outcome, topic
+
+    assert found(imu=acceptable, front=acceptable) == (ACCEPTABLE, None)
+    assert found(imu=acceptable, front=degraded) == (DEGRADED, "front")
+    assert found(imu=acceptable, front=none) == (DEGRADED, "front")
+    assert found(imu=none, front=none) == (NONE, "imu")
+    assert found(imu=acceptable, front=either) == (UNDECIDED, "front")
+    assert found(imu=degraded, front=either) == (DEGRADED, "imu")
+    assert found(imu=acceptable, front=absent) == (UNDECIDED, "front")
+    assert found(imu=absent, front=absent) == (NO_DATA, None)

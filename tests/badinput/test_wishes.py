@@ -164,3 +164,42 @@ def test_a_misspelt_sampling_is_found_in_the_suite(user):
     user.edit("timeline:", "sampling: {serie_hz: 10}\ntimeline:")
     error = user.is_refused("run", "mini.yaml", "--out", "out")
     assert "serie_hz" in error and "series_hz" in error
+
+
+REFUSED_BY_BOTH = ("middleware", "profile", "profile file", "path", "factor", "capability", "too much memory")
+
+
+@pytest.mark.parametrize("what", REFUSED_BY_BOTH)
+def test_the_plan_refuses_what_run_refuses_in_the_same_words(user, what):
+    old, new, *_ = EDITS[what]
+    user.edit(old, new)
+    ran = user.is_refused("run", "mini.yaml", "--out", "out")
+    assert user.is_refused("plan", "mini.yaml").splitlines()[0] == ran.splitlines()[0]
+
+
+def test_the_plan_refuses_a_worker_that_is_not_built_and_an_option_that_only_it_knows(user):
+    fake_worker.install(user.workers, "refuse", "open")
+    assert "fake refuses this: not here" in user.is_refused("plan", "mini.yaml")
+    (user.workers / "rmwbench-fake").unlink()
+    user.edit(ARM, "middleware: zenoh}")
+    assert "do: rmwbench middlewares build zenoh" in user.is_refused("plan", "mini.yaml")
+
+
+@pytest.mark.parametrize("verb", ["run", "plan"])
+def test_a_network_factor_without_a_network_is_refused(user, verb):
+    user.edit("workloads:", "factors: {network.loss: [0.01]}\nworkloads:")
+    error = user.is_refused(verb, "mini.yaml")
+    assert "mini.yaml:7: " in error and "changes nothing in workload `small`, which has no network" in error
+
+
+@pytest.mark.parametrize(
+    ("limit", "needed"), [("undelivered: 0.001", "2995"), ("service_latency_p99_ms: 5", "1000"), ("loss: 0.01", "299")]
+)
+def test_a_limit_that_no_number_of_messages_planned_can_decide_is_refused(user, limit, needed):
+    user.edit("workloads:", f"outcomes: {{acceptable: {{{limit}}}}}\nworkloads:")
+    error = user.is_refused("plan", "mini.yaml")
+    assert (
+        "too few messages to decide" in error and f"at least {needed} messages" in error and "80 in 2 blocks" in error
+    )
+    user.suite.write_text(user.suite.read_text().replace("steady_s: 0.1", "steady_s: 5.0"))
+    assert user.types("plan", "mini.yaml").returncode == 0

@@ -207,9 +207,7 @@ def broken(whole, tmp_path, damage):
         ),
         (lambda c: (c / "journal.jsonl").unlink(), "no journal"),
         (
-            lambda c: (c / "journal.jsonl").write_text(
-                '{"type": "trial", "trial": 0}\nrubbish\n{"type": "finished"}\n'
-            ),
+            lambda c: (c / "journal.jsonl").write_text('{"type": "note"}\nrubbish\n{"type": "finished"}\n'),
             "journal.jsonl:2",
         ),
         (lambda c: (c / "tables/sent/000003.parquet").unlink(), "not there"),

@@ -303,7 +303,7 @@ def test_a_trial_lost_for_another_reason_than_the_machine_is_no_excuse(judged, t
     # The machine's own reasons are: then nothing can be told.
     for line in lines:
         if line["type"] == "trial" and line["cell"] == arm_of(judged[1], "stream", "constant")["cell"]:
-            line |= {"status": "void", "reason": "machine: steal"}
+            line |= {"status": "void", "reason": "machine: steal", "cause": "machine"}
     journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
     after = outcomes(copied, summarise(Bundle(copied)), judged[2])
     assert after["constant", "latency"].outcome == recovery.UNKNOWN

@@ -92,6 +92,13 @@ def test_the_floor_is_what_a_campaign_against_itself_stays_within():
     assert 0.94 < inside / 20_000 < 0.96
 
 
+def test_one_disturbed_pair_does_not_raise_the_floor_of_all():
+    random = np.random.default_rng(8)
+    pairs = list(random.normal(0, 0.1, (9, 5)))
+    quiet = recovery.aa_floor(pairs, 5)
+    assert recovery.aa_floor([*pairs, random.normal(0, 2, 5)], 5) < 1.3 * quiet
+
+
 def test_without_pairs_there_is_no_floor():
     assert recovery.aa_floor([], 5) is None
     assert recovery.aa_floor([np.array([0.1])], 5) is None

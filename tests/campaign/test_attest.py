@@ -115,8 +115,9 @@ def test_a_path_that_was_asked_for_is_held_against_the_attested(asked, kwargs, c
 
 def test_in_one_process_a_segment_of_its_own_counts():
     found = observed(received(5), made=cell(processes="one"))
-    found.collected = {"robot": {**found.collected["listener"], "memory": {"shared_segments": [{"name": "s"}]}}}
-    assert shared_segments(found) == ["s"]
+    memory = {"shared_segments": [{"name": "/dev/shm/s"}]}
+    found.collected = {"robot": {**found.collected["listener"], "memory": memory}}
+    assert shared_segments(found) == ["/dev/shm/s"]
 
 
 def sampled(
@@ -199,7 +200,7 @@ def test_messages_so_few_and_small_that_discovery_outweighs_them_have_no_path_th
         ("udp", "counted", 0.0),
         ("other", "inferred", 1.0),
     ]
-    assert "discovery" in shared[-1]["note"] and "same segments" in shared[-1]["note"]
+    assert "discovery" in shared[-1]["note"] and "same segments (/dev/shm/x)" in shared[-1]["note"]
     assert "discovery" in contradiction("shm", shared)
     # nothing but the interface connects them
     assert shares(seconds_long()) == {("lo", "counted"): 1.0}
@@ -212,3 +213,22 @@ def test_a_transport_that_the_middleware_names_is_not_shared_with_discovery():
     found = observed(received(10), evidence=[{"path": "tcp", "messages": 10}])
     rows = attestations(sampled(found, lo=1500, tcp=1000, segments=1, datagrams=3))
     assert {r["path"]: r["fraction"] for r in rows} == {"tcp": pytest.approx(1.0), "udp": 0.0}
+
+
+CACHE = "/usr/lib/x86_64-linux-gnu/gconv/gconv-modules.cache"
+
+
+def test_a_shared_mapping_of_an_ordinary_file_is_no_segment():
+    """Every Python process maps this cache of the C library, read-only and shared."""
+    found = observed(received(10), lo=100, segments=((CACHE,), (CACHE,)))
+    assert shared_segments(found) == []
+    assert shares(found)[("other", "inferred")] == 0.9
+
+
+@pytest.mark.parametrize(("writable", "segments"), [((False, False), []), ((True, False), ["/dev/shm/x"])])
+def test_a_segment_that_nobody_may_write_to_carries_no_message(writable, segments):
+    found = observed(received(10), segments=BOTH)
+    for process, may in zip(("talker", "listener"), writable, strict=True):
+        for segment in found.collected[process]["memory"]["shared_segments"]:
+            segment["writable"] = may
+    assert shared_segments(found) == segments

@@ -71,7 +71,7 @@ def cpu_ns(result: TrialResult) -> dict[str, float]:
 def not_failed(result: TrialResult) -> TrialResult:
     """A machine that others keep busy may void the trial; the load's account is there all the same."""
     assert well(result)
-    assert "background" not in machine.rules_named_in(result.reason or "")
+    assert "background" not in [reason.code for reason in result.reasons]
     return result
 
 
@@ -141,7 +141,7 @@ def test_a_load_that_does_not_come_up_voids_the_trial(worker, monkeypatch):
     monkeypatch.setattr(background.tool, "find", lambda name: broken)
     result = run(worker, "cpu50", "awake")
     assert result.status == "void"
-    assert {"background", "host_idle"} <= set(machine.rules_named_in(result.reason))
+    assert {"background", "host_idle"} <= {reason.code for reason in result.reasons}
     events = [row for row in result.tables["events"].to_pylist() if row["event"] == "problem"]
     assert {row["process"] for row in events} == {"background", "awake"} and all(row["text"] for row in events)
 
@@ -163,7 +163,7 @@ def test_a_load_that_puts_on_too_little_voids_the_trial(worker, monkeypatch):
     monkeypatch.setattr(Background, "start", start_and_stop)
     monkeypatch.setattr(Background, "stop", go_on_and_end)
     result = run(worker, "cpu100")
-    assert result.status == "void" and "background" in machine.rules_named_in(result.reason)
+    assert result.status == "void" and "background" in [reason.code for reason in result.reasons]
     assert probes(result)["background_achieved"] < 0.8
 
 

@@ -39,7 +39,7 @@ def test_our_clock_lies_between_asking_and_having_the_answer(time_ns):
 def test_another_clock_is_named_with_the_least_it_is_off(time_ns, text):
     (reason,) = strange_clocks(asked(2_000_000, time_ns))
     assert reason.startswith("clock: process process1") and text in reason
-    assert any(reason == other for other in void_reasons(asked(2_000_000, time_ns), []))
+    assert reason in [other.text for other in void_reasons(asked(2_000_000, time_ns), [])]
 
 
 def test_a_trial_that_never_came_to_collect_is_not_judged():

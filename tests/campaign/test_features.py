@@ -27,7 +27,7 @@ timeline: {warmup_s: 0.3, drain_s: 0.5, grace_s: 0.5, match_s: 10, steady_s: 1.0
 
 @pytest.fixture(autouse=True)
 def any_machine(monkeypatch):
-    monkeypatch.setattr(machine, "void_reason", lambda probes: None)
+    monkeypatch.setattr(machine, "voids", lambda probes: [])
 
 
 def cell(text: str) -> Cell:

@@ -69,19 +69,19 @@ def outcome(*accounts: Account, **counters: int) -> Outcome:
 
 def test_a_source_below_its_rate_voids_the_trial_and_one_that_is_only_late_flags_it():
     slow = outcome(Account(1, due=100, made=97, late=0, latest_ns=0.0, ended=None))
-    assert ["made 97 of the 100 frames" in reason for reason in sources.void_reasons(slow)] == [True]
+    assert ["made 97 of the 100 frames" in reason.text for reason in sources.void_reasons(slow)] == [True]
     late = outcome(Account(1, due=100, made=100, late=5, latest_ns=9e7, ended=None))
     assert list(sources.void_reasons(late)) == []
-    assert ["5 %" in flag for flag in sources.flags(late)] == [True]
+    assert ["5 %" in flag.text for flag in sources.flags(late)] == [True]
     gone = outcome(Account(1, due=100, made=100, late=0, latest_ns=math.inf, ended=9))
-    assert ["ended within the trial" in reason for reason in sources.void_reasons(gone)] == [True]
+    assert ["ended within the trial" in reason.text for reason in sources.void_reasons(gone)] == [True]
 
 
 def test_frames_that_went_out_twice_and_torn_ones_are_flagged():
     good = Account(1, due=100, made=100, late=0, latest_ns=0.0, ended=None)
     assert list(sources.flags(outcome(good, frames_fresh=100, frames_repeated=1))) == []
     (twice, torn) = sources.flags(outcome(good, frames_fresh=90, frames_repeated=10, frames_torn=2))
-    assert "10 %" in twice and "2 frames" in torn
+    assert "10 %" in twice.text and "2 frames" in torn.text
 
 
 def test_a_cell_without_frames_has_no_source():

@@ -2,8 +2,9 @@
 
 import pytest
 
-from rmwbench.campaign.judge import void_reasons
-from rmwbench.lab.machine import STEAL_VOID_FRACTION, void_reason
+from rmwbench.campaign.judge import is_machines_fault, void_reasons
+from rmwbench.codes import Code
+from rmwbench.lab.machine import STEAL_VOID_FRACTION, voids
 from tests.campaign.cells import outcome
 from tests.campaign.test_attest import received
 
@@ -17,18 +18,20 @@ def test_a_good_trial_is_not_void():
 
 
 def test_steal_voids_only_above_the_threshold_and_only_in_the_window():
-    assert void_reason(steal(STEAL_VOID_FRACTION)) is None
-    assert "12.0 %" in void_reason(steal(0.12))
-    assert void_reason([{**steal(0.5)[0], "at": "before"}]) is None
+    assert voids(steal(STEAL_VOID_FRACTION)) == []
+    assert "12.0 %" in voids(steal(0.12))[0].text
+    assert voids([{**steal(0.5)[0], "at": "before"}]) == []
     found = outcome()
     found.probes = steal(0.12)
-    assert void_reasons(found, []) == [void_reason(steal(0.12))]
+    assert void_reasons(found, []) == voids(steal(0.12))
 
 
 def test_a_start_that_came_too_late_is_the_machines_fault():
     found = outcome()
     found.started_late_ns = 3_000_000
-    assert void_reasons(found, []) == ["machine: start_late: the start reached a worker 3.0 ms after its time"]
+    (reason,) = void_reasons(found, [])
+    assert reason.text == "machine: start_late: the start reached a worker 3.0 ms after its time"
+    assert is_machines_fault([reason])
 
 
 @pytest.mark.parametrize(
@@ -41,6 +44,9 @@ def test_a_start_that_came_too_late_is_the_machines_fault():
             {"qos": {"reliability": "reliable", "durability": "volatile", "history": "keep_last", "depth": 1}},
             "depth 10, was given 1",
         ),
+        (2, {"take": "typed"}, None),
+        (2, {"take": "lent"}, None),  # an API that lends does so whatever is asked
+        (2, {"take": "raw"}, "take typed, was given raw"),
         (1, {"qos": {}}, "reliability reliable, was given None"),
     ],
 )
@@ -49,7 +55,7 @@ def test_what_was_granted_is_held_against_what_was_asked(endpoint, change, compl
     found.granted[endpoint] |= change
     reasons = void_reasons(found, [])
     assert bool(reasons) == (complaint is not None)
-    assert complaint is None or complaint in reasons[0]
+    assert complaint is None or (complaint in reasons[0].text and reasons[0].code is Code.GRANTED)
 
 
 def test_every_reason_is_told():
@@ -57,4 +63,6 @@ def test_every_reason_is_told():
     found.started_late_ns, found.probes = 1_000_000, steal(0.2)
     found.sections = [received(3)]
     found.sections[0].__dict__["claimed"] = 2000
-    assert len(void_reasons(found, [])) == 3
+    reasons = void_reasons(found, [])
+    assert [reason.code for reason in reasons] == [Code.RECORDS, Code.START_LATE, Code.STEAL]
+    assert not is_machines_fault(reasons)

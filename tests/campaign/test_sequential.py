@@ -14,7 +14,7 @@ from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.campaign import run as running
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.look import seen
-from rmwbench.campaign.pace import may_repeat
+from rmwbench.campaign.pace import has_time, limit_s, may_repeat
 from rmwbench.campaign.run import Campaign
 from rmwbench.campaign.trial import TrialResult
 from rmwbench.cli.main import main
@@ -36,6 +36,7 @@ class Virtual:
     slow: float = 1.0
     spoilt: frozenset = frozenset()
     stop_after: int | None = None
+    leaving: tuple[int, ...] = ()
     ran: list = field(default_factory=list)
     judged: list = field(default_factory=list)
     now_s: float = 0.0
@@ -70,7 +71,7 @@ class Virtual:
         self.judged.append((blocks, ended))
         verdict = "best" if blocks >= self.open_until else "undecided"
         found = {"small": {"two": Verdict(verdict, "three", None, "so", minutes_to_decide=9.0)}}
-        return seen(plan(), blocks, 0.01, ended, found)
+        return seen(plan(), blocks, 0.01, ended, found, leaving=self.leaving)
 
     def lines(self, kind) -> list:
         text = (self.directory / "journal.jsonl").read_text()
@@ -110,6 +111,27 @@ def test_it_stops_at_the_first_look_that_sees_everything_decided(virtual):
     assert "look after block 5: 0 of 1 decided; open: small: two; a campaign of about 9 min would decide" in output
     assert "look after block 8: all 1 decided; the other 4 of at most 12 blocks are not needed" in output
     assert "at most" in output and "to the look after block 5" in output
+
+
+def test_what_is_decided_leaves_the_coming_blocks_and_stays_away_when_resumed(virtual):
+    made = plan(blocks="{minimum: 5, maximum: 20}")
+    cell = made.trials[0].cell
+    first = virtual(leaving=(cell,), stop_after=len(made.cells) * 5 + 1)
+    assert "decided, and not run any more: 1 of" in first.run(made)
+    second = virtual(leaving=(cell,))
+    second.run(made)
+    (line,) = second.lines("dropped")
+    assert (line["blocks"], line["cells"], line["why"]) == (5, [cell], "decided")
+    ran = {(t.cell, t.block) for t in made.trials if t.trial in (*first.ran, *second.ran)}
+    assert {block for c, block in ran if c == cell} == set(range(5))
+    assert {block for c, block in ran if c != cell} == set(range(20))
+
+
+def test_blocks_of_fewer_arms_fit_where_whole_ones_do_not():
+    made = plan(blocks="{minimum: 5, maximum: 20}")
+    nearly_s = limit_s(made) * 8 / 8.6
+    assert not has_time(made, 8, nearly_s)
+    assert has_time(made, 8, nearly_s, share=0.5)
 
 
 def test_it_ends_at_its_maximum_with_things_open(virtual):

@@ -10,11 +10,19 @@ import pytest
 
 from rmwbench.campaign import limits
 from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.codes import Code, FailedBy, Reason
+from rmwbench.lab import machine
 from rmwbench.lab.host import marker
 from rmwbench.lab.middleware import Worker
 from tests.campaign.cells import cell, order
 from tests.campaign.ended import well
 from tests.lab import fake_worker
+
+
+@pytest.fixture(autouse=True)
+def quiet_machine(monkeypatch):
+    """A busy machine, which would excuse any failure, is not what is tested here."""
+    monkeypatch.setattr(machine, "voids", lambda probes: [])
 
 
 def run(tmp_path, fault="", stage="", made=None) -> TrialResult:
@@ -73,6 +81,7 @@ def test_a_crash_at_any_moment_fails_the_trial_with_its_signal(tmp_path, stage):
     assert result.status == "failed" and "SIGSEGV" in result.reason
     assert "the last words" in result.reason
     assert rows(result, "trials")[0]["reason"] == result.reason
+    assert (result.reasons[0].code, result.failed_by) == (Code.CRASHED, FailedBy.WORKER)
 
 
 def test_what_was_recorded_before_a_crash_survives(tmp_path):
@@ -88,6 +97,7 @@ def test_a_hang_ends_at_its_deadline(tmp_path, stage, monkeypatch):
     begun = time.monotonic()
     result = run(tmp_path, "hang", stage, cell(match_s=0.5))
     assert result.status == "failed" and stage in result.reason
+    assert (result.reasons[0].code, result.failed_by) == (Code.HUNG, FailedBy.WORKER)
     assert time.monotonic() - begun < 10
 
 
@@ -106,6 +116,25 @@ def test_silence_after_matching_names_the_pair(tmp_path):
     result = run(tmp_path, "mute", "probe", cell(match_s=0.3))
     assert result.status == "failed"
     assert "endpoint 2 heard nothing from endpoint 1 within 0.3 s" in result.reason and "listener" in result.reason
+    assert (result.reasons[0].code, result.failed_by) == (Code.NO_DELIVERY, FailedBy.WORKER)
+    assert result.cause == "no delivery"
+
+
+def test_nothing_delivered_after_the_barrier_is_a_failure_of_the_worker_with_its_evidence(tmp_path):
+    result = run(tmp_path, "deaf", "start")
+    assert (result.status, result.cause, result.failed_by) == ("failed", "no delivery", FailedBy.WORKER), result.reason
+    assert [reason.code for reason in result.reasons] == [Code.DELIVERED_NOTHING]
+    assert "50 messages were published and none arrived" in result.reason
+    assert len(rows(result, "sent")) == 50
+
+
+def test_a_machine_that_breaks_a_rule_excuses_a_failure(tmp_path, monkeypatch):
+    """Then nobody can tell whose fault it was: the trial is void, and may run again."""
+    stolen = [Reason(Code.STEAL, "machine: steal: x", machine=True)]
+    monkeypatch.setattr(machine, "voids", lambda probes: stolen if any(p["probe"] == "busy" for p in probes) else [])
+    result = run(tmp_path, "segfault", "collect")
+    assert (result.status, result.cause, result.failed_by) == ("void", "machine", FailedBy.MACHINE)
+    assert [reason.code for reason in result.reasons] == [Code.STEAL, Code.CRASHED]
 
 
 def test_overflow_voids_the_trial(tmp_path):
@@ -144,3 +173,4 @@ def test_what_a_blocked_publisher_never_sent_is_in_the_ledger(tmp_path):
 def test_a_worker_that_vanished_fails_its_trial(tmp_path):
     result = run_trial(order(), Worker("fake", Path(tmp_path / "gone"), fake_worker.DESCRIBE, None))
     assert result.status == "failed" and "cannot run this program" in result.reason
+    assert result.failed_by is FailedBy.HOST

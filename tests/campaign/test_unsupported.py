@@ -60,7 +60,7 @@ def bench(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("RMWBENCH_WORKERS", str(made.workers))
     monkeypatch.setenv("RMWBENCH_TARGET_DIR", str(tmp_path / "none"))
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
-    monkeypatch.setattr(machine, "void_reason", lambda probes: None)
+    monkeypatch.setattr(machine, "voids", lambda probes: [])
     return made
 
 
@@ -149,6 +149,19 @@ def test_an_optional_arm_that_is_not_here_is_left_out_and_stays_out(bench):
     bench.install(name="zenoh")  # built meanwhile: a campaign goes on with the arms it began with
     code, output = bench.command("run", "--resume", bench.out, "--no-report")
     assert code == 0 and "nothing is left to run" in output
+
+
+def test_an_arm_that_is_not_here_is_left_out_with_the_command_and_the_rest_runs(bench):
+    bench.install()
+    code, output = bench.run(edit=("name: two, middleware: fake", "name: two, middleware: zenoh"))
+    assert code == 0 and "left out: two: zenoh is not built: rmwbench middlewares build zenoh" in output
+    assert {arm for _, arm in cells_of(Bundle(bench.out)).values()} == {"one"}
+
+
+def test_a_suite_of_which_nothing_is_here_says_what_to_build(bench):
+    edit = ("middleware: fake", "middleware: zenoh")
+    code, output = bench.run(edit=edit)
+    assert code == 2 and "do: rmwbench middlewares build zenoh" in output and not bench.out.exists()
 
 
 def test_a_suite_of_optional_arms_alone_says_what_is_missing(bench):

@@ -12,7 +12,6 @@ from rmwbench.campaign.claims.hold import ClaimsHold, Wanted
 from rmwbench.errors import UserError
 from rmwbench.report.claims.picture import WIDTH, picture
 from rmwbench.suite.claims import load
-from rmwbench.suite.claims_suite import MOST_BLOCKS
 from tests.claims.test_predicates import arm, asked, document, one
 
 NONE = (0.0, 0.0, 0.03)
@@ -72,11 +71,11 @@ def test_the_interval_has_the_truth_in_it(lost):
     assert inside >= 0.91 * campaigns
 
 
-def lossless(name, frames, **more):
-    """Four trials without any loss, `frames` in all, in bursts of ten at most."""
+def lossless(name, frames, trials=12, **more):
+    """Trials without any loss, `frames` in all, in bursts of ten at most."""
     high = clopper_pearson(0, frames / 10)[1]
-    metric = {"unit": "fraction", "value": 0, "low": 0, "high": high, "count": frames, "trials": 4}
-    made = arm(name, [0.0] * 4, metric=metric, **more)
+    metric = {"unit": "fraction", "value": 0, "low": 0, "high": high, "count": frames, "trials": trials}
+    made = arm(name, [0.0] * trials, metric=metric, **more)
     return made | {"metrics": {"loss": metric}, "per_trial": {"loss": made["per_trial"]["m"]}}
 
 
@@ -87,36 +86,33 @@ def five_points(relation="greater", level=0.05, **more):
 @pytest.mark.parametrize(
     ("frames", "relation", "level", "answer"),
     [
-        (1116, "greater", 0.05, "does not hold"),  # three trials of 6.2 s at 60 Hz: at most 2.6 points
-        (285, "greater", 0.05, "undecided"),  # three of 2.1 s at 45 Hz: 10 points
-        (1116, "less", -0.05, "does not hold"),
-        (1116, "less", 0.05, "holds"),
+        (1116, "greater", 0.35, "does not hold"),
+        (1116, "greater", 0.05, "undecided"),
+        (1116, "less", -0.35, "does not hold"),
+        (1116, "less", 0.35, "holds"),
         (1116, "greater", 0.0, "undecided"),
     ],
 )
 def test_no_loss_on_either_side_decides_as_far_as_its_bounds_reach(frames, relation, level, answer):
+    """Twelve trials that lost nothing: three in ten may still go wrong as a whole (1 − 0.0139^(1/12) = 0.30), however
+    many messages they had."""
     doc = document(("w", lossless("rclcpp/a", frames), lossless("rclcpp/b", frames)))
     assert one(five_points(relation, level), doc).answer == answer
 
 
+def test_three_good_trials_do_not_exclude_that_every_third_is_bad():
+    """If every third trial were bad, three good ones happen in 30 %."""
+    doc = document(("w", lossless("rclcpp/a", 1116, 3), lossless("rclcpp/b", 1116, 3)))
+    (cell,) = one(five_points("greater", 0.095), doc).cells
+    assert cell.answer == "undecided" and cell.high > 1 / 3
+
+
 def test_what_was_seen_is_told_in_points():
     doc = document(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
-    assert one(five_points(), doc).seen() == "0 [-2.65 to 2.65] points"
+    assert one(five_points(), doc).seen() == "0 [-30 to 30] points"
     test = five_points().items[0].model_dump(mode="json")
-    assert here({"test": test["test"], "today": []}).endswith("loss of a > b + 5 points")
-
-
-def test_two_cells_are_compared_by_their_own_intervals():
-    """Trials of one arm in two cells would be paired by chance."""
-    left, right = (
-        lossless("rclcpp/a", 1116, factors={"n": n}) | {"per_trial": {"loss": [{"block": 0, "value": v}] * 2}}
-        for n, v in ((1, 0.5), (2, 0.0))
-    )
-    claims = asked(
-        metric="loss", right="a", by="difference", relation="greater", level=0.05, left_at={"n": 1}, right_at={"n": 2}
-    )
-    found = one(claims, document(("w [n=1]", left), ("w [n=2]", right)))
-    assert found.answer == "does not hold" and found.cells[0].value == 0
+    claim = {"test": test["test"], "also": [], "today": []}
+    assert here(claim).endswith("loss of a > b + 5 points")
 
 
 def test_a_difference_of_times_is_none_of_fractions():
@@ -150,23 +146,20 @@ def test_a_difference_needs_a_side_and_a_level(tmp_path, test, words):
     assert "claims.yaml:9" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("level", "given_up"),
-    [(0.05, False), (0.02, False), (0.0, True), (clopper_pearson(0, 1116 / 10)[1] * 4 / MOST_BLOCKS * 0.9, True)],
-)
+@pytest.mark.parametrize(("level", "given_up"), [(0.99, False), (0.5, False), (0.05, True), (0.0, True)])
 def test_two_zeros_are_given_up_only_where_the_last_block_would_not_decide(level, given_up):
-    """1116 frames in four blocks: 2.65 points by now, 0.9 after all twelve."""
+    """Five blocks without any loss leave 0.6 open, twelve 0.3."""
     claims = five_points(level=level, workload="w")
-    doc = document(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
+    doc = document(("w", lossless("rclcpp/a", 1116, 5), lossless("rclcpp/b", 1116, 5)))
     hold = ClaimsHold([Wanted(claims, claims.items[0], frozenset({1}))], lambda: doc, 1000.0)
-    hold(4, 1.0, {1: 1.0})
+    hold(5, 1.0, {1: 1.0})
     assert ("c" in hold.given_up) == given_up
-    assert ("c" in hold.decided) == (level == 0.05)
+    assert ("c" in hold.decided) == (level == 0.99)
 
 
 def test_its_picture_has_zero_in_the_middle():
     doc = document(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
-    claims = five_points()
+    claims = five_points(level=0.35)
     (found,) = today(claims, claims.items[0], doc)
     cells = [
         {key: getattr(cell, key) for key in ("workload", "answer", "value", "low", "high")} for cell in found.cells
@@ -174,7 +167,7 @@ def test_its_picture_has_zero_in_the_middle():
     drawn = picture(claims.items[0].model_dump(mode="json")["test"], cells)
     ((bar, text),) = drawn["bars"]
     (row,) = drawn["rows"]
-    assert text == "5 points"
+    assert text == "35 points"
     assert row["value"] == WIDTH / 2 < row["high"] < bar < WIDTH
     assert row["low"] == pytest.approx(WIDTH - row["high"])
     assert drawn["shade"] == (bar, WIDTH - bar)

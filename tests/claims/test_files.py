@@ -56,12 +56,42 @@ def test_a_file_of_ones_own(tmp_path):
         ("    test: {suite", "    not_testable: no time\n    test: {suite", 15, "is not testable"),
         ("    test: {", "    tests: {", 15, "did you mean `test`?"),
         ("says: Zenoh is faster.", 'says: ""', 12, "says"),
+        ("right: b}", "right: b, by: exponent, level: 2}", 15, "two sides at two sizes"),
+        ("right: b}", "right: b, by: exponent, level: 2, sizes: [4, 4]}", 15, "two sides at two sizes"),
+        ("right: b}", "right: b, sizes: [16, 4]}", 15, "sizes belong to an exponent"),
+        ("right: b}", "right: b, cells: {of: 3, at_least: 4}}", 15, "so many cells cannot be"),
+        ("right: b}", "right: b, of_machine: true}", 15, "only a level is a number of a machine"),
+        ("right: b}", "level: 3, right_metric: loss}", 15, "one side alone is compared with a level"),
+        ("right: b}", "level: 3, base_at: {n: 1}}", 15, "one side alone is compared with a level"),
+        ("relation: less, right: b}", "relation: differs, right: b}", 15, "needs a factor above 1"),
+        ("right: b}", "right: b, by: difference, level: 0.1, base_at: {n: 1}}", 15, "as it stands"),
+        ("layer: native", 'layer: native\nconditions: {rclcpp: ["5.x", "6.0"]}', 6, "a version is numbers and points"),
     ],
 )
 def test_a_mistake_has_its_line(tmp_path, old, new, line, said):
-    assert old in GOOD
+    _refused(tmp_path, GOOD, old, new, line, said)
+
+
+ALSO = "    also: [{suite: quick, metric: loss, left: a, relation: less, right: b}]\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        ("left: a, relation: less, right: b}]", "left: aa, relation: less, right: b}]", 16, "unknown side `aa`"),
+        ("also: [{suite: quick", "also: [{suite: robot", 16, "are of several suites"),
+    ],
+)
+def test_a_mistake_in_a_further_test_has_its_line(tmp_path, old, new, line, said):
+    text = GOOD.replace("  - {id: two", ALSO + "  - {id: two")
+    assert len(of(tmp_path, text).items[0].tests) == 2
+    _refused(tmp_path, text, old, new, line, said)
+
+
+def _refused(tmp_path, text, old, new, line, said):
+    assert old in text
     with pytest.raises(UserError) as error:
-        of(tmp_path, GOOD.replace(old, new, 1))
+        of(tmp_path, text.replace(old, new, 1))
     assert f"claims.yaml:{line}:" in error.value.render(), error.value.render()
     assert said in error.value.render()
 

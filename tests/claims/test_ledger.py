@@ -1,7 +1,9 @@
 """The shipped ledger: every heading of the sources is accounted for, and every experiment exists."""
 
 import functools
+import math
 import re
+import statistics
 from pathlib import Path
 
 import pytest
@@ -9,9 +11,10 @@ import pytest
 from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.importers.kinds import KINDS
 from rmwbench.suite.load import load as load_suite
-from rmwbench.suite.load import shipped_suites
+from rmwbench.suite.load import plain, shipped_suites
 from tests.claims.headings import headings, named
 from tests.claims.shipped import FILES
+from tests.claims.statements import statements
 
 SOURCES = Path(__file__).parents[2].parent / "shared" / "sources"
 TESTS = [(name, claim) for name, file in FILES.items() for claim in file.items if claim.test]
@@ -41,6 +44,75 @@ def test_every_heading_of_the_source_has_claims_or_a_reason(name):
     assert claimed & excused == set(), "claims and a reason for none"
 
 
+@functools.cache
+def accounted():
+    """Source -> digest of a statement -> its claims, or why it is in none."""
+    return plain((Path(__file__).parent / "statements.yaml").read_text(encoding="utf-8"), where="statements.yaml")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_statement_of_the_source_has_claims_or_a_reason(name):
+    """A heading that has claims may say more than they do."""
+    file = FILES[name]
+    path = SOURCES / file.text
+    if not path.exists():
+        pytest.skip(f"the source's text is not here ({path}): its statements cannot be compared")
+    found = statements(file.text, path.read_text(encoding="utf-8"))
+    known = accounted()[name]
+    without = [one.text for one in found if one.digest not in known]
+    assert without == [], "statements without claims and without a reason"
+    assert set(known) - {one.digest for one in found} == set(), "accounted for, and no statement of the source"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_accounts_for_a_statement_exists(name):
+    ids = {claim.id for claim in FILES[name].items}
+    named_ = {one for found in accounted()[name].values() if isinstance(found, list) for one in found}
+    assert named_ - ids == set(), "no claim of this source"
+    assert all(found for found in accounted()[name].values())
+
+
+def test_a_statement_is_found_under_its_heading():
+    first = "It is **faster** than the other. We thank all people here.\nHow nice it is today!"
+    text = f"# A\n\n{first}\n## B\n- 5 % less is lost there\n"
+    found = statements("x.txt", text)
+    assert [(one.heading, one.text) for one in found] == [
+        ("A", "It is faster than the other."),
+        ("A", "We thank all people here."),
+        ("B", "- 5 % less is lost there"),
+    ]
+    again = statements("x.txt", text.replace("**faster**", "faster"))
+    assert [one.digest for one in again] == [one.digest for one in found], "marks are no words"
+
+
+def test_no_claim_rests_on_the_wifi_model():
+    """It carries 76 messages per second, and the published logs have more in most runs: the claims are withdrawn."""
+    assert [claim.id for _, claim in TESTS if claim.test.suite == "galactic-2020/wifi"] == []
+    logs = sorted((SOURCES.parent / "data/tsc-galactic-2020/wifi").glob("c-s-100-*.txt"))
+    if not logs:
+        pytest.skip(f"the published logs are not here ({SOURCES.parent / 'data'}): their rates cannot be counted")
+    rates = []
+    for log in logs:
+        lines = log.read_text(encoding="utf-8").splitlines()
+        rows = [line.split(",") for line in lines if re.match(r"\d", line)]
+        rates.append(statistics.mean(int(row[2]) for row in rows))
+    assert sum(rate > 90 for rate in rates) == 7 and sum(rate < 31 for rate in rates) == 3
+
+
+@pytest.mark.parametrize(("name", "claim"), [pytest.param(*x, id=x[1].id) for x in TESTS])
+def test_a_claim_about_several_cells_says_how_many(name, claim):
+    """Without `cells`, whoever measured one of them would have tested the whole."""
+    for test in claim.tests:
+        suite = suite_of(test.suite)
+        fixed = {**test.at, **test.left_at}
+        several = {factor: len(level) for factor, level in fixed.items() if isinstance(level, list)}
+        free = math.prod(several.get(name, 1 if name in fixed else len(x)) for name, x in suite.factors.items())
+        workloads = 1 if test.workload else len(suite.workloads)
+        assert test.cells is None or test.cells.of <= free * workloads
+        if test.cells is None:
+            assert free * workloads == 1, f"{free * workloads} cells, and no `cells: {{of: …}}`"
+
+
 def test_the_texts_of_all_sources_are_claimed():
     if not SOURCES.exists():
         pytest.skip(f"the sources' texts are not here ({SOURCES})")
@@ -58,9 +130,14 @@ def suite_of(name):
 
 @pytest.mark.parametrize(("name", "claim"), [pytest.param(*x, id=x[1].id) for x in TESTS])
 def test_an_experiment_exists(name, claim):
-    test, sides, suite = claim.test, FILES[name].sides, suite_of(claim.test.suite)
+    for test in claim.tests:
+        _exists(name, test)
+
+
+def _exists(name, test):
+    sides, suite = FILES[name].sides, suite_of(test.suite)
     assert suite.suite in (test.suite, test.suite.replace("/", "-"), test.suite.rpartition("/")[2])
-    assert test.metric in GLOSSARY
+    assert set(test.metrics) <= set(GLOSSARY)
     left = (test.left, test.workload, {**test.at, **test.left_at})
     right = (test.right, test.right_workload or test.workload, {**test.at, **test.right_at})
     for side, workload, levels in (left, right):
@@ -69,9 +146,11 @@ def test_an_experiment_exists(name, claim):
         arms = {arm.name for arm in suite.arms} & set(sides[side])
         assert arms, f"no arm of {side} in {test.suite}"
         assert workload in {None, *(w.name for w in suite.workloads)}
-        assert [key for key, level in levels.items() if level not in suite.factors.get(key, ())] == []
+        meant = [(key, one) for key, level in levels.items() for one in (level if isinstance(level, list) else [level])]
+        assert [key for key, level in meant if level not in suite.factors.get(key, ())] == []
         # What a suite leaves out has no cell, whoever asks.
-        here = [{**levels, "arm": arm} | ({"workload": workload} if workload else {}) for arm in arms]
+        single = {key: level[0] if isinstance(level, list) else level for key, level in levels.items()}
+        here = [{**single, "arm": arm} | ({"workload": workload} if workload else {}) for arm in arms]
         assert not all(any(rule.items() <= cell.items() for rule in suite.exclude) for cell in here)
 
 
@@ -82,7 +161,7 @@ def test_data_is_of_a_kind_that_can_be_imported(name):
 
 @pytest.mark.parametrize("name", FILES)
 def test_sides_are_used(name):
-    used = {side for claim in FILES[name].items if claim.test for side in (claim.test.left, claim.test.right)}
+    used = {side for claim in FILES[name].items for test in claim.tests for side in (test.left, test.right)}
     assert set(FILES[name].sides) - used == set()
 
 

@@ -48,14 +48,24 @@ def test_only_what_claims_compare_is_kept():
     assert list(summary["campaigns"][0]["workloads"][0]["arms"][0]["metrics"]) == ["m"]
 
 
-def test_a_campaign_that_ran_for_some_claims_says_nothing_of_others():
+def test_a_campaign_that_ran_for_other_claims_counts_too():
+    """What was measured of a claim's own cells is not left out because it was measured for another one."""
     claims = asked(right="b")
     whole = shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))
-    assert today(claims, claims.items[0], {**whole, "asked": ["c"]}) != []
-    assert today(claims, claims.items[0], {**whole, "asked": ["d"]}) == []
-    assert measured(claims, [{**whole, "asked": ["d"]}]) is None
-    (again,) = expanded(json.loads(text(measured(claims, [{**whole, "asked": ["c", "d"]}]))))
-    assert again["asked"] == ["c"], "of this source"
+    (found,) = today(claims, claims.items[0], {**whole, "asked": ["d"]})
+    assert found.answer == "holds"
+    assert measured(claims, [{**whole, "asked": ["d"]}]) is not None
+
+
+def test_a_summary_without_a_method_was_measured_before_the_correction():
+    claims = asked(right="b")
+    summary = measured(claims, [shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))])
+    (now,) = today(claims, claims.items[0], expanded(summary)[0])
+    del summary["campaigns"][0]["method"]
+    old = expanded(summary)
+    (before,) = today(claims, claims.items[0], old[0])
+    assert (now.before_correction, before.before_correction) == (False, True)
+    assert "measured before the correction" in page(ledger([claims], shipped={"s": old}))
 
 
 def test_a_line_per_arm_and_a_name_with_date_and_machine():
@@ -76,7 +86,11 @@ def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
     there = expanded(measured(claims, [shown(cells, name="shipped")]))
     mine = shown(("w", arm("rclcpp/a", SLOW), arm("rclcpp/b", FAST)), name="mine")
     empty = {"unit": "ns", "no_data": "nothing"}
-    none = shown(("w", arm("rclcpp/a", metric=empty), arm("rclcpp/b", metric=empty)), name="none")
+    none = shown(
+        ("w", arm("rclcpp/a", metric=empty), arm("rclcpp/b", metric=empty)),
+        name="none",
+        machine={"summary": "none", "facts": []},
+    )
     made = ledger([claims], [none, mine], shipped={"s": there})
     (claim,) = made["sources"][0]["claims"]
     assert [(one["campaign"], one["answer"]) for one in claim["today"]] == [
@@ -87,33 +101,66 @@ def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
     assert made["summary"]["answers"] == {"does not hold": 1}
 
 
-def test_of_what_ships_that_which_decides_stands_for_all():
+def there(claims, left, right, machine, layer="rclcpp", **campaign):
+    prefix = "" if layer == "native" else f"{layer}/"
+    cells = ("w", arm(f"{prefix}a", left, layer=layer), arm(f"{prefix}b", right, layer=layer))
+    return expanded(measured(claims, [shown(cells, machine={"summary": machine, "facts": []}, **campaign)]))
+
+
+def test_of_several_machines_the_one_with_the_most_blocks_stands_first_whatever_it_says():
     claims = asked(right="b")
+    noisy, clear = there(claims, NOISY, NOISY[::-1], "new"), there(claims, FAST[:5], SLOW[:5], "old")
+    native = there(claims, FAST, SLOW, "third", "native")
+    (claim,) = ledger([claims], shipped={"s": [*native, *clear, *noisy]})["sources"][0]["claims"]
+    assert [(one["machine"], one["answer"]) for one in claim["today"]] == [
+        ("new", "undecided"),
+        ("old", "holds"),
+        ("third", "holds"),
+    ], "the claim's own layer before another, then the blocks"
+    assert claim["state"] == "undecided", "what decides is not selected"
 
-    def there(left, right, layer, machine):
-        prefix = "" if layer == "native" else f"{layer}/"
-        cells = ("w", arm(f"{prefix}a", left, layer=layer), arm(f"{prefix}b", right, layer=layer))
-        return expanded(measured(claims, [shown(cells, machine={"summary": machine, "facts": []})]))
 
-    native, noisy = there(FAST, SLOW, "native", "old"), there(NOISY, NOISY[::-1], "rclcpp", "new")
-    made = ledger([claims], shipped={"s": [*noisy, *native]})
+def test_machines_that_decide_the_contrary_are_said_to_differ():
+    claims = asked(right="b")
+    made = ledger([claims], shipped={"s": [*there(claims, FAST, SLOW, "one"), *there(claims, SLOW, FAST, "two")]})
     (claim,) = made["sources"][0]["claims"]
-    assert [one["answer"] for one in claim["today"]] == ["holds", "undecided"] and claim["state"] == "holds"
-    made = ledger([claims], shipped={"s": [*noisy, *native, *there(SLOW, FAST, "rclcpp", "own")]})
-    (claim,) = made["sources"][0]["claims"]
-    assert [one["machine"] for one in claim["today"]] == ["own", "old", "new"], "the claim's own layer before another"
+    assert claim["state"] == "machines differ" and made["summary"]["states"]["machines differ"] == 1
+    assert "**machines differ**: " in page(made)
+
+
+def test_campaigns_of_one_machine_are_pooled_by_their_blocks():
+    claims = asked(right="b")
+    days = [
+        there(claims, FAST[:3], SLOW[:3], "one", name="first"),
+        there(claims, FAST[3:], SLOW[3:], "one", name="second", created_utc="2026-01-03T03:04:05Z"),
+    ]
+    for shipped_ in (days, days[::-1]):
+        (found,) = ledger([claims], shipped={"s": [*shipped_[0], *shipped_[1]]})["sources"][0]["claims"][0]["today"]
+        assert (found["answer"], found["blocks"]) == ("holds", 6)
+        assert (found["campaigns"], found["campaign"], found["date"]) == (["first", "second"], "second", "2026-01-03")
+        assert [block for block, _ in found["cells"][0]["left_trials"]] == list(range(6))
+    alone = ledger([claims], shipped={"s": days[0]})["sources"][0]["claims"][0]["today"][0]
+    assert (alone["answer"], alone["leans"], alone["blocks"]) == ("undecided", "holds", 3)
+
+
+def test_versions_are_not_pooled():
+    claims = asked(right="b")
+    old, new = there(claims, FAST, SLOW, "one", name="old"), there(claims, FAST, SLOW, "one", name="new")
+    new[0]["workloads"][0]["arms"][0]["version"] = "1.0.9"
+    (found,) = ledger([claims], shipped={"s": [*old, *new]})["sources"][0]["claims"][0]["today"]
+    assert [cell["blocks"] for cell in found["cells"]] == [6, 6]
 
 
 def test_the_page_names_the_machine_where_there_are_two():
     claims = asked(right="b")
     (one,) = expanded(measured(claims, [shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))]))
     made = ledger([claims], shipped={"s": [one]})
-    assert f"Measured: {MACHINE['summary']}, 2026-01-02, 1 claims." in page(made) and " on A" not in page(made)
+    assert f"Measured: {MACHINE['summary']}, 2026-01-02, 1 answers." in page(made) and " on A" not in page(made)
     twice = {**made, "sources": [made["sources"][0], json.loads(json.dumps(made["sources"][0]))]}
     twice["sources"][1]["claims"][0]["today"][0]["machine"] = "another"
     text = page(twice)
-    assert f"**A** {MACHINE['summary']}, 2026-01-02, 1 claims; **B** another, 2026-01-02, 1 claims." in text
-    assert text.count("4 blocks on A") == text.count("4 blocks on B") == 1
+    assert f"**A** {MACHINE['summary']}, 2026-01-02, 1 answers; **B** another, 2026-01-02, 1 answers." in text
+    assert text.count("6 blocks on A") == text.count("6 blocks on B") == 1
 
 
 def test_a_file_that_is_no_summary(tmp_path):

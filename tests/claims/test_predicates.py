@@ -17,6 +17,7 @@ BASE = {
     "text": "x.txt",
     "layer": "rclcpp",
     "versions": ["1.0"],
+    "conditions": {"rclcpp": ["1.0", "1.1"]},
     "sides": {"a": ["rclcpp/a", "a"], "b": ["rclcpp/b", "b"]},
 }
 
@@ -67,7 +68,8 @@ def one(claims, doc):
     return found
 
 
-FAST, SLOW, NOISY = [10.0, 11.0, 10.5, 10.2], [20.0, 21.0, 20.5, 20.2], [5.0, 40.0, 12.0, 30.0]
+FAST, SLOW = [10.0, 11.0, 10.5, 10.2, 10.7, 10.4], [20.0, 21.0, 20.5, 20.2, 20.9, 20.6]
+NOISY = [5.0, 40.0, 12.0, 30.0, 8.0, 25.0]
 
 
 @pytest.mark.parametrize(
@@ -95,21 +97,18 @@ def test_answers(left, test, answer):
     assert found.verdict == {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
 
 
-@pytest.mark.parametrize(
-    ("kind", "factors", "answer"),
-    [
-        ("scaling", {}, "no data"),
-        ("comparison", {"network.loss": 0.1}, "no data"),
-        ("comparison", {"message": "Array1k"}, "holds"),
-    ],
-)
-def test_a_machine_bound_cell_says_nothing_of_scaling_or_of_a_network(kind, factors, answer):
-    bound = arm("rclcpp/a", FAST, factors=factors, flags=["late", "machine: machine_bound in 3 of 3 trials; the last"])
-    claims = asked(right="b")
-    claims = claims.model_copy(update={"items": (claims.items[0].model_copy(update={"kind": kind}),)})
-    found = one(claims, document(("w", bound, arm("rclcpp/b", SLOW, factors=factors, flags=["late"]))))
-    assert found.answer == answer
+@pytest.mark.parametrize(("metric", "answer"), [("service_latency_p50", "no data"), ("rss", "holds")])
+def test_a_machine_bound_cell_says_nothing_but_of_memory(metric, answer):
+    """Of whatever kind: a rate that a busy machine allowed is none of the middleware's."""
+    bound = renamed(arm("rclcpp/a", FAST, flags=["late", "machine: machine_bound in 3 of 3 trials; the last"]), metric)
+    found = one(asked(right="b", metric=metric), document(("w", bound, renamed(arm("rclcpp/b", SLOW), metric))))
+    assert (found.answer, found.cells[0].code) == (answer, "machine_bound" if answer == "no data" else None)
     assert answer == "holds" or "machine_bound in 3 of 3" in found.cells[0].reason
+
+
+def renamed(made, name):
+    """An arm whose metric has this name."""
+    return made | {"metrics": {name: made["metrics"]["m"]}, "per_trial": {name: made["per_trial"]["m"]}}
 
 
 def test_another_layer_is_a_proxy_and_refutes_nothing():
@@ -185,9 +184,9 @@ def test_a_value_that_the_clocks_cannot_tell_is_refused():
 
 def test_a_value_widened_by_the_clocks_is_compared_by_its_interval_alone():
     """Single trials would decide: 10 against 20. With ± 6 they do not."""
-    wide = widened(Measured("ns", 10.0, 9.5, 10.5, 9, 4, "x"), 6.0).document()
+    wide = widened(Measured("ns", 10.0, 9.5, 10.5, 9, 6, "x"), 6.0).document()
     assert CLOCKS in wide["interval"]
-    doc = document(("w", arm("rclcpp/a", FAST, metric=wide), arm("rclcpp/b", [15.0, 15.1, 15.2, 14.9])))
+    doc = document(("w", arm("rclcpp/a", FAST, metric=wide), arm("rclcpp/b", [15.0, 15.1, 15.2, 14.9, 15.0, 15.1])))
     assert one(asked(right="b"), doc).answer == "undecided"
 
 
@@ -204,15 +203,15 @@ def test_what_is_absent_decides_nothing():
 
 
 def test_infinite_and_zero_values_are_compared_by_interval():
-    lost = {"unit": "ns", "value": "inf", "low": 50.0, "high": "inf", "count": 9, "trials": 4}
+    lost = {"unit": "ns", "value": "inf", "low": 50.0, "high": "inf", "count": 9, "trials": 6}
     doc = document(("w", arm("rclcpp/a", metric=lost), arm("rclcpp/b", SLOW)))
     assert one(asked(right="b", relation="greater"), doc).answer == "holds"
     assert one(asked(right="b"), doc).answer == "does not hold"
-    none = {"unit": "1", "value": 0.0, "low": 0.0, "high": 0.0, "count": 9, "trials": 4}
+    none = {"unit": "1", "value": 0.0, "low": 0.0, "high": 0.0, "count": 9, "trials": 6}
     doc = document(("w", arm("rclcpp/a", metric=none), arm("rclcpp/b", metric=none)))
     assert one(asked(right="b"), doc).answer == "undecided", "none lost against none lost"
     assert one(asked(level=0.001), doc).answer == "holds"
-    bound = {"unit": "ns", "at_least": 30.0, "count": 9, "trials": 4}
+    bound = {"unit": "ns", "at_least": 30.0, "count": 9, "trials": 6}
     doc = document(("w", arm("rclcpp/a", metric=bound), arm("rclcpp/b", SLOW)))
     assert one(asked(right="b"), doc).answer == "does not hold"
     assert one(asked(level=40.0), doc).answer == "undecided"
@@ -236,29 +235,58 @@ def test_what_was_seen_is_told_in_one_unit(words, text):
 def test_several_cells_are_told_as_a_range():
     arms = [(str(n), arm("rclcpp/a", FAST), arm("rclcpp/b", [x * n for x in SLOW])) for n in (1, 4)]
     found = one(asked(right="b", factor=0.3), document(*arms))
-    assert (found.answer, found.seen()) == ("does not hold", "2 cells, 0.128× to 0.51× (does not hold 1, holds 1)")
+    assert (found.answer, found.seen()) == ("does not hold", "2 cells; 0.127× to 0.51× (does not hold 1, holds 1)")
 
 
-@pytest.mark.parametrize(("trials", "answer"), [(1, "undecided"), (2, "holds")])
-def test_one_trial_decides_nothing_however_narrow_its_interval(trials, answer):
-    fast = arm("rclcpp/a", [10.0] * trials)
-    found = one(asked(level=20.0, relation="less", left="a"), document(("w", fast)))
-    assert found.answer == answer
-    assert (found.cells[0].reason or "").startswith("rclcpp/a: one trial" if trials == 1 else "")
+@pytest.mark.parametrize(("trials", "answer"), [(1, "undecided"), (2, "undecided"), (4, "undecided"), (5, "holds")])
+@pytest.mark.parametrize("test", [{"right": "b"}, {"level": 15.0}])
+def test_below_five_common_blocks_nothing_is_decided_however_narrow_the_interval(test, trials, answer):
+    doc = document(("w", arm("rclcpp/a", FAST[:trials]), arm("rclcpp/b", SLOW[:trials])))
+    found = one(asked(**test), doc)
+    assert (found.answer, found.blocks) == (answer, trials)
+    if trials < 5:
+        assert (found.cells[0].code, found.cells[0].leans, found.leans) == ("few_blocks", "holds", "holds")
+        assert "5 are needed" in found.cells[0].reason and "leans to *holds*" in found.text()
+    else:
+        assert (found.cells[0].code, found.leans) == (None, None)
 
 
-@pytest.mark.parametrize(("trials", "answer"), [(3, "undecided"), (5, "undecided"), (6, "holds")])
+def test_blocks_that_only_one_side_has_are_not_counted():
+    """Six trials each, of which two blocks are common: t of one degree of freedom would decide."""
+    left, right = arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)
+    right["per_trial"] = {"m": [{**one, "block": one["block"] + 4} for one in right["per_trial"]["m"]]}
+    found = one(asked(right="b"), document(("w", left, right)))
+    assert (found.answer, found.blocks, found.leans) == ("undecided", 2, "holds")
+
+
+def test_a_difference_below_the_margin_is_none():
+    near = [value * 1.03 for value in FAST]
+    (cell,) = one(asked(right="b"), document(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", near)))).cells
+    assert cell.high < 1 and (cell.answer, cell.code) == ("undecided", "within_margin")
+
+
+def test_values_of_a_coarse_clock_are_not_certain():
+    """Equal ratios of values that were rounded to multiples of a quantum have an interval all the same."""
+    doc = document(("w", arm("rclcpp/a", [1.0, 1.0, 1.0, 1.0, 1.0]), arm("rclcpp/b", [2.0, 1.0, 1.0, 1.0, 1.0])))
+    (cell,) = one(asked(right="b"), doc).cells
+    assert cell.answer == "undecided" and cell.low < cell.value < cell.high
+
+
+@pytest.mark.parametrize(("trials", "answer"), [(5, "undecided"), (6, "undecided"), (7, "holds")])
 def test_what_is_infinite_in_a_few_trials_decides_nothing(trials, answer):
-    """Of three values of which some are infinite the range covers the median with 75 %: it is no interval of 95 %."""
-    fast = arm("rclcpp/a", [8e6] * trials)
+    """The range of six values covers their median with 96.9 %, less than the level of a first campaign's look."""
     never = arm(
-        "rclcpp/b", ["inf"] * trials, metric={"unit": "ns", "value": math.inf, "low": math.inf, "high": math.inf}
+        "rclcpp/b",
+        ["inf"] * trials,
+        metric={"unit": "ns", "value": "inf", "low": "inf", "high": "inf", "trials": trials},
     )
-    claims = asked(right="b")
-    (found,) = today(claims, claims.items[0], document(("w", fast, never)))
+    found = one(asked(right="b"), document(("w", arm("rclcpp/a", [8e6] * trials), never)))
+    assert (found.answer, found.cells[0].code) == (answer, None if trials == 7 else "few_for_infinite")
+    found = one(asked(level=1e9, relation="greater", left="b"), document(("w", never)))
     assert found.answer == answer
-    reason = f"rclcpp/b: infinite in {trials} of {trials} trials, whose range covers"
-    assert str(found.cells[0].reason or "").startswith(reason if trials < 6 else "")
-    level = asked(level=1e9, relation="greater", left="b")
-    (found,) = today(level, level.items[0], document(("w", never)))
-    assert found.answer == answer
+
+
+def test_nothing_of_nothing_has_no_ratio():
+    none = arm("rclcpp/a", [0.0] * 6)
+    (cell,) = one(asked(right="b"), document(("w", none, {**none, "arm": "rclcpp/b"}))).cells
+    assert (cell.answer, cell.code) == ("undecided", "no_ratio")

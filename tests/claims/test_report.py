@@ -18,7 +18,7 @@ from tests.report.example_document import example_document
 from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit
 
 SUITE, METRIC = "rclcpp-intraprocess-2019", "service_latency_p50"
-ARMS = ("rclcpp unique", "rclcpp inter fastrtps")
+ARMS = ("rclcpp unique", "rclcpp inter fastrtps unique")
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +164,7 @@ def test_in_a_browser_a_click_opens_the_trials_and_a_phone_is_wide_enough(docume
 def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click_away(width, tmp_path):
     from playwright.sync_api import sync_playwright
 
-    name = "gscam-2025"
+    name = "fastdds-2021"
     made = ledger([FILES[name]], shipped=shipped_of([FILES[name]]))
     found = next(claim for claim in made["sources"][0]["claims"] if claim["state"] == "holds")
     path = tmp_path / "claims.html"

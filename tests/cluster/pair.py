@@ -87,8 +87,8 @@ class Pair:
         told = {"token": TOKEN, "address": self.addresses["base"], "programs": programs}
         self.agent.stdin.write(json.dumps(told) + "\n")
         self.agent.stdin.flush()
-        port = json.loads(self.agent.stdout.readline())["port"]
-        self.agents = {"base": Agent("second", self.addresses["base"], port, TOKEN)}
+        said = json.loads(self.agent.stdout.readline())
+        self.agents = {"base": Agent("second", self.addresses["base"], token=TOKEN, **said)}
 
     def start(self, order, workers) -> subprocess.Popen:
         """A trial, driven from within the robot's machine; `result` has what came of it."""

@@ -9,6 +9,7 @@ from rmwbench.campaign.plan import make_plan
 from rmwbench.cluster.estimate import document, text
 from rmwbench.cluster.placed_fleet import PlacedFleet
 from rmwbench.cluster.placing import Placing, parse
+from rmwbench.codes import Code
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse as parse_suite
@@ -101,7 +102,7 @@ def test_each_machine_is_judged_by_its_own_rows():
     row = {"unit": "fraction", "at": "window"}
     rows = [{"probe": "steal", "value": 0.0, **row}, {"probe": "steal@base", "value": 0.2, **row}]
     (reason,) = machines.void_reasons(rows)
-    assert reason.startswith("machine: steal: ") and reason.endswith("(on the machine of host base)")
+    assert reason.code is Code.STEAL and reason.text.endswith("(on the machine of host base)")
     assert list(machines.void_reasons(rows[:1])) == []
 
 
@@ -122,7 +123,8 @@ def fleet(monkeypatch):
     made.placing, made._gangs, made._losses, made._size, made._token = Placing(), [], 0, 2, "word"
     made.ports, made._before = {}, {}
     monkeypatch.setattr("rmwbench.cluster.fleet.Remote.ask", lambda self, *a, **k: self.name)
-    monkeypatch.setattr(PlacedFleet, "answers", lambda self, asked, *_: {n: self.ports.get(n, 7000) for n in asked})
+    there = {"port": 7000, "certificate": "-----BEGIN CERTIFICATE-----"}
+    monkeypatch.setattr(PlacedFleet, "answers", lambda self, asked, *_: {n: self.ports.get(n, there) for n in asked})
     monkeypatch.setattr(PlacedFleet, "_reserve", lambda self, members: None)
     return made
 

@@ -229,7 +229,9 @@ def test_a_look_waits_for_whole_blocks_and_may_end_the_campaign(tmp_path):
         open, blocks, decided, of, verdicts = (), 5, 1, 1, {}
 
         def line(self, plan, stop):
-            return {"type": "look", "blocks": 5, "stop": stop}
+            whole = {"looks": [5, 12], "alpha": 0.01, "ended": False, "decided": 1, "of": 1, "open": []}
+            more = {"minutes_to_decide": None, "verdicts": {}, "took_ns": 1}
+            return {"type": "look", "blocks": 5, **whole, **more, "stop": stop}
 
     def judge(blocks, minutes_per_block, ended):
         seen.append((blocks, len(numbers(tmp_path / "out"))))

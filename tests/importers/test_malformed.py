@@ -258,7 +258,7 @@ def test_a_name_alone_recognises_nothing(tmp_path):
 
 def test_a_source_that_is_empty_or_absent(tmp_path):
     (tmp_path / "in").mkdir()
-    with pytest.raises(UserError, match="no known format"):
+    with pytest.raises(UserError, match="no file at all"):
         import_published(tmp_path / "in", tmp_path / "out")
     with pytest.raises(UserError, match="no data files"):
         import_published(tmp_path / "in", tmp_path / "out", "gscam")

@@ -41,6 +41,7 @@ FAULTS = {
     "forever": "finishing = False",
     "block": "late_by_s = 10 if late_by_s == 0 else -1",
     "mute": "writers.clear()",
+    "deaf": "[reader.update(gone=True) for reader in readers.values()]",
 }
 
 SOURCE = r"""#!{python}
@@ -192,9 +193,12 @@ def handle(request_):
             threading.Thread(target=served if e["kind"] == "service" else schedule, args=(e, request), daemon=True).start()
         if "endpoints" not in request: threading.Thread(target=at, args=([request["steady_ns"], request["end_ns"]], "steady_begin", "steady_end"), daemon=True).start()
     elif cmd == "drain":
-        deadline = now() + request["timeout_ns"]
+        deadline, quiet, heard, since = now() + request["timeout_ns"], request.get("quiet_ns"), None, now()
+        latest = lambda: [dict(readers[int(r)]["last"]) for r in request["expect"]]
         done = lambda: all(readers[int(r)]["last"].get(w, -1) >= n for r, ws in request["expect"].items() for w, n in ws.items())
-        while not done() and now() < deadline: time.sleep(0.002)
+        while not done() and now() < deadline and not (quiet and now() - since >= quiet):
+            time.sleep(0.002)
+            if latest() != heard: heard, since = latest(), now()
         reply = {{"complete": done(), "time_ns": now()}}
     elif cmd == "clock":
         reply = {{"received_ns": now(), "sent_ns": now()}}
@@ -229,6 +233,7 @@ DESCRIBE = {
     "release_date": "2026-01-01",
     "build": {},
     "capabilities": {"loan": "no: it always copies"},
+    "shared_host": {"forced": "nothing: it is a fake"},
     "profiles": [{"name": "untouched", "format": "none", "text": "", "summary": "as it is"}],
 }
 

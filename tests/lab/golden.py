@@ -92,7 +92,7 @@ _PUBLISHER = {
 _SUBSCRIPTION = {
     "endpoint": 2, "kind": "subscription", "topic": "camera", "type": _TYPE,
     "qos": {**_QOS, "reliability": "best_effort", "history": "keep_all"},
-    "touch": "header", "wait": "callback", "matches": 1,
+    "touch": "header", "wait": "callback", "take": "raw", "matches": 1,
 }  # fmt: skip
 _SERVICE = {
     "endpoint": 4, "kind": "service", "topic": "add",
@@ -110,6 +110,9 @@ _CLIENT = {
     **_SERVICE, "endpoint": 3, "kind": "client", "wait": "block",
     "arrival": {"kind": "periodic", "period_ns": 10000000, "phase_ns": 0}, "loan": False, "publish_mode": "default",
 }  # fmt: skip
+_READERS = [
+    ("typed", "drops_at_reader"), ("raw", "overwrites_at_writer"), ("lent", "blocks"), ("typed", "drops_at_writer"),
+]  # fmt: skip
 _ARRIVALS = [
     {"kind": "poisson", "rate_hz": 100.5, "seed": 7},
     {"kind": "burst", "period_ns": 1000000, "count": 10, "phase_ns": 5},
@@ -168,6 +171,9 @@ FROM_WORKER = [
     {"id": 1, "ok": {"time_ns": 99, "configuration": {"format": "xml", "text": "<General/>"}}},
     {"id": 2, "ok": {"endpoints": {"1": {"qos": _QOS, "publish_mode": "sync", "wait": "block", "notes": ["as"]}},
                      "time_ns": 99}},
+    *({"id": 2, "ok": {"endpoints": {"2": {"qos": _QOS, "publish_mode": "default", "wait": "poll", "take": take,
+                                           "when_full": when_full, "notes": []}}, "time_ns": 99}}
+      for take, when_full in _READERS),
     {"id": 3, "ok": {"endpoints": {"1": {"matched": 1, "time_ns": 123}}}},
     {"id": 7, "ok": {"complete": True, "time_ns": 9}},
     {"id": 7, "ok": {"complete": False, "time_ns": 9}},

@@ -67,6 +67,7 @@ def test_limits_of_the_shell_are_found():
     assert found["process limits"]["level"] == "red" and "200 open files" in found["process limits"]["found"]
 
 
+@pytest.mark.own_host
 def test_a_network_without_loopback_has_neither_route_nor_multicast():
     """Trials have a network of their own, so theirs works all the same."""
     command = ["unshare", "--net"] if ROOT else ["unshare", "--user", "--map-root-user", "--net"]
@@ -158,6 +159,7 @@ def test_the_terminal_shows_the_worst_first_and_the_good_in_one_paragraph():
     assert all(len(line) <= 80 for line in lines if not line.strip().startswith(("do:", "for good:")))
 
 
+@pytest.mark.own_host
 def test_what_is_tried_leaves_nothing_behind():
     def traces():
         groups = [

@@ -47,8 +47,17 @@ def test_ticks_are_read_from_the_kernels_first_line():
 def test_window_shares_add_up_and_no_tick_is_no_share():
     begin, end = Ticks(100, 1000, 10, 5), Ticks(150, 1030, 14, 21)
     rows = {row["probe"]: row["value"] for row in window_probes(begin, end)}
-    assert sum(rows.values()) == pytest.approx(1.0) and rows["steal"] == 0.16 and rows["idle"] == 0.3
+    shares = [rows[name] for name in ("busy", "idle", "softirq")]
+    assert sum(shares) == pytest.approx(1.0 - 16 / 100) and rows["idle"] == 0.3
     assert window_probes(begin, begin) == []
+
+
+def test_steal_is_a_share_of_what_was_demanded():
+    """A hypervisor that takes a tenth of what is asked for does so from a busy arm and from an idle one."""
+    for demanded in (1000, 100):
+        begin, end = Ticks(0, 0, 0, 0), Ticks(demanded * 9 // 10, 1000 - demanded, 0, demanded // 10)
+        rows = {row["probe"]: row["value"] for row in window_probes(begin, end)}
+        assert rows["steal"] == pytest.approx(0.1), demanded
 
 
 def test_the_idle_probe_sees_sleeps_that_end_late_never_early():

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,10 +38,10 @@ class Machine:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "rmwbench.lab.host.agent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        told = {"token": TOKEN, "address": "127.0.0.1", "programs": programs}
+        told = {"token": TOKEN, "programs": programs}  # without an address: loopback
         self.process.stdin.write(json.dumps(told) + "\n")
         self.process.stdin.flush()
-        self.agent = Agent("here", "127.0.0.1", json.loads(self.process.stdout.readline())["port"], TOKEN)
+        self.agent = Agent("here", "127.0.0.1", token=TOKEN, **json.loads(self.process.stdout.readline()))
         return RemoteHost("test", self.agent)
 
     def stop(self):
@@ -120,7 +121,7 @@ def test_a_machine_whose_agent_ends_is_lost_and_its_processes_with_it(machine, t
         life(crew)
         machine.stop()
         found = failure(crew, lambda crew: crew.ask_all("open", {}, 5.0))
-        assert found.kind == "crashed" and "machine here is lost" in found.message
+        assert found.kind == "host" and "machine here is lost" in found.message
         hosts.close()
         assert "machine here is lost" in hosts["away"].lost
 
@@ -154,7 +155,7 @@ def _inits(parent: int) -> list[str]:
 
 def test_who_does_not_know_the_word_gets_nothing(machine):
     machine.start({}).close()
-    stranger = Agent("here", machine.agent.address, machine.agent.port, "another")
+    stranger = replace(machine.agent, token="another")
     with pytest.raises(HostBroken, match="does not know us"):
         RemoteHost("test", stranger)
     machine.stop()

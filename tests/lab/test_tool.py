@@ -9,7 +9,7 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.lab import tool
 from rmwbench.lab.crew import Crew
-from rmwbench.lab.host import Host
+from rmwbench.lab.host import make
 from rmwbench.lab.middleware import build, find
 from rmwbench.lab.sampler import Sampler
 from rmwbench.lab.worker import WorkerFailed
@@ -60,7 +60,7 @@ def test_every_build_builds_the_tools():
 def test_a_worker_and_a_daemon_may_have_one_name(tmp_path):
     path = fake_worker.install(tmp_path)
     fields = {"profile": {"name": "untouched"}}
-    with Host("names") as host, Crew(host) as crew:
+    with make("names") as host, Crew(host) as crew:
         host.wait_ready()
         crew.spawn_daemon("sampler", path)
         crew.wait_hello(10)
@@ -81,7 +81,7 @@ def test_a_worker_and_a_daemon_may_have_one_name(tmp_path):
 def test_whoever_said_hello_is_known_by_its_number(tmp_path):
     """The host reports each process by a message of its own; none of them may be left for later."""
     path = fake_worker.install(tmp_path)
-    with Host("many") as host, Crew(host) as crew:
+    with make("many") as host, Crew(host) as crew:
         host.wait_ready()
         for number in range(8):
             crew.spawn_daemon(f"d{number}", path)
@@ -92,7 +92,7 @@ def test_whoever_said_hello_is_known_by_its_number(tmp_path):
 
 def test_a_daemon_must_say_who_it_is(tmp_path):
     path = fake_worker.install(tmp_path, hello={"daemon": "somebody else"})
-    with Host("who") as host, Crew(host) as crew:
+    with make("who") as host, Crew(host) as crew:
         host.wait_ready()
         crew.spawn_daemon("router", path)
         with pytest.raises(WorkerFailed, match="daemon router: says that it is the daemon 'somebody else'"):

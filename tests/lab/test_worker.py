@@ -9,7 +9,7 @@ import pytest
 
 from rmwbench.lab import records
 from rmwbench.lab.crew import Crew
-from rmwbench.lab.host import Host
+from rmwbench.lab.host import SharedHost, make
 from rmwbench.lab.worker import WorkerFailed
 from tests.lab import fake_worker
 
@@ -21,7 +21,7 @@ ENDPOINT = {
 
 @pytest.fixture
 def crew():
-    with Host("test") as host:
+    with make("test") as host:
         host.wait_ready()
         with Crew(host) as made:
             made.files = []
@@ -47,7 +47,8 @@ def life(crew: Crew) -> None:
 def test_a_good_worker_answers_and_leaves(crew, tmp_path):
     worker = add(crew, tmp_path)
     life(crew)
-    assert worker.hello["middleware"] == "fake" and worker.pid != worker.inner_pid
+    assert worker.hello["middleware"] == "fake"
+    assert (worker.pid == worker.inner_pid) == isinstance(worker.host, SharedHost)
     assert b"stdout" in worker.stdout() and worker.stderr(6) == b"words\n"
     crew.ask_all("exit", {}, 2.0)
     crew.wait(lambda: worker.ended and worker.wait_status is not None, 2.0, "end")

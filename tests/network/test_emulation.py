@@ -16,7 +16,7 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Configured, HostBroken, Hosts
-from rmwbench.lab.host.host import _explained
+from rmwbench.lab.host.host import explained
 from rmwbench.lab.network import Emulation, NetworkBroken, addresses, plumbing
 from rmwbench.lab.network.plumbing import Place, rehearse_host
 from rmwbench.lab.network.switch import CLASSES, LOST_UP, VERDICTS
@@ -338,7 +338,7 @@ def test_everything_ends_with_its_hosts():
     [(errno.EACCES, "chmod 0666 /dev/net/tun"), (errno.ENOENT, "modprobe tun"), (errno.EPERM, "run as root")],
 )
 def test_without_tap_devices_it_is_said_what_is_missing_and_what_still_works(number, fix):
-    error = _explained(HostBroken("open /dev/net/tun", number))
+    error = explained(HostBroken("open /dev/net/tun", number))
     assert isinstance(error, UserError)
     assert "workloads on one host still run" in error.what and fix in error.fix and error.where == "open /dev/net/tun"
 

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from rmwbench.bundle import Bundle
 from rmwbench.report.html import write_html
+from rmwbench.report.summary import summarise
+from tests import topics_bundle
 from tests.report.example_document import example_document
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -210,3 +213,19 @@ def test_print_is_light_and_has_every_chart(visit):
     assert page.evaluate("getComputedStyle(document.querySelector('.answer')).backgroundColor") == "rgb(254, 254, 254)"
     assert page.locator(".top").is_hidden()
     assert page.locator(".chart svg").count() == page.locator(".chart").count()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_robots_topics_fit_and_their_charts_are_drawn(browser, tmp_path_factory, width):
+    directory = tmp_path_factory.mktemp("robot")
+    path = directory / "report.html"
+    write_html(summarise(Bundle(topics_bundle.write(directory / "c"))), path)
+    seen = Visit(browser, path.as_uri(), width)
+    page = seen.page
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    page.wait_for_function("[...document.querySelectorAll('.chart')].every(box => box.querySelector('svg'))")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("table.topics tbody tr").count() == 3
+    assert page.locator("h3[id^=t-]").all_inner_texts() == ["Topic imu", "Topic front", "Topic commands"]
+    assert seen.said == []
+    seen.context.close()

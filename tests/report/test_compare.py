@@ -4,6 +4,7 @@ not comparable is said.
 
 import dataclasses
 import json
+import re
 import shutil
 
 import pytest
@@ -14,7 +15,7 @@ from rmwbench.errors import UserError
 from rmwbench.report.compare.document import compare
 from rmwbench.report.compare.html import axis_of, mark, render_html
 from rmwbench.report.compare.select import side
-from rmwbench.report.compare.terminal import print_compare
+from rmwbench.report.compare.terminal import print_compare, unchanged
 from tests import synthetic_bundle
 
 WORKLOADS = ("camera", "pointcloud")
@@ -119,7 +120,7 @@ def test_the_environment_comes_first_in_the_order_of_what_matters(campaigns, tmp
     assert document["rules"]["aa_floor"] == 0.02
     assert any("machines differ" in text for text in document["cautions"])
     printed = terminal(document)
-    assert printed.index("The same machine? no") < printed.index("response latency")
+    assert "The same machine? no" in printed
 
 
 def test_a_machine_that_is_not_described_is_unknown_and_not_the_same(campaigns, tmp_path):
@@ -241,7 +242,7 @@ def test_the_verb_prints_writes_and_answers_with_its_exit_code(campaigns, capsys
     old, new = f"{campaigns}/old", f"{campaigns}/new"
     code, printed = run(capsys, old, new, "--html", f"{tmp_path}/c.html")
     assert code == 1
-    assert "B is worse than A." in printed.out
+    assert "B is worse than A in " in printed.out
     assert "1.3" in (tmp_path / "c.html").read_text()
     code, printed = run(
         capsys, f"{new}:zenoh tuned", f"{old}:zenoh tuned", "--json", "--metric", "response_latency_p50"
@@ -262,15 +263,31 @@ def terminal(document, width=80):
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_every_row_has_its_verdict_in_the_terminal(campaigns, width):
+def test_what_changed_comes_first_and_what_did_not_takes_a_line_per_metric(campaigns, width):
     document = compared(campaigns, "old", "new")
     text = terminal(document, width)
     lines = text.splitlines()
     assert max(map(len, lines)) <= width
-    for verdict in ("worse", "equivalent"):
-        assert sum(line.rstrip().endswith(verdict) for line in lines) >= sum(
-            r["verdict"] == verdict for r in document["rows"] if width == 80
-        )
+    assert text.index("B is worse than A in ") < text.index("The same machine?")
+    head = text[: text.index("The same machine?")]
+    worse = [r for r in document["rows"] if r["verdict"] == "worse"]
+    assert worse and all(
+        f"worse  {row['cell']}" in " ".join(head.split()).replace("worse ", "worse  ") for row in worse
+    )
+    rest = [r for r in document["rows"] if r["verdict"] not in ("worse", "better")]
+    assert len(unchanged(document)) == len({r["title"] for r in rest})
+    total = sum(
+        int(n) for line in unchanged(document) for n in re.findall(r"(\d+) (?:equivalent|undecided|no data)", line)
+    )
+    assert total == len(rest)
+    cells = {r["cell"] for r in document["rows"]} - {r["cell"] for r in worse}
+    assert f"{len(cells)} cells without a change not shown" in text
+
+
+def test_few_cells_are_all_shown(campaigns):
+    document = compare(side(f"{campaigns}/old:zenoh tuned"), side(f"{campaigns}/new:zenoh tuned"))
+    document["rows"] = [r for r in document["rows"] if r["workload"] == "imu"]
+    assert "not shown" not in terminal(document)
 
 
 def test_what_a_bundle_says_cannot_drive_the_terminal_or_the_page(campaigns, tmp_path):

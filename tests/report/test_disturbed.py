@@ -17,6 +17,13 @@ def test_a_flag_in_half_of_the_trials_is_a_mark_and_one_in_fewer_is_not():
     ]
 
 
+def test_the_code_of_a_flag_counts_and_not_the_wording_of_its_text():
+    worded = flag("little was idle: 3 %") | {"code": "machine_bound"}
+    otherwise = flag("hardly any processor time was left") | {"code": "machine_bound"}
+    (found,) = disturbed.disturbances([1, 2], {1: [worded], 2: [otherwise]})
+    assert (found.code, found.trials, found.of) == ("machine_bound", 2, 2)
+
+
 def test_other_events_and_other_trials_say_nothing():
     events = {1: [flag("canary: x", event="log")], 9: [flag("canary: y")]}
     assert disturbed.texts([1, 2], events) == [] == disturbed.texts([], events)

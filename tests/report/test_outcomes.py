@@ -97,6 +97,7 @@ def test_an_interval_on_both_sides_is_undecided_whatever_its_value(document):
     one = made["outcomes"]["conditions"][1]
     assert (one["outcome"], one["may"]) == ("undecided", ["all acceptable", "degraded"])
     assert one["arms"][2] | {"reason": ""} == {
+        "topic": None,
         "arm": "cyclonedds untouched",
         "outcome": "undecided",
         "metric": "undelivered",

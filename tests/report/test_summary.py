@@ -16,7 +16,9 @@ from rmwbench.analysis.sequential import alpha_at
 from rmwbench.analysis.trial import OF_CHAINS
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.schema import table_from_rows
+from rmwbench.codes import Code, Reason
 from rmwbench.errors import UserError
+from rmwbench.report.conclusions import conclusions
 from rmwbench.report.summary import summarise
 from tests import synthetic_bundle
 
@@ -197,7 +199,7 @@ def test_noisy_machines_leave_it_undecided_with_a_time(tmp_path):
     undecided = [a["verdict"] for a in document["workloads"][0]["arms"] if a["verdict"]["verdict"] == "undecided"]
     assert undecided
     assert any(v["minutes_to_decide"] for v in undecided)
-    assert "Not decided" in texts(document)
+    assert "is still open" in texts(document)
 
 
 def test_a_campaign_stopped_before_its_first_trial_is_still_a_document(tmp_path):
@@ -229,12 +231,13 @@ def test_an_arm_that_never_delivers_is_worse_and_never_zero(tmp_path):
     json.dumps(document, allow_nan=False)
 
 
-def test_an_arm_whose_trials_all_failed_has_no_data(tmp_path):
+def test_an_arm_whose_trials_all_failed_is_worse_and_does_not_work_here(tmp_path):
     arms = (*synthetic_bundle.ARMS[:3], dataclasses.replace(synthetic_bundle.ARMS[6], fails=tuple(range(6))))
     document = summarise(Bundle(synthetic_bundle.write(tmp_path / "c", arms=arms, workloads=("camera",))))
-    assert arm(document, "camera", "fastdds untouched")["verdict"]["verdict"] == "no data"
+    found = arm(document, "camera", "fastdds untouched")["verdict"]
+    assert (found["verdict"], found["by"]) == ("worse", "failure")
     assert arm(document, "camera", "iceoryx2 event")["verdict"]["verdict"] == "best"
-    assert "fastdds untouched had no usable trial" in texts(document)
+    assert "fastdds untouched does not work here: it failed in each of 6 trials." in texts(document)
 
 
 def write_bare(directory, **tables):
@@ -335,22 +338,28 @@ def test_an_unknown_primary_metric_is_not_replaced_silently(tmp_path):
 
 def test_void_trials_are_counted_by_the_name_of_their_rule(tmp_path):
     directory = synthetic_bundle.write(tmp_path / "c", blocks=3, workloads=("camera",))
-    reasons = ("machine: steal: 3 % of processor time was taken", "path: asked for shm, but only 2 % took it: lo 98 %")
+    # The code counts, whatever its text says.
+    reasons = (Reason(Code.STEAL, "taken; path: no"), Reason(Code.PATH, "machine: canary: not this path"))
     with BundleWriter.reopen(directory) as writer:
         for n, reason in enumerate((*reasons, reasons[0]), start=100):
-            row = {"trial": n, "cell": 1, "block": 0, "status": "void", "reason": reason}
+            row = {"trial": n, "cell": 1, "block": 0, "status": "void", "reason": reason.text}
             writer.finish_trial(
                 trial=n,
                 cell=1,
                 block=0,
                 status="void",
-                reason=reason,
+                reason=reason.text,
+                reasons=[reason.document()],
                 finished_utc="",
                 tables={"trials": table_from_rows("trials", [row])},
             )
-    trials = summarise(Bundle(directory))["campaign"]["trials"]
+    document = summarise(Bundle(directory))
+    trials = document["campaign"]["trials"]
     assert trials["void"] == 3
     assert trials["voided_by"] == {"steal": 2, "path": 1}
+    by_cell = {arm["cell"]: arm["trials"] for arm in document["workloads"][0]["arms"]}
+    assert by_cell.pop(1)["voided_by"] == {"steal": 2, "path": 1}
+    assert all(trials["voided_by"] == {} for trials in by_cell.values())
 
 
 def test_each_workload_says_at_which_look_and_level_it_was_judged(tmp_path, document):
@@ -369,3 +378,17 @@ def test_each_workload_says_at_which_look_and_level_it_was_judged(tmp_path, docu
     alpha = alpha_at([5, 8, 12], 8)
     assert judged["alpha"] == pytest.approx(alpha, rel=1e-5) and 0 < alpha < 0.05
     assert f"Judged at look 2 of 3, after 8 blocks, with {alpha * 100:.2g} % of error" in found["resolution"]["text"]
+
+
+def test_blocks_that_resemble_each_other_are_told(tmp_path):
+    document = summarise(Bundle(synthetic_bundle.write(tmp_path / "c", blocks=6)))
+    found = document["block_correlation"]
+    assert -1 <= found["value"] <= 1 and found["error"] > 0
+    assert ("resemble each other" in texts(document)) == found["inflates"]
+    alike = conclusions(
+        document | {"block_correlation": {"value": 0.5, "error": 0.1, "inflates": True}},
+        calibrated=True,
+        margin=0.05,
+        one_host=False,
+    )
+    assert any("correlation 0.50" in line["text"] for line in alike)

@@ -163,7 +163,13 @@ def test_a_workload_stands_beside_the_one_that_it_names(document):
     assert alone["effects"] == []
     assert [one["against"] for one in beside["effects"]] == [f"{one.arm} in range" for one in ARMS]
     for one in beside["effects"]:
-        assert one["ratios"]["response_latency_p50"] == {"value": 1, "low": 1, "high": 1, "blocks": 5}
+        assert one["ratios"]["response_latency_p50"] == {
+            "value": 1,
+            "low": 1,
+            "high": 1,
+            "blocks": 5,
+            "answer": "same",
+        }
         assert "undelivered" in one["text"]
 
 

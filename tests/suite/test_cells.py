@@ -83,9 +83,10 @@ def test_a_poisson_schedule_follows_the_trial_and_not_the_arm():
 
 
 def test_arm_settings_reach_their_endpoints():
-    cell = only_cell(("middleware: floor", "middleware: floor, wait: poll, loan: true, publish_mode: async"))
+    cell = only_cell(("middleware: floor", "middleware: floor, wait: poll, loan: true, publish_mode: async, take: raw"))
     talker, listener = asked(cell, "talker")[1], asked(cell, "listener")[2]
     assert (talker["loan"], talker["publish_mode"], listener["wait"]) == (True, "async", "poll")
+    assert listener["take"] == "raw" and "take" not in talker
 
 
 def test_definitions_are_json_and_complete():

@@ -16,6 +16,17 @@ outcomes:
 """
 
 
+TOPIC = suite().workloads[0].written_out[0].topics[0]
+"""The topic of the suite that these tests change."""
+
+
+def test_limits_of_topics_reach_the_plan_and_may_stand_alone():
+    declared = f"outcomes:\n  topics:\n    {TOPIC}: {{response_latency_p50_ms: 20}}\n"
+    document = suite(more=declared).outcomes.document()
+    assert document["acceptable"] == []
+    assert document["topics"] == {TOPIC: [{"metric": "response_latency_p50", "at_most": 20e6}]}
+
+
 def test_limits_reach_the_plan_in_their_metrics_own_units():
     assert suite(more=DECLARED).outcomes.document() == {
         "acceptable": [
@@ -44,10 +55,14 @@ def test_every_limit_is_of_a_metric_in_that_unit():
         ("outcomes: {none: {undelivered: 0.95}}\n", 13, "acceptable"),
         (DECLARED + "  none: {undelivered: 1.0}\n", 17, "`undelivered` is out of range"),
         (DECLARED + "  nothing: {undelivered: 0.9}\n", 17, "unknown key `nothing`"),
+        (DECLARED + "  topics: {nowhere: {undelivered: 0.9}}\n", 17, "unknown topic `nowhere`"),
+        (DECLARED + "  topics: {TOPIC: {}}\n", 17, "has no limit"),
+        (DECLARED + "  topics: {TOPIC: {recovery_time_ms: 5}}\n", 17, "unknown limit `recovery_time_ms`"),
+        (DECLARED + "  topics: {TOPIC: {response_latency_p50: 5}}\n", 17, "has no unit"),
     ],
 )
 def test_a_mistake_has_its_line(more, line, words):
-    caught = error(more=more)
+    caught = error(more=more.replace("TOPIC", TOPIC))
     assert caught.where == f"f.yaml:{line}"
     assert words in str(caught)
 

@@ -15,6 +15,7 @@ from typing import Any
 from rmwbench_workers.harness import run
 from rmwbench_workers.middleware import (
     FAILED,
+    TURN,
     UNSUPPORTED,
     Account,
     Deliver,
@@ -42,7 +43,6 @@ PROFILES = [
 ]
 WAKE_NS = 50_000_000
 """How long the waiting thread sleeps at most: a closed session is noticed by then."""
-BATCH = 16
 KEEP_ALL_BLOCKING_S = 1
 
 
@@ -229,15 +229,17 @@ class Subscription(Endpoint):
         session.changed.set(True)
 
     def take(self, notified_ns: int) -> None:
-        """Hands over whatever is there, under the session's lock."""
-        layout = self.layout
-        while samples := self.reader.take(BATCH):
-            taken_ns = time.monotonic_ns()
-            for sample in samples:
-                data = getattr(sample, "data", None)
-                if data is not None:
-                    body = payload_of(memoryview(data), layout)
-                    self.deliver(body, notified_ns, taken_ns)
+        """Hands over a turn's messages, under the session's lock, one by one: several at a time would give a reader the
+        room of its depth and of what it took. What is left announces itself again."""
+        for _ in range(TURN):
+            samples = self.reader.take(1)
+            if not samples:
+                return
+            data = getattr(samples[0], "data", None)
+            if data is not None:
+                body = payload_of(memoryview(data), self.layout)
+                self.deliver(body, notified_ns, time.monotonic_ns())
+            notified_ns = time.monotonic_ns()
 
     def matched(self) -> int:
         return len(self.reader.get_matched_publications())

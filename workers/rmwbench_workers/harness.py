@@ -26,6 +26,8 @@ from rmwbench_workers.middleware import (
 OK, STATUS_FULL, STATUS_FAILED = 0, 1, 4
 WAITS = ("block", "poll", "callback")
 PUBLISH_MODES = ("default", "sync", "async")
+TAKES = ("typed", "raw", "lent")
+WHEN_FULL = ("", "blocks", "overwrites_at_writer", "drops_at_writer", "drops_at_reader")
 
 
 def run(middleware: Middleware) -> int:
@@ -223,6 +225,8 @@ class Bridge:
         out.qos.depth = granted.qos.depth
         out.wait = WAITS.index(granted.wait)
         out.publish_mode = PUBLISH_MODES.index(granted.publish_mode)
+        out.take = TAKES.index(granted.take)
+        out.when_full = WHEN_FULL.index(granted.when_full)
         for note in granted.notes:
             out.note(out.context, ffi.new("char[]", note.encode()))
 

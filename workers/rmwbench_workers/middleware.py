@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 UNSUPPORTED, INVALID, FAILED = 0, 1, 2
+TURN = 4
+"""Messages taken from one reader before the others of its thread are looked at, as in `rmwbench_worker.h`."""
 
 
 class WorkerError(Exception):
@@ -80,6 +82,10 @@ class Granted:
     wait: str
     publish_mode: str = "default"
     notes: list[str] = field(default_factory=list)
+    take: str = "typed"
+    """typed or lent; of what reads. Python's workers copy into an object of the reader's own."""
+    when_full: str = ""
+    """blocks, overwrites_at_writer, drops_at_writer, drops_at_reader; empty where it is not known."""
 
 
 @dataclass

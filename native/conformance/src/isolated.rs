@@ -1,19 +1,39 @@
 //! A process and namespaces of its own for one test of libtest, for middlewares that announce themselves on every interface or keep
 //! state for a whole process. The test starts itself again inside, so that libtest's threads do not stand in the way.
+//!
+//! Where no namespaces can be made, as in an ordinary container, such a test is skipped and says so on a line that begins `SKIPPED`.
 
 use std::env;
 use std::process::Command;
+use std::sync::OnceLock;
 
 const INSIDE: &str = "RMWBENCH_TEST_INSIDE";
 const ENTER: &str = "mount -t tmpfs tmpfs /dev/shm && mount -t tmpfs tmpfs /tmp && ip link set lo up && exec \"$0\" \"$@\"";
+
+const NAMESPACES: [&str; 9] = ["--user", "--map-root-user", "--net", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"];
+
+/// Why no namespaces can be made here, in the words of util-linux's unshare; None where they can.
+pub fn why_not() -> Option<&'static str> {
+    static FOUND: OnceLock<Option<String>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let tried = Command::new("unshare").args(NAMESPACES).args(["sh", "-c", ENTER, "true"]).output();
+        let output = tried.expect("util-linux's unshare is needed");
+        (!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).trim().to_string())
+    });
+    found.as_deref()
+}
 
 /// Runs `body` in a process of its own, in fresh network, mount, PID and IPC namespaces; `test` is the test's full name.
 pub fn isolated(test: &str, body: impl FnOnce()) {
     if env::var(INSIDE).is_ok_and(|name| name == test) {
         return body();
     }
+    if let Some(reason) = why_not() {
+        eprintln!("SKIPPED {test}: no namespaces can be made here: {reason}");
+        return;
+    }
     let output = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--net", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"])
+        .args(NAMESPACES)
         .args(["sh", "-c", ENTER])
         .arg(env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture", "--test-threads", "1"])

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{Delivery, EndpointConfig, Profile, PublishMode, Publisher, SessionConfig, Sink, Wait};
+use rmwbench_harness::middleware::{Delivery, EndpointConfig, Profile, PublishMode, Publisher, SessionConfig, Sink, Take, Wait};
 use rmwbench_harness::qos::{History, Qos, Reliability};
 
 /// Generous: other things run on the machine of a test.
@@ -147,6 +147,7 @@ pub fn endpoint(endpoint: u32, topic: &str, bytes: u32) -> EndpointConfig {
         loan: false,
         publish_mode: PublishMode::Default,
         wait: Wait::Block,
+        take: Take::Typed,
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{PublishMode, Wait};
+use rmwbench_harness::middleware::{PublishMode, Take, Wait};
 use rmwbench_harness::payload::Touch;
 use rmwbench_harness::protocol::{Arrival, Collected, Command, EndpointKind, EndpointSpec, Event, NodeSpec, Open, Start};
 use rmwbench_harness::qos::{Qos, Reliability};
@@ -43,6 +43,7 @@ pub fn publisher(endpoint: u32, topic: &str, bytes: u32, arrival: Arrival, match
         loan: false,
         publish_mode: PublishMode::Default,
         wait: Wait::Block,
+        take: Take::Typed,
         matches,
     }
 }
@@ -257,7 +258,7 @@ impl<'a> Rig<'a> {
                     (reader.endpoint, last)
                 })
                 .collect();
-            posted.push(worker.post(Command::Drain { expect, timeout_ns: timeout.as_nanos() as i64 })?);
+            posted.push(worker.post(Command::Drain { expect, timeout_ns: timeout.as_nanos() as i64, quiet_ns: None })?);
         }
         let mut complete = true;
         for (worker, id) in self.workers.iter_mut().zip(posted) {

@@ -1,4 +1,4 @@
-/* The boundary for middlewares written in C or C++, ABI version 2.
+/* The boundary for middlewares written in C or C++, ABI version 3.
  *
  * A middleware fills one table of function pointers and hands it to the harness, which owns everything else: protocol, schedule,
  * payload, records. The table mirrors the Rust traits in `harness/src/middleware.rs` one to one. It is versioned and sized rather
@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define RMWBENCH_ABI_VERSION 2u
+#define RMWBENCH_ABI_VERSION 3u
 
 /* Opaque to the harness; the middleware defines them. */
 typedef struct rmwbench_session rmwbench_session;
@@ -116,6 +116,25 @@ enum {
   RMWBENCH_WAIT_CALLBACK = 2 /* the middleware's own thread calls */
 };
 
+/* Into whose memory a subscription takes (asked), and where a payload is when it is taken (granted). */
+enum {
+  RMWBENCH_TAKE_TYPED = 0, /* in memory of the reader's own */
+  RMWBENCH_TAKE_RAW = 1,   /* serialised, in the middleware's receive buffer; asked only where capability take_raw says so */
+  RMWBENCH_TAKE_LENT = 2   /* granted only: in memory that the API lends */
+};
+/* What happens at an endpoint when its own queue is full. */
+enum {
+  RMWBENCH_FULL_UNKNOWN = 0,
+  RMWBENCH_FULL_BLOCKS = 1,
+  RMWBENCH_FULL_OVERWRITES_AT_WRITER = 2,
+  RMWBENCH_FULL_DROPS_AT_WRITER = 3,
+  RMWBENCH_FULL_DROPS_AT_READER = 4
+};
+/* Messages taken from one reader before the others of its thread are looked at: the same for every middleware. */
+enum { RMWBENCH_TURN = 4 };
+/* The note that tells it; for every reader that such a thread serves. */
+#define RMWBENCH_TURN_NOTE "one thread takes for all readers of the process, up to 4 messages of each in its turn"
+
 typedef struct rmwbench_qos {
   int32_t reliability;
   int32_t durability;
@@ -149,13 +168,14 @@ typedef struct rmwbench_endpoint_config {
   int32_t wait; /* of what reads: subscriptions, clients, services */
   const rmwbench_message_type *reply_type; /* of clients and services; NULL for the others */
   const char *dds_reply_topic;             /* of clients and services: "rr/cameraReply"; NULL for the others */
+  int32_t take;                            /* of subscriptions; TYPED for the others */
 } rmwbench_endpoint_config;
 
 /* ---- What is delivered -------------------------------------------------------------------------------------------------- */
 
 typedef struct rmwbench_delivery {
-  int64_t notified_ns; /* the wait returned, or the middleware's callback began */
-  int64_t taken_ns;    /* the message was in hand and readable */
+  int64_t notified_ns; /* the wait returned, or the callback began, that announced this message; taken_ns where nothing did */
+  int64_t taken_ns;    /* the last instant before the reader's code can look at this payload: one stamp for one message */
   const uint8_t *payload; /* the middleware's own memory where it has it; valid during the call */
   size_t bytes;
   int32_t zero_copy; /* non-zero: read in place, by the middleware's own evidence */
@@ -167,6 +187,9 @@ typedef struct rmwbench_delivery {
 typedef struct rmwbench_sink {
   void *context;
   void (*deliver)(void *context, const rmwbench_delivery *delivery);
+  /* Non-zero: delivering publishes on, reliably. A middleware that calls back in the thread which takes acknowledgements would wait
+   * there for what only that thread can bring: it must deliver from another one, and grant what that is. */
+  int32_t publishes_reliably;
 } rmwbench_sink;
 
 /* Sends the answer to one request, to the client that asked; returns when the middleware's call does. */
@@ -192,6 +215,8 @@ typedef struct rmwbench_granted {
   int32_t wait;
   void *context;
   void (*note)(void *context, const char *text);
+  int32_t take;      /* of what reads */
+  int32_t when_full;
 } rmwbench_granted;
 
 /* Receives an account. What the middleware does not count is not reported: absent is never zero. */

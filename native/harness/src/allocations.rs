@@ -31,7 +31,12 @@ fn library() -> Option<&'static Library> {
     let found = LIBRARY.get_or_init(|| {
         let (read, uncounted) = (find(c"rmwbench_allocations")?, find(c"rmwbench_allocations_uncounted")?);
         // SAFETY: these names are the library's alone, and these are their types there.
-        Some(unsafe { Library { read: std::mem::transmute(read), uncounted: std::mem::transmute(uncounted) } })
+        Some(unsafe {
+            Library {
+                read: std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn(*mut u64)>(read),
+                uncounted: std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn(c_int)>(uncounted),
+            }
+        })
     });
     found.as_ref()
 }

@@ -126,9 +126,11 @@ impl Control {
             Ok(count) => count,
             Err(e) => return matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock),
         };
+        let mut searched = self.pending.len(); // a long line comes in many pieces: each is searched once
         self.pending.extend_from_slice(&buffer[..count]);
-        while let Some(end) = self.pending.iter().position(|&b| b == b'\n') {
+        while let Some(end) = self.pending[searched..].iter().position(|&b| b == b'\n').map(|at| searched + at) {
             let line: Vec<u8> = self.pending.drain(..=end).collect();
+            searched = 0;
             match String::from_utf8(line) {
                 Ok(line) => self.lines.push_back(line),
                 Err(_) => return false,

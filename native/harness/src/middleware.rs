@@ -11,9 +11,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::clock::now_ns;
 use crate::message_type::MessageType;
 pub use crate::modes::modes;
-use crate::qos::Qos;
+use crate::qos::{History, Qos, Reliability};
 
 /// A middleware: the only thing a worker's `main` names.
 pub trait Middleware: Sync {
@@ -29,6 +30,17 @@ pub trait Middleware: Sync {
     /// What keeps an embedded profile within one host, and the modes that replace it; None where it reaches others. A cell over several
     /// hosts is then `not supported`, with this reason, before it runs.
     fn one_host(&self, _profile: &str) -> Option<OneHost> {
+        None
+    }
+
+    /// How the middleware keeps to a host without namespaces of its own ([`crate::shared_host`]). None: it does not, and its arms are
+    /// left out there.
+    fn shared_host(&self) -> Option<SharedHost> {
+        None
+    }
+
+    /// What processes with an embedded profile take of `/dev/shm`; None: nothing. Only asked where that is small and shared.
+    fn shared_memory(&self, _profile: &str) -> Option<SharedMemory> {
         None
     }
 
@@ -131,6 +143,21 @@ pub struct OneHost {
     pub unless: &'static [&'static str],
 }
 
+/// What is forced on every profile on a shared host, in words; and the daemons that cannot run there: (name, why).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SharedHost {
+    pub forced: &'static str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub without: &'static [(&'static str, &'static str)],
+}
+
+/// Bytes of `/dev/shm` per process, whatever it sends; and whether a publisher's full history lies there besides.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SharedMemory {
+    pub process_bytes: u64,
+    pub histories: bool,
+}
+
 /// Where messages go. Called by the middleware's thread, from several at once if it has several. It may sleep there, where a suite
 /// asks for a consumer that keeps each message: the payload stays the reader's until it returns.
 pub trait Sink: Send + Sync {
@@ -150,15 +177,26 @@ pub trait Handler: Send + Sync {
     fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>);
 }
 
-/// One message in the reader's hands.
+/// One message in the reader's hands. The two stamps are defined in `docs/formats/records.md`; [`Delivery::taken`] makes them so.
 pub struct Delivery<'a> {
-    /// When the wait returned or the middleware's callback began (CLOCK_MONOTONIC, ns).
+    /// When the wait returned or the callback began that announced this message (CLOCK_MONOTONIC, ns).
     pub notified_ns: i64,
-    /// When the message was in hand: after take, receive, or at the start of a callback that brings the data.
+    /// The last instant before the reader's code can look at this payload.
     pub taken_ns: i64,
     pub payload: &'a [u8],
     /// Read in place, by the middleware's own evidence; false where it has none.
     pub zero_copy: bool,
+}
+
+impl<'a> Delivery<'a> {
+    /// A message that the reader's code may look at from now on: takes the stamp `taken_ns`. To be made for one message after the
+    /// other, when it is handed over. `notified_ns` 0: nothing announced it (polling), which makes the two stamps one.
+    #[inline]
+    pub fn taken(notified_ns: i64, payload: &'a [u8], zero_copy: bool) -> Delivery<'a> {
+        let taken_ns = now_ns();
+        let notified_ns = if notified_ns == 0 { taken_ns } else { notified_ns };
+        Delivery { notified_ns, taken_ns, payload, zero_copy }
+    }
 }
 
 /// Why a publish call did not send. The middleware's words go to the account, not here: no allocation in the hot path.
@@ -192,6 +230,62 @@ pub enum Wait {
     Poll,
     /// The middleware's own thread calls.
     Callback,
+}
+
+/// Into whose memory a subscription asks to take its messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Take {
+    /// As any user of this API gets them: in memory of the reader's own, or lent where the API lends.
+    #[default]
+    Typed,
+    /// Serialised, in the middleware's receive buffer, before any deserialiser ran.
+    Raw,
+}
+
+/// Where a payload is when it is taken, as granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TakenAs {
+    /// In memory that is the reader's own.
+    Typed,
+    /// In the middleware's receive buffer.
+    Raw,
+    /// In memory that the API lends: of the writer, or of a pool that both share.
+    Lent,
+}
+
+/// What happens at an endpoint when its own queue is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenFull {
+    /// A publish call waits for room, if only for some time; a reader holds its writers up.
+    Blocks,
+    /// A writer replaces its oldest message that is not delivered yet.
+    OverwritesAtWriter,
+    /// A writer, or what sends for it, drops the new message.
+    DropsAtWriter,
+    /// A reader loses a message that reached it.
+    DropsAtReader,
+}
+
+impl WhenFull {
+    /// What DDS does at a writer of this granted QoS; None: a best-effort writer keeps no message.
+    pub fn of_dds_writer(qos: &Qos) -> Option<WhenFull> {
+        match (qos.reliability, qos.history) {
+            (Reliability::BestEffort, _) => None,
+            (Reliability::Reliable, History::KeepLast) => Some(WhenFull::OverwritesAtWriter),
+            (Reliability::Reliable, History::KeepAll) => Some(WhenFull::Blocks),
+        }
+    }
+
+    /// The same at a reader, whose history takes the place of the oldest unless it must keep all and can hold the writer up.
+    pub fn of_dds_reader(qos: &Qos) -> Option<WhenFull> {
+        match (qos.reliability, qos.history) {
+            (Reliability::Reliable, History::KeepAll) => Some(WhenFull::Blocks),
+            _ => Some(WhenFull::DropsAtReader),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -249,6 +343,8 @@ pub struct EndpointConfig {
     pub loan: bool,
     pub publish_mode: PublishMode,
     pub wait: Wait,
+    /// Of a subscription; the others are `typed`. The harness has refused `raw` where the description says `no` to `take_raw`.
+    pub take: Take,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -257,6 +353,12 @@ pub struct Granted {
     /// The mode in force, never `default` unless it cannot be known.
     pub publish_mode: PublishMode,
     pub wait: Wait,
+    /// Of what reads. None: of a publisher.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub take: Option<TakenAs>,
+    /// None where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when_full: Option<WhenFull>,
     /// What a reader of the numbers must know, in plain words.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -304,7 +406,7 @@ pub struct Description {
 }
 
 /// The names that every description answers (`worker-protocol.md`, last section).
-pub const CAPABILITIES: [&str; 19] = [
+pub const CAPABILITIES: [&str; 20] = [
     "reliable",
     "best_effort",
     "keep_last",
@@ -324,14 +426,18 @@ pub const CAPABILITIES: [&str; 19] = [
     "instance_key",
     "services",
     "evidence",
+    "take_raw",
 ];
+
+const NO_RAW: &str = "no: this API hands out no serialised message beside what take: typed gives";
 
 /// Builds the capability map: everything is `no: REASON` by `default_no` unless listed.
 pub fn capabilities(listed: &[(&str, &str)]) -> BTreeMap<String, String> {
     CAPABILITIES
         .iter()
         .map(|name| {
-            let answer = listed.iter().find(|(n, _)| n == name).map_or("no: not implemented in this worker", |(_, a)| a);
+            let default = if *name == "take_raw" { NO_RAW } else { "no: not implemented in this worker" };
+            let answer = listed.iter().find(|(n, _)| n == name).map_or(default, |(_, a)| a);
             (name.to_string(), answer.to_string())
         })
         .collect()

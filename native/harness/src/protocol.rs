@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::message_type::MessageType;
-use crate::middleware::{Account, Configuration, Error, Granted, Profile, PublishMode, SessionConfig, Wait};
+use crate::middleware::{Account, Configuration, Error, Granted, Profile, PublishMode, SessionConfig, Take, Wait};
 use crate::payload::Touch;
 use crate::qos::Qos;
 use crate::usage::{Memory, Usage};
 
 pub const PROTOCOL: u32 = 1;
 /// A longer line is a broken orchestrator, not a long message.
-pub const MAX_LINE_BYTES: usize = 1 << 20;
+pub const MAX_LINE_BYTES: usize = 64 << 20;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Hello {
@@ -63,6 +63,9 @@ pub enum Command {
         #[serde(deserialize_with = "numbered")]
         expect: BTreeMap<u32, BTreeMap<u32, u64>>,
         timeout_ns: i64,
+        /// Ends it when nothing came for so long, and waits for the time-out while something comes; absent: only the time-out ends it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        quiet_ns: Option<i64>,
     },
     Destroy {
         #[serde(default)]
@@ -155,8 +158,15 @@ pub struct EndpointSpec {
     pub publish_mode: PublishMode,
     #[serde(default = "wait_block")]
     pub wait: Wait,
+    /// Subscriptions only.
+    #[serde(default, skip_serializing_if = "is_typed")]
+    pub take: Take,
     #[serde(default)]
     pub matches: u32,
+}
+
+fn is_typed(take: &Take) -> bool {
+    *take == Take::Typed
 }
 
 fn is_zero(ns: &i64) -> bool {
@@ -221,6 +231,9 @@ pub enum Arrival {
     },
 }
 
+/// As suites allow (rmwbench/suite/arrival.py); much more would be drawn for longer than the trial lasts.
+const MAX_RATE_HZ: f64 = 2e6;
+
 impl Arrival {
     /// Refuses what would never advance: such a schedule neither sleeps nor ends.
     pub fn check(&self) -> Result<(), String> {
@@ -233,8 +246,8 @@ impl Arrival {
             Arrival::Periodic { period_ns, phase_ns } => sensible("period_ns", *period_ns, 1).and(sensible("phase_ns", *phase_ns, 0)),
             Arrival::Burst { count: 0, .. } => Err("count: expected 1 or more, found 0".into()),
             Arrival::Burst { period_ns, phase_ns, .. } => sensible("period_ns", *period_ns, 1).and(sensible("phase_ns", *phase_ns, 0)),
-            Arrival::Poisson { rate_hz, .. } if !(rate_hz.is_finite() && *rate_hz > 0.0) => {
-                Err(format!("rate_hz: expected more than 0, found {rate_hz}"))
+            Arrival::Poisson { rate_hz, .. } if !(*rate_hz > 0.0 && *rate_hz <= MAX_RATE_HZ) => {
+                Err(format!("rate_hz: expected more than 0 and at most {MAX_RATE_HZ}, found {rate_hz}"))
             }
             Arrival::Trace { offsets_ns } => match offsets_ns.windows(2).position(|w| w[0] > w[1]) {
                 Some(place) => Err(format!("offsets_ns: expected ascending, found {} after {}", offsets_ns[place + 1], offsets_ns[place])),
@@ -406,6 +419,14 @@ mod tests {
         assert_eq!((bad.id, bad.error.kind), (Some(3), crate::middleware::ErrorKind::Invalid));
         assert!(bad.error.message.contains("timeout_ns"), "{}", bad.error);
         assert!(parse_request("{").err().unwrap().id.is_none());
+    }
+
+    #[test]
+    fn an_arrival_that_would_never_end_is_refused() {
+        for rate_hz in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300, 2.1e6] {
+            assert!(Arrival::Poisson { rate_hz, seed: 1 }.check().is_err(), "{rate_hz}");
+        }
+        assert!(Arrival::Poisson { rate_hz: 2e6, seed: 1 }.check().is_ok());
     }
 
     #[test]

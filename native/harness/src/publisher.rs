@@ -86,12 +86,18 @@ impl Recorder {
             content(&mut payload[HEADER_BYTES..HEADER_BYTES + touched], &mut header);
             header.write(payload);
         };
-        let mut call_ns = 0;
+        let call_ns;
+        let mut fill_ns = 0;
         let result = match way {
-            Way::Loan(publisher) => publisher.publish_loaned(self.payload_bytes as usize, &mut |payload| {
-                write(payload);
+            Way::Loan(publisher) => {
+                // Waiting for the loan is the middleware's; writing into it is ours.
                 call_ns = now_ns();
-            }),
+                publisher.publish_loaned(self.payload_bytes as usize, &mut |payload| {
+                    let granted_ns = now_ns();
+                    write(payload);
+                    fill_ns = now_ns() - granted_ns;
+                })
+            }
             Way::Copy { message, publish } => {
                 write(message);
                 call_ns = now_ns();
@@ -116,7 +122,8 @@ impl Recorder {
                 begun_ns,
                 call_ns,
                 return_ns,
-                cause_seq: cause.seq,
+                // A message without a cause has room for the time that its payload took.
+                cause_seq: if self.loan && cause.endpoint == 0 { fill_ns as u64 } else { cause.seq },
                 cause_endpoint: cause.endpoint,
                 bytes: self.payload_bytes,
                 flags,
@@ -243,5 +250,77 @@ impl PublisherSlot {
 
     pub fn stop_ns(&self) -> i64 {
         self.stop_ns.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::middleware::{Account, Endpoint, Granted};
+    use crate::records::{layout, memfd, Kind, Records};
+    use std::time::Duration;
+
+    const WAIT: Duration = Duration::from_millis(5);
+
+    /// Lets its caller wait for a loan, and refuses it or takes some time to commit it.
+    struct Lender {
+        refuses: bool,
+    }
+
+    impl Endpoint for Lender {
+        fn matched(&self) -> u32 {
+            1
+        }
+        fn granted(&self) -> Granted {
+            unimplemented!("a sender never asks")
+        }
+        fn account(&self) -> Account {
+            Account::default()
+        }
+    }
+
+    impl Publisher for Lender {
+        fn publish(&mut self, _: &[u8]) -> Result<(), PublishError> {
+            unimplemented!("it only lends")
+        }
+        fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+            std::thread::sleep(WAIT);
+            if self.refuses {
+                return Err(PublishError::Failed);
+            }
+            fill(&mut vec![0; bytes]);
+            Ok(())
+        }
+    }
+
+    /// begun, call, return, fill (as recorded) and flags of one message.
+    fn sent_by(lender: Lender, cause: Cause) -> (i64, i64, i64, i64, u32) {
+        let fd = memfd(&layout(7, &[(Kind::Sent, 1, 4)])).unwrap();
+        let records = Records::map(fd.try_clone().unwrap()).unwrap();
+        let section = records.section(Kind::Sent, 1);
+        let recorder = Recorder { section, endpoint: 1, nonce: 7, payload_bytes: 1000, touched_bytes: 900, loan: true };
+        let mut publisher = RecordedPublisher::new(Box::new(lender), recorder);
+        let _ = publisher.send(1, Phase::Steady, cause);
+        let mut slot = [0; 64];
+        rustix::io::pread(&fd, &mut slot, 4096).unwrap();
+        let word = |place: usize| i64::from_le_bytes(slot[place..place + 8].try_into().unwrap());
+        (word(16), word(24), word(32), word(40), u32::from_le_bytes(slot[60..].try_into().unwrap()) >> 8)
+    }
+
+    #[test]
+    fn a_refused_loan_is_a_call_that_failed_after_its_wait() {
+        let (begun_ns, call_ns, return_ns, fill_ns, flags) = sent_by(Lender { refuses: true }, Cause::default());
+        assert_eq!(flags, sent_flag::FAILED | sent_flag::LOANED);
+        assert!(begun_ns <= call_ns && call_ns + WAIT.as_nanos() as i64 <= return_ns, "{call_ns} {return_ns}");
+        assert_eq!(fill_ns, 0);
+    }
+
+    #[test]
+    fn waiting_for_a_loan_is_part_of_the_publish_call_and_its_filling_stands_apart() {
+        let (_, call_ns, return_ns, fill_ns, flags) = sent_by(Lender { refuses: false }, Cause::default());
+        assert_eq!(flags, sent_flag::LOANED);
+        assert!(fill_ns > 0 && return_ns - call_ns >= fill_ns + WAIT.as_nanos() as i64);
+        let (.., cause_seq, _) = sent_by(Lender { refuses: false }, Cause { endpoint: 9, seq: 42 });
+        assert_eq!(cause_seq, 42);
     }
 }

@@ -47,8 +47,8 @@ impl Iterator for DueTimes {
         let k = self.k;
         self.k += 1;
         match &self.arrival {
-            Arrival::Periodic { period_ns, phase_ns } => Some(phase_ns + k as i64 * period_ns),
-            Arrival::Burst { period_ns, count, phase_ns } => Some(phase_ns + (k / u64::from(*count)) as i64 * period_ns),
+            Arrival::Periodic { period_ns, phase_ns } => offset(*phase_ns, k, *period_ns),
+            Arrival::Burst { period_ns, count, phase_ns } => offset(*phase_ns, k / u64::from(*count), *period_ns),
             Arrival::Trace { offsets_ns } => offsets_ns.get(k as usize).copied(),
             Arrival::Poisson { rate_hz, .. } => {
                 let mean_ns = 1e9 / rate_hz;
@@ -58,6 +58,11 @@ impl Iterator for DueTimes {
             Arrival::Relay { .. } | Arrival::Saturation { .. } => None,
         }
     }
+}
+
+/// None beyond what an i64 holds: then the schedule has ended long ago.
+fn offset(phase_ns: i64, k: u64, period_ns: i64) -> Option<i64> {
+    i64::try_from(k).ok()?.checked_mul(period_ns)?.checked_add(phase_ns)
 }
 
 /// A word that a sleeping schedule watches; [`Interrupt::raise`] wakes it.
@@ -265,6 +270,8 @@ mod tests {
         assert_eq!(first(Arrival::Periodic { period_ns: 10, phase_ns: 3 }, 3), [3, 13, 23]);
         assert_eq!(first(Arrival::Burst { period_ns: 10, count: 2, phase_ns: 0 }, 5), [0, 0, 10, 10, 20]);
         assert_eq!(first(Arrival::Trace { offsets_ns: vec![1, 5] }, 5), [1, 5]);
+        let huge = Arrival::Periodic { period_ns: i64::MAX / 2, phase_ns: 9 };
+        assert_eq!(DueTimes::new(huge).count(), 2, "what an i64 cannot hold ends the schedule");
         let poisson = first(Arrival::Poisson { rate_hz: 1000.0, seed: 3 }, 10_000);
         assert!(poisson.windows(2).all(|w| w[0] <= w[1]));
         // The 10 000th arrival lies at 10 s; its standard deviation is 1 %.

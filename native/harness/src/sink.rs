@@ -115,6 +115,11 @@ impl RecordingSink {
         self.writer(writer).is_some_and(|w| w.seen.load(Ordering::Acquire) > seq && w.count.load(Ordering::Acquire) > seq)
     }
 
+    /// Messages heard so far from all writers, probes and copies apart.
+    pub fn heard(&self) -> u64 {
+        self.writers.iter().map(|w| w.count.load(Ordering::Relaxed)).sum()
+    }
+
     fn writer(&self, endpoint: u32) -> Option<&Writer> {
         self.writers.iter().find(|w| w.endpoint.load(Ordering::Relaxed) == endpoint)
     }

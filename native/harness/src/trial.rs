@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use serde_json::{json, Value};
 
+use self::answers::Quiet;
 use crate::clock::now_ns;
 use crate::control::Reporter;
 use crate::frames::Frames;
@@ -92,7 +93,7 @@ struct Reading {
 enum Waiting {
     Match { id: u64, deadline_ns: i64, only: Option<Vec<u32>>, matched: BTreeMap<u32, MatchedEndpoint> },
     Destroy { id: u64, nodes: Vec<String>, doomed: Vec<u32> },
-    Drain { id: u64, deadline_ns: i64, expect: BTreeMap<u32, BTreeMap<u32, u64>> },
+    Drain { id: u64, deadline_ns: i64, quiet: Option<Quiet>, expect: BTreeMap<u32, BTreeMap<u32, u64>> },
 }
 
 impl<'m> Trial<'m> {
@@ -211,9 +212,13 @@ impl<'m> Trial<'m> {
                 self.stop(&endpoints, at_ns.unwrap_or_else(now_ns));
                 json!({})
             }),
-            Command::Drain { expect, timeout_ns } => {
+            Command::Drain { expect, timeout_ns, quiet_ns } => {
                 match self.known(&expect.keys().copied().collect::<Vec<_>>()) {
-                    Ok(()) => self.waiting.push(Waiting::Drain { id, deadline_ns: now_ns() + timeout_ns, expect }),
+                    Ok(()) => {
+                        let now = now_ns();
+                        let quiet = quiet_ns.map(|quiet_ns| Quiet::new(quiet_ns, now));
+                        self.waiting.push(Waiting::Drain { id, deadline_ns: now.saturating_add(timeout_ns), quiet, expect });
+                    }
                     Err(error) => self.reply(id, Err(error)),
                 }
                 return;
@@ -271,7 +276,7 @@ impl<'m> Trial<'m> {
             let (id, answer) = match &mut waiting {
                 Waiting::Match { id, deadline_ns, only, matched } => (*id, self.match_answer(now, *deadline_ns, only.as_deref(), matched)),
                 Waiting::Destroy { id, nodes, doomed } => (*id, self.destroyed(nodes, doomed)),
-                Waiting::Drain { id, deadline_ns, expect } => (*id, self.drain_answer(now, *deadline_ns, expect)),
+                Waiting::Drain { id, deadline_ns, quiet, expect } => (*id, self.drain_answer(now, *deadline_ns, quiet.as_mut(), expect)),
             };
             match answer {
                 None => self.waiting.push(waiting),

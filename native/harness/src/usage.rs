@@ -97,6 +97,15 @@ pub struct Segment {
     pub name: String,
     pub rss_bytes: u64,
     pub pss_bytes: u64,
+    /// Whether this process may write to it.
+    #[serde(default)]
+    pub writable: bool,
+}
+
+/// Whether a shared mapping of this name can carry messages: POSIX or System V shared memory, a memfd, or a file of memory that has no
+/// name any more. A shared mapping of an ordinary file is none: every program maps caches of the C library that way.
+pub fn is_segment(name: &str) -> bool {
+    ["/dev/shm/", "/memfd:", "/SYSV", "/dev/zero (deleted)"].iter().any(|start| name.starts_with(start)) || name.ends_with(" (deleted)")
 }
 
 /// Memory of the process; `rss_bytes` and `pss_bytes` include neither the records file nor the shared segments, which stand apart.
@@ -137,21 +146,27 @@ fn smaps(text: &str) -> Memory {
     let mut memory = Memory::default();
     let mut segments: BTreeMap<String, Segment> = BTreeMap::new();
     let mut name = String::new();
-    let mut shared = false;
+    let (mut shared, mut writable) = (false, false);
     for line in text.lines() {
         let mut words = line.split_whitespace();
         let Some(first) = words.next() else { continue };
         if first.contains('-') && !first.ends_with(':') {
             // A mapping's first line: range, permissions, offset, device, inode, name.
-            shared = words.next().is_some_and(|permissions| permissions.ends_with('s'));
+            let permissions = words.next().unwrap_or_default();
             name = words.skip(3).collect::<Vec<_>>().join(" ");
+            shared = permissions.ends_with('s') && is_segment(&name);
+            writable = permissions.contains('w');
             continue;
         }
         let bytes = words.next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024;
         let records = OWN.iter().any(|own| name.contains(own));
         match first {
             "Rss:" if records => memory.records_rss_bytes += bytes,
-            "Rss:" if shared => segments.entry(name.clone()).or_default().rss_bytes += bytes,
+            "Rss:" if shared => {
+                let segment = segments.entry(name.clone()).or_default();
+                segment.rss_bytes += bytes;
+                segment.writable |= writable;
+            }
             "Rss:" => memory.rss_bytes += bytes,
             "Pss:" if records => {}
             "Pss:" if shared => segments.entry(name.clone()).or_default().pss_bytes += bytes,
@@ -185,12 +200,15 @@ mod tests {
 7f02-7f03 rw-s 00000000 00:01 98 /memfd:rmwbench-records (deleted)\nRss:   60 kB\nPss:   60 kB\n\
 7f03-7f04 rw-s 00000000 00:01 97 /memfd:rmwbench-frames (deleted)\nRss:   4 kB\nPss:   4 kB\n\
 7f06-7f07 rw-s 00000000 00:01 96 /memfd:rmwbench-floor-pool (deleted)\nRss:   3 kB\nPss:   3 kB\n\
+7f07-7f08 r--s 00000000 00:1c 95 /dev/shm/read only\nRss:   1 kB\nPss:   1 kB\n\
+7f08-7f09 r--s 00000000 00:1c 94 /usr/lib/gconv/gconv-modules.cache\nRss:   5 kB\nPss:   1 kB\n\
 7f04-7f05 rw-p 00000000 00:00 0 \nRss:   2 kB\nPss:   2 kB\n";
         let memory = smaps(text);
-        assert_eq!((memory.rss_bytes, memory.pss_bytes, memory.records_rss_bytes), (10 * 1024, 6 * 1024, 64 * 1024));
-        assert_eq!(memory.shared_segments.len(), 2);
+        assert_eq!((memory.rss_bytes, memory.pss_bytes, memory.records_rss_bytes), (15 * 1024, 7 * 1024, 64 * 1024));
+        assert_eq!(memory.shared_segments.len(), 3);
         assert_eq!(memory.shared_segments[0].name, "/dev/shm/iox2 segment");
-        assert!(memory.shared_segments[1].name.contains("rmwbench-floor-pool"));
+        assert!(memory.shared_segments[2].name.contains("rmwbench-floor-pool"));
+        assert_eq!(memory.shared_segments.iter().map(|segment| segment.writable).collect::<Vec<_>>(), [true, false, true]);
         assert_eq!(memory.shared_segments[0].rss_bytes, 100 * 1024);
     }
 }

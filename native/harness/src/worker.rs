@@ -50,9 +50,15 @@ pub fn main_with(middleware: &dyn Middleware, arguments: Vec<String>) -> ExitCod
                 if let Some(one_host) = middleware.one_host(&name) {
                     profile["one_host"] = json!(one_host);
                 }
+                if let Some(memory) = middleware.shared_memory(&name) {
+                    profile["shared_memory"] = json!(memory);
+                }
                 if !middleware.daemons(&name).is_empty() {
                     profile["daemons"] = json!(middleware.daemons(&name));
                 }
+            }
+            if let Some(shared) = middleware.shared_host() {
+                document["shared_host"] = json!(shared);
             }
             for (mode, level, daemons) in middleware.mode_daemons() {
                 document["mode_daemons"][mode][level] = json!(daemons);

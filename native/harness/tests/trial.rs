@@ -143,6 +143,22 @@ fn a_middleware_is_told_which_readers_publish_on_reliably() {
     assert_eq!([2, 5, 6].map(|number| sinks[&number].publishes_reliably()), [true, false, false]);
 }
 
+/// In one place, so that no worker can take the wish silently; and a publisher takes nothing.
+#[test]
+fn take_raw_is_refused_where_it_is_not_described() {
+    let mut play = play();
+    let mut reader = endpoint(2, "subscription", "t");
+    reader["take"] = json!("raw");
+    let reply = play.ask(create("n", vec![reader.clone()]));
+    assert_eq!(reply["error"]["kind"], "unsupported", "{reply}");
+    assert!(reply["error"]["message"].as_str().unwrap().starts_with("take raw: "), "{reply}");
+    let mut writer = publisher(1, periodic(5));
+    writer["take"] = json!("raw");
+    assert_eq!(play.ask(create("n", vec![writer]))["error"]["kind"], "invalid");
+    reader["take"] = json!("typed");
+    play.ok(create("n", vec![reader]));
+}
+
 #[test]
 fn a_relay_sends_nothing_after_it_reported_its_end() {
     let mut play = play();

@@ -5,6 +5,8 @@ use std::process::{Command, ExitCode};
 
 use rmwbench_conformance::{Arm, External};
 
+const NO_QUEUE: &str = "the publish call is the delivery: no message ever waits";
+
 fn main() -> ExitCode {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     if Command::new(&compiler).arg("--version").output().is_err() {
@@ -36,7 +38,7 @@ fn check(compiler: &str) -> Result<ExitCode, String> {
     }
     let worker = with_archive.to_str().ok_or("a path that is not text")?;
     let external = External::ask(worker, None)?;
-    Ok(rmwbench_conformance::main(worker, &external, &[Arm::profile("untouched")]))
+    Ok(rmwbench_conformance::main(worker, &external, &[Arm::profile("untouched").fault("room", NO_QUEUE)]))
 }
 
 /// Where cargo put the library that it built for this test.

@@ -118,6 +118,8 @@ static void granted(struct end *end, rmwbench_granted *granted) {
   granted->qos = end->qos;
   granted->publish_mode = RMWBENCH_PUBLISH_SYNC;
   granted->wait = end->wait;
+  granted->take = RMWBENCH_TAKE_LENT; /* the memory that was published, until the delivery returns */
+  granted->when_full = RMWBENCH_FULL_BLOCKS;
   granted->note(granted->context, "delivered within the publish call");
 }
 

@@ -14,6 +14,7 @@ pub struct Change {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
+#[allow(clippy::large_enum_variant)] // a handful in a trial
 pub enum What {
     State(State),
     Roam(Roam),

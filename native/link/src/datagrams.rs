@@ -60,7 +60,9 @@ impl Datagrams {
             let begun = &found.pieces[known.pieces.min(found.pieces.len())..];
             if !begun.is_empty() {
                 // Not `any`: each of them has to be noted.
-                known.facts.retransmission = begun.iter().fold(false, |before, piece| sent(*piece, known.to) || before);
+                #[allow(clippy::unnecessary_fold)]
+                let retransmission = begun.iter().fold(false, |before, piece| sent(*piece, known.to) || before);
+                known.facts.retransmission = retransmission;
             }
             let new = found.payload_bytes.saturating_sub(known.payload_bytes);
             (known.pieces, known.payload_bytes) = (found.pieces.len(), found.payload_bytes);

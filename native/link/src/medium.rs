@@ -1,6 +1,6 @@
 //! A shared medium as a model of airtime: one transmission at a time, the next station drawn at random among those with something to
-//! send, a fixed overhead per attempt. The stations are the directions that name the medium; the access point's multicast is one
-//! more, since one transmission serves every host on the medium.
+//! send, a fixed overhead per attempt. The stations are the hosts and the access point, which contends once for all that it has to
+//! send: a queue per host, drawn at random, and one for its multicast, since one transmission serves every host on the medium.
 //!
 //! As in 802.11 with an access point, only what the access point sends to a group is sent once, at the basic rate, and not
 //! acknowledged: a station's own multicast goes to the access point first, like any unicast frame.

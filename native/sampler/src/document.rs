@@ -180,7 +180,13 @@ pub type ScheduleEvent = (i64, String, i32, String);
 
 part!(Schedule { lost: u64, events: Vec<ScheduleEvent> });
 
-part!(Segment { name: String, rss_bytes: u64, pss_bytes: u64 });
+part!(Segment {
+    name: String,
+    rss_bytes: u64,
+    pss_bytes: u64,
+    #[serde(default)]
+    writable: bool
+});
 
 part!(Memory {
     rss_bytes: u64,

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use rmwbench_harness::usage::OWN;
+use rmwbench_harness::usage::{is_segment, OWN};
 
 use crate::document::{Memory, Segment};
 
@@ -24,14 +24,16 @@ pub fn read(directory: &Path) -> io::Result<Memory> {
 fn parse_smaps(text: &str) -> Memory {
     let mut memory = Memory::default();
     let mut segments: BTreeMap<&str, Segment> = BTreeMap::new();
-    let (mut name, mut shared) = ("", false);
+    let (mut name, mut shared, mut writable) = ("", false, false);
     for line in text.lines() {
         let Some((first, rest)) = line.split_once(' ') else { continue };
         if !first.ends_with(':') {
             // A mapping's first line: range, permissions, offset, device, inode, name.
-            shared = rest.split(' ').next().is_some_and(|permissions| permissions.ends_with('s'));
+            let permissions = rest.split(' ').next().unwrap_or_default();
             let after_fields = rest.splitn(5, ' ').nth(4).unwrap_or("");
             name = after_fields.trim_start();
+            shared = permissions.ends_with('s') && is_segment(name);
+            writable = permissions.contains('w');
             continue;
         }
         let (rss, pss) = (first == "Rss:", first == "Pss:");
@@ -41,7 +43,10 @@ fn parse_smaps(text: &str) -> Memory {
         let bytes = rest.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or(0) * 1024;
         let segment = if shared { Some(segments.entry(name).or_default()) } else { None };
         match (segment, rss) {
-            (Some(segment), true) => segment.rss_bytes += bytes,
+            (Some(segment), true) => {
+                segment.rss_bytes += bytes;
+                segment.writable |= writable;
+            }
             (Some(segment), false) => segment.pss_bytes += bytes,
             (None, true) => memory.rss_bytes += bytes,
             (None, false) => memory.pss_bytes += bytes,
@@ -63,10 +68,11 @@ mod tests {
 7f02-7f03 rw-s 00000000 00:01 99                       /dev/shm/iox segment\nRss:                  10 kB\nPss:                   5 kB\n\
 7f04-7f05 rw-s 00000000 00:01 98                       /memfd:rmwbench-records (deleted)\nRss: 64 kB\nPss: 64 kB\n\
 7f05-7f06 rw-s 00000000 00:01 97                       /memfd:rmwbench-frames (deleted)\nRss: 4 kB\nPss: 4 kB\n\
+7f07-7f08 r--s 00000000 08:01 96                       /usr/lib/gconv-modules.cache\nRss: 5 kB\nPss: 1 kB\n\
 7f06-7f07 rw-p 00000000 00:00 0 \nRss:                   2 kB\nPss:                   2 kB\n";
         let memory = parse_smaps(text);
-        assert_eq!((memory.rss_bytes, memory.pss_bytes), (10 * 1024, 6 * 1024));
-        let segment = Segment { name: "/dev/shm/iox segment".into(), rss_bytes: 110 * 1024, pss_bytes: 55 * 1024 };
+        assert_eq!((memory.rss_bytes, memory.pss_bytes), (15 * 1024, 7 * 1024));
+        let segment = Segment { name: "/dev/shm/iox segment".into(), rss_bytes: 110 * 1024, pss_bytes: 55 * 1024, writable: true };
         assert_eq!(memory.shared_segments, [segment]);
     }
 

@@ -2,9 +2,15 @@
 //!
 //! A host normally has a `/proc` of its own, whose numbers are the host's. Where a container forbids mounting one, `/proc` still shows
 //! the outer numbers; then the namespace and the `NSpid` line of each process tell who belongs here and what it is called.
+//!
+//! On a shared host there is no namespace to go by: its processes are the descendants of its init, which started this one.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::process::parent_id;
 use std::path::PathBuf;
+
+use rmwbench_harness::shared_host;
 
 /// A process of this host: its number here, and its directory below `/proc`.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +27,36 @@ pub fn neighbours() -> Vec<Neighbour> {
     };
     numbers.sort_unstable();
     let own = proc_is_ours();
-    numbers.into_iter().filter_map(|number| neighbour(number, own)).collect()
+    let mut found: Vec<Neighbour> = numbers.into_iter().filter_map(|number| neighbour(number, own)).collect();
+    if shared_host::name().is_some() {
+        let parents = found.iter().filter_map(|n| Some((n.pid, parent(n)?))).collect();
+        found.retain(|n| descends(n.pid, init(), &parents));
+    }
+    found
+}
+
+/// The number of the host's init.
+pub fn init() -> i32 {
+    const OF_A_NAMESPACE: i32 = 1;
+    shared_host::name().map_or(OF_A_NAMESPACE, |_| parent_id() as i32)
+}
+
+/// Whether the process is `root` or below it, by each process's parent.
+fn descends(pid: i32, root: i32, parents: &BTreeMap<i32, i32>) -> bool {
+    let mut above = Some(&pid);
+    while let Some(&number) = above {
+        if number == root {
+            return true;
+        }
+        above = parents.get(&number);
+    }
+    false
+}
+
+/// Field 4 of `/proc/PID/stat`; the name in field 2 may hold spaces and parentheses.
+fn parent(of: &Neighbour) -> Option<i32> {
+    let stat = fs::read_to_string(of.directory.join("stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// The process with this number here.
@@ -65,6 +100,16 @@ mod tests {
         assert!(neighbours().iter().any(|n| n.pid == pid));
         assert_eq!(find(pid).unwrap().pid, pid);
         assert_eq!(find(i32::MAX), None);
+    }
+
+    #[test]
+    fn who_descends_from_an_init_is_told_from_its_neighbours() {
+        let parents = BTreeMap::from([(1, 0), (10, 1), (11, 10), (12, 11), (20, 1)]);
+        for (pid, expected) in [(10, true), (11, true), (12, true), (20, false), (1, false), (99, false)] {
+            assert_eq!(descends(pid, 10, &parents), expected, "{pid}");
+        }
+        let own = find(std::process::id() as i32).unwrap();
+        assert_eq!(parent(&own), Some(parent_id() as i32));
     }
 
     #[test]

@@ -202,7 +202,7 @@ fn parse_tcp_info(bytes: &[u8]) -> Option<TcpInfo> {
 }
 
 fn diag_unix() -> io::Result<Vec<Unix>> {
-    let states = StateFlags::from_bits_retain(u32::MAX & !StateFlags::LISTEN.bits());
+    let states = StateFlags::from_bits_retain(!StateFlags::LISTEN.bits());
     let request = UnixRequest { state_flags: states, inode: 0, show_flags: ShowFlags::PEER | ShowFlags::RQLEN, cookie: [0xff; 8] };
     let responses = dump(SockDiagMessage::UnixRequest(request))?.into_iter().filter_map(|message| match message {
         SockDiagMessage::UnixResponse(response) => Some(response),

@@ -16,7 +16,7 @@ use crate::energy::{Readings, Sensors};
 use crate::kept::Kept;
 use crate::machine::{parse_softnet, parse_stat};
 use crate::memory;
-use crate::neighbours::{find, neighbours, Neighbour};
+use crate::neighbours::{find, init, neighbours, Neighbour};
 use crate::network::{add_netstat, parse_interfaces, parse_losses, parse_snmp};
 use crate::owners::{self, Owners};
 use crate::processes::{Process, Stat, HARNESS, OTHER, WORKER};
@@ -25,8 +25,6 @@ use crate::schedule;
 use crate::sockets::{self, Sockets};
 use crate::threads::{self, Last, Sums, Tasks};
 
-/// The init of a host, which is ours.
-const INIT: i32 = 1;
 /// How much earlier than a rehearsal suggests the reading before the window begins, for a machine that is busier by then.
 const LEAD_FACTOR: i64 = 2;
 const LEAD_NS: i64 = 500_000;
@@ -91,7 +89,8 @@ pub fn measure(watched: &[Watched], plan: &Start, alone: bool) -> Measured {
     add_owners(&mut found_owners, &processes, &mut no_data);
 
     let rehearsal_ns = now_ns();
-    (read_tasks(&processes), sockets::read());
+    read_tasks(&processes);
+    sockets::read();
     let lead_ns = LEAD_FACTOR * (now_ns() - rehearsal_ns) + LEAD_NS;
 
     let canary = start_canary(plan, &mut no_data);
@@ -266,10 +265,10 @@ fn open_processes(watched: &[Watched], no_data: &mut BTreeMap<String, String>) -
 /// middleware.
 fn add_neighbours(processes: &mut Vec<Process>) {
     let known: HashSet<i32> = processes.iter().filter(|p| p.cpu_ns().is_some()).map(|p| p.pid).collect();
-    let own = std::process::id() as i32;
+    let (own, init) = (std::process::id() as i32, init());
     for found in neighbours().into_iter().filter(|n| !known.contains(&n.pid)) {
         let (role, command) = match found.pid {
-            INIT => (HARNESS, "init".into()),
+            pid if pid == init => (HARNESS, "init".into()),
             pid if pid == own => (HARNESS, TOOL.into()),
             _ => (OTHER, command(&found)),
         };
@@ -351,7 +350,7 @@ fn read_series(
     let mut due_ns = plan.steady_ns;
     while due_ns < plan.end_ns {
         sleep_until(due_ns);
-        taken.push(take_sample(processes, files, plan, taken.len() % MEMORY_EVERY == 0));
+        taken.push(take_sample(processes, files, plan, taken.len().is_multiple_of(MEMORY_EVERY)));
         if due_ns > plan.steady_ns && !sensors.is_empty() {
             readings.push(sensors.read(now_ns()));
         }

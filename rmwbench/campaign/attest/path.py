@@ -8,12 +8,12 @@ discovery; with small messages they can exceed the payload, so a fraction is cap
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from rmwbench.campaign.attest.counted import Carried, carried, unix_peers, window
+from rmwbench.campaign.attest.counted import LOOPBACK, Carried, carried, unix_peers, window
 from rmwbench.campaign.attest.hosts import carried_between, crossing_fraction
 from rmwbench.campaign.outcome import Outcome
 from rmwbench.lab.records import RECEIVED
@@ -32,6 +32,7 @@ EDGE = 0.05
 """Counters and stamps are not read at the same instant: messages in flight at the window's edges may be this share."""
 
 MAJORITY = 0.5
+SEGMENTS_NAMED = 2
 CONTROL_BYTES_PER_MESSAGE = 1024
 """What a message that went through memory may still send over an interface: a descriptor, headers, acknowledgements."""
 CONTROL_BYTES_PER_SECOND = 4096
@@ -62,9 +63,12 @@ def attestations(outcome: Outcome) -> list[dict[str, Any]]:
     if not delivered or edges is None:
         return []
     counted = list(carried(edges))
+    note = "sent during the window, headers included"
+    if outcome.shared_host:  # it uses no other, and what those carry is somebody else's
+        counted = [found for found in counted if found.interface == LOOPBACK]
+        note += "; on the shared host that of other programs too"
     claimed = _evidence(outcome)
     apart = {path: size for path, size in claimed.items() if path not in ON_INTERFACES}
-    note = "sent during the window, headers included"
     if _is_disproved(outcome, sum(apart.values()), delivered, counted):
         note += f"; the middleware's own word was {', '.join(apart)}, for which these leave no room"
         apart = {}
@@ -148,22 +152,44 @@ def _remainder(
     sockets = bool(unix_peers(end))
     if segments and not has_evidence:
         beside = ", and so does a Unix socket between them" if sockets else ""
-        return "shm", f"{UNSEEN}, and writer and reader map the same segments{beside}", segments
+        return "shm", f"{UNSEEN}, and writer and reader map the same segments ({_named(segments)}){beside}", segments
     if sockets:
         return "unix", f"{UNSEEN}, and a Unix socket connects writer and reader", []
     return "other", UNSEEN, []
 
 
 def shared_segments(outcome: Outcome) -> list[str]:
-    """Names of segments that at least two processes map, or any segment where all nodes share one process."""
+    """Names of segments that at least two processes map and at least one of them may write to; any segment where all
+    nodes share one process. What nobody may write to carries no message."""
     maps = [
-        {segment["name"] for segment in reply.get("memory", {}).get("shared_segments", [])}
+        {
+            segment["name"]: segment.get("writable", True)  # a worker from before does not say
+            for segment in reply.get("memory", {}).get("shared_segments", [])
+            if _is_segment(segment["name"])
+        }
         for reply in outcome.collected.values()
     ]
     if len(maps) == 1:
         return sorted(maps[0])
-    names = set().union(*maps)
-    return sorted(name for name in names if sum(name in found for found in maps) >= 2)
+    mapped: dict[str, list[bool]] = {}
+    for segments in maps:
+        for name, writable in segments.items():
+            mapped.setdefault(name, []).append(writable)
+    return sorted(name for name, writable in mapped.items() if len(writable) >= 2 and any(writable))
+
+
+_SEGMENTS = ("/dev/shm/", "/memfd:", "/SYSV", "/dev/zero (deleted)")
+
+
+def _is_segment(name: str) -> bool:
+    """As `is_segment` of native/harness/src/usage.rs, for workers that list every shared mapping."""
+    return name.startswith(_SEGMENTS) or name.endswith(" (deleted)")
+
+
+def _named(segments: Sequence[str]) -> str:
+    """The first ones by name: `/dev/shm/a, /dev/shm/b and 3 more`."""
+    more = len(segments) - SEGMENTS_NAMED
+    return ", ".join(segments[:SEGMENTS_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _is_disproved(outcome: Outcome, claimed: int, delivered: int, counted: list[Carried]) -> bool:

@@ -18,6 +18,7 @@ from rmwbench.analysis.recovery import Check
 from rmwbench.campaign.calibrate import law
 from rmwbench.campaign.calibrate.evidence import Evidence, Trial
 from rmwbench.campaign.calibrate.grid import BLOCK_NS, PLAIN, RATIO, Arm
+from rmwbench.codes import Code
 
 LOST = ("lost_start", "lost_middle", "lost_end")
 PROBE_INTERVAL_NS = 50e6
@@ -194,8 +195,8 @@ def path(evidence: Evidence, workload: str, arm: Arm) -> Checks:
         yield Check("the path is attested", outcome, str(arm.options["path"]), attested or "nothing")
         return
     lines = evidence.trial_lines(workload, arm.name)
-    caught = [line for line in lines if line.status == "void" and "path:" in (line.reason or "")]
-    excused = [line for line in lines if line.status == "void" and (line.reason or "").startswith("machine:")]
+    caught = [line for line in lines if Code.PATH in line.codes]
+    excused = [line for line in lines if line.cause == "machine"]
     missed = len(lines) - len(set(map(id, caught)) | set(map(id, excused)))
     outcome = recovery.FAILED if missed else recovery.RECOVERED if caught else recovery.UNKNOWN
     yield Check("every trial is void for its path", outcome, f"{len(lines)} void", f"{len(caught)} void")

@@ -104,7 +104,7 @@ class Evidence:
         Spoilt where anything else took one."""
         lines = self.trial_lines(workload, name)
         for line in lines:
-            if line.status != "done" and not (line.reason or "").startswith("machine:"):
+            if line.status != "done" and line.cause != "machine":
                 raise Spoilt(f"trial {line.trial} {line.status}: {(line.reason or '').splitlines()[0]}")
         done = [line for line in lines if line.status == "done"]
         if len(done) < at_least:

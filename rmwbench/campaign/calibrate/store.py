@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rmwbench.input_file import parse_json, read_input
+
 SCHEMA, VERSION = "rmwbench/calibration", 1
 _SUMMARY = (
     "calibration", "created_utc", "tool_version", "quick", "kernel", "blocks", "truths", "aa", "own_cost", "not_tested",
@@ -64,7 +66,7 @@ def newest(machine: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     for path in sorted(place.glob(f"{fingerprint(machine)}-*.json"), reverse=True):
         try:
-            document = json.loads(path.read_bytes())
+            document = parse_json(read_input(path))
         except (OSError, ValueError):
             continue
         if isinstance(document, dict) and (document.get("schema"), document.get("version")) == (SCHEMA, VERSION):

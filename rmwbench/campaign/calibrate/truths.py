@@ -78,7 +78,7 @@ def _both(arms: Sequence[Any]) -> str:
 
 def voided(evidence: Evidence) -> int:
     """Trials that the machine took."""
-    return sum(1 for line in evidence.bundle.trials("void") if (line.reason or "").startswith("machine:"))
+    return sum(1 for line in evidence.bundle.trials("void") if line.cause == "machine")
 
 
 def finite(value: float) -> float | None:

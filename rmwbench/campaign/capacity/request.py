@@ -10,7 +10,7 @@ from typing import Any
 
 from rmwbench.analysis.limit import Limit, parse_limit
 from rmwbench.bundle import BundleWriter
-from rmwbench.campaign import preflight, unsupported
+from rmwbench.campaign import preflight, shared_host, unsupported
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
 from rmwbench.campaign.capacity.cells import Cells
 from rmwbench.campaign.capacity.testable import testable
@@ -19,6 +19,7 @@ from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan, duration_text, make_plan
 from rmwbench.campaign.rehearse import rehearse
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.lab.host import host_kind
 from rmwbench.lab.middleware import Worker, names_here
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.load import find, parse, read, shown
@@ -128,11 +129,13 @@ def prepare(request: Request, suite: str, directory: Path) -> Prepared:
         [cells.cell(c.arm, nearest_level(c.levels, start), n) for n, c in enumerate(able, start=1)],
         seed=request.seed,
     )
+    plan = replace(plan, host=host_kind())
     places = Places(shown(path), text, loaded)
+    shared_host.check(plan.cells, plan.host, places.file)
     workers = preflight.find_and_check(plan, places)
     preflight.check_room(plan, directory)
     preflight.check_lab().close()
-    lacking = unsupported.described(plan.cells, workers)
+    lacking = unsupported.described(plan.cells, workers, plan.host)
     lacking |= rehearse((cell for cell in plan.cells if cell.number not in lacking), workers, places)
     unsupported.check_some_left(plan, lacking, places)
     said = {plan.cell(number).arm.name: f"{unsupported.NOT_SUPPORTED}: {why}" for number, why in lacking.items()}

@@ -19,9 +19,8 @@ from rich.markup import escape
 
 from rmwbench.analysis.capacity_arm import ArmSearch
 from rmwbench.analysis.limit import Finding, judge
-from rmwbench.analysis.records import Endpoint
 from rmwbench.analysis.stability import stability
-from rmwbench.analysis.trial import measure_trial, told, window_of
+from rmwbench.analysis.trial import endpoints_of, measure_trial, told, window_of
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.capacity.request import MOST_TRIALS, Contestant, Prepared, nearest_level, quantity
 from rmwbench.campaign.document import cells_table, machine_table
@@ -236,7 +235,7 @@ class CapacityCampaign:
         (found,) = bundle.evidence([line])
         known, clocks = told(found)
         window = window_of(known, clocks)
-        endpoints = [Endpoint(e["endpoint"], e["kind"], e["topic"]) for e in found.endpoints]
+        endpoints = endpoints_of(found)
         return judge(self.prepared.limit, measure_trial(found), stability(known.records, endpoints, window))
 
     def summary(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rmwbench.campaign import unsupported
 from rmwbench.campaign.plan import make_plan
+from rmwbench.lab.host import host_kind
 from rmwbench.lab.middleware import Worker, find_workers, names_here, why_not_ready
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.claims import Claim, Claims
@@ -92,14 +93,14 @@ def _offer(name: str, asked: Sequence[Asked]) -> tuple[Offer | None, dict[str, s
             return None, refused
         places = frozenset().union(*(need.places for need in needs.values()))
         _, made = _made(tree, places, name, path)
-        lacking = unsupported.described(made, workers)
+        lacking = unsupported.described(made, workers, host_kind())
         if not lacking:
             break
         barred |= {place_of(cell): lacking[cell.number] for cell in made if cell.number in lacking}
     metrics: dict[Place, set[str]] = {}
     for one in asked:
         for place in needs[one.claim.id].places if one.claim.id in needs else ():
-            metrics.setdefault(place, set()).add(one.claim.test.metric if one.claim.test else "")
+            metrics.setdefault(place, set()).update(*(test.metrics for test in one.claim.tests))
     suite, made = _made(tree, places, name, path)
     more = longer(made, metrics)
     suite, made = _made(tree, places, name, path, more) if more else (suite, made)
@@ -156,6 +157,7 @@ def _why(one: Asked, reason: str, absent: Mapping[str, str]) -> str:
     test = one.claim.test
     if ": " in reason or test is None:
         return reason
-    arms = [arm for side in (test.left, test.right) if side for arm in one.claims.sides[side] if arm in absent]
+    sides = [side for test in one.claim.tests for side in (test.left, test.right) if side]
+    arms = [arm for side in sides for arm in one.claims.sides[side] if arm in absent]
     told = list(dict.fromkeys(f"{absent[arm]}" for arm in arms))
     return "; ".join(told) or reason

@@ -1,9 +1,9 @@
 """Between the blocks of a campaign that runs for claims: which cells no open claim needs any more, and when time is
 over.
 
-A claim is dropped where intervals of 99 % decide it: looking after each block at intervals of 95 % would find things
-that are not there. What the ledger says at the end stands on intervals of 95 %, as always. A claim is also given up
-where no number of further blocks could decide it.
+The looks are those of `claims_rules.LOOKS`, each with its share of the error, as a campaign's verdicts have: looking
+after each block with the whole of it would find things that are not there. A claim is also given up where no number of
+further blocks could decide it.
 """
 
 import math
@@ -11,23 +11,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.analysis.claims import Today, decided, today
+from rmwbench.analysis.claims import Cell, Today, today
+from rmwbench.analysis.claims_rules import LOOKS, decided, level_of, unseen
 from rmwbench.campaign.run import Dropped
 from rmwbench.suite.claims import Claim, Claims, Test
-from rmwbench.suite.claims_suite import LEAST_BLOCKS, MOST_BLOCKS
+from rmwbench.suite.claims_suite import MOST_BLOCKS
 
-ERROR = 0.005
-"""Of each bound, at each look."""
 DECIDED, TIME = "decided", "time"
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A claim and the numbers of the cells that it needs."""
+    """A claim and the numbers of the cells that it needs. `earlier`: how many campaigns of this machine were judged by
+    it before."""
 
     claims: Claims
     claim: Claim
     cells: frozenset[int]
+    earlier: int = 0
 
 
 class ClaimsHold:
@@ -42,9 +43,10 @@ class ClaimsHold:
         return self._share_s - elapsed_s
 
     def __call__(self, blocks: int, elapsed_s: float, next_s: Mapping[int, float]) -> Dropped:
-        if blocks < LEAST_BLOCKS:
+        if blocks < LOOKS[0]:
             return Dropped({})
-        self._judge(blocks)
+        if blocks in LOOKS:
+            self._judge(blocks)
         still = [one for one in self._wanted if one.claim.id not in self.decided | self.given_up]
         needed = frozenset().union(*(one.cells for one in still))
         drop = {cell: DECIDED for cell in next_s if cell not in needed}
@@ -64,22 +66,30 @@ class ClaimsHold:
         for one in self._wanted:
             if one.claim.id in self.decided or one.claim.id in self.given_up:
                 continue
-            found = today(one.claims, one.claim, document, ERROR)
+            found = today(one.claims, one.claim, document, earlier=one.earlier)
             answers = [answer.answer for answer in found]
             if any(answer in ("holds", "does not hold") for answer in answers):
                 self.decided[one.claim.id] = next(a for a in answers if a in ("holds", "does not hold"))
             elif found and all(answer == "no data" for answer in answers):
                 self.given_up[one.claim.id] = "no data"
-            elif why := _hopeless(one.claim.test, found, document, blocks):
+            elif why := _hopeless(one.claim, found, document, blocks):
                 self.given_up[one.claim.id] = why
 
 
-def _hopeless(test: Test | None, found: Sequence[Today], document: Mapping[str, Any], blocks: int) -> str | None:
+def _hopeless(claim: Claim, found: Sequence[Today], document: Mapping[str, Any], blocks: int) -> str | None:
+    """Why no further blocks would decide one of its tests."""
+    for part, test in enumerate(claim.tests):
+        cells = [cell for answer in found for cell in answer.cells if cell.part == part]
+        if why := _never(test, cells, document, blocks):
+            return why
+    return None
+
+
+def _never(test: Test, cells: Sequence[Cell], document: Mapping[str, Any], blocks: int) -> str | None:
     """A ratio of two things that never happened; or a fraction that is to be below a level, or its difference from
     another one, of which nothing was seen yet: the bounds shrink with the number of messages, and MOST_BLOCKS blocks
     would not bring them beyond the level."""
-    cells = [cell for answer in found for cell in answer.cells]
-    if test is None or not cells:
+    if not cells:
         return None
     arms = {
         (w["workload"], arm["arm"]): arm["metrics"][test.metric] for w in document["workloads"] for arm in w["arms"]
@@ -89,8 +99,14 @@ def _hopeless(test: Test | None, found: Sequence[Today], document: Mapping[str, 
         return None
     if test.by == "difference":
         part = blocks / MOST_BLOCKS
-        ends = [(c.low * part, c.high * part) for c in cells if c.low is not None and c.high is not None]
-        then = {decided(test, low, high) for low, high in ends}
+        # The bound for trials that go wrong as a whole knows no messages: it shrinks with blocks alone.
+        trials = unseen(MOST_BLOCKS, level_of([MOST_BLOCKS], earlier=0))
+        ends = [
+            (min(c.low * part, -trials), max(c.high * part, trials))
+            for c in cells
+            if c.low is not None and c.high is not None
+        ]
+        then = {decided(test, 0.0, low, high)[0] for low, high in ends}
         if "undecided" not in then or "does not hold" in then:
             return None
         least = max(max(-low, high) for low, high in ends)

@@ -12,7 +12,7 @@ from functools import partial
 from rich.console import Console
 from rich.markup import escape
 
-from rmwbench.analysis.claims import today
+from rmwbench.analysis.claims import answers
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.claims.choose import chosen, shares_s
 from rmwbench.campaign.claims.gather import Asked, Gathered, Offer
@@ -55,8 +55,7 @@ def settled_by(sources: Sequence[Claims], documents: Sequence[Mapping], where: s
     found = {}
     for file in sources:
         for claim in file.items:
-            answers = [one.answer for document in documents for one in today(file, claim, document)]
-            if any(answer in ("holds", "does not hold") for answer in answers):
+            if any(one.answer in ("holds", "does not hold") for one in answers(file, claim, documents)):
                 found[claim.id] = where
     return found
 
@@ -65,9 +64,8 @@ def settled_in(sources: Sequence[Claims], session: Session) -> dict[str, str]:
     """Claims that the campaigns of the session decide."""
     documents = []
     for name, one in session.campaigns.items():
-        metrics = {
-            claim.test.metric for file in sources for claim in file.items if claim.test and claim.id in one["claims"]
-        }
+        asked = [claim for file in sources for claim in file.items if claim.id in one["claims"]]
+        metrics = {name for claim in asked for test in claim.tests for name in test.metrics}
         documents.append(Judge(Bundle(session.directory / name), metrics).document())
     return settled_by(sources, documents, "these campaigns")
 
@@ -153,11 +151,16 @@ class Runner:
     def _go(self, campaign: Campaign, name: str, needs: Mapping[str, Need], share_s: float) -> None:
         numbers = {place_of(cell): cell.number for cell in campaign.plan.cells}
         wanted = [
-            Wanted(one.claims, one.claim, frozenset(numbers[place] for place in need.places if place in numbers))
+            Wanted(
+                one.claims,
+                one.claim,
+                frozenset(numbers[place] for place in need.places if place in numbers),
+                sum(key in ran["claims"] for other, ran in self._session.campaigns.items() if other != name),
+            )
             for key, need in needs.items()
             if (one := self._asked[key])
         ]
-        metrics = {one.claim.test.metric for one in wanted if one.claim.test}
+        metrics = {name for one in wanted for test in one.claim.tests for name in test.metrics}
         campaign.hold = ClaimsHold(wanted, Judge(Bundle(self._session.directory / name), metrics).document, share_s)
         self._console.print(
             f"[bold]{escape(name)}[/bold]: {len(wanted)} claims, {len(campaign.plan.cells)} cells, up to "

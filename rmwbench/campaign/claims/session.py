@@ -14,6 +14,7 @@ from typing import Any
 
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
+from rmwbench.input_file import parse_json, read_input
 from rmwbench.whole_file import write_whole
 
 STATE = "claims.json"
@@ -86,7 +87,7 @@ def load(directory: Path) -> Session:
     """UserError where the file is none of ours."""
     path = directory / STATE
     try:
-        document = json.loads(path.read_bytes())
+        document = parse_json(read_input(path))
         if document.pop("schema") != SCHEMA or document.pop("version") != VERSION:
             raise ValueError("another schema or version")
         return Session(directory=directory, **document)

@@ -12,6 +12,7 @@ from typing import Any
 from rmwbench.community.github.collect import PARTS, Raw, parse, stamp, trimmed
 from rmwbench.community.github.project import Item, Project, digest
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.input_file import read_text
 from rmwbench.whole_file import write_whole
 
 OBJECTS = ("repository", "languages", "collected")
@@ -94,7 +95,7 @@ def _collected(place: Path, raw: Raw, since: datetime | None) -> dict[str, str]:
 def _read(path: Path) -> Any:
     """JSON; several lists one after the other, as `gh api --paginate` prints pages, are one list."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path, encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read: {error}", where=str(path)) from None
     decoder, documents, at = json.JSONDecoder(), [], 0

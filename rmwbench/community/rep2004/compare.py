@@ -11,6 +11,7 @@ from rmwbench.community.rep2004.declaration import NOT_STATED, STATUSES, Declara
 from rmwbench.community.rep2004.items import ITEMS, LEVELS, SECTIONS
 from rmwbench.community.view import Section, Table, View
 from rmwbench.errors import UserError
+from rmwbench.input_file import read_text
 
 FAR_APART_DAYS = 548
 """18 months: documents farther apart describe different times (rule 8 of the design)."""
@@ -22,7 +23,7 @@ def document(sources: Sequence[tuple[str | None, Path]], given: dict[str, str] |
     packages = []
     for name, path in sources:
         try:
-            text = path.read_text(encoding="utf-8-sig")
+            text = read_text(path, encoding="utf-8-sig")
         except OSError as error:
             raise UserError(f"cannot read: {error.strerror}", where=str(path)) from None
         except UnicodeDecodeError as error:

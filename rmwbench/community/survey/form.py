@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rmwbench.community.survey.scale import AGREEMENT
 from rmwbench.errors import UserError
+from rmwbench.whole_file import make_directory, write_whole
 
 PROFILE = (
     ("ROS 2 distribution", "the one you use most"),
@@ -55,15 +56,15 @@ def header() -> list[str]:
 
 def write(directory: Path) -> tuple[Path, Path]:
     """Writes `survey.csv` (its header) and `survey.md`; UserError rather than overwrite answers."""
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     table, page = directory / "survey.csv", directory / "survey.md"
     for path in (table, page):
         if path.exists():
             raise UserError("there is a form already, perhaps with answers", where=str(path), fix="another directory")
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(header())
-    table.write_text(text.getvalue(), encoding="utf-8")
-    page.write_text(markdown(), encoding="utf-8")
+    write_whole(table, text.getvalue())
+    write_whole(page, markdown())
     return table, page
 
 

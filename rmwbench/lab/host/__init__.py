@@ -2,11 +2,14 @@
 
 A benchmark must never touch a live robot, nor its neighbour campaign; and what a middleware leaves behind must end with
 its trial. Both follow from one rule: everything of a trial lives below one init process (init.py), and dies with it.
+Where namespaces cannot be made a host is shared (shared.py); which kind it is here, kind.py says.
 """
 
-from rmwbench.lab.host.host import Configured, Exited, Host, HostBroken, Spawned, SpawnFailed, check, check_tap
+from rmwbench.lab.host.host import Configured, Exited, Host, HostBroken, Spawned, SpawnFailed, check_tap
 from rmwbench.lab.host.hosts import Hosts
+from rmwbench.lab.host.kind import Kind, check, check_own, host_kind, make
 from rmwbench.lab.host.remote import RemoteHost
+from rmwbench.lab.host.shared import SharedHost
 
 __all__ = [
     "Configured",
@@ -14,9 +17,14 @@ __all__ = [
     "Host",
     "HostBroken",
     "Hosts",
+    "Kind",
     "RemoteHost",
+    "SharedHost",
     "SpawnFailed",
     "Spawned",
     "check",
+    "check_own",
     "check_tap",
+    "host_kind",
+    "make",
 ]

@@ -1,9 +1,10 @@
 """The agent of a machine: makes a host there and starts processes in it for an orchestrator on another machine.
 
 Run as `python -m rmwbench.lab.host.agent`. The first line of standard input is a JSON object: `token`, which a caller
-must know; `address` to listen on; `programs`, name → {`path`, `inherit` (variables of this machine that the program
-asks for)}. It answers `{"port": N}` and lives until the end of standard input. A caller begins with a line
-`rmwbench TOKEN host` or `rmwbench TOKEN clock`.
+must know; `address` to listen on (loopback where it is left out); `programs`, name → {`path`, `inherit` (variables of
+this machine that the program asks for)}. It answers `{"port": N, "certificate": PEM}` and lives until the end of
+standard input, or `{"problem": TEXT}` and ends. A caller speaks TLS, knows the certificate (secure.py), and begins with
+a line `rmwbench TOKEN host` or `rmwbench TOKEN clock`. What it may then ask for: permitted.py.
 
 * host: one host per connection (rmwbench/lab/host), in the machine's own network; its processes, their control sockets
   and their files are relayed (remote.py has the other end). The host dies with the connection, with this process, or
@@ -11,7 +12,8 @@ asks for)}. It answers `{"port": N}` and lives until the end of standard input. 
 * clock: a number (i64, little endian) is answered by itself and the two times at which it was received and answered,
   by a thread that does nothing else: a worker's answer would come through two more processes.
 
-A program is named, never shipped here: what a machine runs was put there, and looked at, beforehand.
+A program is named, never shipped here: what a machine runs was put there, and looked at, beforehand. What is said
+here otherwise than rmwbench says it ends the connection, and the host with it.
 """
 
 import contextlib
@@ -20,7 +22,9 @@ import hmac
 import json
 import os
 import selectors
+import signal
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -32,13 +36,21 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.errors import UserError
-from rmwbench.lab import machine
-from rmwbench.lab.host import contents, interfaces, traffic
+from rmwbench.lab import allocations, machine
+from rmwbench.lab.host import contents, interfaces, permitted, secure, traffic
 from rmwbench.lab.host.connection import Connection, Disconnected, prepare
-from rmwbench.lab.host.host import INHERITED_VARIABLES, Exited, Host, HostBroken, Spawned, SpawnFailed
+from rmwbench.lab.host.host import Exited, Host, HostBroken, Spawned, SpawnFailed
+from rmwbench.lab.host.permitted import Refused
 from rmwbench.lab.machine.timekeeping import timekeeping
 
+LOOPBACK = "127.0.0.1"
 GREETING_TIMEOUT_S = 5.0
+"""Of a whole greeting, TLS included."""
+MOST_GREETING_BYTES = 200
+MOST_GREETERS = 32
+"""Connections at a time that have not said the word yet; more are closed at once."""
+MOST_WAITING_BYTES = 64 << 20
+"""Of what a process has not read yet of its control socket."""
 CONTROL_BYTES = 1 << 16
 """This machine's own, whatever the orchestrator's are."""
 LOGS = (1, 2)
@@ -79,8 +91,6 @@ class Session:
         self._processes: dict[int, _Process] = {}
         self._files: dict[int, int] = {}
         self._back: list[int] = []
-        self._interpreted: dict[str | int, list[int]] = {}
-        """Token, and then PID, of a program in Python → its files."""
         self._selector = selectors.DefaultSelector()
         self._closing = False
 
@@ -91,8 +101,10 @@ class Session:
             while not self._closing:
                 self._turn()
             self._finish()
-        except (Disconnected, HostBroken, zlib.error):
+        except (Disconnected, HostBroken, Refused, zlib.error):
             pass
+        except (LookupError, TypeError, ValueError):
+            pass  # a message that lacks something, or has it of another kind: no rmwbench sent it
         finally:
             if self._host is not None:
                 self._host.close()
@@ -128,22 +140,24 @@ class Session:
     # --- what the orchestrator says ---
 
     def _take(self, header: dict[str, Any], body: bytes) -> None:
+        if self._host is None and not {"begin", "close", "ask"} & header.keys():
+            raise Refused("a host that has not begun")
         match header:
             case {"control": number}:
-                self._processes[number].outgoing += body
-                self._write(self._processes[number])
+                process = self._processes[number]
+                if len(process.outgoing) + len(body) > MOST_WAITING_BYTES:
+                    raise Refused("more than a process reads")
+                process.outgoing += body
+                self._write(process)
             case {"file": number, "offset": offset}:
-                contents.put(self._file(number), offset, body)
+                last = permitted.MOST_FILE_BYTES - contents.PIECE_BYTES
+                contents.put(self._file(number), permitted.number(offset, last), body)
             case {"file": number, "size": size}:
-                os.ftruncate(self._file(number), size)
+                os.ftruncate(self._file(number), permitted.number(size, permitted.MOST_FILE_BYTES))
             case {"spawn": token}:
-                self._spawn(token, header)
-            case {"interpret": token, "source": source, "arguments": arguments, "files": files}:
-                here = {int(target): number for target, number in files.items()}
-                self._interpreted[token] = list(here.values())
-                self._host.interpret(token, source, arguments, {t: self._file(n) for t, n in here.items()})
+                self._spawn(permitted.word(token), header)
             case {"signal": number, "pid": pid}:
-                self._host.signal(pid, number)
+                self._signal(pid, permitted.number(number, signal.SIGRTMAX))
             case {"ask": "interface", "address": address, "number": number}:
                 self._connection.send({"answer": interfaces.of_address(address), "number": number})
             case {"ask": question, "number": number}:
@@ -151,11 +165,20 @@ class Session:
             case {"control_end": number}:
                 self._end(self._processes[number])
             case {"begin": name}:
-                self._begin(name)
+                self._begin(permitted.word(name))
             case {"close": True}:
                 self._closing = True
+            case _:
+                raise Refused("a message that nobody sends")
+
+    def _signal(self, inner_pid: object, number: int) -> None:
+        """To a process of this session only. One that has ended is passed over."""
+        if any(process.inner_pid == inner_pid for process in self._processes.values()):
+            self._host.signal(inner_pid, number)
 
     def _begin(self, name: str) -> None:
+        if self._host is not None:
+            raise Refused("a second host on one connection")
         self._host = Host(name, shared=True)
         try:
             self._host.wait_ready()
@@ -167,33 +190,41 @@ class Session:
 
     def _file(self, number: int) -> int:
         if number not in self._files:
+            permitted.number(number, 1 << 31)
+            if len(self._files) >= permitted.MOST_FILES:
+                raise Refused("too many files")
             # By this name a worker knows its records as ours, and not as the middleware's; logs are never mapped.
             self._files[number] = os.memfd_create("rmwbench-records", os.MFD_CLOEXEC)
         return self._files[number]
 
     def _spawn(self, token: str, header: dict[str, Any]) -> None:
-        files = {int(target): number for target, number in header["files"].items()}
+        files = permitted.descriptors(header["files"])
+        control_target = permitted.number(header["control_target"], permitted.LARGEST_FD)
+        arguments = permitted.arguments(header["arguments"])
         self._back += [number for number in files.values() if number in header["back"]]
-        program = self._programs.get(header["program"])
+        program = self._programs.get(permitted.word(header["program"]))
+        if len(self._processes) >= permitted.MOST_PROCESSES or header["control_number"] in self._processes:
+            raise Refused("too many processes, or one twice")
         if program is None:
             self._connection.send({"spawn_failed": token, "errno": errno.ENOENT})
             return
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
-        arguments = header["arguments"]
         document = None
         if DOCUMENT_WORD in arguments:
             document = files.get(int(arguments[arguments.index(DOCUMENT_WORD) + 1]))
         process = _Process(header["control_number"], ours, files, document, token=token)
         self._processes[process.number] = process
         self._selector.register(ours, selectors.EVENT_READ, process)
-        environment = {name: text for name, text in header["environment"].items() if name not in INHERITED_VARIABLES}
-        environment |= {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
-        environment |= program["inherit"]
+        environment = permitted.environment(header["environment"], program["inherit"])
         fds = {target: self._file(number) for target, number in files.items()}
-        fds[header["control_target"]] = theirs.fileno()
+        fds[control_target] = theirs.fileno()
         with theirs:
             try:
+                if header.get("allocations"):
+                    # The library of this machine's own sampler, whatever the orchestrator has.
+                    fds[allocations.FD] = allocations.library()
+                    environment |= allocations.ENVIRONMENT
                 self._host.spawn(token, Path(program["path"]), arguments, fds, environment)
             except UserError:
                 self._connection.send({"spawn_failed": token, "errno": errno.ENOENT})
@@ -204,8 +235,6 @@ class Session:
         while (report := self._host.receive()) is not None:
             match report:
                 case Spawned(token, inner_pid, _):
-                    if token in self._interpreted:
-                        self._interpreted[inner_pid] = self._interpreted.pop(token)
                     for process in self._processes.values():
                         if process.token == token and process.inner_pid is None:
                             process.inner_pid = inner_pid
@@ -216,8 +245,6 @@ class Session:
                     for process in self._processes.values():
                         if process.inner_pid == inner_pid:
                             self._last_words(process)
-                    for number in self._interpreted.pop(inner_pid, ()):
-                        self._ship(number)
                     self._connection.send({"exited": inner_pid, "status": status})
 
     def _last_words(self, process: _Process) -> None:
@@ -278,46 +305,92 @@ class Session:
         self._connection.drain()
 
 
-def serve(listener: socket.socket, token: str, programs: Mapping[str, Mapping[str, Any]]) -> None:
+def serve(
+    listener: socket.socket, token: str, programs: Mapping[str, Mapping[str, Any]], context: ssl.SSLContext
+) -> None:
     """For ever."""
+    greeters = threading.BoundedSemaphore(MOST_GREETERS)
     while True:
-        sock, _ = listener.accept()
-        threading.Thread(target=_answer, args=(sock, token, programs), daemon=True).start()
-
-
-def _answer(sock: socket.socket, token: str, programs: Mapping[str, Mapping[str, Any]]) -> None:
-    sock.settimeout(GREETING_TIMEOUT_S)
-    line = b""
-    try:
-        while not line.endswith(b"\n") and len(line) < 200 and (byte := sock.recv(1)):
-            line += byte
-        words = line.decode(errors="replace").split()
-        if len(words) != 3 or not hmac.compare_digest(words[1], token):
+        try:
+            sock, _ = listener.accept()
+        except OSError:
+            time.sleep(0.1)  # no descriptors left for now, or the caller is gone again
+            continue
+        if not greeters.acquire(blocking=False):
             sock.close()
-            return
-        sock.settimeout(None)
-        if words[2] == "clock":
-            _tell_time(sock)
-        else:
-            sock.sendall(GREETING)
-            Session(Connection(sock), programs).run()
-    except OSError:
+            continue
+        threading.Thread(target=_answer, args=(sock, token, programs, context, greeters), daemon=True).start()
+
+
+def _answer(
+    sock: socket.socket,
+    token: str,
+    programs: Mapping[str, Mapping[str, Any]],
+    context: ssl.SSLContext,
+    greeters: threading.BoundedSemaphore,
+) -> None:
+    try:
+        try:
+            secured, role = _greeted(sock, token, context)
+        finally:
+            greeters.release()
+    except (OSError, Refused):
         sock.close()
+        return
+    try:
+        if role == b"clock":
+            _tell_time(secured)
+        else:
+            secured.sendall(GREETING)
+            Session(Connection(secured), programs).run()
+    except OSError:
+        pass
+    finally:
+        secured.close()
+
+
+def _greeted(sock: socket.socket, token: str, context: ssl.SSLContext) -> tuple[ssl.SSLSocket, bytes]:
+    """The connection, and what it is for. Raises OSError and Refused; all of it within GREETING_TIMEOUT_S."""
+    deadline = time.monotonic() + GREETING_TIMEOUT_S
+    sock.settimeout(GREETING_TIMEOUT_S)
+    secured = context.wrap_socket(sock, server_side=True)
+    try:
+        line = b""
+        while not line.endswith(b"\n") and len(line) < MOST_GREETING_BYTES:
+            secured.settimeout(max(0.001, deadline - time.monotonic()))
+            byte = secured.recv(1)
+            if not byte or time.monotonic() > deadline:
+                raise Refused("no greeting")
+            line += byte
+        words = line.split()
+        if len(words) != 3 or not hmac.compare_digest(words[1], token.encode()) or words[2] not in (b"clock", b"host"):
+            raise Refused("not the word")
+        secured.settimeout(None)
+    except BaseException:
+        secured.close()
+        raise
+    return secured, words[2]
 
 
 def _tell_time(sock: socket.socket) -> None:
     prepare(sock)
-    with sock:
-        while len(asked := sock.recv(NUMBER.size, socket.MSG_WAITALL)) == NUMBER.size:
-            received_ns = time.monotonic_ns()
-            sock.sendall(TIMES.pack(*NUMBER.unpack(asked), received_ns, time.monotonic_ns()))
+    while len(asked := secure.exactly(sock, NUMBER.size)) == NUMBER.size:
+        received_ns = time.monotonic_ns()
+        sock.sendall(TIMES.pack(*NUMBER.unpack(asked), received_ns, time.monotonic_ns()))
 
 
 def main() -> None:
     told = json.loads(sys.stdin.readline())
-    listener = socket.create_server((told["address"], 0), family=_family(told["address"]))
-    print(json.dumps({"port": listener.getsockname()[1]}), flush=True)
-    threading.Thread(target=serve, args=(listener, told["token"], told["programs"]), daemon=True).start()
+    address = told.get("address", LOOPBACK)
+    try:
+        identity = secure.new_identity()
+    except UserError as error:
+        print(json.dumps({"problem": error.render()}), flush=True)
+        return
+    listener = socket.create_server((address, 0), family=_family(address))
+    print(json.dumps({"port": listener.getsockname()[1], "certificate": identity.certificate}), flush=True)
+    given = listener, told["token"], told["programs"], secure.serving(identity)
+    threading.Thread(target=serve, args=given, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
         while sys.stdin.read(1):
             pass

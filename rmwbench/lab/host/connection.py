@@ -7,6 +7,7 @@ is silent for too long is as good as a closed one: what is behind it must end, w
 import json
 import select
 import socket
+import ssl
 import struct
 import time
 from collections import deque
@@ -19,11 +20,22 @@ READ_BYTES = 1 << 18
 SILENCE_S = 12
 """How long the other machine may answer nothing at all. A WiFi that roams takes seconds."""
 
+_NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 Message = tuple[dict[str, Any], bytes]
 
 
 class Disconnected(Exception):
     """The other end is gone, or talks something else."""
+
+
+def _header(text: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise Disconnected("the other end sent no message of ours")
+    return found
 
 
 def prepare(sock: socket.socket) -> None:
@@ -68,7 +80,7 @@ class Connection:
                     self._outgoing.popleft()
                 else:
                     self._outgoing[0] = self._outgoing[0][sent:]
-        except BlockingIOError:
+        except _NOT_NOW:
             pass
         except OSError as error:
             raise Disconnected(error.strerror or str(error)) from None
@@ -86,15 +98,8 @@ class Connection:
 
     def receive(self) -> Iterator[Message]:
         """Every message that is here by now. Raises Disconnected."""
-        try:
-            data = self._socket.recv(READ_BYTES)
-        except BlockingIOError:
+        if not self._read():
             return
-        except OSError as error:
-            raise Disconnected(error.strerror or str(error)) from None
-        if not data:
-            raise Disconnected("the other end closed the connection")
-        self._incoming += data
         begin = 0
         while len(self._incoming) - begin >= _SIZES.size:
             head, body = _SIZES.unpack_from(self._incoming, begin)
@@ -103,11 +108,29 @@ class Connection:
             end = begin + _SIZES.size + head + body
             if len(self._incoming) < end:
                 break
-            text = bytes(self._incoming[begin + _SIZES.size : end - body])
-            message = json.loads(text), bytes(self._incoming[end - body : end])
+            header = _header(bytes(self._incoming[begin + _SIZES.size : end - body]))
+            message = header, bytes(self._incoming[end - body : end])
             begin = end
             yield message
         del self._incoming[:begin]
+
+    def _read(self) -> bool:
+        """Takes what is here, READ_BYTES or little more; whether anything was. A record of TLS is at most 16 KiB and is
+        taken whole: nothing is left where a selector does not see it."""
+        size = len(self._incoming)
+        while len(self._incoming) - size < READ_BYTES:
+            try:
+                data = self._socket.recv(READ_BYTES)
+            except _NOT_NOW:
+                break
+            except OSError as error:
+                raise Disconnected(error.strerror or str(error)) from None
+            if not data:
+                if len(self._incoming) > size:
+                    break  # the next turn hears of the end again
+                raise Disconnected("the other end closed the connection")
+            self._incoming += data
+        return len(self._incoming) > size
 
     def close(self) -> None:
         self._socket.close()

@@ -28,8 +28,11 @@ def pieces(fd: int) -> Iterator[tuple[int, bytes]]:
 
 
 def put(fd: int, offset: int, piece: bytes) -> None:
-    """Writes a piece. Raises zlib.error where it is none."""
-    data = zlib.decompress(piece)
+    """Writes a piece. Raises zlib.error where it is none, or is larger than one when it is unpacked."""
+    unpacking = zlib.decompressobj()
+    data = unpacking.decompress(piece, PIECE_BYTES)
+    if not unpacking.eof or unpacking.unused_data:
+        raise zlib.error(f"not one piece of at most {PIECE_BYTES} bytes")
     while data:
         written = os.pwrite(fd, data, offset)
         data, offset = data[written:], offset + written

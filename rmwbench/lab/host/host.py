@@ -13,7 +13,8 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple
 
 from rmwbench.errors import UserError
 from rmwbench.lab.host import marker
@@ -83,7 +84,15 @@ class Host:
     network is this process's own, the real one of the machine; everything else is its own as ever. `targets` is
     the bound of descriptor numbers that its processes may be given. `clock_offset_s`: how far CLOCK_MONOTONIC of its
     processes is ahead of ours, as on another machine: the test bench of everything that compares clocks.
+
+    Every process of it is to have `environment` besides what its caller gives, and `directory` for its temporary files;
+    `domain_id` is its DDS domain.
     """
+
+    kind: ClassVar[str] = "own"
+    directory: str = "/tmp"
+    environment: Mapping[str, str] = MappingProxyType({})
+    domain_id: int = 0
 
     def __init__(
         self, name: str, *, tap: bool = False, shared: bool = False, targets: int = TARGETS, clock_offset_s: int = 0
@@ -95,17 +104,15 @@ class Host:
         self.tap_fd: int | None = None
         self.device: int | None = None
         self._ready = False
-        shm_bytes, tmp_bytes = _tmpfs_bytes()
-        self.shm_bytes = shm_bytes
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         device = "shared" if shared else "tap" if tap else "veth"
-        given = theirs.fileno(), shm_bytes, tmp_bytes, targets, device, clock_offset_s
+        command, kept = self._command(theirs.fileno(), targets, device, clock_offset_s)
         with theirs:
             self._init = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-E", _INIT, *map(str, given)],
-                pass_fds=[theirs.fileno()],
+                [sys.executable, "-I", "-S", "-E", *command],
+                pass_fds=[theirs.fileno(), *kept],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -113,6 +120,11 @@ class Host:
                 cwd="/",
                 env={marker.VARIABLE: marker.of_this_process(name).text(), "PATH": os.defpath},
             )
+
+    def _command(self, fd: int, targets: int, device: str, clock_offset_s: int) -> tuple[list[str], list[int]]:
+        """The init's program with its arguments, and descriptors that it keeps open besides."""
+        self.shm_bytes, tmp_bytes = _tmpfs_bytes()
+        return [_INIT, *map(str, (fd, self.shm_bytes, tmp_bytes, targets, device, clock_offset_s))], []
 
     def __enter__(self) -> "Host":
         return self
@@ -161,7 +173,8 @@ class Host:
                 fix="rmwbench middlewares build",
             ) from None
         try:
-            request = {"spawn": token, "argv": [str(executable), *arguments], "env": dict(env), "targets": list(fds)}
+            request = {"spawn": token, "argv": [str(executable), *arguments], "targets": list(fds)}
+            request |= {"env": {**self.environment, **env}, "directory": self.directory}
             self._send(request, [opened, *fds.values()])
         finally:
             os.close(opened)
@@ -262,11 +275,6 @@ class Host:
         self._init.wait()
 
 
-def check() -> Host:
-    """A host that proves that hosts can be made here. Raises UserError that names the missing capability."""
-    return _checked(Host("check"))
-
-
 def check_tap() -> None:
     """Proves that several hosts can be joined by a network here. Raises UserError that names what is missing."""
     _checked(Host("check", tap=True)).close()
@@ -277,7 +285,7 @@ def _checked(host: Host) -> Host:
         host.wait_ready()
     except HostBroken as broken:
         host.close()
-        raise _explained(broken) from None
+        raise explained(broken) from None
     return host
 
 
@@ -299,7 +307,8 @@ def _no_tap(broken: HostBroken) -> UserError:
     )
 
 
-def _explained(broken: HostBroken) -> UserError:
+def explained(broken: HostBroken) -> UserError:
+    """What is missing on this machine, and what to do."""
     step, _, target = broken.step.partition(" ")
     if step == "mount" and broken.errno in (errno.ENOENT, errno.ENOTDIR):
         return UserError(

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host
+from rmwbench.lab.host.kind import make
 from rmwbench.lab.host.remote import RemoteHost
 
 NO_OFFSETS: Mapping[str, int] = {}
@@ -24,7 +25,8 @@ class Hosts:
         try:
             for host in hosts:
                 shown, offset_s = f"{name}/{host}" if several else name, clock_offsets_s.get(host, 0)
-                self._by_name[host] = Host(shown, tap=several, clock_offset_s=offset_s)
+                alone = not several and not offset_s
+                self._by_name[host] = make(shown) if alone else Host(shown, tap=several, clock_offset_s=offset_s)
             if several:
                 self.network = Host(f"{name}/network", targets=TARGETS + len(hosts))
         except BaseException:

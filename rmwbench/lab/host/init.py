@@ -14,13 +14,14 @@ is none to make, because the host's network is the machine's own. Decisions:
 * End of file on FD ends PID 1, and the kernel then kills every process of the PID namespace: no list of children to
   keep, and a SIGKILL of the orchestrator cleans up like an orderly end.
 
-Messages are marshalled dicts. To init: {"spawn", "argv", "env", "targets"} with descriptors [executable, one per target
-number], or with "source" and no executable: a program in Python, run in a fork of this process; {"signal", "pid"};
-{"configure", "writes": [(path, bytes, required)], "messages": [(step, kind, flags, body)], "reads": [path]} of
-rtnetlink(7) and /proc/sys. From init: {"ready"} (with the index of a tap, and its descriptor), {"failed", "step",
-"errno"}, {"spawned", "pid"} (sent by the child itself before it executes, so that the socket's credentials carry its
-PID as the orchestrator sees it), {"spawn_failed", "errno"}, {"exited": PID, "status"} (a wait status), {"configured",
-"failed": None or (step, errno), "answers": [bytes], "texts": {path: bytes or None}, "time_ns"}.
+Messages are marshalled dicts. To init: {"spawn", "argv", "env", "directory", "targets"} with descriptors [executable,
+one per target number], or with "source" and no executable: a program in Python, run in a fork of this process;
+{"signal", "pid"}; {"configure", "writes": [(path, bytes, required)], "messages": [(step, kind, flags, body)], "reads":
+[path]} of rtnetlink(7) and /proc/sys; {"hold"} with descriptors to keep open. From init: {"ready"} (with the index of a
+tap, and its descriptor), {"failed", "step", "errno"}, {"spawned", "pid"} (sent by the child itself before it executes,
+so that the socket's credentials carry its PID as the orchestrator sees it), {"spawn_failed", "errno"}, {"exited": PID,
+"status"} (a wait status), {"configured", "failed": None or (step, errno), "answers": [bytes], "texts": {path: bytes or
+None}, "time_ns"}.
 """
 # ruff: noqa: SIM105 (contextlib would cost a millisecond at every start)
 
@@ -224,12 +225,15 @@ def receive(sock):
 def spawn(sock, request, fds):
     program = request.get("source")
     executable, sources = (None, fds) if program is not None else (fds[0], fds[1:])
-    pid = os.fork()
+    init, pid = os.getpid(), os.fork()
     if pid:
         for fd in fds:
             os.close(fd)
         return pid
     try:
+        _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)  # for a host without a PID namespace
+        if os.getppid() != init:
+            os._exit(127)  # it was killed before that was in force
         os.setsid()
         _libc.signal(SIGPIPE, None)  # Python ignores it, and an ignored signal stays ignored across exec
         sock.send(marshal.dumps({"spawned": request["spawn"], "pid": os.getpid()}))
@@ -239,7 +243,7 @@ def spawn(sock, request, fds):
             interpret(program, request)
         if os.pread(executable, 2, 0) == b"#!":  # the interpreter opens the script as /dev/fd/N
             os.set_inheritable(executable, True)
-        os.chdir("/tmp")
+        os.chdir(request["directory"])
         os.execve(executable, request["argv"], request["env"])
     except OSError as error:
         sock.send(marshal.dumps({"spawn_failed": request["spawn"], "errno": error.errno}))
@@ -288,8 +292,9 @@ def configure(request):
     }  # fmt: skip
 
 
-def serve(sock):
-    """Until the end of file. Orphans that landed here are reaped along the way."""
+def serve(sock, before_signal=None):
+    """Until the end of file. Orphans that landed here are reaped along the way. `before_signal` hears of each signal
+    (PID, number) before it is sent."""
     poll = select.poll()
     poll.register(sock.fileno(), select.POLLIN)
     watched = {}  # pidfd -> pid
@@ -310,7 +315,11 @@ def serve(sock):
                 poll.register(fd, select.POLLIN)
             elif "configure" in request:
                 sock.send(marshal.dumps(configure(request)))
+            elif "hold" in request:
+                pass  # its descriptors stay open as long as this process lives
             elif "signal" in request:
+                if before_signal:
+                    before_signal(request["pid"], request["signal"])
                 try:
                     os.kill(request["pid"], request["signal"])
                 except ProcessLookupError:
@@ -325,22 +334,36 @@ def serve(sock):
             sock.send(marshal.dumps({"exited": pid, "status": status}))
 
 
-def main():
-    fd, shm_bytes, tmp_bytes, first_free_fd = (int(text) for text in sys.argv[1:5])
-    clock_offset_s = int(sys.argv[6])
+def inherited_socket(fd):
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, fd)
     os.set_inheritable(fd, False)
-    # Targets are below this number, received descriptors above: dup2 never overwrites one that is still needed.
+    return sock
+
+
+def leave_room(first_free_fd):
+    """Targets are below this number, received descriptors above: dup2 never overwrites one that is still needed."""
     while True:
         spare = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
         if spare >= first_free_fd:
             os.close(spare)
             break
+
+
+def run_before_the_orchestrator():
+    """A runaway worker dies of want of memory before the orchestrator does."""
     try:
-        try:
-            write("/proc/self/oom_score_adj", b"500")  # a runaway worker dies before the orchestrator does
-        except OSError:
-            pass
+        write("/proc/self/oom_score_adj", b"500")
+    except OSError:
+        pass
+
+
+def main():
+    fd, shm_bytes, tmp_bytes, first_free_fd = (int(text) for text in sys.argv[1:5])
+    clock_offset_s = int(sys.argv[6])
+    sock = inherited_socket(fd)
+    leave_room(first_free_fd)
+    try:
+        run_before_the_orchestrator()
         own_network = sys.argv[5] != "shared"
         user_namespace = unshare((CLONE_NEWTIME if clock_offset_s else 0) | (CLONE_NEWNET if own_network else 0))
         if clock_offset_s:

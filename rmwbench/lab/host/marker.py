@@ -46,8 +46,20 @@ def strays() -> list[Stray]:
 
 def lives(text: str) -> bool:
     """Whether the orchestrator that a marker's text names still runs, seen from this PID namespace."""
-    marker = _parsed(text)
+    marker = parsed(text)
     return marker is not None and marker.pid_namespace == os.readlink("/proc/self/ns/pid") and _lives(marker)
+
+
+def carriers(text: str) -> list[int]:
+    """PIDs of processes with exactly this marker; other users' are not visible."""
+    wanted = parsed(text)
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _marker(entry) == wanted]
+
+
+def is_of_here(text: str) -> bool:
+    """Whether a marker was made in this PID namespace; of another one's orchestrator nothing can be said."""
+    marker = parsed(text)
+    return marker is not None and marker.pid_namespace == os.readlink("/proc/self/ns/pid")
 
 
 def _marker(process: Path) -> Marker | None:
@@ -57,10 +69,11 @@ def _marker(process: Path) -> Marker | None:
         return None
     prefix = VARIABLE.encode() + b"="
     words = (word[len(prefix) :] for word in environment.split(b"\0") if word.startswith(prefix))
-    return next((marker for word in words if (marker := _parsed(word.decode(errors="replace")))), None)
+    return next((marker for word in words if (marker := parsed(word.decode(errors="replace")))), None)
 
 
-def _parsed(text: str) -> Marker | None:
+def parsed(text: str) -> Marker | None:
+    """None where it is no marker."""
     try:
         pid, ticks, kind, inode, name = text.split(":", 4)
         return Marker(name, int(pid), int(ticks), f"{kind}:{inode}")

@@ -13,6 +13,7 @@ import fcntl
 import os
 import select
 import socket
+import ssl
 import stat
 import struct
 import time
@@ -23,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rmwbench.lab.host import contents
+from rmwbench.lab.host import contents, secure
 from rmwbench.lab.host.connection import Connection, Disconnected, prepare
 from rmwbench.lab.host.host import READY_TIMEOUT_S, Configured, Exited, HostBroken, Spawned, SpawnFailed
 
@@ -33,6 +34,7 @@ CLOSE_TIMEOUT_S = 20.0
 """Of silence, while its processes end and its records come: those of a large trial take minutes over a WiFi."""
 CONTROL_BYTES = 1 << 16
 GREETING = b"welcome\n"
+_ANOTHER = ("CERTIFICATE_VERIFY_FAILED", None)
 _NUMBER, _TIMES = struct.Struct("<q"), struct.Struct("<qqq")
 
 Report = Spawned | SpawnFailed | Exited | Configured
@@ -40,12 +42,13 @@ Report = Spawned | SpawnFailed | Exited | Configured
 
 @dataclass(frozen=True)
 class Agent:
-    """Where the agent of a machine listens, and the word that it wants to hear."""
+    """Where the agent of a machine listens, the word that it wants to hear, and the certificate (PEM) that it has."""
 
     machine: str
     address: str
     port: int
     token: str
+    certificate: str
 
 
 @dataclass
@@ -61,6 +64,10 @@ class _Control:
 class RemoteHost:
     """As `Host`. `lost` says why the machine is gone, None while it is there. What a `Spawned` of it has as `pid` is
     None: it is no process of this machine."""
+
+    kind = "own"
+    directory = "/tmp"
+    domain_id = 0
 
     def __init__(self, name: str, agent: Agent):
         """Connects. Raises HostBroken where nobody answers."""
@@ -83,10 +90,13 @@ class RemoteHost:
         self._told = bytearray()  # by the clock, not yet a whole answer
         try:
             sock = self._connect("host")
-            if sock.recv(len(GREETING), socket.MSG_WAITALL) != GREETING:
+            if secure.exactly(sock, len(GREETING)) != GREETING:
                 sock.close()
                 raise HostBroken(f"the agent of machine {agent.machine} does not know us")
             self._clock = self._connect("clock")
+        except ssl.SSLError as error:
+            why = "another one answers than the machine's agent" if error.reason in _ANOTHER else "no TLS"
+            raise HostBroken(f"the agent of machine {agent.machine} does not know us, or {why}: {error}") from None
         except OSError as error:
             raise HostBroken(f"cannot reach the agent of machine {agent.machine}: {error}") from None
         prepare(self._clock)
@@ -98,7 +108,7 @@ class RemoteHost:
         self._send({"begin": name})
 
     def _connect(self, role: str) -> socket.socket:
-        sock = socket.create_connection((self.agent.address, self.agent.port), CONNECT_TIMEOUT_S)
+        sock = secure.connect(self.agent.address, self.agent.port, self.agent.certificate, CONNECT_TIMEOUT_S)
         sock.sendall(f"rmwbench {self.agent.token} {role}\n".encode())
         return sock
 
@@ -129,8 +139,14 @@ class RemoteHost:
         self, token: str, executable: Path, arguments: Sequence[str], fds: Mapping[int, int], env: Mapping[str, str]
     ) -> None:
         """As a Host's; the program is the one of this name that the agent has."""
+        # Only here: who needs a host alone must not need what finds tools.
+        from rmwbench.lab import allocations
+
         files, back, control = {}, [], None
+        counted = allocations.ENVIRONMENT.items() <= env.items()
         for target, fd in fds.items():
+            if counted and target == allocations.FD:
+                continue  # the machine has its own
             if stat.S_ISSOCK(os.fstat(fd).st_mode):
                 control = target, socket.socket(fileno=os.dup(fd))
                 continue
@@ -146,18 +162,13 @@ class RemoteHost:
         theirs.setblocking(False)
         made = self._controls[theirs.fileno()] = _Control(self._number(), theirs)
         self._poll.register(theirs, select.EPOLLIN)
-        request = {"spawn": token, "program": executable.name, "arguments": list(arguments), "environment": dict(env)}
+        request = {"spawn": token, "program": executable.name, "arguments": list(arguments), "allocations": counted}
+        request |= {"environment": dict(env)}
         request |= {"files": files, "back": back, "control_target": target, "control_number": made.number}
         self._send(request)
 
-    def interpret(self, token: str, source: str, arguments: Sequence[str], fds: Mapping[int, int]) -> None:
-        """As a Host's; its files are here when its end is reported."""
-        files = {}
-        for target, fd in fds.items():
-            number = files[target] = self._number()
-            self._files[number] = os.dup(fd)
-        request = {"interpret": token, "source": source, "arguments": list(arguments), "files": files}
-        self._send(request)
+    def interpret(self, *_: Any) -> None:
+        raise HostBroken("a machine runs programs that it has, and no source that is sent to it")
 
     def configure(self, token: str, *_: Any, **__: Any) -> None:
         raise HostBroken("the network of a machine is its own: nothing of it is changed")

@@ -1,10 +1,14 @@
-"""Removes init processes whose orchestrator is gone; the kernel removes what lived below them."""
+"""Removes processes of hosts whose orchestrator is gone, and what is left of shared hosts; what lived in namespaces,
+the kernel removes."""
 
 import os
 import signal
 import time
+from pathlib import Path
 
+from rmwbench.lab.host import shared_files
 from rmwbench.lab.host.marker import Stray, strays
+from rmwbench.lab.host.shared import stray_directories
 
 GONE_TIMEOUT_S = 5.0
 
@@ -31,4 +35,12 @@ def remove_strays(dry_run: bool = False) -> list[Stray]:
     deadline = time.monotonic() + GONE_TIMEOUT_S
     while any(stray in found for stray in strays()) and time.monotonic() < deadline:
         time.sleep(0.01)
+    return found
+
+
+def remove_directories(dry_run: bool = False) -> list[Path]:
+    """Directories of shared hosts whose orchestrator is gone, and the segments that carry their names."""
+    found = stray_directories()
+    for directory in () if dry_run else found:
+        shared_files.remove(str(directory))
     return found

@@ -20,9 +20,8 @@ from rmwbench.lab.machine.rules import (
     Rule,
     Violation,
     flags,
-    rules_named_in,
     violations,
-    void_reason,
+    voids,
 )
 
 __all__ = [
@@ -42,9 +41,8 @@ __all__ = [
     "idle_probe",
     "read_edge",
     "read_ticks",
-    "rules_named_in",
     "state",
     "violations",
-    "void_reason",
+    "voids",
     "window_probes",
 ]

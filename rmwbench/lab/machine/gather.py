@@ -43,6 +43,7 @@ def everything(
     facts["abilities"] = {
         "host": problem,
         "host_fix": fix,
+        "shared_host": tries.shared_host(),
         "user_namespace": tries.user_namespace(),
         "tun": tries.tap_device(),
         "cgroup": tries.control_group(),

@@ -137,11 +137,17 @@ def edge_probes(begin: Reading, end: Reading) -> list[dict[str, Any]]:
 
 
 def window_probes(begin: Ticks, end: Ticks) -> list[dict[str, Any]]:
-    """Rows with `at` = `window`: shares of all processor time between two readings; none where no tick passed."""
+    """Rows with `at` = `window`: shares of all processor time between two readings; none where no tick passed. `steal`
+    is the share of what was demanded: a hypervisor steals only from processors that have work, so as a share of all
+    time it would be larger for an arm that works more."""
     total = end.total - begin.total
     if total <= 0:
         return []
-    return [_row(name, (getattr(end, name) - getattr(begin, name)) / total) for name in Ticks._fields]
+    grown = {name: getattr(end, name) - getattr(begin, name) for name in Ticks._fields}
+    demanded = total - grown["idle"]
+    shares = {name: ticks / total for name, ticks in grown.items()}
+    shares["steal"] = grown["steal"] / demanded if demanded > 0 else 0.0
+    return [_row(name, share) for name, share in shares.items()]
 
 
 def awake_as_idle(probes: Sequence[Mapping[str, Any]], awake: float) -> list[dict[str, Any]]:

@@ -7,7 +7,8 @@ the noise.
 
 The limits, with what was measured on a virtual machine of two processors (docs/doctor.md has the table):
 
-* steal: some is always there on small virtual machines. With 15 % of it a wake-up's p99 went from 0.1 to 4.9 ms.
+* steal, as a share of the processor time that was asked for: small virtual machines always have some. With 15 % of
+  all time (the measure then) a wake-up's p99 went from 0.1 to 4.9 ms.
 * canary: a thread on each processor that only sleeps; the shares are the worst processor's. Late is a wake-up after
   more than 1 ms: at 1 % of them the p99 of *anything* that sleeps on this machine exceeds 1 ms. Builds beside it, with
   a load average of 6 to 9 on two processors, made 11 % of the wake-ups late in the median trial and 75 % in the worst
@@ -18,14 +19,13 @@ The limits, with what was measured on a virtual machine of two processors (docs/
 * foreign: builds and desktops disturb tails; as long as the canary wakes, blocks carry it.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from rmwbench.codes import Code, Reason
+
 Kind = Literal["void", "flag"]
-MACHINE = "machine: "
-"""How every reason of these rules begins; then come the rule's name and a colon."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ RULES: tuple[Rule, ...] = (
         "steal",
         STEAL_VOID_FRACTION,
         "void",
-        "the hypervisor took {value} of the processor time during the window (limit {limit})",
+        "the hypervisor took {value} of the processor time that was asked for during the window (limit {limit})",
     ),
     Rule(
         "canary",
@@ -126,7 +126,7 @@ RULES: tuple[Rule, ...] = (
         "steal",
         0.01,
         "flag",
-        "the hypervisor took {value} of the processor time: tails are this machine's",
+        "the hypervisor took {value} of the processor time that was asked for: tails are this machine's",
     ),
     Rule(
         "canary",
@@ -168,19 +168,16 @@ def violations(probes: Iterable[Mapping[str, object]]) -> list[Violation]:
     return list(fired.values())
 
 
-def void_reason(probes: Iterable[Mapping[str, object]]) -> str | None:
-    """Why a trial with these rows of the table `probes` is void, or None. Each reason begins `machine: NAME: `;
-    several are joined by `; `."""
-    reasons = [f"{MACHINE}{v.rule}: {v.text}" for v in violations(probes) if v.kind == "void"]
-    return "; ".join(reasons) or None
+def voids(probes: Iterable[Mapping[str, object]]) -> list[Reason]:
+    """Why a trial with these rows of the table `probes` is void: a reason of the machine per rule that fires; empty
+    for a good one."""
+    return [
+        Reason(Code(v.rule), f"machine: {v.rule}: {v.text}", machine=True)
+        for v in violations(probes)
+        if v.kind == "void"
+    ]
 
 
-def flags(probes: Iterable[Mapping[str, object]]) -> list[str]:
-    """What a report says beside the trial: `NAME: why` of each rule that fires without voiding it."""
-    return [f"{v.rule}: {v.text}" for v in violations(probes) if v.kind == "flag"]
-
-
-def rules_named_in(reason: str) -> list[str]:
-    """The names of the rules that a trial's stored reason holds, in order: what `voided: steal 2, canary 1` counts."""
-    names = "|".join(dict.fromkeys(rule.name for rule in RULES))
-    return re.findall(rf"(?:^|; ){MACHINE}({names}): ", reason)
+def flags(probes: Iterable[Mapping[str, object]]) -> list[Reason]:
+    """What a report says beside the trial: a reason per rule that fires without voiding it."""
+    return [Reason(Code(v.rule), f"{v.rule}: {v.text}", machine=True) for v in violations(probes) if v.kind == "flag"]

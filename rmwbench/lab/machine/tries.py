@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rmwbench.errors import UserError
 from rmwbench.lab.cgroup import Group
-from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, check
+from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, check_own, host_kind
 
 _libc = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
@@ -44,14 +44,19 @@ for name, address in (("lo", "127.0.0.1"), ("eth0", "10.77.0.1")):
 
 
 def host() -> tuple[str, str | None]:
-    """Whether a host can be made: the reason why not, and what to do about it."""
+    """Whether a host with namespaces of its own can be made: the reason why not, and what to do about it."""
     try:
-        check().close()
+        check_own().close()
     except UserError as error:
         return f"{error.where}: {error.actual}" if error.where else error.what, error.fix
     except HostBroken as broken:
         return str(broken), None
     return "", None
+
+
+def shared_host() -> str | None:
+    """Whether trials run on the shared host for that, in words; None where they do not."""
+    return host_kind().told() if host_kind().shared else None
 
 
 def multicast_lo() -> str:

@@ -50,7 +50,7 @@ def check(chosen: Sequence[Recipe]) -> None:
         raise UserError("the workers need a Rust toolchain", expected="cargo on PATH", fix=workspace.RUST_FIX)
     if any(recipe.middleware == ros2.NAME for recipe in chosen):
         ros2.check()
-    missing = {recipe.middleware: packages for recipe in chosen if (packages := recipe.missing_packages())}
+    missing = without_packages(chosen)
     if missing:
         wanted = [package for packages in missing.values() for package in packages]
         raise UserError(
@@ -58,6 +58,11 @@ def check(chosen: Sequence[Recipe]) -> None:
             actual="; ".join(f"{name} needs {', '.join(packages)}" for name, packages in missing.items()),
             fix=apt_command(wanted),
         )
+
+
+def without_packages(chosen: Sequence[Recipe]) -> dict[str, tuple[str, ...]]:
+    """Middleware → the packages that it lacks; only those that lack some."""
+    return {recipe.middleware: packages for recipe in chosen if (packages := recipe.missing_packages())}
 
 
 def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Built]:

@@ -21,13 +21,14 @@ from rmwbench.errors import UserError, nearest
 from rmwbench.lab.middleware import ros2, workspace
 from rmwbench.lab.middleware.catalogue import recipes
 from rmwbench.lab.worker import PROTOCOL
-from rmwbench.suite.shipped import PREFIX, python_programs
+from rmwbench.suite.shipped import PREFIX, python_programs, shipped_middlewares
 from rmwbench.suite.side import INSTALLED
 
 VARIABLE = "RMWBENCH_WORKERS"
 ROS_VARIABLE = "AMENT_PREFIX_PATH"
 LIBRARIES = "LD_LIBRARY_PATH"
 DESCRIBE_TIMEOUT_S = 10.0
+NOT_BROUGHT = "its worker did not come with this installation, and there is no checkout here to build it from"
 NO_MIDDLEWARE = "it is a tool and no middleware"
 _PROGRAM = re.compile(PREFIX + r"[a-z0-9][a-z0-9_-]*")
 _described: dict[tuple[Path, int, int], tuple[list[dict[str, Any]], str | None]] = {}
@@ -213,9 +214,12 @@ def why_not_ready(name: str, found: dict[str, Worker]) -> str | None:
     """Why a middleware cannot be run here, and what changes that; None where it can."""
     if name in found:
         problem = found[name].problem
-        return problem and f"{name}: {problem}"
+        again = f": rmwbench middlewares build {name}" if name in recipes() else ""
+        return problem and f"{name}: {problem}{again}"
     if name in recipes():
         return f"{name} is not built: rmwbench middlewares build {name}"
+    if name in shipped_middlewares():
+        return f"{name}: {NOT_BROUGHT}"
     return f"{name}: {_elsewhere(name, found) or 'nothing of that name is here'}"
 
 
@@ -229,6 +233,7 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
         return {name: found[name] for name in names}
     buildable = recipes()
     elsewhere = {name: text for name in missing if name not in buildable and (text := _elsewhere(name, found))}
+    elsewhere |= {name: NOT_BROUGHT for name in missing if name not in buildable and name in shipped_middlewares()}
     unknown = [name for name in missing if name not in buildable and name not in elsewhere]
     reasons = [f"{name}: {problem}" for name, problem in broken.items()]
     reasons += [f"{name}: {elsewhere.get(name, 'not built')}" for name in missing]

@@ -70,7 +70,11 @@ _TX_DROPPED = 11  # column of /proc/net/dev
 
 
 class NetworkBroken(Exception):
-    """The network is not what was asked for: its trial is void."""
+    """The network is not what was asked for: its trial is void. `machine`: a late machine explains it."""
+
+    def __init__(self, text: str, *, machine: bool = False):
+        super().__init__(text)
+        self.machine = machine
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ from rmwbench.analysis.intervals import median_range
 from rmwbench.analysis.knee import FACTOR, Knee, Point, knee
 from rmwbench.analysis.limit import Condition, Finding, Limit, judge
 from rmwbench.analysis.metric import Measured, Metric, NoData, finite
-from rmwbench.analysis.records import Endpoint
 from rmwbench.analysis.stability import Stability, stability
-from rmwbench.analysis.trial import measure_trial, told, window_of
+from rmwbench.analysis.trial import endpoints_of, measure_trial, told, window_of
 from rmwbench.bundle import Bundle
 from rmwbench.report.capacity import words
 from rmwbench.report.summary import machine_document
@@ -125,7 +124,7 @@ def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
             found = done.pop(line.trial)
             known, clocks = told(found)
             window = window_of(known, clocks)
-            endpoints = [Endpoint(e["endpoint"], e["kind"], e["topic"]) for e in found.endpoints]
+            endpoints = endpoints_of(found)
             probe.trial = measure_trial(found)
             probe.stability = stability(known.records, endpoints, window)
             probe.finding = judge(limit, probe.trial, probe.stability)

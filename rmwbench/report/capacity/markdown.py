@@ -9,8 +9,9 @@ from rmwbench.report.capacity import words
 from rmwbench.report.capacity.html import card
 from rmwbench.report.capacity.picture import figures
 from rmwbench.report.capacity.rows import rows
+from rmwbench.report.drawing import svg_of
 from rmwbench.report.markdown import escape
-from rmwbench.whole_file import write_whole
+from rmwbench.whole_file import make_directory, write_whole
 
 
 def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
@@ -21,15 +22,15 @@ def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
 
     path = Path(path)
     directory = path.with_name(f"{path.stem}-charts")
-    directory.mkdir(exist_ok=True)
+    make_directory(directory)
     written, images = [path], {}
     for figure in figures(doc):
         if figure.spec is None:
             continue
-        svg = vl_convert.vegalite_to_svg(with_card(figure.spec, figure.title, card(doc)))
+        svg = svg_of(with_card(figure.spec, figure.title, card(doc)))
         target = directory / f"{figure.key}.svg"
-        target.write_text(svg, encoding="utf-8")
-        target.with_suffix(".png").write_bytes(vl_convert.svg_to_png(svg, scale=1.5))
+        write_whole(target, svg)
+        write_whole(target.with_suffix(".png"), vl_convert.svg_to_png(svg, scale=1.5))
         written += [target, target.with_suffix(".png")]
         images[figure.key] = f"{directory.name}/{target.name}"
     write_whole(path, render_markdown(doc, images))

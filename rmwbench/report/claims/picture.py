@@ -7,7 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rmwbench.analysis.claims_words import POINTS, RATIO, amount, unit_of
+from rmwbench.analysis.claims_words import POINTS, RATIO, UNITLESS, amount, unit_of
+from rmwbench.suite.claims import RANGES
 
 WIDTH, ROW, TOP, FOOT = 220, 14, 4, 15
 MOST_ROWS = 8
@@ -19,10 +20,11 @@ EDGE = 6
 
 
 def picture(test: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """What to draw of the `cells` of a `today` entry of the ledger; None where no cell has an interval."""
+    """What to draw of the `cells` of a `today` entry of the ledger, those of one test; None where no cell has an
+    interval."""
     drawn = [cell for cell in cells if cell["low"] is not None and cell["high"] is not None][:MOST_ROWS]
     level = test["level"]
-    bar = level if level is not None else test["times"] if test["relation"] == "within" else test["factor"]
+    bar = level if level is not None else test["times"] if test["relation"] in RANGES else test["factor"]
     if not drawn or bar is None:
         return None
     if test.get("by") == "difference":
@@ -47,7 +49,7 @@ def _logarithmic(bar: float, cells: Sequence[Mapping[str, Any]], test: Mapping[s
         for key in ("low", "value", "high")
         if 0 < (x := _number(cell[key])) < math.inf
     ]
-    factor = abs(math.log(test["factor"])) * 1.6 if test["relation"] == "within" else 0.0
+    factor = abs(math.log(test["factor"])) * 1.6 if test["relation"] in RANGES else 0.0
     half = min(WIDEST, max(NARROWEST, factor, *(1.15 * x for x in spread), 0.0))
 
     def place(x: float) -> float:
@@ -77,12 +79,12 @@ def _number(value: float | str | None) -> float:
 
 
 def _bars(test: Mapping[str, Any], bar: float) -> list[float]:
-    return [bar / test["factor"], bar * test["factor"]] if test["relation"] == "within" else [bar]
+    return [bar / test["factor"], bar * test["factor"]] if test["relation"] in RANGES else [bar]
 
 
 def _shade(test: Mapping[str, Any], bar: float, place) -> tuple[float, float]:
     """x and width of the side that the claim says."""
-    if test["relation"] == "within":
+    if test["relation"] in RANGES:  # of what differs the middle is shaded too: what it is not
         low, high = (place(at) for at in _bars(test, bar))
         return low, high - low
     return (0.0, place(bar)) if test["relation"] == "less" else (place(bar), WIDTH - place(bar))
@@ -105,4 +107,6 @@ def _row(cell: Mapping[str, Any], place, y: float) -> dict[str, Any]:
 def _text(at: float, test: Mapping[str, Any]) -> str:
     if test.get("by") == "difference":
         return amount(at, POINTS)
+    if test.get("by") == "exponent" or test.get("times_metric"):
+        return amount(at, UNITLESS)
     return amount(at, unit_of(test["metric"]) if test["right"] is None else RATIO)

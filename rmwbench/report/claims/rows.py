@@ -6,13 +6,13 @@ from typing import Any
 
 from rmwbench.analysis.claims_document import ledger
 from rmwbench.analysis.claims_markdown import here
-from rmwbench.analysis.claims_state import OF_THE_DATA, STATES, state_of
+from rmwbench.analysis.claims_state import OF_THE_DATA, SIDE_BY_SIDE, STATES, state_of
 from rmwbench.analysis.claims_words import title_of, unit_of
 from rmwbench.report import format as fmt
 from rmwbench.report.claims.picture import picture
 from rmwbench.suite.claims import Claims, load, sources_about
 
-ANSWERS = {name: words for name, words in STATES.items() if name in ("holds", "does not hold", "undecided", "no data")}
+ANSWERS = {name: words for name, words in STATES.items() if name in SIDE_BY_SIDE}
 """The states of claims that a campaign says something of."""
 
 Link = Callable[[str, str, str, str], str | None]
@@ -80,39 +80,43 @@ def item(source: Mapping[str, Any], claim: Mapping[str, Any], link: Link) -> dic
         "data": [found["verdict"] for key in ("published", "corrected") if (found := claim[key])],
         "run": source["run"],
         "experiment": None if claim["kind"] == "opinion" else here(claim, verdict=False),
-        "today": [_today(claim["test"], found, link) for found in claim["today"]],
+        "today": [_today((claim["test"], *claim["also"]), found, link) for found in claim["today"]],
     }
 
 
-def _today(test: Mapping[str, Any], found: Mapping[str, Any], link: Link) -> dict[str, Any]:
+def _today(tests: Sequence[Mapping[str, Any]], found: Mapping[str, Any], link: Link) -> dict[str, Any]:
     evidence = []
     for cell in found["cells"]:
         for workload, arm in ((cell["left_in"], cell["left"]), (cell["right_in"], cell["right"])):
-            href = arm and link(found["campaign"], workload, arm, test["metric"])
+            href = arm and link(found["campaign"], workload, arm, cell["metric"])
             if arm:
                 evidence.append({"arm": arm, "workload": workload, "href": href})
     unique = {(one["workload"], one["arm"]): one for one in evidence}
     linked = any(one["href"] for one in evidence)
     return {
         **found,
-        "picture": picture(test, found["cells"]),
+        "pictures": [
+            drawn
+            for part, test in enumerate(tests)
+            if (drawn := picture(test, [cell for cell in found["cells"] if cell["part"] == part]))
+        ],
         "evidence": list(unique.values()),
-        "metric": title_of(test["metric"]),
         # Where a report has the trials, one click leads there.
-        "trials": [] if linked else [made for cell in found["cells"] if (made := _trials(cell, test["metric"]))],
+        "trials": [] if linked else [made for cell in found["cells"] if (made := _trials(cell))],
     }
 
 
-def _trials(cell: Mapping[str, Any], metric: str) -> dict[str, Any] | None:
+def _trials(cell: Mapping[str, Any]) -> dict[str, Any] | None:
     """The values of a cell's trials: a row per block, a column per side. None where it has none."""
     sides = [side for side in ("left", "right") if cell[side]]
-    values = {side: _by_block(cell[f"{side}_trials"], unit_of(metric)) for side in sides}
+    values = {side: _by_block(cell[f"{side}_trials"], unit_of(cell["metric"])) for side in sides}
     blocks = sorted(set().union(*values.values()))
     if not blocks:
         return None
     two = len({cell[f"{side}_in"] for side in sides}) > 1
     return {
         "title": cell["workload"],
+        "metric": title_of(cell["metric"]),
         "heads": [f"{cell[side]}, {cell[f'{side}_in']}" if two else cell[side] for side in sides],
         "rows": [(block + 1, [values[side].get(block, "–") for side in sides]) for block in blocks],
     }

@@ -67,30 +67,35 @@ def _lines(source: Mapping[str, Any], claim: Mapping[str, Any], depth: Depth) ->
         if claim[key]:
             yield key, f"{claim[key]['verdict']}: {claim[key]['why']}"
     do = f" (nothing measured yet: {source['run']})" if claim["state"] == "open" else ""
-    found, _, test = _plain(here(claim)).partition("; ")
-    yield "here", f"{found}{do}; {test}" if test else found
+    if not claim["today"]:
+        yield "here", _plain(answered(claim)) + do if claim["test"] else _plain(here(claim))
     for n, today in enumerate(claim["today"]):
-        if n:
-            yield "also", _plain(answered({**claim, "today": [today]}))
+        yield "here" if n == 0 else "also", _plain(answered({**claim, "today": [today]}))
         if depth == "cells":
             yield from _in_full(today)
+    if claim["test"]:
+        yield "experiment", _plain(here(claim, verdict=False))
 
 
 def _in_full(today: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Arms, versions and machine, then every cell."""
-    yield "", f"{', '.join(today['arms'])}; {today['machine'] or 'this machine'}, {today['date']}, {today['campaign']}"
+    where = f"{today['machine'] or 'this machine'}, {today['date']}, {', '.join(today['campaigns'])}"
+    yield "", f"{', '.join(today['arms'])}; {where}"
+    if today["before_correction"]:
+        yield "", "measured before the correction of drain, costs and voids"
     if today["proxy"]:
         yield "", "proxy: " + "; ".join(today["proxy"])
     for cell in today["cells"]:
-        yield "", _cell(cell, today["unit"])
+        yield "", _cell(cell)
 
 
-def _cell(cell: Mapping[str, Any], unit: str) -> str:
-    if cell["reason"]:
+def _cell(cell: Mapping[str, Any]) -> str:
+    if cell["low"] is None:
         return f"{cell['workload']}: {cell['answer']}, {cell['reason']}"
     between = f"{cell['left']} ÷ {cell['right']}" if cell["right"] else cell["left"]
     numbers = [math.inf if cell[key] == "inf" else cell[key] for key in ("value", "low", "high")]
-    return f"{cell['workload']}: {cell['answer']}, {between} {interval(*numbers, unit)}"
+    reason = f" ({cell['reason']})" if cell["reason"] else ""
+    return f"{cell['workload']}: {cell['answer']}, {between} {interval(*numbers, cell['unit'])}{reason}"
 
 
 def _print_summary(document: Mapping[str, Any], console: Console, depth: Depth) -> None:

@@ -12,6 +12,7 @@ from rmwbench.analysis.comparisons import Comparison, comparisons
 from rmwbench.analysis.glossary import GLOSSARY, Entry
 from rmwbench.analysis.look import MARGIN, aa_noise
 from rmwbench.analysis.metric import finite
+from rmwbench.analysis.topics import OF_TOPICS
 from rmwbench.analysis.trial import measure_trial
 from rmwbench.analysis.unlike import between
 from rmwbench.analysis.verdict import Rules
@@ -97,24 +98,34 @@ class _Group:
         self.flags = [*match.chosen, *between(a.facts, b.facts)]
 
     def questions(self, metrics: Sequence[str]) -> Iterator[across.Question]:
-        reliable = self.a.reliable or self.b.reliable
         for metric in dict.fromkeys(metrics):
-            sides = [_values(GLOSSARY[metric], x.trials) for x in (self.a, self.b)]
-            bounds = tuple(_widest(GLOSSARY[metric], x.trials) for x in (self.a, self.b))
-            yield across.Question(self.key, GLOSSARY[metric], *sides, self.paired, reliable, bounds)
+            for topic in self._topics(metric):
+                trials = [_trials(x, topic) for x in (self.a, self.b)]
+                sides = [_values(GLOSSARY[metric], found) for found in trials]
+                bounds = tuple(_widest(GLOSSARY[metric], found) for found in trials)
+                reliable = any(x.found.reliable.get(topic, False) for x in (self.a, self.b))
+                yield across.Question((*self.key, topic), GLOSSARY[metric], *sides, self.paired, reliable, bounds)
         failed = [{0: _failed(x.lines)} for x in (self.a, self.b)]
         if any(side[0][0] for side in failed):
-            yield across.Question(self.key, _FAILURES, *failed, False)
+            yield across.Question((*self.key, None), _FAILURES, *failed, False)
+
+    def _topics(self, metric: str) -> list[str | None]:
+        """The topics that both have and that are judged one by one; [None], the whole, where there are none or the
+        metric is of no single topic."""
+        there = {one.name for one in self.b.topics}
+        names = [one.name for one in self.a.topics if one.name in there]
+        return names if names and metric in OF_TOPICS else [None]
 
     def has_none(self, q: across.Question, answer: across.Answer) -> bool:
         """Neither side has a metric that nobody asked for: there is nothing to compare, and nothing open."""
         return answer.verdict == "no data" and not q.a and not q.b and bool(self.a.trials and self.b.trials)
 
     def row(self, q: across.Question, answer: across.Answer) -> dict[str, Any]:
+        topic = q.group[2]
         if q.entry is _FAILURES:
             shown = [{"unit": "fraction", "value": k / n, "count": n} if n else None for k, n in (q.a[0], q.b[0])]
         else:
-            shown = [aggregate(q.entry, x.trials).document() for x in (self.a, self.b)]
+            shown = [aggregate(q.entry, _trials(x, topic)).document() for x in (self.a, self.b)]
         effect = answer.effect.document() if answer.effect is not None else None
         fraction = q.entry.kind == "fraction"
         return {
@@ -125,7 +136,8 @@ class _Group:
             "cell_a": self.key[0],
             "cell_b": self.key[1],
             "metric": q.entry.name,
-            "title": q.entry.title,
+            "topic": topic,
+            "title": q.entry.title if topic is None else f"{topic}: {q.entry.title}",
             "unit": q.entry.unit,
             "larger_is_better": q.entry.name in across.LARGER_IS_BETTER,
             "a": shown[0],
@@ -138,6 +150,11 @@ class _Group:
             "needed": answer.needed,
             "flags": self.flags,
         }
+
+
+def _trials(arm: ArmReport, topic: str | None) -> list[Trial]:
+    """The arm's trials, of that topic alone where one is named."""
+    return arm.trials if topic is None else [t.topics[topic] for t in arm.trials if topic in t.topics]
 
 
 def _values(entry: Entry, trials: Sequence[Trial]) -> dict[int, Any]:
@@ -170,7 +187,7 @@ def _rules(a: Bundle, b: Bundle, margin: float | None) -> tuple[Rules, list[floa
     """The rules, and the A/A floors that are known. The larger counts: a difference is real only above both."""
     floors = [f for x in (a, b) if (f := aa_noise(x.campaign.get("machine"))) is not None]
     floor = max(floors, default=0.0)
-    return Rules(margin=MARGIN if margin is None else margin, aa_floor=floor, noise=floor), floors
+    return Rules(margin=MARGIN if margin is None else margin, aa_floor=floor), floors
 
 
 def _cautions(one: bool, rules: Rules, floors: Sequence[float], topics: list[dict[str, Any]]) -> Iterator[str]:

@@ -24,7 +24,7 @@ QUESTIONS = {
 _RESULTS = {"summary", "facts", "warnings", "state", "calibration", "aa_floor", "end"}
 """Parts of a machine's description that say nothing about what it is."""
 _DAY = {"load average", "steal since boot"}
-_ENDPOINT_OF_ARM = {"wait", "loan", "publish_mode", "capacity", "peers"}
+_ENDPOINT_OF_ARM = {"wait", "loan", "publish_mode", "take", "capacity", "peers"}
 _DIFFERS = {"fraction": (0.02, 0.0), "ns": (5_000.0, 1.5), "count": (1.0, 1.5)}
 """Unit of a probe -> the difference, and the ratio, from which on it is worth a line."""
 
@@ -165,8 +165,8 @@ def _profile_lines(who: str, a: tuple[str | None, str | None], b: tuple[str | No
 def _instrument(a: Side, b: Side, trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]) -> list[Line]:
     left, right = (s.bundle.campaign for s in (a, b))
     out = differences(
-        {"tool version": left.get("tool_version"), "sampler": _sampled(a, trials[0])},
-        {"tool version": right.get("tool_version"), "sampler": _sampled(b, trials[1])},
+        {"tool version": left.get("tool_version"), "sampler": _sampled(a, trials[0]), "trials on": a.bundle.host},
+        {"tool version": right.get("tool_version"), "sampler": _sampled(b, trials[1]), "trials on": b.bundle.host},
     )
     suites = [c.get("suite") or {} for c in (left, right)]
     if suites[0].get("name") != suites[1].get("name"):

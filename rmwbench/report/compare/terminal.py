@@ -1,5 +1,6 @@
 """A comparison in a terminal: the differences of environment, a table per cell, what is not comparable, the answer."""
 
+from collections import Counter
 from typing import Any
 
 from rich.console import Console
@@ -17,11 +18,13 @@ STYLES = {
     "no data": "magenta",
 }
 MOST_DIFFERENCES, MOST_LINES = 12, 12
+FEW_CELLS = 3
+"""Up to so many cells are all shown; of more those in which something changed."""
 WIDE = 90
 """Columns from which on there is room for how long a decision would take."""
 
 ANSWERS = {
-    "worse": "B is worse than A.",
+    "worse": "B is worse than A in something.",
     "better": "B is better than A in something and worse in nothing.",
     "equivalent": "B is equivalent to A.",
     "undecided": "Not decided: nothing is shown to be worse, and not everything to be equivalent or better.",
@@ -34,6 +37,8 @@ def print_compare(doc: dict[str, Any], console: Console) -> None:
     console.print()
     for side in "ab":
         console.print(Text.assemble((f"{side.upper()}  ", "bold"), side_text(doc[side])))
+    console.print()
+    _answer(doc, console)
     _environment(doc["environment"], console)
     for text in doc["cautions"]:
         console.print(Text.assemble(("! ", "yellow"), text))
@@ -43,10 +48,15 @@ def print_compare(doc: dict[str, Any], console: Console) -> None:
         console.print(Text("Not comparable", "bold"))
         for item in doc["not_comparable"]:
             console.print(Text(f"  {item['cell']}: {item['reason']}"))
-    console.print()
+
+
+def _answer(doc: dict[str, Any], console: Console) -> None:
+    """What changed, before everything else; then one line per metric of what did not."""
     console.print(Text.assemble((answer(doc), STYLES[doc["verdict"]]), (f"  {counts(doc)}", "dim")))
     for row in changed(doc):
         console.print(Text.assemble((f"  {row['verdict']}  ", STYLES[row["verdict"]]), change_text(row)))
+    for line in unchanged(doc):
+        console.print(Text(f"  {line}", "dim"))
 
 
 def side_text(side: dict[str, Any]) -> str:
@@ -67,6 +77,11 @@ def answer(doc: dict[str, Any]) -> str:
         return "Nothing could be compared."
     if doc["verdict"] == "undecided" and not any(r["verdict"] in ("undecided", "no data") for r in doc["rows"]):
         return "Not decided: A has cells that B lacks, or that are other workloads in B."
+    found = {verdict: sum(row["verdict"] == verdict for row in doc["rows"]) for verdict in ("worse", "better")}
+    if doc["verdict"] == "worse":
+        of = fmt.counted(len(doc["rows"]), "comparison")
+        worse = f"B is worse than A in {found['worse']} of {of}"
+        return f"{worse}, and better in {found['better']}." if found["better"] else f"{worse}, and better in none."
     return ANSWERS[doc["verdict"]]
 
 
@@ -81,6 +96,23 @@ def changed(doc: dict[str, Any]) -> list[dict[str, Any]]:
     return sorted(
         (r for r in doc["rows"] if r["verdict"] in ("worse", "better")), key=lambda r: r["verdict"] != "worse"
     )
+
+
+def unchanged(doc: dict[str, Any]) -> list[str]:
+    """A line per metric of the rows that are not decided to differ: `pss: 5 equivalent, 2 undecided (0.9× to 1.2×)`."""
+    out = []
+    by_metric: dict[str, list[dict[str, Any]]] = {}
+    for row in doc["rows"]:
+        if row["verdict"] not in ("worse", "better"):
+            by_metric.setdefault(row["title"], []).append(row)
+    for title, rows in by_metric.items():
+        found = Counter(row["verdict"] for row in rows)
+        kinds = ", ".join(f"{n} {verdict}" for verdict, n in found.items())
+        values = [row["ratio"]["value"] for row in rows if row["ratio"] and "value" in row["ratio"]]
+        ratios = sorted(float(value) for value in values)
+        span = f" ({fmt.significant(ratios[0])}× to {fmt.significant(ratios[-1])}×)" if len(ratios) > 1 else ""
+        out.append(f"{title}: {kinds}{span}")
+    return out
 
 
 def change_text(row: dict[str, Any]) -> str:
@@ -139,8 +171,12 @@ def shown(text: Any) -> str:
 
 
 def _rows(doc: dict[str, Any], console: Console) -> None:
-    waits = any(row["needed"] for row in doc["rows"]) and console.width >= WIDE
-    for cell, rows in by_cell(doc["rows"]):
+    """A table for each cell in which something changed, or for each at all where there are few."""
+    cells = by_cell(doc["rows"])
+    differing = [x for x in cells if any(row["verdict"] in ("worse", "better") for row in x[1])]
+    shown_cells = cells if len(cells) <= FEW_CELLS else differing
+    waits = any(row["needed"] for _, rows in shown_cells for row in rows) and console.width >= WIDE
+    for cell, rows in shown_cells:
         console.print()
         arms = "" if rows[0]["arm_a"] == rows[0]["arm_b"] else f"  against {rows[0]['arm_b']}"
         console.print(Text.assemble((cell, "bold underline"), arms))
@@ -162,6 +198,11 @@ def _rows(doc: dict[str, Any], console: Console) -> None:
                 console.print(Text(f"  {row['title']}: {row['reason']}", "dim"))
         for flag in rows[0]["flags"]:
             console.print(Text.assemble(("  ! ", "yellow"), flag))
+    if hidden := len(cells) - len(shown_cells):
+        console.print()
+        console.print(
+            Text(f"{fmt.counted(hidden, 'cell')} without a change not shown (--json and --html have them)", "dim")
+        )
     if waits:
         unit = "blocks" if doc["paired"] else "trials of each arm in each campaign"
         console.print()

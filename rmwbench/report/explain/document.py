@@ -12,12 +12,12 @@ KEYS = ("arm", "cell", "trials", "path", "notes", "losses", "tails", "chain", "l
 
 
 def explanations(bundle: Bundle, trial: int | None = None) -> list[dict[str, Any]]:
-    """`workload` and KEYS of each arm, as in the show document. With `trial` only of its arm, and the tails of
-    that trial. UserError for a trial that is not there or was not done."""
+    """`workload` and KEYS of each arm, as in the show document, and its `topics`. With `trial` only of
+    its arm, and the tails of that trial. UserError for a trial that is not there or was not done."""
     found = [
-        {"workload": w["workload"], **{key: arm[key] for key in KEYS}}
+        {"workload": w["workload"], **{key: arm[key] for key in KEYS}, "topics": _topics(w, place)}
         for w in summarise(bundle)["workloads"]
-        for arm in w["arms"]
+        for place, arm in enumerate(w["arms"])
     ]
     if trial is None:
         return found
@@ -27,3 +27,14 @@ def explanations(bundle: Bundle, trial: int | None = None) -> list[dict[str, Any
         raise UserError(f"trial {trial} cannot be explained", where="--trial", actual=why)
     (of,) = [one for one in found if one["cell"] == line.cell]
     return [of | {"tails": tails(bundle, line, Small(bundle))}]
+
+
+def _topics(workload: dict[str, Any], place: int) -> list[dict[str, Any]]:
+    """Of the arm at that place, each topic with its latencies, what was lost, and its verdict."""
+    return [
+        {
+            "topic": topic["topic"],
+            **{key: topic["arms"][place][key] for key in ("qos", "metrics", "verdict")},
+        }
+        for topic in workload["topics"]
+    ]

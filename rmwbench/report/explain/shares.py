@@ -30,6 +30,7 @@ PATHS: Mapping[str, str] = {
     "other": "no path that is known here",
 }
 SIDES: Mapping[str, str] = {
+    "schedule": "before the publish call: the publisher was late itself",
     "publisher": "the publisher's side",
     "way": "the way between, in the kernel and the network",
     "reader": "the reader's side",
@@ -37,7 +38,7 @@ SIDES: Mapping[str, str] = {
     "unknown": "nobody can say",
 }
 _PLACE_SIDES = {
-    "schedule": "publisher",
+    "schedule": "schedule",
     "publish call": "publisher",
     "writer's history": "publisher",
     "link": "way",
@@ -58,7 +59,7 @@ CAUSE_SIDES: Mapping[str, str] = {
     "receiver not scheduled": "machine",
     "page fault": "machine",
     "publish blocked": "publisher",
-    "publisher late": "publisher",
+    "publisher late": "schedule",
     "payload writing": "publisher",
     "behind an earlier message": "way",
     "retransmission": "way",

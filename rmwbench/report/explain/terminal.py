@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from rmwbench.report.chain_picture import words
-from rmwbench.report.format import quantity
+from rmwbench.report.format import metric, quantity
 
 INDENT = " " * 11
 
@@ -25,6 +25,8 @@ def print_explanations(found: list[dict[str, Any]], console: Console) -> None:
         for note in one["notes"]:
             if note.startswith("path:"):
                 _item(console, "", note.removeprefix("path:").strip())
+        for place, topic in enumerate(one["topics"]):
+            _item(console, "" if place else "topics", _topic(topic))
         for place, text in enumerate(words(one)):
             _item(console, "" if place else "way", text)
         _losses(console, one["losses"])
@@ -33,6 +35,18 @@ def print_explanations(found: list[dict[str, Any]], console: Console) -> None:
         if not one["tails"]:
             _item(console, "slowest", "no message took twice the median, or too few arrived to say")
         console.print()
+
+
+_LATENCIES = {"response": "response_latency_p50", "service": "service_latency_p50", "consumed": "consumed_latency_p50"}
+
+
+def _topic(topic: dict[str, Any]) -> str:
+    """`front: worse (loss): response 175 ms, service …, consumed …, lost 12 %`."""
+    shown = {name: metric(topic["metrics"].get(key)).text for name, key in _LATENCIES.items()}
+    verdict = topic["verdict"]["verdict"]
+    by = f" by {topic['verdict']['by']}" if topic["verdict"].get("by") else ""
+    latencies = ", ".join(f"{name} {text}" for name, text in shown.items())
+    return f"{topic['topic']}: {verdict}{by}; {latencies}, lost {metric(topic['metrics'].get('undelivered')).text}"
 
 
 def _losses(console: Console, losses: dict[str, Any] | None) -> None:

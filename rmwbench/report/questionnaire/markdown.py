@@ -18,7 +18,7 @@ GENERATED = (
     "and `answers.json` (kept with `--save`): do not edit. Its measurements are the shipped ones, of short campaigns "
     "on a small machine. Those with a load average of 5 and more ran beside other things: counts and losses bear "
     "that, times hardly. Yours count: run the suites that a question names, then `rmwbench questionnaire --campaign "
-    "DIR` (repeatable; `--html FILE`, `--markdown`, `--json`). The document of `--json` is `{schema, version, "
+    "DIR` (repeatable; `--out FILE`, `--markdown`, `--json`). The document of `--json` is `{schema, version, "
     "middlewares, campaigns, summary, questions: [{id, section, heading, asks, suites, metrics, not_measured, remark,"
     " answers: [{middleware, state, measured: [{campaign, suite, workload, arm, version, layer, profile, metric, "
     "unit, value, low, high, bound, text, basis}], evidence: [{kind, answer, url, date, command}]}]}]}`; `state` "

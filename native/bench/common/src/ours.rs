@@ -4,7 +4,9 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{EndpointConfig, Error, Middleware, Node, PublishMode, Session, SessionConfig, Subscription, Wait};
+use rmwbench_harness::middleware::{
+    EndpointConfig, Error, Middleware, Node, PublishMode, Session, SessionConfig, Subscription, Take, Wait,
+};
 use rmwbench_harness::payload::{touched_bytes, Phase, Touch};
 use rmwbench_harness::publisher::{Cause, RecordedPublisher, Recorder};
 use rmwbench_harness::qos::Qos;
@@ -44,6 +46,8 @@ impl Ours {
             loan,
             publish_mode: PublishMode::Default,
             wait,
+            // As the bare programs, which read a message where their API puts it.
+            take: Take::Raw,
         };
         let capacity = round.messages() as u64;
         let file = memfd(&layout(nonce, &[(Kind::Sent, WRITER, capacity), (Kind::Received, READER, capacity)])).map_err(failed)?;

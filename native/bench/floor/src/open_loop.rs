@@ -11,7 +11,7 @@ use rmwbench_bench::{print, ratio, Limit, Line};
 use rmwbench_floor::Floor;
 use rmwbench_harness::clock::{now_ns, sleep_until};
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{EndpointConfig, Middleware, Profile, PublishMode, SessionConfig, Wait};
+use rmwbench_harness::middleware::{EndpointConfig, Middleware, Profile, PublishMode, SessionConfig, Take, Wait};
 use rmwbench_harness::payload::Touch;
 use rmwbench_harness::protocol::{Arrival, Event, Start};
 use rmwbench_harness::publisher::{PublisherSlot, RecordedPublisher, Recorder};
@@ -80,6 +80,7 @@ fn once(period_ns: i64, wait: Wait) -> Result<(f64, Value), String> {
         loan: false,
         publish_mode: PublishMode::Default,
         wait,
+        take: Take::Typed,
     };
     let mut node = session.node("node").map_err(text)?;
     let sink = Arc::new(RecordingSink::new(records.section(Kind::Received, 2), NONCE, Touch::All, 1));

@@ -17,7 +17,7 @@ use rmwbench_floor::Floor;
 use rmwbench_harness::clock::{now_ns, sleep_until};
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{
-    Delivery, EndpointConfig, Middleware, Profile, PublishMode, Publisher, Session, SessionConfig, Sink, Wait,
+    Delivery, EndpointConfig, Middleware, Profile, PublishMode, Publisher, Session, SessionConfig, Sink, Take, Wait,
 };
 use rmwbench_harness::qos::Qos;
 use serde_json::json;
@@ -217,6 +217,7 @@ fn endpoint(topic: &str, sleeps: bool) -> EndpointConfig {
         loan: false,
         publish_mode: PublishMode::Default,
         wait: if sleeps { Wait::Block } else { Wait::Poll },
+        take: Take::Typed,
     }
 }
 

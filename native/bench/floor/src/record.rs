@@ -30,7 +30,7 @@ impl Endpoint for Null {
     }
 
     fn granted(&self) -> Granted {
-        Granted { qos: Qos::default(), publish_mode: PublishMode::Sync, wait: Wait::Block, notes: Vec::new() }
+        Granted { qos: Qos::default(), publish_mode: PublishMode::Sync, wait: Wait::Block, take: None, when_full: None, notes: Vec::new() }
     }
 
     fn account(&self) -> Account {

@@ -1,6 +1,7 @@
 //! The checks, one function each, in the order in which a failure explains those after it.
 
 mod delivery;
+mod equal;
 mod lifecycle;
 mod modes;
 mod overrun;
@@ -31,6 +32,12 @@ pub const ALL: &[(&str, Check)] = &[
     ("ledger under overrun, reliable keep all", overrun::reliable_keep_all),
     ("ledger under overrun, best effort keep last", overrun::best_effort_keep_last),
     ("ledger under overrun, best effort keep all", overrun::best_effort_keep_all),
+    ("take typed or raw, as granted", equal::take),
+    ("one stamp for one message", equal::one_stamp),
+    ("a depth is the same room", equal::room),
+    ("a flooded topic starves no other", equal::nobody_starves),
+    ("a reader is destroyed in traffic", equal::destroyed_in_traffic),
+    ("a full queue does what was granted", equal::when_full),
     ("late joiner, volatile", lifecycle::late_joiner),
     ("late joiner, transient local", lifecycle::late_joiner_with_history),
     ("reader leaves", lifecycle::reader_leaves),

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::raw;
 use crate::message_type::{dds_reply_topic_name, dds_request_topic_name, dds_topic_name, MessageType};
-use crate::middleware::{EndpointConfig, Error, PublishMode, SessionConfig, Wait};
+use crate::middleware::{EndpointConfig, Error, PublishMode, SessionConfig, Take, Wait};
 use crate::qos::{Durability, History, Qos, Reliability};
 
 /// A session's configuration; [`SessionTexts::raw`] points into it.
@@ -142,6 +142,7 @@ impl<'a> EndpointTexts<'a> {
             wait: raw_wait(config.wait),
             reply_type: reply_type.as_ref().map_or(null(), |t| &raw const *t),
             dds_reply_topic: self.reply.as_ref().map_or(null(), |(_, topic)| topic.as_ptr()),
+            take: c_int::from(config.take == Take::Raw),
         })
     }
 }

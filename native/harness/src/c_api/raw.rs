@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 pub enum Session {}
 pub enum Node {}
@@ -101,6 +101,7 @@ pub struct EndpointConfig {
     pub wait: i32,
     pub reply_type: *const MessageType,
     pub dds_reply_topic: *const c_char,
+    pub take: i32,
 }
 
 #[repr(C)]
@@ -116,6 +117,7 @@ pub struct Delivery {
 pub struct Sink {
     pub context: *mut c_void,
     pub deliver: unsafe extern "C" fn(context: *mut c_void, delivery: *const Delivery),
+    pub publishes_reliably: i32,
 }
 
 #[repr(C)]
@@ -137,6 +139,8 @@ pub struct Granted {
     pub wait: i32,
     pub context: *mut c_void,
     pub note: unsafe extern "C" fn(context: *mut c_void, text: *const c_char),
+    pub take: i32,
+    pub when_full: i32,
 }
 
 #[repr(C)]

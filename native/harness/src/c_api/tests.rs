@@ -10,7 +10,8 @@ use super::table::{slice, text};
 use super::{raw, CMiddleware};
 use crate::message_type::MessageType;
 use crate::middleware::{
-    Configuration, Delivery, EndpointConfig, ErrorKind, Handler, Middleware, Profile, PublishError, PublishMode, SessionConfig, Sink, Wait,
+    Configuration, Delivery, EndpointConfig, ErrorKind, Handler, Middleware, Profile, PublishError, PublishMode, SessionConfig, Sink, Take,
+    TakenAs, Wait, WhenFull,
 };
 use crate::qos::{History, Qos};
 
@@ -24,7 +25,7 @@ unsafe extern "C" fn session_open(config: *const raw::SessionConfig, error: *mut
     let modes = slice((*config).modes, (*config).mode_count);
     assert!(modes.iter().all(|m| (text(m.name).as_str(), text(m.value).as_str()) == ("threads", "3")));
     let options = slice((*config).options, (*config).option_count);
-    let Some(option) = options.first() else { return 1 as *mut raw::Session };
+    let Some(option) = options.first() else { return std::ptr::dangling_mut::<raw::Session>() };
     (*error).kind = 1;
     for (to, from) in (*error).object.iter_mut().zip(format!("option {}={}\0", text(option.name), text(option.value)).bytes()) {
         *to = from as c_char;
@@ -35,7 +36,7 @@ unsafe extern "C" fn session_open(config: *const raw::SessionConfig, error: *mut
 unsafe extern "C" fn session_close(_: *mut raw::Session) {}
 
 unsafe extern "C" fn node_create(_: *mut raw::Session, _: *const c_char, _: *mut raw::Error) -> *mut raw::Node {
-    1 as *mut raw::Node
+    std::ptr::dangling_mut::<raw::Node>()
 }
 
 unsafe extern "C" fn node_destroy(_: *mut raw::Node) {}
@@ -44,7 +45,7 @@ unsafe extern "C" fn publisher_create(_: *mut raw::Node, config: *const raw::End
     assert_eq!(text((*config).dds_topic), "rt/camera");
     assert_eq!(text((*config).message_type.dds_type), "std_msgs::msg::dds_::UInt8MultiArray_");
     assert!((*config).reply_type.is_null() && (*config).dds_reply_topic.is_null());
-    1 as *mut raw::Publisher
+    std::ptr::dangling_mut::<raw::Publisher>()
 }
 
 unsafe extern "C" fn publisher_destroy(_: *mut raw::Publisher) {}
@@ -64,6 +65,8 @@ unsafe extern "C" fn tell_granted<T>(_: *mut T, granted: *mut raw::Granted) {
     (*granted).qos.depth = 7;
     (*granted).qos.history = 1;
     (*granted).publish_mode = 2;
+    (*granted).take = 2;
+    (*granted).when_full = 4;
     ((*granted).note)((*granted).context, c"first".as_ptr());
     ((*granted).note)((*granted).context, c"second".as_ptr());
 }
@@ -80,7 +83,7 @@ unsafe extern "C" fn subscription_create(
     _: *mut raw::Error,
 ) -> *mut raw::Subscription {
     *DELIVER_TO.lock().unwrap() = Some(((*sink).context as usize, (*sink).deliver));
-    1 as *mut raw::Subscription
+    std::ptr::dangling_mut::<raw::Subscription>()
 }
 
 unsafe extern "C" fn subscription_destroy(_: *mut raw::Subscription) {
@@ -132,7 +135,7 @@ unsafe extern "C" fn service_create(
 ) -> *mut raw::Service {
     is_service(config);
     *ASK.lock().unwrap() = Some(((*handler).context as usize, (*handler).handle));
-    1 as *mut raw::Service
+    std::ptr::dangling_mut::<raw::Service>()
 }
 
 unsafe extern "C" fn service_destroy(_: *mut raw::Service) {
@@ -171,7 +174,7 @@ unsafe extern "C" fn daemon_open(name: *const c_char, config: *const raw::Sessio
         return null_mut();
     }
     DAEMONS.lock().unwrap().push(text(name));
-    1 as *mut raw::Daemon
+    std::ptr::dangling_mut::<raw::Daemon>()
 }
 
 unsafe extern "C" fn daemon_close(_: *mut raw::Daemon) {
@@ -250,7 +253,7 @@ fn refusal(table: *const raw::Middleware) -> String {
 #[test]
 fn a_table_of_another_version_or_size_is_refused_with_expected_and_found() {
     assert!(refusal(null()).contains("NULL"));
-    assert!(refusal(&raw::Middleware { abi_version: 1, ..table() }).contains("ABI version: expected 2, found 1"));
+    assert!(refusal(&raw::Middleware { abi_version: 1, ..table() }).contains("ABI version: expected 3, found 1"));
     let expected = size_of::<raw::Middleware>();
     let words = refusal(&raw::Middleware { struct_bytes: 8, ..table() });
     assert!(words.contains(&format!("expected {expected} bytes, found 8")), "{words}");
@@ -291,8 +294,11 @@ fn errors_keep_kind_and_object_and_never_come_without_words() {
     assert_eq!(error.kind, ErrorKind::Invalid);
 }
 
+/// Its two stamps, its payload, and whether it was lent.
+type KeptMessage = (i64, i64, Vec<u8>, bool);
+
 #[derive(Default)]
-struct Kept(Mutex<Vec<(i64, i64, Vec<u8>, bool)>>);
+struct Kept(Mutex<Vec<KeptMessage>>);
 
 impl Sink for Kept {
     fn deliver(&self, d: &Delivery<'_>) {
@@ -315,6 +321,7 @@ fn messages_statuses_and_accounts_cross_the_boundary_whole() {
         loan: false,
         publish_mode: PublishMode::Default,
         wait: Wait::Block,
+        take: Take::Typed,
     };
     let sink = Arc::new(Kept::default());
     let mut publisher = node.publisher(&endpoint).unwrap();
@@ -330,6 +337,7 @@ fn messages_statuses_and_accounts_cross_the_boundary_whole() {
     let granted = subscription.granted();
     assert_eq!((granted.qos.history, granted.qos.depth, granted.publish_mode), (History::KeepAll, 7, PublishMode::Async));
     assert_eq!(granted.notes, ["first", "second"]);
+    assert_eq!((granted.take, granted.when_full), (Some(TakenAs::Lent), Some(WhenFull::DropsAtReader)));
     let account = publisher.account();
     assert_eq!((publisher.matched(), account.reader_drops, account.counters["lost"]), (3, None, -4));
     assert_eq!((account.evidence[0].path.as_str(), account.evidence[0].messages), ("shm", 9));
@@ -363,6 +371,7 @@ fn a_request_reaches_the_handler_and_its_reply_the_client() {
         loan: false,
         publish_mode: PublishMode::Default,
         wait: Wait::Block,
+        take: Take::Typed,
     };
     let (sink, handler) = (Arc::new(Kept::default()), Arc::new(Echo));
     let mut client = node.client(&endpoint, sink.clone()).unwrap();
@@ -397,6 +406,7 @@ fn what_a_table_leaves_out_is_unsupported_or_none() {
         loan: false,
         publish_mode,
         wait: Wait::Block,
+        take: Take::Typed,
     };
     let error = session.node("n").unwrap().service(&endpoint, Arc::new(Echo)).err().unwrap();
     assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, "endpoint 9"));

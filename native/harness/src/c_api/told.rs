@@ -10,7 +10,8 @@ use super::asked::raw_qos;
 use super::raw;
 use super::table::{slice, text};
 use crate::middleware::{
-    capabilities, Account, Configuration, Description, Error, ErrorKind, Evidence, Granted, Profile, PublishError, PublishMode, Wait,
+    capabilities, Account, Configuration, Description, Error, ErrorKind, Evidence, Granted, Profile, PublishError, PublishMode, TakenAs,
+    Wait, WhenFull,
 };
 use crate::modes::modes;
 use crate::qos::{Durability, History, Qos, Reliability};
@@ -78,12 +79,17 @@ pub fn created<T>(object: &str, create: impl FnOnce(*mut raw::Error) -> *mut T) 
     })
 }
 
+/// A publisher tells of no take.
+const NOT_TOLD: i32 = -1;
+
 pub fn granted(fill: impl FnOnce(*mut raw::Granted)) -> Granted {
     unsafe extern "C" fn note(context: *mut c_void, words: *const c_char) {
         (*context.cast::<Vec<String>>()).push(text(words));
     }
     let mut notes: Vec<String> = Vec::new();
-    let mut raw = raw::Granted { qos: raw_qos(&Qos::default()), publish_mode: 0, wait: 0, context: (&raw mut notes).cast(), note };
+    let context = (&raw mut notes).cast();
+    let qos = raw_qos(&Qos::default());
+    let mut raw = raw::Granted { qos, publish_mode: 0, wait: 0, context, note, take: NOT_TOLD, when_full: 0 };
     fill(&mut raw);
     let optional = |words: *const c_char| (!words.is_null()).then(|| text(words));
     let qos = Qos {
@@ -104,7 +110,20 @@ pub fn granted(fill: impl FnOnce(*mut raw::Granted)) -> Granted {
         2 => Wait::Callback,
         _ => Wait::Block,
     };
-    Granted { qos, publish_mode, wait, notes }
+    let when_full = match raw.when_full {
+        1 => Some(WhenFull::Blocks),
+        2 => Some(WhenFull::OverwritesAtWriter),
+        3 => Some(WhenFull::DropsAtWriter),
+        4 => Some(WhenFull::DropsAtReader),
+        _ => None,
+    };
+    let take = match raw.take {
+        0 => Some(TakenAs::Typed),
+        1 => Some(TakenAs::Raw),
+        2 => Some(TakenAs::Lent),
+        _ => None,
+    };
+    Granted { qos, publish_mode, wait, take, when_full, notes }
 }
 
 pub fn account(report: impl FnOnce(*const raw::Account)) -> Account {

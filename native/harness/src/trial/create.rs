@@ -10,7 +10,7 @@ use super::{CreatedNode, Publishing, Reading, Serving, Trial};
 use crate::clock::now_ns;
 use crate::frames::Frames;
 use crate::message_type::MessageType;
-use crate::middleware::{EndpointConfig, Error, Granted, Handler, Node, Sink};
+use crate::middleware::{EndpointConfig, Error, Granted, Handler, Node, Sink, Take};
 use crate::payload::{touched_bytes, Touch, HEADER_BYTES};
 use crate::protocol::{Arrival, Created, CreatedEndpoint, EndpointKind, EndpointSpec, NodeSpec};
 use crate::publisher::{PublisherSlot, RecordedPublisher, Recorder};
@@ -112,7 +112,10 @@ impl Trial<'_> {
         } else {
             node.publisher(&config)?
         };
-        let granted = publisher.granted();
+        let mut granted = publisher.granted();
+        if spec.kind == EndpointKind::Publisher {
+            granted.take = None;
+        }
         let recorded = RecordedPublisher::new(publisher, self.recorder(spec, &spec.message_type));
         let slot = PublisherSlot::new(spec.endpoint, recorded.with_frames(self.frames_of(spec)?));
         if let Arrival::Relay { from } = arrival {
@@ -123,12 +126,25 @@ impl Trial<'_> {
         Ok(granted)
     }
 
+    /// Here and not in each worker, so that none can take a wish silently.
+    fn refuse_raw(&self, spec: &EndpointSpec) -> Result<(), Error> {
+        if spec.take == Take::Typed {
+            return Ok(());
+        }
+        let answer = self.middleware.describe().capabilities.get("take_raw").cloned();
+        match answer.as_deref().unwrap_or("no: the worker describes no such take").strip_prefix("no: ") {
+            None => Ok(()),
+            Some(reason) => Err(Error::unsupported(format!("endpoint {}", spec.endpoint), format!("take raw: {reason}"))),
+        }
+    }
+
     fn create_subscription(&mut self, node: &mut dyn Node, spec: &EndpointSpec, relayed: &BTreeSet<u32>) -> Result<Granted, Error> {
         let hold = u64::try_from(spec.hold_ns).ok().filter(|ns| *ns <= MOST_HOLD_NS);
         let hold = hold.ok_or_else(|| {
             let found = spec.hold_ns;
             Error::invalid(format!("endpoint {}", spec.endpoint), format!("hold_ns: expected 0 to {MOST_HOLD_NS}, found {found}"))
         })?;
+        self.refuse_raw(spec)?;
         let sink = self.sink(spec).holding(Duration::from_nanos(hold)).relaying_reliably(relayed.contains(&spec.endpoint));
         let sink = Arc::new(sink);
         let subscription = node.subscription(&config(spec)?, sink.clone() as Arc<dyn Sink>)?;
@@ -199,6 +215,9 @@ fn reliably_relayed(nodes: &[NodeSpec]) -> BTreeSet<u32> {
 /// none where one does.
 fn config(spec: &EndpointSpec) -> Result<EndpointConfig, Error> {
     let object = format!("endpoint {}", spec.endpoint);
+    if spec.take == Take::Raw && spec.kind != EndpointKind::Subscription {
+        return Err(Error::invalid(&object, format!("take raw: expected a subscription, found a {}", spec.kind.name())));
+    }
     let has_replies = matches!(spec.kind, EndpointKind::Client | EndpointKind::Service);
     if has_replies != spec.reply_type.is_some() {
         let message = if has_replies { "needs a reply_type" } else { "has no reply_type" };
@@ -221,5 +240,6 @@ fn config(spec: &EndpointSpec) -> Result<EndpointConfig, Error> {
         loan: spec.loan,
         publish_mode: spec.publish_mode,
         wait: spec.wait,
+        take: spec.take,
     })
 }

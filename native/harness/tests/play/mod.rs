@@ -154,7 +154,7 @@ impl Endpoint for Part {
         u32::from(self.stage.matched.load(Ordering::Relaxed))
     }
     fn granted(&self) -> Granted {
-        Granted { qos: Default::default(), publish_mode: PublishMode::Sync, wait: Wait::Block, notes: vec![] }
+        Granted { qos: Default::default(), publish_mode: PublishMode::Sync, wait: Wait::Block, take: None, when_full: None, notes: vec![] }
     }
     fn account(&self) -> Account {
         Account::default()

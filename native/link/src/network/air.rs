@@ -14,16 +14,19 @@ impl Network {
             return;
         }
         let ready = |direction: &Direction| !direction.airborne && direction.serving.is_none() && !direction.queue.is_empty();
-        let waiting = |direction: &Direction| direction.medium == Some(medium) && ready(direction);
-        let stations: Vec<usize> = (0..self.directions.len()).filter(|index| waiting(&self.directions[*index])).collect();
+        let waiting = |index: &usize| self.directions[*index].medium == Some(medium) && ready(&self.directions[*index]);
+        // Odd ones lead to a host: they are queues of the access point, which is one station, as its group queue is.
+        let (hosts, queues): (Vec<usize>, Vec<usize>) = (0..self.directions.len()).filter(waiting).partition(|index| index % 2 == 0);
         let air = &mut self.media[medium];
-        let count = stations.len() + usize::from(!air.group.is_empty());
+        let of_access_point = queues.len() + usize::from(!air.group.is_empty());
+        let count = hosts.len() + usize::from(of_access_point > 0);
         if count == 0 {
             return;
         }
-        let picked = air.pick(count);
-        let (on_air, airtime_ns) = match stations.get(picked) {
-            Some(&direction) => {
+        let station = hosts.get(air.pick(count)).copied();
+        let picked = station.or_else(|| queues.get(air.pick(of_access_point)).copied());
+        let (on_air, airtime_ns) = match picked {
+            Some(direction) => {
                 let Some(mut frame) = self.directions[direction].queue.pop() else { return };
                 self.directions[direction].airborne = true;
                 frame.attempts = frame.attempts.saturating_add(1);

@@ -37,6 +37,25 @@ fn saturated_stations_share_the_airtime() {
 }
 
 #[test]
+fn the_access_point_is_one_station_however_many_hosts_it_sends_to() {
+    // Host 1 sends, hosts 2 … 9 receive, all without end: 802.11 gives every station the same chance, so half are host 1's.
+    for receivers in [1, 8] {
+        let mut bench = wifi(receivers + 1, json!({"rate_bps": 54_000_000, "overhead_ns": 100_000, "queue_frames": 50}));
+        for k in 0..25_000 {
+            bench.send(1, &datagram(1, 0, 1514), MS + k * 200_000);
+            (2..receivers + 2).for_each(|host| bench.send(0, &datagram(0, host, 1514), MS + k * 200_000));
+        }
+        bench.until(MS + 5000 * MS);
+        let links = bench.network.links();
+        let up = links["h1"].up.delivered as f64;
+        let down: Vec<f64> = (2..receivers + 2).map(|host| links[&format!("h{host}")].down.delivered as f64).collect();
+        let all: f64 = up + down.iter().sum::<f64>();
+        assert!((up / all - 0.5).abs() < 0.02, "{receivers} receivers: {up} of {all}");
+        assert!(down.iter().all(|one| (one / (all - up) * receivers as f64 - 1.0).abs() < 0.1), "{down:?}");
+    }
+}
+
+#[test]
 fn unicast_is_repeated_and_multicast_from_the_access_point_is_not() {
     let medium = json!({"rate_bps": 54_000_000, "overhead_ns": 100_000, "basic_rate_bps": 6_000_000, "retries": 7, "phy_loss": 0.2});
     let mut bench = wifi(1, medium);

@@ -29,20 +29,18 @@ int32_t rmwbench_write(int32_t writer, const void *type, const struct rmwbench_p
   return dds_writecdr(writer, message);
 }
 
-int32_t rmwbench_take(int32_t reader, void **messages, uint32_t max) {
-  dds_sample_info_t infos[16];
-  struct ddsi_serdata *taken[16];
-  if (max > 16) max = 16;
-  const dds_return_t count = dds_takecdr(reader, taken, max, infos, DDS_ANY_STATE);
-  int32_t kept = 0;
-  for (dds_return_t i = 0; i < count; i++) {
-    if (infos[i].valid_data) {
-      messages[kept++] = taken[i];
-    } else {
-      ddsi_serdata_unref(taken[i]);
-    }
+int32_t rmwbench_take(int32_t reader, void **message) {
+  dds_sample_info_t info;
+  struct ddsi_serdata *taken;
+  const dds_return_t count = dds_takecdr(reader, &taken, 1, &info, DDS_ANY_STATE);
+  *message = NULL;
+  if (count <= 0) return count;
+  if (info.valid_data) {
+    *message = taken;
+  } else {
+    ddsi_serdata_unref(taken);
   }
-  return count < 0 ? count : kept;
+  return count;
 }
 
 void rmwbench_release(void *message) { ddsi_serdata_unref(message); }

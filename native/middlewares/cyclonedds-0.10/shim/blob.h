@@ -32,8 +32,8 @@ int32_t rmwbench_topic(int32_t participant, const char *name, const char *type_n
 /* Writes the concatenated parts as one message (CDR, header included), by one copy. */
 int32_t rmwbench_write(int32_t writer, const void *type, const struct rmwbench_part *parts, size_t count);
 
-/* Takes up to `max` messages and returns how many, or a negative return code. What has no data is released and left out. */
-int32_t rmwbench_take(int32_t reader, void **messages, uint32_t max);
+/* Takes one message and returns how many it took (0 or 1), or a negative return code. What has no data is released: NULL. */
+int32_t rmwbench_take(int32_t reader, void **message);
 void rmwbench_view_of(const void *message, struct rmwbench_view *view);
 void rmwbench_release(void *message);
 

@@ -25,7 +25,7 @@ mod sockets;
 mod statistics;
 mod subscription;
 mod sys;
-mod waiter;
+mod wait_set;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -78,6 +78,7 @@ impl Middleware for CycloneDds {
                 ("instance_key", "no: the topics of this worker are keyless"),
                 ("services", "yes"),
                 ("evidence", "partly: messages read in shared memory are counted; of the others only interface counters tell the path"),
+                ("take_raw", "yes"),
             ]),
             modes: modes(&settings::MODES),
             profiles: vec![

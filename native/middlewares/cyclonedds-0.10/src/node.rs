@@ -89,8 +89,7 @@ impl Parents {
     pub fn notes(&self, endpoint: Handle, config: &EndpointConfig) -> Vec<String> {
         let mut notes = self.session.domain.notes.clone();
         if self.session.domain.settings.shared_memory {
-            // SAFETY: a plain call on a live entity.
-            if unsafe { sys::dds_is_shared_memory_available(endpoint) } {
+            if shared_memory::in_use(endpoint) {
                 notes.extend(shared_memory::surprises(config));
             } else {
                 notes.push(format!("path: {}", shared_memory::reason(config)));

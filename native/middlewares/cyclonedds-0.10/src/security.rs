@@ -10,8 +10,11 @@ use std::process::Command;
 
 use rmwbench_harness::middleware::{Error, SessionConfig};
 
-/// Where Debian has the plug-ins.
+/// Where Debian has the plug-ins, of the architecture that this was built for.
+#[cfg(target_arch = "x86_64")]
 const PLUGINS: &str = "/usr/lib/x86_64-linux-gnu/libddsc0debian";
+#[cfg(target_arch = "aarch64")]
+const PLUGINS: &str = "/usr/lib/aarch64-linux-gnu/libddsc0debian";
 const SUBJECT: &str = "/CN=rmwbench";
 
 const GOVERNANCE: &str = r#"<?xml version="1.0" encoding="UTF-8"?>

@@ -3,20 +3,22 @@
 use std::sync::{Arc, Mutex};
 
 use rmwbench_harness::middleware::{Configuration, Error, Node, Session, SessionConfig, Wait};
+use rmwbench_harness::pump::Pump;
 
 use crate::domain::Domain;
 use crate::entity::{c_string, Entity};
 use crate::node::CycloneNode;
 use crate::qos::DdsQos;
+use crate::reader::Watched;
 use crate::sys;
-use crate::waiter::Waiter;
+use crate::wait_set::WaitSet;
 
 pub struct CycloneSession(Arc<Shared>);
 
 /// Dropped when the last node and endpoint are gone. The fields' order is the order of closing.
 pub struct Shared {
-    blocking: Mutex<Option<Arc<Waiter>>>,
-    polling: Mutex<Option<Arc<Waiter>>>,
+    blocking: Mutex<Option<Arc<Pump<Watched>>>>,
+    polling: Mutex<Option<Arc<Pump<Watched>>>>,
     pub participant: Entity,
     pub domain: Arc<Domain>,
 }
@@ -44,16 +46,23 @@ impl Session for CycloneSession {
 
 impl Shared {
     /// The session's thread for `wait`, started at first use; None where Cyclone's own threads deliver.
-    pub fn waiter(&self, wait: Wait) -> Result<Option<Arc<Waiter>>, Error> {
+    pub fn pump(&self, wait: Wait) -> Result<Option<Arc<Pump<Watched>>>, Error> {
         let place = match wait {
             Wait::Block => &self.blocking,
             Wait::Poll => &self.polling,
             Wait::Callback => return Ok(None),
         };
-        let mut waiter = place.lock().unwrap();
-        if waiter.is_none() {
-            *waiter = Some(Arc::new(Waiter::start(self.participant.handle(), wait)?));
+        let mut pump = place.lock().unwrap();
+        if pump.is_none() {
+            let started = if wait == Wait::Poll {
+                Pump::poll("waiter")
+            } else {
+                let wait_set = WaitSet::new(self.participant.handle())?;
+                let waker = wait_set.waker();
+                Pump::block("waiter", wait_set, waker)
+            };
+            *pump = Some(Arc::new(started.map_err(|e| Error::failed("waiting thread", e))?));
         }
-        Ok(waiter.clone())
+        Ok(pump.clone())
     }
 }

@@ -37,7 +37,7 @@ pub const OUT_OF_RESOURCES: i32 = -5;
 extern "C" {
     pub fn rmwbench_topic(participant: Handle, name: *const c_char, ty: *const c_char, body_bytes: u32, of: *mut *const c_void) -> Handle;
     pub fn rmwbench_write(writer: Handle, ty: *const c_void, parts: *const Part, count: usize) -> i32;
-    pub fn rmwbench_take(reader: Handle, messages: *mut *mut c_void, max: u32) -> i32;
+    pub fn rmwbench_take(reader: Handle, message: *mut *mut c_void) -> i32;
     pub fn rmwbench_view_of(message: *const c_void, view: *mut View);
     pub fn rmwbench_release(message: *mut c_void);
     pub fn rmwbench_readers_matched(writer: Handle) -> u32;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Granted, PublishError, PublishMode};
+use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Granted, PublishError, PublishMode, WhenFull};
 
 use crate::entity::{words, Entity};
 use crate::node::Parents;
@@ -96,7 +96,14 @@ impl Writer {
             suffix_bytes: message_type.cdr_suffix.len(),
             payload_bytes: message_type.payload_bytes as usize,
             header_bytes,
-            granted: Granted { qos: granted, publish_mode: PublishMode::Sync, wait: config.wait, notes },
+            granted: Granted {
+                when_full: WhenFull::of_dds_writer(&granted),
+                qos: granted,
+                publish_mode: PublishMode::Sync,
+                wait: config.wait,
+                take: None,
+                notes,
+            },
             refused: AtomicU64::new(0),
             failures: Default::default(),
             _parents: parents,

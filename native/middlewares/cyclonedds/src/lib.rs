@@ -30,14 +30,14 @@ mod sockets;
 mod statistics;
 mod subscription;
 mod topic;
-mod waiter;
+mod wait_set;
 mod wire;
 mod writer;
 mod xml;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, Daemon, Description, Error, Middleware, OneHost, Profile, SessionConfig};
+use rmwbench_harness::middleware::{capabilities, Daemon, Description, Error, Middleware, OneHost, Profile, SessionConfig, SharedHost};
 use serde_json::json;
 
 pub struct CycloneDds;
@@ -84,6 +84,7 @@ impl Middleware for CycloneDds {
                 ("instance_key", "no: the topics of this worker are keyless"),
                 ("services", "yes"),
                 ("evidence", "partly: messages read in shared memory and messages of the own process are counted; of the others only interface counters tell"),
+                ("take_raw", "yes"),
             ]),
             modes: modes::described(),
             profiles: vec![
@@ -120,6 +121,11 @@ impl Middleware for CycloneDds {
             reason: "it uses loopback alone; take untouched with the modes fragment_bytes and socket_buffer_bytes, or a file of your own",
             unless: &[],
         })
+    }
+
+    fn shared_host(&self) -> Option<SharedHost> {
+        let forced = "General/Interfaces is lo alone, and the domain is the trial's own";
+        Some(SharedHost { forced, without: &[(roudi::NAME, roudi::ONE_PER_MACHINE)] })
     }
 
     fn daemons(&self, profile: &str) -> &'static [&'static str] {

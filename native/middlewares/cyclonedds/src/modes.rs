@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use rmwbench_harness::middleware::{modes, Error, ErrorKind, SessionConfig};
+use rmwbench_harness::shared_host;
 use serde::Deserialize;
 
 use crate::sockets::{self, Socket};
@@ -150,13 +151,24 @@ impl Modes {
         if self.discovery.is_some() {
             text = xml::without(&xml::without_comments(&text), "Peers").map_err(invalid)?;
         }
-        let document = self.document(&text);
+        // A list of interfaces would grow and not be replaced.
+        let kept = shared_host::name().is_some() && self.transport != Some(Transport::IntraProcess);
+        if kept {
+            text = xml::without_comments(&text);
+            for element in ["NetworkInterfaceAddress", "NetworkInterface"] {
+                text = xml::without(&text, element).map_err(invalid)?;
+            }
+        }
+        let document = self.document(&text, kept);
         Ok(if document.is_empty() { text } else { format!("{},\n{document}", text.trim_end()) })
     }
 
-    /// The settings that replace those of `profile`; empty without any.
-    fn document(&self, profile: &str) -> String {
+    /// The settings that replace those of `profile`; empty without any. `loopback`: and lo as the only interface.
+    fn document(&self, profile: &str, loopback: bool) -> String {
         let (mut general, mut internal, mut discovery) = (String::new(), String::new(), String::new());
+        if loopback {
+            general.push_str("<Interfaces><NetworkInterface name=\"lo\" multicast=\"true\"/></Interfaces>");
+        }
         match self.transport {
             Some(Transport::Udp) => general.push_str("<Transport>udp</Transport>"),
             // Not in its manual, but in its list of transports: no socket at all, endpoints of one domain still meet.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use rmwbench_harness::middleware::{Account, Endpoint, EndpointConfig, Error, Granted, PublishError, PublishMode, Publisher, Wait};
+use rmwbench_harness::middleware::{
+    Account, Endpoint, EndpointConfig, Error, Granted, PublishError, PublishMode, Publisher, Wait, WhenFull,
+};
 
 use crate::node::Parents;
 use crate::wire::Wire;
@@ -46,7 +48,8 @@ impl Endpoint for CyclonePublisher {
 
     fn granted(&self) -> Granted {
         let (qos, notes) = (self.writer.granted.clone(), self.writer.notes.clone());
-        Granted { qos, publish_mode: PublishMode::Sync, wait: self.wait, notes }
+        let when_full = WhenFull::of_dds_writer(&qos);
+        Granted { qos, publish_mode: PublishMode::Sync, wait: self.wait, take: None, when_full, notes }
     }
 
     fn account(&self) -> Account {

@@ -1,7 +1,9 @@
-//! A reader: takes serialised samples and hands out a pointer into each, no copy of ours.
+//! A reader: takes serialised samples, one at a time, and does with each what the API's users get done.
 //!
-//! Cyclone reassembles fragments into one block per sample before the take, so the payload is always contiguous. A sample that came
-//! over PSMX is the chunk of shared memory that its writer filled, and it is read there.
+//! `take: typed` copies the body into memory of the reader's own and gives Cyclone's buffer back before the sample is handed over: what
+//! the deserialiser of a type of octets does. `take: raw` hands out a pointer into that buffer. Cyclone reassembles fragments into one
+//! block per sample before the take, so it is always contiguous. A sample that came over PSMX is the chunk of shared memory that its
+//! writer filled, and it is read there: lent, as a typed reader's loan is.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,26 +11,28 @@ use std::sync::Arc;
 
 use cyclors::*;
 use rmwbench_harness::clock::now_ns;
-use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Evidence, Granted, PublishMode, Wait};
+use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Evidence, Granted, PublishMode, Take, TakenAs, Wait, WhenFull};
+use rmwbench_harness::own_memory::OwnMemory;
+use rmwbench_harness::pump::{self, Pump, Source};
 
 use crate::entity::Entity;
 use crate::filter::{self, Filter};
 use crate::locals::Heard;
 use crate::node::Parents;
+use crate::psmx;
 use crate::qos::DdsQos;
 use crate::statistics;
 use crate::topic::{self, ENCAPSULATION_BYTES};
-use crate::waiter::{Waiter, Watched};
 use crate::wire::Wire;
 
 /// What a reader of callback numbers must know.
 const IN_WRITERS_THREAD: &str = "a writer of the same process calls the subscription's callback within its publish call";
-/// Samples per take: enough to empty ROS 2's default history of 10 at once.
-const BATCH: usize = 16;
+const RAW: &str = "take raw: read in Cyclone DDS's receive buffer, no deserialiser ran";
+const TYPED: &str = "take typed: the payload is copied into the reader's own memory before it is taken, as a deserialiser does";
 
 pub struct Reader {
     /// The thread that takes and what it watches; None where Cyclone's own threads deliver.
-    watch: Option<(Arc<Waiter>, Arc<Watched>)>,
+    watch: Option<(Arc<Pump<Watched>>, Arc<Watched>)>,
     /// Dropped before `intake` and `filter`, whose addresses Cyclone holds: deleting a reader waits for its listener to return.
     reader: Entity,
     _topic: Entity,
@@ -48,14 +52,16 @@ pub struct Sample<'a> {
     /// The message less its encapsulation header, request header included.
     pub body: &'a [u8],
     pub payload: &'a [u8],
+    /// As for [`Delivery::taken`](rmwbench_harness::middleware::Delivery::taken).
     pub notified_ns: i64,
-    pub taken_ns: i64,
     pub zero_copy: bool,
 }
 
 /// From a reader's cache to its outlet.
 pub struct Intake {
     outlet: Box<dyn Outlet>,
+    /// The reader's own memory, of the size of a whole body; None for `take: raw`.
+    own: Option<OwnMemory>,
     prefix_bytes: usize,
     payload_bytes: usize,
     heard: Heard,
@@ -87,6 +93,7 @@ impl Reader {
         }
         let intake = Arc::new(Intake {
             outlet,
+            own: (config.take == Take::Typed).then(|| OwnMemory::of(&wire.message_type)),
             prefix_bytes: wire.message_type.cdr_prefix.len().saturating_sub(ENCAPSULATION_BYTES),
             payload_bytes: wire.message_type.payload_bytes as usize,
             heard: Heard::new(session.domain.locals.clone()),
@@ -107,16 +114,29 @@ impl Reader {
         }
         if config.wait == Wait::Callback {
             notes.push(IN_WRITERS_THREAD.into());
+        } else {
+            notes.push(pump::NOTE.into());
         }
-        let watch = match session.waiter(config.wait)? {
+        let take = match config.take {
+            _ if psmx::in_use(reader.handle()) => TakenAs::Lent,
+            Take::Raw => TakenAs::Raw,
+            Take::Typed => TakenAs::Typed,
+        };
+        notes.extend(match take {
+            TakenAs::Raw => Some(RAW.into()),
+            TakenAs::Typed => Some(TYPED.into()),
+            TakenAs::Lent => None,
+        });
+        let watch = match session.pump(config.wait)? {
             None => None,
-            Some(waiter) => {
+            Some(pump) => {
                 let watched = Arc::new(Watched::new(reader.handle(), intake.clone())?);
-                waiter.add(watched.clone());
-                Some((waiter, watched))
+                pump.add(watched.clone());
+                Some((pump, watched))
             }
         };
-        let granted = Granted { qos, publish_mode: PublishMode::Default, wait: config.wait, notes };
+        let when_full = WhenFull::of_dds_reader(&qos);
+        let granted = Granted { qos, publish_mode: PublishMode::Default, wait: config.wait, take: Some(take), when_full, notes };
         Ok(Reader { watch, reader, _topic: topic, filter, intake, granted, parents: parents.clone() })
     }
 
@@ -170,69 +190,103 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        if let Some((waiter, watched)) = &self.watch {
-            waiter.remove(watched);
+        if let Some((pump, watched)) = &self.watch {
+            pump.remove(watched);
         }
     }
 }
 
 impl Intake {
-    /// Takes up to [`BATCH`] samples and delivers them; returns how many were taken.
-    ///
-    /// `notified_ns`: when the wait returned or the listener was entered; None for a poll, which nothing notifies: the take's end.
+    /// Takes one sample and delivers it; whether there was one. `notified_ns`: see [`Source::take`].
     #[inline]
-    pub fn take(&self, reader: dds_entity_t, notified_ns: Option<i64>) -> usize {
-        let mut samples = [std::ptr::null_mut::<ddsi_serdata>(); BATCH];
-        // SAFETY: plain data that Cyclone fills for each sample taken.
-        let mut infos: [dds_sample_info_t; BATCH] = unsafe { std::mem::zeroed() };
-        // SAFETY: both arrays have BATCH places.
-        let taken = unsafe { dds_takecdr(reader, samples.as_mut_ptr(), BATCH as u32, infos.as_mut_ptr(), DDS_ANY_STATE) };
-        if taken <= 0 {
-            return 0; // nothing there, or the reader is being deleted
+    pub fn take(&self, reader: dds_entity_t, notified_ns: i64) -> bool {
+        let mut sample = std::ptr::null_mut::<ddsi_serdata>();
+        // SAFETY: plain data that Cyclone fills for the sample taken.
+        let mut info: dds_sample_info_t = unsafe { std::mem::zeroed() };
+        // SAFETY: one place each.
+        if unsafe { dds_takecdr(reader, &mut sample, 1, &mut info, DDS_ANY_STATE) } <= 0 {
+            return false; // nothing there, or the reader is being deleted
         }
-        let taken_ns = now_ns();
-        let taken = taken as usize;
-        for (&sample, info) in samples[..taken].iter().zip(&infos[..taken]) {
-            if info.valid_data {
-                if self.heard.is_local(info.publication_handle) {
-                    self.local.fetch_add(1, Ordering::Relaxed);
-                }
-                // SAFETY: a valid sample of ours until it is released below.
-                unsafe { self.deliver(sample, notified_ns.unwrap_or(taken_ns), taken_ns) };
-            }
+        if !info.valid_data {
             // SAFETY: the take gave us one reference.
             unsafe { ddsi_serdata_unref(sample) };
+            return true;
         }
-        taken
+        if self.heard.is_local(info.publication_handle) {
+            self.local.fetch_add(1, Ordering::Relaxed);
+        }
+        // SAFETY: a valid sample, of which the take gave us one reference.
+        unsafe { self.deliver(sample, notified_ns) };
+        true
     }
 
+    /// Delivers a sample and gives it back.
     #[inline]
-    unsafe fn deliver(&self, sample: *mut ddsi_serdata, notified_ns: i64, taken_ns: i64) {
+    unsafe fn deliver(&self, sample: *mut ddsi_serdata, notified_ns: i64) {
         // SAFETY: the sample is valid, and holds its loan until it is released.
         if let Some(loan) = unsafe { (*sample).loan.as_ref() } {
             // SAFETY: the metadata stands beside the sample of the size that it tells.
             let body = unsafe { std::slice::from_raw_parts(loan.sample_ptr.cast::<u8>(), (*loan.metadata).sample_size as usize) };
             self.shared.fetch_add(1, Ordering::Relaxed);
-            return self.hand_over(body, true, notified_ns, taken_ns);
+            self.hand_over(body, true, notified_ns);
+            // SAFETY: ours until here.
+            return unsafe { ddsi_serdata_unref(sample) };
         }
         let mut cdr = iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         // SAFETY: the sample is valid; the reference keeps its bytes until `to_ser_unref`.
         unsafe {
             let held = ddsi_serdata_to_ser_ref(sample, 0, ddsi_serdata_size(sample) as usize, &mut cdr);
             let bytes = std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len);
-            self.hand_over(bytes.get(ENCAPSULATION_BYTES..).unwrap_or_default(), false, notified_ns, taken_ns);
-            ddsi_serdata_to_ser_unref(held, &cdr);
+            let body = bytes.get(ENCAPSULATION_BYTES..).unwrap_or_default();
+            match &self.own {
+                None => {
+                    self.hand_over(body, false, notified_ns);
+                    ddsi_serdata_to_ser_unref(held, &cdr);
+                    ddsi_serdata_unref(sample);
+                }
+                Some(own) => {
+                    // SAFETY: one take of a reader at a time: by its session's thread, or by its listener, which Cyclone calls once
+                    // at a time for one reader (it waits while the reader's m_cb_count is not 0).
+                    let own = own.copy(body);
+                    ddsi_serdata_to_ser_unref(held, &cdr);
+                    ddsi_serdata_unref(sample);
+                    self.hand_over(own, false, notified_ns);
+                }
+            }
         }
     }
 
     #[inline]
-    fn hand_over(&self, body: &[u8], zero_copy: bool, notified_ns: i64, taken_ns: i64) {
+    fn hand_over(&self, body: &[u8], zero_copy: bool, notified_ns: i64) {
         let Some(rest) = body.get(self.prefix_bytes..) else {
             self.malformed.fetch_add(1, Ordering::Relaxed);
             return;
         };
         let payload = &rest[..rest.len().min(self.payload_bytes)];
-        self.outlet.sample(&Sample { body, payload, notified_ns, taken_ns, zero_copy });
+        self.outlet.sample(&Sample { body, payload, notified_ns, zero_copy });
+    }
+}
+
+/// A reader in its session's thread.
+pub struct Watched {
+    reader: dds_entity_t,
+    /// Triggered while the reader's cache holds any sample; deleted after the thread has detached it.
+    pub condition: Entity,
+    intake: Arc<Intake>,
+}
+
+impl Watched {
+    fn new(reader: dds_entity_t, intake: Arc<Intake>) -> Result<Self, Error> {
+        // SAFETY: a plain call on a live reader.
+        let condition = Entity::owned(unsafe { dds_create_readcondition(reader, DDS_ANY_STATE) }, || "read condition".into())?;
+        Ok(Watched { reader, condition, intake })
+    }
+}
+
+impl Source for Watched {
+    #[inline]
+    fn take(&self, notified_ns: i64) -> bool {
+        self.intake.take(self.reader, notified_ns)
     }
 }
 
@@ -259,8 +313,11 @@ impl Drop for Listener {
 }
 
 unsafe extern "C" fn on_data(reader: dds_entity_t, intake: *mut c_void) {
-    let notified_ns = now_ns();
+    let mut notified_ns = now_ns();
     // SAFETY: the argument is the intake that `Listener::new` was given.
     let intake = unsafe { &*intake.cast::<Intake>() };
-    while intake.take(reader, Some(notified_ns)) == BATCH {}
+    // A sample that came meanwhile calls again; one that was there before the listener was set does not.
+    while intake.take(reader, notified_ns) {
+        notified_ns = now_ns();
+    }
 }

@@ -13,6 +13,8 @@ use rmwbench_harness::middleware::{Daemon, Error, SessionConfig};
 use serde::Deserialize;
 
 pub const NAME: &str = "roudi";
+/// Why a shared host has none: the names of its socket and segments are compiled into iceoryx.
+pub const ONE_PER_MACHINE: &str = "iceoryx has one RouDi under one name per machine, and applications of a robot here would join it";
 /// The option that sizes its pools.
 pub const POOLS: &str = "roudi_pools";
 /// The modes that do.

@@ -29,8 +29,7 @@ impl Outlet for ToSink {
 impl Sample<'_> {
     #[inline]
     pub fn delivery(&self) -> Delivery<'_> {
-        let &Sample { notified_ns, taken_ns, payload, zero_copy, .. } = self;
-        Delivery { notified_ns, taken_ns, payload, zero_copy }
+        Delivery::taken(self.notified_ns, self.payload, self.zero_copy)
     }
 }
 

@@ -5,10 +5,12 @@
 // reader is still under way.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include <fastdds/dds/core/condition/GuardCondition.hpp>
 #include <fastdds/dds/core/condition/WaitSet.hpp>
@@ -30,7 +32,7 @@ class Blocker {
   enum class Change { none, add, remove, stop };
 
   void hand_over(Change change, Reader *reader);
-  bool take_change();
+  bool take_change(std::vector<Reader *> &unfinished);
   void run();
 
   fd::WaitSet set_;
@@ -42,6 +44,7 @@ class Blocker {
   std::condition_variable taken_;
   Change change_ = Change::none;
   Reader *subject_ = nullptr;
+  std::atomic<bool> pending_{false};  // a change waits: read between two messages, so that nobody waits for the end of traffic
   std::thread thread_;
 };
 

@@ -110,7 +110,13 @@ void add_server(uint32_t number, fd::DomainParticipantQos &qos) {
 
 std::string server_address() { return named("RMWBENCH_DAEMON_ADDRESS"); }
 
-uint16_t server_port(uint32_t number) { return static_cast<uint16_t>(first_port + number); }
+// On a shared host ROS 2's own port may be a robot's.
+uint16_t server_port(uint32_t number) {
+  constexpr uint16_t offset = 20;  // as in src/lib.rs
+  const char *first = std::getenv("RMWBENCH_FIRST_PORT");
+  const int start = first && *first ? std::atoi(first) + offset : first_port;
+  return static_cast<uint16_t>(start + number);
+}
 
 void apply_discovery(const Asked &asked, fd::DomainParticipantQos &qos) {
   auto &builtin = qos.wire_protocol().builtin;

@@ -48,6 +48,7 @@ constexpr ReturnCode out_of_resources = fd::RETCODE_OUT_OF_RESOURCES;
 constexpr ReturnCode bad_parameter = fd::RETCODE_BAD_PARAMETER;
 using Duration = fd::Duration_t;
 inline const Duration forever = fd::c_TimeInfinite;
+inline const Duration at_once{0, 0};
 inline int number(ReturnCode code) { return code; }
 #else
 namespace rtps = eprosima::fastrtps::rtps;
@@ -58,6 +59,7 @@ constexpr auto out_of_resources = ReturnCode::RETCODE_OUT_OF_RESOURCES;
 constexpr auto bad_parameter = ReturnCode::RETCODE_BAD_PARAMETER;
 using Duration = eprosima::fastrtps::Duration_t;
 inline const Duration forever = eprosima::fastrtps::c_TimeInfinite;
+inline const Duration at_once{0, 0};
 inline int number(const ReturnCode &code) { return static_cast<int>(code()); }
 #endif
 

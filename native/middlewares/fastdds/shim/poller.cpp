@@ -39,8 +39,7 @@ void Poller::run() {
       next_.store(nullptr, std::memory_order_release);
     }
     for (Reader *reader : polled_) {
-      // Polling, one learns of a message by taking it: notified is when the take that found it began.
-      reader->take(rmwbench_now_ns());
+      reader->turn(0, [this] { return next_.load(std::memory_order_relaxed) != nullptr; });
     }
     // Nobody left to poll: give the core away until the next reader.
     if (polled_.empty()) std::this_thread::yield();

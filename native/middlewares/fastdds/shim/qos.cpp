@@ -146,6 +146,9 @@ void apply(const rmwbench_endpoint_config &config, const Asked &asked, size_t pl
 
 void tell(const fd::DataWriterQos &qos, const Asked &asked, rmwbench_granted &granted) {
   tell_common(qos, granted);
+  if (granted.qos.reliability == RMWBENCH_RELIABLE) {
+    granted.when_full = granted.qos.history == RMWBENCH_KEEP_ALL ? RMWBENCH_FULL_BLOCKS : RMWBENCH_FULL_OVERWRITES_AT_WRITER;
+  }
   const auto note = [&](const std::string &words) { granted.note(granted.context, words.c_str()); };
   const bool async = qos.publish_mode().kind == fd::ASYNCHRONOUS_PUBLISH_MODE;
   granted.publish_mode = async ? RMWBENCH_PUBLISH_ASYNC : RMWBENCH_PUBLISH_SYNC;
@@ -177,6 +180,10 @@ void tell(const fd::DataWriterQos &qos, const Asked &asked, rmwbench_granted &gr
   }
 }
 
-void tell(const fd::DataReaderQos &qos, const Asked &, rmwbench_granted &granted) { tell_common(qos, granted); }
+void tell(const fd::DataReaderQos &qos, const Asked &, rmwbench_granted &granted) {
+  tell_common(qos, granted);
+  const bool holds = granted.qos.history == RMWBENCH_KEEP_ALL && granted.qos.reliability == RMWBENCH_RELIABLE;
+  granted.when_full = holds ? RMWBENCH_FULL_BLOCKS : RMWBENCH_FULL_DROPS_AT_READER;
+}
 
 }  // namespace rmwbench

@@ -5,10 +5,11 @@
 
 namespace rmwbench {
 
-Reader::Reader(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic, const rmwbench_message_type &type)
+Reader::Reader(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic, const rmwbench_message_type &type,
+               bool reliable_relay)
     : session_(session),
       endpoint_(config.endpoint),
-      wait_(config.wait),
+      wait_(reliable_relay && config.wait == RMWBENCH_WAIT_CALLBACK ? RMWBENCH_WAIT_BLOCK : config.wait),
       payload_bytes_(type.payload_bytes),
       content_filter_(config.qos.content_filter == nullptr ? "" : config.qos.content_filter),
       layout_(type),
@@ -80,6 +81,16 @@ void Reader::on_data_available(fd::DataReader *reader) {
   if (!closed_) drain(*reader, notified_ns);
 }
 
+namespace {
+
+// The stamp of one message: the last instant before the reader's code can look at it.
+rmwbench_delivery taken(int64_t notified_ns, const uint8_t *payload, size_t bytes, int32_t zero_copy) {
+  const int64_t taken_ns = rmwbench_now_ns();
+  return {notified_ns == 0 ? taken_ns : notified_ns, taken_ns, payload, bytes, zero_copy};
+}
+
+}  // namespace
+
 void Reader::drain(fd::DataReader &reader, int64_t notified_ns) {
   // What came while the last message was being consumed was not announced by the wake-up that we answer.
   while (take(reader, notified_ns)) notified_ns = rmwbench_now_ns();
@@ -97,7 +108,7 @@ bool Reader::take_copy(fd::DataReader &reader, int64_t notified_ns) {
   if (reader.take(sample_, info_, 1) != ok) return false;
   if (info_[0].valid_data) {
     const Incoming &message = sample_[0];
-    deliver(info_[0], {notified_ns, rmwbench_now_ns(), message.buffer.get(), message.bytes, 0});
+    deliver(info_[0], taken(notified_ns, message.buffer.get(), message.bytes, 0));
   }
   return true;
 }
@@ -113,7 +124,7 @@ bool Reader::take_loan(fd::DataReader &reader, int64_t notified_ns) {
       overwritten_unread_.fetch_add(1, std::memory_order_relaxed);
     } else {
       if (in_place) in_place_.fetch_add(1, std::memory_order_relaxed);
-      deliver(lent_info_[0], {notified_ns, rmwbench_now_ns(), payload, payload_bytes_, in_place ? 1 : 0});
+      deliver(lent_info_[0], taken(notified_ns, payload, payload_bytes_, in_place ? 1 : 0));
       if (!stands()) overwritten_reading_.fetch_add(1, std::memory_order_relaxed);
     }
   }
@@ -130,6 +141,10 @@ uint32_t Reader::matched() const {
 void Reader::granted(rmwbench_granted &granted) const {
   tell(reader_->get_qos(), session_.asked, granted);
   granted.wait = wait_;
+  granted.take = session_.plain_types ? RMWBENCH_TAKE_LENT : RMWBENCH_TAKE_TYPED;
+  granted.note(granted.context, session_.plain_types ? "take: lent by Fast DDS, by loan and return"
+                                                     : "take typed: deserialised into the reader's own memory, one copy");
+  if (wait_ != RMWBENCH_WAIT_CALLBACK) granted.note(granted.context, RMWBENCH_TURN_NOTE);
   if (!content_filter_.empty()) {
     granted.qos.content_filter = content_filter_.c_str();
     granted.note(granted.context, "content filter: writers filter before they send, where they know the filter; the counters tell which "

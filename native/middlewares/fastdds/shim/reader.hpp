@@ -22,10 +22,17 @@ namespace rmwbench {
 
 class Reader : private fd::DataReaderListener {
  public:
-  // Takes and delivers whatever has arrived. `notified_ns` is when the caller learnt that something had.
-  void drain(int64_t notified_ns) { drain(*reader_, notified_ns); }
-  // Takes and delivers one message, if there is one.
-  bool take(int64_t notified_ns) { return take(*reader_, notified_ns); }
+  // Takes and delivers up to RMWBENCH_TURN messages, fewer where `interrupted` says so after one of them; whether there may be more.
+  // `notified_ns` is when the wait returned that announced the first; 0 where nobody waits (polling).
+  template <typename Interrupted>
+  bool turn(int64_t notified_ns, const Interrupted &interrupted) {
+    for (int left = RMWBENCH_TURN; take(*reader_, notified_ns);) {
+      if (--left == 0 || interrupted()) return true;
+      // A further message was announced by no wait: the thread turns to it now.
+      if (notified_ns != 0) notified_ns = rmwbench_now_ns();
+    }
+    return false;
+  }
 
   uint32_t matched() const;
   void granted(rmwbench_granted &granted) const;
@@ -35,7 +42,10 @@ class Reader : private fd::DataReaderListener {
 
  protected:
   // `topic` and `type` are DDS's; the rest is as `config` has it. Throws Fault.
-  Reader(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic, const rmwbench_message_type &type);
+  // `reliable_relay`: delivering publishes reliably, which must not be done in Fast DDS's receiving thread: it alone could take the
+  // acknowledgements that such a publish call may have to wait for.
+  Reader(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic, const rmwbench_message_type &type,
+         bool reliable_relay);
   ~Reader() override;
   Reader(const Reader &) = delete;
 
@@ -59,7 +69,7 @@ class Reader : private fd::DataReaderListener {
 
   rmwbench_session &session_;
   const uint32_t endpoint_;
-  const int32_t wait_;
+  const int32_t wait_;  // as granted: of one that publishes reliably, `callback` became `block`
   const uint32_t payload_bytes_;
   const std::string content_filter_;  // as asked; empty: none
   Layout layout_;
@@ -88,7 +98,7 @@ class Reader : private fd::DataReaderListener {
 
 struct rmwbench_subscription : rmwbench::Reader {
   rmwbench_subscription(rmwbench_session &session, const rmwbench_endpoint_config &config, const rmwbench_sink &sink)
-      : Reader(session, config, config.dds_topic, config.type), sink_(sink) {
+      : Reader(session, config, config.dds_topic, config.type, sink.publishes_reliably != 0), sink_(sink) {
     // Where the payload begins: a writer that filters for us has only the serialised message.
     if (config.qos.content_filter != nullptr) filter(config.qos.content_filter, std::to_string(config.type.cdr_prefix_bytes));
     open();

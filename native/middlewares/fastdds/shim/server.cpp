@@ -11,6 +11,7 @@
 #include "fault.hpp"
 #include "features.hpp"
 #include "profile.hpp"
+#include "transports.hpp"
 
 using namespace rmwbench;
 
@@ -40,10 +41,12 @@ rmwbench_daemon::rmwbench_daemon(const std::string &name, const rmwbench_session
   fd::DomainParticipantQos qos = fd::PARTICIPANT_QOS_DEFAULT;
   qos.name("rmwbench " + name);
   become_server(number, asked.server_persistence, qos);
+  keep_to_loopback(qos);
   apply_security(asked, qos);
   // Where a server that persists writes what it knows; private to the host.
-  if (asked.server_persistence && chdir("/tmp") != 0) {
-    throw Fault{RMWBENCH_ERROR_FAILED, "daemon " + name, "it cannot enter /tmp, where it would keep what it knows"};
+  const char *directory = std::getenv("TMPDIR");
+  if (asked.server_persistence && chdir(directory && *directory ? directory : "/tmp") != 0) {
+    throw Fault{RMWBENCH_ERROR_FAILED, "daemon " + name, "it cannot enter the temporary directory, where it would keep what it knows"};
   }
   participant_ = fd::DomainParticipantFactory::get_instance()->create_participant(config.domain_id, qos);
   if (participant_ == nullptr) {

@@ -27,7 +27,8 @@ void ServerList::write() const {
 ServerList::ServerList(uint32_t count) : count_(count) {
   if (count == 0) return;
   // Private to the host, and the process's own.
-  path_ = "/tmp/rmwbench-fastdds-servers-" + std::to_string(getpid()) + ".json";
+  const char *directory = std::getenv("TMPDIR");
+  path_ = std::string(directory && *directory ? directory : "/tmp") + "/rmwbench-fastdds-servers-" + std::to_string(getpid()) + ".json";
   write();
 }
 

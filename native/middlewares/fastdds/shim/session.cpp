@@ -41,6 +41,7 @@ rmwbench_session::rmwbench_session(const rmwbench_profile &named, Asked what, ui
                 "discovery: server, and no discovery server listens in this host; the arm needs the option daemons: server (or the profile "
                 "discovery_server)"};
   }
+  keep_to_loopback(qos);
   apply_flow(asked, qos);
   apply_security(asked, qos);
   apply_statistics(asked, qos);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -44,6 +45,15 @@ void write_out_builtin(fd::TransportConfigQos &config) {
   if (!has<SharedMemory>(config.user_transports)) config.user_transports.insert(config.user_transports.begin(), shared_memory);
   if (!has<Udp>(config.user_transports)) config.user_transports.push_back(udp);
   config.use_builtin_transports = false;
+}
+
+// The profile's descriptors belong to the library and serve its other sessions too.
+void copy_descriptors(fd::TransportConfigQos &config) {
+  for (Descriptor &each : config.user_transports) {
+    if (auto *udp = as<Udp>(each)) each = std::make_shared<Udp>(*udp);
+    else if (auto *tcp = as<Tcp>(each)) each = std::make_shared<Tcp>(*tcp);
+    else if (auto *shared_memory = as<SharedMemory>(each)) each = std::make_shared<SharedMemory>(*shared_memory);
+  }
 }
 
 template <typename Kind>
@@ -137,12 +147,7 @@ void apply_transports(const Asked &asked, fd::DomainParticipantQos &qos) {
   if (!asked.transport && !asked.congestion && !asked.fragment_bytes && !asked.socket_buffer_bytes && !asked.shm_pool_bytes) return;
   fd::TransportConfigQos &config = qos.transport();
   write_out_builtin(config);
-  // The profile's descriptors belong to the library and serve its other sessions too.
-  for (Descriptor &each : config.user_transports) {
-    if (auto *udp = as<Udp>(each)) each = std::make_shared<Udp>(*udp);
-    else if (auto *tcp = as<Tcp>(each)) each = std::make_shared<Tcp>(*tcp);
-    else if (auto *shared_memory = as<SharedMemory>(each)) each = std::make_shared<SharedMemory>(*shared_memory);
-  }
+  copy_descriptors(config);
   if (asked.transport) choose(asked, qos);
   bool sockets = false, memory = false, datagrams = false;
   for (const Descriptor &each : config.user_transports) {
@@ -167,6 +172,16 @@ void apply_transports(const Asked &asked, fd::DomainParticipantQos &qos) {
                 "repairs, its TCP always blocks"};
   }
   if (asked.fragment_bytes) size_messages(asked, config);
+}
+
+void keep_to_loopback(fd::DomainParticipantQos &qos) {
+  const char *host = std::getenv("RMWBENCH_SHARED_HOST");
+  if (host == nullptr || *host == '\0') return;
+  write_out_builtin(qos.transport());
+  copy_descriptors(qos.transport());
+  for (const Descriptor &each : qos.transport().user_transports) {
+    if (auto *socket = as<transports::SocketTransportDescriptor>(each)) socket->interfaceWhiteList = {"127.0.0.1"};
+  }
 }
 
 void apply_intra_process(const Asked &asked) {

@@ -15,6 +15,9 @@ namespace rmwbench {
 // Throws Fault: UNSUPPORTED for a size of a transport that the arm does not have.
 void apply_transports(const Asked &asked, fd::DomainParticipantQos &qos);
 
+// On a shared host (RMWBENCH_SHARED_HOST) sockets are 127.0.0.1's alone, whatever the profile says.
+void keep_to_loopback(fd::DomainParticipantQos &qos);
+
 // Delivery within the process without any transport is a setting of the library and not of a participant: on for intra_process, off
 // for the other levels, whose messages would not use their transport between nodes of one process otherwise.
 void apply_intra_process(const Asked &asked);

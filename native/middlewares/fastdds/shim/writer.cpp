@@ -2,6 +2,11 @@
 
 #include "fault.hpp"
 #include "qos.hpp"
+#if RMWBENCH_FASTDDS_MAJOR >= 3
+#include <fastdds/rtps/common/WriteParams.hpp>
+#else
+#include <fastdds/rtps/common/WriteParams.h>
+#endif
 
 namespace rmwbench {
 namespace {

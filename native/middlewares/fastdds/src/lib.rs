@@ -19,7 +19,8 @@ mod profiles;
 mod security;
 
 use rmwbench_harness::c_api::{raw, CMiddleware};
-use rmwbench_harness::middleware::{Daemon, Description, Error, Middleware, OneHost, Session, SessionConfig};
+use rmwbench_harness::middleware::{Daemon, Description, Error, Middleware, OneHost, Session, SessionConfig, SharedHost, SharedMemory};
+use rmwbench_harness::shared_host;
 
 extern "C" {
     #[link_name = "rmwbench_fastdds_middleware"]
@@ -62,6 +63,21 @@ impl Middleware for FastDds {
         }
     }
 
+    fn shared_host(&self) -> Option<SharedHost> {
+        let forced = "the interface whitelist is 127.0.0.1 alone, and the domain is the trial's own";
+        Some(SharedHost { forced, without: &[] })
+    }
+
+    fn shared_memory(&self, profile: &str) -> Option<SharedMemory> {
+        // A port has a place of 40 bytes per fragment that may wait in it; a participant has three or four.
+        const PORTS: u64 = 1 << 20;
+        Some(match profile {
+            "tuned" | profiles::SHM => SharedMemory { process_bytes: (64 << 20) + PORTS, histories: false },
+            "data_sharing" => SharedMemory { process_bytes: (512 << 10) + PORTS, histories: true },
+            _ => SharedMemory { process_bytes: (512 << 10) + PORTS, histories: false },
+        })
+    }
+
     fn daemons(&self, profile: &str) -> &'static [&'static str] {
         if profile == profiles::DISCOVERY_SERVER {
             &["server"]
@@ -81,12 +97,18 @@ fn with_keys(config: &SessionConfig) -> Result<SessionConfig, Error> {
         return Err(Error::invalid(format!("option {KEYS}"), "it is the worker's own, for the keys that mode security makes"));
     }
     let mut config = config.clone();
+    // The embedded profile names the port where ROS 2 would look for its server 0.
+    config.profile.text = config.profile.text.replace(SERVER_PORT, &shared_host::port(11811, SERVER_OFFSET).to_string());
     if config.mode("security")? == Some(true) {
         let directory = security::directory(config.trial_nonce)?;
         config.options.insert(KEYS.into(), directory.display().to_string().into());
     }
     Ok(config)
 }
+
+const SERVER_PORT: &str = "11811";
+/// Behind the first port of a shared host; as in `shim/discovery.cpp`.
+const SERVER_OFFSET: u16 = 20;
 
 /// What the shim calls the directory of the keys.
 const KEYS: &str = "security_directory";

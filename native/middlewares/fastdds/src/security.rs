@@ -1,4 +1,4 @@
-//! Keys and documents of a trial with `security: true`, made by openssl in the host's private /tmp.
+//! Keys and documents of a trial with `security: true`, made by openssl in the host's temporary directory.
 //!
 //! One certificate authority, one identity that all participants share (as the nodes of one ROS 2 enclave do), permission for every
 //! topic, and the protection that ROS 2's own tool (sros2) asks for by default: discovery, liveliness, metadata and data encrypted,
@@ -16,7 +16,7 @@ const PERMISSIONS: &str = include_str!("../security/permissions.xml");
 
 /// The directory with the files of trial `nonce`, made by the first process of the host that asks for it.
 pub fn directory(nonce: u64) -> Result<PathBuf, Error> {
-    let made = PathBuf::from(format!("/tmp/rmwbench_security_{nonce:016x}"));
+    let made = std::env::temp_dir().join(format!("rmwbench_security_{nonce:016x}"));
     if made.is_dir() {
         return Ok(made);
     }

@@ -6,7 +6,6 @@
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::OwnedFd;
 
-use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::Delivery;
 use rustix::io::Errno;
 use rustix::net::{recvmsg, sendmsg, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags};
@@ -61,9 +60,8 @@ impl DatagramReader {
             match self.read() {
                 Ok(None) => {}
                 Ok(Some(total)) => {
-                    let taken_ns = now_ns();
                     let payload = &self.buffer[..total];
-                    outlet.deliver(&Delivery { notified_ns: notified_ns.unwrap_or(taken_ns), taken_ns, payload, zero_copy: false });
+                    outlet.deliver(&Delivery::taken(notified_ns.unwrap_or(0), payload, false));
                     return true;
                 }
                 Err(Errno::AGAIN) => return false,

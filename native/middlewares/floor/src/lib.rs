@@ -25,7 +25,7 @@ mod waiter;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, modes, Description, Error, Middleware, Profile, Session, SessionConfig};
+use rmwbench_harness::middleware::{capabilities, modes, Description, Error, Middleware, Profile, Session, SessionConfig, SharedHost};
 
 pub use options::{Options, Transport, OPTION_NAMES};
 
@@ -90,6 +90,10 @@ impl Middleware for Floor {
                 summary: "the primitives as the kernel has them; what there is to choose are options".into(),
             }],
         }
+    }
+
+    fn shared_host(&self) -> Option<SharedHost> {
+        Some(SharedHost { forced: "socket files below the trial's temporary directory", without: &[] })
     }
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {

@@ -70,7 +70,7 @@ pub trait Outgoing: Send + Sync {
 }
 
 pub fn directory(domain_id: u32) -> PathBuf {
-    PathBuf::from(format!("/tmp/rmwbench-floor.{domain_id}"))
+    std::env::temp_dir().join(format!("rmwbench-floor.{domain_id}"))
 }
 
 /// The part of a socket file's name that its topic decides: FNV-1a, since a topic may be longer than a socket path can be.

@@ -6,7 +6,6 @@
 use std::slice;
 use std::sync::atomic::{fence, Ordering};
 
-use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::Delivery;
 
 use crate::eventcount;
@@ -52,7 +51,6 @@ impl RingReader {
     pub fn receive(&mut self, outlet: &Outlet) -> bool {
         let inline = if let Hand::Inline(words) = &mut self.hand { Some(&mut words[..]) } else { None };
         let Some((slot, length)) = self.queue.pop(inline, self.reliable) else { return false };
-        let notified_ns = now_ns();
         let length = length as usize;
         if slot >= self.pool.slots() || length > self.pool.slot_bytes() {
             return true; // a publisher that does not keep the protocol must not crash its reader
@@ -61,12 +59,12 @@ impl RingReader {
             Hand::Inline(words) => {
                 // SAFETY: `pop` copied `length` bytes there, at most the slot size that `words` was made for.
                 let payload = unsafe { slice::from_raw_parts(words.as_ptr().cast(), length) };
-                outlet.deliver(&Delivery { notified_ns, taken_ns: notified_ns, payload, zero_copy: false });
+                outlet.deliver(&Delivery::taken(0, payload, false));
             }
             Hand::InPlace => {
                 // SAFETY: our bit is set in this slot's holders, so the publisher does not touch it until `release`.
                 let payload = unsafe { slice::from_raw_parts(self.pool.payload(slot), length) };
-                outlet.deliver(&Delivery { notified_ns, taken_ns: notified_ns, payload, zero_copy: true });
+                outlet.deliver(&Delivery::taken(0, payload, true));
                 release(&self.pool, &self.queue, slot);
             }
             Hand::Copy(copy) => {
@@ -74,7 +72,7 @@ impl RingReader {
                 // SAFETY: as above.
                 copy.copy_from_slice(unsafe { slice::from_raw_parts(self.pool.payload(slot), length) });
                 release(&self.pool, &self.queue, slot);
-                outlet.deliver(&Delivery { notified_ns, taken_ns: now_ns(), payload: copy, zero_copy: false });
+                outlet.deliver(&Delivery::taken(0, copy, false));
             }
         }
         if self.reliable {

@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, Publisher, Sink};
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, Publisher, Sink, TakenAs,
+};
 use rmwbench_harness::qos::Reliability;
 use rustix::io::Errno;
 
@@ -91,7 +93,7 @@ pub struct FloorClient {
 
 pub fn client(open: &Arc<Open>, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<FloorClient, Error> {
     let reply = check(open, config)?;
-    let granted = open.granted(config, None)?;
+    let granted = Granted { take: Some(TakenAs::Typed), ..open.granted(config, None)? };
     let (peers, stats) = (Arc::new(Peers::default()), Arc::new(Stats::default()));
     let asking = Arc::new(Asking {
         writer: SocketWriter::new(&open.options),
@@ -231,7 +233,7 @@ pub struct FloorService {
 
 pub fn service(open: &Arc<Open>, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<FloorService, Error> {
     let reply = check(open, config)?;
-    let granted = open.granted(config, None)?;
+    let granted = Granted { take: Some(TakenAs::Typed), ..open.granted(config, None)? };
     let (peers, stats, replies) = (Arc::new(Peers::default()), Arc::new(Stats::default()), Arc::new(Replies::default()));
     let service = Service { handler, timeout_ns: open.options.publish_timeout_ns, replies: replies.clone() };
     let id = open.control.add_subscription(SubscriptionEntry {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use rmwbench_harness::middleware::{
     Account, Endpoint, EndpointConfig, Error, Evidence, Granted, Handler, Node, PublishError, PublishMode, Publisher, Session, Sink,
-    Subscription, Wait,
+    Subscription, TakenAs, Wait, WhenFull,
 };
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
@@ -19,6 +19,9 @@ use crate::ring_writer::{Ring, RingWriter};
 use crate::service;
 use crate::sockets::{granted_buffers, SocketOutlet, SocketWriter};
 use crate::waiter::{Doorbell, Stats, Waiter};
+
+/// Stricter than the turns of others: a relay in the thread feeds links of the same thread, which must be emptied in step.
+const ONE_AT_A_TIME: &str = "one thread takes for all readers of the process, one message of each in its turn";
 
 pub struct FloorSession(Arc<Open>);
 
@@ -150,7 +153,13 @@ impl Open {
                 self.options.buffer_bytes().map_or(String::new(), |asked| format!(" for {asked} asked"))
             ));
         }
-        Ok(Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes })
+        let when_full = Some(match (self.options.transport, qos.reliability) {
+            (Transport::Udp, _) => WhenFull::DropsAtReader,
+            (_, Reliability::Reliable) => WhenFull::Blocks,
+            (Transport::ShmRing, Reliability::BestEffort) => WhenFull::DropsAtReader,
+            (_, Reliability::BestEffort) => WhenFull::DropsAtWriter,
+        });
+        Ok(Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, take: None, when_full, notes })
     }
 }
 
@@ -190,7 +199,12 @@ impl Node for FloorNode {
     fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
         let open = &self.0;
         open.check(config)?;
-        let granted = open.granted(config, None)?;
+        let lends = open.options.transport == Transport::ShmRing
+            && open.options.zero_copy
+            && open.options.inline_bytes(config.message_type.payload_bytes) == 0;
+        let take = Some(if lends { TakenAs::Lent } else { TakenAs::Typed });
+        let mut granted = Granted { take, ..open.granted(config, None)? };
+        granted.notes.push(ONE_AT_A_TIME.into());
         let (peers, stats) = (Arc::new(Peers::default()), Arc::new(Stats::default()));
         let id = open.control.add_subscription(SubscriptionEntry {
             topic: config.topic.clone(),

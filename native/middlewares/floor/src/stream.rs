@@ -7,7 +7,6 @@ use std::io::IoSlice;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::Delivery;
 use rustix::io::Errno;
 use rustix::net::{sendmsg, SendAncillaryBuffer, SendFlags};
@@ -84,9 +83,8 @@ impl StreamReader {
         self.drops += header.id.saturating_sub(self.next_id);
         self.next_id = header.id + 1;
         self.start = next;
-        let taken_ns = now_ns();
         let payload = &self.buffer[body..next];
-        outlet.deliver(&Delivery { notified_ns: notified_ns.unwrap_or(taken_ns), taken_ns, payload, zero_copy: false });
+        outlet.deliver(&Delivery::taken(notified_ns.unwrap_or(0), payload, false));
         true
     }
 

@@ -10,7 +10,7 @@ use rmwbench_floor::Floor;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{
     Delivery, EndpointConfig, Error, ErrorKind, Middleware, Node, Profile, PublishError, PublishMode, Publisher, Session, SessionConfig,
-    Sink, Subscription, Wait,
+    Sink, Subscription, Take, Wait,
 };
 use rmwbench_harness::qos::{History, Qos, Reliability};
 use serde_json::{json, Value};
@@ -82,6 +82,7 @@ impl Spec {
             loan: false,
             publish_mode: PublishMode::Default,
             wait: self.wait,
+            take: Take::Typed,
         }
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rmwbench_floor::Floor;
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{Delivery, EndpointConfig, Middleware, Profile, PublishMode, Session, SessionConfig, Sink, Wait};
+use rmwbench_harness::middleware::{Delivery, EndpointConfig, Middleware, Profile, PublishMode, Session, SessionConfig, Sink, Take, Wait};
 use rmwbench_harness::qos::Qos;
 
 const TRANSPORTS: [&str; 3] = ["shm_ring", "tcp", "unix"];
@@ -47,6 +47,7 @@ fn config() -> EndpointConfig {
         loan: false,
         publish_mode,
         wait: Wait::Block,
+        take: Take::Typed,
     }
 }
 

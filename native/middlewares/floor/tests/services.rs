@@ -45,6 +45,7 @@ fn endpoint(number: u32, request_bytes: u32, reply_bytes: u32) -> EndpointConfig
         loan: false,
         publish_mode: PublishMode::Default,
         wait: Wait::Block,
+        take: Take::Typed,
     }
 }
 

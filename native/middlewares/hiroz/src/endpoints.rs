@@ -13,7 +13,9 @@ use hiroz::qos::{QosDurability, QosHistory, QosProfile, QosReliability};
 use hiroz::{Builder as _, ZBuf};
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Granted, PublishError, PublishMode, Sink, Wait};
+use rmwbench_harness::middleware::{
+    Account, Delivery, EndpointConfig, Error, Granted, PublishError, PublishMode, Sink, TakenAs, Wait, WhenFull,
+};
 use rmwbench_harness::qos::{Durability, History, Reliability};
 
 use crate::queues::{Deliver, Queue, Queues};
@@ -99,8 +101,12 @@ impl HirozPublisher {
             Reliability::Reliable => "congestion control block, where rmw_zenoh drops unless the history is keep_all",
             Reliability::BestEffort => "congestion control drop: a congested link loses messages, and nobody counts them",
         };
-        let granted =
-            Granted { qos: config.qos.clone(), publish_mode: PublishMode::Async, wait: Wait::Block, notes: vec![congestion.into()] };
+        let when_full = Some(match config.qos.reliability {
+            Reliability::Reliable => WhenFull::Blocks,
+            Reliability::BestEffort => WhenFull::DropsAtWriter,
+        });
+        let (qos, notes) = (config.qos.clone(), vec![congestion.into()]);
+        let granted = Granted { qos, publish_mode: PublishMode::Async, wait: Wait::Block, take: None, when_full, notes };
         Ok(HirozPublisher {
             publisher,
             node: node.clone(),
@@ -148,7 +154,7 @@ impl HirozSubscription {
         let malformed = Arc::new(AtomicU64::new(0));
         let counted = malformed.clone();
         let deliver = move |message: &[u8], notified_ns: i64| match message.get(start..start + bytes) {
-            Some(payload) => sink.deliver(&Delivery { notified_ns, taken_ns: now_ns(), payload, zero_copy: false }),
+            Some(payload) => sink.deliver(&Delivery::taken(notified_ns, payload, false)),
             None => drop(counted.fetch_add(1, Ordering::Relaxed) + 1),
         };
         let failed = |e: &dyn std::fmt::Display| Error::failed(object.clone(), e);
@@ -169,7 +175,13 @@ impl HirozSubscription {
                 (subscriber, Some(queue), Some(queues))
             }
         };
-        let granted = Granted { qos: config.qos.clone(), publish_mode: PublishMode::Async, wait: config.wait, notes };
+        let when_full = match (config.wait, config.qos.history) {
+            (Wait::Callback, _) => Some(WhenFull::Blocks),
+            (_, History::KeepLast) => Some(WhenFull::DropsAtReader),
+            (_, History::KeepAll) => None, // a queue without a limit
+        };
+        let (qos, take) = (config.qos.clone(), Some(TakenAs::Typed));
+        let granted = Granted { qos, publish_mode: PublishMode::Async, wait: config.wait, take, when_full, notes };
         Ok(HirozSubscription { subscriber: Some(subscriber), queue, _queues: kept, node: node.clone(), topic, malformed, granted })
     }
 }

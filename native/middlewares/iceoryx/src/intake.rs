@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::{Account, Delivery, Error, Evidence, Wait};
+use rmwbench_harness::pump::Source;
 
 use crate::session::Shared;
 use crate::sys;
@@ -70,7 +71,7 @@ impl Taken {
                 if !attached {
                     return Err(full());
                 }
-                intake.drain(Some(now_ns()));
+                intake.drain();
                 Watch::Callback(listener)
             }
         };
@@ -112,36 +113,42 @@ impl Intake {
         self.origin.0
     }
 
-    /// Takes and delivers until there is nothing. `notified_ns`: when the wait returned; None for a poll, which nothing notifies.
-    #[inline]
-    pub fn drain(&self, notified_ns: Option<i64>) {
-        let _one = self.taking.lock().unwrap_or_else(|e| e.into_inner());
-        let mut bytes = 0;
-        loop {
-            // SAFETY: a live origin; what it gives is ours until it is released.
-            let chunk = unsafe { sys::rmwbench_origin_take(self.origin.0, &mut bytes) };
-            if chunk.is_null() {
-                break;
-            }
-            let taken_ns = now_ns();
-            self.messages.fetch_add(1, Ordering::Relaxed);
-            // SAFETY: a chunk of so many bytes, which nobody writes any more.
-            let payload = unsafe { std::slice::from_raw_parts(chunk, bytes) };
-            (self.deliver)(chunk, &Delivery { notified_ns: notified_ns.unwrap_or(taken_ns), taken_ns, payload, zero_copy: true });
-            // SAFETY: taken above.
-            unsafe { sys::rmwbench_origin_release(self.origin.0, chunk) };
-        }
-        // SAFETY: a live origin.
-        if unsafe { sys::rmwbench_origin_missed(self.origin.0) } {
-            self.overflows.fetch_add(1, Ordering::Relaxed);
+    /// Takes and delivers until there is nothing, in iceoryx's own thread, which has no other reader waiting.
+    fn drain(&self) {
+        let mut notified_ns = now_ns();
+        while self.take(notified_ns) {
+            notified_ns = now_ns();
         }
     }
 }
 
+impl Source for Intake {
+    #[inline]
+    fn take(&self, notified_ns: i64) -> bool {
+        let _one = self.taking.lock().unwrap_or_else(|e| e.into_inner());
+        let mut bytes = 0;
+        // SAFETY: a live origin; what it gives is ours until it is released.
+        let chunk = unsafe { sys::rmwbench_origin_take(self.origin.0, &mut bytes) };
+        if chunk.is_null() {
+            // SAFETY: a live origin.
+            if unsafe { sys::rmwbench_origin_missed(self.origin.0) } {
+                self.overflows.fetch_add(1, Ordering::Relaxed);
+            }
+            return false;
+        }
+        self.messages.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: a chunk of so many bytes, which nobody writes any more.
+        let payload = unsafe { std::slice::from_raw_parts(chunk, bytes) };
+        (self.deliver)(chunk, &Delivery::taken(notified_ns, payload, true));
+        // SAFETY: taken above.
+        unsafe { sys::rmwbench_origin_release(self.origin.0, chunk) };
+        true
+    }
+}
+
 unsafe extern "C" fn arrived(intake: *mut c_void) {
-    let notified_ns = now_ns();
     // SAFETY: the intake of `Taken::new`, which outlives its attachment.
-    unsafe { &*intake.cast::<Intake>() }.drain(Some(notified_ns));
+    unsafe { &*intake.cast::<Intake>() }.drain();
 }
 
 /// iceoryx's own thread that calls back.

@@ -1,6 +1,6 @@
 //! QoS in ROS 2's words to iceoryx's queues, histories and what happens when they are full.
 
-use rmwbench_harness::middleware::{EndpointConfig, Error, Granted, PublishMode};
+use rmwbench_harness::middleware::{EndpointConfig, Error, Granted, PublishMode, TakenAs, WhenFull};
 use rmwbench_harness::qos::{Durability, History, Reliability};
 
 use crate::session::Congestion;
@@ -69,13 +69,14 @@ pub fn queues(config: &EndpointConfig, congestion: Option<Congestion>, queue_lim
         true => "a publisher waits for a reader whose queue is full; one that was killed holds it until RouDi notices (1.5 s)".into(),
         false => "a full queue drops the oldest message".into(),
     });
-    let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes };
+    let when_full = Some(if block { WhenFull::Blocks } else { WhenFull::DropsAtReader });
+    let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, take: Some(TakenAs::Lent), when_full, notes };
     Ok(Queues { queue: queue.into(), history: history.into(), block, granted })
 }
 
 #[cfg(test)]
 mod tests {
-    use rmwbench_harness::middleware::{ErrorKind, Wait};
+    use rmwbench_harness::middleware::{ErrorKind, Take, Wait};
     use rmwbench_harness::qos::Qos;
 
     use super::*;
@@ -90,6 +91,7 @@ mod tests {
             loan: false,
             publish_mode: PublishMode::Default,
             wait: Wait::Block,
+            take: Take::Typed,
         };
         queues(&config, congestion, 256)
     }

@@ -16,7 +16,10 @@ use iceoryx2::prelude::*;
 use iceoryx2::request_mut::RequestMut;
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishError, PublishMode, Sink, Wait};
+use rmwbench_harness::middleware::{
+    Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishError, PublishMode, Sink, TakenAs, Wait,
+};
+use rmwbench_harness::pump::{self, TURN};
 
 use crate::dead_nodes::DeadNodes;
 use crate::exclusive::Exclusive;
@@ -86,7 +89,9 @@ impl Iceoryx2Client {
         let replies = Replies { listener, sink, awaited: awaited.clone(), open: RefCell::default() };
         let registration = shared.waiters.add(config.wait, Exclusive(Box::new(replies))).map_err(|e| failed(&e))?;
         let qos = settings.granted(&config.qos);
-        let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes: settings.notes(&config.qos) };
+        let notes = [settings.notes(&config.qos), vec![pump::NOTE.into()]].concat();
+        let granted =
+            Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, take: Some(TakenAs::Lent), when_full: None, notes };
         Ok(Iceoryx2Client {
             _registration: registration,
             client,
@@ -158,30 +163,40 @@ impl Reader for Replies {
         self.listener.as_ref()
     }
 
-    fn drain(&self, notified_ns: i64) -> bool {
+    fn drain(&self, mut notified_ns: i64) -> bool {
         let mut open = self.open.borrow_mut();
         {
             let mut sent = self.awaited.sent.lock().unwrap_or_else(|e| e.into_inner());
             open.extend(sent.drain(..).map(|pending| (pending, 0)));
         }
-        open.retain_mut(|(pending, taken)| self.is_awaited(pending, taken, notified_ns));
-        false
+        let mut left = TURN;
+        open.retain_mut(|(pending, taken)| self.is_awaited(pending, taken, &mut left, &mut notified_ns));
+        left == 0
     }
 }
 
 impl Replies {
-    /// Delivers the replies to a request; whether more are to come.
-    fn is_awaited(&self, pending: &Pending, taken: &mut usize, notified_ns: i64) -> bool {
+    /// Delivers the replies to a request, while some of the turn are `left`; whether more are to come.
+    fn is_awaited(&self, pending: &Pending, taken: &mut usize, left: &mut usize, notified_ns: &mut i64) -> bool {
+        if *left == 0 {
+            return true;
+        }
         // Asked before the queue is: what a service sent before it let go is found then.
         let connected = pending.is_connected();
         loop {
+            if *left == 0 {
+                return true;
+            }
             match pending.receive() {
                 Ok(Some(reply)) => {
-                    let taken_ns = now_ns();
-                    let notified_ns = if notified_ns == 0 { taken_ns } else { notified_ns };
+                    // A further reply was announced by no wait: the thread turns to it now.
+                    if *left < TURN && *notified_ns != 0 {
+                        *notified_ns = now_ns();
+                    }
+                    *left -= 1;
                     *taken += 1;
                     self.awaited.delivered.fetch_add(1, Ordering::Relaxed);
-                    self.sink.deliver(&Delivery { notified_ns, taken_ns, payload: reply.payload(), zero_copy: true });
+                    self.sink.deliver(&Delivery::taken(*notified_ns, reply.payload(), true));
                 }
                 Ok(None) => break,
                 Err(_) => {

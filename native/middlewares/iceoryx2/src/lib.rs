@@ -30,7 +30,7 @@ mod waiter;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, Description, Error, Middleware, Session, SessionConfig};
+use rmwbench_harness::middleware::{capabilities, Description, Error, Middleware, Session, SessionConfig, SharedHost, SharedMemory};
 
 pub struct Iceoryx2;
 
@@ -75,6 +75,14 @@ impl Middleware for Iceoryx2 {
     fn forced(&self, profile: &str) -> Option<&'static str> {
         (profile == "untouched")
             .then_some("room for 32 publishers and subscribers per topic and 64 clients per service, more than as installed, for fan-outs and many nodes")
+    }
+
+    fn shared_host(&self) -> Option<SharedHost> {
+        Some(SharedHost { forced: "names of segments and files that begin with the trial's own prefix", without: &[] })
+    }
+
+    fn shared_memory(&self, _profile: &str) -> Option<SharedMemory> {
+        Some(SharedMemory { process_bytes: 1 << 20, histories: true })
     }
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {

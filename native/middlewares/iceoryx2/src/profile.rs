@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use iceoryx2::config::ConfigCreationError;
 use iceoryx2::prelude::*;
 use rmwbench_harness::middleware::{Error, Profile};
+use rmwbench_harness::shared_host;
 
 pub fn embedded() -> Vec<Profile> {
     vec![Profile {
@@ -30,7 +31,7 @@ pub fn parse(profile: &Profile) -> Result<Config, Error> {
     let name = FilePath::new(path.as_os_str().as_encoded_bytes()).map_err(|e| Error::failed(object(), format!("{e:?}")))?;
     let parsed = Config::from_file(&name);
     let _ = std::fs::remove_file(&path);
-    parsed.map_err(|e| match e {
+    let parsed = parsed.map_err(|e| match e {
         ConfigCreationError::UnableToDeserializeContents => Error::invalid(
             object(),
             format!(
@@ -38,5 +39,17 @@ pub fn parse(profile: &Profile) -> Result<Config, Error> {
             ),
         ),
         e => Error::failed(object(), e),
-    })
+    })?;
+    apart(parsed).map_err(|e| Error::failed(object(), e))
+}
+
+/// On a shared host the names of segments and files are the host's own, whatever the profile says: no other application is met.
+fn apart(mut config: Config) -> Result<Config, String> {
+    if let Some(host) = shared_host::name() {
+        config.global.prefix = FileName::new(format!("{host}_").as_bytes()).map_err(|e| format!("{}: {e:?}", shared_host::NAME))?;
+        let directory = std::env::temp_dir().join("iceoryx2");
+        let root = iceoryx2::prelude::Path::new(directory.as_os_str().as_encoded_bytes()).map_err(|e| format!("TMPDIR: {e:?}"))?;
+        config.global.set_root_path(&root);
+    }
+    Ok(config)
 }

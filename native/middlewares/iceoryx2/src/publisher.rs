@@ -44,6 +44,7 @@ pub struct Ports {
 }
 
 /// Ports in the hands of the publishing thread alone, or shared with the thread that hears of late joiners.
+#[allow(clippy::large_enum_variant)] // one for each publisher
 enum Held {
     Alone(Exclusive<Ports>),
     Shared(Arc<Latched>),
@@ -111,7 +112,9 @@ impl Iceoryx2Publisher {
                 (Held::Shared(latched), Some(joiners))
             }
         };
-        let granted = Granted { qos: granted_qos(&service, &config.qos), publish_mode: PublishMode::Sync, wait: Wait::Block, notes };
+        let qos = granted_qos(&service, &config.qos);
+        let when_full = Some(settings.when_full());
+        let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: Wait::Block, take: None, when_full, notes };
         Ok(Iceoryx2Publisher {
             _joiners: joiners,
             ports,

@@ -12,7 +12,10 @@ use iceoryx2::port::SendError;
 use iceoryx2::prelude::*;
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evidence, Granted, Handler, PublishError, PublishMode, Wait};
+use rmwbench_harness::middleware::{
+    Account, Delivery, EndpointConfig, Error, Evidence, Granted, Handler, PublishError, PublishMode, TakenAs, Wait,
+};
+use rmwbench_harness::pump::{self, TURN};
 
 use crate::dead_nodes::DeadNodes;
 use crate::exclusive::Exclusive;
@@ -22,8 +25,6 @@ use crate::service::Events;
 use crate::session::Shared;
 use crate::waiter::{Reader, Registration};
 
-/// Requests taken in one turn: a service that is never idle must not starve the others.
-const TURN: usize = 64;
 /// Clients whose notifiers are kept; more than a service admits, so those of the gone are in the way at last.
 const MOST_KNOWN: usize = 256;
 
@@ -85,7 +86,9 @@ impl Iceoryx2Service {
         let requests = Requests { server, listener, handler, clients: RefCell::default(), wake, counts: counts.clone() };
         let registration = shared.waiters.add(config.wait, Exclusive(Box::new(requests))).map_err(|e| failed(&e))?;
         let qos = settings.granted(&config.qos);
-        let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes: settings.notes(&config.qos) };
+        let notes = [settings.notes(&config.qos), vec![pump::NOTE.into()]].concat();
+        let granted =
+            Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, take: Some(TakenAs::Lent), when_full: None, notes };
         Ok(Iceoryx2Service { _registration: registration, service, dead_nodes: shared.dead_nodes.clone(), granted, counts })
     }
 }
@@ -95,8 +98,12 @@ impl Reader for Requests {
         self.listener.as_ref()
     }
 
-    fn drain(&self, notified_ns: i64) -> bool {
-        for _ in 0..TURN {
+    fn drain(&self, mut notified_ns: i64) -> bool {
+        for message in 0..TURN {
+            // A further request was announced by no wait: the thread turns to it now.
+            if message > 0 && notified_ns != 0 {
+                notified_ns = now_ns();
+            }
             let request = match self.server.receive() {
                 Ok(Some(request)) => request,
                 Ok(None) => return false,
@@ -105,11 +112,9 @@ impl Reader for Requests {
                     return false;
                 }
             };
-            let taken_ns = now_ns();
-            let notified_ns = if notified_ns == 0 { taken_ns } else { notified_ns };
             self.counts.requests.fetch_add(1, Ordering::Relaxed);
             let client = request.origin().value();
-            let delivery = Delivery { notified_ns, taken_ns, payload: request.payload(), zero_copy: true };
+            let delivery = Delivery::taken(notified_ns, request.payload(), true);
             self.handler.handle(&delivery, &mut |reply| {
                 let response = request.loan_slice_uninit(reply.len()).map_err(loan_error)?;
                 match response.write_from_slice(reply).send() {

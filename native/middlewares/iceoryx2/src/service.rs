@@ -12,7 +12,7 @@ use iceoryx2::service::builder::publish_subscribe::{
     PublishSubscribeCreateError, PublishSubscribeOpenError, PublishSubscribeOpenOrCreateError,
 };
 use iceoryx2::service::port_factory::{event, publish_subscribe};
-use rmwbench_harness::middleware::{EndpointConfig, Error};
+use rmwbench_harness::middleware::{EndpointConfig, Error, WhenFull};
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
 
 pub type PubSub = publish_subscribe::PortFactory<ipc::Service, [u8], ()>;
@@ -54,6 +54,17 @@ impl Settings {
                 Reliability::BestEffort => BackpressureStrategy::DiscardData,
             },
         })
+    }
+}
+
+impl Settings {
+    /// What happens at either end when a reader's queue is full: the queue is the reader's, and the publisher writes into it.
+    pub fn when_full(&self) -> WhenFull {
+        match (self.safe_overflow, self.backpressure) {
+            (true, _) => WhenFull::DropsAtReader,
+            (false, BackpressureStrategy::RetryUntilDelivered) => WhenFull::Blocks,
+            (false, BackpressureStrategy::DiscardData) => WhenFull::DropsAtWriter,
+        }
     }
 }
 

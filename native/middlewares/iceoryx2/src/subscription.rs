@@ -8,7 +8,8 @@ use iceoryx2::port::subscriber::Subscriber;
 use iceoryx2::prelude::*;
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, Wait};
+use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, TakenAs, Wait};
+use rmwbench_harness::pump::{self, TURN};
 
 use crate::dead_nodes::DeadNodes;
 use crate::exclusive::Exclusive;
@@ -16,9 +17,6 @@ use crate::late::Late;
 use crate::service::{granted_qos, notes, Events, PubSub, Settings};
 use crate::session::Shared;
 use crate::waiter::{Reader, Registration};
-
-/// Messages taken in one turn: a subscription that is never empty must not starve the others.
-const TURN: usize = 64;
 
 pub struct Iceoryx2Subscription {
     /// Dropping it takes the reader out of the waiting thread; it comes first so that no delivery follows.
@@ -64,7 +62,10 @@ impl Iceoryx2Subscription {
         let subscriber = service.subscriber_builder().create().map_err(|e| failed(&e))?;
         let mut qos = granted_qos(&service, &config.qos);
         qos.depth = subscriber.buffer_size() as u32;
-        let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes: notes(&settings) };
+        let mut notes = notes(&settings);
+        notes.push(pump::NOTE.into());
+        let when_full = Some(settings.when_full());
+        let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, take: Some(TakenAs::Lent), when_full, notes };
         if let Some(late) = late {
             late.announce().map_err(|e| failed(&e))?;
         }
@@ -79,14 +80,16 @@ impl Reader for Messages {
         self.listener.as_ref()
     }
 
-    fn drain(&self, notified_ns: i64) -> bool {
-        for _ in 0..TURN {
+    fn drain(&self, mut notified_ns: i64) -> bool {
+        for message in 0..TURN {
+            // A further message was announced by no wait: the thread turns to it now.
+            if message > 0 && notified_ns != 0 {
+                notified_ns = now_ns();
+            }
             match self.subscriber.receive() {
                 Ok(Some(sample)) => {
-                    let taken_ns = now_ns();
-                    let notified_ns = if notified_ns == 0 { taken_ns } else { notified_ns };
                     self.counts.delivered.store(self.counts.delivered.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-                    self.sink.deliver(&Delivery { notified_ns, taken_ns, payload: sample.payload(), zero_copy: true });
+                    self.sink.deliver(&Delivery::taken(notified_ns, sample.payload(), true));
                 }
                 Ok(None) => return false,
                 Err(_) => {

@@ -11,10 +11,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
-use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::{
     capabilities, Account, Delivery, Description, Endpoint, EndpointConfig, Error, Evidence, Granted, Handler, Middleware, Node, Profile,
-    PublishError, PublishMode, Publisher, Session, SessionConfig, Sink, Subscription,
+    PublishError, PublishMode, Publisher, Session, SessionConfig, SharedHost, Sink, Subscription, TakenAs, WhenFull,
 };
 use rmwbench_harness::qos::Durability;
 
@@ -61,6 +60,10 @@ impl Middleware for Null {
         }
     }
 
+    fn shared_host(&self) -> Option<SharedHost> {
+        Some(SharedHost { forced: "nothing: no message leaves the process", without: &[] })
+    }
+
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
         config.only_options(&[])?;
         config.only_modes(&[])?;
@@ -81,8 +84,10 @@ struct Reader {
     delivered: AtomicU64,
 }
 
+type Topics = HashMap<(u32, String), Arc<Topic>>;
+
 /// All topics of the process, by domain and name: two sessions of one process hear each other, as with any middleware.
-static TOPICS: LazyLock<Mutex<HashMap<(u32, String), Arc<Topic>>>> = LazyLock::new(Mutex::default);
+static TOPICS: LazyLock<Mutex<Topics>> = LazyLock::new(Mutex::default);
 
 struct NullSession {
     domain_id: u32,
@@ -113,7 +118,9 @@ impl NullNode {
         }
         // All of the quality of service, because nothing can go wrong: no queue, no loss.
         let qos = config.qos.clone();
-        Ok(Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, notes: vec!["delivered within the publish call".into()] })
+        let notes = vec!["delivered within the publish call, in the publisher's memory".into()];
+        let (take, when_full) = (Some(TakenAs::Lent), Some(WhenFull::Blocks));
+        Ok(Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, take, when_full, notes })
     }
 
     fn topic(&self, config: &EndpointConfig) -> Arc<Topic> {
@@ -175,8 +182,7 @@ impl Publisher for NullPublisher {
 /// The whole transport. Each reader gets its own stamps: the second one waits for what the first one does with the message.
 fn deliver(topic: &Topic, payload: &[u8], zero_copy: bool) {
     for reader in topic.readers.lock().unwrap().iter() {
-        let now_ns = now_ns();
-        reader.sink.deliver(&Delivery { notified_ns: now_ns, taken_ns: now_ns, payload, zero_copy });
+        reader.sink.deliver(&Delivery::taken(0, payload, zero_copy));
         reader.delivered.fetch_add(1, Ordering::Relaxed);
     }
 }

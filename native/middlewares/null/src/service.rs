@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, RwLock};
 
-use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::{Account, Delivery, Endpoint, Granted, Handler, PublishError, Publisher, Sink};
 
 use crate::in_the_call;
@@ -23,8 +22,10 @@ pub struct Server {
     handled: AtomicU64,
 }
 
+type Services = HashMap<(u32, String), Arc<Service>>;
+
 /// All services of the process, by domain and name.
-static SERVICES: LazyLock<Mutex<HashMap<(u32, String), Arc<Service>>>> = LazyLock::new(Mutex::default);
+static SERVICES: LazyLock<Mutex<Services>> = LazyLock::new(Mutex::default);
 
 pub fn service(domain_id: u32, name: &str) -> Arc<Service> {
     SERVICES.lock().unwrap().entry((domain_id, name.into())).or_default().clone()
@@ -47,11 +48,9 @@ impl NullClient {
 impl Publisher for NullClient {
     fn publish(&mut self, request: &[u8]) -> Result<(), PublishError> {
         for server in self.service.servers.read().unwrap().iter() {
-            let now = now_ns();
-            let request = Delivery { notified_ns: now, taken_ns: now, payload: request, zero_copy: false };
+            let request = Delivery::taken(0, request, false);
             server.handler.handle(&request, &mut |reply| {
-                let now = now_ns();
-                self.sink.deliver(&Delivery { notified_ns: now, taken_ns: now, payload: reply, zero_copy: false });
+                self.sink.deliver(&Delivery::taken(0, reply, false));
                 self.heard += 1;
                 Ok(())
             });

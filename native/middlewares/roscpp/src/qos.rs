@@ -1,6 +1,6 @@
 //! QoS in ROS 2's words to what a topic of ROS 1 has: a queue's size, latching, and a hint about the transport.
 
-use rmwbench_harness::middleware::{EndpointConfig, Error, Granted, PublishMode};
+use rmwbench_harness::middleware::{EndpointConfig, Error, Granted, PublishMode, WhenFull};
 use rmwbench_harness::qos::{Durability, History, Reliability};
 
 use crate::settings::Settings;
@@ -44,6 +44,7 @@ pub fn topic(config: &EndpointConfig, settings: &Settings) -> Result<Topic, Erro
     if qos.reliability == Reliability::BestEffort {
         notes.push(if settings.udp { "UDPROS" } else { "best_effort is TCPROS, which is reliable" }.into());
     }
-    let granted = Granted { qos: qos.clone(), publish_mode: PublishMode::Async, wait: config.wait, notes };
+    let when_full = (queue_size != WITHOUT_LIMIT).then_some(WhenFull::OverwritesAtWriter);
+    let granted = Granted { qos: qos.clone(), publish_mode: PublishMode::Async, wait: config.wait, take: None, when_full, notes };
     Ok(Topic { queue_size, latch, granted })
 }

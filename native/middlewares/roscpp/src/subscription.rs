@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use rmwbench_harness::middleware::{
-    Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, Subscription,
+    Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, Subscription, TakenAs, WhenFull,
 };
 
 use crate::qos;
@@ -44,7 +44,8 @@ impl RosSubscription {
         // SAFETY: queue and context live until the subscriber was deleted.
         let subscriber =
             unsafe { sys::rmwbench_subscriber_new(name.as_ptr(), topic.queue_size, udp, nodelay, queue.as_ptr(), deliver, context) };
-        let granted = Granted { publish_mode: PublishMode::Default, ..topic.granted };
+        let when_full = topic.granted.when_full.map(|_| WhenFull::DropsAtReader);
+        let granted = Granted { publish_mode: PublishMode::Default, take: Some(TakenAs::Typed), when_full, ..topic.granted };
         Ok(RosSubscription { subscriber, intake, udp, granted, _queue: queue })
     }
 }

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, Wait};
+use rmwbench_harness::middleware::{
+    Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, TakenAs, Wait, WhenFull,
+};
 use rustdds::no_key::SimpleDataReader;
 use rustdds::{DataReaderStatus, SampleIdentity, StatusEvented as _};
 
@@ -93,6 +95,8 @@ impl Reader {
             qos: qos::granted(reader.qos()),
             publish_mode: PublishMode::Async,
             wait: config.wait,
+            take: Some(TakenAs::Typed),
+            when_full: WhenFull::of_dds_reader(&qos::granted(reader.qos())),
             notes: vec!["each message is copied once, from RustDDS's receive buffer".into()],
         };
         let intake = Intake {
@@ -131,14 +135,13 @@ impl Watched for Inner {
             match self.reader.try_take_one_with(CopyTo(&intake.body)) {
                 Ok(None) => return,
                 Ok(Some(change)) => {
-                    let taken_ns = now_ns();
                     let body = intake.body.borrow();
                     let Some(payload) = intake.layout.payload(&body) else {
                         self.malformed.fetch_add(1, Ordering::Relaxed);
                         continue;
                     };
                     self.taken.fetch_add(1, Ordering::Relaxed);
-                    let delivery = Delivery { notified_ns: notified_ns.unwrap_or(taken_ns), taken_ns, payload, zero_copy: false };
+                    let delivery = Delivery::taken(notified_ns.unwrap_or(0), payload, false);
                     intake.outlet.sample(&Sample {
                         body: &body,
                         delivery,

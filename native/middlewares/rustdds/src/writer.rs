@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Granted, PublishError, PublishMode, Wait};
+use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Granted, PublishError, PublishMode, Wait, WhenFull};
 use rmwbench_harness::qos::Reliability;
 use rustdds::dds::qos::HasQoSPolicy as _;
 use rustdds::dds::result::WriteError;
@@ -68,7 +68,13 @@ impl Writer {
             Reliability::BestEffort if may_block => notes.push("a write waits while the socket has no room".into()),
             Reliability::BestEffort => notes.push("a message that the socket has no room for is dropped, and not counted".into()),
         }
-        let granted = Granted { qos: qos::granted(&writer.qos()), publish_mode: PublishMode::Async, wait: Wait::Block, notes };
+        let qos = qos::granted(&writer.qos());
+        let when_full = match config.qos.reliability {
+            Reliability::Reliable => Some(WhenFull::Blocks),
+            Reliability::BestEffort if may_block => Some(WhenFull::Blocks),
+            Reliability::BestEffort => Some(WhenFull::DropsAtWriter),
+        };
+        let granted = Granted { qos, publish_mode: PublishMode::Async, wait: Wait::Block, take: None, when_full, notes };
         let inner = Arc::new(Inner { writer, incompatible: AtomicI32::new(0) });
         let watching = shared.watch.begin(number, inner.clone(), Wait::Block).map_err(failed)?;
         shared.peers.enter(card.clone());

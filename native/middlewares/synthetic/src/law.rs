@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn draws_follow_the_documented_formulas() {
-        let laws: [(Law, fn(usize) -> f64); 7] = [
+        type Formula = fn(usize) -> f64;
+        let laws: [(Law, Formula); 7] = [
             (Law::Constant { ns: 5e5 }, |_| 5e5),
             (Law::Uniform { min_ns: 1e5, max_ns: 3e5 }, |i| 1e5 + Q[i] * 2e5),
             (Law::Normal { mean_ns: 1e6, sd_ns: 2e5 }, |i| 1e6 + 2e5 * Z[i]),

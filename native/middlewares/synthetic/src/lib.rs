@@ -16,7 +16,7 @@ pub mod truth;
 use std::collections::BTreeMap;
 
 use rmwbench_floor::Floor;
-use rmwbench_harness::middleware::{capabilities, Description, Error, Middleware, Profile, Session, SessionConfig};
+use rmwbench_harness::middleware::{capabilities, Description, Error, Middleware, Profile, Session, SessionConfig, SharedHost};
 
 pub use law::Law;
 pub use settings::Settings;
@@ -71,6 +71,10 @@ impl Middleware for Synthetic {
                 ),
             ],
         }
+    }
+
+    fn shared_host(&self) -> Option<SharedHost> {
+        Some(SharedHost { forced: "socket files below the trial's temporary directory", without: &[] })
     }
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{
-    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, Node, PublishError, Publisher, Session, Sink, Subscription, Wait,
+    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, Node, PublishError, Publisher, Session, Sink, Subscription,
+    TakenAs, Wait,
 };
 use rmwbench_harness::payload::{Header, Phase, HEADER_BYTES};
 use rmwbench_harness::qos::{History, Qos, Reliability};
@@ -123,7 +124,7 @@ fn below(config: &EndpointConfig) -> EndpointConfig {
 fn granted(asked: &EndpointConfig, floor: &dyn Endpoint) -> Granted {
     let mut notes = vec!["the channel below is reliable whatever was asked: only injected losses occur".to_string()];
     notes.extend(floor.granted().notes);
-    Granted { qos: asked.qos.clone(), publish_mode: floor.granted().publish_mode, wait: asked.wait, notes }
+    Granted { qos: asked.qos.clone(), wait: asked.wait, notes, ..floor.granted() }
 }
 
 fn account(settings: &Settings, floor: &dyn Endpoint) -> Account {
@@ -234,7 +235,11 @@ impl Endpoint for SyntheticSubscription {
     }
 
     fn granted(&self) -> Granted {
-        granted(&self.asked, self.floor())
+        let granted = granted(&self.asked, self.floor());
+        match self.settings.holds_messages() {
+            true => Granted { take: Some(TakenAs::Typed), ..granted },
+            false => granted,
+        }
     }
 
     fn account(&self) -> Account {
@@ -354,11 +359,12 @@ impl Sink for Shaper {
             None if truth.corrupt.is_some() => {
                 let mut message = payload.to_vec();
                 damage(&mut message, header, truth.corrupt);
-                (0..times).for_each(|_| reader.hand_over(&Delivery { payload: &message, zero_copy: false, ..*delivery }));
+                (0..times).for_each(|_| reader.hand_over(&Delivery::taken(delivery.notified_ns, &message, false)));
                 reader.pay();
             }
             None => {
-                (0..times).for_each(|_| reader.hand_over(&Delivery { payload, ..*delivery }));
+                // Each copy is a message of its own, taken when it is handed over.
+                (0..times).for_each(|_| reader.hand_over(&Delivery::taken(delivery.notified_ns, payload, delivery.zero_copy)));
                 reader.pay();
             }
         }
@@ -394,7 +400,7 @@ impl Reader {
                     self.injected.lateness_sum_ns.fetch_add(lateness_ns, Ordering::Relaxed);
                 }
             }
-            self.hand_over(&Delivery { notified_ns: now, taken_ns: now, payload: &held.message, zero_copy: false });
+            self.hand_over(&Delivery::taken(0, &held.message, false));
         }
         self.pay();
     }

@@ -64,6 +64,7 @@ fn endpoint(endpoint: u32) -> EndpointConfig {
         loan: false,
         publish_mode: PublishMode::Default,
         wait: Wait::Block,
+        take: Take::Typed,
     }
 }
 

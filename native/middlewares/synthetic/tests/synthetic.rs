@@ -9,7 +9,7 @@ use rmwbench_conformance::isolated;
 use rmwbench_harness::clock::{now_ns, process_cpu_ns};
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{
-    Delivery, EndpointConfig, Middleware, Profile, PublishMode, Publisher, Session, SessionConfig, Sink, Subscription, Wait,
+    Delivery, EndpointConfig, Middleware, Profile, PublishMode, Publisher, Session, SessionConfig, Sink, Subscription, Take, Wait,
 };
 use rmwbench_harness::payload::{fill, verify, Header, Phase, HEADER_BYTES};
 use rmwbench_harness::qos::Qos;
@@ -73,6 +73,7 @@ impl Bench {
             loan: false,
             publish_mode: PublishMode::Default,
             wait: Wait::Block,
+            take: Take::Typed,
         };
         let inbox = Arc::new(Inbox::default());
         let mut node = session.node("node").unwrap();

@@ -95,7 +95,7 @@ impl ZenohClient {
             querier = querier.congestion_control(congestion);
         }
         let querier = querier.wait().map_err(|e| Error::failed(format!("endpoint {}", config.endpoint), e))?;
-        let mut granted = granted(config, shared.keep_all_depth);
+        let mut granted = granted(config, shared.keep_all_depth, false);
         granted.notes.push(format!("a request waits {} ms for its reply (queries_default_timeout)", shared.request_timeout_ms));
         let [timeouts, unanswered, errors, further] = [0; 4].map(AtomicU64::new);
         let token = shared.graph.announce(Side::Client, node, config.endpoint, &config.topic)?;

@@ -30,7 +30,9 @@ mod subscription;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, Daemon, Description, Error, Middleware, OneHost, Session, SessionConfig};
+use rmwbench_harness::middleware::{
+    capabilities, Daemon, Description, Error, Middleware, OneHost, Session, SessionConfig, SharedHost, SharedMemory,
+};
 use serde_json::{json, Value};
 
 pub struct Zenoh;
@@ -89,6 +91,23 @@ impl Middleware for Zenoh {
             }
             _ => None,
         }
+    }
+
+    fn shared_host(&self) -> Option<SharedHost> {
+        let forced =
+            "no multicast: what would be found by it is found through a list of the trial's processes; TCP on addresses of 127.0.0.0/8";
+        Some(SharedHost { forced, without: &[] })
+    }
+
+    fn shared_memory(&self, profile: &str) -> Option<SharedMemory> {
+        const POOL: u64 = 16 << 20;
+        let process_bytes = match profile {
+            "untouched" | profile::ROUTER => POOL,
+            "tuned" => POOL + (8 << 20),
+            profile::SHM => return Some(SharedMemory { process_bytes: 1 << 20, histories: true }),
+            _ => return None,
+        };
+        Some(SharedMemory { process_bytes, histories: false })
     }
 
     fn daemons(&self, profile: &str) -> &'static [&'static str] {

@@ -11,15 +11,13 @@ use std::thread::{self, JoinHandle, ThreadId};
 
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::Wait;
+use rmwbench_harness::pump::TURN;
 use zenoh::query::Query;
 use zenoh::sample::Sample;
 
-/// Messages taken from one queue in a row, so that a busy topic starves no other.
-const TURN: usize = 64;
-
 /// What happens when a queue is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhenFull {
+pub enum FullQueue {
     DropOldest,
     DropNewest,
     /// Zenoh's receiving thread waits; its link fills up, and the publisher's call waits in turn.
@@ -32,7 +30,7 @@ pub enum Mail {
     Request(Query),
 }
 
-/// Hands mail to its endpoint: (mail, when the wait returned).
+/// Hands mail to its endpoint: (mail, when the wait returned, 0 where nobody waits).
 pub type Deliver = Box<dyn Fn(Mail, i64) + Send + Sync>;
 
 pub struct Mailroom {
@@ -65,7 +63,7 @@ struct State {
 struct Mailbox {
     queue: VecDeque<Mail>,
     depth: usize,
-    when_full: WhenFull,
+    when_full: FullQueue,
     dropped: u64,
     deliver: Arc<Deliver>,
 }
@@ -92,7 +90,7 @@ impl Mailroom {
         Ok(Mailroom { shared, thread: Some(thread) })
     }
 
-    pub fn post(&self, depth: usize, when_full: WhenFull, deliver: Deliver) -> Arc<Post> {
+    pub fn post(&self, depth: usize, when_full: FullQueue, deliver: Deliver) -> Arc<Post> {
         let mut state = self.shared.lock();
         let id = state.boxes.len();
         // Room for the queue now: the receiving thread should not allocate for it.
@@ -126,22 +124,22 @@ impl Post {
                 break;
             }
             match mailbox.when_full {
-                WhenFull::DropOldest => {
+                FullQueue::DropOldest => {
                     mailbox.dropped += 1;
                     displaced = mailbox.queue.pop_front();
                     break;
                 }
-                WhenFull::DropNewest => {
+                FullQueue::DropNewest => {
                     mailbox.dropped += 1;
                     drop(state);
                     return;
                 }
                 // A relay that publishes into its own session: waiting would be for itself.
-                WhenFull::Block if own_thread => {
+                FullQueue::Block if own_thread => {
                     displaced = None;
                     break;
                 }
-                WhenFull::Block => state = self.shared.settled.wait(state).expect("a delivery panicked"),
+                FullQueue::Block => state = self.shared.settled.wait(state).expect("a delivery panicked"),
             }
         }
         let mailbox = state.boxes[self.id].as_mut().expect("checked above, and the lock was held since");
@@ -185,21 +183,26 @@ impl Shared {
         self.lock().thread = Some(thread::current().id());
         loop {
             let mut state = self.wait_for_mail();
-            let notified_ns = now_ns();
+            // Nobody waits when polling.
+            let mut notified_ns = if self.spin { 0 } else { now_ns() };
             if state.ended {
                 return;
             }
             let Some(id) = state.ready.pop_front() else { continue };
             self.ready.fetch_sub(1, Ordering::Relaxed);
             state.busy = Some(id);
-            for _ in 0..TURN {
+            for message in 0..TURN {
                 let Some(mailbox) = state.boxes[id].as_mut() else { break };
                 let Some(mail) = mailbox.queue.pop_front() else { break };
                 let deliver = mailbox.deliver.clone();
-                let senders_wait = mailbox.when_full == WhenFull::Block;
+                let senders_wait = mailbox.when_full == FullQueue::Block;
                 drop(state);
                 if senders_wait {
                     self.settled.notify_all();
+                }
+                // A further message was announced by no wait: the thread turns to it now.
+                if message > 0 && !self.spin {
+                    notified_ns = now_ns();
                 }
                 deliver(mail, notified_ns);
                 state = self.lock();

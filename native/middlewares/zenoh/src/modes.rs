@@ -125,6 +125,23 @@ impl Modes {
         }
     }
 
+    /// On a shared host nothing is looked for by multicast: peers are found as with `discovery: peers`. Errors: it was asked for.
+    pub fn keep_to_loopback(&mut self, profile: &str) -> Result<(), String> {
+        if self.discovery == Some(Discovery::Multicast) {
+            return Err("multicast: it would leave this machine, whose network this trial shares".into());
+        }
+        if self.discovery.is_some() || self.transport == Some(Transport::IntraProcess) || Rendezvous::is_asked_for(profile) {
+            return Ok(());
+        }
+        let text = if profile.is_empty() { "{}".into() } else { profile.replace("{router}", &Link::Tcp.router()) };
+        // What cannot be read is refused where it is read for good.
+        let scouts = |config: Config| config.get_json("scouting/multicast/enabled").is_ok_and(|enabled| enabled != "false");
+        if Config::from_json5(&text).is_ok_and(scouts) {
+            self.discovery = Some(Discovery::Peers);
+        }
+        Ok(())
+    }
+
     /// The link that the modes ask for, whatever the profile has.
     pub fn link(&self) -> Option<Link> {
         match self.transport {

@@ -3,16 +3,19 @@
 //! for the router of the host ([`crate::router`]). A profile without them is taken as it is. Modes come on top ([`crate::modes`]).
 
 use rmwbench_harness::middleware::{Error, Profile, SessionConfig};
+use rmwbench_harness::shared_host;
 use zenoh::Config;
 
 use crate::certificates::Certificates;
 use crate::modes::{endpoints, Modes};
-use crate::rendezvous::{Link, Rendezvous};
+use crate::rendezvous::{port, Link, Rendezvous};
 
 /// Profiles with decisions that Zenoh's file has no words for.
 pub const RMW_ZENOH: &str = "rmw_zenoh";
 pub const SHM: &str = "shm";
 pub const ROUTER: &str = "router";
+/// Where rmw_zenoh looks for its router.
+const ROUTER_OF_ROS: &str = "tcp/localhost:7447";
 
 pub fn embedded() -> Vec<Profile> {
     let profile = |name: &str, text: &str, summary: &str| Profile {
@@ -85,7 +88,10 @@ fn build(asked: &SessionConfig, listens: bool) -> Result<Prepared, Error> {
     if profile.format != "json5" && profile.format != "json" && !(profile.format == "none" && profile.text.is_empty()) {
         return Err(Error::invalid(object(), format!("expected format json5, found {}", profile.format)));
     }
-    let modes = Modes::read(asked)?;
+    let mut modes = Modes::read(asked)?;
+    if shared_host::name().is_some() {
+        modes.keep_to_loopback(&profile.text).map_err(|message| Error::unsupported("mode discovery", message))?;
+    }
     let by_words = Rendezvous::is_asked_for(&profile.text);
     let link = modes.link().or(Link::in_text(&profile.text)).unwrap_or(Link::Tcp);
     let replaced = modes.discovery.is_some() || (modes.link().is_some() && !by_words);
@@ -99,12 +105,33 @@ fn build(asked: &SessionConfig, listens: bool) -> Result<Prepared, Error> {
         (Some(rendezvous), true) => Some(Certificates::of(rendezvous.directory())?),
         _ => None,
     };
-    let text = profile.text.replace("{router}", &link.router());
+    let text = profile.text.replace("{router}", &link.router()).replace(ROUTER_OF_ROS, &format!("tcp/127.0.0.1:{}", port()));
     let text = rendezvous.as_ref().map_or(text.clone(), |r| r.fill(&text));
     let text = if text.is_empty() { "{}" } else { &text };
     let mut config = Config::from_json5(text).map_err(|e| Error::invalid(object(), e.to_string()))?;
     modes.apply(&mut config, replaced.then_some(link), rendezvous.as_ref(), certificates.as_ref())?;
+    if shared_host::name().is_some() {
+        check_kept_to_loopback(&config).map_err(|message| Error::unsupported(object(), message))?;
+    }
     Ok(Prepared { config, modes, rendezvous })
+}
+
+/// Refuses what a user's own profile would do beyond this machine, on a shared host.
+fn check_kept_to_loopback(config: &Config) -> Result<(), String> {
+    if config.get_json("scouting/multicast/enabled").is_ok_and(|enabled| enabled != "false") {
+        return Err("it looks for others by multicast, on every interface of this machine".into());
+    }
+    let client = config.get_json("mode").is_ok_and(|mode| mode == "\"client\"");
+    let keys: &[&str] = if client { &["connect"] } else { &["connect", "listen"] };
+    let local = |endpoint: &String| {
+        let address = endpoint.split_once('/').map_or("", |(_, address)| address);
+        let starts = ["127.", "localhost:", "[::1]:"].iter().any(|start| address.starts_with(start));
+        endpoint.starts_with("unixsock-stream/") || starts
+    };
+    match keys.iter().flat_map(|key| endpoints(config, key)).find(|endpoint| !local(endpoint)) {
+        Some(endpoint) => Err(format!("{endpoint} is no address of the loopback interface")),
+        None => Ok(()),
+    }
 }
 
 /// Whether payloads may travel in shared memory.

@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Granted, PublishError, PublishMode, Wait};
+use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Granted, PublishError, PublishMode, Wait, WhenFull};
 use rmwbench_harness::qos::{Durability, History, Reliability};
 use zenoh::bytes::ZBytes;
 use zenoh::liveliness::LivelinessToken;
@@ -171,7 +171,8 @@ fn granted(publisher: &Publisher<'_>, config: &EndpointConfig, asked_congestion:
     if qos.durability == Durability::Volatile {
         notes.push("the publisher keeps no history: depth is a matter of the reader's queue".into());
     }
-    Granted { qos, publish_mode: PublishMode::Async, wait: Wait::Block, notes }
+    let when_full = Some(if blocks { WhenFull::Blocks } else { WhenFull::DropsAtWriter });
+    Granted { qos, publish_mode: PublishMode::Async, wait: Wait::Block, take: None, when_full, notes }
 }
 
 impl trait_::Publisher for ZenohPublisher {

@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use rmwbench_harness::clock::now_ns;
-use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Wait};
+use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, TakenAs, Wait, WhenFull};
+use rmwbench_harness::pump;
 use rmwbench_harness::qos::{History, Qos, Reliability};
 use zenoh::bytes::ZBytes;
 use zenoh::Wait as _;
 
 use crate::graph::Count;
-use crate::mailroom::{Deliver, Mail, Mailroom, Post, WhenFull};
+use crate::mailroom::{Deliver, FullQueue, Mail, Mailroom, Post};
 use crate::session::Shared;
 
 /// What Zenoh's callback calls.
@@ -34,9 +35,6 @@ impl Queue {
         }
         let room = shared.mailroom(config.wait).map_err(|e| Error::failed(format!("endpoint {}", config.endpoint), e))?;
         let (depth, when_full) = policy(&config.qos, shared.keep_all_depth);
-        let polls = config.wait == Wait::Poll;
-        // Nobody waits when polling: the message is noticed when it is taken.
-        let deliver: Deliver = Box::new(move |mail, notified_ns| deliver(mail, if polls { now_ns() } else { notified_ns }));
         let post = room.post(depth, when_full, deliver);
         let queue = Queue { post: Some(post.clone()), _mailroom: Some(room) };
         Ok((queue, Box::new(move |mail| post.put(mail))))
@@ -54,30 +52,45 @@ impl Queue {
     }
 }
 
-fn policy(qos: &Qos, keep_all_depth: usize) -> (usize, WhenFull) {
+fn policy(qos: &Qos, keep_all_depth: usize) -> (usize, FullQueue) {
     match (qos.history, qos.reliability) {
-        (History::KeepLast, _) => (qos.depth as usize, WhenFull::DropOldest),
-        (History::KeepAll, Reliability::Reliable) => (keep_all_depth, WhenFull::Block),
-        (History::KeepAll, Reliability::BestEffort) => (keep_all_depth, WhenFull::DropNewest),
+        (History::KeepLast, _) => (qos.depth as usize, FullQueue::DropOldest),
+        (History::KeepAll, Reliability::Reliable) => (keep_all_depth, FullQueue::Block),
+        (History::KeepAll, Reliability::BestEffort) => (keep_all_depth, FullQueue::DropNewest),
     }
 }
 
-pub fn granted(config: &EndpointConfig, keep_all_depth: usize) -> Granted {
+/// `lends`: messages of this size may come in shared memory.
+pub fn granted(config: &EndpointConfig, keep_all_depth: usize, lends: bool) -> Granted {
     let mut qos = config.qos.clone();
+    let when_full = match policy(&config.qos, keep_all_depth).1 {
+        _ if config.wait == Wait::Callback => WhenFull::Blocks,
+        FullQueue::Block => WhenFull::Blocks,
+        FullQueue::DropOldest | FullQueue::DropNewest => WhenFull::DropsAtReader,
+    };
     let note = if config.wait == Wait::Callback {
         "wait callback has no queue: Zenoh's receiving thread delivers each message, depth drops nothing".to_string()
     } else {
         let (depth, when_full) = policy(&config.qos, keep_all_depth);
         qos.depth = depth as u32;
         match when_full {
-            WhenFull::DropOldest => format!("a queue of {depth} behind Zenoh's callback, over all publishers; full, it drops its oldest"),
-            WhenFull::DropNewest => format!("a queue of {depth} behind Zenoh's callback, over all publishers; full, it drops the newest"),
-            WhenFull::Block => {
+            FullQueue::DropOldest => format!("a queue of {depth} behind Zenoh's callback, over all publishers; full, it drops its oldest"),
+            FullQueue::DropNewest => format!("a queue of {depth} behind Zenoh's callback, over all publishers; full, it drops the newest"),
+            FullQueue::Block => {
                 format!("a queue of {depth} behind Zenoh's callback; full, it holds up Zenoh's receiving thread and so its link")
             }
         }
     };
-    Granted { qos, publish_mode: PublishMode::Async, wait: config.wait, notes: vec![note] }
+    let (take, of_take) = if lends {
+        (TakenAs::Lent, "take: lent in Zenoh's shared memory; what came another way is the reader's own, and not flagged zero_copy")
+    } else {
+        (TakenAs::Typed, "take typed: the payload is a ZBytes of the reader's own, put together where it came in pieces")
+    };
+    let mut notes = vec![note, of_take.into()];
+    if config.wait != Wait::Callback {
+        notes.push(pump::NOTE.into());
+    }
+    Granted { qos, publish_mode: PublishMode::Async, wait: config.wait, take: Some(take), when_full: Some(when_full), notes }
 }
 
 #[derive(Default)]
@@ -89,19 +102,18 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Gives `take` a contiguous payload; pieces are put together before `taken_ns`, as any reader of bytes would have to.
+    /// Gives `take` a contiguous payload; pieces are put together before it is taken, as any reader of bytes would have to. In one
+    /// piece it is the reader's own as it is: a `ZBytes` of it, which it may keep.
     #[inline]
     pub fn hand_over(&self, payload: &ZBytes, notified_ns: i64, take: impl FnOnce(&Delivery<'_>)) {
         let zero_copy = payload.as_shm().is_some();
         let payload = payload.to_bytes();
-        // The wait's return and the taking are two moments for a queue; for a callback that brings whole data they are one.
-        let taken_ns = now_ns();
         if let Cow::Owned(_) = payload {
             self.copied.fetch_add(1, Ordering::Relaxed);
         }
         let path = if zero_copy { &self.in_shared_memory } else { &self.elsewhere };
         path.fetch_add(1, Ordering::Relaxed);
-        take(&Delivery { notified_ns, taken_ns, payload: &payload, zero_copy });
+        take(&Delivery::taken(notified_ns, &payload, zero_copy));
     }
 
     /// `writers` are the endpoints that send to this one.

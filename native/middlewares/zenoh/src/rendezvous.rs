@@ -8,6 +8,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use rmwbench_harness::shared_host;
+
 /// What a session listens on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
@@ -40,7 +42,7 @@ impl Link {
     pub fn router(self) -> String {
         match self {
             Link::Unix => format!("unixsock-stream/{}", std::env::temp_dir().join("rmwbench-zenoh-router.sock").display()),
-            ip => format!("{}/{}:{PORT}", ip.scheme(), named("RMWBENCH_DAEMON_ADDRESS").unwrap_or(LOOPBACK.into())),
+            ip => format!("{}/{}:{}", ip.scheme(), named("RMWBENCH_DAEMON_ADDRESS").unwrap_or(LOOPBACK.into()), port()),
         }
     }
 }
@@ -73,7 +75,7 @@ impl Rendezvous {
             ip => {
                 // Every address of 127.0.0.0/8 is this machine: one per session needs no search for a free port.
                 let [a, b, c] = host(&directory, number);
-                format!("{}/127.{a}.{b}.{c}:7447", ip.scheme())
+                format!("{}/127.{a}.{b}.{c}:{}", ip.scheme(), port())
             }
         });
         // Written aside and moved: nobody reads half an entry.
@@ -100,6 +102,11 @@ impl Rendezvous {
 
 const PORT: u16 = 7447;
 const LOOPBACK: &str = "127.0.0.1";
+
+/// [`PORT`], which a robot's own router or peers may have on a shared host: there, the host's.
+pub fn port() -> u16 {
+    shared_host::port(PORT, 0)
+}
 
 fn named(variable: &str) -> Option<String> {
     std::env::var(variable).ok().filter(|text| !text.is_empty())

@@ -48,7 +48,7 @@ impl ZenohService {
             queryable: Some(queryable),
             queue,
             topic: config.topic.clone(),
-            granted: granted(config, shared.keep_all_depth),
+            granted: granted(config, shared.keep_all_depth, false),
             counts,
             shared: shared.clone(),
         })

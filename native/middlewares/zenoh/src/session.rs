@@ -139,6 +139,13 @@ impl Drop for ZenohSession {
 }
 
 impl Shared {
+    /// Whether a reader here may be lent messages of this size, as far as the session's own settings tell: those of publishers that
+    /// loan are lent too.
+    pub fn lends(&self, payload_bytes: u32) -> bool {
+        let bytes = u64::from(payload_bytes);
+        self.shared_memory && (self.shm_provider || self.shared_memory_threshold_bytes.is_some_and(|threshold| bytes >= threshold))
+    }
+
     /// The mailroom for subscriptions that wait like `wait`; started by the first of them.
     pub fn mailroom(&self, wait: Wait) -> std::io::Result<Arc<Mailroom>> {
         let place = if wait == Wait::Poll { &self.poll } else { &self.block };

@@ -49,7 +49,7 @@ impl ZenohSubscription {
             _ => {}
         });
         let (queue, receive) = Queue::open(config, shared, deliver)?;
-        let mut granted = granted(config, shared.keep_all_depth);
+        let mut granted = granted(config, shared.keep_all_depth, shared.lends(config.message_type.payload_bytes));
         if let (true, Some(limit)) = (shared.shared_memory, locked::limit_bytes()) {
             granted.notes.push(format!(
                 "this process may lock {limit} bytes (ulimit -l): Zenoh loses, without a word, messages in pools of shared memory beyond that"

@@ -603,7 +603,8 @@ fn each_client_gets_its_own_replies_and_what_nobody_answers_is_counted() {
         for (i, memory) in memories.iter().enumerate() {
             let mut heard = memory.wait_for(50);
             let mut expected: Vec<_> = (0..50).map(|n| format!("{i} {n}!").into_bytes()).collect();
-            (heard.sort(), expected.sort());
+            heard.sort();
+            expected.sort();
             assert_eq!(heard, expected, "{wait:?}");
         }
         clients[0].publish(b"").unwrap();

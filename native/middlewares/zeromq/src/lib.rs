@@ -22,7 +22,7 @@ mod waiter;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, modes, Description, Error, Middleware, Profile, Session, SessionConfig};
+use rmwbench_harness::middleware::{capabilities, modes, Description, Error, Middleware, Profile, Session, SessionConfig, SharedHost};
 use serde_json::json;
 
 pub struct ZeroMq;
@@ -93,6 +93,15 @@ impl Middleware for ZeroMq {
         }
     }
 
+    fn forced(&self, profile: &str) -> Option<&'static str> {
+        // Both profiles have them, but only this one promises libzmq's own.
+        (profile == "untouched").then_some(socket::FORCED)
+    }
+
+    fn shared_host(&self) -> Option<SharedHost> {
+        Some(SharedHost { forced: "its list of addresses lies below the trial's temporary directory", without: &[] })
+    }
+
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
         config.only_options(&[])?;
         Ok(Box::new(session::ZmqSession::open(config)?))
@@ -105,5 +114,16 @@ fn release_date(version: &str) -> &'static str {
         "4.3.4" => "2021-01-17",
         "4.3.5" => "2023-10-09",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn untouched_says_what_is_not_as_libzmq_has_it() {
+        assert_eq!(ZeroMq.forced("untouched"), Some(socket::FORCED));
+        assert_eq!(ZeroMq.forced("tuned"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! QoS in ROS 2's words to what a ZeroMQ socket has: two high-water marks and what happens there.
 
-use rmwbench_harness::middleware::{EndpointConfig, Error, Granted, PublishMode, Wait};
+use rmwbench_harness::middleware::{EndpointConfig, Error, Granted, PublishMode, TakenAs, Wait, WhenFull};
 use rmwbench_harness::qos::{Durability, History, Reliability};
 
 use crate::settings::{Congestion, Settings};
@@ -67,7 +67,15 @@ pub fn granted(config: &EndpointConfig, queues: Queues, mut notes: Vec<String>) 
     if config.qos.reliability == Reliability::BestEffort {
         notes.push("best_effort uses the same sockets as reliable: what was sent is repeated on its way".into());
     }
-    Granted { qos: config.qos.clone(), publish_mode: PublishMode::Async, wait: config.wait, notes }
+    let when_full = Some(match (queues.block, queues.conflate) {
+        (true, _) => WhenFull::Blocks,
+        (_, true) => WhenFull::DropsAtReader,
+        // A reader whose queue is full stops reading its connection, and the writer's queue fills up in turn.
+        (false, false) => WhenFull::DropsAtWriter,
+    });
+    // A message belongs to whoever received it. A publisher's answer is taken away by the harness's caller.
+    let take = Some(TakenAs::Typed);
+    Granted { qos: config.qos.clone(), publish_mode: PublishMode::Async, wait: config.wait, take, when_full, notes }
 }
 
 /// Refuses the wait that libzmq does not have.

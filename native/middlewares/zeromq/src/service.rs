@@ -4,7 +4,6 @@ use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, Handler};
 use zmq::{Message, SocketType};
 
@@ -16,12 +15,12 @@ use crate::qos;
 use crate::session::Shared;
 use crate::settings::Transport;
 use crate::socket;
-use crate::waiter::{Intake, Waiter};
+use crate::waiter::{Intake, Waiter, Watched};
 
 pub struct ZmqService {
     _announcement: Announcement,
     server: Arc<Server>,
-    intake: Arc<dyn Intake>,
+    watched: Arc<Watched>,
     waiter: Arc<Waiter>,
     granted: Granted,
     session: Arc<Shared>,
@@ -49,11 +48,10 @@ impl ZmqService {
         let duty = if inproc { Duty::Count(session.board.directory(Kind::Client, &config.topic)?) } else { Duty::Accept };
         session.lookout()?.add(&link, duty, session.monitored())?;
         let server = Arc::new(Server { link, handler, zero_copy: inproc, requests: AtomicU64::new(0) });
-        let intake: Arc<dyn Intake> = server.clone();
-        waiter.add(intake.clone());
+        let watched = waiter.add(server.clone());
         let announcement = board::announce(&directory, &bound)?;
         let granted = qos::granted(config, queues, socket::notes(&session.settings));
-        Ok(ZmqService { _announcement: announcement, server, intake, waiter, granted, session })
+        Ok(ZmqService { _announcement: announcement, server, watched, waiter, granted, session })
     }
 }
 
@@ -62,7 +60,7 @@ impl Drop for ZmqService {
         if let Ok(lookout) = self.session.lookout() {
             lookout.remove(&self.server.link);
         }
-        self.waiter.remove(&self.intake);
+        self.waiter.remove(&self.watched);
     }
 }
 
@@ -71,23 +69,19 @@ impl Intake for Server {
         self.link.fd()
     }
 
-    fn drain(&self, notified_ns: Option<i64>) {
-        loop {
+    fn take(&self, notified_ns: i64) -> bool {
+        let socket = self.link.lock();
+        let Ok(client) = socket.recv_msg(zmq::DONTWAIT) else { return false };
+        let request = socket.recv_msg(zmq::DONTWAIT);
+        drop(socket);
+        let Ok(request) = request else { return false };
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.handler.handle(&Delivery::taken(notified_ns, &request, self.zero_copy), &mut |reply| {
             let socket = self.link.lock();
-            let Ok(client) = socket.recv_msg(zmq::DONTWAIT) else { return };
-            let request = socket.recv_msg(zmq::DONTWAIT);
-            drop(socket);
-            let Ok(request) = request else { return };
-            let taken_ns = now_ns();
-            self.requests.fetch_add(1, Ordering::Relaxed);
-            let delivery =
-                Delivery { notified_ns: notified_ns.unwrap_or(taken_ns), taken_ns, payload: &request, zero_copy: self.zero_copy };
-            self.handler.handle(&delivery, &mut |reply| {
-                let socket = self.link.lock();
-                socket.send(&*client, zmq::SNDMORE | zmq::DONTWAIT).map_err(failed)?;
-                socket.send(Message::from(reply), zmq::DONTWAIT).map_err(failed)
-            });
-        }
+            socket.send(&*client, zmq::SNDMORE | zmq::DONTWAIT).map_err(failed)?;
+            socket.send(Message::from(reply), zmq::DONTWAIT).map_err(failed)
+        });
+        true
     }
 }
 

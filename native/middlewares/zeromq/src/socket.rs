@@ -13,6 +13,8 @@ use crate::settings::Settings;
 const LINGER_MS: i32 = 1000;
 /// Longer than the lookout waits before it gives a vanished peer's address up: another socket may have that port by then.
 const RECONNECT_MS: i32 = 2000;
+/// What these two do to a profile of libzmq's defaults.
+pub const FORCED: &str = "a lost peer is looked for after 2 s (libzmq: 0.1 s), and what an ended socket holds is sent for 1 s";
 /// Options of `zmq.h` that the crate has no name for.
 const XPUB_NODROP: c_int = 69;
 const XPUB_VERBOSER: c_int = 78;

@@ -4,7 +4,6 @@ use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, Sink, Subscription};
 use zmq::SocketType;
 
@@ -15,7 +14,7 @@ use crate::qos;
 use crate::session::Shared;
 use crate::settings::Transport;
 use crate::socket;
-use crate::waiter::{Intake, Waiter};
+use crate::waiter::{Intake, Waiter, Watched};
 
 pub struct ZmqSubscription {
     reader: Reader,
@@ -25,7 +24,7 @@ pub struct ZmqSubscription {
 /// The receiving end of a subscription, or of a client that waits for its answers.
 pub struct Reader {
     receiver: Arc<Receiver>,
-    intake: Arc<dyn Intake>,
+    watched: Arc<Watched>,
     waiter: Arc<Waiter>,
     session: Arc<Shared>,
 }
@@ -58,9 +57,8 @@ impl Reader {
         let link = Link::new(socket, waiter.wake()).map_err(failed)?;
         let zero_copy = session.settings.transport == Transport::IntraProcess;
         let receiver = Arc::new(Receiver { link: link.clone(), sink, zero_copy, messages: AtomicU64::new(0) });
-        let intake: Arc<dyn Intake> = receiver.clone();
-        waiter.add(intake.clone());
-        let reader = Reader { receiver, intake, waiter, session };
+        let watched = waiter.add(receiver.clone());
+        let reader = Reader { receiver, watched, waiter, session };
         reader.session.lookout()?.add(&link, Duty::Connect(directory), reader.session.monitored())?;
         Ok(reader)
     }
@@ -83,7 +81,7 @@ impl Drop for Reader {
         if let Ok(lookout) = self.session.lookout() {
             lookout.remove(&self.receiver.link);
         }
-        self.waiter.remove(&self.intake);
+        self.waiter.remove(&self.watched);
     }
 }
 
@@ -93,15 +91,12 @@ impl Intake for Receiver {
     }
 
     #[inline]
-    fn drain(&self, notified_ns: Option<i64>) {
-        loop {
-            let received = self.link.lock().recv_msg(zmq::DONTWAIT);
-            let Ok(message) = received else { return };
-            let taken_ns = now_ns();
-            self.messages.fetch_add(1, Ordering::Relaxed);
-            let notified_ns = notified_ns.unwrap_or(taken_ns);
-            self.sink.deliver(&Delivery { notified_ns, taken_ns, payload: &message, zero_copy: self.zero_copy });
-        }
+    fn take(&self, notified_ns: i64) -> bool {
+        let received = self.link.lock().recv_msg(zmq::DONTWAIT);
+        let Ok(message) = received else { return false };
+        self.messages.fetch_add(1, Ordering::Relaxed);
+        self.sink.deliver(&Delivery::taken(notified_ns, &message, self.zero_copy));
+        true
     }
 }
 

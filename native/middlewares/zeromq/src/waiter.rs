@@ -1,14 +1,13 @@
-//! One thread that receives for all endpoints of a session, asleep in poll(2) or spinning.
+//! One thread that receives for all endpoints of a session: the harness's receive loop, asleep in poll(2) or spinning.
 //!
-//! Endpoints come and go by a list and a version. Removing waits until the thread has seen the new list: no delivery after that.
+//! The descriptor of a ZeroMQ socket tells only of changes: the loop takes until there is nothing, and whoever else used the socket
+//! wakes it, upon which it looks at every endpoint.
 
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 
-use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::{Error, Wait};
+use rmwbench_harness::pump::{self, Pump, Source};
 
 use crate::event_fd::EventFd;
 
@@ -17,129 +16,99 @@ pub trait Intake: Send + Sync {
     /// Readable when something may have arrived.
     fn fd(&self) -> RawFd;
 
-    /// Receives and delivers until there is nothing. `notified_ns`: when the wait returned; None for a poll, which nothing notifies.
-    fn drain(&self, notified_ns: Option<i64>);
+    /// Receives one message, if there is one, and delivers it: see [`Source::take`].
+    fn take(&self, notified_ns: i64) -> bool;
+}
+
+/// An endpoint in the loop.
+pub struct Watched(Arc<dyn Intake>);
+
+impl Source for Watched {
+    #[inline]
+    fn take(&self, notified_ns: i64) -> bool {
+        self.0.take(notified_ns)
+    }
 }
 
 pub struct Waiter {
-    shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
-}
-
-struct Shared {
-    version: AtomicU64,
-    list: Mutex<List>,
-    changed: Condvar,
+    pump: Pump<Watched>,
     wake: Arc<EventFd>,
-}
-
-#[derive(Default)]
-struct List {
-    intakes: Vec<Arc<dyn Intake>>,
-    version: u64,
-    seen_version: u64,
-    closing: bool,
 }
 
 impl Waiter {
     pub fn start(wait: Wait) -> Result<Self, Error> {
-        let shared = Arc::new(Shared {
-            version: AtomicU64::new(0),
-            list: Mutex::default(),
-            changed: Condvar::new(),
-            wake: Arc::new(EventFd::new()?),
-        });
-        let theirs = shared.clone();
-        let run = move || match wait {
-            Wait::Poll => theirs.poll(),
-            _ => theirs.block(),
+        let wake = Arc::new(EventFd::new()?);
+        let pump = match wait {
+            Wait::Poll => Pump::poll("waiter"),
+            _ => {
+                let (set, waker) = (WaitSet::new(wake.clone()), wake.clone());
+                Pump::block("waiter", set, Box::new(move || waker.raise()))
+            }
         };
-        let thread = std::thread::Builder::new().name("waiter".into()).spawn(run).map_err(|e| Error::failed("waiting thread", e))?;
-        Ok(Waiter { shared, thread: Some(thread) })
+        Ok(Waiter { pump: pump.map_err(|e| Error::failed("waiting thread", e))?, wake })
     }
 
     /// What makes the thread look at every endpoint again.
     pub fn wake(&self) -> Arc<EventFd> {
-        self.shared.wake.clone()
+        self.wake.clone()
     }
 
-    pub fn add(&self, intake: Arc<dyn Intake>) {
-        self.shared.change(|list| list.intakes.push(intake));
+    /// Returns what [`Waiter::remove`] wants.
+    pub fn add(&self, intake: Arc<dyn Intake>) -> Arc<Watched> {
+        let watched = Arc::new(Watched(intake));
+        self.pump.add(watched.clone());
+        watched
     }
 
-    /// Returns when the thread will not touch `intake` again.
-    pub fn remove(&self, intake: &Arc<dyn Intake>) {
-        let version = self.shared.change(|list| list.intakes.retain(|i| !Arc::ptr_eq(i, intake)));
-        let list = self.shared.list.lock().unwrap();
-        drop(self.shared.changed.wait_while(list, |list| list.seen_version < version).unwrap());
-    }
-}
-
-impl Drop for Waiter {
-    fn drop(&mut self) {
-        self.shared.change(|list| list.closing = true);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+    /// Returns when the thread will not touch the endpoint again.
+    pub fn remove(&self, watched: &Arc<Watched>) {
+        self.pump.remove(watched);
     }
 }
 
-impl Shared {
-    fn change(&self, change: impl FnOnce(&mut List)) -> u64 {
-        let mut list = self.list.lock().unwrap();
-        change(&mut list);
-        list.version += 1;
-        self.version.store(list.version, Ordering::Release);
-        self.changed.notify_all(); // a polling thread without endpoints sleeps on it
-        self.wake.raise();
-        list.version
+struct WaitSet {
+    wake: Arc<EventFd>,
+    /// The wake-up first, then the endpoints in the order of `tokens`.
+    waiting: Vec<libc::pollfd>,
+    tokens: Vec<usize>,
+}
+
+impl WaitSet {
+    fn new(wake: Arc<EventFd>) -> Self {
+        let waiting = vec![item(wake.fd())];
+        WaitSet { wake, waiting, tokens: Vec::new() }
+    }
+}
+
+fn item(fd: RawFd) -> libc::pollfd {
+    libc::pollfd { fd, events: libc::POLLIN, revents: 0 }
+}
+
+impl pump::WaitSet<Watched> for WaitSet {
+    fn attach(&mut self, watched: &Watched, token: usize) {
+        self.waiting.push(item(watched.0.fd()));
+        self.tokens.push(token);
     }
 
-    /// The list as it is now; None when the thread must end.
-    fn update(&self) -> Option<(Vec<Arc<dyn Intake>>, u64)> {
-        let mut list = self.list.lock().unwrap();
-        list.seen_version = list.version;
-        self.changed.notify_all();
-        (!list.closing).then(|| (list.intakes.clone(), list.version))
-    }
-
-    fn block(&self) {
-        let (mut live, mut seen) = (Vec::new(), u64::MAX);
-        let mut waiting: Vec<libc::pollfd> = Vec::new();
-        let item = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        loop {
-            if self.version.load(Ordering::Acquire) != seen {
-                let Some(new) = self.update() else { return };
-                (live, seen) = new;
-                waiting = std::iter::once(item(self.wake.fd())).chain(live.iter().map(|intake| item(intake.fd()))).collect();
-                // A descriptor tells only what happened after the last look.
-                live.iter().for_each(|intake| intake.drain(Some(now_ns())));
-            }
-            // SAFETY: as many entries as said.
-            unsafe { libc::poll(waiting.as_mut_ptr(), waiting.len() as libc::nfds_t, -1) };
-            let notified_ns = now_ns();
-            let woken = waiting[0].revents != 0;
-            if woken {
-                self.wake.clear();
-            }
-            for (intake, _) in live.iter().zip(&waiting[1..]).filter(|(_, item)| woken || item.revents != 0) {
-                intake.drain(Some(notified_ns));
-            }
+    fn detach(&mut self, _watched: &Watched, token: usize) {
+        if let Some(place) = self.tokens.iter().position(|t| *t == token) {
+            self.tokens.remove(place);
+            self.waiting.remove(place + 1);
         }
     }
 
-    fn poll(&self) {
-        let (mut live, mut seen): (Vec<Arc<dyn Intake>>, u64) = (Vec::new(), u64::MAX);
-        loop {
-            if self.version.load(Ordering::Acquire) != seen {
-                let Some(new) = self.update() else { return };
-                (live, seen) = new;
-            }
-            if live.is_empty() {
-                let list = self.list.lock().unwrap();
-                drop(self.changed.wait_while(list, |list| list.version == seen).unwrap());
-            }
-            live.iter().for_each(|intake| intake.drain(None));
+    fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
+        let timeout_ms = if block { -1 } else { 0 };
+        // SAFETY: as many entries as said.
+        let count = unsafe { libc::poll(self.waiting.as_mut_ptr(), self.waiting.len() as libc::nfds_t, timeout_ms) };
+        if count <= 0 {
+            return; // nothing, or a signal: what the entries tell is old
         }
+        let woken = self.waiting[0].revents != 0;
+        if woken {
+            self.wake.clear();
+        }
+        let told = self.tokens.iter().zip(&self.waiting[1..]);
+        ready.extend(told.filter(|(_, item)| woken || item.revents != 0).map(|(token, _)| *token));
     }
 }

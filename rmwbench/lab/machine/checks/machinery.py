@@ -12,10 +12,12 @@ WANTED_FILES, WANTED_PROCESSES = 4096, 512
 
 def hosts(facts: Facts) -> Finding:
     problem, fix = fact(facts, "abilities", "host"), facts["abilities"].get("host_fix")
-    why = "every trial runs in namespaces of its own, so that it never touches a live robot"
+    why = "a trial in namespaces of its own never touches a live robot, and sees nothing of the machine's network"
     expected = "network, mount, PID and IPC namespaces can be made"
     if problem == "":
         return Finding("isolated hosts", "green", "one was made and ended", expected, why)
+    if shared := facts["abilities"].get("shared_host"):
+        return Finding("isolated hosts", "yellow", f"{problem}; {shared}", expected, why, fix, spoils=True)
     return Finding("isolated hosts", "red", problem, expected, why, fix, spoils=True)
 
 

@@ -44,6 +44,14 @@ void Publishing::check(const rclcpp::PublisherBase &publisher) {
 void Publishing::granted(const rclcpp::PublisherBase &publisher, rmwbench_granted &granted) const {
   tell_qos(publisher.get_actual_qos(), granted);
   granted.publish_mode = mode_;
+  const bool zenoh = session_.settings.rmw == "rmw_zenoh_cpp";
+  if (granted.qos.reliability == RMWBENCH_RELIABLE) {
+    granted.when_full = granted.qos.history == RMWBENCH_KEEP_ALL ? RMWBENCH_FULL_BLOCKS
+                        : zenoh ? RMWBENCH_FULL_DROPS_AT_WRITER
+                                : RMWBENCH_FULL_OVERWRITES_AT_WRITER;
+  } else if (zenoh) {
+    granted.when_full = RMWBENCH_FULL_DROPS_AT_WRITER;
+  }
   granted.note(granted.context, mode_note_.c_str());
   if (session_.settings.rmw == "rmw_zenoh_cpp" && granted.qos.reliability == RMWBENCH_RELIABLE && granted.qos.history == RMWBENCH_KEEP_LAST) {
     granted.note(granted.context, "congestion control drop, unless the mode congestion says block: what finds no room on the link in time is dropped");
@@ -84,6 +92,10 @@ void Receiving::granted(rmwbench_granted &granted) const {
     how = wait == RMWBENCH_WAIT_POLL ? "a thread spins over take(), no executor" : "a thread blocks on an rclcpp::WaitSet and takes, no executor";
   }
   granted.note(granted.context, ("executor: " + how).c_str());
+  if (loop != nullptr) granted.note(granted.context, RMWBENCH_TURN_NOTE);
+  granted.take = RMWBENCH_TAKE_TYPED;  // deserialised into a message of rclcpp's
+  const bool holds = granted.qos.history == RMWBENCH_KEEP_ALL && granted.qos.reliability == RMWBENCH_RELIABLE;
+  granted.when_full = holds ? RMWBENCH_FULL_BLOCKS : RMWBENCH_FULL_DROPS_AT_READER;
 }
 
 void Receiving::released(const std::weak_ptr<void> &object) const { ExecutorLoop::release(object, *node); }

@@ -72,6 +72,7 @@ void ExecutorLoop::add(const rclcpp::Node::SharedPtr &node) { executor_->add_nod
 void ExecutorLoop::remove(const rclcpp::Node::SharedPtr &node) { executor_->remove_node(node); }
 
 void ExecutorLoop::release(const std::weak_ptr<void> &object, rclcpp::Node &node) {
+  // No delivery is under way any more, and none begins: the object's gate is closed. This only gives its memory back in time.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   while (!object.expired() && std::chrono::steady_clock::now() < deadline) {
     node.get_node_base_interface()->get_notify_guard_condition().trigger();

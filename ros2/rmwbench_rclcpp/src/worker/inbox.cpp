@@ -12,7 +12,8 @@ void Inbox::arrive(const uint8_t *payload, size_t bytes, bool intra_process, boo
   // An executor tells nothing of when it was woken or took the message: its callback's beginning is the first moment we see.
   const int64_t now_ns = stamps.taken_ns != 0 ? stamps.taken_ns : rmwbench_now_ns();
   const int64_t notified_ns = stamps.notified_ns != 0 ? stamps.notified_ns : now_ns;
-  if (closed_.load(std::memory_order_acquire)) return;
+  const Gate::Pass pass(gate_);
+  if (!pass) return;
   if (intra_process) intra_process_.fetch_add(1, std::memory_order_relaxed);
   if (loaned) loaned_.fetch_add(1, std::memory_order_relaxed);
   spans_.take(payload, bytes);

@@ -6,6 +6,7 @@
 
 #include <rmwbench_worker.h>
 
+#include "gate.hpp"
 #include "spans.hpp"
 
 namespace rmwbench {
@@ -24,15 +25,15 @@ class Inbox {
 
   // `loaned`: read in the middleware's memory. `intra_process`: by rclcpp's own word.
   void arrive(const uint8_t *payload, size_t bytes, bool intra_process, bool loaned);
-  // After it, nothing that begins to arrive is delivered.
-  void close() { closed_.store(true, std::memory_order_release); }
+  // After it nothing is delivered, and nothing is being delivered: waits for the callbacks that are under way.
+  void close() { gate_.close(); }
 
   void account(const rmwbench_account &account) const;
 
  private:
   const rmwbench_sink sink_;
   TakeSpans spans_;
-  std::atomic<bool> closed_{false};
+  Gate gate_;
   std::atomic<uint64_t> intra_process_{0};
   std::atomic<uint64_t> loaned_{0};
 };

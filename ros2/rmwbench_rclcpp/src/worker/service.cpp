@@ -109,7 +109,7 @@ struct rmwbench_client {
 
 struct rmwbench_service {
   rmwbench_service(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_handler &handler)
-      : receiving(node, config), gate(std::make_shared<Gate>(handler)) {
+      : receiving(node, config), gate(std::make_shared<Requests>(handler)) {
     check_type(config);
     const auto qos = asked_qos(config);
     // The form that answers by itself: the reply leaves within the handler's call, as the harness stamps it.
@@ -126,7 +126,7 @@ struct rmwbench_service {
   }
 
   ~rmwbench_service() {
-    gate->closed.store(true);
+    gate->open.close();
     if (source_ != nullptr) receiving.loop->remove(source_);
     const std::weak_ptr<void> object = service;
     service.reset();
@@ -159,13 +159,14 @@ struct rmwbench_service {
 #endif
   }
 
-  struct Gate {
-    explicit Gate(const rmwbench_handler &handler_in) : handler(handler_in) {}
+  struct Requests {
+    explicit Requests(const rmwbench_handler &handler_in) : handler(handler_in) {}
 
     void handle(rclcpp::Service<Call> &service, rmw_request_id_t &id, const Call::Request &request) {
       const LoopStamps stamps = loop_stamps();
       const int64_t taken_ns = stamps.taken_ns != 0 ? stamps.taken_ns : rmwbench_now_ns();
-      if (closed.load(std::memory_order_acquire)) return;
+      const rmwbench::Gate::Pass pass(open);
+      if (!pass) return;
       const uint8_t nothing = 0;
       const rmwbench_delivery delivery{stamps.notified_ns != 0 ? stamps.notified_ns : taken_ns, taken_ns,
                                        request.data.empty() ? &nothing : request.data.data(), request.data.size(), 0};
@@ -190,11 +191,11 @@ struct rmwbench_service {
     }
 
     const rmwbench_handler handler;
-    std::atomic<bool> closed{false};
+    rmwbench::Gate open;
   };
 
   Receiving receiving;
-  std::shared_ptr<Gate> gate;
+  std::shared_ptr<Requests> gate;
   rclcpp::Service<Call>::SharedPtr service;
   rclcpp::QoS asked{1};
 

@@ -38,7 +38,8 @@ class TakeLoop {
   void run();
   void changed(std::unique_lock<std::mutex> &lock);
   void block_on(const Sources &sources, uint64_t version);
-  static void drain(const Source &source, int64_t notified_ns);
+  // Takes and delivers up to RMWBENCH_TURN messages, fewer where the sources changed meanwhile. `notified_ns` 0: nobody waits.
+  void turn(const Source &source, int64_t notified_ns, uint64_t version);
 
   const rclcpp::Context::SharedPtr context_;
   const bool poll_;

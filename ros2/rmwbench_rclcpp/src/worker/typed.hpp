@@ -177,7 +177,10 @@ class TypedSubscription final : public rmwbench_subscription {
   void granted(rmwbench_granted &granted) const override {
     tell_qos(subscription_->get_actual_qos(), granted);
     receiving_.granted(granted);
-    if (*loans_) granted.note(granted.context, "take: in the middleware's memory (rcl_take_loaned_message)");
+    if (*loans_) {
+      granted.take = RMWBENCH_TAKE_LENT;
+      granted.note(granted.context, "take: in the middleware's memory (rcl_take_loaned_message)");
+    }
   }
 
   void account(const rmwbench_account &account) const override {

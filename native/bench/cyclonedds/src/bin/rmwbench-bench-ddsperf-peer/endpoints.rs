@@ -275,7 +275,7 @@ unsafe fn qos(asked: &Qos) -> Result<*mut dds_qos_t, Error> {
 }
 
 fn granted(config: &EndpointConfig) -> Granted {
-    Granted { qos: config.qos.clone(), publish_mode: PublishMode::Sync, wait: Wait::Block, notes: Vec::new() }
+    Granted { qos: config.qos.clone(), publish_mode: PublishMode::Sync, wait: Wait::Block, take: None, when_full: None, notes: Vec::new() }
 }
 
 #[cfg(test)]

@@ -1,0 +1,274 @@
+//! Equal work: what a comparison takes for granted of every middleware's reader.
+//!
+//! One message has one stamp, taken after the one before it was given back; a depth means the same room; one topic does not starve
+//! another; a reader is destroyed while its traffic goes on; and what is granted for a full queue is what happens.
+
+use std::collections::BTreeMap;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rmwbench_harness::middleware::{Granted, Take, TakenAs, WhenFull};
+use rmwbench_harness::protocol::{Arrival, Command, EndpointSpec};
+use rmwbench_harness::qos::{History, Qos, Reliability};
+
+use super::lacking;
+use crate::process::Slot;
+use crate::rig::{node, periodic, publisher, subscription, Rig, MS};
+use crate::{Context, Outcome, Verdict};
+
+const BYTES: u32 = 2_000;
+
+fn deep(mut endpoint: EndpointSpec, depth: u32) -> EndpointSpec {
+    endpoint.qos = Qos { depth, ..Qos::default() };
+    endpoint
+}
+
+/// What an endpoint of the answer to `create` was granted.
+fn granted(reply: &serde_json::Value, endpoint: u32) -> Result<Granted, String> {
+    let value = reply["endpoints"][endpoint.to_string()].clone();
+    serde_json::from_value(value).map_err(|e| format!("endpoint {endpoint}: {e}"))
+}
+
+/// A writer and a reader that keeps each message for `hold`, in processes of their own where that is possible, with what they were
+/// granted: (rig, writer's, reader's).
+fn slow_reader<'a>(context: &'a Context<'a>, writer: EndpointSpec, reader: EndpointSpec) -> Result<(Rig<'a>, Granted, Granted), String> {
+    let numbers = (writer.endpoint, reader.endpoint);
+    let (talker, listener) = (vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]);
+    let mut rig = Rig::empty(context);
+    let places = if context.lacks("inter_process").is_some() {
+        let place = rig.open(&[&talker, &listener])?;
+        (place, place)
+    } else {
+        (rig.open(&[&talker])?, rig.open(&[&listener])?)
+    };
+    let first = rig.create(places.0, talker)?;
+    let second = rig.create(places.1, listener)?;
+    rig.barrier()?;
+    Ok((rig, granted(&first, numbers.0)?, granted(&second, numbers.1)?))
+}
+
+const TAKEN: usize = 2;
+const CONSUMED: usize = 4;
+const RETURNED: usize = 4;
+
+/// In a burst, each message is taken after the one before it was given back: no stamp for several, no time of waiting left out.
+pub fn one_stamp(context: &Context<'_>) -> Outcome {
+    let burst = Arrival::Burst { period_ns: 200 * MS, count: 10, phase_ns: 0 };
+    let mut reader = deep(subscription(2, "burst", BYTES, 1), 50);
+    reader.hold_ns = 5 * MS;
+    let (mut rig, ..) = slow_reader(context, deep(publisher(1, "burst", BYTES, burst, 1), 50), reader)?;
+    rig.play(500)?;
+    rig.expect_complete(1, 2)?;
+    let received = rig.received(2)?;
+    let mut before: Option<&Slot> = None;
+    for slot in &received {
+        if let Some(before) = before.filter(|before| slot.words[TAKEN] < before.words[CONSUMED]) {
+            let early = (before.words[CONSUMED] - slot.words[TAKEN]) as f64 / MS as f64;
+            return Err(format!("message {} was taken {early:.3} ms before message {} was given back", slot.seq, before.seq));
+        }
+        before = Some(slot);
+    }
+    if received.len() < 20 {
+        return Err(format!("{} messages of three bursts of 10 arrived: too few to tell", received.len()));
+    }
+    Ok(Verdict::Passed)
+}
+
+const DEPTH: u32 = 10;
+
+/// Plays for a while what a reader cannot follow; where messages are dropped a drain cannot complete.
+fn overrun(rig: &mut Rig<'_>) -> Result<(), String> {
+    rig.start(600, 500)?;
+    let finished = rig.finished()?;
+    rig.drain(&finished, Duration::from_secs(1)).map(|_| ())
+}
+
+/// While a reader is slower than its writer, as many messages wait between the two as the depth says: a reader that takes several at
+/// once has its history and what it took.
+pub fn room(context: &Context<'_>) -> Outcome {
+    if let Some(declared) = lacking(context, &["keep_last"]) {
+        return declared;
+    }
+    if let Some(reason) = context.fault("room") {
+        return Ok(Verdict::Declared(reason));
+    }
+    let mut reader = deep(subscription(2, "room", BYTES, 1), DEPTH);
+    reader.hold_ns = 20 * MS;
+    let (mut rig, _, told) = slow_reader(context, deep(publisher(1, "room", BYTES, periodic(1000), 1), DEPTH), reader)?;
+    overrun(&mut rig)?;
+    let sent: Vec<(u64, u64)> = rig.sent(1)?.iter().map(|slot| (slot.seq, slot.words[RETURNED])).collect();
+    let last_sent = sent.iter().map(|(_, returned)| *returned).max().unwrap_or(0);
+    // How many newer messages were published when one was taken: what stood behind it in the queue, whoever drops or waits there.
+    let mut behind: Vec<usize> = rig
+        .received(2)?
+        .iter()
+        .map(|slot| (slot.seq, slot.words[TAKEN]))
+        .filter(|(_, taken)| *taken < last_sent)
+        .map(|(seq, taken)| sent.iter().filter(|(newer, returned)| *newer > seq && *returned < taken).count())
+        .collect();
+    behind.drain(..behind.len().min(5)); // the queue fills first
+    behind.sort_unstable();
+    let Some(&median) = behind.get(behind.len() / 2) else {
+        return Err(format!("{} messages arrived while the writer was sending: too few to tell", behind.len()));
+    };
+    let room = told.qos.depth as usize;
+    // Of a full queue the one that is taken is part; one or two more or less are on their way.
+    if median + 3 < room.min(DEPTH as usize) || median > room + 2 {
+        let of = behind.len();
+        return Err(format!("with a depth of {room} granted, {median} messages stand behind the one that is taken (median of {of})"));
+    }
+    Ok(Verdict::Passed)
+}
+
+/// A topic whose reader never finds it empty does not keep another of the same process from being read.
+pub fn nobody_starves(context: &Context<'_>) -> Outcome {
+    if let Some(reason) = context.fault("turns") {
+        return Ok(Verdict::Declared(reason));
+    }
+    let mut flooded = deep(subscription(2, "flooded", BYTES, 1), DEPTH);
+    flooded.hold_ns = MS;
+    let quiet = subscription(4, "quiet", 200, 1);
+    // Three times as many as are read, in the time of the other.
+    let flood = deep(publisher(1, "flooded", BYTES, periodic(3_000), 1), DEPTH);
+    let beside = publisher(3, "quiet", 200, periodic(20), 1);
+    let processes =
+        vec![vec![node("talker", vec![flood])], vec![node("other_talker", vec![beside])], vec![node("listener", vec![flooded, quiet])]];
+    let mut rig = Rig::ready(context, processes)?;
+    overrun(&mut rig)?;
+    rig.expect_complete(3, 4)?;
+    let flooded: Vec<u64> = rig.received(2)?.iter().map(|slot| slot.words[TAKEN]).collect();
+    let sent: BTreeMap<u64, u64> = rig.sent(3)?.iter().map(|slot| (slot.seq, slot.words[RETURNED])).collect();
+    // Counted in messages of the other topic, not in time: a machine that is busy elsewhere slows both.
+    let mut passed: Vec<usize> = rig
+        .received(4)?
+        .iter()
+        .map(|slot| {
+            let published = sent.get(&slot.seq).copied().unwrap_or(0);
+            flooded.iter().filter(|at| **at > published && **at < slot.words[TAKEN]).count()
+        })
+        .collect();
+    passed.sort_unstable();
+    let median = passed.get(passed.len() / 2).copied().unwrap_or(0);
+    // A turn, the turn that was under way, and what came while the message was still on its way.
+    if median > 4 * rmwbench_harness::pump::TURN {
+        return Err(format!("{median} messages of a flooded topic were taken before one of another topic (median of {})", passed.len()));
+    }
+    Ok(Verdict::Passed)
+}
+
+/// A reader goes while a flooded topic of its process goes on, and so does the flooded reader itself: neither waits for the end.
+pub fn destroyed_in_traffic(context: &Context<'_>) -> Outcome {
+    if let Some(declared) = lacking(context, &["inter_process"]) {
+        return declared;
+    }
+    let mut flooded = deep(subscription(2, "endless", BYTES, 1), DEPTH);
+    flooded.hold_ns = 2 * MS;
+    let processes = vec![
+        vec![node("talker", vec![deep(publisher(1, "endless", BYTES, periodic(2_000), 1), DEPTH)])],
+        vec![node("flooded", vec![flooded]), node("idle", vec![subscription(4, "idle", 200, 0)])],
+    ];
+    let mut rig = Rig::ready(context, processes)?;
+    rig.start(6_000, 0)?;
+    sleep(Duration::from_millis(300));
+    for (name, reader) in [("idle", 4), ("flooded", 2)] {
+        let begun = Instant::now();
+        rig.leave(1, name, reader)?;
+        // A third of the traffic's time: some milliseconds are needed, and seconds are its end.
+        if begun.elapsed() > Duration::from_secs(2) {
+            return Err(format!("destroying the {name} reader took {:?}, while traffic went on", begun.elapsed()));
+        }
+    }
+    let at_ns = None;
+    rig.workers[0].request(Command::Stop { endpoints: vec![1], at_ns })?;
+    rig.finished()?;
+    let after = rig.received(2)?.len();
+    sleep(Duration::from_millis(100));
+    match rig.received(2)?.len() {
+        same if same == after && after > 0 => Ok(Verdict::Passed),
+        later => Err(format!("the destroyed reader had {after} records, then {later}")),
+    }
+}
+
+const FLOOD: u64 = 300;
+
+/// What happens when a queue is full is what was granted: with a reader that keeps each message 5 ms, a writer that goes as fast as it
+/// can either waits, and all that it sent arrives, or it does not wait, and what is too much is lost.
+pub fn when_full(context: &Context<'_>) -> Outcome {
+    let mut declared = Vec::new();
+    for (history, name) in [(History::KeepLast, "keep_last"), (History::KeepAll, "keep_all")] {
+        if let Some(reason) = context.lacks(name).or_else(|| context.fault(name)).or_else(|| context.fault("when_full")) {
+            declared.push(format!("{name}: {reason}"));
+            continue;
+        }
+        let topic = format!("full_{name}");
+        let mut writer = deep(publisher(1, &topic, BYTES, Arrival::Saturation { limit: FLOOD }, 1), DEPTH);
+        let mut reader = deep(subscription(2, &topic, BYTES, 1), DEPTH);
+        reader.hold_ns = 5 * MS;
+        for endpoint in [&mut writer, &mut reader] {
+            endpoint.qos.history = history;
+            endpoint.qos.reliability = Reliability::Reliable;
+        }
+        let (mut rig, told, heard) = slow_reader(context, writer, reader)?;
+        rig.start(20_000, 0)?;
+        let finished = rig.finished()?;
+        let patience_s = if heard.when_full == Some(WhenFull::DropsAtReader) { 1 } else { 10 };
+        rig.drain(&finished, Duration::from_secs(patience_s))?;
+        let ledger = rig.ledger(1, 2)?;
+        let lost = ledger.lost.len();
+        let answers = [told.when_full, heard.when_full];
+        let drops = answers.iter().flatten().any(|answer| *answer != WhenFull::Blocks);
+        match (heard.when_full, drops) {
+            (None, _) => return Err(format!("{name}: the reader was granted no when_full")),
+            // The reader holds the writer up, or has room for all: either way nothing accepted is lost.
+            (Some(WhenFull::Blocks), _) if lost > 0 => {
+                return Err(format!("{name}: granted {answers:?}, yet {lost} of {} accepted messages were lost", ledger.accepted));
+            }
+            (Some(WhenFull::DropsAtReader), _) if lost == 0 => {
+                return Err(format!("{name}: granted {answers:?}, yet all of {} messages arrived", ledger.accepted));
+            }
+            _ => {}
+        }
+        if let Some(Some(WhenFull::DropsAtReader)) = drops.then_some(heard.when_full) {
+            // The writer does not wait for such a reader: it is done long before as many messages could have been consumed.
+            let sent = rig.sent(1)?;
+            let (first, last) = (sent.first().map_or(0, |s| s.words[3]), sent.last().map_or(0, |s| s.words[RETURNED]));
+            let consumed = rig.received(2)?.iter().filter(|slot| slot.words[CONSUMED] < last).count() as u64;
+            if consumed * 2 > FLOOD {
+                let length = (last - first) / MS as u64;
+                return Err(format!(
+                    "{name}: granted {answers:?}, yet the writer waited: {consumed} of {FLOOD} were consumed in its {length} ms"
+                ));
+            }
+        }
+    }
+    Ok(if declared.is_empty() { Verdict::Passed } else { Verdict::Declared(declared.join("; ")) })
+}
+
+/// `take: raw` is granted where it is described, as raw, and refused elsewhere; `typed` is never granted as raw.
+pub fn take(context: &Context<'_>) -> Outcome {
+    let run = |take: Take| -> Result<Granted, String> {
+        let mut reader = subscription(2, "take", BYTES, 1);
+        reader.take = take;
+        let (mut rig, _, told) = slow_reader(context, publisher(1, "take", BYTES, periodic(200), 1), reader)?;
+        rig.play(100)?;
+        rig.expect_complete(1, 2)?;
+        Ok(told)
+    };
+    let typed = run(Take::Typed)?;
+    if !matches!(typed.take, Some(TakenAs::Typed | TakenAs::Lent)) {
+        return Err(format!("asked to take typed, granted {:?}", typed.take));
+    }
+    if let Some(reason) = context.lacks("take_raw") {
+        return match run(Take::Raw) {
+            Err(error) if error.contains("Unsupported") => Ok(Verdict::Declared(format!("take_raw: {reason}"))),
+            Err(error) => Err(format!("take_raw: expected unsupported, found {error}")),
+            Ok(_) => Err("take_raw is declared as lacking, yet granted".into()),
+        };
+    }
+    match run(Take::Raw)?.take {
+        Some(TakenAs::Raw) => Ok(Verdict::Passed),
+        // Lent is lent, whatever was asked: nothing is serialised.
+        Some(TakenAs::Lent) if typed.take == Some(TakenAs::Lent) => Ok(Verdict::Passed),
+        other => Err(format!("asked to take raw, granted {other:?}")),
+    }
+}

@@ -1,0 +1,394 @@
+//! The one receive loop: a thread that takes for all readers of a session, blocked on the middleware's wait set or spinning.
+//!
+//! What a comparison must hold equal stands here and in [`Delivery::taken`](crate::middleware::Delivery::taken): how many messages
+//! a reader gets in a row ([`TURN`]), what `notified_ns` means, that no reader starves another, and that removing a reader waits for
+//! the message under delivery and for nothing else. A middleware brings a [`Source`] for each reader and a [`WaitSet`].
+//!
+//! Readers come and go by a list and a version. The thread alone attaches and detaches, so what a wait set returns is never stale,
+//! and a message costs one atomic load of the loop's own.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::{self, JoinHandle, ThreadId};
+
+use crate::clock::now_ns;
+
+/// Messages taken from one reader before the others are looked at: the same for every middleware.
+pub const TURN: usize = 4;
+
+/// What a reader of the numbers is told of it, in the notes of every reader that such a loop serves.
+pub const NOTE: &str = "one thread takes for all readers of the process, up to 4 messages of each in its turn";
+
+/// One reader, as the loop sees it.
+pub trait Source: Send + Sync + 'static {
+    /// Takes one message, if there is one, and delivers it; whether it took one. `notified_ns` is for
+    /// [`Delivery::taken`](crate::middleware::Delivery::taken). Takes one and not several: what is taken is out of the reader's
+    /// history, which would then have more room than it was granted.
+    fn take(&self, notified_ns: i64) -> bool;
+}
+
+/// A middleware's way to block on many readers. The loop's thread alone calls it.
+pub trait WaitSet<S>: Send + 'static {
+    /// From now on [`WaitSet::wait`] tells of `source` by `token`.
+    fn attach(&mut self, source: &S, token: usize);
+
+    fn detach(&mut self, source: &S, token: usize);
+
+    /// Waits until a reader may have messages or somebody called the waker; where `block` is false it returns at once with what is
+    /// there. Appends the readers' tokens to `ready`, which has room for all of them.
+    fn wait(&mut self, block: bool, ready: &mut Vec<usize>);
+}
+
+/// Ends a [`WaitSet::wait`] from another thread, also one that is about to begin.
+pub type Waker = Box<dyn Fn() + Send + Sync>;
+
+pub struct Pump<S> {
+    shared: Arc<Shared<S>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared<S> {
+    /// The list's version, read by the thread before every message.
+    version: AtomicU64,
+    list: Mutex<List<S>>,
+    seen: Condvar,
+    waker: Option<Waker>,
+}
+
+struct List<S> {
+    sources: Vec<Arc<S>>,
+    version: u64,
+    seen_version: u64,
+    thread: Option<ThreadId>,
+    closing: bool,
+}
+
+impl<S: Source> Pump<S> {
+    /// Starts a thread that blocks on `wait_set`.
+    pub fn block(name: &str, wait_set: impl WaitSet<S>, waker: Waker) -> std::io::Result<Pump<S>> {
+        Pump::start(name, Some(waker), move |shared| shared.block(wait_set))
+    }
+
+    /// Starts a thread that spins; it sleeps while there is no reader.
+    pub fn poll(name: &str) -> std::io::Result<Pump<S>> {
+        Pump::start(name, None, |shared| shared.poll())
+    }
+
+    fn start(name: &str, waker: Option<Waker>, run: impl FnOnce(&Shared<S>) + Send + 'static) -> std::io::Result<Pump<S>> {
+        let list = List { sources: Vec::new(), version: 0, seen_version: 0, thread: None, closing: false };
+        let shared = Arc::new(Shared { version: AtomicU64::new(0), list: Mutex::new(list), seen: Condvar::new(), waker });
+        let theirs = shared.clone();
+        let thread = thread::Builder::new().name(name.into()).spawn(move || {
+            theirs.lock().thread = Some(thread::current().id());
+            run(&theirs);
+            // Whoever still waits for a removal must not wait for ever.
+            theirs.lock().seen_version = u64::MAX;
+            theirs.seen.notify_all();
+        })?;
+        Ok(Pump { shared, thread: Some(thread) })
+    }
+
+    /// Deliveries may begin before this returns.
+    pub fn add(&self, source: Arc<S>) {
+        self.shared.change(|list| list.sources.push(source));
+    }
+
+    /// Returns when the thread will not touch `source` again: it waits for the message under delivery, never for the traffic's end.
+    /// In the loop's own thread, that is from within a delivery, it returns at once, and this delivery is the last.
+    pub fn remove(&self, source: &Arc<S>) {
+        let version = self.shared.change(|list| list.sources.retain(|s| !Arc::ptr_eq(s, source)));
+        let list = self.shared.lock();
+        if list.thread != Some(thread::current().id()) {
+            drop(self.shared.seen.wait_while(list, |list| list.seen_version < version).unwrap());
+        }
+    }
+}
+
+impl<S> Drop for Pump<S> {
+    fn drop(&mut self) {
+        self.shared.change(|list| list.closing = true);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What a turn came to.
+#[derive(PartialEq)]
+enum Turn {
+    /// Nothing more is there.
+    Emptied,
+    /// There may be more.
+    Unfinished,
+}
+
+impl<S> Shared<S> {
+    fn lock(&self) -> MutexGuard<'_, List<S>> {
+        self.list.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn change(&self, change: impl FnOnce(&mut List<S>)) -> u64 {
+        let mut list = self.lock();
+        change(&mut list);
+        list.version += 1;
+        self.version.store(list.version, Ordering::Release);
+        self.seen.notify_all(); // a spinning thread without readers sleeps on it
+        if let Some(wake) = &self.waker {
+            wake();
+        }
+        list.version
+    }
+
+    #[inline]
+    fn is_current(&self, seen: u64) -> bool {
+        self.version.load(Ordering::Acquire) == seen
+    }
+
+    /// Takes note of the list, in which `change` applies what is new; None when the thread must end.
+    fn update(&self, change: impl FnOnce(&[Arc<S>])) -> Option<u64> {
+        let mut list = self.lock();
+        change(&list.sources);
+        list.seen_version = list.version;
+        self.seen.notify_all();
+        (!list.closing).then_some(list.version)
+    }
+}
+
+impl<S: Source> Shared<S> {
+    /// `notified_ns`: when the wait returned that announced the first message; 0 where nobody waits. Ends early when the list changes.
+    #[inline]
+    fn turn(&self, source: &S, mut notified_ns: i64, seen: u64) -> Turn {
+        for left in (0..TURN).rev() {
+            if !source.take(notified_ns) {
+                return Turn::Emptied;
+            }
+            if left == 0 || !self.is_current(seen) {
+                break;
+            }
+            // A further message was announced by no wait: the thread turns to it now.
+            notified_ns = if notified_ns == 0 { 0 } else { now_ns() };
+        }
+        Turn::Unfinished
+    }
+
+    fn block(&self, mut wait_set: impl WaitSet<S>) {
+        let mut attached: Vec<Option<Arc<S>>> = Vec::new();
+        // Readers that may have more than one turn took: what was announced once need not be announced again.
+        let mut unfinished: Vec<usize> = Vec::new();
+        let mut ready: Vec<usize> = Vec::new();
+        let mut seen = u64::MAX;
+        loop {
+            if !self.is_current(seen) {
+                let Some(version) = self.update(|wanted| attach(&mut wait_set, wanted, &mut attached, &mut unfinished)) else { return };
+                seen = version;
+                ready.reserve(attached.len() * 2);
+                unfinished.reserve(attached.len() * 2);
+            }
+            ready.append(&mut unfinished);
+            let left_over = ready.len();
+            wait_set.wait(ready.is_empty(), &mut ready);
+            let notified_ns = now_ns();
+            for place in 0..ready.len() {
+                let token = ready[place];
+                if place >= left_over && ready[..left_over].contains(&token) {
+                    continue; // it had its turn
+                }
+                let Some(source) = attached.get(token).and_then(Option::as_ref) else { continue };
+                if !self.is_current(seen) || self.turn(&**source, notified_ns, seen) == Turn::Unfinished {
+                    unfinished.push(token);
+                }
+            }
+            ready.clear();
+        }
+    }
+
+    fn poll(&self) {
+        let mut sources: Vec<Arc<S>> = Vec::new();
+        while let Some(seen) = self.update(|wanted| sources = wanted.to_vec()) {
+            if sources.is_empty() {
+                let list = self.lock();
+                drop(self.seen.wait_while(list, |list| list.version == seen).unwrap());
+            }
+            while self.is_current(seen) {
+                for source in &sources {
+                    self.turn(&**source, 0, seen);
+                }
+                std::hint::spin_loop();
+            }
+        }
+    }
+}
+
+/// Brings the wait set up to date with `wanted`; tokens are places in `attached`.
+fn attach<S>(wait_set: &mut impl WaitSet<S>, wanted: &[Arc<S>], attached: &mut Vec<Option<Arc<S>>>, unfinished: &mut Vec<usize>) {
+    let is_in = |one: &Arc<S>| wanted.iter().any(|s| Arc::ptr_eq(s, one));
+    for (token, place) in attached.iter_mut().enumerate() {
+        if let Some(gone) = place.take_if(|source| !is_in(source)) {
+            wait_set.detach(&gone, token);
+        }
+    }
+    for source in wanted {
+        if attached.iter().flatten().any(|s| Arc::ptr_eq(s, source)) {
+            continue;
+        }
+        let token = attached.iter().position(Option::is_none).unwrap_or(attached.len());
+        attached.resize(attached.len().max(token + 1), None);
+        wait_set.attach(source, token);
+        attached[token] = Some(source.clone());
+        // What came before it was attached may be announced to nobody.
+        unfinished.push(token);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// A reader that has so many messages, and notes who was served in which order.
+    struct Counted {
+        name: char,
+        left: AtomicUsize,
+        hold: Duration,
+        order: Arc<Mutex<String>>,
+        under_way: AtomicUsize,
+    }
+
+    impl Counted {
+        fn new(name: char, messages: usize, order: &Arc<Mutex<String>>) -> Arc<Counted> {
+            let (left, under_way) = (AtomicUsize::new(messages), AtomicUsize::new(0));
+            Arc::new(Counted { name, left, hold: Duration::ZERO, order: order.clone(), under_way })
+        }
+    }
+
+    impl Source for Counted {
+        fn take(&self, _notified_ns: i64) -> bool {
+            if self.left.load(Ordering::SeqCst) == 0 {
+                return false;
+            }
+            self.under_way.store(1, Ordering::SeqCst);
+            self.order.lock().unwrap().push(self.name);
+            thread::sleep(self.hold);
+            self.left.fetch_sub(1, Ordering::SeqCst);
+            self.under_way.store(0, Ordering::SeqCst);
+            true
+        }
+    }
+
+    /// Announces each reader once, when it is attached: the hardest case, as a middleware that tells only of arrivals.
+    struct Once {
+        announced: Vec<usize>,
+        woken: Arc<(Mutex<bool>, Condvar)>,
+    }
+
+    impl WaitSet<Counted> for Once {
+        fn attach(&mut self, _source: &Counted, token: usize) {
+            self.announced.push(token);
+        }
+
+        fn detach(&mut self, _source: &Counted, token: usize) {
+            self.announced.retain(|t| *t != token);
+        }
+
+        fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
+            let (woken, changed) = &*self.woken;
+            let mut is_woken = woken.lock().unwrap();
+            while block && self.announced.is_empty() && !*is_woken {
+                is_woken = changed.wait(is_woken).unwrap();
+            }
+            *is_woken = false;
+            ready.append(&mut self.announced);
+        }
+    }
+
+    fn blocking() -> Pump<Counted> {
+        let woken = Arc::new((Mutex::new(false), Condvar::new()));
+        let set = Once { announced: Vec::new(), woken: woken.clone() };
+        let wake = move || {
+            *woken.0.lock().unwrap() = true;
+            woken.1.notify_all();
+        };
+        Pump::block("test", set, Box::new(wake)).unwrap()
+    }
+
+    fn until(what: &str, mut holds: impl FnMut() -> bool) {
+        let end = Instant::now() + Duration::from_secs(30);
+        while !holds() {
+            assert!(Instant::now() < end, "waited in vain for {what}");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn what_was_announced_once_is_taken_to_its_end_and_in_turns() {
+        for pump in [blocking(), Pump::poll("test").unwrap()] {
+            let order = Arc::new(Mutex::new(String::new()));
+            let held = order.lock().unwrap(); // nobody is served before both are there
+            let (a, b) = (Counted::new('a', 10, &order), Counted::new('b', 3, &order));
+            pump.add(a.clone());
+            pump.add(b.clone());
+            drop(held);
+            until("all messages", || order.lock().unwrap().len() == 13);
+            let order = order.lock().unwrap().clone();
+            let longest = order.split('b').map(str::len).max().unwrap();
+            // The first message was under way when the second reader came, and ended its turn.
+            let first_b = order.find('b').unwrap();
+            assert!(first_b <= TURN + 1 && longest <= 10 - first_b.min(TURN), "{order}");
+            pump.remove(&a);
+            pump.remove(&b);
+        }
+    }
+
+    #[test]
+    fn removing_waits_for_the_message_under_delivery_and_not_for_the_end_of_traffic() {
+        for pump in [blocking(), Pump::poll("test").unwrap()] {
+            let order = Arc::new(Mutex::new(String::new()));
+            let endless = Arc::new(Counted {
+                name: 'e',
+                left: AtomicUsize::new(usize::MAX),
+                hold: Duration::from_millis(20),
+                order: order.clone(),
+                under_way: AtomicUsize::new(0),
+            });
+            let other = Counted::new('o', 0, &order);
+            pump.add(endless.clone());
+            pump.add(other.clone());
+            until("a delivery", || endless.under_way.load(Ordering::SeqCst) == 1);
+            let taken = || usize::MAX - endless.left.load(Ordering::SeqCst);
+            let before = taken();
+            pump.remove(&other);
+            assert!(taken() <= before + 2, "a removal let {} messages pass", taken() - before);
+            pump.remove(&endless);
+            let after = taken();
+            assert_eq!(endless.under_way.load(Ordering::SeqCst), 0);
+            thread::sleep(Duration::from_millis(60));
+            assert_eq!(taken(), after);
+        }
+    }
+
+    #[test]
+    fn a_reader_may_be_removed_from_within_its_own_delivery() {
+        struct Leaving(Mutex<Option<Arc<Pump<Leaving>>>>, Mutex<Option<Arc<Leaving>>>, AtomicUsize);
+        impl Source for Leaving {
+            fn take(&self, _notified_ns: i64) -> bool {
+                self.2.fetch_add(1, Ordering::SeqCst);
+                if let (Some(pump), Some(own)) = (&*self.0.lock().unwrap(), self.1.lock().unwrap().take()) {
+                    pump.remove(&own);
+                }
+                true
+            }
+        }
+        let pump = Arc::new(Pump::poll("test").unwrap());
+        let leaving = Arc::new(Leaving(Mutex::new(Some(pump.clone())), Mutex::default(), AtomicUsize::new(0)));
+        *leaving.1.lock().unwrap() = Some(leaving.clone());
+        pump.add(leaving.clone());
+        until("the removal", || pump.shared.lock().sources.is_empty());
+        drop(pump.shared.seen.wait_while(pump.shared.lock(), |list| list.seen_version < list.version).unwrap());
+        let taken = leaving.2.load(Ordering::SeqCst);
+        thread::sleep(Duration::from_millis(20));
+        assert_eq!(leaving.2.load(Ordering::SeqCst), taken);
+        leaving.0.lock().unwrap().take();
+    }
+}

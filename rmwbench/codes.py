@@ -1,0 +1,82 @@
+"""Typed facts about a trial: why it is void or failed, who is at fault, and what flags it carries.
+
+The journal, the table `events` and `show --json` hold the code beside a text for people. Every decision is taken from
+the code; a better wording of the text changes nothing.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class FailedBy(StrEnum):
+    """Who is at fault for a failed trial.
+
+    `worker`: the worker, its middleware or the middleware's daemon; the arm has lost that block. `machine`: a rule of
+    the machine fired in the same trial. `host`: the orchestrator, its namespaces or its tools. The last two say
+    nothing about the arm.
+    """
+
+    WORKER = "worker"
+    MACHINE = "machine"
+    HOST = "host"
+
+
+class Code(StrEnum):
+    """Why a trial is void or failed, or what it is flagged for."""
+
+    # Rules of the machine (rmwbench/lab/machine/rules.py).
+    STEAL = "steal"
+    CANARY = "canary"
+    THROTTLED = "throttled"
+    CLOCK = "clock"
+    START_LATE = "start_late"
+    BACKGROUND = "background"
+    HOST_IDLE = "host_idle"
+    FOREIGN = "foreign"
+    MACHINE_BOUND = "machine_bound"
+    # Other rules that void a trial or flag it.
+    RECORDS = "records"
+    GRANTED = "granted"
+    PATH = "path"
+    NETWORK = "network"
+    SOURCE = "source"
+    WORKER_CLOCK = "worker_clock"
+    KILLED = "killed"
+    PLACEMENT = "placement"
+    LATE_BY_SIBLING = "late_by_sibling"
+    # Failures.
+    NO_MATCH = "no_match"
+    NO_DELIVERY = "no_delivery"
+    DELIVERED_NOTHING = "delivered_nothing"
+    CRASHED = "crashed"
+    HUNG = "hung"
+    REFUSED = "refused"
+    PROTOCOL = "protocol"
+    SPAWN = "spawn"
+    HOST = "host"
+    ORCHESTRATOR = "orchestrator"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A code and its text. `machine`: the machine alone explains it, so the trial may be run again."""
+
+    code: Code
+    text: str
+    machine: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """As the journal and the show document have it."""
+        return {"code": str(self.code), "text": self.text} | ({"machine": True} if self.machine else {})
+
+
+def joined(reasons: Iterable[Reason]) -> str:
+    """The text of several reasons, as a trial's `reason` has it."""
+    return "; ".join(reason.text for reason in reasons)
+
+
+def codes_of(line: Mapping[str, Any]) -> tuple[str, ...]:
+    """The codes of a journal line, each once and in order; empty for a bundle that has none."""
+    return tuple(dict.fromkeys(reason["code"] for reason in line.get("reasons") or ()))

@@ -1,0 +1,84 @@
+"""A tar archive read once, front to back, and wholly: an archive that is cut or damaged anywhere is an error.
+
+`tarfile` ends without a word at a header that it cannot read, and never reads the check value of a compressed stream,
+which comes last. So the stream is read to its end here, and what stands where the members end must be the end mark.
+"""
+
+import bz2
+import gzip
+import hashlib
+import lzma
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+BLOCK = 512
+MOST_HEADER_BYTES = 65_536
+"""Of a long name or a set of attributes before a member: they are read into memory whole."""
+ZEROS = bytes(BLOCK)
+_ATTRIBUTES = (
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+)
+_OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+
+
+def is_archive(path: Path) -> bool:
+    """By content: a compressed stream, or a bare tar header."""
+    with open(path, "rb") as file:
+        head = file.read(BLOCK)
+    return head[257:262] == b"ustar" or head.startswith(tuple(_OPENERS))
+
+
+class _Member(tarfile.TarInfo):
+    """Refuses attributes that would fill the memory, before they are read."""
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        if self.type in _ATTRIBUTES and self.size > MOST_HEADER_BYTES:
+            raise tarfile.ReadError(f"a header of {self.size} bytes")
+        return super()._proc_member(archive)
+
+
+class _Stream:
+    """The uncompressed bytes, with the last block that was read."""
+
+    def __init__(self, file: BinaryIO):
+        self._file = file
+        self.last = b""
+
+    def read(self, size: int) -> bytes:
+        self.last = self._file.read(size)
+        return self.last
+
+
+class Archive:
+    """The members of an archive. `sha256` is that of the file itself, known after a whole pass."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.sha256 = ""
+
+    def members(self) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
+        """Every member, in order, with the archive that its content is read from at once. Raises what the libraries do
+        for damage: tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError.
+        """
+        with open(self.path, "rb") as file:
+            self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            file.seek(0)
+            stream = _Stream(self._plain(file))
+            # Blocks of 512 bytes: the last one read is then the header at which reading ended.
+            with tarfile.open(fileobj=stream, mode="r|", bufsize=BLOCK, tarinfo=_Member) as archive:
+                for member in archive:
+                    yield member, archive
+            if stream.last != ZEROS:
+                raise tarfile.ReadError("no end mark after the last file: cut, or a header that cannot be read")
+            while rest := stream.read(1 << 16):
+                if rest.strip(b"\0"):
+                    raise tarfile.ReadError("data after the end mark")
+
+    def _plain(self, file: BinaryIO) -> BinaryIO:
+        head = file.read(6)
+        file.seek(0)
+        opener = next((o for begin, o in _OPENERS.items() if head.startswith(begin)), None)
+        return file if opener is None else opener(file)

@@ -1,0 +1,63 @@
+"""Reading what others wrote: only regular files, only so much of them, and JSON that cannot break what reads it.
+
+A pipe would make a verb wait for ever, /dev/zero would fill the memory. Errors are OSError and ValueError, as of the
+standard library, so that whoever knows what the file is for can say it.
+"""
+
+import errno
+import json
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Any
+
+MOST_BYTES = 256 * 1024 * 1024
+"""Ten times the largest plan or journal that we have seen."""
+
+_KINDS = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def read_input(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """The content of a regular file. OSError where it is none, cannot be read, or has more than `most_bytes`."""
+    # Without O_NONBLOCK opening a pipe waits for its writer.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    with open(descriptor, "rb") as file:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "no file")
+            raise OSError(errno.EINVAL, f"it is {kind}, and no regular file", str(path))
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise OSError(errno.EFBIG, f"it is larger than {most_bytes} bytes", str(path))
+    return content
+
+
+def read_text(path: Path, most_bytes: int = MOST_BYTES, encoding: str = "utf-8") -> str:
+    """The same as text, with line ends as `\\n`. UnicodeDecodeError (a ValueError) where it is none."""
+    return re.sub(r"\r\n?", "\n", read_input(path, most_bytes).decode(encoding))
+
+
+def parse_json(raw: bytes | str) -> Any:
+    """A JSON document. ValueError for anything else, depth without end included. Half a surrogate pair, which no file
+    and no other library can hold, becomes the replacement character."""
+    try:
+        found = json.loads(raw)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    escaped = re.search(rb"\\u[dD][89a-fA-F]" if isinstance(raw, bytes) else r"\\u[dD][89a-fA-F]", raw)  # type: ignore
+    return _whole(found) if escaped else found
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_whole(key): _whole(item) for key, item in value.items()}
+    return [_whole(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,95 @@
+"""What an agent does for whoever knows its word, and nothing else: programs that this machine named beforehand, with
+the arguments that rmwbench gives a worker and the environment of this machine.
+
+Everything here is checked on the agent's side: what the orchestrator sends is data of another machine.
+"""
+
+import ipaddress
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rmwbench.lab.host.host import INHERITED_VARIABLES
+
+MOST_FILES, MOST_FILE_BYTES = 4096, 1 << 36
+MOST_PROCESSES = 4096
+MOST_WORD_CHARACTERS = 200
+LARGEST_FD = 255
+FIXED = {"HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8"}
+_FD = r"\d{1,3}"
+_ARGUMENTS = {
+    "--control-fd": _FD,
+    "--records-fd": _FD,
+    "--document-fd": _FD,
+    "--daemon": r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}",
+}
+_ADDRESSES = ("RMWBENCH_ADDRESS", "RMWBENCH_PEERS", "RMWBENCH_DAEMON_ADDRESS")
+
+
+class Refused(Exception):
+    """The orchestrator asked for what no rmwbench asks for."""
+
+
+def arguments(given: object) -> list[str]:
+    """The words of a worker, daemon or tool. Raises Refused for any other."""
+    words = strings(given)
+    if len(words) % 2:
+        raise Refused("a word without its value")
+    for name, value in zip(words[::2], words[1::2], strict=True):
+        if name not in _ARGUMENTS or not re.fullmatch(_ARGUMENTS[name], value):
+            raise Refused(f"the argument {name[:40]!r} {value[:40]!r}")
+    return words
+
+
+def environment(given: object, program: Mapping[str, str]) -> dict[str, str]:
+    """What a process gets: this machine's own variables and the program's, and of the orchestrator's the addresses of
+    the trial alone. Others of its variables are left out: they are of another machine. Raises Refused for addresses
+    that are none.
+    """
+    if not isinstance(given, Mapping):
+        raise Refused("an environment that is none")
+    found = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ} | FIXED | dict(program)
+    for name in _ADDRESSES:
+        if name in given:
+            found[name] = _addresses(given[name])
+    return found
+
+
+def _addresses(text: object) -> str:
+    try:
+        return " ".join(str(ipaddress.ip_address(word)) for word in str(text).split())
+    except ValueError:
+        raise Refused("an address that is none") from None
+
+
+def strings(given: object) -> list[str]:
+    """A list of texts. Raises Refused for anything else."""
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > 64:
+        raise Refused("no list of words")
+    return [word(one) for one in given]
+
+
+def word(given: object) -> str:
+    """A short text without control characters. Raises Refused for anything else."""
+    if not isinstance(given, str) or len(given) > MOST_WORD_CHARACTERS or not given.isprintable():
+        raise Refused("no word")
+    return given
+
+
+def number(given: object, most: int) -> int:
+    """From 0 to `most`. Raises Refused for anything else."""
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= most:
+        raise Refused(f"no number from 0 to {most}")
+    return given
+
+
+def descriptors(given: object) -> dict[int, int]:
+    """Target → number of a file. Raises Refused for anything else."""
+    if not isinstance(given, Mapping) or len(given) > LARGEST_FD:
+        raise Refused("no files")
+    return {number(_whole(target), LARGEST_FD): number(file, 1 << 31) for target, file in given.items()}
+
+
+def _whole(text: Any) -> Any:
+    return int(text) if isinstance(text, str) and re.fullmatch(_FD, text) else text

@@ -1,0 +1,101 @@
+"""How an agent and an orchestrator know each other: TLS 1.3 with a certificate that the agent makes at its start and
+that reaches the orchestrator another way (the agent's standard output), and the word that the orchestrator has.
+
+The certificate is pinned: nothing else is trusted, and a name in it means nothing. Nobody between the two can read,
+change or repeat what they say.
+"""
+
+import datetime
+import os
+import socket
+import ssl
+from dataclasses import dataclass
+
+from rmwbench.errors import UserError
+
+VALID_DAYS = 30
+"""Of a campaign at most; clocks of machines may be a day apart."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """An agent's: both as PEM. The key never leaves its process."""
+
+    certificate: str
+    key: bytes
+
+
+def new_identity() -> Identity:
+    """A new self-signed certificate. Raises UserError where the library for it is not installed."""
+    try:
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+        from cryptography.x509.oid import NameOID
+    except ImportError:
+        raise UserError(
+            "no library makes the certificate of an agent",
+            expected="the package cryptography",
+            fix="pip install 'rmwbench[cluster]' on this machine",
+        ) from None
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "rmwbench agent")])
+    now, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=1)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - day)
+        .not_valid_after(now + VALID_DAYS * day)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    plain = serialization.NoEncryption()
+    return Identity(
+        made.public_bytes(serialization.Encoding.PEM).decode(),
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain),
+    )
+
+
+def serving(identity: Identity) -> ssl.SSLContext:
+    """What an agent answers with."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.num_tickets = 0  # a connection is never resumed
+    fd = os.memfd_create("rmwbench-agent-key", os.MFD_CLOEXEC)  # the library reads files only
+    try:
+        os.write(fd, identity.key + identity.certificate.encode())
+        context.load_cert_chain(f"/proc/self/fd/{fd}")
+    finally:
+        os.close(fd)
+    return context
+
+
+def connect(address: str, port: int, certificate: str, timeout_s: float) -> ssl.SSLSocket:
+    """A connection to the agent that has this certificate; the socket keeps the timeout. Raises OSError, of which
+    ssl.SSLError says that another one answered.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False
+    context.load_verify_locations(cadata=certificate)
+    sock = socket.create_connection((address, port), timeout_s)
+    try:
+        secured = context.wrap_socket(sock)
+    except BaseException:
+        sock.close()
+        raise
+    if secured.getpeercert(binary_form=True) != ssl.PEM_cert_to_DER_cert(certificate):
+        secured.close()
+        raise ssl.SSLError("another certificate")
+    return secured
+
+
+def exactly(sock: socket.socket, size: int) -> bytes:
+    """So many bytes, or fewer where the other end closed; by the socket's own timeout."""
+    found = b""
+    while len(found) < size and (data := sock.recv(size - len(found))):
+        found += data
+    return found

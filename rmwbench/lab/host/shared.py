@@ -1,0 +1,156 @@
+"""A host where namespaces cannot be made: its processes run in those of this process, apart by names.
+
+Nothing of the kernel's keeps it from a live robot or from a second campaign, so everything that could meet is drawn for
+this host alone: a number, and with it a DDS domain and ports that nobody uses here; a directory, and with it the names
+of files, sockets and segments. That the network is loopback alone, each worker says of itself (`shared_host` of its
+description), and one that does not say it is not started.
+"""
+
+import contextlib
+import os
+import random
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from rmwbench.lab.host import marker, shared_files
+from rmwbench.lab.host.host import TARGETS, Host, HostBroken
+
+NUMBERS = range(1, 51)
+"""Of hosts that can be at the same time in one network namespace. A number is a DDS domain, whose ports end below
+those of the next line and below the kernel's ephemeral ones; 0 is where robots are."""
+PORTS, FIRST_PORT = 100, 20_200
+PREFIX = "rmwbench-"
+OWNER = "owner"
+"""The file in a host's directory that says whose it is (marker.py)."""
+_TABLES = ("udp", "udp6", "tcp", "tcp6")
+_INIT = str(Path(__file__).with_name("shared_init.py"))
+
+
+@dataclass
+class Place:
+    """What a shared host has for itself. `lock` is a socket whose name in the network namespace holds the number."""
+
+    number: int
+    directory: Path
+    lock: socket.socket
+
+    @property
+    def first_port(self) -> int:
+        return FIRST_PORT + PORTS * (self.number - 1)
+
+
+def claim(owner: str) -> Place:
+    """A number that nobody has here, and its directory. Raises HostBroken where all are taken or none can be made."""
+    used = frozenset(_used_ports())
+    for number in random.SystemRandom().sample(NUMBERS, len(NUMBERS)):
+        if not used.isdisjoint(_ports(number)):
+            continue
+        lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            lock.bind(f"\0rmwbench-shared-host-{number}")
+            directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{number}-", dir="/tmp"))
+        except OSError as error:
+            lock.close()
+            if error.filename is None:  # the name is taken
+                continue
+            raise HostBroken(f"make a directory in {error.filename}", error.errno) from None
+        (directory / OWNER).write_text(owner)
+        return Place(number, directory, lock)
+    raise HostBroken(f"all {len(NUMBERS)} numbers of shared hosts are taken on this machine")
+
+
+def _ports(number: int) -> Iterator[int]:
+    yield from shared_files.dds_ports(number)
+    yield from range(FIRST_PORT + PORTS * (number - 1), FIRST_PORT + PORTS * number)
+
+
+def _used_ports() -> Iterator[int]:
+    """Ports of sockets in this network namespace, and those that shared memory of Fast DDS is named after: another
+    container may share /dev/shm without sharing the network."""
+    for table in _TABLES:
+        with contextlib.suppress(OSError):
+            for line in Path("/proc/net", table).read_text().splitlines()[1:]:
+                yield int(line.split()[1].rpartition(":")[2], 16)
+    with contextlib.suppress(OSError):
+        for name in os.listdir(shared_files.SHARED_MEMORY):
+            if (port := shared_files.port_of(name)) is not None:
+                yield port
+
+
+class SharedHost(Host):
+    """As Host, in the namespaces that are there."""
+
+    kind: ClassVar[str] = "shared"
+
+    def __init__(self, name: str, *, targets: int = TARGETS):
+        self._owner = marker.of_this_process(name).text()
+        self.place = claim(self._owner)
+        try:
+            super().__init__(name, targets=targets)
+        except BaseException:
+            self._leave_place()
+            raise
+
+    @property
+    def domain_id(self) -> int:
+        return self.place.number
+
+    @property
+    def directory(self) -> str:
+        return str(self.place.directory)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "RMWBENCH_SHARED_HOST": self.place.directory.name,
+            "RMWBENCH_FIRST_PORT": str(self.place.first_port),
+            marker.VARIABLE: self._owner,
+        }
+
+    def _command(self, fd: int, targets: int, device: str, clock_offset_s: int) -> tuple[list[str], list[int]]:
+        """The lock goes along: the number is free when the last process of the host is gone."""
+        self.shm_bytes = free_bytes()
+        return [_INIT, str(fd), str(targets), self.directory], [self.place.lock.fileno()]
+
+    def hold(self, fd: int) -> None:
+        """Keeps a descriptor of ours open until the processes of the host are dead, so that its end of file, at which a
+        worker ends by itself, does not come before its segments are known."""
+        self._send({"hold": True}, [fd])
+
+    def close(self, timeout_s: float = 5.0) -> None:
+        """As a Host's; what an init that was killed could not remove is removed here."""
+        try:
+            super().close(timeout_s)
+        finally:
+            self._leave_place()
+
+    def _leave_place(self) -> None:
+        if self.place.directory.exists():
+            for pid in marker.carriers(self._owner):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, 9)
+            shared_files.remove(str(self.place.directory))
+        self.place.lock.close()
+
+
+def free_bytes() -> int:
+    """Room in /dev/shm; 0 where there is none."""
+    with contextlib.suppress(OSError):
+        return shutil.disk_usage(shared_files.SHARED_MEMORY).free
+    return 0
+
+
+def stray_directories() -> list[Path]:
+    """Directories of shared hosts whose orchestrator is gone."""
+    found = []
+    for directory in sorted(Path("/tmp").glob(f"{PREFIX}[0-9]*-*")):
+        with contextlib.suppress(OSError):
+            text = (directory / OWNER).read_text()
+            if marker.is_of_here(text) and not marker.lives(text):
+                found.append(directory)
+    return found

@@ -1,0 +1,116 @@
+"""What the processes of a shared host leave in the file system: found while they live, removed when they are gone.
+
+Standard library only, and of that what a start in milliseconds allows: the init of a shared host (shared_init.py)
+imports this too. Only what is certainly of the host is removed: its directory, segments that carry its name, and
+segments that its own processes were seen to hold. What merely looks like a middleware's may be a robot's.
+"""
+
+# ruff: noqa: SIM105 (contextlib would cost a millisecond at every start)
+
+import os
+
+SHARED_MEMORY = "/dev/shm"
+_DELETED = " (deleted)"
+
+
+def number_of(name):
+    """Of a host, by the name of its directory (`rmwbench-NUMBER-…`)."""
+    return int(name.split("-")[1])
+
+
+def dds_ports(number):
+    """RTPS 2.5, 9.6.2.3: PB + DG × domain, up to the next domain's."""
+    return range(7400 + 250 * number, 7400 + 250 * (number + 1))
+
+
+def port_of(segment):
+    """The port that a file of Fast DDS in /dev/shm is named after; None where it is none."""
+    _, found, rest = segment.partition("fastrtps_port")
+    digits = rest.split("_")[0]
+    return int(digits) if found and digits.isdigit() else None
+
+
+def held_by(pid):
+    """Files in /dev/shm that a process maps or has open; none where it is gone."""
+    found = set()
+    try:
+        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
+            for line in maps:
+                _, slash, rest = line.rstrip("\n").partition(" " + SHARED_MEMORY + "/")
+                if slash and not rest.endswith(_DELETED):
+                    found.add(f"{SHARED_MEMORY}/{rest}")
+    except OSError:
+        pass
+    try:
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                target = os.readlink(f"/proc/{pid}/fd/{name}")
+            except OSError:
+                continue
+            if target.startswith(SHARED_MEMORY + "/") and not target.endswith(_DELETED):
+                found.add(target)
+    except OSError:
+        pass
+    return found
+
+
+def descendants(pid):
+    """PIDs below a process, nearest first."""
+    children = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    parent = int(file.read().rpartition(b")")[2].split()[1])
+            except OSError:
+                continue
+            children.setdefault(parent, []).append(int(name))
+    found, row = [], [pid]
+    while row:
+        row = [child for parent in row for child in children.get(parent, ())]
+        found += row
+    return found
+
+
+def remove(directory, held=()):
+    """The host's directory, segments that carry its name, and of those of `held` and of Fast DDS's ports in its domain
+    what no process holds any more."""
+    name = os.path.basename(directory)
+    _remove_tree(directory)
+    left = {path for path in held if os.path.exists(path)}
+    for segment in os.listdir(SHARED_MEMORY) if os.path.isdir(SHARED_MEMORY) else ():
+        if segment.startswith((name + "_", "sem." + name + "_")):
+            _unlink(f"{SHARED_MEMORY}/{segment}")
+        elif port_of(segment) in dds_ports(number_of(name)):
+            left.add(f"{SHARED_MEMORY}/{segment}")
+    if left:
+        others = set()
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                others |= held_by(entry)
+        for path in left:
+            if path not in others:
+                _unlink(path)
+
+
+def _remove_tree(place):
+    try:
+        entries = list(os.scandir(place))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            _remove_tree(entry.path)
+        else:
+            _unlink(entry.path)
+    try:
+        os.rmdir(place)
+    except OSError:
+        pass
+
+
+def _unlink(path):
+    try:
+        os.unlink(path)
+    except OSError:
+        pass

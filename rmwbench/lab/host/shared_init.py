@@ -1,0 +1,75 @@
+"""The init of a shared host: starts processes on request in the namespaces that are there, and takes everything with it
+when it ends.
+
+Run as `python -I -S -E shared_init.py FD FIRST_FREE_FD DIRECTORY`; FD and the messages are those of init.py, whose code
+this runs. In place of namespaces:
+
+* every process that is started becomes a descendant of this one and stays it (PR_SET_CHILD_SUBREAPER), so that the end
+  of file on FD, which also a SIGKILL of the orchestrator brings, finds and kills them all;
+* a SIGKILL of this process kills those that it started (PR_SET_PDEATHSIG, init.py), and with the orchestrator gone too
+  each worker ends at the end of file on its control descriptor;
+* it keeps the orchestrator's ends of the control sockets open, so that no worker ends before it was looked at;
+* files are in DIRECTORY, and what a middleware must have in /dev/shm is looked for in its maps before it is killed.
+"""
+
+# ruff: noqa: SIM105 (the directory of its modules must be named first; contextlib would cost a millisecond)
+
+import os
+import signal
+import sys
+import time
+
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+
+import init
+import shared_files
+
+PR_SET_CHILD_SUBREAPER = 36
+GONE_TIMEOUT_S = 4.0
+"""Below what the orchestrator waits for this process to end."""
+
+
+def end_all(held):
+    """Kills every descendant until there is none; `held` takes the segments that they held."""
+    deadline = time.monotonic() + GONE_TIMEOUT_S
+    while time.monotonic() < deadline:
+        alive = shared_files.descendants(os.getpid())
+        for pid in alive:
+            held |= shared_files.held_by(pid)
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.001)
+
+
+def main():
+    fd, first_free_fd, directory = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    sock = init.inherited_socket(fd)
+    init.leave_room(first_free_fd)
+    init.run_before_the_orchestrator()
+    init._libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    held = set()
+
+    def note(pid, number):
+        if number == signal.SIGKILL:
+            held.update(shared_files.held_by(pid))
+
+    try:
+        sock.send(init.marshal.dumps({"ready": True, "user_namespace": False, "own_proc": False, "device": None}))
+        init.serve(sock, note)
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # the orchestrator is gone already
+    finally:
+        end_all(held)
+        shared_files.remove(directory, held)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""The topics of a workload in a terminal: arms by topics where that fits, otherwise a line per topic and arm."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from rmwbench.report import topic_rows, topics
+from rmwbench.report.marks import marks
+
+_STYLES = {"best": "green", "equivalent": "green", "worse": "red", "undecided": "yellow"}
+
+
+def print_topics(workload: dict[str, Any], console: Console) -> None:
+    """Nothing where the workload has one topic, or topics that are alike."""
+    if not workload.get("topics"):
+        return
+    table = _across(workload)
+    if Measurement.get(console, console.options.update(max_width=10_000), table).maximum > console.width:
+        table = _down(workload)
+    console.print(table)
+    metric = workload["topics"][0]["primary_metric"].replace("_", " ")
+    judged = any(topic["judged"] for topic in workload["topics"])
+    key = topic_rows.KEY if judged else "told and not judged: the workload is judged by another metric"
+    console.print(Text(f"by topic: {metric}, lost; {key}", style="dim"))
+    told = (f"{topic['topic']}: {topics.facts(topic)}" for topic in workload["topics"])
+    console.print(Text("; ".join(told), style="dim"))
+    console.print()
+
+
+def _table() -> Table:
+    return Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+
+
+def _across(workload: dict[str, Any]) -> Table:
+    table = _table()
+    table.add_column("arm", no_wrap=True)
+    for topic in workload["topics"]:
+        table.add_column(topic["topic"], no_wrap=True)
+    for row, arm in zip(topic_rows.rows(workload), workload["arms"], strict=True):
+        cells = [Text(cell.text, style=_STYLES.get(cell.verdict, "")) for cell in row.cells]
+        table.add_row(Text(f"{row.arm}{marks(arm)}", style="dim" if row.role == "floor" else ""), *cells)
+    return table
+
+
+def _down(workload: dict[str, Any]) -> Table:
+    """A line per topic and arm: no number is cut in a narrow terminal."""
+    table = _table()
+    for head in ("topic", "arm", "", "lost", "verdict"):
+        table.add_column(head, justify="right" if head in ("", "lost") else "left", no_wrap=head != "arm")
+    rows = topic_rows.rows(workload)
+    for place, topic in enumerate(workload["topics"]):
+        for n, row in enumerate(rows):
+            cell = row.cells[place]
+            verdict = Text(f"{cell.verdict} {cell.ratio}".strip(), style=_STYLES.get(cell.verdict, ""))
+            table.add_row("" if n else topic["topic"], row.arm, cell.value, cell.lost or "–", verdict)
+    return table

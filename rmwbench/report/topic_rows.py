@@ -1,0 +1,76 @@
+"""The topics of a workload as a matrix: arms down, topics across, in each place the primary metric, what
+was lost, and a mark for the verdict. One place, so that terminal, page and Markdown agree.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.report import facts
+from rmwbench.report import format as fmt
+
+MARKS = {
+    "best": "★",
+    "equivalent": "=",
+    "worse": "✗",
+    "undecided": "?",
+    "alone": "",
+    "reference": "",
+    "no data": "·",
+}
+KEY = "★ best, = equivalent, ✗ worse, ? undecided, · no data"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An arm in a topic: `value` of the primary metric, what was `lost` (empty for nothing), the `verdict`, its `mark`
+    (empty where the topic is not judged) and `ratio` (of a worse one), `full` with the interval, `reason`."""
+
+    value: str
+    full: str
+    lost: str
+    verdict: str
+    mark: str
+    ratio: str
+    reason: str
+
+    @property
+    def text(self) -> str:
+        """`175 ms ✗`, and in a second line `lost 12 %`."""
+        value = f"{self.value} {self.mark}".rstrip()
+        return f"{value}\nlost {self.lost}" if self.lost else value
+
+
+@dataclass(frozen=True)
+class Row:
+    """`worst`: the topic that the arm's verdict of the workload rests on; empty where none does."""
+
+    arm: str
+    role: str
+    cells: tuple[Cell, ...]
+    verdict: str
+    worst: str
+
+
+def rows(workload: dict[str, Any]) -> list[Row]:
+    found = []
+    for place, arm in enumerate(workload["arms"]):
+        cells = tuple(_cell(topic, topic["arms"][place]) for topic in workload["topics"])
+        verdict = arm["verdict"]
+        found.append(Row(arm["arm"], arm["role"], cells, str(verdict["verdict"]), str(verdict.get("topic") or "")))
+    return found
+
+
+def _cell(topic: dict[str, Any], arm: dict[str, Any]) -> Cell:
+    shown = fmt.metric(arm["metrics"].get(topic["primary_metric"]))
+    lost = arm["metrics"].get("undelivered", {})
+    verdict = facts.verdict_of(arm)
+    ratio = fmt.ratio(arm["verdict"].get("ratio"))
+    return Cell(
+        "never" if shown.state == "never" else shown.text,
+        shown.full,
+        fmt.metric(lost).text if fmt.finite(lost.get("value")) else "",
+        verdict if topic["judged"] else "",
+        MARKS.get(verdict, "") if topic["judged"] else "",
+        ratio.text if verdict == "worse" and ratio.state == "measured" else "",
+        str(arm["verdict"]["reason"]),
+    )

@@ -1,0 +1,88 @@
+"""A trial that failed by the worker's fault is a block that its arm lost."""
+
+import math
+import random
+
+from rmwbench.analysis import sequential
+from rmwbench.analysis.compare import judge
+from rmwbench.analysis.failing import counted, lost_by_its_arm
+from rmwbench.analysis.verdict import Arm, By, Rules
+from rmwbench.bundle.read import TrialLine
+
+RNG = random.Random(1)
+
+
+def arm(name, median_ns, blocks, failed=(), sd=0.05):
+    done = [b for b in range(blocks) if b not in failed]
+    primary = {b: median_ns * math.exp(RNG.gauss(0, sd)) for b in done}
+    return Arm(name, primary, {b: (0, 1000) for b in done}, failed=frozenset(failed))
+
+
+def line(status, failed_by=None):
+    return TrialLine(0, 0, 0, status, None, (), failed_by=failed_by)
+
+
+def test_an_arm_that_fails_in_four_of_ten_blocks_is_not_best_however_fast():
+    verdicts = judge({"w": [arm("flaky", 1e6, 10, failed=(1, 4, 6, 8)), arm("steady", 1.4e6, 10)]})["w"]
+    assert verdicts["flaky"].verdict in ("undecided", "worse")
+    assert verdicts["steady"].verdict != "worse"
+    assert "failed in 4 of 10" in verdicts["flaky"].reason
+
+
+def test_an_arm_that_fails_in_most_blocks_is_worse_by_loss():
+    verdicts = judge({"w": [arm("flaky", 1e6, 12, failed=range(2, 12)), arm("steady", 1.4e6, 12)]})["w"]
+    assert (verdicts["flaky"].verdict, verdicts["flaky"].by) == ("worse", By.LOSS)
+    assert verdicts["steady"].verdict == "best"
+
+
+def test_an_arm_that_fails_in_every_trial_is_worse_and_does_not_work_here():
+    verdicts = judge({"w": [arm("dead", 1, 5, failed=range(5)), arm("steady", 1e6, 5), arm("slow", 3e6, 5)]})["w"]
+    assert (verdicts["dead"].verdict, verdicts["dead"].by) == ("worse", By.FAILURE)
+    assert verdicts["dead"].reason == "failed in each of 5 trials: it does not work here"
+    assert verdicts["dead"].against == "steady"
+    assert verdicts["slow"].verdict == "worse"
+
+
+def test_where_no_arm_works_there_is_no_data():
+    verdicts = judge({"w": [arm("a", 1, 5, failed=range(5)), arm("b", 1, 5, failed=range(5))]})["w"]
+    assert {v.verdict for v in verdicts.values()} == {"no data"}
+    assert "no other arm works here" in verdicts["a"].reason
+
+
+def test_fewer_failures_than_blocks_needed_call_nothing_worse():
+    verdicts = judge({"w": [arm("dead", 1, 3, failed=range(3)), arm("steady", 1e6, 3)]})["w"]
+    assert verdicts["dead"].verdict == "undecided"
+
+
+def test_a_clearly_slower_arm_stays_worse_for_a_failure():
+    """One block that it lost besides does not save it."""
+    arms = [arm("slow", 4e6, 7, failed=(2,)), arm("fast", 1e6, 7)]
+    assert judge({"w": arms})["w"]["slow"].verdict == "worse"
+    assert judge({"w": [arms[0], arm("flaky", 1e6, 7, failed=(5,))]})["w"]["slow"].verdict == "undecided"
+
+
+def test_failed_trials_have_as_many_messages_as_the_others_usually_have():
+    flaky, _ = counted([arm("flaky", 1, 4, failed=(3,)), arm("steady", 1, 4)])
+    assert flaky.undelivered[3] == (1000, 1000)
+    assert flaky.primary[3] == math.inf
+    (empty,) = counted([Arm("empty node", {0: 1.0}, failed=frozenset({1}))])
+    assert empty.primary[1] == math.inf
+    assert empty.undelivered == {}
+
+
+def test_only_the_worker_loses_a_block_for_its_arm():
+    assert lost_by_its_arm(line("failed", "worker"))
+    assert lost_by_its_arm(line("failed"))
+    assert not lost_by_its_arm(line("failed", "machine"))
+    assert not lost_by_its_arm(line("failed", "host"))
+    assert not lost_by_its_arm(line("void"))
+    assert not lost_by_its_arm(line("done"))
+
+
+def test_looks_keep_what_does_not_work():
+    looks = sequential.looks(5, 10)
+    arms = {"w": [arm("dead", 1, 10, failed=range(10)), arm("steady", 1e6, 10)]}
+    early = sequential.judge(arms, Rules(), looks, blocks=5)["w"]["dead"]
+    assert early.by == By.FAILURE
+    assert sequential.judge(arms, Rules(), looks)["w"]["dead"] == early
+    assert sequential.judge(arms, Rules(), looks, blocks=3)["w"]["dead"].verdict == "undecided"

@@ -1,0 +1,60 @@
+"""A loan is part of the publish call: one that is refused is a call that failed, and waiting for one is the call's."""
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis.latency import measure
+from rmwbench.analysis.ledger import ABSENT, FAILED, LOANED
+from rmwbench.analysis.records import Endpoint, Window
+
+MS = 1_000_000
+
+
+class Columns:
+    def __init__(self, sent, received):
+        self._sent, self._received = sent, received
+
+    def sent(self, column):
+        return self._sent[column]
+
+    def received(self, column):
+        return self._received[column]
+
+
+def measured(call_ns, flags, fill_ns):
+    """Ten messages, one per 10 ms; a call returns 7 ms after its message was due, half a millisecond later it is
+    taken, and the last five are refused their loan."""
+    n = 10
+    due = 1000 * MS + np.arange(n) * 10 * MS
+    seq = np.arange(n, dtype=np.uint64)
+    sent = {
+        "endpoint": np.ones(n, np.int64), "seq": seq, "intended_ns": due, "begun_ns": due,
+        "call_ns": np.where(call_ns == ABSENT, ABSENT, due + call_ns), "return_ns": due + 7 * MS,
+        "flags": flags, "bytes": np.full(n, 100), "fill_ns": fill_ns,
+    }  # fmt: skip
+    came = (flags & FAILED) == 0
+    received = {
+        "endpoint": np.full(n, 2)[came], "writer": np.ones(n, np.int64)[came], "seq": seq[came],
+        "taken_ns": (due + 7 * MS + MS // 2)[came], "consumed_ns": (due + 8 * MS)[came],
+        "flags": np.zeros(n, np.int64)[came], "bytes": np.full(n, 100)[came],
+    }  # fmt: skip
+    ends = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
+    return measure(Columns(sent, received), ends, Window(1000 * MS, 1100 * MS))
+
+
+HALF_REFUSED = np.array([LOANED] * 5 + [LOANED | FAILED] * 5)
+
+
+@pytest.mark.parametrize("refused_call_ns", [0, ABSENT], ids=["stamped before the loan", "of an older worker"])
+def test_a_refused_loan_is_a_failed_call_and_not_a_message_that_was_never_sent(refused_call_ns):
+    call_ns = np.array([0] * 5 + [refused_call_ns] * 5)
+    found = measured(call_ns, HALF_REFUSED, np.where(HALF_REFUSED & FAILED, ABSENT, 2 * MS))
+    assert (found.ledger.failed, found.ledger.never_sent, found.ledger.delivered) == (5, 0, 5)
+    assert found.publishes == 10
+
+
+def test_waiting_for_a_loan_is_publish_time_and_writing_into_it_is_not():
+    """Of 7 ms from asking to the return, 2 ms are ours."""
+    found = measured(np.zeros(10, np.int64), np.full(10, LOANED), np.full(10, 2 * MS))
+    assert found.samples["publish_call"].values.tolist() == [5 * MS] * 10
+    assert found.samples["service_latency"].values.tolist() == [7.5 * MS] * 10

@@ -1,0 +1,91 @@
+"""Variances that comparisons share, and blocks that resemble their neighbours."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rmwbench.analysis.likeness import NONE, likeness
+from rmwbench.analysis.shared import MOST, NOTHING, TRUST, Prior, Variances, prior_of, priors
+
+RNG = np.random.default_rng(5)
+
+
+def scattered(variances, freedom, rng=RNG):
+    """Estimates of these variances with so many degrees of freedom."""
+    return np.asarray(variances) * rng.chisquare(freedom, len(variances)) / freedom
+
+
+def test_prior_finds_the_variance_and_the_freedom_that_made_it():
+    rng = np.random.default_rng(1)
+    true = 0.04 * 3 / rng.chisquare(3, 5000)  # scaled inverse chi square: s0² = 0.04, d0 = 3
+    found = prior_of(scattered(true, 4, rng), np.full(5000, 4))
+    assert found.variance == pytest.approx(0.04, rel=0.1)
+    assert found.freedom == pytest.approx(TRUST * 3, rel=0.15)
+
+
+def test_prior_of_equal_variances_is_worth_no_more_than_its_bound():
+    found = prior_of(scattered(np.full(300, 0.04), 4), np.full(300, 4))
+    assert found.freedom == MOST * 4
+
+
+def test_moderated_variance_lies_between_and_has_the_freedom_of_both():
+    variance, freedom = Prior(1.0, 4.0).moderated(np.array([0.25, 4.0]), np.array([4.0, 4.0]))
+    assert variance == pytest.approx([0.625, 2.5])
+    assert freedom == pytest.approx([8, 8])
+
+
+def test_two_arms_alone_share_nothing():
+    assert priors([Variances(np.array([0.04]), np.array([4]), 2)]) == [NOTHING]
+
+
+def test_many_small_workloads_share_one_level_and_large_ones_have_their_own():
+    small = [Variances(scattered([0.04], 4), np.array([4]), 2) for _ in range(12)]
+    large = [Variances(scattered(np.full(21, v), 4), np.full(21, 4), 7) for v in (0.01, 1.0)]
+    found = priors([*small, *large])
+    assert len({p.variance for p in found[:12]}) == 1
+    assert found[12].variance == pytest.approx(0.01, rel=0.6)
+    assert found[13].variance == pytest.approx(1.0, rel=0.6)
+
+
+def test_equal_values_and_missing_pairs_give_no_prior_and_no_error():
+    assert priors([Variances(np.zeros(21), np.full(21, 4), 7)]) == [NOTHING]
+    holes = Variances(np.full(21, np.inf), np.zeros(21), 7)
+    assert priors([holes]) == [NOTHING]
+
+
+def correlated(rho, shape, rng):
+    x = rng.standard_normal(shape)
+    for b in range(1, shape[-1]):
+        x[..., b] = rho * x[..., b - 1] + np.sqrt(1 - rho**2) * x[..., b]
+    return x
+
+
+@pytest.mark.parametrize("blocks", [5, 10, 30])
+@pytest.mark.parametrize("rho", [0.0, 0.4, 0.7])
+def test_likeness_finds_the_correlation(blocks, rho):
+    rng = np.random.default_rng(blocks)
+    found = likeness([correlated(rho, (30, blocks), rng) + 3 * rng.standard_normal(blocks) for _ in range(20)])
+    assert found.correlation == pytest.approx(rho, abs=0.15)
+
+
+def test_inflated_variance_is_that_of_the_mean():
+    """The factor makes E[s²]/n the variance of the mean of an autoregression."""
+    rng = np.random.default_rng(3)
+    found = likeness([correlated(0.5, (40, 10), rng) for _ in range(20)])
+    x = correlated(0.5, (20_000, 10), rng)
+    true = x.mean(1).var() / (x.var(1, ddof=1).mean() / 10)
+    assert found.inflates
+    assert found.variance_factor(10) == pytest.approx(true, rel=0.15)
+    assert 0.5 < found.freedom_factor() < 0.75
+
+
+def test_independent_blocks_are_seldom_inflated():
+    rng = np.random.default_rng(4)
+    inflated = sum(likeness([rng.standard_normal((7, 8)) for _ in range(3)]).inflates for _ in range(400))
+    assert inflated <= stats.binom.ppf(0.999, 400, 0.12)
+
+
+def test_too_few_blocks_tell_no_likeness():
+    assert likeness([RNG.standard_normal((7, 4))]) == NONE
+    assert NONE.variance_factor(8) == 1.0
+    assert not likeness([correlated(0.9, (2, 5), RNG)]).inflates

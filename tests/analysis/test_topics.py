@@ -1,0 +1,106 @@
+"""Which topics are judged apart, and what an arm's verdict over them rests on."""
+
+import json
+
+from rmwbench.analysis.topics import judged_topics, over_topics
+from rmwbench.analysis.verdict import NoRatio, Ratio, Verdict
+
+
+def endpoint(
+    number, topic, kind="publisher", rate_hz=10.0, message="Array1k", size=1024, reliability="reliable", **more
+):
+    arrival = {"kind": "periodic", "period_ns": int(1e9 / rate_hz), "phase_ns": number} if rate_hz else None
+    asked = {"qos": {"reliability": reliability, "history": "keep_last", "depth": 5}}
+    asked |= {"arrival": more.pop("arrival", arrival)} if kind in ("publisher", "client") else {}
+    row = {"endpoint": number, "topic": topic, "kind": kind, "type": message, "payload_bytes": size}
+    return row | {"asked": json.dumps(asked), "granted": None} | more
+
+
+def names(*rows, focus=()):
+    return [(one.name, len(one.members)) for one in judged_topics(rows, focus)]
+
+
+def test_one_topic_and_topics_that_are_alike_have_one_number():
+    assert names(endpoint(1, "imu"), endpoint(2, "imu", "subscription")) == []
+    assert names(*(endpoint(n, f"topic_{n}") for n in range(1, 101))) == []
+
+
+def test_unlike_topics_are_apart_whatever_makes_them_unlike():
+    assert names(endpoint(1, "imu"), endpoint(2, "front")) == [("imu", 1), ("front", 1)]
+    for other in ({"rate_hz": 20.0}, {"size": 4096}, {"message": "Image"}, {"reliability": "best_effort"}):
+        assert len(names(endpoint(1, "camera_1"), endpoint(2, "camera_2", **other))) == 2, other
+
+
+def test_alike_ones_stay_together_beside_others():
+    rows = [endpoint(n, f"scan_{n}") for n in (1, 2, 3)] + [endpoint(4, "map", rate_hz=1.0)]
+    assert names(*rows) == [("scan_*", 3), ("map", 1)]
+
+
+def test_a_phase_that_is_drawn_per_trial_makes_nothing_unlike():
+    rows = [endpoint(n, f"scan_{n}") for n in (1, 2)] + [endpoint(9, "map")]
+    again = [row | {"asked": row["asked"].replace('"phase_ns": ', '"phase_ns": 7')} for row in rows]
+    assert names(*rows) == names(*again)
+
+
+def test_hops_of_a_chain_are_alike_because_a_relay_has_the_rate_of_its_source():
+    rows = [
+        endpoint(1, "way"),
+        endpoint(2, "way", "subscription"),
+        endpoint(3, "way_1", arrival={"kind": "relay", "from": 2}),
+        endpoint(4, "way_1", "subscription"),
+    ]
+    assert names(*rows) == []
+
+
+def test_what_is_out_of_focus_is_not_judged():
+    rows = [endpoint(1, "control"), endpoint(2, "camera"), endpoint(3, "flood")]
+    assert names(*rows, focus=("control",)) == []
+    assert names(*rows, focus=("control", "camera")) == [("control", 1), ("camera", 1)]
+
+
+def verdict(name, ratio=None, by=None, minutes=None):
+    found = NoRatio("few") if ratio == "none" else None if ratio is None else Ratio(ratio, ratio / 2, ratio * 2, 6)
+    return Verdict(name, "a", found, "why", minutes, by)
+
+
+def test_a_robot_needs_all_of_its_topics():
+    found = over_topics(
+        {
+            "imu": {"a": verdict("best"), "b": verdict("worse", 1.2, "latency"), "c": verdict("worse", 1.3, "latency")},
+            "front": {"a": verdict("worse", 3.0, "latency"), "b": verdict("best"), "c": verdict("worse", 9.0, "loss")},
+        }
+    )
+    assert {arm: (one.verdict.verdict, one.topic) for arm, one in found.items()} == {
+        "a": ("worse", "front"),
+        "b": ("worse", "imu"),
+        "c": ("worse", "front"),
+    }
+    assert found["c"].verdict.by == "loss"
+
+
+def test_who_is_worse_nowhere_is_best_only_where_all_others_are_worse_somewhere():
+    one = {"a": verdict("equivalent", 1.0), "b": verdict("worse", 2.0, "latency"), "c": verdict("equivalent", 1.01)}
+    two = {"a": verdict("best", 0.5), "b": verdict("worse", 2.0, "latency"), "c": verdict("worse", 2.1, "latency")}
+    assert over_topics({"x": one, "y": two})["a"].verdict.verdict == "best"
+    assert over_topics({"x": one, "y": one})["a"].verdict.verdict == "equivalent"
+
+
+def test_one_open_topic_leaves_the_arm_open_for_the_longest_time():
+    one = {"a": verdict("equivalent"), "b": verdict("undecided", 1.1, minutes=5.0)}
+    two = {"a": verdict("equivalent"), "b": verdict("undecided", 1.5, minutes=9.0)}
+    found = over_topics({"x": one, "y": two})["b"]
+    assert (found.verdict.verdict, found.topic, found.verdict.minutes_to_decide) == ("undecided", "y", 9.0)
+    three = two | {"b": verdict("undecided", 1.5, minutes=None)}
+    assert over_topics({"x": one, "y": three})["b"].verdict.minutes_to_decide is None
+
+
+def test_the_worst_topic_of_an_open_arm_is_the_one_that_loses_most():
+    few = {"a": verdict("undecided", "none"), "b": verdict("undecided", "none")}
+    found = over_topics({"imu": few, "rear": few}, {"imu": {"a": 0.0}, "rear": {"a": 1.0}})
+    assert found["a"].topic == "rear"
+
+
+def test_no_data_in_one_topic_is_open_and_in_all_no_data():
+    one, none = {"a": verdict("best"), "b": verdict("worse", 2.0, "latency")}, {"a": verdict("no data")}
+    assert over_topics({"x": one, "y": none})["a"].verdict.verdict == "undecided"
+    assert over_topics({"x": none, "y": none})["a"].verdict.verdict == "no data"

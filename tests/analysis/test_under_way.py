@@ -1,0 +1,81 @@
+"""Slow is not lost: what a reliable stream had not delivered yet when the trial stopped waiting has its own fate."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis.latency import measure
+from rmwbench.analysis.ledger import Ledger
+from rmwbench.analysis.records import Endpoint, Window
+
+SECOND = 1_000_000_000
+BEGIN_NS = 10 * SECOND
+MESSAGES, WARMUP = 35, 5
+
+
+class Columns:
+    def __init__(self, sent, received):
+        self._sent, self._received = sent, received
+
+    def sent(self, column):
+        return self._sent[column]
+
+    def received(self, column):
+        return self._received[column]
+
+
+def trial(latency_ms, drain_s, *, reliable=True, lost=()) -> tuple[Ledger, dict]:
+    """A camera of 30 Hz in a window of a second; every message arrives after its latency, but for the `lost`."""
+    place = np.arange(MESSAGES)
+    due = BEGIN_NS - WARMUP * SECOND // 30 + place * SECOND // 30
+    taken = due + (np.broadcast_to(latency_ms, MESSAGES) * 1e6).astype(np.int64)
+    end_ns = BEGIN_NS + SECOND + int(drain_s * SECOND)
+    came = (taken < end_ns) & ~np.isin(place, lost)
+    flags = np.where(due >= BEGIN_NS, 0, 4)
+    size = np.full(MESSAGES, 6_220_800)
+    seq = place.astype(np.uint64)
+    sent = {
+        "endpoint": np.ones(MESSAGES, np.int64), "seq": seq, "intended_ns": due, "begun_ns": due,
+        "call_ns": due + 1, "return_ns": due + 2, "flags": flags, "bytes": size,
+    }  # fmt: skip
+    received = {
+        "endpoint": np.full(MESSAGES, 2), "writer": np.ones(MESSAGES, np.int64), "seq": seq,
+        "taken_ns": taken, "consumed_ns": taken + 1, "flags": flags, "bytes": size,
+    }  # fmt: skip
+    ends = [Endpoint(1, "publisher", "t", reliable), Endpoint(2, "subscription", "t", reliable)]
+    window = Window(BEGIN_NS, BEGIN_NS + SECOND, drain_end_ns=end_ns)
+    found = measure(Columns(sent, {k: v[came] for k, v in received.items()}), ends, window)
+    return found.ledger, found.samples
+
+
+def test_a_reliable_stream_that_is_only_slow_loses_nothing():
+    """Each message comes after 400 ms; the drain of 150 ms ends before a quarter of the window has arrived."""
+    ledger, samples = trial(400, 0.15)
+    assert ledger.wanted == 30 and ledger.delivered + ledger.under_way == 30 and ledger.under_way == 7
+    assert (ledger.lost, ledger.not_delivered, ledger.undelivered) == (0, 0, 0)
+    response = samples["response_latency"]
+    assert response.exact[0.5] == pytest.approx(400e6) and math.isinf(response.values[-1])
+    assert samples["response_latency"].count == 30
+
+
+def test_a_best_effort_stream_loses_what_did_not_come():
+    ledger, _ = trial(400, 0.15, reliable=False)
+    assert (ledger.under_way, ledger.lost_end, ledger.undelivered) == (0, 7, 7)
+
+
+def test_a_reliable_stream_that_has_come_to_its_end_has_lost_what_is_missing():
+    """Nothing came for 5 s, and the longest latency was 5 ms: what is missing will never come."""
+    ledger, _ = trial(5, 5.0, lost=(20, 33, 34))
+    assert (ledger.under_way, ledger.lost_middle, ledger.lost_end) == (0, 1, 2)
+
+
+def test_what_was_overtaken_is_lost_however_much_is_under_way():
+    ledger, _ = trial(400, 0.15, lost=(10,))
+    assert (ledger.under_way, ledger.lost_middle, ledger.undelivered) == (7, 1, 1)
+
+
+def test_what_came_after_the_drain_of_a_reliable_stream_was_under_way():
+    ledger = Ledger(wanted=10, delivered=7, late=1, lost_end=2)
+    assert ledger.still_under_way(moving=False) == Ledger(wanted=10, delivered=7, under_way=1, lost_end=2)
+    assert ledger.still_under_way(moving=True) == Ledger(wanted=10, delivered=7, under_way=3)

@@ -1,0 +1,35 @@
+"""Into whose memory a message is taken, and what a full queue does, are never compared silently."""
+
+from dataclasses import replace
+
+from rmwbench.analysis.unlike import Facts, between, flags
+
+TYPED = Facts("a", take="typed", when_full="publisher overwrites at writer, subscription drops at reader")
+
+
+def test_an_arm_that_takes_in_another_way_than_most_is_flagged():
+    arms = [TYPED, replace(TYPED, arm="b"), replace(TYPED, arm="c", take="raw")]
+    found = flags(arms)
+    assert found["a"] == found["b"] == []
+    assert found["c"] == [
+        "messages taken in the receive buffer, serialised, those of most others into the reader's own memory"
+    ]
+
+
+def test_where_nothing_has_a_majority_every_arm_says_its_own():
+    found = flags([TYPED, replace(TYPED, arm="b", take="lent")])
+    assert found["a"] == ["messages taken into the reader's own memory, those of others in lent memory"]
+    assert found["b"] == ["messages taken in lent memory, those of others into the reader's own memory"]
+
+
+def test_two_arms_whose_full_queues_differ_are_unlike():
+    blocks = replace(TYPED, arm="b", when_full="publisher blocks, subscription blocks")
+    assert between(TYPED, blocks) == [
+        "when a queue is full: publisher overwrites at writer, subscription drops at reader in A, "
+        "publisher blocks, subscription blocks in B"
+    ]
+
+
+def test_what_was_measured_before_it_was_granted_is_not_compared():
+    assert between(TYPED, Facts("old")) == []
+    assert flags([TYPED, replace(TYPED, arm="b"), Facts("old")])["old"] == []

@@ -1,0 +1,40 @@
+"""Every bad input that `make fuzz` once found to end ungracefully, and a few drawn at random."""
+
+import json
+import random
+
+import pytest
+
+from tests.badinput import fuzz
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory):
+    fuzz.warm()
+    return fuzz.Material(tmp_path_factory.mktemp("fuzz"))
+
+
+@pytest.mark.parametrize("one", fuzz.kept(), ids=lambda one: f"{one['input']}-{one['verb'][0]}")
+def test_what_was_found_once_ends_gracefully(material, one):
+    assert fuzz.outcome(one, material) is None, json.dumps(one)[:1000]
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_what_is_drawn_ends_gracefully(material, number):
+    one = fuzz.case(random.Random(f"tests:{number}"), material)
+    assert fuzz.outcome(one, material) is None, json.dumps(one)[:1000]
+
+
+def test_a_mistake_of_ours_would_be_found(material, monkeypatch):
+    """The judge of the others: a verb that fails in a way that nobody foresaw, and one that hangs."""
+    import time
+
+    import rmwbench.bundle.query as query
+
+    one = {"input": "options", "verb": ["query", "select 1", "C"]}
+    assert fuzz.outcome(one, material) is None
+    monkeypatch.setattr(query, "ask", lambda *_: [][1])
+    assert "IndexError" in str(fuzz.outcome(one, material))
+    monkeypatch.setattr(query, "ask", lambda *_: time.sleep(60))
+    monkeypatch.setattr(fuzz, "TIMEOUT_S", 1.0)
+    assert "more than" in str(fuzz.outcome(one, material))

@@ -1,0 +1,61 @@
+"""A publisher that waits for the publish call of another one of its process is flagged."""
+
+import numpy as np
+import pytest
+
+from rmwbench.campaign import siblings
+from rmwbench.codes import Code
+from rmwbench.lab.records import SENT
+from tests.campaign.cells import outcome
+
+MS = 1_000_000
+
+
+class Section:
+    kind = SENT
+
+    def __init__(self, endpoint, due_ns, begun_ns, return_ns):
+        self.endpoint = endpoint
+        names = ("intended_ns", "begun_ns", "return_ns", "flags")
+        self.rows = np.zeros(len(due_ns), [(name, np.int64) for name in names])
+        for name, values in zip(names, (due_ns, begun_ns, return_ns), strict=False):
+            self.rows[name] = values
+
+
+class Publisher:
+    kind, relay_from = "publisher", None
+
+    def __init__(self, endpoint, process):
+        self.endpoint, self.process = endpoint, process
+
+
+@pytest.fixture
+def camera_and_control():
+    """Publish calls of an image of 30 Hz, and of a command of 1 kHz that is due in the middle of one of them."""
+
+    def made(call_ns, processes=("robot", "robot")):
+        due = np.arange(30) * 33 * MS
+        image = Section(1, due, due, due + call_ns)
+        command_due = np.arange(990) * MS + MS // 2
+        begun = command_due.copy()
+        for end_ns, begin_ns in zip(due + call_ns, due, strict=True):
+            waits = (command_due > begin_ns) & (command_due < end_ns)
+            begun[waits] = end_ns + np.arange(np.count_nonzero(waits)) * 1000
+        command = Section(2, command_due, begun, begun + 500)
+        found = outcome()
+        found.sections = [image, command]
+        ends = tuple(Publisher(n, process) for n, process in enumerate(processes, start=1))
+        object.__setattr__(found.order.cell, "endpoints", ends)
+        return found
+
+    return made
+
+
+def test_a_long_call_makes_its_sibling_late_and_is_flagged(camera_and_control):
+    (flag,) = siblings.flags(camera_and_control(3 * MS))
+    assert flag.code is Code.LATE_BY_SIBLING and "endpoint 2" in flag.text and "2.5 ms" in flag.text
+
+
+def test_a_short_call_and_one_of_another_process_are_not(camera_and_control):
+    assert list(siblings.flags(camera_and_control(MS // 2))) == []
+    assert list(siblings.flags(camera_and_control(3 * MS, ("camera", "control")))) == []

@@ -1,0 +1,60 @@
+"""What a newcomer needs to know the names of: suites, types, middlewares; and the shell's completion of them."""
+
+import json
+import os
+import subprocess
+import sys
+
+from rmwbench.suite.listed import listed
+from rmwbench.suite.load import load, shipped_suites
+from rmwbench.suite.message_type import message_type_names
+
+COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
+
+
+def rmwbench(*arguments, **environment):
+    environ = {**os.environ, **environment}
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=120, env=environ)
+
+
+def test_every_suite_has_its_line():
+    lines = rmwbench("suites").stdout.splitlines()
+    for name in shipped_suites():
+        assert sum(line.split()[:1] == [name] for line in lines) == 1, name
+    found = json.loads(rmwbench("suites", "--json").stdout)
+    assert [one["suite"] for one in found] == shipped_suites() and all(one["title"] for one in found)
+
+
+def test_the_titles_are_those_of_the_suites():
+    titles = {one.name: one.title for one in listed()}
+    for name in ("quick", "degraded/lossy", "services"):
+        assert titles[name] == load(name).title
+
+
+def test_every_type_has_its_line_with_its_size():
+    text = rmwbench("types").stdout
+    found = json.loads(rmwbench("types", "--json").stdout)
+    assert [one["type"] for one in found] == message_type_names()
+    for one in found:
+        assert any(line.split()[:2] == [one["type"], str(one["payload_bytes"])] for line in text.splitlines())
+        assert one["message_bytes"] > one["payload_bytes"]
+    assert "Bytes(N)" in text and "Image(WIDTHxHEIGHT)" in text
+
+
+def test_a_middleware_is_shown_as_the_list_has_it():
+    whole = json.loads(rmwbench("middlewares", "--json").stdout)
+    one = json.loads(rmwbench("middlewares", "show", "floor", "--json").stdout)
+    assert one["schema"] == whole["schema"]
+    assert one["middlewares"] == [entry for entry in whole["middlewares"] if entry["middleware"] == "floor"]
+
+
+def test_the_shell_completes_verbs_and_suites():
+    def completed(words, at):
+        found = rmwbench(_RMWBENCH_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(at))
+        return found.stdout.split()
+
+    assert completed("rmwbench sui", 1) == ["suites"]
+    assert completed("rmwbench plan degraded/lo", 2) == ["degraded/lossy"]
+    # Without the shell that is found by looking at this process's parents, which a pipeline may not have.
+    shown = rmwbench("--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
+    assert "complete" in shown.stdout

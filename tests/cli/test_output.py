@@ -1,0 +1,219 @@
+"""What stands at the place of an output is never destroyed, and an output that cannot be written is one clear error."""
+
+import os
+import resource
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.whole_file import check_page, write_whole
+from tests import synthetic_bundle
+from tests.badinput.conftest import private_mounts
+
+COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
+VERBS = {
+    "report": ["report", "campaign", "--out"],
+    "compare": ["compare", "campaign", "newer", "--out"],
+    "compare --html": ["compare", "campaign", "newer", "--html"],
+    "claims": ["claims", "gscam-2025", "--no-shipped", "--out"],
+    "questionnaire": ["questionnaire", "--question", "audit", "--out"],
+    "figures": ["figures", "gscam-2025", "--no-shipped", "-o"],
+    "community": ["community", "admission", "--out"],
+    "community --report": ["community", "admission", "--report"],
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    path = tmp_path_factory.mktemp("place")
+    synthetic_bundle.write(path / "campaign", blocks=2, workloads=("imu",))
+    synthetic_bundle.write(path / "newer", blocks=2, workloads=("imu",), seed=8)
+    return path
+
+
+def rmwbench(place, *arguments, **options):
+    return subprocess.run([*COMMAND, *map(str, arguments)], cwd=place, capture_output=True, timeout=120, **options)
+
+
+def is_refused(done):
+    error = done.stderr.decode()
+    assert done.returncode == 2, (done.returncode, error)
+    assert error.startswith("error: ") and error.count("error: ") == 1 and "Traceback" not in error, error
+    assert "  do: " in error
+    return error
+
+
+def nothing_partial(directory):
+    return not [path for path in directory.rglob("*") if "partial" in path.name]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_symbolic_link_stays_one_and_its_file_is_written(place, tmp_path, verb):
+    real, link = tmp_path / "real.html", tmp_path / "link.html"
+    real.write_text("before")
+    link.symlink_to(real)
+    done = rmwbench(place, *VERBS[verb], link)
+    assert done.returncode in (0, 1, 2) and not done.stderr, done.stderr
+    assert link.is_symlink() and b"<html" in real.read_bytes()
+    assert nothing_partial(tmp_path)
+
+
+@pytest.mark.parametrize("verb", ["report", "claims", "figures", "community"])
+def test_a_pipe_gets_the_page_and_stays_a_pipe(place, tmp_path, verb):
+    fifo, found = tmp_path / "fifo", []
+    os.mkfifo(fifo)
+    reader = threading.Thread(target=lambda: found.append(fifo.read_bytes()))
+    reader.start()
+    done = rmwbench(place, *VERBS[verb], fifo)
+    reader.join(timeout=30)
+    assert done.returncode == 0, done.stderr
+    assert b"</html>" in found[0] and stat.S_ISFIFO(fifo.lstat().st_mode)
+    assert [path.name for path in tmp_path.iterdir()] == ["fifo"]
+
+
+@pytest.mark.parametrize("verb", ["report", "claims", "figures", "community"])
+def test_a_device_node_stays_one(place, tmp_path, verb):
+    node = tmp_path / "null"
+    try:
+        os.mknod(node, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        node.write_text("taken")
+    except PermissionError:
+        pytest.skip("no device nodes here: not root, or a file system without them")
+    done = rmwbench(place, *VERBS[verb], node)
+    assert done.returncode == 0, done.stderr
+    assert stat.S_ISCHR(node.lstat().st_mode) and [path.name for path in tmp_path.iterdir()] == ["null"]
+
+
+def test_stdout_as_a_place_gets_the_page_alone(place, tmp_path):
+    with open(tmp_path / "page.html", "w+b") as file:
+        done = subprocess.run([*COMMAND, *VERBS["report"], "/dev/stdout"], cwd=place, stdout=file, timeout=120)
+    text = (tmp_path / "page.html").read_text()
+    assert done.returncode == 0 and text.startswith("<!doctype") and text.rstrip().endswith("</html>")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_format_that_is_not_made_is_refused(place, tmp_path, verb):
+    error = is_refused(rmwbench(place, *VERBS[verb], tmp_path / "page.pdf"))
+    assert "no PDF is made here" in error and not list(tmp_path.iterdir())
+
+
+def test_the_name_of_a_report_agrees_with_its_format(place, tmp_path):
+    assert "--format markdown" in is_refused(rmwbench(place, "report", "campaign", "--out", tmp_path / "a.md"))
+    markdown = ["report", "campaign", "--format", "markdown", "--out"]
+    assert "--format html" in is_refused(rmwbench(place, *markdown, tmp_path / "a.html"))
+    assert "pictures beside it" in is_refused(rmwbench(place, *markdown, "/dev/null"))
+    assert rmwbench(place, *markdown, tmp_path / "a.md").returncode == 0
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_disk_that_is_full_leaves_what_was_there(place, tmp_path, verb):
+    """The limit on a file's size is what a small disk is to a page."""
+    page = tmp_path / "page.html"
+    page.write_text("before")
+
+    def small():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
+
+    error = is_refused(rmwbench(place, *VERBS[verb], page, preexec_fn=small))
+    assert "page.html" in error and "File too large" in error
+    assert page.read_text() == "before" and [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_a_full_file_system_is_one_error_in_every_verb_that_writes(place, tmp_path):
+    for name in ("campaign", "newer"):
+        shutil.copytree(place / name, tmp_path / name)
+    program = """
+    mkdir small && mount -t tmpfs -o size=16k tmpfs small
+    for verb in 'report campaign --out small/a.html' 'report campaign --format markdown --out small/a.md' \
+        'compare campaign newer --out small/a.html' 'claims gscam-2025 --out small/a.html' \
+        'figures gscam-2025 --pictures small/pictures' 'community admission --out small/a.html'; do
+      "$@" $verb >/dev/null 2>error; echo "$? $(grep -c ^error: error) $(grep -c Traceback error)"
+      find small -name '*partial*'
+      rm -rf small/*
+    done
+    """
+    command = [*private_mounts(), "sh", "-c", program, "sh", *COMMAND]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    assert done.stdout.splitlines() == ["2 1 0"] * 6, (done.stdout, done.stderr)
+
+
+def test_a_folder_that_is_read_only_is_one_error(place, tmp_path):
+    (tmp_path / "work").mkdir()
+    program = """
+    mount -t tmpfs -o size=9m tmpfs work && cp -r "$1" work/campaign && mount -o remount,ro work
+    shift
+    for verb in report 'run --resume' clean show; do
+      "$@" $verb work/campaign >/dev/null 2>error; echo "$? $(grep -c ^error: error) $(grep -c Traceback error)"
+    done
+    """
+    command = [*private_mounts(), "sh", "-c", program, "sh", str(place / "campaign"), *COMMAND]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    assert done.stdout.splitlines() == ["2 1 0", "2 1 0", "0 0 0", "0 0 0"], (done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("verb", [["plan", "quick"], ["show", "campaign", "--json"], ["claims"], ["--version"]])
+def test_a_full_stdout_is_one_error(place, verb):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*COMMAND, *verb], cwd=place, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 2 and done.stderr.count("error: ") == 1 and "stdout" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed_are_no_crash_and_lend_no_file_their_number(place, tmp_path, closed):
+    page = tmp_path / "page.html"
+    done = rmwbench(place, "report", "campaign", "--out", page)
+    whole = page.read_bytes()
+    shell = f'exec "$@" {closed}'
+    arguments = [*COMMAND, "report", "campaign", "--out", str(page)]
+    done = subprocess.run(["sh", "-c", shell, "sh", *arguments], cwd=place, capture_output=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, b"") and len(page.read_bytes()) == len(whole)
+
+
+@pytest.mark.parametrize("verb", [["show", "campaign"], ["plan", "quick"], ["claims"], ["questionnaire"]])
+def test_a_terminal_that_knows_ascii_only_gets_the_answer(place, verb):
+    ascii_only = {
+        **os.environ,
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONIOENCODING": "ascii",
+    }
+    done = rmwbench(place, *verb, env=ascii_only)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii() and b"\\u2013" not in done.stdout and b"\\xd7" not in done.stdout
+
+
+def test_json_for_a_terminal_that_knows_ascii_only_is_the_same_document(place):
+    import json
+
+    found = [
+        json.loads(rmwbench(place, "show", "campaign", "--json", env={**os.environ, "PYTHONIOENCODING": name}).stdout)
+        for name in ("ascii", "utf-8")
+    ]
+    assert found[0] == found[1] and not json.dumps(found[0], ensure_ascii=False).isascii()
+
+
+def test_the_mode_of_a_file_stays_and_a_new_one_has_that_of_any_other(tmp_path):
+    kept, plain, written = tmp_path / "kept", tmp_path / "plain", tmp_path / "written"
+    kept.write_text("a")
+    kept.chmod(0o640)
+    write_whole(kept, "b")
+    plain.write_text("a")
+    write_whole(written, "b")
+    assert kept.read_text() == "b" and stat.S_IMODE(kept.stat().st_mode) == 0o640
+    assert written.stat().st_mode == plain.stat().st_mode
+
+
+def test_what_cannot_be_written_is_known_before(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for path in (tmp_path, tmp_path / "none" / "a.html", tmp_path / "loop", tmp_path / ("n" * 300), "nul\0"):
+        with pytest.raises(UserError):
+            check_page(path)
+    (tmp_path / "leads").symlink_to(tmp_path / "new.html")
+    write_whole(tmp_path / "leads", "text \udc80")
+    assert (tmp_path / "new.html").read_text() == "text \\udc80" and (tmp_path / "leads").is_symlink()

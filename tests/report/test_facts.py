@@ -1,0 +1,234 @@
+"""No sentence that its own table contradicts: reports are generated, every fact behind a sentence is read back, and
+checked against the numbers of the document; the words of a fact are checked to hold its names and numbers.
+"""
+
+import math
+import re
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from rmwbench.analysis import compare
+from rmwbench.analysis.topics import over_topics
+from rmwbench.analysis.verdict import Arm, Rules
+from rmwbench.report import facts as said
+from rmwbench.report import format as fmt
+from rmwbench.report import topics
+from rmwbench.report.conclusions import conclusions
+from rmwbench.report.headline import headline
+from rmwbench.report.ordered_by import TIME
+
+PRIMARY = "response_latency_p50"
+NAMES = ("ape", "bee", "cat", "dog", "elk", "fox", "gnu")
+BLOCKS = 6
+
+
+@st.composite
+def arms(draw, few=1):
+    """Invented arms: medians that differ by anything, spread, messages lost, blocks missing, none arriving."""
+    found = []
+    for name in NAMES[: draw(st.integers(few, len(NAMES)))]:
+        level = draw(st.sampled_from((1.0, 1.02, 1.3, 2.0, 5.0, 730.0))) * 1e5
+        spread = draw(st.sampled_from((0.0, 0.02, 0.3)))
+        noise = draw(st.lists(st.floats(-2, 2), min_size=BLOCKS, max_size=BLOCKS))
+        kept = draw(st.sampled_from((BLOCKS, BLOCKS, BLOCKS, 5, 2, 0)))
+        lost = draw(st.sampled_from((0, 0, 0, 3, 120, 600, 1000)))
+        primary = {
+            b: math.inf if lost >= 500 else level * math.exp(spread * noise[b]) for b in range(BLOCKS - kept, BLOCKS)
+        }
+        found.append(
+            Arm(name, primary, {b: (lost + b % 2 if 0 < lost < 1000 else lost, 1000) for b in primary}, reliable=False)
+        )
+    return found
+
+
+def document(arm, verdict):
+    """As the show document has the arm: its metric over all blocks, whatever blocks the others have."""
+    values = list(arm.primary.values())
+    metrics = {PRIMARY: {"unit": "ns", "no_data": "none"}, "undelivered": {"unit": "fraction", "no_data": "none"}}
+    if values:
+        value = math.inf if math.inf in values else math.exp(sum(map(math.log, values)) / len(values))
+        shown = "inf" if math.isinf(value) else value
+        lost = sum(k for k, _ in arm.undelivered.values()) / sum(n for _, n in arm.undelivered.values())
+        metrics = {
+            PRIMARY: {"unit": "ns", "value": shown, "low": shown, "high": shown},
+            "undelivered": {"unit": "fraction", "value": lost, "low": lost, "high": lost},
+        }
+    return {
+        "arm": arm.name,
+        "role": "contender",
+        "qos": "best_effort",
+        "metrics": metrics,
+        "times_floor": {"no_data": "none"},
+        "trials": {"done": len(values), "failed": 0, "void": 0, "failures": []},
+        "verdict": verdict,
+    }
+
+
+def workload(found, verdicts, name="w"):
+    shown = [document(arm, verdicts[arm.name].document()) for arm in found]
+    return {"workload": name, "primary_metric": PRIMARY, "arms": shown, "topics": [], "tuning": []}
+
+
+def robot(by_topic):
+    """A workload with topics, judged with one budget over all of them."""
+    verdicts = compare.judge(by_topic, Rules(minutes_per_block=1.0))
+    parts = [workload(found, verdicts[name]) | {"topic": name, "judged": True} for name, found in by_topic.items()]
+    overall = over_topics(verdicts)
+    whole = parts[0] | {"arms": [dict(arm) for arm in parts[0]["arms"]], "topics": parts, "workload": "robot"}
+    for key in ("topic", "judged"):
+        whole.pop(key)
+    for arm in whole["arms"]:
+        arm["verdict"] = topics.judged(overall[arm["arm"]], PRIMARY)
+        arm["metrics"] = {PRIMARY: {"unit": "ns", "no_data": "unlike topics"}}
+    return whole
+
+
+def check(fact, part):
+    """What the fact says, against the numbers of its workload or topic."""
+    of = {arm["arm"]: arm for arm in said.contenders(part)}
+    verdict = {name: arm["verdict"]["verdict"] for name, arm in of.items()}
+    primary = {name: said.primary(arm, part) for name, arm in of.items()}
+    lost = {name: fmt.finite(arm["metrics"].get("undelivered", {}).get("value")) for name, arm in of.items()}
+    with_data = {name for name in of if verdict[name] != "no data"}
+    match fact:
+        case said.Best(arm):
+            assert all(primary[arm] <= primary[other] for other in with_data)
+            assert all(verdict[other] == "worse" for other in with_data - {arm}) and len(with_data) > 1
+        case said.BestByLoss(arm, faster):
+            assert all(primary[other] < primary[arm] and lost[other] > lost[arm] for other in faster)
+            assert all(verdict[other] == "worse" for other in with_data - {arm})
+        case said.BestByBlocks(arm, smaller):
+            assert all(primary[other] < primary[arm] and verdict[other] == "worse" for other in smaller)
+        case said.LosesLeast(arm, _):
+            assert math.isinf(primary[arm]) and all(verdict[other] == "worse" for other in with_data - {arm})
+        case said.Alone(arm, absent):
+            assert with_data == {arm} and set(absent) == of.keys() - {arm}
+        case said.Equal(found):
+            assert found and all(verdict[arm] == "equivalent" for arm in found)
+        case said.Between(found, all_arms):
+            assert all(verdict[arm] == "undecided" for arm in found)
+            assert all_arms == (not any(v == "worse" for v in verdict.values()))
+        case said.Slower(against, found, _):
+            for arm, ratio in found:
+                assert verdict[arm] == "worse" and of[arm]["verdict"]["against"] == against
+                assert of[arm]["verdict"]["by"] == "primary"
+                assert ratio is None or 1.05 < ratio == of[arm]["verdict"]["ratio"]["value"]
+        case said.LosesMore(arm, against, fraction):
+            assert verdict[arm] == "worse" and fraction == lost[arm] and lost[arm] > lost[against]
+        case said.DoesNotWork(arm, trials):
+            assert verdict[arm] == "worse" and of[arm]["verdict"]["by"] == "failure"
+            assert trials == of[arm]["trials"]["failed"] > 0 == of[arm]["trials"]["done"]
+        case said.Open(found):
+            assert found and all(verdict[arm] == "undecided" for arm in found)
+        case said.NoData(found):
+            assert found and all(verdict[arm] == "no data" for arm in found)
+        case _:
+            check_over_topics(fact, part, verdict)
+
+
+def check_over_topics(fact, part, verdict):
+    in_topic = {topic["topic"]: {arm["arm"]: arm["verdict"] for arm in topic["arms"]} for topic in part["topics"]}
+    match fact:
+        case said.OverTopics(arm, open_in):
+            assert all(found[arm]["verdict"] != "worse" for found in in_topic.values())
+            others = [name for name, v in verdict.items() if name != arm and v != "no data"]
+            assert others and all(any(t[name]["verdict"] == "worse" for t in in_topic.values()) for name in others)
+            assert all(in_topic[topic][arm]["verdict"] in ("undecided", "no data") for topic in open_in)
+        case said.NoneInAll(best_in):
+            assert all(v in ("worse", "no data") for v in verdict.values())
+            assert all(in_topic[topic][arm]["verdict"] == "best" for arm, found in best_in for topic in found)
+        case said.AtWorst(arm, topic, ratio, fraction):
+            found = in_topic[topic][arm]
+            assert found["verdict"] == "worse" and (fraction is not None) == (found["by"] == "loss")
+            assert ratio is None or ratio == found["ratio"]["value"]
+            assert fraction is not None or not any(
+                t[arm]["verdict"] == "worse" and t[arm]["by"] == "loss" for t in in_topic.values()
+            )
+        case _:
+            raise AssertionError(f"a fact that no test reads back: {fact}")
+
+
+NUMBER = re.compile(r"(?<![\w.])\d[\d\u202f]*(?:\.\d+)?(?=×)")
+
+
+def check_words(text, part):
+    """What can be said of any sentence: no exponent, no `1 others`, no plain `not decided`, names whole."""
+    assert "e+" not in text and "1 others" not in text and "nan" not in text and "None" not in text
+    assert "Not decided" not in text
+    allowed = {
+        fmt.significant(value)
+        for one in (part, *part.get("topics", ()))
+        for arm in one["arms"]
+        if (value := fmt.finite((arm["verdict"].get("ratio") or {}).get("value"))) is not None
+    }
+    assert set(NUMBER.findall(text)) <= allowed, (text, allowed)
+    lone = said.by_verdict(part)
+    if len(lone.get("alone", [])) == 1:
+        assert "the best" not in text and "fastest" not in text
+
+
+def read_back(part):
+    found = said.of_workload(part)
+    for fact in found:
+        check(fact, part)
+        clause = fact.clause(TIME)
+        for name in (getattr(fact, "arm", None), *getattr(fact, "arms", ())[:2]):
+            assert name is None or (name[0] if isinstance(name, tuple) else name) in clause
+    answer = headline(part)
+    for text in (answer.answer, answer.detail):
+        check_words(text, part)
+    if any(said.verdict_of(arm) in ("worse", "equivalent", "best") for arm in part["arms"]):
+        assert "nothing is decided" not in answer.answer.lower()
+    named = " ".join(fact.clause(TIME) for fact in found)
+    assert all(arm["arm"] in named or "others" in named for arm in said.contenders(part)) or not found
+    return found
+
+
+SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@SETTINGS
+@given(arms())
+def test_every_sentence_of_a_workload_holds_in_its_table(found):
+    verdicts = compare.judge({"w": found}, Rules(minutes_per_block=1.0))["w"]
+    part = workload(found, verdicts)
+    assume(any(arm.primary for arm in found))
+    assert read_back(part)
+    shown = {"campaign": {"finished": True, "blocks_complete": 20, "trials": {"void": 0}}, "workloads": [part]}
+    for line in conclusions(shown, calibrated=True, margin=0.05, one_host=False):
+        if line["workload"]:
+            check_words(line["text"], part)
+
+
+@SETTINGS
+@given(st.integers(2, 3).flatmap(lambda n: st.tuples(*[arms(few=len(NAMES)) for _ in range(n)])))
+def test_every_sentence_over_topics_holds_in_their_tables(found):
+    whole = robot({f"topic {n}": part for n, part in enumerate(found)})
+    assume(any(arm.primary for part in found for arm in part))
+    read_back(whole)
+    for part in whole["topics"]:
+        if any(said.verdict_of(arm) != "no data" for arm in part["arms"]):
+            read_back(part)
+    for arm in whole["arms"]:
+        kinds = [said.verdict_of(a) for t in whole["topics"] for a in t["arms"] if a["arm"] == arm["arm"]]
+        assert ("worse" in kinds) == (said.verdict_of(arm) == "worse")
+        assert "undecided" not in kinds or said.verdict_of(arm) in ("worse", "undecided")
+
+
+def test_the_five_sentences_of_the_review_are_not_said_again():
+    """`zenoh is the fastest … 188 µs` beside cyclone's 133 µs; `1 others`; a lone arm `best`; `7.3e+02×`."""
+    fast = Arm(
+        "cyclone", {b: 133e3 * 1.01**b for b in range(6)}, {b: (120 + b, 1000) for b in range(6)}, reliable=False
+    )
+    zenoh = Arm("zenoh", {b: 188e3 * 1.01**b for b in range(6)}, {b: (0, 1000) for b in range(6)}, reliable=False)
+    found = [fast, zenoh]
+    part = workload(found, compare.judge({"w": found}, Rules())["w"])
+    assert headline(part).answer == (
+        "Take zenoh: cyclone may be faster, but loses more; cyclone loses 12 % of its messages."
+    )
+    assert compare.judge({"w": [zenoh]}, Rules())["w"]["zenoh"].verdict == "alone"
+    slow = Arm("slow", {b: 188e6 * 1.01**b for b in range(6)}, {b: (0, 1000) for b in range(6)}, reliable=False)
+    verdicts = compare.judge({"w": [zenoh, slow]}, Rules())["w"]
+    assert verdicts["slow"].reason.startswith("1000× zenoh") and "e+" not in verdicts["slow"].reason
+    assert said.names("abcde") == "a, b, c and 2 others" and said.names("abcd") == "a, b, c and d"

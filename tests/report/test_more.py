@@ -1,0 +1,59 @@
+"""What more blocks would decide: what takes least first, each open comparison once."""
+
+from rmwbench.report.more import lines, more
+
+
+def arm(name, verdict, minutes=None):
+    return {
+        "arm": name,
+        "role": "contender",
+        "verdict": {"verdict": verdict, "against": "a", "minutes_to_decide": minutes},
+    }
+
+
+def workload(name, *arms, topics=()):
+    return {"workload": name, "arms": list(arms), "topics": list(topics)}
+
+
+def topic(name, *arms, judged=True):
+    return {"topic": name, "judged": judged, "arms": list(arms)}
+
+
+def test_open_comparisons_in_the_order_of_what_they_take():
+    found = more(
+        {
+            "workloads": [
+                workload("imu", arm("a", "equivalent"), arm("b", "undecided", 20.0), arm("c", "undecided")),
+                workload("camera", arm("a", "best"), arm("b", "worse"), arm("c", "undecided", 4.0)),
+            ]
+        },
+        2.0,
+    )
+    assert [(one["workload"], one["arm"], one["blocks"], one["minutes"]) for one in found] == [
+        ("camera", "c", 2, 4.0),
+        ("imu", "b", 10, 20.0),
+        ("imu", "c", None, None),
+    ]
+    assert lines({"more": found}) == [
+        "2 blocks, about 4 min: c (camera) (1 of 3 that are open)",
+        "10 blocks, about 20 min: b (imu) (2 of 3 that are open)",
+        "no number of blocks that is known to suffice: c (imu)",
+    ]
+
+
+def test_topics_that_are_judged_are_told_in_the_place_of_their_workload():
+    robot = workload(
+        "robot",
+        arm("b", "undecided", 9.0),
+        topics=(topic("imu", arm("b", "undecided", 3.0)), topic("front", arm("b", "undecided", 3.0))),
+    )
+    found = more({"workloads": [robot]}, None)
+    assert [(one["topic"], one["blocks"]) for one in found] == [("imu", None), ("front", None)]
+    assert lines({"more": found}) == ["about 3 min: b (robot: imu and front) (2 of 2 that are open)"]
+    told = workload("robot", arm("b", "undecided", 9.0), topics=(topic("imu", arm("b", "no data"), judged=False),))
+    assert [one["topic"] for one in more({"workloads": [told]}, 1.0)] == [None]
+
+
+def test_nothing_open_says_nothing():
+    assert lines({"more": more({"workloads": [workload("imu", arm("a", "best"), arm("b", "worse"))]}, 1.0)}) == []
+    assert lines({}) == []

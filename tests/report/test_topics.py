@@ -1,0 +1,183 @@
+"""A robot's topics are told and judged one by one, in every rendering."""
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from rmwbench.analysis.look import Looks
+from rmwbench.analysis.topics import POOLED
+from rmwbench.bundle import Bundle
+from rmwbench.report.compare.document import compare
+from rmwbench.report.compare.select import side
+from rmwbench.report.compare.terminal import answer
+from rmwbench.report.explain.document import explanations
+from rmwbench.report.explain.terminal import print_explanations
+from rmwbench.report.figures import figures
+from rmwbench.report.headline import headline
+from rmwbench.report.html import render_html
+from rmwbench.report.markdown import render_markdown
+from rmwbench.report.summary import summarise
+from rmwbench.report.terminal import print_show
+from tests import topics_bundle
+from tests.topics_bundle import CARRIERS, FLOWS, Carrier
+
+LIMITS = {
+    "acceptable": [{"metric": "undelivered", "at_most": 0.2}],
+    "topics": {"front": [{"metric": "response_latency_p50", "at_most": 2e6}]},
+    "none": {"metric": "undelivered", "at_least": 0.95},
+}
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    return Bundle(topics_bundle.write(tmp_path_factory.mktemp("topics") / "c", plan={"outcomes": LIMITS}))
+
+
+@pytest.fixture(scope="module")
+def document(bundle):
+    return summarise(bundle)
+
+
+def whole(document):
+    return document["workloads"][0]
+
+
+def topic(document, name):
+    return next(one for one in whole(document)["topics"] if one["topic"] == name)
+
+
+def arm(part, name):
+    return next(one for one in part["arms"] if one["arm"] == name)
+
+
+def terminal(document, width):
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    print_show(document, console)
+    return console.file.getvalue()
+
+
+def test_the_failing_camera_is_not_hidden_behind_the_imu(document):
+    """Pooled, cyclonedds is the fastest with 0.6 % lost; its camera stands at 180 ms and a ninth is lost."""
+    camera = arm(topic(document, "front"), "cyclonedds")
+    assert 1.6e8 < camera["metrics"]["response_latency_p50"]["value"] < 2e8
+    assert 0.08 < camera["metrics"]["undelivered"]["value"] < 0.15
+    assert (camera["verdict"]["verdict"], camera["verdict"]["by"]) == ("worse", "loss")
+    assert arm(topic(document, "imu"), "cyclonedds")["verdict"]["verdict"] == "best"
+    overall = arm(whole(document), "cyclonedds")["verdict"]
+    assert (overall["verdict"], overall["topic"], overall["by"]) == ("worse", "front", "loss")
+    assert "front" in overall["reason"]
+
+
+def test_each_topic_has_its_own_latencies_as_injected(document):
+    for name, carrier in CARRIERS.items():
+        for flow, (median, _) in carrier.topics.items():
+            if flow == "front" and name == "cyclonedds":
+                continue  # what is lost is in the quantile
+            metrics = arm(topic(document, flow), name)["metrics"]
+            assert metrics["response_latency_p50"]["value"] == pytest.approx(median, rel=0.1)
+            assert metrics["consumed_latency_p50"]["value"] > metrics["response_latency_p50"]["value"]
+            assert metrics["service_latency_p50"]["value"] < metrics["response_latency_p50"]["value"]
+
+
+def test_no_pooled_number_is_the_workloads(document):
+    for one in whole(document)["arms"]:
+        assert all("no_data" in one["metrics"][name] for name in POOLED)
+        assert not POOLED & one["per_trial"].keys()
+        assert "no_data" in one["times_floor"]
+    assert not any(whole(document)["charts"][kind] for kind in ("ecdf", "spectrum", "series"))
+
+
+def test_one_error_budget_is_over_all_topics(document):
+    """Two rivals of each of nine units (three arms in three topics) share the 5 %; in a single topic it is of three."""
+    assert whole(document)["resolution"]["topic"] in ("imu", "commands")
+    assert whole(document)["resolution"]["comparisons"] == 2 * 9
+
+
+def test_a_campaign_looks_at_what_its_report_says(bundle, document):
+    looks = Looks(bundle)
+    arms = looks.arms()
+    assert list(arms) == ["whole · imu", "whole · front", "whole · commands"]
+    assert set(looks.comparison_of.values()) == {"whole"}
+    values = {a.name: a.primary for a in arms["whole · front"]}
+    shown = arm(topic(document, "front"), "zenoh")["per_trial"]["response_latency_p50"]
+    assert [v["value"] for v in shown] == [pytest.approx(v, rel=1e-5) for _, v in sorted(values["zenoh"].items())]
+
+
+def test_one_topic_looks_as_ever(tmp_path):
+    flows = {"imu": FLOWS["imu"]}
+    carriers = {name: Carrier(name, {"imu": c.topics["imu"]}) for name, c in CARRIERS.items()}
+    document = summarise(Bundle(topics_bundle.write(tmp_path / "c", flows=flows, carriers=carriers)))
+    assert whole(document)["topics"] == []
+    assert whole(document)["resolution"]["comparisons"] == 2 * 3
+    assert "value" in arm(whole(document), "zenoh")["metrics"]["response_latency_p50"]
+    assert "topic" not in arm(whole(document), "zenoh")["verdict"]
+    assert headline(whole(document)).answer.startswith("Take cyclonedds: it is the fastest; ")
+
+
+def test_a_workload_that_is_judged_by_no_message_tells_its_topics_and_judges_none(tmp_path):
+    document = summarise(Bundle(topics_bundle.write(tmp_path / "c", primary="pss")))
+    assert [one["judged"] for one in whole(document)["topics"]] == [False] * 3
+    assert "value" in arm(topic(document, "front"), "zenoh")["metrics"]["response_latency_p50"]
+    assert "told and not judged" in terminal(document, 100)
+
+
+def test_limits_are_of_topics(document):
+    (condition,) = document["outcomes"]["conditions"]
+    judged = {one["arm"]: (one["outcome"], one["topic"], one["metric"]) for one in condition["arms"]}
+    assert judged == {
+        "cyclonedds": ("degraded", "front", "response_latency_p50"),
+        "iceoryx2": ("acceptable", None, None),
+        "zenoh": ("degraded", "front", "response_latency_p50"),
+    }
+    assert headline(whole(document), condition).limits == (
+        "iceoryx2 meets your limits; cyclonedds (in front) and zenoh (in front) miss them."
+    )
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_every_topic_is_in_the_terminal_and_no_number_is_cut(document, width):
+    text = terminal(document, width)
+    assert all(name in text for name in FLOWS) and "…" not in text
+    shown = arm(topic(document, "front"), "cyclonedds")["metrics"]["response_latency_p50"]["value"]
+    assert f"{shown / 1e6:.0f} ms" in text
+    assert "iceoryx2 meets your limits" in text
+
+
+def test_every_topic_is_in_markdown_html_and_explain(bundle, document):
+    drawn = {"whole": list(figures(whole(document)))}
+    pages = [render_markdown(document, drawn, {}), render_html(document)]
+    console = Console(file=io.StringIO(), width=200, color_system=None)
+    found = explanations(bundle)
+    print_explanations(found, console)
+    for text in (*pages, console.file.getvalue()):
+        assert all(name in text for name in FLOWS)
+    assert "front: worse by loss; response 1" in console.file.getvalue()
+    assert [one["topic"] for one in found[0]["topics"]] == list(FLOWS)
+    json.dumps(found, allow_nan=False)
+
+
+def test_the_headline_names_the_worst_topic_of_each(document):
+    found = headline(whole(document))
+    assert found.answer == (
+        "No arm is the best in every topic: fastest is cyclonedds in imu and commands, iceoryx2 in front."
+    )
+    assert "cyclonedds loses 1" in found.detail and "of front" in found.detail
+
+
+def test_two_campaigns_are_compared_topic_by_topic(tmp_path):
+    """B's camera alone got slower: pooled with an IMU of 500 Hz nothing would be seen."""
+    slower = {name: Carrier(name, {**c.topics}) for name, c in CARRIERS.items() if name == "zenoh"}
+    slower["zenoh"].topics["front"] = (9e6, 0)
+    sides = [
+        topics_bundle.write(tmp_path / name, carriers=carriers, seed=seed)
+        for name, carriers, seed in (("a", {"zenoh": CARRIERS["zenoh"]}, 3), ("b", slower, 4))
+    ]
+    found = compare(*(side(str(path)) for path in sides))
+    rows = {(row["topic"], row["metric"]): row for row in found["rows"]}
+    assert rows["front", "response_latency_p50"]["verdict"] == "worse"
+    assert rows["front", "response_latency_p50"]["title"].startswith("front: ")
+    assert rows["imu", "response_latency_p50"]["verdict"] != "worse"
+    assert (None, "response_latency_p50") not in rows and found["verdict"] == "worse"
+    assert answer(found).startswith("B is worse than A in 1 of ")
