@@ -138,7 +138,7 @@ def test_in_a_browser_a_click_opens_the_trials_and_a_phone_is_wide_enough(docume
     from playwright.sync_api import sync_playwright
 
     report, page = tmp_path / "report.html", tmp_path / "claims.html"
-    write_html(document, report)
+    write_html(document, report, evaluated(document))
     made = ledger([FILES[SUITE]], [document])
     within = inside(document)
     page.write_text(ledger_page(made, lambda campaign, *where: f"report.html{within(campaign, *where)}"))
