@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.help import PlainGroup
 from rmwbench.cli.pages import Out, page, say_written
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ Report = Annotated[Path | None, typer.Option("--report", hidden=True)]
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(no_args_is_help=True, help="GitHub engagement, REP-2004 declarations, user surveys.")
+    group = typer.Typer(
+        cls=PlainGroup, no_args_is_help=True, help="GitHub engagement, REP-2004 declarations, user surveys."
+    )
     group.command(help="How repositories answer: pull requests, issues, first responses, activity.")(github)
     group.command(help="Quality declarations item by item, packages side by side.")(rep2004)
     group.command(help="A survey on an ordered scale, or a blank form.")(survey)

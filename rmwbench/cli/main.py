@@ -15,6 +15,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from rmwbench.cli.help import PlainGroup
+
 VERBS = (
     *("doctor", "calibrate", "middlewares", "suites", "types", "plan", "run", "show", "explain", "report"),
     *("compare", "capacity", "query", "import", "community", "claims", "questionnaire", "figures", "clean"),
@@ -43,9 +45,20 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-def _app() -> typer.Typer:
+class _Verbs(PlainGroup):
+    ORDER = VERBS
+
+
+def _app(asked: str) -> typer.Typer:
+    """With the verb that is `asked` for alone, or with all verbs where that is none of them."""
     app = typer.Typer(
-        name="rmwbench", help=HELP, no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False
+        name="rmwbench",
+        cls=_Verbs,
+        help=HELP,
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
     )
 
     @app.callback()
@@ -55,7 +68,7 @@ def _app() -> typer.Typer:
         ] = False,
     ) -> None: ...
 
-    for verb in VERBS:
+    for verb in (asked,) if asked in VERBS else VERBS:
         # A module may not have a keyword's name: `import` is in import_.py.
         import_module(f"{__package__}.{verb}{'_' * iskeyword(verb)}").register(app)
     return app
@@ -112,7 +125,7 @@ def _guarded(arguments: list[str] | None) -> None:
     stdout = _stdout()
     try:
         try:
-            typer.main.get_command(_app()).main(arguments, prog_name="rmwbench")
+            typer.main.get_command(_app(_verb(arguments))).main(arguments, prog_name="rmwbench")
         except SystemExit as end:
             # rich and click make 1 of a broken pipe, which would read as "no".
             broken = isinstance(end.__context__, BrokenPipeError) and _reader_gone(stdout)
@@ -139,8 +152,12 @@ def _forget_stdout() -> None:
 
 
 def _unanswered(arguments: list[str] | None) -> int:
-    verb = next(iter(sys.argv[1:] if arguments is None else arguments), "")
-    return 2 if verb in GATES else 0
+    return 2 if _verb(arguments) in GATES else 0
+
+
+def _verb(arguments: list[str] | None) -> str:
+    """The first word of the command line, which need not be a verb."""
+    return next(iter(sys.argv[1:] if arguments is None else arguments), "")
 
 
 def _stdout() -> int | None:

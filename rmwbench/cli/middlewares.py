@@ -6,13 +6,16 @@ from typing import Annotated, Any
 import typer
 
 from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.help import PlainGroup
 from rmwbench.errors import UserError, command, did_you_mean
 
 SCHEMA, VERSION = "rmwbench/middlewares", 1
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="List the middlewares that can be run here, or build them.", invoke_without_command=True)
+    group = typer.Typer(
+        cls=PlainGroup, help="List the middlewares that can be run here, or build them.", invoke_without_command=True
+    )
     group.callback()(list_all)
     group.command(name="show", help="All that these can and cannot do, with reasons, and their profiles.")(show)
     group.command(name="build", help="Build workers (those named, or the first set) and our tools.")(build)

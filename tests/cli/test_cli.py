@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 
 import pytest
 
+from rmwbench.cli.main import VERBS
 from rmwbench.cli.plan import parse_duration_s
 from rmwbench.errors import UserError
 from tests.importers.logs import Second, text_2020
@@ -31,11 +33,29 @@ def test_help_names_the_verbs_without_importing_what_they_need():
         "import sys\nfrom rmwbench.cli.main import main\n"
         "try: main(['--help'])\nexcept SystemExit: pass\n"
         "heavy = {'pyarrow', 'altair', 'duckdb', 'scipy', 'numpy', 'pydantic', 'ruamel', 'jinja2'}\n"
+        "heavy |= {'rich', 'pygments'}\n"
         "print('heavy:', sorted(heavy & set(sys.modules)))"
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert "plan" in found.stdout
     assert "heavy: []" in found.stdout
+
+
+def test_help_has_every_verb_in_its_order_with_a_whole_sentence():
+    listed = rmwbench("--help").stdout.partition("Commands:")[2]
+    assert re.findall(r"^  (\w+) ", listed, re.MULTILINE) == list(VERBS)
+    assert "..." not in listed
+    assert "..." not in rmwbench("community", "--help").stdout.partition("Commands:")[2]
+
+
+def test_a_verb_waits_for_no_other():
+    program = (
+        "import sys\nfrom rmwbench.cli.main import main\n"
+        "try: main(['types', '--help'])\nexcept SystemExit: pass\n"
+        "print('other:', [m for m in sys.modules if m.startswith('rmwbench.') and m.endswith(('.show', '.capacity'))])"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert "message types" in found.stdout and "other: []" in found.stdout
 
 
 def test_an_import_waits_for_nothing_that_it_does_not_need(tmp_path):

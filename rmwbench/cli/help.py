@@ -1,0 +1,22 @@
+"""Help as plain text: what draws frames around it takes longer to import than all verbs together."""
+
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+
+class PlainGroup(TyperGroup):
+    """A list of verbs, each with its whole first paragraph. `ORDER`: the verbs' order where it is not that in which
+    they were added."""
+
+    ORDER: tuple[str, ...] = ()
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:
+        names = super().list_commands(ctx)
+        return sorted(names, key=self.ORDER.index) if self.ORDER else names
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, (verb.help or "").partition("\n\n")[0]) for name, verb in found if verb])
