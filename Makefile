@@ -1,5 +1,5 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
-.PHONY: help preflight demo test test-all lint-rust test-rust test-python fuzz fuzz-native bench setup setup-run setup-test workers clean
+.PHONY: help preflight wheel demo test test-all lint-rust test-rust test-python fuzz fuzz-native bench setup setup-run setup-test workers clean
 
 UV = $$(setup/uv)
 # What hints print is what works when pasted: there is no `rmwbench` on the PATH of who types `make`.
@@ -25,6 +25,7 @@ help:
 	@echo "make fuzz      5 000 bad inputs to the command line; FUZZ=\"--cases 500 --keep\" for others"
 	@echo "make fuzz-native  broken inputs for all that reads bytes of others in native/ (half an hour)"
 	@echo "make workers   build the workers of the first set"
+	@echo "make wheel     one file for pip in dist/, with the workers inside: for machines without compilers"
 	@echo "make clean     remove the Python environment (workers stay in the cache)"
 
 setup-run:
@@ -41,6 +42,11 @@ preflight:
 
 workers: setup-run
 	@$(RUN) rmwbench middlewares build
+
+# One file for machines without compilers or a checkout: robots, clusters, CI.
+wheel: workers
+	@RMWBENCH_WHEEL="$$(native/target-dir)/release" $(UV) build --quiet --wheel --out-dir dist
+	@ls -l dist/*.whl
 
 # A worker that cannot be built here costs its own arms and nothing else.
 demo: preflight setup-run

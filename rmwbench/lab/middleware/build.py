@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rmwbench.errors import UserError, nearest
 from rmwbench.lab import tool
@@ -29,6 +30,12 @@ class Built:
 def choose(names: Sequence[str]) -> list[Recipe]:
     """The recipes of these names, or the first set; every tool besides, since no campaign runs without them. Raises
     UserError for an unknown name."""
+    if workspace.root() is None:
+        raise UserError(
+            "workers are built in a checkout, and this is none",
+            where=str(Path(__file__).parents[2]),
+            fix=workspace.NOT_THERE,
+        )
     tools = tool.recipes()
     known = recipes() | ros2.recipes() | tools
     for name in names:
