@@ -5,7 +5,7 @@ UV = $$(setup/uv)
 # What hints print is what works when pasted: there is no `rmwbench` on the PATH of who types `make`.
 RUN = RMWBENCH_COMMAND=.venv/bin/rmwbench $(UV) run --quiet --no-sync
 # Outside the clone, keyed by the compiler: a fresh clone finds what the last one built.
-CARGO = cd native && CARGO_TARGET_DIR="$$(./target-dir)" cargo
+CARGO = . setup/rust-here; cd native && CARGO_TARGET_DIR="$$(./target-dir)" cargo
 FIRST_SET = floor synthetic null iceoryx2 zenoh cyclonedds fastdds
 # Workers that only `make test-all` builds and tests; setup/packages.apt has their packages as group `all`.
 OPTIONAL = zeromq cyclonedds-0-10 iceoryx roscpp
@@ -14,7 +14,7 @@ OPTIONAL = zeromq cyclonedds-0-10 iceoryx roscpp
 BENCH = bench bench-floor bench-iceoryx2 bench-zenoh bench-cyclonedds bench-fastdds
 
 # A part of the Rust toolchain that CI must have; elsewhere its absence is said.
-with = if cargo $(1) --version >/dev/null 2>&1; then ($(2)); elif [ -n "$$CI" ]; then echo "cargo $(1) is missing"; echo "  do: rustup component add $(1)"; exit 1; else echo "SKIPPED: cargo $(1) is not installed (rustup component add $(1))"; fi
+with = . setup/rust-here; if cargo $(1) --version >/dev/null 2>&1; then ($(2)); elif [ -n "$$CI" ]; then echo "cargo $(1) is missing"; echo "  do: rustup component add $(1)"; exit 1; else echo "SKIPPED: cargo $(1) is not installed (rustup component add $(1))"; fi
 
 help:
 	@echo "make demo      install what is missing, evaluate the middlewares on this machine (about 5 minutes), show the answer"

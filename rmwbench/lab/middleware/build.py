@@ -5,7 +5,6 @@ What is missing is found before anything is compiled, and named in one command: 
 missing package after waiting for the first build.
 """
 
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -53,8 +52,12 @@ def choose(names: Sequence[str]) -> list[Recipe]:
 
 def check(chosen: Sequence[Recipe]) -> None:
     """Raises one UserError with all that is missing, and one command for all packages."""
-    if shutil.which("cargo") is None:
-        raise UserError("the workers need a Rust toolchain", expected="cargo on PATH", fix=workspace.RUST_FIX)
+    if workspace.cargo() is None:
+        raise UserError(
+            "the workers need a Rust toolchain",
+            expected="cargo on PATH, or what setup/rust gets",
+            fix=workspace.RUST_FIX,
+        )
     if any(recipe.middleware == ros2.NAME for recipe in chosen):
         ros2.check()
     missing = without_packages(chosen)

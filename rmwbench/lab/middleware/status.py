@@ -1,6 +1,5 @@
 """One middleware's state for people and scripts: built, or why not and the command that changes it."""
 
-import shutil
 from typing import Any
 
 from rmwbench.lab.middleware import ros2, workspace
@@ -31,7 +30,7 @@ def _why_not(name: str, recipe: Recipe | None, worker: Worker | None) -> tuple[s
     if recipe is None:
         problem, command = (worker.problem or "", worker.fix) if worker else ("", None)
         return problem or "it does not answer", command
-    if shutil.which("cargo") is None:
+    if workspace.cargo() is None:
         return "there is no Rust toolchain", workspace.RUST_FIX
     if recipe.middleware == ros2.NAME and (reason := ros2.why_not()):
         return reason, ros2.SOURCE_FIX if reason == ros2.NOT_SOURCED else None

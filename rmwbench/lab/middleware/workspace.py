@@ -2,6 +2,7 @@
 Cargo.toml files say."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -40,8 +41,24 @@ def target_directory() -> Path:
 
 
 def cargo_environment() -> dict[str, str]:
-    return {**os.environ, "CARGO_TARGET_DIR": str(target_directory())}
+    """Of cargo. Raises UserError as `target_directory`."""
+    return {**os.environ, **_own_rust(), "CARGO_TARGET_DIR": str(target_directory())}
+
+
+def cargo() -> str | None:
+    """The path of cargo; None where there is no Rust."""
+    return shutil.which("cargo", path=_own_rust().get("PATH"))
+
+
+def _own_rust() -> dict[str, str]:
+    """What changes where setup/rust put a Rust into the project's own place: the same as setup/rust-here."""
+    here = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rmwbench" / "rust"
+    if not os.access(here / "cargo" / "bin" / "cargo", os.X_OK):
+        return {}
+    path = f"{here}/cargo/bin:{os.environ.get('PATH', os.defpath)}"
+    return {"CARGO_HOME": str(here / "cargo"), "RUSTUP_HOME": str(here / "rustup"), "PATH": path}
 
 
 NOT_THERE = "install a wheel with workers (`make wheel` in a checkout makes it), or let RMWBENCH_WORKERS name some"
-RUST_FIX = "install Rust: curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh"
+RUST_FIX = str(Path(__file__).resolve().parents[3] / "setup" / "rust")
+"""Gets one, in a checkout."""
