@@ -10,11 +10,13 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +32,6 @@ ROS_VARIABLE = "AMENT_PREFIX_PATH"
 LIBRARIES = "LD_LIBRARY_PATH"
 DESCRIBE_TIMEOUT_S = 10.0
 NOT_BROUGHT = "its worker did not come with this installation, and there is no checkout here to build it from"
-PYTHON_FIX = (
-    "$(setup/uv) sync --frozen --extra python-workers" if workspace.root() else "pip install 'rmwbench[python-workers]'"
-)
 NO_MIDDLEWARE = "it is a tool and no middleware"
 _LIBRARY = re.compile(r"error while loading shared libraries: ([^\s:]+):")
 _MODULE = re.compile(r"^ModuleNotFoundError: No module named '([^'.]+)", re.MULTILINE)
@@ -198,7 +197,7 @@ def _describe(path: Path, environment: dict[str, str]) -> _Answer:
         if lacking := _LIBRARY.search(done.stderr):
             return _Answer([], *brought.lacking(lacking[1]))
         if lacking := _MODULE.search(done.stderr):
-            return _Answer([], f"its Python package {lacking[1]} is not installed", PYTHON_FIX)
+            return _Answer([], f"its Python package {lacking[1]} is not installed", _python_fix())
         last = done.stderr.strip().splitlines()[-1:] or ["no message"]
         return _Answer([], f"--describe ended with status {done.returncode}: {last[0]}")
     try:
@@ -220,6 +219,15 @@ def _describe(path: Path, environment: dict[str, str]) -> _Answer:
         if program_of(description["middleware"]) != path.name:
             return _Answer([], f"says that it is {description['middleware']!r}")
     return _Answer(descriptions)
+
+
+def _python_fix() -> str:
+    """What installs the Python packages of the workers in Python, into the environment that runs this program."""
+    if workspace.root():
+        return "$(setup/uv) sync --frozen --extra python-workers"
+    python = shlex.quote(sys.executable)
+    into = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+    return f"{into} 'rmwbench[python-workers]'"
 
 
 def _check(description: dict[str, Any]) -> None:
