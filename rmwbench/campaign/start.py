@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.campaign import decidable, preflight, shared_host, unsupported
+from rmwbench.campaign import decidable, overload, preflight, shared_host, unsupported
 from rmwbench.campaign.asked import Machine
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.document import campaign_document, cells_table, machine_table
@@ -139,6 +139,7 @@ def checked(
     places = _places(request, text, plan)
     shared_host.check(plan.cells, plan.host, places.file)
     decidable.check(plan, places)
+    overload.check(plan.cells, places)
     workers = preflight.find_and_check(plan, places)
     lacking = unsupported.described(plan.cells, workers, plan.host)
     unsupported.check_some_left(plan, lacking, places)

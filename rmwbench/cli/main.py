@@ -15,11 +15,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-VERBS = (
-    *("doctor", "calibrate", "middlewares", "suites", "types", "plan", "run", "show", "explain", "report"),
-    *("compare", "capacity", "query", "import", "community", "claims", "questionnaire", "figures", "clean"),
-)
-"""In the order of the help, which is the one in which a newcomer wants them."""
+from rmwbench.typed import VERBS
 
 GATES = ("doctor", "calibrate", "run", "show", "compare", "capacity")
 """Verbs whose exit code is an answer."""

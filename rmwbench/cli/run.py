@@ -12,7 +12,7 @@ import typer
 from rmwbench.cli.console import say, stderr_console, stdout_console
 from rmwbench.cli.gate import exit_code, limits
 from rmwbench.cli.suites import complete_suite
-from rmwbench.errors import UserError, as_typed
+from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -223,7 +223,7 @@ def run(
             ending = None
     if ending is not None and ending.stopped_by:
         console.print(f"stopped by {ending.stopped_by}; {directory} is a valid campaign of what was finished")
-        console.print(as_typed(f"go on:   rmwbench run --resume {directory}\nlook:    rmwbench show {directory}"))
+        console.print(f"go on:   rmwbench run --resume {directory}\nlook:    rmwbench show {directory}")
         raise typer.Exit(130)
     code = _answer(directory, no_report)
     if copy := getattr(campaign, "copy", None):
