@@ -5,6 +5,8 @@ distance of truth and limit is uniform and wide. At the worst place, the limit i
 false `meets` stays below the error that is allowed.
 """
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,7 @@ def too_far(believed, right, *, careful=False, most=0.06):
     edges = (0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0)
     believed, right = np.array(believed), np.array(right, float)
     apart = {}
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         inside = (believed >= low) & (believed < high + (high == 1.0))
         if inside.sum() >= 60:
             chance = 3 * 0.5 / np.sqrt(inside.sum())
