@@ -17,7 +17,7 @@ COMMAND = "RMWBENCH_COMMAND"
 NAME = "rmwbench"
 VERBS = (
     *("doctor", "calibrate", "middlewares", "suites", "types", "plan", "run", "show", "explain", "report"),
-    *("compare", "capacity", "query", "import", "community", "claims", "questionnaire", "figures", "clean"),
+    *("compare", "capacity", "decide", "query", "import", "community", "claims", "questionnaire", "figures", "clean"),
 )
 """In the order of the help, which is the one in which a newcomer wants them."""
 

@@ -17,7 +17,7 @@ import typer
 
 from rmwbench.typed import VERBS
 
-GATES = ("doctor", "calibrate", "run", "show", "compare", "capacity")
+GATES = ("doctor", "calibrate", "run", "show", "compare", "capacity", "decide")
 """Verbs whose exit code is an answer."""
 
 HELP = """

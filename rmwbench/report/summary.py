@@ -36,11 +36,13 @@ from rmwbench.report.interop import matrix
 from rmwbench.report.measure import Small
 from rmwbench.report.more import more
 from rmwbench.report.tails import of_worst
+from rmwbench.suite.limits import LimitsFile
+from rmwbench.suite.limits_file import no_such_case
 
 
-def summarise(bundle: Bundle) -> dict[str, Any]:
+def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any]:
     """The show document. Reads every record once; memory is one trial's columns. UserError for a broken bundle, and for
-    an imported one, which has no records.
+    an imported one, which has no records. `limits` take the place of the suite's own.
     """
     refuse_imported(bundle)
     small = Small(bundle)
@@ -106,7 +108,8 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
     for found in document["workloads"]:
         found["effects"] = effects_of.get(found["workload"], [])
         found["tuning"] = tuning_of.get(found["workload"], [])
-    document["outcomes"] = outcomes.document(plan.get("outcomes"), document["workloads"])
+    thresholds = plan.get("outcomes") if limits is None else limits.document()
+    document["outcomes"] = outcomes.document(thresholds, _limited(document["workloads"], limits))
     hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}
     document["conclusions"] = conclusions(
         document, calibrated=aa_floor is not None, margin=rules.margin, one_host=len(hosts) == 1
@@ -115,6 +118,20 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
     document["growth"] = growths(arms)
     document["glossary"] = {name: entry.document() for name, entry in GLOSSARY.items()}
     return document
+
+
+def _limited(workloads: list[dict[str, Any]], limits: LimitsFile | None) -> list[dict[str, Any]]:
+    """The workloads that the limits are of. UserError where there is none."""
+    if limits is None:
+        return workloads
+    found = [w for w in workloads if limits.of.has(w["workload"].partition(" [")[0], _levels(w))]
+    if not found:
+        raise no_such_case(limits, [w["workload"] for w in workloads])
+    return found
+
+
+def _levels(workload: dict[str, Any]) -> dict[str, Any]:
+    return dict(workload["arms"][0]["factors"]) if workload["arms"] else {}
 
 
 def _judge(

@@ -166,14 +166,25 @@ def parse(
         "directory": directory or Path(),
         "middlewares": [*dict.fromkeys((*shipped_middlewares(), *middlewares))],
     }
+    content = _plain(tree, where)
+    if isinstance(content.get("outcomes"), str):
+        content["outcomes"] = _limits_of_file(directory or Path(), content["outcomes"])
     try:
-        suite = Suite.model_validate(_plain(tree, where), context=context)
+        suite = Suite.model_validate(content, context=context)
         cells(suite)  # contradictions between a level and a workload have a line too, so they are found at load
     except ValidationError as error:
         raise _user_error(tree, where, error) from error
     except Fault as fault:
         raise _fault_error(tree, where, fault.at, fault) from fault
     return suite
+
+
+def _limits_of_file(directory: Path, name: str) -> dict[str, Any]:
+    """`outcomes: FILE`: the limits of that file, without its name and cells."""
+    from rmwbench.suite.limits_file import read_limits  # which reads by this module
+
+    found = read_limits(directory / name)
+    return found.model_dump(by_alias=True, include={"acceptable", "topics", "nothing"})
 
 
 def plain(text: str, *, where: str) -> dict[str, Any]:
