@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rmwbench.cli.choice import Candidates, With, Without, choice
 from rmwbench.cli.console import print_json, stderr_console, stdout_console
 from rmwbench.cli.suites import complete_suite
 
@@ -34,6 +35,9 @@ def capacity(
         typer.Option(metavar="TEXT", help='What must hold, for example "p99 response < 5 ms, loss < 0.1 %".'),
     ],
     arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
+    candidates: Candidates = None,
+    added: With = None,
+    without: Without = None,
     along: Annotated[str, typer.Option(metavar="AXIS", help="rate, size, subscribers or topics.")] = "rate",
     least: Annotated[
         str | None,
@@ -79,7 +83,7 @@ def capacity(
         seed=seed,
     )
     console = stderr_console()
-    prepared = prepare(request, suite, directory)
+    prepared = prepare(request, suite, directory, choice(candidates, added, without))
     with prepared.writer:
         console.print(forecast(prepared), markup=False)
         for warning in prepared.warnings:
