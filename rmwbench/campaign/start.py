@@ -101,8 +101,8 @@ def new_campaign(
 ) -> Campaign:
     """Checks everything, then makes the directory. Raises UserError before anything is written. `calibrated`: the
     campaign takes the machine's newest calibration with it. `shortened`: the suite's short version. `placed`: the
-    option by which its hosts are machines, with a lab that has them. `lab`: where its trials run, here where None. `choice`:
-    what the command line says of the suite's arms."""
+    option by which its hosts are machines, with a lab that has them. `lab`: where its trials run, here where None.
+    `choice`: what the command line says of the suite's arms."""
     lab = lab or Here()
     path = find(suite)
     text = read(path)

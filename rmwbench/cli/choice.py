@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from rmwbench.suite.candidates import Choice
 
 
-
-
 def complete_candidate(incomplete: str) -> list[str]:
     """Names of candidates and sets that begin so; the shell adds files by itself."""
     from rmwbench.suite.load import known_candidates

@@ -115,6 +115,18 @@ def expanded(arms: Any, known: Candidates) -> Any:
     return found
 
 
+def expand_short(tree: CommentedMap, known: Candidates) -> None:
+    """The same for the names of arms under `short`: those of a set that the file has."""
+    short = tree.get("short")
+    names = short.get("arms") if isinstance(short, CommentedMap) else None
+    if not isinstance(names, CommentedSeq) or not any(name in known.sets for name in names):
+        return
+    here = [_name(arm) for arm in tree["arms"]]
+    line = (names.lc.line, names.lc.col)
+    found = [one.name for name in names for one in known.of_set(str(name)) if name not in here and one.name in here]
+    short["arms"] = _listed([*(name for name in names if name in here or name not in known.sets), *found], line)
+
+
 def refers(arms: Any) -> bool:
     """Whether a file's list of arms says less than all by itself."""
     return isinstance(arms, Sequence) and any(_refers(arm) for arm in arms)
@@ -232,11 +244,15 @@ def is_file(word: str) -> bool:
 
 
 def chosen(
-    arms: CommentedSeq, choice: Choice, named: Callable[[str, str], Iterable[Candidate]], sets: Mapping[str, Any]
+    arms: CommentedSeq,
+    choice: Choice,
+    named: Callable[[str, str], Iterable[Candidate]],
+    sets: Mapping[str, Any],
+    line: tuple[int, int],
 ) -> CommentedSeq:
     """A suite's arms as the command line wants them. `named`: a word and the option that it stands behind, to
-    candidates; `sets`: set -> names. Raises Fault for what is not there to be left out, or there already and unlike."""
-    line = (arms.lc.line, arms.lc.col)
+    candidates; `sets`: set -> names; what comes stands at `line`. Raises Fault for what is not there to be left out,
+    or there already and unlike."""
     if choice.written is not None:
         return _listed([pairs.placed(dict(arm), line) for arm in choice.written], line)
     found = list(arms)
@@ -272,9 +288,10 @@ def tidied(tree: CommentedMap, before: Sequence[str]) -> None:
     for arm in tree["arms"]:
         if isinstance(arm, CommentedMap) and arm.get("against") not in (None, *names):
             del arm["against"]
-    if isinstance(tree.get("exclude"), CommentedSeq):
-        tree["exclude"] = _kept(tree["exclude"], lambda rule: _arm_of(rule) in (None, *names))
     short = tree.get("short")
+    for place in (tree, short):
+        if isinstance(place, CommentedMap) and isinstance(place.get("exclude"), CommentedSeq):
+            place["exclude"] = _kept(place["exclude"], lambda rule: _arm_of(rule) in (None, *names))
     if not isinstance(short, CommentedMap) or not isinstance(short.get("arms"), CommentedSeq):
         return
     kept = _kept(short["arms"], lambda name: name in names)
@@ -284,8 +301,8 @@ def tidied(tree: CommentedMap, before: Sequence[str]) -> None:
         short["arms"] = both
     else:
         del short["arms"]
-    if isinstance(short.get("exclude"), CommentedSeq):
-        short["exclude"] = _kept(short["exclude"], lambda rule: _arm_of(rule) in (None, *names))
+    if not short:
+        del tree["short"]
 
 
 def _arm_of(rule: Any) -> Any:

@@ -213,11 +213,9 @@ def read(path: Path) -> str:
     try:
         return read_text(path, MAX_FILE_BYTES)
     except UnicodeDecodeError as error:
-        raise UserError(
-            "the suite file is not text", where=str(path), expected="YAML in UTF-8", actual=str(error)
-        ) from error
+        raise UserError("the file is not text", where=str(path), expected="YAML in UTF-8", actual=str(error)) from error
     except OSError as error:
-        raise UserError("cannot read the suite file", where=str(path), actual=error.strerror) from error
+        raise UserError("cannot read the file", where=str(path), actual=error.strerror) from error
 
 
 def parse(
@@ -274,9 +272,7 @@ def validated(text: str, *, where: str, model: type[_Model]) -> _Model:
         raise _user_error(tree, where, error) from error
 
 
-def line_of(
-    text: str, path: tuple[str | int, ...], *, shortened: bool = False, choice: Choice = NO_CHOICE
-) -> int:
+def line_of(text: str, path: tuple[str | int, ...], *, shortened: bool = False, choice: Choice = NO_CHOICE) -> int:
     """The line, from 1, of the deepest part of `path` (such as `("arms", 2, "options")`) that a suite's text has, or
     its short version."""
     return _find(short.shortened(_tree(text, "suite", choice), wanted=shortened), path)[0]
@@ -290,9 +286,7 @@ def shown(path: Path) -> str:
         return str(path)
 
 
-def _yaml(
-    text: str, where: str, what: str = "a suite file", keys: str = "suite, arms, workloads"
-) -> CommentedMap:
+def _yaml(text: str, where: str, what: str = "a suite file", keys: str = "suite, arms, workloads") -> CommentedMap:
     """The tree of a file that is a mapping; of `what` kind and with which `keys`, an error says."""
     yaml = YAML(typ="rt")
     yaml.allow_duplicate_keys = False
@@ -339,16 +333,18 @@ def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
             arms = pairs.expanded(arms)
         except Fault as fault:
             raise _fault_error(tree, where, ("arms", *fault.at), fault) from fault
-        tree["arms"] = arms  # keeps its line, since the key was there
+        refers, tree["arms"] = candidates.refers(tree["arms"]), arms  # keeps its line, since the key was there
+        if refers:
+            candidates.expand_short(tree, known_candidates())
         if choice.changes and isinstance(arms, CommentedSeq):
             before = [str(arm.get("name")) for arm in arms if isinstance(arm, CommentedMap)]
-            tree["arms"] = _chosen(arms, choice)
+            tree["arms"] = _chosen(arms, choice, tree.lc.key("arms"))
             candidates.tidied(tree, before)
     return tree
 
 
-def _chosen(arms: CommentedSeq, choice: Choice) -> CommentedSeq:
-    """Raises UserError at the option that names what there is not."""
+def _chosen(arms: CommentedSeq, choice: Choice, line: tuple[int, int]) -> CommentedSeq:
+    """What comes by the command line stands at `line`. Raises UserError at the option that names what there is not."""
     known = known_candidates()
     files = {file: candidates_of(Path(file)) for file in choice.files}
     for own in files.values():
@@ -358,14 +354,11 @@ def _chosen(arms: CommentedSeq, choice: Choice) -> CommentedSeq:
         return files[word].known.values() if word in files else known.named(word, (option,))
 
     try:
-        return candidates.chosen(arms, choice, named, {name: _names(known.of_set(name)) for name in known.sets})
+        sets = {name: [one.name for one in known.of_set(name)] for name in known.sets}
+        return candidates.chosen(arms, choice, named, sets, line)
     except Fault as fault:
         where = str(fault.at[0])
         raise UserError(fault.what, where=where, expected=fault.expected, actual=fault.actual, fix=fault.fix) from fault
-
-
-def _names(found: Iterable[Candidate]) -> list[str]:
-    return [one.name for one in found]
 
 
 def _values(node: Any, known: dict[int, int]) -> int:

@@ -48,11 +48,17 @@ def failure(text: str, **choice: tuple[str, ...]) -> UserError:
     return caught.value
 
 
+def arms_of(suite: str) -> list[str]:
+    """Of a shipped one; only the arms of the file are read, which takes a tenth of the time."""
+    text = read(suites_directory() / f"{suite}.yaml")
+    begin = text.index("\narms:") + 1
+    rest = text[begin:].split("\n")
+    end = next(n for n, line in enumerate(rest[1:], start=1) if line and line[0] not in " #-")
+    return [arm["name"] for arm in plain("\n".join(rest[:end]), where=suite)["arms"]]
+
+
 def test_every_shipped_suite_has_the_arms_it_had():
-    found = ""
-    for name in shipped_suites():
-        tree = plain(read(suites_directory() / f"{name}.yaml"), where=name)
-        found += f"{name}: {', '.join(arm['name'] for arm in tree['arms'])}\n"
+    found = "".join(f"{name}: {', '.join(arms_of(name))}\n" for name in shipped_suites())
     assert found == ARMS.read_text(encoding="utf-8")
 
 
@@ -61,9 +67,8 @@ def test_every_shipped_candidate_is_an_arm_of_a_known_middleware():
     for one in known.known.values():
         middleware = one.arm["middleware"]
         assert middleware in shipped_middlewares() or middleware.startswith(INSTALLED), one.name
-        assert one.layer in ("floor", "native", "rclcpp", "rclpy")
-        suite = parse(with_arms(f"'{one.name}'"), where="mine.yaml", middlewares=shipped_middlewares())
-        assert [arm.name for arm in suite.arms] == [one.name]
+    suite = parse(with_arms(*(f"'{name}'" for name in known.known)), where="mine.yaml")
+    assert [arm.name for arm in suite.arms] == list(known.known)
     assert all(known.of_set(name) for name in known.sets)
 
 
@@ -72,21 +77,22 @@ def test_one_line_adds_an_rmw_to_every_suite_that_names_its_sets(tmp_path, monke
     own = tmp_path / "mine.yaml"
     own.write_text(f"candidates:\n  - {line}\n")
 
-    def suites_with_it() -> set[str]:
-        trees = {name: plain(read(suites_directory() / f"{name}.yaml"), where=name) for name in shipped_suites()}
-        return {name for name, tree in trees.items() if any("novel" in arm["name"] for arm in tree["arms"])}
-
-    assert not suites_with_it()
     monkeypatch.setenv("RMWBENCH_CANDIDATES", str(own))
-    found = suites_with_it()
-    without = {name for name in shipped_suites() if name not in found}
+    without = [name for name in shipped_suites() if not any("novel" in arm for arm in arms_of(name))]
     assert without == WITHOUT_EVERY_RMW
 
 
-WITHOUT_EVERY_RMW = {
-    # no middleware of ROS 2 is their subject
-    *("selftest", "quick", "features/publish-mode", "features/batching", "features/statistics"),
-}
+WITHOUT_EVERY_RMW = [
+    # what Fast DDS alone has
+    *("features/discovery-server", "features/flow-control", "features/publish-mode", "features/statistics"),
+    # pools of shared memory, of the middlewares that have them
+    "gscam-2025/pools",
+    # five minutes for a newcomer, without a ROS 2
+    "quick",
+    # within a process no RMW is passed
+    "rclcpp-intraprocess-2019",
+    "selftest",
+]
 
 
 def test_a_suite_names_candidates_and_sets():
@@ -226,9 +232,10 @@ def test_a_resumed_campaign_has_the_arms_it_began_with_whatever_the_candidates_b
     file = own_file(tmp_path, "candidates: [{name: mine, middleware: zenoh, profile: tuned}]\n")
     began = Planner(SUITE, "mine.yaml", Choice(added=(file,)))
     request = Request("mine.yaml", 1, None, (), (), written=began.written())
+    before = began.chosen(request)[1]
     Path(file).unlink()
     again = Planner(SUITE, "mine.yaml", Choice(written=request.written))
-    assert again.chosen(request)[1] == began.chosen(request)[1]
+    assert again.chosen(request)[1] == before
     assert Planner(with_arms("{name: z, middleware: zenoh}"), "mine.yaml").written() is None
 
 
