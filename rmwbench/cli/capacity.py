@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rmwbench.cli.choice import Candidates, With, Without, choice
 from rmwbench.cli.console import print_json, stderr_console, stdout_console
 from rmwbench.cli.suites import complete_suite
 
@@ -42,6 +43,9 @@ def capacity(
         typer.Option(metavar="FILE", help="The same from a limits file (docs/limits.md).", show_default=False),
     ] = None,
     arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
+    candidates: Candidates = None,
+    added: With = None,
+    without: Without = None,
     along: Annotated[str, typer.Option(metavar="AXIS", help="rate, size, subscribers or topics.")] = "rate",
     least: Annotated[
         str | None,
@@ -87,7 +91,7 @@ def capacity(
         seed=seed,
     )
     console = stderr_console()
-    prepared = prepare(request, suite, directory)
+    prepared = prepare(request, suite, directory, choice(candidates, added, without))
     with prepared.writer:
         console.print(forecast(prepared), markup=False)
         for warning in prepared.warnings:

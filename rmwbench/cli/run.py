@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rmwbench.cli.choice import Candidates, With, Without, by_option, choice
 from rmwbench.cli.console import say, stderr_console, stdout_console
 from rmwbench.cli.gate import exit_code, limits
 from rmwbench.cli.suites import complete_suite
@@ -63,6 +64,9 @@ def run(
         list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
     ] = None,
     arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
+    candidates: Candidates = None,
+    added: With = None,
+    without: Without = None,
     resume: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Finish the campaign in this directory; no finished trial is repeated."),
@@ -130,6 +134,7 @@ def run(
             "--short": short or None,
             "--workload": workload,
             "--arm": arm,
+            **by_option(candidates, added, without),
             "--series": series,
             "--threads": threads or None,
             "--schedule": schedule or None,
@@ -156,6 +161,7 @@ def run(
         )
     if resume is not None:
         given = {"SUITE": suite, "--out": out, "--budget": budget, "--seed": seed, "--workload": workload, "--arm": arm}
+        given |= by_option(candidates, added, without)
         given |= {
             "--short": short or None,
             "--series": series,
@@ -209,6 +215,7 @@ def run(
             arms=arm or (),
             sampling=_sampling(series, threads, schedule),
             shortened=short,
+            choice=choice(candidates, added, without),
         )
 
     console = stderr_console()

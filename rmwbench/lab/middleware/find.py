@@ -243,17 +243,35 @@ def _check(description: dict[str, Any]) -> None:
         raise ValueError("inherit names no variables")
 
 
-def why_not_ready(name: str, found: dict[str, Worker]) -> str | None:
-    """Why a middleware cannot be run here, and what changes that; None where it can."""
+@dataclass(frozen=True)
+class NotReady:
+    """Why a middleware cannot be run here, and the command that changes it; None where no command does."""
+
+    reason: str
+    command: str | None = None
+
+
+def not_ready(name: str, found: dict[str, Worker]) -> NotReady | None:
+    """None where it can be run."""
+    build = f"rmwbench middlewares build {name}"
     if name in found:
         problem, fix = found[name].problem, found[name].fix
-        fix = fix or (f"rmwbench middlewares build {name}" if name in recipes() else None)
-        return problem and ": ".join(filter(None, (name, problem, fix)))
+        fix = fix or (build if name in recipes() else None)
+        return NotReady(problem, fix) if problem else None
     if name in recipes():
-        return f"{name} is not built: rmwbench middlewares build {name}"
+        return NotReady("is not built", build)
     if name in shipped_middlewares():
-        return f"{name}: {NOT_BROUGHT}"
-    return f"{name}: {_elsewhere(name, found) or 'nothing of that name is here'}"
+        return NotReady(NOT_BROUGHT)
+    return _elsewhere(name, found) or NotReady("nothing of that name is here")
+
+
+def why_not_ready(name: str, found: dict[str, Worker]) -> str | None:
+    """The same in one line."""
+    lack = not_ready(name, found)
+    if lack is None:
+        return None
+    text = f"{lack.reason}: {lack.command}" if lack.command else lack.reason
+    return f"{name} {text}" if text.startswith("is ") else f"{name}: {text}"
 
 
 def require_workers(names: list[str]) -> dict[str, Worker]:
@@ -265,7 +283,7 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
     if not missing and not broken:
         return {name: found[name] for name in names}
     buildable = recipes()
-    elsewhere = {name: text for name in missing if name not in buildable and (text := _elsewhere(name, found))}
+    elsewhere = {name: lack.reason for name in missing if name not in buildable and (lack := _elsewhere(name, found))}
     elsewhere |= {name: NOT_BROUGHT for name in missing if name not in buildable and name in shipped_middlewares()}
     unknown = [name for name in missing if name not in buildable and name not in elsewhere]
     reasons = [f"{name}: {problem}" for name, problem in broken.items()]
@@ -287,16 +305,18 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
     )
 
 
-def _elsewhere(name: str, found: dict[str, Worker]) -> str | None:
+def _elsewhere(name: str, found: dict[str, Worker]) -> NotReady | None:
     """Why a middleware that no crate builds is missing; None for a name that nobody knows."""
-    base, slash, _ = name.partition("/")
-    if slash and base in found:
-        return found[base].problem
+    base, slash, own = name.partition("/")
+    if slash and base in found and (problem := found[base].problem):
+        return NotReady(problem, f"rmwbench middlewares build {base}" if base in ros2.recipes() else None)
     if slash and any(known.startswith(f"{base}/") for known in found):
-        return "the sourced ROS 2 has " + ", ".join(known for known in found if known.startswith(f"{base}/"))
+        others = ", ".join(known for known in found if known.startswith(f"{base}/"))
+        return NotReady(f"the sourced ROS 2 has {others}", ros2.install_command(own))
     if base == ros2.NAME and ros2.recipes():
-        reason = ros2.why_not() or f"not built for the sourced ROS 2: rmwbench middlewares build {ros2.NAME}"
-        return f"{reason}: source the ROS 2 first" if reason == ros2.NOT_SOURCED else reason
+        if (reason := ros2.why_not()) is None:
+            return NotReady("not built for the sourced ROS 2", f"rmwbench middlewares build {ros2.NAME}")
+        return NotReady(reason, ros2.SOURCE_FIX if reason == ros2.NOT_SOURCED else None)
     if name.startswith(INSTALLED):
-        return f"no {program_of(name)} here: source the ROS 2 that it was built in"
-    return f"{program_of(name)} is not installed" if program_of(name) in python_programs() else None
+        return NotReady(f"no {program_of(name)} here", "source the ROS 2 that it was built in")
+    return NotReady(f"{program_of(name)} is not installed") if program_of(name) in python_programs() else None
