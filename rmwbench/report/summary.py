@@ -306,7 +306,8 @@ def _campaign(
     counts = Counter(line.status for line in lines)
     blocks: dict[int, set[int]] = {}  # a trial that is run again does not make its block more complete
     for line in lines:
-        blocks.setdefault(line.block, set()).add(line.cell)
+        if line.status != "void" or line.cause != "machine":
+            blocks.setdefault(line.block, set()).add(line.cell)
     looks = next((x for x in reversed(bundle.journal.lines) if x.get("type") == "look"), None)
     planned = plan.get("trials") or lines
     if looks and looks["stop"] == "decided":
