@@ -47,6 +47,14 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
             of = t["done"] + t["failed"] + t["void"]
             lines.append(("caution", f"{a['arm']}: {kinds} of {of} trials; the first: {first}"))
     lines += [("caution", text) for text in done.voids_per_arm(w)]
+    if count := len(w.get("machine_bound_blocks") or ()):
+        lines.append(
+            (
+                "caution",
+                f"{fmt.counted(count, 'block')} in no verdict here, for any arm: the processors were busy to more than "
+                "90 % in one of its trials, and a verdict about a network may not rest on that.",
+            )
+        )
     if any(a.get("unlike") for a in arms):
         lines.append(
             (

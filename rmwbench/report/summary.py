@@ -13,7 +13,7 @@ from rmwbench.analysis.aggregate import Trial
 from rmwbench.analysis.comparisons import Comparison, comparisons
 from rmwbench.analysis.failing import counted
 from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.analysis.look import aa_noise, is_untimed, topics_of
+from rmwbench.analysis.look import aa_noise, bar_bound, is_untimed, topics_of
 from rmwbench.analysis.look import rules as rules_of
 from rmwbench.analysis.metric import finite
 from rmwbench.analysis.resolution import comparisons as tests_at_once
@@ -76,6 +76,7 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
         ]
         for w in workloads
     }
+    bound = {w: bar_bound((a.cell, a.found) for a in found) for w, found in arms.items()}
     topics_in = {w.name: topics_of((a.found for a in arms[w.name]), w.primary_metric) for w in workloads}
     compared = {unit(w, t): [a.compared_in(t) for a in arms[w]] for w, found in topics_in.items() for t in found}
     verdicts, judged = _judge(compared, rules, plan, campaign, bundle.ended_at)
@@ -106,6 +107,7 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
     for found in document["workloads"]:
         found["effects"] = effects_of.get(found["workload"], [])
         found["tuning"] = tuning_of.get(found["workload"], [])
+        found["machine_bound_blocks"] = sorted(bound[found["workload"]])
     document["outcomes"] = outcomes.document(plan.get("outcomes"), document["workloads"])
     hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}
     document["conclusions"] = conclusions(
