@@ -13,7 +13,7 @@ from rmwbench.analysis.aggregate import Trial
 from rmwbench.analysis.comparisons import Comparison, comparisons
 from rmwbench.analysis.failing import counted
 from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.analysis.look import aa_noise, is_untimed, topics_of
+from rmwbench.analysis.look import aa_noise, bar_bound, is_untimed, topics_of
 from rmwbench.analysis.look import rules as rules_of
 from rmwbench.analysis.metric import finite
 from rmwbench.analysis.resolution import comparisons as tests_at_once
@@ -78,6 +78,7 @@ def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any
         ]
         for w in workloads
     }
+    bound = {w: bar_bound((a.cell, a.found) for a in found) for w, found in arms.items()}
     topics_in = {w.name: topics_of((a.found for a in arms[w.name]), w.primary_metric) for w in workloads}
     compared = {unit(w, t): [a.compared_in(t) for a in arms[w]] for w, found in topics_in.items() for t in found}
     verdicts, judged = _judge(compared, rules, plan, campaign, bundle.ended_at)
@@ -108,6 +109,7 @@ def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any
     for found in document["workloads"]:
         found["effects"] = effects_of.get(found["workload"], [])
         found["tuning"] = tuning_of.get(found["workload"], [])
+        found["machine_bound_blocks"] = sorted(bound[found["workload"]])
     thresholds = plan.get("outcomes") if limits is None else limits.document()
     document["outcomes"] = outcomes.document(thresholds, _limited(document["workloads"], limits))
     hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}
@@ -323,7 +325,8 @@ def _campaign(
     counts = Counter(line.status for line in lines)
     blocks: dict[int, set[int]] = {}  # a trial that is run again does not make its block more complete
     for line in lines:
-        blocks.setdefault(line.block, set()).add(line.cell)
+        if line.status != "void" or line.cause != "machine":
+            blocks.setdefault(line.block, set()).add(line.cell)
     looks = next((x for x in reversed(bundle.journal.lines) if x.get("type") == "look"), None)
     planned = plan.get("trials") or lines
     if looks and looks["stop"] == "decided":
