@@ -1,6 +1,8 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
 .PHONY: help preflight wheel demo test test-all lint-rust test-rust test-python fuzz fuzz-native bench setup setup-run setup-test workers clean
 
+.PHONY: check lint-python lint-text types rust test-untimed test-timed
+
 UV = $$(setup/uv)
 # What hints print is what works when pasted: there is no `rmwbench` on the PATH of who types `make`.
 RUN = RMWBENCH_COMMAND=.venv/bin/rmwbench $(UV) run --quiet --no-sync
@@ -18,7 +20,9 @@ with = . setup/rust-here; if cargo $(1) --version >/dev/null 2>&1; then ($(2)); 
 
 help:
 	@echo "make demo      install what is missing, evaluate the middlewares on this machine (about 5 minutes), show the answer"
-	@echo "make test      all tests, of the workers those of the first set"
+	@echo "make test      all tests, of the workers those of the first set; T=tests/x.py::test_y for one"
+	@echo "make check     style, types, words, and all tests that need no traffic: the first part of make test"
+	@echo "make rust T=\"-p rmwbench-harness schedule\"  some tests in Rust"
 	@echo "make test-all  those, the tests of the other workers, which it builds, and of a Ray cluster"
 	@echo "make preflight what this machine will do with both, in a second, changing nothing"
 	@echo "make bench     how fast the instrument itself is, against bare programs"
@@ -54,7 +58,22 @@ demo: preflight setup-run
 	@$(RUN) rmwbench run quick
 	@echo "next:   . .venv/bin/activate, once in each shell; then every \`rmwbench …\` works as it is printed"
 
-test: preflight setup-test workers lint-rust test-rust test-python
+# Python that ruff reads. Shell scripts are found by their first line.
+PYTHON = rmwbench tests bench workers setup
+SHELL_SCRIPTS = $$(git ls-files setup .ci native | xargs grep -lE '^\#!/(usr/)?bin/(env )?(ba|da)?sh')
+
+# What a mistake in style, types or logic meets first, in a few minutes: nothing here runs traffic.
+check: setup-test lint-python lint-text types lint-rust test-untimed
+
+ifdef T
+test: setup-test
+	@$(RUN) pytest $(T)
+rust: setup-run
+	@($(CARGO) test --release --quiet --locked $(T))
+else
+test: preflight check workers test-rust test-timed
+rust: test-rust
+endif
 
 # Workers one by one, so that feature unification never rebuilds one for another. One thread: real traffic, two cores.
 test-rust:
@@ -67,13 +86,27 @@ lint-rust:
 	@$(call with,clippy,$(CARGO) clippy --release --quiet --locked --all-targets -- -D warnings)
 	@for name in $(filter-out floor synthetic null,$(FIRST_SET)) $(BENCH); do $(call with,clippy,$(CARGO) clippy --release --quiet --locked --all-targets -p rmwbench-$$name -- -D warnings) || exit 1; done
 
-# What a starved machine spoils is run once more, with the proof (tests/starved.py); nothing else is.
-test-python:
-	@$(RUN) ruff check rmwbench tests bench
-	@$(RUN) ruff format --check rmwbench tests bench
+lint-python:
+	@$(RUN) ruff check $(PYTHON)
+	@$(RUN) ruff format --check $(PYTHON)
 	@$(RUN) lint-imports
+
+lint-text:
+	@$(RUN) typos
+	@$(RUN) shellcheck --severity=warning $(SHELL_SCRIPTS)
+
+# Strict, where a package is clean; elsewhere no worse than setup/types-allowed.txt says.
+types:
+	@$(RUN) python setup/check_types.py
+
+test-untimed:
 	@$(RUN) pytest -n 2 -m "not timing"
+
+# What a starved machine spoils is run once more, with the proof (tests/starved.py); nothing else is.
+test-timed:
 	@$(RUN) pytest -m timing -rR
+
+test-python: lint-python test-untimed test-timed
 
 test-all: test
 	@setup/apt all

@@ -28,12 +28,10 @@ from rmwbench.suite.claims import Claim, Claims, Conditions, Test, is_suite
 Document = Mapping[str, Any]
 Side = tuple[str, Arm]
 """The workload that an arm stands in, and the arm."""
-LEAST_TRIALS = 2
-"""An interval from one trial is as if its messages were independent."""
 MACHINE_BOUND = "machine: machine_bound"
 """How the flag of an arm begins whose trials left less than 10 % of the processor time idle."""
 
-__all__ = ["CLOCKS", "LEAST_TRIALS", "MACHINE_BOUND", "Cell", "Today", "answers", "compared", "of_suite", "today"]
+__all__ = ["CLOCKS", "MACHINE_BOUND", "Cell", "Today", "answers", "compared", "of_suite", "today"]
 
 
 @dataclass(frozen=True)

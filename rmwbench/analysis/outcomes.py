@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.analysis.claims import LEAST_TRIALS
+from rmwbench.analysis.verdict import LEAST_TRIALS
 from rmwbench.codes import Code
 
 ACCEPTABLE, DEGRADED, NONE = "acceptable", "degraded", "none"

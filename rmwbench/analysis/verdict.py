@@ -8,6 +8,9 @@ from typing import Any
 
 from rmwbench.analysis.metric import finite
 
+LEAST_TRIALS = 2
+"""An interval from one trial is as if its messages were independent."""
+
 
 @dataclass(frozen=True)
 class Arm:

@@ -187,6 +187,7 @@ def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
     from rmwbench.campaign.claims.session import campaigns
     from rmwbench.report.claims.page import REPORT, write_html
     from rmwbench.report.html import write_html as write_report
+    from rmwbench.report.published import evaluated
     from rmwbench.report.summary import summarise
 
     asked = {Bundle(directory): ids for directory, ids in campaigns(session.directory).items()}
@@ -197,7 +198,7 @@ def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
     documents = [summarise(bundle) | {"asked": ids} for bundle, ids in asked.items() if bundle.trials("done")]
     made = ledger(files, documents)
     for document in documents:
-        write_report(document, Path(document["campaign"]["directory"]) / REPORT)
+        write_report(document, Path(document["campaign"]["directory"]) / REPORT, evaluated(document))
     page = session.directory / "claims.html"
     write_html(made, {document["campaign"]["name"]: document for document in documents}, page)
     for line in _told(made):

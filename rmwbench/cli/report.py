@@ -75,7 +75,11 @@ def _write(kind: Format, document: dict, path: Path) -> None:
     if document["schema"] == "rmwbench/capacity":
         from rmwbench.report.capacity.html import write_html
         from rmwbench.report.capacity.markdown import write_markdown
-    else:
-        from rmwbench.report.html import write_html
-        from rmwbench.report.markdown import write_markdown
-    (write_html if kind is Format.html else write_markdown)(document, path)
+
+        (write_html if kind is Format.html else write_markdown)(document, path)
+        return
+    from rmwbench.report.html import write_html as write_page
+    from rmwbench.report.markdown import write_markdown as write_text
+    from rmwbench.report.published import evaluated
+
+    (write_page if kind is Format.html else write_text)(document, path, evaluated(document))

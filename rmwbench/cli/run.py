@@ -303,6 +303,7 @@ def _answer(directory: Path, no_report: bool) -> int:
         say(directory)
         return nothing
     from rmwbench.report.html import write_html
+    from rmwbench.report.published import evaluated
     from rmwbench.report.summary import summarise
     from rmwbench.report.terminal import print_show
 
@@ -310,8 +311,9 @@ def _answer(directory: Path, no_report: bool) -> int:
     if no_report:
         say(directory)
         return exit_code(document)
-    print_show(document, stdout_console())
+    beside = evaluated(document)
+    print_show(document, stdout_console(), beside)
     path = directory / "report.html"
-    write_html(document, path)
+    write_html(document, path, beside)
     say(f"report: {path}")
     return nothing or exit_code(document)

@@ -66,7 +66,12 @@ def show(
     from rmwbench.report.capacity.terminal import print_capacity
     from rmwbench.report.terminal import print_show
 
-    (print_capacity if is_capacity else print_show)(document, stdout_console())
+    if is_capacity:
+        print_capacity(document, stdout_console())
+    else:
+        from rmwbench.report.published import evaluated
+
+        print_show(document, stdout_console(), evaluated(document))
     raise typer.Exit(exit_code(document))
 
 

@@ -18,7 +18,7 @@ from rmwbench.report import columns, done, effects, interop, look, more, outcome
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.chain_picture import chains
-from rmwbench.report.claims.rows import ANSWERS, of_campaign
+from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.explain.figures import explained
 from rmwbench.report.explain.links import links
 from rmwbench.report.figures import Figure, card, figures, of_topic
@@ -37,16 +37,14 @@ VERDICTS = {
 }
 
 
-def write_html(doc: dict[str, Any], path: Path | str) -> None:
+def write_html(doc: dict[str, Any], path: Path | str, evaluated: Evaluated = NOT_EVALUATED) -> None:
     """Write the report of a show document (docs/formats/show.md) to `path`, one file of about 3 MB; beside it
     NAME-figures.html where its suite repeats figures of a published evaluation."""
-    from rmwbench.report.redrawn_beside import write_beside  # whose page is rendered here too
-
-    doc = doc | {"redrawn": write_beside(doc, Path(path))}
-    write_whole(path, render_html(doc))
+    doc = doc | {"redrawn": evaluated.write_figures(Path(path))}
+    write_whole(path, render_html(doc, evaluated))
 
 
-def render_html(doc: dict[str, Any]) -> str:
+def render_html(doc: dict[str, Any], evaluated: Evaluated = NOT_EVALUATED) -> str:
     specs: list[dict[str, Any]] = []
     workloads = [_workload(doc, number, workload, specs) for number, workload in enumerate(doc["workloads"])]
     return render_page(
@@ -64,8 +62,8 @@ def render_html(doc: dict[str, Any]) -> str:
         verdicts=VERDICTS,
         outcomes=interop.OUTCOMES,
         conditions=outcomes.shown(doc),
-        claimed=of_campaign(doc),
-        claim_answers=ANSWERS,
+        claimed=evaluated.section,
+        claim_answers=evaluated.answers,
         claims_style=Markup(asset("claims.css")),
         done=done,
     )

@@ -12,8 +12,8 @@ from typing import Any
 from rmwbench.report import columns, done, effects, interop, more, outcomes, topic_rows, topics, wire
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
-from rmwbench.report.claims import short as claims
 from rmwbench.report.drawing import svg_of
+from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.figures import Figure, card, figures
 from rmwbench.report.headline import conditions, headline
 from rmwbench.report.marks import marks
@@ -21,7 +21,7 @@ from rmwbench.report.marks import notes as marked_notes
 from rmwbench.whole_file import make_directory, write_whole
 
 
-def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
+def write_markdown(doc: dict[str, Any], path: Path | str, evaluated: Evaluated = NOT_EVALUATED) -> list[Path]:
     """Write the report to `path` and its charts to the directory `NAME-charts` beside it; every path written."""
     import vl_convert
 
@@ -44,11 +44,16 @@ def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
             write_whole(directory / f"{name}.png", vl_convert.svg_to_png(svg, scale=1.5))
             written += [directory / f"{name}.svg", directory / f"{name}.png"]
             images[workload["workload"], figure.key] = f"{directory.name}/{name}.svg"
-    write_whole(path, render_markdown(doc, drawn, images))
+    write_whole(path, render_markdown(doc, drawn, images, evaluated))
     return written
 
 
-def render_markdown(doc: dict[str, Any], drawn: dict[str, list[Figure]], images: dict[tuple[str, str], str]) -> str:
+def render_markdown(
+    doc: dict[str, Any],
+    drawn: dict[str, list[Figure]],
+    images: dict[tuple[str, str], str],
+    evaluated: Evaluated = NOT_EVALUATED,
+) -> str:
     """The text; `drawn` has the figures of each workload, `images` the relative path of each (workload, figure)."""
     lines = [*_head(doc), *_outcomes(doc)]
     for workload in doc["workloads"]:
@@ -68,7 +73,7 @@ def render_markdown(doc: dict[str, Any], drawn: dict[str, list[Figure]], images:
             lines.append("")
     if found := more.lines(doc):
         lines += ["## What more blocks would decide", "", *(f"- {escape(text)}" for text in found), ""]
-    lines += _claims(doc)
+    lines += _claims(evaluated)
     lines += _machine(doc)
     return "\n".join(lines).rstrip() + "\n"
 
@@ -238,11 +243,10 @@ def _table(workload: dict[str, Any]) -> Iterable[str]:
         yield _row(cells)
 
 
-def _claims(doc: dict[str, Any]) -> Iterable[str]:
-    rows = claims.table(doc)
-    if rows:
+def _claims(evaluated: Evaluated) -> Iterable[str]:
+    if evaluated.table:
         yield from ("## Claims", "", _row(["claim", "as published", "as corrected", "here"]), _row(["---"] * 4))
-        for row in rows:
+        for row in evaluated.table:
             yield _row(map(escape, row))
         yield ""
 

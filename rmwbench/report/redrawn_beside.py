@@ -11,7 +11,7 @@ from rmwbench.report.redrawn_measured import of_suite
 from rmwbench.report.redrawn_page import write_html
 from rmwbench.suite.figure_points import read
 from rmwbench.suite.figures import FIGURES_FILE, load, published_file, sources
-from rmwbench.suite.load import suites_directory
+from rmwbench.suite.load import source_directory
 from rmwbench.whole_file import is_written_through
 
 SHIPPED = "the points extracted from the published data, five digits"
@@ -43,5 +43,5 @@ def write_beside(shown: dict[str, Any], report: Path) -> str | None:
 
 def _mentions(name: str, shown: dict[str, Any]) -> bool:
     """Whether a figures file names the campaign's suite: most are of none, and reading YAML takes long."""
-    text = (suites_directory() / name / FIGURES_FILE).read_text(encoding="utf-8")
+    text = (source_directory(name) / FIGURES_FILE).read_text(encoding="utf-8")
     return any(of_suite(suite, shown) for suite in set(re.findall(r"suite: ([\w./-]+)", text)))

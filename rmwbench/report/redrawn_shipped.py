@@ -6,13 +6,13 @@ from typing import Any
 
 from rmwbench.analysis.claims_measured import expanded
 from rmwbench.suite.claims_measured import FOLDER, shipped
-from rmwbench.suite.load import suites_directory
+from rmwbench.suite.load import sources_with
 
 
 def summaries(directory: Path | None = None) -> list[dict[str, Any]]:
     """Show documents with the cells and metrics that were kept, the newest first. UserError for a file that is no
     summary."""
-    folder = directory or suites_directory()
-    sources = sorted(path.parent.name for path in folder.glob(f"*/{FOLDER}"))
+    given = directory and sorted(path.parent.name for path in directory.glob(f"*/{FOLDER}"))
+    sources = sources_with(FOLDER) if given is None else given
     found = [one for source in sources for file in shipped(source, directory) for one in expanded(file)]
     return sorted(found, key=lambda one: str(one["campaign"].get("created_utc") or ""), reverse=True)

@@ -16,10 +16,11 @@ from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.analysis.look import aa_noise, bar_bound, is_untimed, topics_of
 from rmwbench.analysis.look import rules as rules_of
 from rmwbench.analysis.metric import finite
+from rmwbench.analysis.over_topics import over_topics
 from rmwbench.analysis.resolution import comparisons as tests_at_once
 from rmwbench.analysis.resolution import resolvable_ratio
 from rmwbench.analysis.shared import Prior
-from rmwbench.analysis.topics import over_topics, unit
+from rmwbench.analysis.topics import unit
 from rmwbench.analysis.trial import measure_trial
 from rmwbench.analysis.unlike import flags
 from rmwbench.bundle import Bundle

@@ -6,6 +6,7 @@ pipes and under NO_COLOR; no statement rests on it alone.
 """
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -16,8 +17,8 @@ from rich.text import Text
 from rmwbench.report import columns, done, effects, interop, more, outcomes, wire
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
-from rmwbench.report.claims import short as claims
 from rmwbench.report.columns import Column
+from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.headline import conditions, headline
 from rmwbench.report.marks import marks
 from rmwbench.report.marks import notes as marked_notes
@@ -39,9 +40,8 @@ MOST_OPEN = 8
 _TONE_STYLE = {"decided": "bold green", "shared": "bold green", "open": "bold yellow", "none": "bold magenta"}
 
 
-def print_show(doc: dict[str, Any], console: Console) -> None:
+def print_show(doc: dict[str, Any], console: Console, evaluated: Evaluated = NOT_EVALUATED) -> None:
     """Print a show document (docs/formats/show.md) to the console, at the console's width."""
-    claimed = claims.lines(doc)  # before `printable` drops what only judging needs
     doc = printable(doc)
     _print_campaign(doc, console)
     for workload in doc.get("workloads", []):
@@ -49,7 +49,7 @@ def print_show(doc: dict[str, Any], console: Console) -> None:
     _print_growth(doc, console)
     _print_outcomes(doc, console)
     _print_conclusions(doc.get("conclusions", []), console)
-    _print_claims(claimed, console)
+    _print_claims(evaluated.lines, console)
     _print_more(doc, console)
 
 
@@ -328,7 +328,7 @@ def _print_conclusions(conclusions: list[dict[str, Any]], console: Console) -> N
     console.print()
 
 
-def _print_claims(claimed: list[tuple[str, str]], console: Console) -> None:
+def _print_claims(claimed: Sequence[tuple[str, str]], console: Console) -> None:
     """Those that are decided; the others are counted."""
     if not claimed:
         return

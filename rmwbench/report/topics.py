@@ -9,7 +9,8 @@ from rmwbench.analysis import compare
 from rmwbench.analysis.aggregate import Trial, aggregate, trial_value
 from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.analysis.metric import finites
-from rmwbench.analysis.topics import OF_TOPICS, Overall, Topic
+from rmwbench.analysis.over_topics import Overall
+from rmwbench.analysis.topics import OF_TOPICS, Topic
 from rmwbench.report import charts
 from rmwbench.report import format as fmt
 from rmwbench.report.arm import ArmReport

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.load import CLAIMS_FILE, read, shown, source_file, sources_with, suites_directory, validated
+from rmwbench.suite.load import CLAIMS_FILE, read, shown, source_directory, source_file, sources_with, validated
 
 Kind = Literal["comparison", "scaling", "threshold", "ratio", "absence", "count", "declaration", "opinion"]
 Relation = Literal["less", "greater", "within", "differs"]
@@ -353,7 +353,7 @@ def sources_about(suite: str) -> list[str]:
     claims file takes a quarter of a second, and most campaigns are about no claim."""
     found = []
     for source in sources():
-        text = (suites_directory() / source / CLAIMS_FILE).read_text(encoding="utf-8")
+        text = (source_directory(source) / CLAIMS_FILE).read_text(encoding="utf-8")
         if any(is_suite(name, suite) for name in set(re.findall(r"\bsuite: *([^\s,}]+)", text))):
             found.append(source)
     return found

@@ -5,7 +5,7 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
-from rmwbench.suite.load import suites_directory
+from rmwbench.suite.load import source_directory
 
 FOLDER = "measured"
 SCHEMA, VERSION = "rmwbench/measured", 1
@@ -16,7 +16,7 @@ of costs divided by what arrived after the window too, and of single trials repe
 
 def shipped(source: str, directory: Path | None = None) -> list[dict[str, Any]]:
     """The summaries of a source as they are in their files, the newest first. UserError for a file that is none."""
-    folder = (directory or suites_directory()) / source / FOLDER
+    folder = (directory / source if directory else source_directory(source)) / FOLDER
     return [_read(path) for path in sorted(folder.glob("*.json"), reverse=True)]
 
 

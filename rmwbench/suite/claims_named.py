@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.suite.claims import Claims, load, sources
-from rmwbench.suite.load import CLAIMS_FILE, SUFFIXES, suites_directory
+from rmwbench.suite.load import CLAIMS_FILE, SUFFIXES, source_directory
 
 
 @dataclass
@@ -49,7 +49,7 @@ def _added(found: Asked, file: Claims) -> Claims:
 
 def _ids(source: str) -> list[str]:
     """Only the text is searched: reading a claims file takes a quarter of a second."""
-    text = (suites_directory() / source / CLAIMS_FILE).read_text(encoding="utf-8")
+    text = (source_directory(source) / CLAIMS_FILE).read_text(encoding="utf-8")
     return re.findall(r"^ *- *\{? *id: *[\"']?([a-z0-9][a-z0-9.-]*)", text, re.MULTILINE)
 
 

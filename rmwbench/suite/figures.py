@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from rmwbench.errors import UserError
 from rmwbench.suite.fault import Fault, Strict
-from rmwbench.suite.load import FIGURES_FILE, read, shown, source_file, sources_with, suites_directory, validated
+from rmwbench.suite.load import FIGURES_FILE, read, shown, source_directory, source_file, sources_with, validated
 
 Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], Field(strict=False)]
@@ -225,7 +225,7 @@ def drawn_of(source: str) -> list[Measured]:
 def published_file(source: str | Path) -> Path:
     """Where the extracted points of a source lie, or would."""
     path = Path(source)
-    folder = path.parent if path.suffix in (".yaml", ".yml") else suites_directory() / source
+    folder = path.parent if path.suffix in (".yaml", ".yml") else source_directory(source)
     return folder / PUBLISHED_FILE
 
 

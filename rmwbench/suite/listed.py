@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ruamel.yaml import YAML
 
-from rmwbench.suite.load import read, shipped_suites, suites_directory
+from rmwbench.suite.load import read, shipped_suites, suite_file
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ def listed() -> list[Listed]:
 
 def _title(name: str) -> str:
     """The entry `title` of the file, from its key to the next one of the same level."""
-    lines = read(suites_directory() / f"{name}.yaml").split("\n")
+    lines = read(suite_file(name)).split("\n")
     begin = next(n for n, line in enumerate(lines) if line.startswith("title:"))
     rest = lines[begin + 1 :]
     end = next((n for n, line in enumerate(rest) if line and not line[0].isspace()), len(rest))

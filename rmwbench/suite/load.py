@@ -49,6 +49,8 @@ NOTHING_RUNS = {
     "fastdds-2021/questionnaire": "rmwbench questionnaire (docs/questionnaire.md)",
 }
 """Parts of published evaluations in which no middleware runs, and the verbs that are these parts."""
+PUBLISHED = "published"
+"""The folder of the published evaluations, one folder each; it is no part of a suite's name."""
 
 
 def suites_directory() -> Path:
@@ -59,8 +61,17 @@ def suites_directory() -> Path:
 
 
 def sources_with(file: str) -> list[str]:
-    """The published evaluations that have such a file (one of NO_SUITES), by the name of their folder."""
-    return sorted(path.parent.name for path in suites_directory().glob(f"*/{file}"))
+    """The published evaluations that have such a file or folder, by the name of their own folder."""
+    directory = suites_directory()
+    found = (*directory.glob(f"*/{file}"), *directory.glob(f"{PUBLISHED}/*/{file}"))
+    return sorted(path.parent.name for path in found)
+
+
+def source_directory(source: str | Path) -> Path:
+    """The folder of a published evaluation, whether it is there or not."""
+    directory = suites_directory()
+    published = directory / PUBLISHED / source
+    return published if published.is_dir() else directory / source
 
 
 def source_file(source: str | Path, file: str, what: str) -> Path:
@@ -71,21 +82,37 @@ def source_file(source: str | Path, file: str, what: str) -> Path:
         return path
     known = sources_with(file)
     if str(source) not in known:
-        there = (suites_directory() / source).is_dir()
+        there = source_directory(source).is_dir()
         raise UserError(
             f"`{source}` has no {what}" if there else f"no source is called `{source}`",
             expected=f"one of those with {what}, {', '.join(known)}, or the path of a file",
             actual=str(source),
             fix=did_you_mean(str(source), known),
         )
-    return suites_directory() / source / file
+    return source_directory(source) / file
 
 
 def shipped_suites() -> list[str]:
     """Names that `load` accepts besides paths: `quick`, or `folder/name`."""
+    return sorted(_suite_files())
+
+
+def suite_file(name: str) -> Path:
+    """The file of a shipped suite. KeyError for a name that `shipped_suites` does not have."""
+    return _suite_files()[name]
+
+
+def _suite_files() -> dict[str, Path]:
+    """Name -> file. `published/SOURCE/NAME.yaml` is called `SOURCE/NAME`, or `SOURCE` where it is called like its
+    folder: names that people type stay what they are wherever a file lies."""
     directory = suites_directory()
-    found = (path for path in directory.rglob("*.yaml") if path.name not in NO_SUITES)
-    return sorted(path.relative_to(directory).with_suffix("").as_posix() for path in found)
+    found = {}
+    for path in directory.rglob("*.yaml"):
+        if path.name not in NO_SUITES:
+            folders = path.relative_to(directory).parts[:-1]
+            folders = folders[1:] if folders[:1] == (PUBLISHED,) else folders
+            found["/".join(folders if folders[-1:] == (path.stem,) else (*folders, path.stem))] = path
+    return found
 
 
 def find(suite: str) -> Path:
@@ -102,10 +129,10 @@ def find(suite: str) -> Path:
             actual=reason,
             fix=did_you_mean(path.stem, shipped_suites()),
         )
-    names = shipped_suites()
-    if suite in names:
-        return suites_directory() / f"{suite}.yaml"
-    raise _no_suite(suite, names)
+    files = _suite_files()
+    if suite in files:
+        return files[suite]
+    raise _no_suite(suite, sorted(files))
 
 
 def _no_suite(suite: str, names: list[str]) -> UserError:
@@ -386,7 +413,7 @@ def _values(node: Any, known: dict[int, int]) -> int:
 
 def _of_matrix(tree: CommentedMap, where: str) -> CommentedMap:
     def shipped(name: str) -> CommentedMap:
-        return _tree(read(suites_directory() / f"{name}.yaml"), name)
+        return _tree(read(suite_file(name)), name)
 
     try:
         return matrix.as_suite(tree, shipped, Path(where).name)

@@ -17,7 +17,16 @@ from pydantic import AfterValidator, Field, model_validator
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.load import EVIDENCE_FILE, QUESTIONNAIRE_FILE, read, shown, source_file, suites_directory, validated
+from rmwbench.suite.load import (
+    EVIDENCE_FILE,
+    QUESTIONNAIRE_FILE,
+    read,
+    shown,
+    source_directory,
+    source_file,
+    suite_file,
+    validated,
+)
 
 Text = Annotated[str, Field(min_length=1)]
 Kind = Literal["self-declared", "probed", "third party", "unknown", "not applicable"]
@@ -142,7 +151,7 @@ def check(asked: Questionnaire, items: tuple[Evidence, ...], where: str) -> None
 
 def measured_here(source: str) -> list[dict[str, Any]]:
     """What the shipped campaigns answered (`rmwbench questionnaire --save`)."""
-    return kept_answers(suites_directory() / source / ANSWERS_FILE)
+    return kept_answers(source_directory(source) / ANSWERS_FILE)
 
 
 def kept_answers(path: Path) -> list[dict[str, Any]]:
@@ -169,7 +178,7 @@ def answers_text(documents: Sequence[Mapping[str, Any]]) -> str:
 
 def name_in_bundles(suite: str) -> str:
     """What campaigns of a shipped suite say they are of: the name inside of its file."""
-    found = re.search(r"^suite:\s*(\S+)\s*$", read(suites_directory() / f"{suite}.yaml"), re.MULTILINE)
+    found = re.search(r"^suite:\s*(\S+)\s*$", read(suite_file(suite)), re.MULTILINE)
     return found[1] if found else suite
 
 

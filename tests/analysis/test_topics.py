@@ -2,7 +2,8 @@
 
 import json
 
-from rmwbench.analysis.topics import judged_topics, over_topics
+from rmwbench.analysis.over_topics import over_topics
+from rmwbench.analysis.topics import judged_topics
 from rmwbench.analysis.verdict import NoRatio, Ratio, Verdict
 
 

@@ -175,7 +175,7 @@ def test_a_file_that_is_no_summary(tmp_path):
 
 
 def test_what_ships_is_small_and_speaks_of_claims():
-    paths = sorted(suites_directory().glob(f"*/{FOLDER}/*"))
+    paths = sorted(suites_directory().glob(f"**/{FOLDER}/*"))
     assert sum(path.stat().st_size for path in paths) < MOST_BYTES
     assert {path.suffix for path in paths} <= {".json"}
     for name, file in FILES.items():

@@ -8,11 +8,11 @@ import pytest
 
 from rmwbench.analysis.claims_document import ledger
 from rmwbench.analysis.claims_measured import shipped_of
-from rmwbench.report.claims import short
 from rmwbench.report.claims.page import render_html as ledger_page
 from rmwbench.report.claims.picture import WIDTH, picture
 from rmwbench.report.claims.rows import inside, of_campaign
 from rmwbench.report.html import render_html, write_html
+from rmwbench.report.published import evaluated
 from tests.claims.shipped import FILES
 from tests.report.example_document import example_document
 from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit
@@ -54,12 +54,13 @@ def document():
 
 def test_a_campaign_that_no_claim_is_about_has_no_such_section():
     assert of_campaign(example_document()) is None
-    assert 'id="claims"' not in render_html(example_document())
-    assert short.lines(example_document()) == [] and short.table(example_document()) == []
+    beside = evaluated(example_document())
+    assert 'id="claims"' not in render_html(example_document(), beside)
+    assert beside.lines == [] and beside.table == []
 
 
 def test_the_section_has_the_three_verdicts_and_one_click_to_the_evidence(document):
-    page = render_html(document)
+    page = render_html(document, evaluated(document))
     section = page[page.index('<section id="claims">') : page.index('<section id="machine"')]
     assert 'id="c-pa-one-lat-unique"' in section and "as published" in section and "as corrected" in section
     links = set(re.findall(r'<a class="num" href="#([^"]+)"', section))
@@ -69,9 +70,9 @@ def test_the_section_has_the_three_verdicts_and_one_click_to_the_evidence(docume
 
 
 def test_the_short_forms_say_the_same(document):
-    lines = dict((text.partition(":")[0], answer) for answer, text in short.lines(document))
+    lines = dict((text.partition(":")[0], answer) for answer, text in evaluated(document).lines)
     assert lines["pa-one-lat-unique"] == "holds"
-    row = next(row for row in short.table(document) if row[0].startswith("pa-one-lat-unique"))
+    row = next(row for row in evaluated(document).table if row[0].startswith("pa-one-lat-unique"))
     assert row[1] and "holds (proxy), rclcpp" in row[3] and "0.001" in row[3]
 
 
@@ -137,7 +138,7 @@ def test_in_a_browser_a_click_opens_the_trials_and_a_phone_is_wide_enough(docume
     from playwright.sync_api import sync_playwright
 
     report, page = tmp_path / "report.html", tmp_path / "claims.html"
-    write_html(document, report)
+    write_html(document, report, evaluated(document))
     made = ledger([FILES[SUITE]], [document])
     within = inside(document)
     page.write_text(ledger_page(made, lambda campaign, *where: f"report.html{within(campaign, *where)}"))
@@ -208,7 +209,7 @@ def test_pages_say_metrics_in_words_and_have_all_headings():
 
 
 def test_a_report_filters_its_claims_too(document):
-    page = render_html(document)
+    page = render_html(document, evaluated(document))
     section = page[page.index('<section id="claims">') : page.index('<section id="machine"')]
     assert '<form class="filter" hidden' in section and 'name="state"' in section
     assert "details.trials" in page, "the script"

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from rmwbench.analysis import compare
-from rmwbench.analysis.topics import over_topics
+from rmwbench.analysis.over_topics import over_topics
 from rmwbench.analysis.verdict import Arm, Rules
 from rmwbench.report import facts as said
 from rmwbench.report import format as fmt

@@ -3,25 +3,21 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rmwbench.report.claims.rows import of_campaign
+
+def lines(section: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """(answer, text) of each claim in a campaign's section (rows.py); empty where there is no section."""
+    return [] if section is None else [(item["today"][0]["answer"], _line(item)) for item in section["items"]]
 
 
-def lines(document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(answer, text) of each claim that the campaign says something of; empty where none."""
-    found = of_campaign(document)
-    return [] if found is None else [(item["today"][0]["answer"], _line(item)) for item in found["items"]]
-
-
-def table(document: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
-    """(claim, as published, as corrected, here) of each claim that the campaign says something of."""
-    found = of_campaign(document)
+def table(section: Mapping[str, Any] | None) -> list[tuple[str, str, str, str]]:
+    """(claim, as published, as corrected, here) of each claim in a campaign's section; empty where there is none."""
     return [
         (
             f"{item['of']['id']}: {item['of']['says']}",
             *(_judged(item["of"][key]) for key in ("published", "corrected")),
             _here(item),
         )
-        for item in (found or {"items": ()})["items"]
+        for item in (section or {"items": ()})["items"]
     ]
 
 
