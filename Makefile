@@ -71,7 +71,8 @@ test: setup-test
 rust: setup-run
 	@($(CARGO) test --release --quiet --locked $(T))
 else
-test: preflight check workers test-rust test-timed
+# Workers before the tests of `check`: some untimed ones start them, and none shall skip for want of a build.
+test: preflight setup-test lint-python lint-text types workers check test-rust test-timed
 rust: test-rust
 endif
 
