@@ -1,5 +1,5 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
-.PHONY: help preflight demo test test-all lint-rust test-rust test-python fuzz fuzz-native bench setup setup-run setup-test workers clean
+.PHONY: help preflight wheel demo test test-all lint-rust test-rust test-python fuzz fuzz-native bench setup setup-run setup-test workers clean
 
 .PHONY: check lint-python lint-text types rust test-untimed test-timed
 
@@ -7,7 +7,7 @@ UV = $$(setup/uv)
 # What hints print is what works when pasted: there is no `rmwbench` on the PATH of who types `make`.
 RUN = RMWBENCH_COMMAND=.venv/bin/rmwbench $(UV) run --quiet --no-sync
 # Outside the clone, keyed by the compiler: a fresh clone finds what the last one built.
-CARGO = cd native && CARGO_TARGET_DIR="$$(./target-dir)" cargo
+CARGO = . setup/rust-here; cd native && CARGO_TARGET_DIR="$$(./target-dir)" cargo
 FIRST_SET = floor synthetic null iceoryx2 zenoh cyclonedds fastdds
 # Workers that only `make test-all` builds and tests; setup/packages.apt has their packages as group `all`.
 OPTIONAL = zeromq cyclonedds-0-10 iceoryx roscpp
@@ -16,7 +16,7 @@ OPTIONAL = zeromq cyclonedds-0-10 iceoryx roscpp
 BENCH = bench bench-floor bench-iceoryx2 bench-zenoh bench-cyclonedds bench-fastdds
 
 # A part of the Rust toolchain that CI must have; elsewhere its absence is said.
-with = if cargo $(1) --version >/dev/null 2>&1; then ($(2)); elif [ -n "$$CI" ]; then echo "cargo $(1) is missing"; echo "  do: rustup component add $(1)"; exit 1; else echo "SKIPPED: cargo $(1) is not installed (rustup component add $(1))"; fi
+with = . setup/rust-here; if cargo $(1) --version >/dev/null 2>&1; then ($(2)); elif [ -n "$$CI" ]; then echo "cargo $(1) is missing"; echo "  do: rustup component add $(1)"; exit 1; else echo "SKIPPED: cargo $(1) is not installed (rustup component add $(1))"; fi
 
 help:
 	@echo "make demo      install what is missing, evaluate the middlewares on this machine (about 5 minutes), show the answer"
@@ -29,6 +29,7 @@ help:
 	@echo "make fuzz      5 000 bad inputs to the command line; FUZZ=\"--cases 500 --keep\" for others"
 	@echo "make fuzz-native  broken inputs for all that reads bytes of others in native/ (half an hour)"
 	@echo "make workers   build the workers of the first set"
+	@echo "make wheel     one file for pip in dist/, with the workers inside: for machines without compilers"
 	@echo "make clean     remove the Python environment (workers stay in the cache)"
 
 setup-run:
@@ -45,6 +46,11 @@ preflight:
 
 workers: setup-run
 	@$(RUN) rmwbench middlewares build
+
+# One file for machines without compilers or a checkout: robots, clusters, CI.
+wheel: workers
+	@RMWBENCH_WHEEL="$$(native/target-dir)/release" $(UV) build --quiet --wheel --out-dir dist
+	@ls -l dist/*.whl
 
 # A worker that cannot be built here costs its own arms and nothing else.
 demo: preflight setup-run
@@ -65,7 +71,8 @@ test: setup-test
 rust: setup-run
 	@($(CARGO) test --release --quiet --locked $(T))
 else
-test: preflight check workers test-rust test-timed
+# Workers before the tests of `check`: some untimed ones start them, and none shall skip for want of a build.
+test: preflight setup-test lint-python lint-text types workers check test-rust test-timed
 rust: test-rust
 endif
 

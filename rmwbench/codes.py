@@ -36,6 +36,8 @@ class Code(StrEnum):
     HOST_IDLE = "host_idle"
     FOREIGN = "foreign"
     MACHINE_BOUND = "machine_bound"
+    BLOCK = "block"
+    """Another trial of its block broke one of these rules."""
     # Other rules that void a trial or flag it.
     RECORDS = "records"
     GRANTED = "granted"

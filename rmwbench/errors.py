@@ -4,22 +4,9 @@ The command line prints it and exits 2.
 """
 
 import difflib
-import os
-import re
 from collections.abc import Iterable
 
-COMMAND = "RMWBENCH_COMMAND"
-"""The variable that says how this program is typed where it is not on the PATH; the Makefile sets it."""
-
-
-def command() -> str:
-    """How the user types this program."""
-    return os.environ.get(COMMAND) or "rmwbench"
-
-
-def as_typed(text: str) -> str:
-    """A hint whose `rmwbench VERB …` works when pasted."""
-    return text if command() == "rmwbench" else re.sub(r"(?<![\w/.-])rmwbench(?= [a-z-])", command(), text)
+from rmwbench.typed import as_typed
 
 
 class UserError(Exception):

@@ -292,8 +292,8 @@ def _fraction(metrics: Sequence[Mapping[str, Any]], values: np.ndarray, level: L
 
 
 def _difference(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
-    """Block by block. A side that never lost anything may still have trials that go wrong as a whole: that bound
-    (`claims_rules.unseen`) is taken where it is wider than the one for bursts of messages."""
+    """Block by block. A side may have trials that go wrong as a whole and were not seen (`claims_rules.unseen`): that
+    bound is taken where it is wider than what the messages and the spread of the trials say."""
     left, right = left_values(test, cell), right_values(test, cell)
     common = sorted(left.keys() & right.keys())
     level = level_of(blocks_by_campaign(common), earlier=earlier)
@@ -303,17 +303,9 @@ def _difference(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found
     own = []
     for side, values in (("left", left), ("right", right)):
         metrics = [getattr(one, side)["metrics"][test.metric] for one in cell if getattr(one, side) is not None]
-        own.append(_with_whole_trials(_fraction(metrics, np.array([values[b] for b in common]), level), common, level))
+        own.append(_fraction(metrics, np.array([values[b] for b in common]), level))
     numbers = range(len(common))
     i, j = (dict(zip(numbers, (values[b] for b in common), strict=True)) for values in (left, right))
-    value, low, high = difference(i, j, *own, level=level.error)
+    value, low, high = difference(i, j, *own, level=level.error, unseen=unseen(len(common), level))
     scale = birge(np.array([i[n] - j[n] for n in numbers]), [campaign for campaign, _ in common])
     return Found(value, max(-1.0, value - (value - low) * scale), min(1.0, value + (high - value) * scale), len(common))
-
-
-def _with_whole_trials(own: Interval, blocks: Sequence[Block], level: Level) -> Interval:
-    value, low, high = own
-    bound = unseen(len(blocks), level)
-    if value == 0:
-        return value, low, max(high, bound)
-    return (value, min(low, 1 - bound), high) if value == 1 else own

@@ -58,9 +58,8 @@ def judge(
                 earlier = (decided or {}).get(workload, {}).get(arm.name)
                 out[workload][arm.name] = never(arm, best, rules, earlier)
             else:
-                out[workload][arm.name] = Verdict(
-                    "no data", None, None, "no trial of this arm was completed with enough messages"
-                )
+                why = arm.barred or "no trial of this arm was completed with enough messages"
+                out[workload][arm.name] = Verdict("no data", None, None, why)
     return out
 
 

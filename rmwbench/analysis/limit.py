@@ -8,8 +8,9 @@ is below the limit with 95 % confidence).
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rmwbench.analysis.aggregate import Trial, clock_bound, fraction_of, trial_value
 from rmwbench.analysis.glossary import GLOSSARY
@@ -26,6 +27,11 @@ LATENCIES = {
 }
 FRACTIONS = ("loss", "undelivered")
 UNIT_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+SEARCHED = frozenset(
+    {*FRACTIONS, "longest_stall"}
+    | {name for name, e in GLOSSARY.items() if e.kind == "quantile" and e.source in LATENCIES.values()}
+)
+"""What a search can judge a trial by."""
 EXPECTED_AT_LIMIT = 3
 WHERE = "--limit"
 
@@ -47,7 +53,7 @@ class Condition:
 
     @property
     def text(self) -> str:
-        return f"{self.name} < {self.shown(self.below)}"
+        return f"{self.name} < {self.shown(self.below, digits=6)}"
 
     @property
     def messages(self) -> int:
@@ -69,13 +75,14 @@ class Condition:
         found = trial_value(entry, trial)
         return None if found is None else found + clock_bound(entry, trial)
 
-    def shown(self, value: float) -> str:
+    def shown(self, value: float, digits: int = 3) -> str:
+        """With more digits it can be read back without changing it."""
         if GLOSSARY[self.metric].unit == "fraction":
-            return f"{value * 100:.3g} %"
+            return f"{value * 100:.{digits}g} %"
         if math.isinf(value):
             return "never arrived"
         unit = next((unit for unit in ("s", "ms", "µs") if float(f"{value:.3g}") >= UNIT_NS[unit]), "ns")
-        return f"{value / UNIT_NS[unit]:.3g} {unit}"
+        return f"{value / UNIT_NS[unit]:.{digits}g} {unit}"
 
 
 @dataclass(frozen=True)
@@ -142,6 +149,29 @@ def judge(limit: Limit, trial: Trial, stability: Stability) -> Finding | None:
         texts.append(f"{count / total * 100:.2g} % of the messages did not arrive")
     order = sorted(range(len(texts)), key=lambda i: i < len(broken) and not fractions[i])
     return Finding("lossy" if any(fractions) or infinite else "slow", tuple(texts[i] for i in order))
+
+
+def of_limits(document: Mapping[str, Any], where: str) -> Limit:
+    """The limit that a limits file asks of a search: of the whole workload, since a search has no topics of its own.
+    `document`: as `Limits.document`. UserError where it limits what a search does not measure."""
+    if document.get("topics"):
+        raise UserError(
+            "a search judges a whole workload, not single topics",
+            where=where,
+            expected="limits below `acceptable` alone",
+            actual=f"limits of {', '.join(document['topics'])}",
+            fix="leave `topics` out, or run the suite and ask `rmwbench decide`",
+        )
+    found = {limit["metric"]: float(limit["at_most"]) for limit in document["acceptable"]}
+    unknown = [metric for metric in found if metric not in SEARCHED]
+    if unknown:
+        raise UserError(
+            f"a search does not judge `{unknown[0]}`",
+            where=where,
+            expected="percentiles of response, service, consumed and publish; loss, undelivered, longest_stall",
+            actual=", ".join(unknown),
+        )
+    return Limit(tuple(Condition(metric, at_most) for metric, at_most in found.items()))
 
 
 def parse_limit(text: str) -> Limit:

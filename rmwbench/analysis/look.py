@@ -15,10 +15,12 @@ from typing import Any, Protocol
 from rmwbench.analysis import compare
 from rmwbench.analysis.aggregate import Trial, clock_bound, fraction_of, trial_value
 from rmwbench.analysis.comparisons import Comparison, comparisons, is_floor, is_reliable, loads
+from rmwbench.analysis.disturbed import EVENT, SHARE
 from rmwbench.analysis.failing import lost_by_its_arm
 from rmwbench.analysis.glossary import GLOSSARY
 from rmwbench.analysis.topics import POOLED, judged_topics, unit
 from rmwbench.analysis.trial import Evidence, Row, focus_of, measure_trial
+from rmwbench.codes import Code
 from rmwbench.errors import UserError
 
 MARGIN = 0.05
@@ -86,10 +88,12 @@ class Looks:
             trial = measure_trial(evidence)
             self._seen.add(trial.trial)
             known = self._found.setdefault(evidence.cell, Found())
-            known.add(trial, self._primary[evidence.cell], evidence.endpoints, focus_of(loads(evidence.definition)))
+            focus = focus_of(loads(evidence.definition))
+            known.add(trial, self._primary[evidence.cell], evidence.endpoints, focus, is_bound(evidence.events))
         self.comparison_of, out = {}, {}
         for x in self._comparisons:
             cells = [(x.labels[c["cell"]], c, self._found.get(c["cell"], Found())) for c in x.cells]
+            bar_bound((c, found) for _, c, found in cells)
             for topic in topics_of((found for *_, found in cells), x.primary_metric):
                 self.comparison_of[name := unit(x.name, topic)] = x.name
                 out[name] = [
@@ -100,12 +104,21 @@ class Looks:
 
 @dataclass
 class Found:
-    """What a cell's done trials say so far: of the workload (topic None), and of each topic that is judged apart."""
+    """What a cell's done trials say so far: of the workload (topic None), and of each topic that is judged apart.
+    `bound` are the blocks whose trial was machine-bound, `left_out` those that no verdict uses for it, and `barred` is
+    why the arm has no verdict at all."""
 
     blocks: dict[str | None, list["Facts"]] = field(default_factory=dict)
     reliable: dict[str | None, bool] = field(default_factory=dict)
+    bound: set[int] = field(default_factory=set)
+    left_out: frozenset[int] = frozenset()
+    barred: str | None = None
 
-    def add(self, trial: Trial, primary: str, endpoints: Sequence[Row], focus: Sequence[str] = ()) -> None:
+    def add(
+        self, trial: Trial, primary: str, endpoints: Sequence[Row], focus: Sequence[str] = (), bound: bool = False
+    ) -> None:
+        if bound:
+            self.bound.add(trial.block)
         self.blocks.setdefault(None, []).append(facts(trial, primary))
         self.reliable[None] = self.reliable.get(None, False) or is_reliable(endpoints)
         if trial.topics:
@@ -115,8 +128,36 @@ class Found:
 
     def arm(self, name: str, cell: Row, topic: str | None, failed: frozenset[int]) -> compare.Arm:
         """`failed`: the blocks that the arm lost; each is lost in every topic."""
-        blocks, reliable = self.blocks.get(topic, ()), self.reliable.get(topic, False)
-        return arm(name, cell, blocks, reliable=reliable, failed=failed)
+        if self.barred:
+            return compare.Arm(name, {}, floor=is_floor(cell), barred=self.barred)
+        blocks = [facts for facts in self.blocks.get(topic, ()) if facts[0] not in self.left_out]
+        return arm(name, cell, blocks, reliable=self.reliable.get(topic, False), failed=failed - self.left_out)
+
+
+def is_bound(events: Iterable[Row]) -> bool:
+    """Whether a trial with these events was machine-bound: less than a tenth of the processors' time was idle."""
+    return any(row["event"] == EVENT and row.get("code") == Code.MACHINE_BOUND for row in events)
+
+
+def bar_bound(cells: Iterable[tuple[Row, Found]]) -> frozenset[int]:
+    """No verdict about a network rests on machine-bound trials: of the cells of one comparison those that were so in at
+    least half of their blocks get no verdict, and a block in which any other was so is left out for all of them, so
+    that no arm selects. Gives those blocks; none where there is no network. Floors are no contenders and bar nobody.
+    """
+    cells = [(cell, found) for cell, found in cells if loads(cell["definition"]).get("network")]
+    left_out: set[int] = set()
+    for cell, found in cells:
+        blocks = {one[0] for one in found.blocks.get(None, ())}
+        bound, found.barred = len(found.bound), None
+        if bound and not is_floor(cell) and bound >= SHARE * len(blocks):
+            found.barred = (
+                f"machine-bound in {bound} of {len(blocks)} trials: what a busy machine does is no verdict on a network"
+            )
+        elif not is_floor(cell):
+            left_out |= found.bound
+    for _, found in cells:
+        found.left_out = frozenset(left_out)
+    return frozenset(left_out)
 
 
 def topics_of(found: Iterable[Found], primary: str) -> list[str | None]:

@@ -18,7 +18,8 @@ class Arm:
 
     `undelivered`: block -> (messages that did not arrive sound and in time, messages wanted). Only done trials are
     listed; `failed` are the blocks whose trial failed by the worker's fault, which the arm has lost. `bounds`: block ->
-    how far `primary` may be from the truth for the clocks of two hosts, in its unit; absent: 0.
+    how far `primary` may be from the truth for the clocks of two hosts, in its unit; absent: 0. `barred`: why an arm
+    that has trials gets no verdict; it comes without values then.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Arm:
     reliable: bool = True
     bounds: Mapping[int, float] = field(default_factory=dict)
     failed: frozenset[int] = frozenset()
+    barred: str | None = None
 
 
 @dataclass(frozen=True)

@@ -181,6 +181,8 @@ class _TrialMore(_Trial, total=False):
     cause: str | None
     tables: Texts | None
     repeats: Number | None
+    again: bool | None
+    voids: list[Number] | None
     finished_utc: str | None
 
 

@@ -5,7 +5,7 @@ import re
 import stat
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from rmwbench.bundle import evidence, journal, merge
 from rmwbench.bundle.document import check_campaign
 from rmwbench.bundle.schema import ADDED, SCHEMA, TABLES, VERSION, WHOLE_CAMPAIGN
-from rmwbench.codes import FailedBy, codes_of
+from rmwbench.codes import Code, FailedBy, codes_of
 from rmwbench.errors import UserError, nearest
 from rmwbench.input_file import parse_json, read_input
 
@@ -54,21 +54,11 @@ class Bundle:
         self._files: dict[Path, pq.ParquetFile] = {}
 
     def trials(self, status: str | None = None) -> list[TrialLine]:
-        """The finished trials by number, all or those of one status."""
+        """The finished trials by number, all or those of one status. A trial that was spoilt by the machine takes its
+        block along: those that it names are void as well."""
+        spoilt = {n: line for line in self.journal.trials.values() for n in line.get("voids") or ()}
         lines = [
-            TrialLine(
-                n,
-                line["cell"],
-                line["block"],
-                line["status"],
-                line.get("reason"),
-                tuple(line.get("tables") or ()),
-                line.get("repeats"),
-                line.get("cause"),
-                FailedBy(line["failed_by"]) if line.get("failed_by") else None,
-                codes_of(line),
-            )
-            for n, line in sorted(self.journal.trials.items())
+            _with_its_block(_trial_line(n, line), spoilt.get(n)) for n, line in sorted(self.journal.trials.items())
         ]
         return [t for t in lines if status is None or t.status == status]
 
@@ -315,6 +305,30 @@ class Bundle:
             return table.select(names)
         except (OSError, pa.ArrowException) as error:
             raise _corrupt(path, error) from None
+
+
+def _trial_line(number: int, line: dict[str, Any]) -> TrialLine:
+    return TrialLine(
+        number,
+        line["cell"],
+        line["block"],
+        line["status"],
+        line.get("reason"),
+        tuple(line.get("tables") or ()),
+        line.get("repeats"),
+        line.get("cause"),
+        FailedBy(line["failed_by"]) if line.get("failed_by") else None,
+        codes_of(line),
+    )
+
+
+def _with_its_block(trial: TrialLine, by: dict[str, Any] | None) -> TrialLine:
+    """The trial as it counts where `by`, the journal's line of another trial of its block, voided both."""
+    if by is None:
+        return trial
+    had = f"; by itself it had been {trial.status}: {trial.reason}" if trial.status != "done" else ""
+    reason = f"its block is void with trial {by['trial']} ({by.get('reason')}){had}"
+    return replace(trial, status="void", reason=reason, cause="machine", failed_by=None, codes=(str(Code.BLOCK),))
 
 
 class Lots:

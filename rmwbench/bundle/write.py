@@ -150,13 +150,16 @@ class BundleWriter:
         repeats: int | None = None,
         failed_by: str | None = None,
         reasons: Sequence[Mapping[str, Any]] = (),
+        again: bool | None = None,
+        voids: Sequence[int] = (),
     ) -> None:
         """Writes a trial's tables and then its journal line. `status` is `done`, `failed` or `void`.
 
         `cause` is `machine` where the machine alone made it void, `no match` or `no delivery` where it failed before
         its window, `repeats` the number of such a trial whose place this one takes, `failed_by` who is at fault for a
-        failure, and `reasons` the codes with the texts that `reason` joins (rmwbench/codes.py); the line has none of
-        them where it is None or empty.
+        failure, and `reasons` the codes with the texts that `reason` joins (rmwbench/codes.py); `again` says of a
+        trial that the machine spoilt whether its block runs again, and `voids` are the block's trials that are void
+        with it. The line has none of them where it is None or empty.
         """
         if status not in ("done", "failed", "void"):
             raise ValueError(f"status {status}")
@@ -168,6 +171,8 @@ class BundleWriter:
             "failed_by": failed_by,
             "reasons": list(reasons) or None,
             "repeats": repeats,
+            "again": again,
+            "voids": list(voids) or None,
         }
         self.append(
             {

@@ -1,14 +1,18 @@
-"""What a campaign does next: the plan's trials in their order, repeats of those that the machine spoilt, and the looks
+"""What a campaign does next: the plan's trials in their order, blocks that the machine spoilt once more, and the looks
 between blocks. Pure: it reads no clock and runs nothing, so that a whole campaign can be gone through in a test.
+
+A trial that the machine spoilt takes the trials of all other arms of its comparison in that block along: they are void
+too, and all of them run again or none does. Were it repeated alone, the arm that the machine hits more often (the one
+that asks for more processor time) would keep its quiet moments only, and look faster than it is.
 
 It is made from the plan and the journal, and only the journal knows what was repeated and looked at: a resumed campaign
 therefore goes on exactly where the first one was.
 """
 
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from rmwbench.campaign.plan import Plan, Trial
 
@@ -21,28 +25,51 @@ DROPPED = "dropped"
 time."""
 
 MOST_REPEATS = 2
-"""Per planned trial. A machine that spoils three trials in a row will spoil the fourth."""
+"""Per block of a comparison. A machine that spoils three in a row will spoil the fourth."""
+
+
+class Key(NamedTuple):
+    """The trials of one block of one comparison: what is compared within, and void as a whole."""
+
+    block: int
+    comparison: str
+
+
+@dataclass(frozen=True)
+class Spoilt:
+    """What a trial that the machine spoilt does to its block: `voids` are the trials of the other arms that ran before
+    it and are void with it; all of them run `again`, or those that were still to come do not run either."""
+
+    voids: tuple[int, ...]
+    again: bool
 
 
 class Course:
-    """`next` is the trial to run, `ended` says how it went, `look_due` whether to look first."""
+    """`next` is the trial to run, `ended` says how it went, `look_due` whether to look first. `spoilt` is what the
+    trial that ended last does to its block; None for one that the machine left alone."""
 
     def __init__(self, plan: Plan, journal: Iterable[Mapping[str, Any]] = ()):
         self.plan = plan
+        self.spoilt: Spoilt | None = None
         self._looked: set[int] = set()
-        self._repeats: Counter[tuple[int, int]] = Counter()
-        self._number = len(plan.trials)
+        self._repeats: Counter[Key] = Counter()
         self._decided = False
-        finished, last = set(), None
+        ran: dict[tuple[int, int], int] = {}  # (cell, block) -> the number of its last trial
+        counts: dict[Key, set[tuple[int, int]]] = {}  # those of them that no spoilt block took along
+        given_up: set[Key] = set()
         unable: set[int] = set()
         for line in journal:
             match line.get("type"):
                 case "trial":
-                    last = line
-                    finished.add(line["trial"])
-                    self._number = max(self._number, line["trial"])
-                    if line.get("repeats") is not None:
-                        self._repeats[line["cell"], line["block"]] += 1
+                    place = line["cell"], line["block"]
+                    key = self._key_at(*place)
+                    ran[place] = line["trial"]
+                    counts.setdefault(key, set()).add(place)
+                    if line.get("again") is not None:
+                        counts[key].clear()
+                        self._repeats[key] += line["again"]
+                    if line.get("again") is False:
+                        given_up.add(key)
                 case "unsupported":
                     unable.add(line["cell"])
                 case "dropped":
@@ -50,16 +77,22 @@ class Course:
                 case "look":
                     self._looked.add(line["blocks"])
                     self._decided = line.get("stop") == "decided"
-        self._rest = deque(t for t in plan.trials if t.trial not in finished and t.cell not in unable)
-        self.resumed = bool(finished or unable)
+        self._number = max([len(plan.trials), *ran.values()])
+        self._here: dict[Key, list[Trial]] = {}
+        self._rest: deque[Trial] = deque()
+        for trial in plan.trials:
+            place, key = (trial.cell, trial.block), self._key(trial)
+            if trial.cell in unable or key in given_up:
+                continue
+            if place in counts.get(key, ()):
+                self._here.setdefault(key, []).append(replace(trial, trial=ran[place]))
+            elif place in ran:
+                self._rest += self._anew([replace(trial, trial=ran[place])])
+            else:
+                self._rest.append(trial)
+        self.resumed = bool(ran or unable)
         if self._decided:
             self._rest.clear()
-        # Only the very last: a repeat belongs right behind the trial whose place it takes, in the same mood of the
-        # machine.
-        elif last and last["status"] == "void" and last.get("cause") == "machine":
-            spoilt = next((t for t in plan.trials if (t.cell, t.block) == (last["cell"], last["block"])), None)
-            if spoilt and self._may_repeat(spoilt):
-                self._repeat(replace(spoilt, trial=last["trial"]))
 
     @property
     def next(self) -> Trial | None:
@@ -94,18 +127,33 @@ class Course:
     def finished(self) -> bool:
         return not self._rest and not self.look_due
 
+    def block_of(self, trial: Trial) -> list[Trial]:
+        """The trials of its comparison in its block: what runs again where the machine spoils one of them."""
+        key = self._key(trial)
+        return [*self._here.get(key, ()), *(other for other in self._rest if self._key(other) == key)]
+
     def ended(self, trial: Trial, status: str, cause: str | None, may_repeat: bool) -> Trial | None:
-        """Takes note that `trial`, the next one, has run, and gives the one after it. A trial that is void for the
-        machine's sake is repeated right away where `may_repeat`, with a number of its own beyond the plan's. One
-        that is unsupported takes its cell's others along.
+        """Takes note that `trial`, the next one, has run, and gives the one after it. One that is void for the
+        machine's sake voids its block: where `may_repeat` it runs again right away, each trial that had run with a
+        number of its own beyond the plan's. One that is unsupported takes its cell's others along.
         """
         if self._rest[0].trial != trial.trial:
             raise ValueError(f"trial {trial.trial} was not the next")
         self._rest.popleft()
+        self.spoilt = None
+        key = self._key(trial)
         if status == UNSUPPORTED:
             self._rest = deque(other for other in self._rest if other.cell != trial.cell)
-        if status == "void" and cause == "machine" and may_repeat and self._may_repeat(trial):
-            self._repeat(trial)
+        elif status == "void" and cause == "machine":
+            ran, left = [*self._here.pop(key, ()), trial], [t for t in self._rest if self._key(t) == key]
+            again = may_repeat and self._repeats[key] < MOST_REPEATS
+            self.spoilt = Spoilt(tuple(t.trial for t in ran[:-1]), again)
+            self._rest = deque(t for t in self._rest if self._key(t) != key)
+            if again:
+                self._repeats[key] += 1
+                self._rest.extendleft(reversed([*self._anew(ran), *left]))
+        else:
+            self._here.setdefault(key, []).append(trial)
         return self.next
 
     def looked(self, blocks: int, decided: bool) -> None:
@@ -119,10 +167,14 @@ class Course:
         """Takes note that these cells are not run any more."""
         self._rest = deque(trial for trial in self._rest if trial.cell not in cells)
 
-    def _may_repeat(self, trial: Trial) -> bool:
-        return self._repeats[trial.cell, trial.block] < MOST_REPEATS
+    def _key(self, trial: Trial) -> Key:
+        return self._key_at(trial.cell, trial.block)
 
-    def _repeat(self, spoilt: Trial) -> None:
-        self._number += 1
-        self._repeats[spoilt.cell, spoilt.block] += 1
-        self._rest.appendleft(replace(spoilt, trial=self._number, repeats=spoilt.trial))
+    def _key_at(self, cell: int, block: int) -> Key:
+        return Key(block, self.plan.cell(cell).comparison)
+
+    def _anew(self, ran: Sequence[Trial]) -> list[Trial]:
+        """Trials that have run, to be run once more under numbers of their own."""
+        first = self._number + 1
+        self._number += len(ran)
+        return [replace(t, trial=first + n, repeats=t.trial) for n, t in enumerate(ran)]

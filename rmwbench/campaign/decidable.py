@@ -8,10 +8,8 @@ from rmwbench.analysis.intervals import clopper_pearson
 from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Comparison, Plan
 from rmwbench.errors import UserError
-from rmwbench.suite.outcomes import FRACTIONS, TIMES
-from rmwbench.suite.percentiles import messages_needed
-
-QUANTILE = {name: int(name.rpartition("_p")[2]) / 100 for name in TIMES if "_latency_p" in name}
+from rmwbench.suite.limits import FRACTIONS, QUANTILES, metric_of
+from rmwbench.suite.percentiles import messages_needed, quantile_of
 
 
 def check(plan: Plan, places: Places) -> None:
@@ -44,9 +42,9 @@ def _messages(comparison: Comparison) -> int:
 def _needed(key: str, limit: float) -> int:
     """Of a quantile, n with n·(1−q) ≥ 10; of a fraction, the least n whose Clopper-Pearson interval of 0 of n ends at
     the limit."""
-    metric = key.removesuffix("_ms")
-    if metric in QUANTILE:
-        return messages_needed(QUANTILE[metric])
+    metric = metric_of(key)
+    if metric in QUANTILES:
+        return messages_needed(quantile_of(metric))
     if metric not in FRACTIONS:
         return 0
     low, high = 0, 1

@@ -24,10 +24,10 @@ def has_time(plan: Plan, blocks_done: int, elapsed_s: float, share: float = 1.0)
     return elapsed_s + share * elapsed_s / blocks_done <= limit_s(plan)
 
 
-def may_repeat(plan: Plan, block: int, elapsed_s: float, trial_s: float, rest_of_block_s: float) -> bool:
-    """Whether a trial of `block` that the machine spoilt may run again for `trial_s`: only while its block and the
-    suite's minimum of blocks still fit behind it. It may cost a later block, which every arm loses alike; a hole in a
-    block is one arm's loss.
+def may_repeat(plan: Plan, block: int, elapsed_s: float, again_s: float, rest_of_block_s: float) -> bool:
+    """Whether a comparison's part of `block` that the machine spoilt may run again for `again_s`: only while the rest
+    of the block and the suite's minimum of blocks still fit behind it. It may cost a later block, which every arm
+    loses alike.
     """
     missing = max(0, plan.suite.blocks.minimum - block - 1)
-    return elapsed_s + trial_s + rest_of_block_s + missing * plan.block_s <= limit_s(plan)
+    return elapsed_s + again_s + rest_of_block_s + missing * plan.block_s <= limit_s(plan)

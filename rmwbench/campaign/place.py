@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from rmwbench.suite.candidates import NO_CHOICE, Choice
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.factors import OPTION_PREFIX
 from rmwbench.suite.load import line_of
@@ -17,6 +18,7 @@ class Places:
     text: str
     suite: Suite
     shortened: bool = False
+    choice: Choice = NO_CHOICE
 
     def arm(self, cell: Cell, *keys: str) -> str:
         """`quick.yaml:17`: the arm of the cell, or a key of it, or the factor that sets that key."""
@@ -40,4 +42,4 @@ class Places:
         return self._line(*path)
 
     def _line(self, *path: str | int) -> str:
-        return f"{self.file}:{line_of(self.text, path, shortened=self.shortened)}"
+        return f"{self.file}:{line_of(self.text, path, shortened=self.shortened, choice=self.choice)}"

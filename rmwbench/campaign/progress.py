@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from rich.console import Console
 from rich.markup import escape
 
-from rmwbench.campaign.course import UNSUPPORTED, Course
+from rmwbench.campaign.course import UNSUPPORTED, Course, Spoilt
 from rmwbench.campaign.look import Look
 from rmwbench.campaign.plan import Plan, Trial, duration_text
 from rmwbench.campaign.unsupported import NOT_SUPPORTED, told
@@ -45,7 +45,7 @@ class Progress:
         """`took_s` is the whole trial with writing its tables. The course knows already that it ended."""
         self._count(trial, status, took_s)
         following = self._course.next
-        self._tell(trial, status, reason, following is not None and following.repeats == trial.trial)
+        self._tell(trial, status, reason, self._course.spoilt)
         last = following is None or following.block > trial.block
         if last and not self._console.is_terminal:
             left = f", {self._left()}" if following and not self._course.look_due else ""
@@ -58,7 +58,7 @@ class Progress:
         self._failed += status == "failed"
         self._void += status == "void"
 
-    def _tell(self, trial: Trial, status: str, reason: str | None, repeated: bool) -> None:
+    def _tell(self, trial: Trial, status: str, reason: str | None, spoilt: Spoilt | None) -> None:
         """The same failure in every block is told once, also where its numbers differ."""
         if reason and (alike := (trial.cell, re.sub(r"\d+", "", reason))) not in self._told:
             self._told.add(alike)
@@ -66,7 +66,7 @@ class Progress:
             said = NOT_SUPPORTED if status == UNSUPPORTED else status
             self.say(
                 f"trial {trial.trial}, {escape(cell.comparison)}: {escape(cell.arm.name)} {said}: {escape(reason)}"
-                + "; it runs again" * repeated
+                + _of_its_block(spoilt)
             )
 
     def unsupported(self, reasons: Mapping[int, str]) -> None:
@@ -145,6 +145,12 @@ class Progress:
         if self._console.is_terminal:
             self._console.file.write("\r\x1b[2K")
             self._console.file.flush()
+
+
+def _of_its_block(spoilt: Spoilt | None) -> str:
+    if spoilt is None:
+        return ""
+    return "; its block is void for every arm, and " + ("runs again" if spoilt.again else "is left out")
 
 
 def _rounded(seconds: float) -> str:

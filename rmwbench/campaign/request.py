@@ -26,8 +26,9 @@ from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.host import host_kind
 from rmwbench.lab.middleware import find_workers, names_here
 from rmwbench.suite import placement
+from rmwbench.suite.candidates import NO_CHOICE, Choice
 from rmwbench.suite.cells import Cell, cells, comparisons, renumbered
-from rmwbench.suite.load import parse, plain, shown
+from rmwbench.suite.load import parse, plain, shown, written
 from rmwbench.suite.short import KEY as SHORT_KEY
 from rmwbench.suite.suite import Suite
 
@@ -39,7 +40,7 @@ MOST_SHORT_BLOCKS = 20
 class Request:
     """What makes the plan besides the suite's text. `suite_file` is where profile files are looked for from; `sampling`
     overrides the suite's. `comparisons` are those that the budget holds, all where None; `most_blocks` bounds what the
-    budget buys."""
+    budget buys. `written` are the suite's arms where candidates or the command line say them, and not its text."""
 
     suite_file: str
     seed: int
@@ -51,11 +52,12 @@ class Request:
     placed: str | None = None
     comparisons: tuple[str, ...] | None = None
     most_blocks: int | None = None
+    written: tuple[dict[str, Any], ...] | None = None
 
     @staticmethod
     def of_document(raw: Mapping[str, Any]) -> "Request":
         """From campaign.json; KeyError or TypeError where it is none."""
-        held = raw.get("comparisons")
+        held, written = raw.get("comparisons"), raw.get("written")
         return Request(
             raw["suite_file"],
             raw["seed"],
@@ -67,6 +69,7 @@ class Request:
             raw.get("placed"),
             None if held is None else tuple(held),
             raw.get("most_blocks"),
+            None if written is None else tuple(written),
         )
 
 
@@ -102,10 +105,14 @@ class _Version:
 
 
 class Planner:
-    """Plans of one suite's text; each version of it is read once."""
+    """Plans of one suite's text; each version of it is read once. `choice`: what the command line says of its arms."""
 
-    def __init__(self, text: str, suite_file: str):
-        self._text, self._path = text, Path(suite_file)
+    def __init__(self, text: str, suite_file: str, choice: Choice = NO_CHOICE):
+        self._text, self._path, self.choice = text, Path(suite_file), choice
+
+    def written(self) -> tuple[dict[str, Any], ...] | None:
+        """The arms, where the text alone does not say them."""
+        return written(self._text, where=shown(self._path), choice=self.choice)
 
     @cached_property
     def _whole(self) -> tuple[Suite, tuple[Cell, ...]]:
@@ -122,6 +129,7 @@ class Planner:
             directory=self._path.parent,
             middlewares=names_here(),  # a user's own worker is as good as a shipped one
             shortened=shortened,
+            choice=self.choice,
         )
         return suite, cells(suite)
 
@@ -212,7 +220,7 @@ class Planner:
     def _shortened(self, request: Request) -> Request | None:
         """The same of the short version, without the arms and workloads that it has not; None where the suite has none,
         or none with anything that was asked for by name."""
-        if request.shortened or SHORT_KEY not in plain(self._text, where=shown(self._path)):
+        if request.shortened or SHORT_KEY not in plain(self._text, where=shown(self._path), choice=self.choice):
             return None
         suite, _ = self._short
         workloads, arms = {workload.name for workload in suite.workloads}, {arm.name for arm in suite.arms}

@@ -7,6 +7,7 @@ overlap. Between blocks, with no window open, a sequential campaign looks at wha
 
 import gc
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -15,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from rmwbench.bundle import BundleWriter
-from rmwbench.campaign.course import DROPPED, UNSUPPORTED, Course
+from rmwbench.campaign.course import DROPPED, UNSUPPORTED, Course, Spoilt
 from rmwbench.campaign.document import machine_table
 from rmwbench.campaign.look import Judge, Look
 from rmwbench.campaign.outcome import Order
@@ -42,6 +43,22 @@ class Ending:
     done: int
     failed: int
     void: int
+
+
+@dataclass
+class Tally:
+    """How the trials of this run ended, those that a spoilt block took along as void."""
+
+    _statuses: dict[int, str] = field(default_factory=dict)
+
+    def add(self, trial: int, status: str, spoilt: Spoilt | None) -> None:
+        self._statuses[trial] = status
+        if spoilt is not None:
+            self._statuses.update(dict.fromkeys(self._statuses.keys() & set(spoilt.voids), "void"))
+
+    def ending(self, stopped_by: str | None) -> Ending:
+        counts = Counter(self._statuses.values())
+        return Ending(stopped_by, done=counts["done"], failed=counts["failed"], void=counts["void"])
 
 
 @dataclass(frozen=True)
@@ -89,7 +106,7 @@ class Campaign:
         if self.plan.cut is not None:
             progress.say(escape(self.plan.cut.text))
         progress.unsupported(self.plan.unsupported)
-        counts = {"done": 0, "failed": 0, "void": 0}
+        tally = Tally()
         hosts = {"kind": "hosts", "marker": marker.of_this_process("").text()}
         self.writer.append({"type": "created", "resource": hosts})
         host, current = first_host, None
@@ -107,7 +124,7 @@ class Campaign:
                     begun_s = time.monotonic()
                     with signals.interruptible():
                         result = run_trial(self.order(current), self.workers, host)
-                    may = self._may_repeat(current, time.monotonic() - begun_s)
+                    may = self._may_repeat(current)
                     following = self.course.ended(current, result.status, result.cause, may)
                     host = self._host(following) if following else None
                     if result.status == UNSUPPORTED:
@@ -115,8 +132,8 @@ class Campaign:
                             {"type": UNSUPPORTED, "cell": current.cell, "trial": current.trial, "reason": result.reason}
                         )
                     else:
-                        write_trial(self.writer, result, current.repeats)
-                        counts[result.status] += 1
+                        write_trial(self.writer, result, current.repeats, self.course.spoilt)
+                        tally.add(current.trial, result.status, self.course.spoilt)
                     progress.end(current, result.status, result.reason, time.monotonic() - begun_s)
                     if following is None or following.block > current.block:
                         goes_on = self._between_blocks(progress)
@@ -138,7 +155,7 @@ class Campaign:
             self.writer.merge()
             if not stopped_by:
                 self.writer.append({"type": "finished"})
-        return Ending(stopped_by, **counts)
+        return tally.ending(stopped_by)
 
     def _between_blocks(self, progress: Progress) -> bool:
         """Looks if it is time to; whether another block is to run."""
@@ -212,11 +229,15 @@ class Campaign:
         self.writer.append({"type": "note", "text": text})
         progress.say(f"{text}; `rmwbench run --resume` runs them")
 
-    def _may_repeat(self, trial: Trial, took_s: float) -> bool:
+    def _may_repeat(self, trial: Trial) -> bool:
+        """Whether the block of the trial's comparison may run again, should the machine have spoilt it."""
         if self.course.resumed:
             return True
-        rest_s = sum(t.estimated_s for t in self.course.rest if t.block == trial.block and t.trial != trial.trial)
-        return may_repeat(self.plan, trial.block, time.monotonic() - self._started_s, took_s, rest_s)
+        again = self.course.block_of(trial)
+        numbers = {t.trial for t in again}
+        others_s = sum(t.estimated_s for t in self.course.rest if t.block == trial.block and t.trial not in numbers)
+        again_s = sum(t.estimated_s for t in again)
+        return may_repeat(self.plan, trial.block, time.monotonic() - self._started_s, again_s, others_s)
 
     def order(self, trial: Trial) -> Order:
         """The nonce follows from the seed like every other draw; it differs from trial to trial and from campaign to

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.campaign import decidable, preflight, shared_host, unsupported
+from rmwbench.campaign import decidable, overload, preflight, shared_host, unsupported
 from rmwbench.campaign.asked import Machine
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.document import campaign_document, cells_table, machine_table
@@ -26,6 +26,7 @@ from rmwbench.lab import machine
 from rmwbench.lab.host import Kind, host_kind
 from rmwbench.lab.host.kind import OWN, VARIABLE
 from rmwbench.lab.middleware import Worker
+from rmwbench.suite.candidates import NO_CHOICE, Choice
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.load import find, read, shown
 
@@ -96,17 +97,20 @@ def new_campaign(
     shortened: bool = False,
     placed: str | None = None,
     lab: Lab | None = None,
+    choice: Choice = NO_CHOICE,
 ) -> Campaign:
     """Checks everything, then makes the directory. Raises UserError before anything is written. `calibrated`: the
     campaign takes the machine's newest calibration with it. `shortened`: the suite's short version. `placed`: the
-    option by which its hosts are machines, with a lab that has them. `lab`: where its trials run, here where None."""
+    option by which its hosts are machines, with a lab that has them. `lab`: where its trials run, here where None.
+    `choice`: what the command line says of the suite's arms."""
     lab = lab or Here()
     path = find(suite)
     text = read(path)
     request = Request(
         str(path.absolute()), seed, budget_s, tuple(workloads), tuple(arms), dict(sampling or {}), shortened, placed
     )
-    planner = Planner(text, request.suite_file)
+    planner = Planner(text, request.suite_file, choice)
+    request = replace(request, written=planner.written())
     request, absent = planner.without_absent(request)
     has, left_out = lab.machine(), None
     if budget_s is not None:
@@ -136,9 +140,10 @@ def checked(
     would keep it from running, before anything is written: `rmwbench plan` and `rmwbench run` refuse the same.
     `directory`: where it will be written, and needs room; None where nobody knows yet."""
     plan = planner.plan(request, host=lab.host())
-    places = _places(request, text, plan)
+    places = _places(request, text, plan, planner.choice)
     shared_host.check(plan.cells, plan.host, places.file)
     decidable.check(plan, places)
+    overload.check(plan.cells, places)
     workers = preflight.find_and_check(plan, places)
     lacking = unsupported.described(plan.cells, workers, plan.host)
     unsupported.check_some_left(plan, lacking, places)
@@ -173,9 +178,10 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
     before = stored.get("plan") or {}
     lacking = {row["cell"]: row["reason"] for row in before.get("unsupported") or ()}
     looks = (before.get("blocks") or {}).get("looks") or ()
-    plan = Planner(text, request.suite_file).plan(request, lacking, looks=tuple(looks), host=lab.host())
+    choice = Choice(written=request.written)
+    plan = Planner(text, request.suite_file, choice).plan(request, lacking, looks=tuple(looks), host=lab.host())
     course = Course(plan, bundle.journal.lines)
-    workers = preflight.find_and_check(plan, _places(request, text, plan))
+    workers = preflight.find_and_check(plan, _places(request, text, plan, choice))
     _check_same(bundle, plan, workers, lab.describe())
     if course.next:
         preflight.check_disk(plan, directory)
@@ -190,8 +196,8 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
     return Campaign(stored["campaign"], plan, course, workers, writer)
 
 
-def _places(request: Request, text: str, plan: Plan) -> Places:
-    return Places(shown(Path(request.suite_file)), text, plan.suite, request.shortened)
+def _places(request: Request, text: str, plan: Plan, choice: Choice) -> Places:
+    return Places(shown(Path(request.suite_file)), text, plan.suite, request.shortened, choice)
 
 
 def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], described: Mapping[str, Any]) -> None:

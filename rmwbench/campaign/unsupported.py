@@ -11,7 +11,7 @@ from rmwbench.campaign import shared_host
 from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import Workers
-from rmwbench.errors import UserError, as_typed
+from rmwbench.errors import UserError
 from rmwbench.lab import frames
 from rmwbench.lab.host import Kind
 from rmwbench.lab.host.kind import NAMESPACES
@@ -78,7 +78,7 @@ def told_left_out(absent: Mapping[str, str]) -> list[str]:
     arms: dict[str, list[str]] = {}
     for arm, reason in absent.items():
         arms.setdefault(reason, []).append(arm)
-    return [as_typed(f"{few(found)}: {reason}") for reason, found in arms.items()]
+    return [f"{few(found)}: {reason}" for reason, found in arms.items()]
 
 
 def few(names: Sequence[str]) -> str:

@@ -4,11 +4,15 @@ every kind of campaign, so that every kind leaves the same bundle."""
 import time
 
 from rmwbench.bundle import BundleWriter
+from rmwbench.campaign.course import Spoilt
 from rmwbench.campaign.trial import TrialResult
 
 
-def write_trial(writer: BundleWriter, result: TrialResult, repeats: int | None = None) -> None:
-    """`repeats` is the number of the void trial whose place this one takes."""
+def write_trial(
+    writer: BundleWriter, result: TrialResult, repeats: int | None = None, spoilt: Spoilt | None = None
+) -> None:
+    """`repeats` is the number of the void trial whose place this one takes, `spoilt` what this one does to its
+    block."""
     order = result.order
     tables = dict(result.tables)
     if result.files:
@@ -28,4 +32,6 @@ def write_trial(writer: BundleWriter, result: TrialResult, repeats: int | None =
         failed_by=result.failed_by,
         reasons=[reason.document() for reason in result.reasons],
         repeats=repeats,
+        again=None if spoilt is None else spoilt.again,
+        voids=() if spoilt is None else spoilt.voids,
     )

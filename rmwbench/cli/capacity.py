@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rmwbench.cli.choice import Candidates, With, Without, choice
 from rmwbench.cli.console import print_json, stderr_console, stdout_console
 from rmwbench.cli.suites import complete_suite
 
@@ -30,10 +31,21 @@ def capacity(
     ],
     workload: Annotated[str, typer.Option(metavar="NAME", help="The workload whose level is raised.")],
     limit: Annotated[
-        str,
-        typer.Option(metavar="TEXT", help='What must hold, for example "p99 response < 5 ms, loss < 0.1 %".'),
-    ],
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help='What must hold, for example "p99 response < 5 ms, loss < 0.1 %".',
+            show_default=False,
+        ),
+    ] = None,
+    limits: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The same from a limits file (docs/limits.md).", show_default=False),
+    ] = None,
     arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
+    candidates: Candidates = None,
+    added: With = None,
+    without: Without = None,
     along: Annotated[str, typer.Option(metavar="AXIS", help="rate, size, subscribers or topics.")] = "rate",
     least: Annotated[
         str | None,
@@ -70,7 +82,7 @@ def capacity(
         suite_file=suite,
         workload=workload,
         arms=tuple(arm or ()),
-        limit=limit,
+        limit=_limit(limit, limits),
         along=along,
         least=least,
         most=most,
@@ -79,7 +91,7 @@ def capacity(
         seed=seed,
     )
     console = stderr_console()
-    prepared = prepare(request, suite, directory)
+    prepared = prepare(request, suite, directory, choice(candidates, added, without))
     with prepared.writer:
         console.print(forecast(prepared), markup=False)
         for warning in prepared.warnings:
@@ -103,6 +115,24 @@ def capacity(
         raise typer.Exit(130)
     states = [a["capacity"]["state"] for a in document["arms"]]
     raise typer.Exit(2 if "no data" in states else 1 if "below" in states else 0)
+
+
+def _limit(text: str | None, file: Path | None) -> str:
+    """In words, as the campaign keeps it. UserError unless exactly one of them says it."""
+    from rmwbench.analysis.limit import EXAMPLE, of_limits
+    from rmwbench.errors import UserError
+    from rmwbench.suite.limits_file import read_limits
+
+    if (text is None) == (file is None):
+        raise UserError(
+            "a search needs one limit",
+            where="--limit, --limits",
+            expected=f'--limit "{EXAMPLE}", or --limits FILE',
+            actual="neither" if text is None else "both",
+        )
+    if file is None:
+        return str(text)
+    return of_limits(read_limits(file).document(), str(file)).text
 
 
 def _parse_percent(text: str) -> float:

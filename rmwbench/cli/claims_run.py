@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rmwbench.cli.console import print_json, stderr_console
+from rmwbench.cli.console import print_json, say, stderr_console
 from rmwbench.errors import UserError
 from rmwbench.suite.load import SUFFIXES
 
@@ -204,7 +204,7 @@ def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
     for line in _told(made):
         print(line)
     print(f"report: {page}")
-    print(f"ledger: rmwbench claims --campaign {session.directory}")
+    say(f"ledger: rmwbench claims --campaign {session.directory}")
     return good
 
 

@@ -15,6 +15,7 @@ from functools import cache
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from rmwbench.report.printable import printable
+from rmwbench.typed import NAME, as_typed, calls, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -125,19 +126,37 @@ def stderr_console() -> "Console":
 
 
 def say(text: object) -> None:
-    """A line on stdout without control codes: names and texts of others are in it."""
-    print(printable(str(text)))
+    """A line on stdout without control codes, since names and texts of others are in it, and with calls of this program
+    as they are typed here."""
+    print(printable(as_typed(str(text))))
 
 
 @cache
 def _printing(kind: "type[Console]") -> "type[Console]":
-    """A console that prints every text without control codes; those of its own styles come later."""
+    """A console that prints every text without control codes (those of its own styles come later), and every call of
+    this program as it is typed here."""
+
+    from rich.text import Text
 
     class Printing(kind):  # type: ignore[valid-type, misc]
         def render(self, renderable: Any, options: Any = None) -> "Iterable[Segment]":
-            for segment in super().render(renderable, options):
+            for segment in super().render(self._with_calls_as_typed(renderable, options), options):
                 harmless = segment.control or segment.text.isprintable()
                 yield segment if harmless else segment._replace(text=printable(segment.text))
+
+        def _with_calls_as_typed(self, renderable: Any, options: Any) -> Any:
+            """Before it is wrapped: a line break may stand in a call afterwards."""
+            if command() == NAME or not isinstance(renderable, str | Text):
+                return renderable
+            given = options or self.options
+            text = renderable
+            if isinstance(renderable, str):
+                text = self.render_str(renderable, markup=given.markup, highlight=bool(given.highlight))
+            made, done = text.blank_copy(), 0
+            for begin, end in calls(text.plain):
+                made.append(text[done:begin]).append(command())
+                done = end
+            return made.append(text[done:]) if done else renderable
 
     return Printing
 

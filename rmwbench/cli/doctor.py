@@ -48,12 +48,14 @@ def doctor(
 
 
 def _tools() -> dict[str, dict[str, str]]:
-    """Name → why it cannot be used, or ""."""
+    """Name → why it cannot be used, or ""; of middlewares also name → the command that changes it, where one does."""
     from rmwbench.cli.middlewares import document
     from rmwbench.errors import UserError
     from rmwbench.lab import tool
 
-    middlewares = {e["middleware"]: "" if e["built"] else e["reason"] for e in document()["middlewares"]}
+    entries = document()["middlewares"]
+    middlewares = {e["middleware"]: "" if e["built"] else e["reason"] for e in entries}
+    commands = {e["middleware"]: e["command"] for e in entries if e["command"]}
     tools = {}
     for name in TOOLS:
         try:
@@ -61,7 +63,7 @@ def _tools() -> dict[str, dict[str, str]]:
             tools[name] = ""
         except UserError as error:
             tools[name] = error.what
-    return {"middlewares": middlewares, "tools": tools}
+    return {"middlewares": middlewares, "commands": commands, "tools": tools}
 
 
 def _calibration() -> dict[str, Any] | None:

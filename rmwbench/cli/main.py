@@ -16,14 +16,9 @@ from typing import Annotated, NoReturn
 import typer
 
 from rmwbench.cli.help import PlainGroup
+from rmwbench.typed import VERBS
 
-VERBS = (
-    *("doctor", "calibrate", "middlewares", "suites", "types", "plan", "run", "show", "explain", "report"),
-    *("compare", "capacity", "query", "import", "community", "claims", "questionnaire", "figures", "clean"),
-)
-"""In the order of the help, which is the one in which a newcomer wants them."""
-
-GATES = ("doctor", "calibrate", "run", "show", "compare", "capacity")
+GATES = ("doctor", "calibrate", "run", "show", "compare", "capacity", "decide")
 """Verbs whose exit code is an answer."""
 
 HELP = """

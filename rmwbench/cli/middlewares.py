@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.console import print_json, say, stdout_console
 from rmwbench.cli.help import PlainGroup
-from rmwbench.errors import UserError, command, did_you_mean
+from rmwbench.errors import UserError, did_you_mean
 
 SCHEMA, VERSION = "rmwbench/middlewares", 1
 
@@ -86,17 +86,17 @@ def build(
     chosen = building.choose(names or [])
     if partly:
         for name, packages in building.without_packages(chosen).items():
-            print(f"{name}: left out, it needs {', '.join(packages)}: {building.apt_command(packages)}")
+            say(f"{name}: left out, it needs {', '.join(packages)}: {building.apt_command(packages)}")
             chosen = [recipe for recipe in chosen if recipe.middleware != name]
     building.check(chosen)
     results = building.build(chosen, lambda text: print(text, flush=True))
     for result in results:
         outcome = result.problem or f"built in {result.seconds:.0f} s"
-        print(f"{result.middleware}: {outcome}")
+        say(f"{result.middleware}: {outcome}")
     failed = {result.middleware for result in results if result.problem}
     if partly and not failed & tool.recipes().keys() and len(failed) < len(chosen) - len(tool.recipes()):
         for name in sorted(failed):
-            print(f"{name}: its arms are left out until it is built: {command()} middlewares build {name}")
+            say(f"{name}: its arms are left out until it is built: rmwbench middlewares build {name}")
         raise typer.Exit(0)
     raise typer.Exit(1 if failed else 0)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rmwbench.cli.choice import Candidates, With, Without, by_option, choice
 from rmwbench.cli.console import print_json, stdout_console
 from rmwbench.cli.suites import complete_suite
 from rmwbench.errors import UserError
@@ -51,6 +52,9 @@ def plan(
         list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
     ] = None,
     arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
+    candidates: Candidates = None,
+    added: With = None,
+    without: Without = None,
     order: Annotated[bool, typer.Option("--order", help="List every trial in its order.")] = False,
     cluster: Annotated[
         int | None,
@@ -82,7 +86,7 @@ def plan(
         from rmwbench.cli.claims_run import plan_claims
 
         unsuited = {"--short": short or None, "--order": order or None, "--cluster": cluster, "--gang": gang or None}
-        unsuited |= {"--workload": workload, "--arm": arm}
+        unsuited |= {"--workload": workload, "--arm": arm, **by_option(candidates, added, without)}
         plan_claims(suite, unsuited, verdicts=verdict or (), budget=budget, as_json=as_json)
         return
     if verdict:
@@ -108,7 +112,7 @@ def plan(
     budget_s = None if budget is None else parse_duration_s(budget)
     placed = "--gang" if gang else None
     request = Request(str(path.absolute()), seed, budget_s, tuple(workload or ()), tuple(arm or ()), {}, short, placed)
-    planner = Planner(text, request.suite_file)
+    planner = Planner(text, request.suite_file, choice(candidates, added, without))
     request, absent = planner.without_absent(request)
     machine, left_out = (Machine.here(), None) if cluster is None else (None, None)
     if machine is not None:

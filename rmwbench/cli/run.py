@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rmwbench.cli.choice import Candidates, With, Without, by_option, choice
 from rmwbench.cli.console import say, stderr_console, stdout_console
 from rmwbench.cli.gate import exit_code, limits
 from rmwbench.cli.suites import complete_suite
-from rmwbench.errors import UserError, as_typed
+from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +64,9 @@ def run(
         list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
     ] = None,
     arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
+    candidates: Candidates = None,
+    added: With = None,
+    without: Without = None,
     resume: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Finish the campaign in this directory; no finished trial is repeated."),
@@ -130,6 +134,7 @@ def run(
             "--short": short or None,
             "--workload": workload,
             "--arm": arm,
+            **by_option(candidates, added, without),
             "--series": series,
             "--threads": threads or None,
             "--schedule": schedule or None,
@@ -156,6 +161,7 @@ def run(
         )
     if resume is not None:
         given = {"SUITE": suite, "--out": out, "--budget": budget, "--seed": seed, "--workload": workload, "--arm": arm}
+        given |= by_option(candidates, added, without)
         given |= {
             "--short": short or None,
             "--series": series,
@@ -209,6 +215,7 @@ def run(
             arms=arm or (),
             sampling=_sampling(series, threads, schedule),
             shortened=short,
+            choice=choice(candidates, added, without),
         )
 
     console = stderr_console()
@@ -223,7 +230,7 @@ def run(
             ending = None
     if ending is not None and ending.stopped_by:
         console.print(f"stopped by {ending.stopped_by}; {directory} is a valid campaign of what was finished")
-        console.print(as_typed(f"go on:   rmwbench run --resume {directory}\nlook:    rmwbench show {directory}"))
+        console.print(f"go on:   rmwbench run --resume {directory}\nlook:    rmwbench show {directory}")
         raise typer.Exit(130)
     code = _answer(directory, no_report)
     if copy := getattr(campaign, "copy", None):

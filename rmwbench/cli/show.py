@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         name="show",
         help="Show a campaign's answer: a table per workload, and what to conclude.",
-        epilog="Exit code 0, unless the suite says what is acceptable (`outcomes`, docs/suites.md): then 1 where a "
+        epilog="Exit code 0, unless the suite or --limits says what is acceptable (docs/limits.md): then 1 where a "
         "condition is not acceptable, 2 where that could not be told.",
     )(show)
 
@@ -28,6 +28,14 @@ def show(
         typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the show document (docs/formats/show.md).")] = False,
+    limits: Annotated[
+        Path | None,
+        typer.Option(
+            "--limits",
+            metavar="FILE",
+            help="Judge by this limits file (docs/limits.md) instead of the suite's `outcomes`.",
+        ),
+    ] = None,
     fit: Annotated[
         bool, typer.Option("--fit", help="Which distribution each arm's latencies follow, with parameters.")
     ] = False,
@@ -38,9 +46,11 @@ def show(
     from rmwbench.report.capacity import document as capacity
     from rmwbench.report.imported import is_imported
     from rmwbench.report.summary import summarise
+    from rmwbench.suite.limits_file import read_limits
 
     if as_csv and (as_json or not fit):
         raise UserError("`--csv` is for `--fit` alone, and not beside `--json`", where="--csv")
+    asked = None if limits is None else read_limits(limits)
     bundle = Bundle(directory or newest_campaign())
     if fit:
         _fit(bundle, as_json=as_json, as_csv=as_csv)
@@ -49,7 +59,7 @@ def show(
         _imported(bundle, as_json)
         return
     is_capacity = capacity.is_capacity(bundle)
-    document = capacity.summarise(bundle) if is_capacity else summarise(bundle)
+    document = capacity.summarise(bundle) if is_capacity else summarise(bundle, asked)
     if as_json:
         print_json(document)
         raise typer.Exit(exit_code(document))

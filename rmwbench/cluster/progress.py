@@ -5,6 +5,7 @@ import time
 
 from rich.console import Console
 
+from rmwbench.campaign.course import Spoilt
 from rmwbench.campaign.plan import Plan, Trial
 from rmwbench.campaign.progress import Progress
 from rmwbench.cluster.schedule import Schedule, spread_s
@@ -24,12 +25,12 @@ class ClusterProgress(Progress):
         self._begun[machine] = trial, time.monotonic()
         self._redraw()
 
-    def end_on(self, machine: str, status: str, reason: str | None, repeated: bool) -> float:
+    def end_on(self, machine: str, status: str, reason: str | None, spoilt: Spoilt | None) -> float:
         """How long it took, in seconds."""
         trial, begun_s = self._begun.pop(machine)
         took_s = time.monotonic() - begun_s
         self._count(trial, status, took_s)
-        self._tell(trial, status, reason, repeated)
+        self._tell(trial, status, reason, spoilt)
         return took_s
 
     def lost(self, machine: str) -> None:

@@ -20,7 +20,7 @@ from rmwbench.campaign.look import Judge
 from rmwbench.campaign.outcome import Order
 from rmwbench.campaign.pace import TOLERANCE
 from rmwbench.campaign.plan import Trial, duration_text
-from rmwbench.campaign.run import Campaign, Ending
+from rmwbench.campaign.run import Campaign, Ending, Tally
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.unsupported import told_left_out
 from rmwbench.campaign.write import write_trial
@@ -45,7 +45,7 @@ class ClusterCampaign(Campaign):
     _running: dict[Any, tuple[Remote, Trial]] = field(default_factory=dict)
     _results: dict[str, list[tuple[Trial, Any]]] = field(default_factory=dict)
     _complete: list[tuple[Part, list[tuple[Trial, Any]]]] = field(default_factory=list)
-    _counts: dict[str, int] = field(default_factory=lambda: {"done": 0, "failed": 0, "void": 0})
+    _tally: Tally = field(default_factory=Tally)
     _copied_blocks: int = 0
     _unsupported: set[int] = field(default_factory=set)
     _cards: dict[str, Any] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class ClusterCampaign(Campaign):
                     self.writer.append({"type": "finished"})
                 if self.copy:
                     self.copy.update()
-        return Ending(stopped_by, **self._counts)
+        return self._tally.ending(stopped_by)
 
     def _dispatch(self, progress: ClusterProgress) -> bool:
         """A trial to every idle machine; whether any is running now."""
@@ -135,10 +135,10 @@ class ClusterCampaign(Campaign):
         if status == UNSUPPORTED and trial.cell not in self._unsupported:
             self._unsupported.add(trial.cell)
             self.writer.append({"type": UNSUPPORTED, "cell": trial.cell, "trial": trial.trial, "reason": reason})
-        may_repeat = cause == "machine" and self._may_repeat_on(trial, progress)
+        under_way = self.course.running[remote.name]
+        may_repeat = cause == "machine" and self._may_repeat_on(under_way, progress)
         part = self.course.ended(remote.name, status, cause, may_repeat)
-        following = None if part else self.course.running[remote.name].queue[0]
-        progress.end_on(remote.name, status, reason, following is not None and following.repeats == trial.trial)
+        progress.end_on(remote.name, status, reason, under_way.spoilt.get(trial.trial))
         if part:
             self._complete.append((part, self._results.pop(remote.name)))
 
@@ -154,7 +154,7 @@ class ClusterCampaign(Campaign):
             else:
                 for (trial, _), result in zip(results, found, strict=True):
                     if result.status != UNSUPPORTED:
-                        self._write_trial(part.machine, trial, result)
+                        self._write_trial(part, trial, result)
                 self.course.written(part)
                 progress.written()
             del self._complete[0]
@@ -165,11 +165,12 @@ class ClusterCampaign(Campaign):
             except UserError as error:
                 self._tell(f"{error.what}: {error.actual}", progress)
 
-    def _write_trial(self, machine: str, trial: Trial, result: Any) -> None:
+    def _write_trial(self, part: Part, trial: Trial, result: Any) -> None:
         columns = {name: result.tables["trials"].column(name) for name in TABLES["trials"].names}
-        result.tables["trials"] = table_from_columns("trials", columns | {"machine": machine})
-        write_trial(self.writer, result, trial.repeats)
-        self._counts[result.status] += 1
+        result.tables["trials"] = table_from_columns("trials", columns | {"machine": part.machine})
+        spoilt = part.spoilt.get(trial.trial)
+        write_trial(self.writer, result, trial.repeats, spoilt)
+        self._tally.add(trial.trial, result.status, spoilt)
 
     def _pause(self, progress: ClusterProgress) -> bool:
         """Nothing runs: writes, looks if it is time to; whether there is more to run."""
@@ -203,12 +204,13 @@ class ClusterCampaign(Campaign):
             return True
         return self._elapsed_s() + progress.left_s(block + 1) <= self._limit_s
 
-    def _may_repeat_on(self, trial: Trial, progress: ClusterProgress) -> bool:
+    def _may_repeat_on(self, part: Part, progress: ClusterProgress) -> bool:
         """As `pace.may_repeat`: while its block and the suite's minimum of blocks still fit."""
         if self.course.resumed:
             return True
-        needed = max(trial.block + 1, self.plan.suite.blocks.minimum)
-        return self._elapsed_s() + trial.estimated_s + progress.left_s(needed) <= self._limit_s
+        needed = max(part.key.block + 1, self.plan.suite.blocks.minimum)
+        again_s = sum(trial.estimated_s for trial in (*part.counts, part.queue[0]))
+        return self._elapsed_s() + again_s + progress.left_s(needed) <= self._limit_s
 
     def _lose(self, remote: Remote, trial: Trial, why: str, progress: ClusterProgress) -> None:
         part = self.course.lost(remote.name)

@@ -9,26 +9,26 @@ share one only when none is left: a sweep then has as many machines as parts, an
 import heapq
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
-from rmwbench.campaign.course import MOST_REPEATS, UNSUPPORTED, Course
+from rmwbench.campaign.course import MOST_REPEATS, UNSUPPORTED, Course, Key, Spoilt
 from rmwbench.campaign.plan import Plan, Trial
-
-
-class Key(NamedTuple):
-    block: int
-    comparison: str
 
 
 @dataclass
 class Part:
-    """One that a machine has begun. `ended` are its trials with their status, in order; `queue` what it still lacks."""
+    """One that a machine has begun. `ended` are its trials with their status, in order; `queue` what it still lacks;
+    `counts` those that no spoilt trial took along, the bundle's included; `spoilt` says of those that did what they
+    took; `repeats` how often it began again."""
 
     key: Key
     machine: str
     queue: deque[Trial]
     ended: list[tuple[Trial, str]] = field(default_factory=list)
+    counts: list[Trial] = field(default_factory=list)
+    spoilt: dict[int, Spoilt] = field(default_factory=dict)
+    repeats: int = 0
 
 
 class Schedule(Course):
@@ -65,15 +65,16 @@ class Schedule(Course):
         self, machine: str, status: str, cause: str | None = None, may_repeat: bool = True
     ) -> Part | None:
         """Takes note of how the machine's trial went; its part where it is complete now. A trial that the machine
-        spoilt is repeated at once, one that is unsupported takes its cell's others along."""
+        spoilt begins its part again, or ends it; one that is unsupported takes its cell's others along."""
         part = self._under_way[machine]
         trial = part.queue.popleft()
         part.ended.append((trial, status))
         if status == UNSUPPORTED:
             self._leave_out(trial.cell, part)
-        elif status == "void" and cause == "machine" and may_repeat and self._may_repeat_in(part, trial):
-            self._number += 1
-            part.queue.appendleft(replace(trial, trial=self._number, repeats=trial.trial))
+        elif status == "void" and cause == "machine":
+            self._spoil(part, trial, may_repeat)
+        else:
+            part.counts.append(trial)
         if part.queue:
             return None
         del self._under_way[machine]
@@ -83,9 +84,7 @@ class Schedule(Course):
         """All its trials are in the bundle."""
         done = {trial.trial for trial in self._begun.pop(part.key)}
         self._rest = deque(trial for trial in self._rest if trial.trial not in done)
-        for trial, _ in part.ended:
-            if trial.repeats is not None:
-                self._repeats[trial.cell, trial.block] += 1
+        self._repeats[part.key] += part.repeats
 
     def again(self, part: Part) -> None:
         """Its results are gone: somebody runs it anew."""
@@ -125,15 +124,14 @@ class Schedule(Course):
         """The number of blocks that will run, as far as is known."""
         return self._end
 
-    def _key(self, trial: Trial) -> Key:
-        return Key(trial.block, self.plan.cell(trial.cell).comparison)
-
     def _begin(self, machine: str) -> Part | None:
         key = self._choose(machine)
         if key is None:
             return None
         self._begun[key] = self._waiting.pop(key)
-        part = self._under_way[machine] = Part(key, machine, deque(self._begun[key]))
+        part = self._under_way[machine] = Part(
+            key, machine, deque(self._begun[key]), counts=list(self._here.get(key, ()))
+        )
         self._owner.setdefault(key.block, machine)
         self._fresh = max(self._fresh, key.block + 1)
         return part
@@ -168,9 +166,17 @@ class Schedule(Course):
         begun = {trial.trial for trials in self._begun.values() for trial in trials}
         self._rest = deque(t for t in self._rest if t.cell != cell or t.trial in begun)
 
-    def _may_repeat_in(self, part: Part, trial: Trial) -> bool:
-        here = sum(ended.cell == trial.cell and ended.repeats is not None for ended, _ in part.ended)
-        return self._repeats[trial.cell, trial.block] + here < MOST_REPEATS
+    def _spoil(self, part: Part, trial: Trial, may_repeat: bool) -> None:
+        """As `Course.ended`, for a part whose results are not in the bundle yet."""
+        again = may_repeat and self._repeats[part.key] + part.repeats < MOST_REPEATS
+        part.spoilt[trial.trial] = Spoilt(tuple(other.trial for other in part.counts), again)
+        ran = [other for other in (*part.counts, trial) if other.cell not in self._unable]
+        part.counts.clear()
+        if again:
+            part.repeats += 1
+            part.queue.extendleft(reversed(self._anew(ran)))
+        else:
+            part.queue.clear()
 
 
 def duration_s(plan: Plan, machines: int) -> float:

@@ -1,8 +1,8 @@
 """Programs of ours that are no middleware, such as the sampler: which can be built, where they are, and their
 `--describe`.
 
-They are found where workers are found, in RMWBENCH_WORKERS and then where cargo builds, as `rmwbench-NAME`; a crate
-says that it is one with `tool = NAME` in [package.metadata.rmwbench].
+They are found where workers are found, in RMWBENCH_WORKERS, then where cargo builds or in what a wheel brought, as
+`rmwbench-NAME`; a crate says that it is one with `tool = NAME` in [package.metadata.rmwbench].
 """
 
 import contextlib
@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import workspace
+from rmwbench.lab.middleware import brought, workspace
 from rmwbench.lab.middleware.catalogue import Recipe
 from rmwbench.lab.middleware.find import DESCRIBE_TIMEOUT_S, VARIABLE
 
 PROTOCOL = 1
-BUILD = "rmwbench middlewares build"
+BUILD = workspace.build_command()
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,8 @@ def _places(given: str | None, _target: str | None) -> tuple[Path, ...]:
     places = [Path(given)] if given else []
     with contextlib.suppress(UserError):  # without a toolchain there is nothing that cargo built
         places.append(workspace.target_directory() / "release")
+    if came := brought.directory():
+        places.append(came)
     return tuple(places)
 
 

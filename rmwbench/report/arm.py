@@ -59,7 +59,8 @@ class ArmReport:
         self._of_topics = [(e["topic"], loads(e["granted"]).get("qos")) for e in endpoints]
         self.found = look.Found()
         for trial in trials:
-            self.found.add(trial, primary, small.endpoints[trial.trial], focus)
+            bound = look.is_bound(small.events[trial.trial])
+            self.found.add(trial, primary, small.endpoints[trial.trial], focus, bound)
         self.regrant = sorted({t for _, a, g in granted for t in _regranted(a.get("qos") or {}, g.get("qos") or {})})
         disturbances = disturbed.disturbances([t.trial for t in trials], small.events)
         self.disturbed = [one.text for one in disturbances]

@@ -5,10 +5,11 @@ A `conclude` line states what the verdicts decided; a `caution` names what someb
 tables.
 """
 
+from collections import Counter
 from typing import Any
 
 from rmwbench.analysis.wording import percent
-from rmwbench.report import facts
+from rmwbench.report import done, facts
 from rmwbench.report import format as fmt
 from rmwbench.report.headline import headline, is_untimed
 from rmwbench.report.ordered_by import is_cost, words
@@ -39,11 +40,21 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
     arms = facts.contenders(w)
     for a in w["arms"]:
         t = a["trials"]
-        bad = t["failed"] + t["void"]
-        if bad:
-            kinds = " and ".join(f"{t[k]} {k}" for k in ("failed", "void") if t[k])
-            first = str(t["failures"][0]["reason"] or "no reason recorded").splitlines()[0]
-            lines.append(("caution", f"{a['arm']}: {kinds} of {t['done'] + bad} trials; the first: {first}"))
+        if bad := done.told_one_by_one(a):
+            counts = Counter(one["status"] for one in bad)
+            kinds = " and ".join(f"{counts[k]} {k}" for k in ("failed", "void") if counts[k])
+            first = str(bad[0]["reason"] or "no reason recorded").splitlines()[0]
+            of = t["done"] + t["failed"] + t["void"]
+            lines.append(("caution", f"{a['arm']}: {kinds} of {of} trials; the first: {first}"))
+    lines += [("caution", text) for text in done.voids_per_arm(w)]
+    if count := len(w.get("machine_bound_blocks") or ()):
+        lines.append(
+            (
+                "caution",
+                f"{fmt.counted(count, 'block')} in no verdict here, for any arm: the processors were busy to more than "
+                "90 % in one of its trials, and a verdict about a network may not rest on that.",
+            )
+        )
     if any(a.get("unlike") for a in arms):
         lines.append(
             (

@@ -149,7 +149,7 @@ def _workload(
         f"- {escape(arm['arm'])}, trial {failure['trial']} {failure['status']}: "
         f"{escape(_first_line(failure['reason']))}"
         for arm in workload["arms"]
-        for failure in arm["trials"]["failures"]
+        for failure in done.told_one_by_one(arm)
     ]
     if notes:
         yield from [*notes, ""]

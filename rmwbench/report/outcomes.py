@@ -147,8 +147,13 @@ def _measured(metric: str, arm: Mapping[str, Any]) -> str:
 
 
 def _limit(value: float, metric: str) -> str:
-    """As the suite says it: `1 %`, `30 ms`."""
-    return f"{value * 100:.4g} %" if GLOSSARY[metric].unit == "fraction" else f"{value / 1e6:.4g} ms"
+    """As the limits say it: `1 %`, `30 ms`, `1.5 cores`, `400 MiB`."""
+    unit = GLOSSARY[metric].unit
+    if unit == "bytes":
+        return f"{value / (1 << 20):.4g} MiB"
+    if unit == "cores":
+        return f"{value:.4g} cores"
+    return f"{value * 100:.4g} %" if unit == "fraction" else f"{value / 1e6:.4g} ms"
 
 
 def _text(thresholds: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from rmwbench.analysis.aggregate import Trial
 from rmwbench.analysis.comparisons import Comparison, comparisons
 from rmwbench.analysis.failing import counted
 from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.analysis.look import aa_noise, is_untimed, topics_of
+from rmwbench.analysis.look import aa_noise, bar_bound, is_untimed, topics_of
 from rmwbench.analysis.look import rules as rules_of
 from rmwbench.analysis.metric import finite
 from rmwbench.analysis.over_topics import over_topics
@@ -37,11 +37,13 @@ from rmwbench.report.interop import matrix
 from rmwbench.report.measure import Small
 from rmwbench.report.more import more
 from rmwbench.report.tails import of_worst
+from rmwbench.suite.limits import LimitsFile
+from rmwbench.suite.limits_file import no_such_case
 
 
-def summarise(bundle: Bundle) -> dict[str, Any]:
+def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any]:
     """The show document. Reads every record once; memory is one trial's columns. UserError for a broken bundle, and for
-    an imported one, which has no records.
+    an imported one, which has no records. `limits` take the place of the suite's own.
     """
     refuse_imported(bundle)
     small = Small(bundle)
@@ -77,6 +79,7 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
         ]
         for w in workloads
     }
+    bound = {w: bar_bound((a.cell, a.found) for a in found) for w, found in arms.items()}
     topics_in = {w.name: topics_of((a.found for a in arms[w.name]), w.primary_metric) for w in workloads}
     compared = {unit(w, t): [a.compared_in(t) for a in arms[w]] for w, found in topics_in.items() for t in found}
     verdicts, judged = _judge(compared, rules, plan, campaign, bundle.ended_at)
@@ -107,7 +110,9 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
     for found in document["workloads"]:
         found["effects"] = effects_of.get(found["workload"], [])
         found["tuning"] = tuning_of.get(found["workload"], [])
-    document["outcomes"] = outcomes.document(plan.get("outcomes"), document["workloads"])
+        found["machine_bound_blocks"] = sorted(bound[found["workload"]])
+    thresholds = plan.get("outcomes") if limits is None else limits.document()
+    document["outcomes"] = outcomes.document(thresholds, _limited(document["workloads"], limits))
     hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}
     document["conclusions"] = conclusions(
         document, calibrated=aa_floor is not None, margin=rules.margin, one_host=len(hosts) == 1
@@ -116,6 +121,20 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
     document["growth"] = growths(arms)
     document["glossary"] = {name: entry.document() for name, entry in GLOSSARY.items()}
     return document
+
+
+def _limited(workloads: list[dict[str, Any]], limits: LimitsFile | None) -> list[dict[str, Any]]:
+    """The workloads that the limits are of. UserError where there is none."""
+    if limits is None:
+        return workloads
+    found = [w for w in workloads if limits.of.has(w["workload"].partition(" [")[0], _levels(w))]
+    if not found:
+        raise no_such_case(limits, [w["workload"] for w in workloads])
+    return found
+
+
+def _levels(workload: dict[str, Any]) -> dict[str, Any]:
+    return dict(workload["arms"][0]["factors"]) if workload["arms"] else {}
 
 
 def _judge(
@@ -307,7 +326,8 @@ def _campaign(
     counts = Counter(line.status for line in lines)
     blocks: dict[int, set[int]] = {}  # a trial that is run again does not make its block more complete
     for line in lines:
-        blocks.setdefault(line.block, set()).add(line.cell)
+        if line.status != "void" or line.cause != "machine":
+            blocks.setdefault(line.block, set()).add(line.cell)
     looks = next((x for x in reversed(bundle.journal.lines) if x.get("type") == "look"), None)
     planned = plan.get("trials") or lines
     if looks and looks["stop"] == "decided":

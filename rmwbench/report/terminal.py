@@ -115,7 +115,7 @@ def _print_workload(doc: dict[str, Any], workload: dict[str, Any], console: Cons
     for arm in workload.get("arms", []):
         if arm.get("not_supported"):
             _bullet(console, "–", f"{arm['arm']}: not supported: {arm['not_supported']}", "dim")
-        for failure in arm.get("trials", {}).get("failures", []):
+        for failure in done.told_one_by_one(arm):
             # the first line tells what happened; the whole reason is in --json and in the report
             lines = str(failure.get("reason", "")).splitlines()
             reason = lines[0] if lines else "no reason recorded"

@@ -276,8 +276,8 @@ class Cell:
             raise KeyError(f"cell {self.number} has no process {process!r}")
 
 
-MOST_CELLS = 20_000
-"""A hundred times what a campaign of a day has; more would not end, and their plan takes minutes."""
+MOST_CELLS = 40_000
+"""Two hundred times what a campaign of a day has; more would not end, and their plan takes minutes."""
 
 
 def cells(suite: Suite) -> tuple[Cell, ...]:

@@ -3,7 +3,9 @@
 ruamel.yaml keeps the line of every key and item; pydantic says which key is wrong. The two meet here and nowhere else.
 """
 
+import os
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,10 +16,12 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.input_file import read_text
-from rmwbench.suite import matrix, pairs, short
+from rmwbench.suite import candidates, matrix, pairs, short
+from rmwbench.suite.candidates import NO_CHOICE, Candidate, Candidates, CandidatesFile, Choice
 from rmwbench.suite.cells import cells
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.shipped import shipped_middlewares
+from rmwbench.suite.side import FORMAT_OF_SUFFIX
 from rmwbench.suite.suite import Suite
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -35,7 +39,11 @@ FIGURES_FILE = "figures.yaml"
 """Likewise: what it draws (figures.py)."""
 QUESTIONNAIRE_FILE, EVIDENCE_FILE = "questionnaire.yaml", "evidence.yaml"
 """Likewise: what it asks, and answers that are no measurement (questionnaire.py)."""
-NO_SUITES = (CLAIMS_FILE, FIGURES_FILE, QUESTIONNAIRE_FILE, EVIDENCE_FILE)
+CANDIDATES_FILE = "candidates.yaml"
+"""Beside all suites: what they compare, by name (candidates.py)."""
+CANDIDATES_VARIABLE = "RMWBENCH_CANDIDATES"
+"""A file of the user's whose candidates and sets are known besides the shipped ones, wherever those are named."""
+NO_SUITES = (CLAIMS_FILE, FIGURES_FILE, QUESTIONNAIRE_FILE, EVIDENCE_FILE, CANDIDATES_FILE)
 NOTHING_RUNS = {
     "galactic-2020/community": "rmwbench community github | rep2004 | survey | admission (docs/community.md)",
     "fastdds-2021/questionnaire": "rmwbench questionnaire (docs/questionnaire.md)",
@@ -152,6 +160,70 @@ def _no_suite(suite: str, names: list[str]) -> UserError:
     )
 
 
+def known_candidates() -> Candidates:
+    """The shipped candidates, and those of the user's file that CANDIDATES_VARIABLE names."""
+    own = os.environ.get(CANDIDATES_VARIABLE)
+    shipped = _shipped_candidates()
+    return shipped.and_those(candidates_of(Path(own))) if own else shipped
+
+
+@cache
+def _shipped_candidates() -> Candidates:
+    return candidates_of(suites_directory() / CANDIDATES_FILE, Candidates())
+
+
+def candidates_of(path: Path, besides: Candidates | None = None) -> Candidates:
+    """The candidates and sets of one file, which may name those `besides`, the shipped ones where None. Raises
+    UserError for anything wrong with it. Whether there is such a middleware is asked where a suite names one."""
+    besides = _shipped_candidates() if besides is None else besides
+    where = shown(path)
+    tree = _yaml(read(path), where, "a file of candidates", "sets and candidates")
+    try:
+        if "candidates" in tree:
+            tree["candidates"] = candidates.expanded(tree["candidates"], besides)
+        file = CandidatesFile.model_validate(_plain(tree, where), context={"directory": path.parent})
+        _check_names(file, besides)
+    except ValidationError as error:
+        raise _user_error(tree, where, error) from error
+    except Fault as fault:
+        at = fault.at if fault.at[:1] == ("candidates",) else ("candidates", *fault.at)
+        raise _fault_error(tree, where, at, fault) from fault
+    found = {}
+    for index, one in enumerate(file.candidates):
+        said = _plain(tree["candidates"][index], where)
+        arm = {key: value for key, value in said.items() if key not in candidates.OF_THE_FILE}
+        place = f"{where}:{_find(tree, ('candidates', index))[0]}"
+        found[one.name] = Candidate(one.name, _absolute(arm, path.parent), one.in_, one.needs, place)
+    return Candidates(found, dict(file.sets))
+
+
+def _check_names(file: CandidatesFile, besides: Candidates) -> None:
+    sets, seen = [*besides.sets, *file.sets], dict.fromkeys(file.sets, "a set")
+    for index, one in enumerate(file.candidates):
+        if one.name in seen:
+            raise Fault(
+                f"`{one.name}` is the name of {seen[one.name]} already",
+                expected="a name of its own for each candidate and set",
+                at=("candidates", index, "name"),
+            )
+        seen[one.name] = "a candidate"
+        for place, name in enumerate(one.in_):
+            if name not in sets:
+                raise candidates.unknown_name("set", name, sets, at=("candidates", index, "in", place))
+
+
+def _absolute(arm: Any, directory: Path) -> Any:
+    """Profiles that are files by their whole path: a suite elsewhere may name the candidate."""
+    if isinstance(arm, dict):
+        return {
+            key: str((directory / value).resolve())
+            if key == "profile" and isinstance(value, str) and ("/" in value or Path(value).suffix in FORMAT_OF_SUFFIX)
+            else _absolute(value, directory)
+            for key, value in arm.items()
+        }
+    return arm
+
+
 def load(suite: str | Path, *, middlewares: Iterable[str] = (), shortened: bool = False) -> Suite:
     """The suite of that shipped name or path; `shortened` as its `short` says.
 
@@ -168,11 +240,9 @@ def read(path: Path) -> str:
     try:
         return read_text(path, MAX_FILE_BYTES)
     except UnicodeDecodeError as error:
-        raise UserError(
-            "the suite file is not text", where=str(path), expected="YAML in UTF-8", actual=str(error)
-        ) from error
+        raise UserError("the file is not text", where=str(path), expected="YAML in UTF-8", actual=str(error)) from error
     except OSError as error:
-        raise UserError("cannot read the suite file", where=str(path), actual=error.strerror) from error
+        raise UserError("cannot read the file", where=str(path), actual=error.strerror) from error
 
 
 def parse(
@@ -182,9 +252,11 @@ def parse(
     directory: Path | None = None,
     middlewares: Iterable[str] = (),
     shortened: bool = False,
+    choice: Choice = NO_CHOICE,
 ) -> Suite:
-    """A suite from its text. `where` names the file in errors; profile paths are relative to `directory`."""
-    tree = _tree(text, where)
+    """A suite from its text. `where` names the file in errors; profile paths are relative to `directory`. `choice`:
+    what the command line says of its arms."""
+    tree = _tree(text, where, choice)
     try:
         tree = short.shortened(tree, wanted=shortened)
     except Fault as fault:
@@ -193,8 +265,11 @@ def parse(
         "directory": directory or Path(),
         "middlewares": [*dict.fromkeys((*shipped_middlewares(), *middlewares))],
     }
+    content = _plain(tree, where)
+    if isinstance(content.get("outcomes"), str):
+        content["outcomes"] = _limits_of_file(directory or Path(), content["outcomes"])
     try:
-        suite = Suite.model_validate(_plain(tree, where), context=context)
+        suite = Suite.model_validate(content, context=context)
         cells(suite)  # contradictions between a level and a workload have a line too, so they are found at load
     except ValidationError as error:
         raise _user_error(tree, where, error) from error
@@ -203,25 +278,42 @@ def parse(
     return suite
 
 
-def plain(text: str, *, where: str) -> dict[str, Any]:
-    """What a suite's text says, in Python's own types and with its pairs of middlewares written out; nothing is
-    validated."""
-    return _plain(_tree(text, where), where)
+def _limits_of_file(directory: Path, name: str) -> dict[str, Any]:
+    """`outcomes: FILE`: the limits of that file, without its name and cells."""
+    from rmwbench.suite.limits_file import read_limits  # which reads by this module
+
+    found = read_limits(directory / name)
+    return found.model_dump(by_alias=True, include={"acceptable", "topics", "nothing"})
+
+
+def plain(text: str, *, where: str, choice: Choice = NO_CHOICE) -> dict[str, Any]:
+    """What a suite's text says, in Python's own types and with its candidates and pairs of middlewares written out;
+    nothing is validated."""
+    return _plain(_tree(text, where, choice), where)
+
+
+def written(text: str, *, where: str, choice: Choice = NO_CHOICE) -> tuple[dict[str, Any], ...] | None:
+    """The arms as `plain` has them, where the text alone does not say them: a campaign keeps these, whatever the
+    candidates become. None where it does."""
+    tree = _yaml(text, where)
+    if not choice.changes and not candidates.refers(tree.get("arms")) and not matrix.is_matrix(tree):
+        return None
+    return tuple(plain(text, where=where, choice=choice)["arms"])
 
 
 def validated(text: str, *, where: str, model: type[_Model]) -> _Model:
     """Another kind of YAML file than a suite, as `model`: mistakes get file and line in the same way."""
-    tree = _tree(text, where)
+    tree = _yaml(text, where, "this file", "those of the other files of its name")
     try:
         return model.model_validate(_plain(tree, where))
     except ValidationError as error:
         raise _user_error(tree, where, error) from error
 
 
-def line_of(text: str, path: tuple[str | int, ...], *, shortened: bool = False) -> int:
+def line_of(text: str, path: tuple[str | int, ...], *, shortened: bool = False, choice: Choice = NO_CHOICE) -> int:
     """The line, from 1, of the deepest part of `path` (such as `("arms", 2, "options")`) that a suite's text has, or
     its short version."""
-    return _find(short.shortened(_tree(text, "suite"), wanted=shortened), path)[0]
+    return _find(short.shortened(_tree(text, "suite", choice), wanted=shortened), path)[0]
 
 
 def shown(path: Path) -> str:
@@ -232,7 +324,8 @@ def shown(path: Path) -> str:
         return str(path)
 
 
-def _tree(text: str, where: str) -> CommentedMap:
+def _yaml(text: str, where: str, what: str = "a suite file", keys: str = "suite, arms, workloads") -> CommentedMap:
+    """The tree of a file that is a mapping; of `what` kind and with which `keys`, an error says."""
     yaml = YAML(typ="rt")
     yaml.allow_duplicate_keys = False
     json = text.lstrip().startswith("{")
@@ -258,24 +351,52 @@ def _tree(text: str, where: str) -> CommentedMap:
             actual=str(values) if values < 10**9 else "more than a billion",
             fix="split it into several suites",
         )
-    if matrix.is_matrix(tree):
-        return _of_matrix(tree, where)
-    if where.endswith(JSON):
+    if where.endswith(JSON) and not matrix.is_matrix(tree):
         raise UserError("this JSON is no suite", where=where, expected=matrix.KIND, actual=_shape(tree))
     if not isinstance(tree, CommentedMap):
-        raise UserError(
-            "a suite file is a mapping",
-            where=where,
-            expected="keys such as suite, arms, workloads",
-            actual=_shape(tree),
-        )
+        raise UserError(f"{what} is a mapping", where=where, expected=f"keys such as {keys}", actual=_shape(tree))
+    return tree
+
+
+def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
+    """The tree of a suite's file with all of its arms written out."""
+    tree = _yaml(text, where)
+    if matrix.is_matrix(tree):
+        tree = _of_matrix(tree, where)
     if "arms" in tree:
         try:
-            arms = pairs.expanded(tree["arms"])
+            arms = tree["arms"]
+            if candidates.refers(arms):
+                arms = candidates.expanded(arms, known_candidates())
+            arms = pairs.expanded(arms)
         except Fault as fault:
             raise _fault_error(tree, where, ("arms", *fault.at), fault) from fault
-        tree["arms"] = arms  # keeps its line, since the key was there
+        refers, tree["arms"] = candidates.refers(tree["arms"]), arms  # keeps its line, since the key was there
+        if refers:
+            candidates.expand_short(tree, known_candidates())
+        if choice.changes and isinstance(arms, CommentedSeq):
+            before = [str(arm.get("name")) for arm in arms if isinstance(arm, CommentedMap)]
+            tree["arms"] = _chosen(arms, choice, tree.lc.key("arms"))
+            candidates.tidied(tree, before)
     return tree
+
+
+def _chosen(arms: CommentedSeq, choice: Choice, line: tuple[int, int]) -> CommentedSeq:
+    """What comes by the command line stands at `line`. Raises UserError at the option that names what there is not."""
+    known = known_candidates()
+    files = {file: candidates_of(Path(file)) for file in choice.files}
+    for own in files.values():
+        known = known.and_those(own)
+
+    def named(word: str, option: str) -> Iterable[Candidate]:
+        return files[word].known.values() if word in files else known.named(word, (option,))
+
+    try:
+        sets = {name: [one.name for one in known.of_set(name)] for name in known.sets}
+        return candidates.chosen(arms, choice, named, sets, line)
+    except Fault as fault:
+        where = str(fault.at[0])
+        raise UserError(fault.what, where=where, expected=fault.expected, actual=fault.actual, fix=fault.fix) from fault
 
 
 def _values(node: Any, known: dict[int, int]) -> int:

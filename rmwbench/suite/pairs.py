@@ -109,14 +109,14 @@ def _arm(first: dict[str, Any], second: dict[str, Any], shared: dict[str, Any], 
         other["modes"] = {**shared["modes"], **second.get("modes", {})}
     elif "modes" in first:
         other.setdefault("modes", {})
-    return _placed(arm, line)
+    return placed(arm, line)
 
 
-def _placed(mapping: dict[str, Any], line: tuple[int, int]) -> CommentedMap:
+def placed(mapping: dict[str, Any], line: tuple[int, int]) -> CommentedMap:
     """As if it stood in the file at that line; what does stand there keeps its own."""
     made = CommentedMap()
     for key, value in mapping.items():
-        made[key] = _placed(value, line) if type(value) is dict else value
+        made[key] = placed(value, line) if type(value) is dict else value
         made.lc.add_kv_line_col(key, [*line, *line])
     made.lc.line, made.lc.col = line
     return made

@@ -40,7 +40,7 @@ def shortened(tree: CommentedMap, *, wanted: bool) -> CommentedMap:
                 "this suite has no short version",
                 expected=f"`{KEY}:` in the suite file",
                 actual="none",
-                fix="run it whole, `rmwbench plan` says how long that takes; or as much as fits: --budget 5m",
+                fix="leave `--short` out; `--budget 5m` runs as much as fits",
             )
         return tree
     short = tree[KEY]

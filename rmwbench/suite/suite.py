@@ -7,9 +7,9 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.factors import check_factor_name
 from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.limits import Limits
 from rmwbench.suite.names import SuiteName, WorkloadName
 from rmwbench.suite.network import Network
-from rmwbench.suite.outcomes import Outcomes
 from rmwbench.suite.sampling import Sampling
 from rmwbench.suite.scalar import Scalar
 from rmwbench.suite.timeline import Timeline
@@ -98,7 +98,7 @@ class Suite(Strict):
     networks: dict[WorkloadName, Network] = Field(default_factory=dict)
     factors: dict[str, Annotated[tuple[Scalar, ...], Field(strict=False)]] = Field(default_factory=dict)
     exclude: Annotated[tuple[dict[str, Scalar], ...], Field(strict=False)] = ()
-    outcomes: Outcomes | None = None
+    outcomes: Limits | None = None
 
     @field_validator("arms", "workloads")
     @classmethod

@@ -5,12 +5,12 @@ import json
 import pytest
 
 from rmwbench.analysis import compare
-from rmwbench.analysis.look import Looks, leaving, rules
+from rmwbench.analysis.look import Found, Looks, bar_bound, is_bound, leaving, rules
 from rmwbench.analysis.verdict import Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.report.summary import summarise
-from tests import synthetic_bundle
+from tests import network_bundle, synthetic_bundle
 
 
 def cut(directory, trials):
@@ -76,3 +76,57 @@ def test_what_leaves_a_campaign_is_worse_or_its_comparison_is_closed():
     assert leaving(verdicts, cells) == (cells["open", "b"], *(cells["closed", arm] for arm in ("a", "b", "floor")))
     tied = {key: cell for key, cell in cells.items() if key != ("open", "b")}
     assert cells["open", "b"] not in leaving(verdicts, tied)
+
+
+@pytest.fixture
+def busy(monkeypatch):
+    """Trials that were machine-bound, whatever their bundle says."""
+    bound: set[int] = set()
+    add = Found.add
+
+    def with_events(self, trial, primary, endpoints, focus=(), found=False):
+        add(self, trial, primary, endpoints, focus, found or trial.trial in bound)
+
+    monkeypatch.setattr(Found, "add", with_events)
+    return bound
+
+
+def test_no_verdict_about_a_network_rests_on_machine_bound_trials(tmp_path, busy):
+    directory = network_bundle.write(tmp_path / "c", blocks=6)
+    first = Bundle(directory).trials()
+    # zenoh in `range` in four of six blocks: barred. fastdds in `lossy` in one: that block is nobody's.
+    busy.update([t.trial for t in first if t.cell == 2][:4])
+    busy.update(t.trial for t in first if t.cell == 4 and t.block == 3)
+    arms = Looks(Bundle(directory)).arms()
+    by_name = {a.name: a for a in arms["range"]}
+    assert by_name["zenoh"].primary == {} and "machine-bound in 4 of 6 trials" in by_name["zenoh"].barred
+    assert set(by_name["fastdds"].primary) == set(range(6))
+    assert all(3 not in a.primary and 3 not in a.undelivered for a in arms["lossy"])
+    document = summarise(Bundle(directory))
+    found, lossy = document["workloads"]
+    verdict = next(a["verdict"] for a in found["arms"] if a["arm"] == "zenoh")
+    assert verdict["verdict"] == "no data" and "no verdict on a network" in verdict["reason"]
+    assert (found["machine_bound_blocks"], lossy["machine_bound_blocks"]) == ([], [3])
+    assert any(
+        line["workload"] == "lossy" and line["text"].startswith("1 block in no verdict here")
+        for line in document["conclusions"]
+    )
+
+
+def test_without_a_network_a_busy_machine_flags_and_bars_nobody(tmp_path, busy):
+    directory = synthetic_bundle.write(tmp_path / "c", blocks=5, workloads=("camera",))
+    before = Looks(Bundle(directory)).arms()
+    busy.update(t.trial for t in Bundle(directory).trials())
+    assert Looks(Bundle(directory)).arms() == before
+    assert summarise(Bundle(directory))["workloads"][0]["machine_bound_blocks"] == []
+
+
+def test_a_floor_that_is_machine_bound_bars_nobody_and_a_code_says_it_not_a_text():
+    flag = {"event": "flag", "text": "machine_bound: busy"}
+    assert is_bound([flag | {"code": "machine_bound"}]) and not is_bound([flag | {"code": "canary"}, flag])
+    network = {"network": {"links": {}}}
+    floor, arm = (
+        {"layer": "native", "definition": json.dumps(network | {"arm": {"role": r}})} for r in ("floor", "contender")
+    )
+    cells = [(floor, Found(blocks={None: [(0,), (1,)]}, bound={0, 1})), (arm, Found(blocks={None: [(0,), (1,)]}))]
+    assert bar_bound(cells) == frozenset() and cells[0][1].barred is None

@@ -180,24 +180,30 @@ def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(ben
     monkeypatch.setattr(machine, "voids", only_steal)
     monkeypatch.setattr(pace, "TOLERANCE", 100.0)  # a busy machine must not take away the time for repeats
     code, output = bench.run()
-    assert code == 0 and "steal" in output and "it runs again" in output, output
-    assert bench.finished() == [1, 2, 9, 10, 3, 4, 5, 6, 7, 8]
+    assert code == 0 and "steal" in output and "its block is void for every arm, and runs again" in output, output
+    assert bench.finished() == [1, 2, 9, 11, 10, 3, 4, 5, 6, 7, 8]
     lines = [line for line in bench.lines() if line["type"] == "trial"]
-    assert [(line["status"], line.get("cause"), line.get("repeats")) for line in lines[1:4]] == [
-        ("void", "machine", None),
-        ("void", "machine", 2),
-        ("done", None, 9),
+    assert [(x["status"], x.get("cause"), x.get("repeats"), x.get("voids"), x.get("again")) for x in lines[:5]] == [
+        ("done", None, None, None, None),
+        ("void", "machine", None, [1], True),
+        ("void", "machine", 1, None, True),
+        ("done", None, 9, None, None),
+        ("done", None, 2, None, None),
     ]
-    assert len({(line["cell"], line["block"]) for line in lines[1:4]}) == 1
     bundle = Bundle(bench.out)
-    assert len({row["seed"] for row in bundle.rows("trials") if row["trial"] in (2, 9, 10)}) == 1
-    assert len({row["nonce"] for row in bundle.rows("trials")}) == 10
-    campaign = summarise(bundle)["campaign"]
-    assert campaign["trials"] == {
-        "planned": 8, "done": 8, "failed": 0, "void": 2, "repeated": 2, "voided_by": {"steal": 2},
+    assert [t.status for t in bundle.trials()[:2]] == ["void", "void"] and len(bundle.trials("done")) == 8
+    taken = bundle.trials()[0]
+    assert (taken.cause, taken.codes) == ("machine", ("block",)) and "with trial 2 (machine: steal" in taken.reason
+    assert len({row["seed"] for row in bundle.rows("trials") if row["trial"] in (1, 2, 9, 10, 11)}) == 1
+    assert len({row["nonce"] for row in bundle.rows("trials")}) == 11
+    document = summarise(bundle)
+    assert document["campaign"]["trials"] == {
+        "planned": 8, "done": 8, "failed": 0, "void": 3, "repeated": 3, "voided_by": {"block": 1, "steal": 2},
     }  # fmt: skip
-    assert campaign["blocks_complete"] == 2
-    assert "2 void (steal 2), repeated" in bench.command("show", bench.out)[1]
+    assert document["campaign"]["blocks_complete"] == 2
+    shown = " ".join(bench.command("show", bench.out)[1].split())
+    assert "3 void (with its block 1, steal 2), repeated" in shown
+    assert "Trials that the machine spoilt, by arm:" in shown
 
 
 def test_a_resumed_campaign_keeps_the_looks_it_began_with(bench):

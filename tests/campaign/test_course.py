@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rmwbench.campaign.course import MOST_REPEATS, Course
+from rmwbench.campaign.course import Course, Spoilt
 from rmwbench.campaign.plan import Plan, make_plan
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
@@ -40,8 +40,10 @@ class Walk:
         line = {"type": "trial", "trial": trial.trial, "cell": trial.cell, "block": trial.block, "status": status}
         line |= {"cause": cause} if cause else {}
         line |= {"repeats": trial.repeats} if trial.repeats is not None else {}
-        self.journal.append(line)
         self.course.ended(trial, status, cause, may_repeat)
+        if spoilt := self.course.spoilt:
+            line |= {"again": spoilt.again, "voids": list(spoilt.voids)}
+        self.journal.append(line)
         return trial.trial
 
     def void(self, may_repeat=True) -> int:
@@ -106,25 +108,38 @@ def test_a_campaign_killed_between_its_last_trial_and_its_last_look_still_owes_t
     assert course.next is None and course.look_due and not course.finished and course.next_look == 12
 
 
-def test_a_trial_that_the_machine_spoilt_runs_again_at_once_with_a_number_beyond_the_plan():
+def test_a_trial_that_the_machine_spoilt_takes_its_block_along_and_every_arm_runs_again():
     walk = Walk(plan())
     walk.trial()
-    spoilt = walk.course.next
+    first, spoilt = walk.plan.trials[0], walk.course.next
     assert walk.void() == 2
-    repeat = walk.course.next
-    assert (repeat.trial, repeat.repeats) == (73, 2)
+    assert walk.course.spoilt == Spoilt((1,), again=True)
+    again = list(walk.course.rest)[:3]
+    assert [(t.trial, t.repeats) for t in again] == [(73, 1), (74, 2), (3, None)]
     same = ("cell", "block", "position", "seed", "estimated_s")
-    assert [getattr(repeat, name) for name in same] == [getattr(spoilt, name) for name in same]
-    assert walk.trial() == 73 and walk.course.next.trial == 3
-    assert walk.journal[-1]["repeats"] == 2
+    for before, after in zip((first, spoilt), again, strict=False):
+        assert [getattr(after, name) for name in same] == [getattr(before, name) for name in same]
+    assert [walk.trial() for _ in range(4)] == [73, 74, 3, 4] and walk.course.spoilt is None
+    assert [line.get("repeats") for line in walk.journal[2:]] == [1, 2, None, None]
 
 
-def test_it_is_repeated_at_most_twice():
+def test_another_comparison_of_the_block_is_left_alone():
     walk = Walk(plan())
-    assert [walk.void() for _ in range(1 + MOST_REPEATS)] == [1, 73, 74]
-    assert walk.course.next.trial == 2
-    assert [line.get("repeats") for line in walk.journal] == [None, 1, 73]
-    assert walk.void() == 2 and walk.course.next.trial == 75  # another trial has its own two
+    for _ in range(4):
+        walk.trial()
+    assert walk.void() == 5
+    assert walk.course.spoilt.voids == (4,)
+    assert {walk.plan.cell(t.cell).comparison for t in walk.course.block_of(walk.course.next)} == {
+        walk.plan.cell(walk.plan.trials[3].cell).comparison
+    }
+
+
+def test_a_block_runs_again_at_most_twice_and_then_counts_for_no_arm():
+    walk = Walk(plan())
+    assert [walk.void(), walk.trial(), walk.void(), walk.trial(), walk.void()] == [1, 73, 2, 74, 75]
+    assert walk.course.spoilt == Spoilt((74,), again=False)
+    assert walk.course.next.trial == 4  # the third arm does not run alone either
+    assert walk.void() == 4 and walk.course.next.repeats == 4  # another comparison has its own two
 
 
 @pytest.mark.parametrize(("status", "cause"), [("void", None), ("failed", None), ("done", None)])
@@ -134,10 +149,12 @@ def test_what_a_middleware_did_is_never_repeated(status, cause):
     assert walk.course.next.trial == 2 and walk.again().course.next.trial == 2
 
 
-def test_without_time_there_is_no_repeat():
+def test_without_time_the_block_is_left_out_for_every_arm():
     walk = Walk(plan())
+    walk.trial()
     walk.void(may_repeat=False)
-    assert walk.course.next.trial == 2
+    assert walk.course.spoilt == Spoilt((1,), again=False)
+    assert walk.course.next.trial == 4 and walk.again().course.next.trial == 4
 
 
 def test_a_repeat_at_the_end_of_a_block_comes_before_the_look():
@@ -146,8 +163,17 @@ def test_a_repeat_at_the_end_of_a_block_comes_before_the_look():
         walk.trial()
     walk.void()
     assert not walk.course.look_due and walk.course.next.block == 4 and walk.course.blocks_done == 4
-    walk.trial()
+    for _ in range(3):
+        walk.trial()
     assert walk.course.look_due
+
+
+def test_a_block_that_is_left_out_at_the_end_still_brings_the_look():
+    walk = Walk(plan())
+    for _ in range(28):
+        walk.trial()
+    walk.void(may_repeat=False)
+    assert walk.course.look_due and walk.course.next.block == 5
 
 
 def test_a_campaign_killed_before_the_repeat_resumes_with_it():
@@ -155,22 +181,44 @@ def test_a_campaign_killed_before_the_repeat_resumes_with_it():
     walk.trial()
     walk.void()
     course = walk.again().course
-    assert (course.next.trial, course.next.repeats) == (73, 2)
+    assert [(t.cell, t.repeats) for t in list(course.rest)[:3]] == [
+        (t.cell, repeats) for t, repeats in zip(walk.plan.trials, (1, 2, None), strict=False)
+    ]
     resumed = walk.again()
+    resumed.trial()
     resumed.void()
-    assert resumed.again().course.next.trial == 74
-    resumed.again().void()
     twice = resumed.again()
+    assert twice.course.next.repeats == resumed.journal[-2]["trial"]
     twice.void()
-    assert twice.again().course.next.trial == 3
+    assert twice.again().course.next.trial == 4
 
 
-def test_a_resume_repeats_nothing_that_other_trials_have_followed():
+@pytest.mark.parametrize("stopped_after", range(0, 14))
+def test_a_resume_within_spoilt_blocks_ends_with_the_same_valid_trials(stopped_after):
+    def step(walk, number):
+        walk.void() if number % 3 == 1 else walk.trial()
+
+    def valid(walk):
+        taken = {trial for line in walk.journal for trial in line.get("voids", ())}
+        lines = [x for x in walk.journal if x["type"] == "trial" and x["status"] == "done" and x["trial"] not in taken]
+        return [(line["cell"], line["block"]) for line in lines]
+
+    whole, walk = Walk(plan()), Walk(plan())
+    for number in range(14):
+        step(whole, number)
+        if number == stopped_after:
+            walk = walk.again()
+        step(walk, number)
+    assert valid(walk) == valid(whole) and walk.to_the_end()[-1] == whole.to_the_end()[-1]
+    numbers = [line["trial"] for line in walk.journal if line["type"] == "trial"]
+    assert len(numbers) == len(set(numbers))
+
+
+def test_a_journal_from_before_blocks_were_void_as_a_whole_goes_on_behind_its_void_trials():
     walk = Walk(plan())
-    walk.void(may_repeat=False)
     walk.trial()
-    course = walk.again().course
-    assert course.next.trial == 3 and all(trial.repeats is None for trial in course.rest)
+    old = {"type": "trial", "trial": 2, "cell": walk.course.next.cell, "block": 0, "status": "void", "cause": "machine"}
+    assert Walk(walk.plan, [*walk.journal, old]).course.next.trial == 3
 
 
 def test_numbers_of_repeats_are_never_given_twice():
@@ -179,7 +227,7 @@ def test_numbers_of_repeats_are_never_given_twice():
     walk.trial()
     resumed = walk.again()
     resumed.void()
-    assert resumed.course.next.trial == 74
+    assert resumed.course.next.trial > 73 and resumed.course.next.repeats == 73
 
 
 def test_a_trial_out_of_order_is_a_mistake_of_ours():

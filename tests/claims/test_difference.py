@@ -7,7 +7,7 @@ import pytest
 from rmwbench.analysis.claims import today
 from rmwbench.analysis.claims_markdown import here
 from rmwbench.analysis.difference import difference
-from rmwbench.analysis.intervals import clopper_pearson, clustered_fraction
+from rmwbench.analysis.intervals import clopper_pearson, clustered_fraction, wrong_trials
 from rmwbench.campaign.claims.hold import ClaimsHold, Wanted
 from rmwbench.errors import UserError
 from rmwbench.report.claims.picture import WIDTH, picture
@@ -49,6 +49,43 @@ def test_a_side_that_lost_nothing_adds_its_bound_to_the_others_spread():
 
 def test_without_two_common_blocks_the_two_intervals_are_combined():
     assert difference({0: 0.1}, {0: 0.2}, (0.1, 0.05, 0.2), (0.2, 0.1, 0.4)) == pytest.approx((-0.1, -0.35, 0.1))
+
+
+def test_trials_that_go_wrong_as_a_whole_are_in_the_bounds_of_a_side_that_shows_none():
+    nothing, unseen = by_block(0, 0, 0), 0.4
+    assert difference(nothing, nothing, NONE, NONE, unseen=unseen) == (0.0, -unseen, unseen)
+    # One lost message says no more about trials than none.
+    one = by_block(0.001, 0, 0)
+    value, low, high = difference(one, nothing, (value_of(one), 0.0, 0.002), NONE, unseen=unseen)
+    assert high == pytest.approx(value + unseen * (1 - value)) and low == pytest.approx(value - unseen)
+    # A side whose trials all lost everything may have some that do not.
+    assert difference(by_block(1, 1, 1), nothing, (1.0, 0.97, 1.0), NONE, unseen=unseen)[1] == pytest.approx(0.2)
+    # Where one was seen the spread of the trials holds it.
+    seen, plain = by_block(1.0, 0, 0), (1 / 3, 0.0, 0.9)
+    with_it, without = (difference(seen, nothing, plain, NONE, unseen=u) for u in (unseen, 0.0))
+    assert with_it[2] == without[2]
+
+
+def value_of(side):
+    return sum(side.values()) / len(side)
+
+
+@pytest.mark.parametrize(("wrong", "loses"), [(0.2, 0.3), (0.05, 1.0), (0.2, 1.0), (1 / 3, 0.3)])
+def test_a_difference_holds_the_truth_where_trials_go_wrong_as_a_whole(wrong, loses):
+    """One trial in so many of one side loses much, all others single messages; five blocks of 1 100 messages a side."""
+    rng = np.random.default_rng(11)
+    trials = 5
+    held = {True: 0, False: 0}
+    for _ in range(400):
+        bad = np.stack([rng.random(trials) < wrong, np.zeros(trials, bool)])
+        lost = rng.binomial(1100, np.where(bad, loses, 0.0002))
+        own = [clustered_fraction(side, np.full(trials, 1100.0))[0] for side in lost]
+        i, j = (dict(enumerate(side / 1100)) for side in lost)
+        for known in held:
+            unseen = wrong_trials(trials) if known else 0.0
+            _, low, high = difference(i, j, *own, unseen=unseen)
+            held[known] += low <= wrong * loses <= high
+    assert held[True] >= 0.93 * 400 and held[True] > held[False], held
 
 
 def test_a_difference_of_fractions_stays_between_minus_one_and_one():

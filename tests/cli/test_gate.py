@@ -49,3 +49,36 @@ def test_show_ends_with_the_answer(tmp_path, at_most_ns, code):
     for form in ([], ["--json"]):
         done = subprocess.run([*COMMAND, "show", str(path), *form], capture_output=True, text=True, timeout=120)
         assert (done.returncode, done.stderr) == (code, "") and done.stdout
+
+
+LIMITS = "limits: mine\nacceptable: {response_latency_p50_ms: %s}\nof: {workload: %s}\n"
+
+
+@pytest.mark.parametrize(
+    ("most_ms", "workload", "code", "words"),
+    [
+        ("1000", "imu", 0, "mine"),
+        ("0.000001", "imu", 1, "imu"),
+        ("1", "camera", 2, "no cell of these campaigns"),
+        ("fast", "imu", 2, "limits.yaml:2"),
+    ],
+)
+def test_show_is_a_gate_by_a_limits_file(tmp_path, most_ms, workload, code, words):
+    arms = (synthetic_bundle.ARMS[0], synthetic_bundle.ARMS[2])
+    path = synthetic_bundle.write(tmp_path / "campaign", workloads=("imu",), arms=arms)
+    file = tmp_path / "limits.yaml"
+    file.write_text(LIMITS % (most_ms, workload))
+    command = [*COMMAND, "show", str(path), "--limits", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == code
+    assert words in (done.stderr or done.stdout) or code < 2
+    assert "Traceback" not in done.stderr
+
+
+def test_a_search_needs_exactly_one_limit(tmp_path):
+    file = tmp_path / "limits.yaml"
+    file.write_text(LIMITS % ("5", "imu"))
+    for given in ((), ("--limit", "loss < 1 %", "--limits", str(file))):
+        command = [*COMMAND, "capacity", "quick", "--workload", "imu", *given]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 2 and "one limit" in done.stderr

@@ -1,12 +1,19 @@
 """Hints that work when pasted, and a build that leaves out what cannot be built."""
 
-import pytest
+import sys
 
+import pytest
+from rich.table import Table
+from rich.text import Text
+
+from rmwbench.cli.console import say, stdout_console
 from rmwbench.cli.main import main
-from rmwbench.errors import COMMAND, UserError, as_typed
+from rmwbench.errors import UserError
 from rmwbench.lab import tool
 from rmwbench.lab.middleware import build
 from rmwbench.lab.middleware.catalogue import recipes
+from rmwbench.suite.load import load
+from rmwbench.typed import COMMAND, as_typed
 
 
 def test_a_hint_names_the_program_as_it_is_typed_here(monkeypatch):
@@ -16,6 +23,41 @@ def test_a_hint_names_the_program_as_it_is_typed_here(monkeypatch):
     assert "do: .venv/bin/rmwbench run quick, or `.venv/bin/rmwbench doctor`" in error.render()
     for text in ("/a/rmwbench/b", "rmwbench-floor is a worker", "this rmwbench", ".venv/bin/rmwbench run quick"):
         assert as_typed(text) == text
+
+
+def test_what_was_typed_is_how_hints_name_the_program(monkeypatch, tmp_path):
+    program = tmp_path / "a place" / "rmwbench"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(program), "run"])
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert as_typed("rmwbench run quick") == f"'{program}' run quick"
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert as_typed("rmwbench run quick") == "rmwbench run quick"  # the environment is activated: the name will do
+    monkeypatch.setattr(sys, "argv", [".venv/bin/pytest"])
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert as_typed("rmwbench run quick") == "rmwbench run quick"
+
+
+def test_every_text_of_a_console_names_it_so_also_where_it_is_wrapped(monkeypatch, capsys):
+    monkeypatch.setenv(COMMAND, "x/rmwbench")
+    monkeypatch.setenv("COLUMNS", "30")
+    console = stdout_console()
+    table = Table("name")
+    table.add_row("[bold]b[/bold] `rmwbench run a`")
+    for text in ("see [dim]rmwbench doctor[/dim]: it tells", Text("rmwbench show d", style="bold"), table):
+        console.print(text)
+    say("ledger: rmwbench claims")
+    printed = " ".join(capsys.readouterr().out.split())
+    for call in ("x/rmwbench doctor: it", "x/rmwbench show d", "b `x/rmwbench run", "ledger: x/rmwbench claims"):
+        assert call in printed
+
+
+def test_every_command_of_a_suite_file_that_has_no_short_version_can_be_pasted():
+    with pytest.raises(UserError) as error:
+        load("quick", shortened=True)
+    assert "rmwbench plan`" not in error.value.render()
 
 
 def built(monkeypatch, capsys, *failing: str, options=("--partly",)) -> tuple[int, str]:

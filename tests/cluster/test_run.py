@@ -208,7 +208,7 @@ def test_a_trial_that_its_machine_spoilt_runs_again_there_and_one_that_is_unsupp
     _, text = run(tmp_path / "out", Fleet(2, fates=fates), budget_s=1e6)
     again = [line for line in lines(tmp_path / "out", "trial") if "repeats" in line]
     assert [(line["repeats"], line["trial"], line["cell"]) for line in again] == [(1, 37, first.cell)]
-    assert "it runs again" in text
+    assert "its block is void for every arm, and runs again" in text
     assert [line["cell"] for line in lines(tmp_path / "out", "unsupported")] == [cell]
     assert len(numbers(tmp_path / "out")) == 31 and Bundle(tmp_path / "out").journal.finished
 

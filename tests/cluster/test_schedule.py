@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from rmwbench.campaign.course import MOST_REPEATS
+from rmwbench.campaign.course import MOST_REPEATS, Spoilt
 from rmwbench.cluster.schedule import Key, Part, Schedule, duration_s, spread_s
 from tests.campaign.test_course import plan
 
@@ -40,6 +40,8 @@ class Walk:
                 line = {"type": "trial", "trial": trial.trial, "cell": trial.cell, "block": trial.block}
                 line |= {"status": status, "cause": "machine"} if status == "void" else {"status": status}
                 line |= {} if trial.repeats is None else {"repeats": trial.repeats}
+                if spoilt := part.spoilt.get(trial.trial):
+                    line |= {"again": spoilt.again, "voids": list(spoilt.voids)}
                 self.journal.append(line if status != "unsupported" else {"type": status, "cell": trial.cell})
                 self.ran_on.setdefault(part.key, set()).add(part.machine)
         self.unwritten.clear()
@@ -68,7 +70,9 @@ class Walk:
                 return self
 
     def counted(self) -> Counter:
-        return Counter((line["cell"], line["block"]) for line in self.journal if line.get("status") == "done")
+        taken = {trial for line in self.journal for trial in line.get("voids", ())}
+        done = [line for line in self.journal if line.get("status") == "done" and line["trial"] not in taken]
+        return Counter((line["cell"], line["block"]) for line in done)
 
 
 FIXED = "{planned: 12, minimum: 5}"
@@ -121,14 +125,15 @@ def test_whatever_is_lost_and_void_the_campaign_has_every_cell_once_per_block(se
     assert all(len(on) == 1 for on in walk.ran_on.values())
     numbers = [line["trial"] for line in walk.journal if line["type"] == "trial"]
     assert len(numbers) == len(set(numbers))
-    per_block = Counter((t.cell, t.block) for t in made.trials if t.cell not in unable)
-    done, void = walk.counted(), Counter()
+    counted, spoilt = walk.counted(), Counter()
     for line in walk.journal:
         if line.get("status") == "void":
-            void[line["cell"], line["block"]] += 1
-    for place in per_block:  # done once, or void as often as it may be
-        assert (done[place], void[place]) == (0, MOST_REPEATS + 1) or done[place] == 1, place
-        assert void[place] <= MOST_REPEATS + 1
+            spoilt[Key(line["block"], made.cell(line["cell"]).comparison)] += 1
+    for key in walk.ran_on:  # every arm once, or none because it was spoilt as often as it may be
+        able = [t for t in made.trials if walk.schedule._key(t) == key and t.cell not in unable]
+        expected = 0 if spoilt[key] > MOST_REPEATS else 1
+        assert [counted[t.cell, t.block] for t in able] == [expected] * len(able), key
+        assert spoilt[key] <= MOST_REPEATS + 1
 
 
 def test_a_lost_machine_takes_the_trials_of_its_part_back_and_no_others():
@@ -151,13 +156,48 @@ def test_a_look_waits_for_every_machine():
     assert walk.looks == [(5, 30), (8, 48), (12, 72)]
 
 
-def test_a_repeat_runs_on_the_same_machine_right_away_and_names_what_it_repeats():
+def test_a_spoilt_part_begins_again_on_the_same_machine_with_every_arm():
     walk = Walk(plan(FIXED), "ab")
     walk.dispatch()
-    spoilt = walk.running["a"]
+    first = walk.running["a"]
+    assert walk.step("a") is None
+    second = walk.running["a"] = walk.schedule.take("a")
     assert walk.step("a", "void", "machine") is None
-    again = walk.schedule.take("a")
-    assert (again.repeats, again.cell, again.block, again.trial) == (spoilt.trial, spoilt.cell, spoilt.block, 73)
+    again, part = [], None
+    while part is None:
+        walk.running["a"] = trial = walk.schedule.take("a")
+        again.append((trial.trial, trial.cell, trial.repeats))
+        part = walk.step("a")
+    third = next(t for t in walk.plan.trials if t.trial == 3)
+    assert again == [(73, first.cell, first.trial), (74, second.cell, second.trial), (3, third.cell, None)]
+    assert part.spoilt == {second.trial: Spoilt((first.trial,), again=True)}
+    walk.write()
+    assert walk.counted() == {(t.cell, 0): 1 for t in (first, second, third)}
+
+
+def test_a_part_that_may_not_begin_again_ends_at_once_and_counts_for_no_arm():
+    walk = Walk(plan(FIXED), "a")
+    walk.dispatch()
+    walk.step("a")
+    spoilt = walk.schedule.take("a")
+    part = walk.schedule.ended("a", "void", "machine", may_repeat=False)
+    assert [trial.trial for trial, _ in part.ended] == [1, 2] and part.spoilt[spoilt.trial].again is False
+    walk.unwritten.append(part)
+    walk.write()
+    assert not walk.counted() and walk.schedule.take("a").trial == 4
+
+
+def test_a_spoilt_trial_takes_along_what_the_bundle_has_of_its_part():
+    made = plan(FIXED)
+    first = made.trials[0]
+    journal = [{"type": "trial", "trial": 1, "cell": first.cell, "block": 0, "status": "done"}]
+    walk = Walk(made, "b", journal, {Key(0, made.cell(first.cell).comparison): "b"})
+    walk.dispatch()
+    assert walk.step("b", "void", "machine") is None
+    assert walk.schedule.running["b"].spoilt == {2: Spoilt((1,), again=True)}
+    walk.dispatch()
+    walk.to_the_end()
+    assert walk.counted() == Counter({(t.cell, t.block): 1 for t in made.trials})
 
 
 def test_a_part_that_the_bundle_has_in_part_goes_on_where_it_began_while_that_machine_lives():

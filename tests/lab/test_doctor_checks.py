@@ -46,7 +46,7 @@ GOOD = {
         "host": "", "host_fix": None, "user_namespace": "", "tun": "", "cgroup": "", "perf": "", "dma_latency": "",
         "real_time": "",
     },
-    "tools": {"middlewares": {"floor": ""}, "tools": {"sampler": "", "load": ""}},
+    "tools": {"middlewares": {"floor": ""}, "commands": {}, "tools": {"sampler": "", "load": ""}},
     "calibration": {"summary": "recovered 40 of 40 injected truths", "age_days": 1.0},
 }  # fmt: skip
 

@@ -140,12 +140,18 @@ def test_all_that_is_missing_is_one_command(monkeypatch):
     assert "m needs a, b; n needs b, c" in error.value.actual
 
 
-def test_without_rust_the_reason_is_rust(monkeypatch):
+def test_without_rust_the_reason_is_rust(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(UserError, match="Rust toolchain"):
         build.check([recipe()])
     entry = status("m", recipe(), None)
-    assert entry["reason"] == "there is no Rust toolchain" and "rustup" in entry["command"]
+    assert entry["reason"] == "there is no Rust toolchain" and Path(entry["command"]).is_file()
+    cargo = tmp_path / "rmwbench" / "rust" / "cargo" / "bin" / "cargo"
+    cargo.parent.mkdir(parents=True)
+    script(cargo, "")
+    assert workspace.cargo() == str(cargo)  # what setup/rust puts there is used, with the PATH as it was
+    assert status("m", recipe(), None)["reason"] == "not built yet"
 
 
 def test_a_build_that_fails_does_not_stop_the_others(monkeypatch, tmp_path):

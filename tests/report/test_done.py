@@ -43,6 +43,10 @@ def test_blocks(document, text):
         ({"void": 1}, "1 void"),
         ({"void": 3, "repeated": 3, "voided_by": {"steal": 3}}, "3 void (steal 3), repeated"),
         (
+            {"void": 3, "repeated": 3, "voided_by": {"steal": 1, "block": 2}},
+            "3 void (steal 1, with its block 2), repeated",
+        ),
+        (
             {"void": 4, "repeated": 2, "voided_by": {"steal": 2, "canary": 1}},
             "4 void (steal 2, canary 1), 2 of them repeated",
         ),
@@ -54,3 +58,27 @@ def test_void(trials, text):
 
 def test_failed():
     assert done.failed(campaign(failed=2)) == "2 failed" and done.failed(campaign(failed=0)) is None
+
+
+def trial(status, codes, cause=None):
+    return {"trial": 1, "block": 0, "status": status, "reason": "it", "cause": cause, "failed_by": None, "codes": codes}
+
+
+def arm(name, *failures):
+    return {"arm": name, "trials": {"done": 5, "failures": list(failures)}}
+
+
+def test_voids_are_told_per_arm_and_apart_by_who_is_to_blame():
+    stolen, along = trial("void", ["steal"], "machine"), trial("void", ["block"], "machine")
+    path, crash = trial("void", ["path"]), trial("failed", ["crashed"])
+    spoilt, own = done.voids_per_arm(
+        {"arms": [arm("a", stolen, stolen, crash), arm("b", along, along, path), arm("c", along)]}
+    )
+    assert "by arm: a 2 (steal 2); b 0; c 0. Each voids its block for every arm" in spoilt
+    assert own == "Trials that are void for what the arm did: b 1 (path 1). Its numbers are those of its other trials."
+    assert done.voids_per_arm({"arms": [arm("a", crash), arm("b")]}) == []
+
+
+def test_what_went_with_another_arms_trial_is_not_told_again():
+    along, crash = trial("void", ["block"], "machine"), trial("failed", ["crashed"])
+    assert done.told_one_by_one(arm("a", along, crash)) == [crash] and done.told_one_by_one({"arm": "a"}) == []

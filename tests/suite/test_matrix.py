@@ -92,7 +92,7 @@ def test_the_short_version_has_the_two_lowest_rates_and_numbers_of_subscriptions
         ({"zero_copy": ["OFF", "ON"]}, ("perf_test", "zero_copy", 1), "only OFF"),
         ({"roundtrip_mode": "main"}, ("roundtrip_mode",), "only none"),
         ({"communication": ["rclcpp-waitset"]}, ("communication", 0), "single-threaded"),
-        ({"rmw_implementations": ["rmw_connextdds"]}, ("rmw_implementations", 0), "rmw_fastrtps_cpp"),
+        ({"rmw_implementations": ["rmw_gurumdds_cpp"]}, ("rmw_implementations", 0), "rmw_fastrtps_cpp"),
         ({"fastdds_xml_files": ["mine.xml"]}, ("fastdds_xml_files", 0), "fastdds_datasharing_sync.xml"),
         ({"process_mode": ["two-machines"]}, ("process_mode", 0), "intra-process"),
         ({"num_subscribers": [1]}, ("num_subscribers",), "num_subs"),

@@ -3,8 +3,9 @@
 import pytest
 
 from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.suite.limits import FRACTIONS, METRICS, QUANTILES, TIMES, Limits, unit_of
 from rmwbench.suite.load import load, parse
-from rmwbench.suite.outcomes import FRACTIONS, TIMES, Outcomes
+from rmwbench.suite.percentiles import quantile_of
 
 from .suite_text import edited, error, suite
 
@@ -41,6 +42,9 @@ def test_limits_reach_the_plan_in_their_metrics_own_units():
 def test_every_limit_is_of_a_metric_in_that_unit():
     assert {GLOSSARY[name].unit for name in FRACTIONS} == {"fraction"}
     assert {GLOSSARY[name].unit for name in TIMES} == {"ns"}
+    assert [unit_of(name) for name in METRICS] == [GLOSSARY[name].unit for name in METRICS]
+    assert set(QUANTILES) == {name for name in METRICS if GLOSSARY[name].kind == "quantile"}
+    assert all(quantile_of(name) == GLOSSARY[name].q for name in QUANTILES)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +74,7 @@ def test_a_mistake_has_its_line(more, line, words):
 def test_a_short_version_may_have_limits_that_its_trials_can_tell():
     text = edited(more=DECLARED + "short:\n  outcomes: {acceptable: {undelivered: 0.05}}\n")
     short = parse(text, where="f.yaml", shortened=True)
-    assert short.outcomes == Outcomes(acceptable={"undelivered": 0.05})
+    assert short.outcomes == Limits(acceptable={"undelivered": 0.05})
     assert parse(text, where="f.yaml").outcomes.acceptable["undelivered"] == 0.01
 
 

@@ -10,7 +10,9 @@ from typing import Any
 import cffi
 
 NATIVE = Path(__file__).resolve().parents[2] / "native"
-HEADER = NATIVE / "harness" / "include" / "rmwbench_worker.h"
+BROUGHT = Path(__file__).resolve().parents[1] / "rmwbench" / "workers"
+"""Beside this package where a wheel brought both."""
+_HEADER = "rmwbench_worker.h"
 LIBRARY = "librmwbench_worker.so"
 LIBRARY_VARIABLE = "RMWBENCH_WORKER_LIBRARY"
 """Names the library where it is not where cargo puts it."""
@@ -39,7 +41,8 @@ def library() -> Any:
     path = library_path()
     if not Path(path).is_file():
         raise OSError(f"{path} is not there: build it with `rmwbench middlewares build`")
-    ffi.cdef(declarations(HEADER.read_text()))
+    header = BROUGHT / _HEADER if BROUGHT.is_dir() else NATIVE / "harness" / "include" / _HEADER
+    ffi.cdef(declarations(header.read_text()))
     return ffi.dlopen(path)
 
 
@@ -49,5 +52,7 @@ def library_path() -> str:
     named = os.environ.get(LIBRARY_VARIABLE)
     if named:
         return named
+    if BROUGHT.is_dir():
+        return str(BROUGHT / LIBRARY)
     found = subprocess.run([NATIVE / "target-dir"], capture_output=True, text=True, check=True)
     return str(Path(found.stdout.strip(), "release", LIBRARY))

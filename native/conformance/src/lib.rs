@@ -32,7 +32,7 @@ use std::time::Instant;
 
 pub use daemons::Daemons;
 pub use external::External;
-pub use isolated::isolated;
+pub use isolated::{isolated, isolated_but_may_crash};
 use rmwbench_harness::middleware::{Description, Middleware, Profile};
 use serde_json::Value;
 

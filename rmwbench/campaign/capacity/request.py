@@ -22,6 +22,7 @@ from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.host import host_kind
 from rmwbench.lab.middleware import Worker, names_here
 from rmwbench.suite.arm import Arm
+from rmwbench.suite.candidates import NO_CHOICE, Choice
 from rmwbench.suite.load import find, parse, read, shown
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.workload import Workload
@@ -85,12 +86,13 @@ class Prepared:
     warnings: tuple[str, ...]
 
 
-def prepare(request: Request, suite: str, directory: Path) -> Prepared:
-    """Checks everything, then makes the directory. Raises UserError before anything is written."""
+def prepare(request: Request, suite: str, directory: Path, choice: Choice = NO_CHOICE) -> Prepared:
+    """Checks everything, then makes the directory. Raises UserError before anything is written. `choice`: what the
+    command line says of the suite's arms."""
     path = find(suite)
     text = read(path)
     limit, along = parse_limit(request.limit), axis(request.along)
-    loaded = parse(text, where=shown(path), directory=path.parent, middlewares=names_here())
+    loaded = parse(text, where=shown(path), directory=path.parent, middlewares=names_here(), choice=choice)
     workload = _workload(loaded, request.workload)
     arms = _arms(loaded, workload, request.arms)
     absent = unsupported.left_out(arms)
@@ -130,7 +132,7 @@ def prepare(request: Request, suite: str, directory: Path) -> Prepared:
         seed=request.seed,
     )
     plan = replace(plan, host=host_kind())
-    places = Places(shown(path), text, loaded)
+    places = Places(shown(path), text, loaded, choice=choice)
     shared_host.check(plan.cells, plan.host, places.file)
     workers = preflight.find_and_check(plan, places)
     preflight.check_room(plan, directory)

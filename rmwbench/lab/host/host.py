@@ -18,6 +18,7 @@ from typing import ClassVar, NamedTuple
 
 from rmwbench.errors import UserError
 from rmwbench.lab.host import marker
+from rmwbench.lab.middleware.workspace import build_command
 
 _MESSAGE_BYTES = 1 << 18
 _INIT = str(Path(__file__).with_name("init.py"))
@@ -170,7 +171,7 @@ class Host:
                 "cannot run this program",
                 where=str(executable),
                 actual=error.strerror,
-                fix="rmwbench middlewares build",
+                fix=build_command(),
             ) from None
         try:
             request = {"spawn": token, "argv": [str(executable), *arguments], "targets": list(fds)}

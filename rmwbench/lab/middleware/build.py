@@ -5,11 +5,11 @@ What is missing is found before anything is compiled, and named in one command: 
 missing package after waiting for the first build.
 """
 
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rmwbench.errors import UserError, nearest
 from rmwbench.lab import tool
@@ -29,6 +29,12 @@ class Built:
 def choose(names: Sequence[str]) -> list[Recipe]:
     """The recipes of these names, or the first set; every tool besides, since no campaign runs without them. Raises
     UserError for an unknown name."""
+    if workspace.root() is None:
+        raise UserError(
+            "workers are built in a checkout, and this is none",
+            where=str(Path(__file__).parents[2]),
+            fix=workspace.NOT_THERE,
+        )
     tools = tool.recipes()
     known = recipes() | ros2.recipes() | tools
     for name in names:
@@ -46,8 +52,12 @@ def choose(names: Sequence[str]) -> list[Recipe]:
 
 def check(chosen: Sequence[Recipe]) -> None:
     """Raises one UserError with all that is missing, and one command for all packages."""
-    if shutil.which("cargo") is None:
-        raise UserError("the workers need a Rust toolchain", expected="cargo on PATH", fix=workspace.RUST_FIX)
+    if workspace.cargo() is None:
+        raise UserError(
+            "the workers need a Rust toolchain",
+            expected="cargo on PATH, or what setup/rust gets",
+            fix=workspace.RUST_FIX,
+        )
     if any(recipe.middleware == ros2.NAME for recipe in chosen):
         ros2.check()
     missing = without_packages(chosen)

@@ -1,24 +1,27 @@
 """Workers that are built: programs called `rmwbench-NAME` that answer `--describe`.
 
-They are looked for in RMWBENCH_WORKERS (a directory), where cargo builds, beside this Python (workers in Python), and
-in a sourced ROS 2 (AMENT_PREFIX_PATH). A worker that does not answer is reported with its reason and not hidden:
-somebody built it and expects to see it. One program may be several middlewares, as a worker on rclcpp is with each RMW.
+They are looked for in RMWBENCH_WORKERS (a directory), where cargo builds or in what a wheel brought, beside this Python
+(workers in Python), and in a sourced ROS 2 (AMENT_PREFIX_PATH). A worker that does not answer is reported with its
+reason and not hidden: somebody built it and expects to see it. One program may be several middlewares, as a worker on
+rclcpp is with each RMW.
 """
 
 import contextlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from rmwbench.errors import UserError, nearest
-from rmwbench.lab.middleware import ros2, workspace
+from rmwbench.lab.middleware import brought, ros2, workspace
 from rmwbench.lab.middleware.catalogue import recipes
 from rmwbench.lab.worker import PROTOCOL
 from rmwbench.suite.shipped import PREFIX, python_programs, shipped_middlewares
@@ -30,18 +33,34 @@ LIBRARIES = "LD_LIBRARY_PATH"
 DESCRIBE_TIMEOUT_S = 10.0
 NOT_BROUGHT = "its worker did not come with this installation, and there is no checkout here to build it from"
 NO_MIDDLEWARE = "it is a tool and no middleware"
+_LIBRARY = re.compile(r"error while loading shared libraries: ([^\s:]+):")
+_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([^'.]+)", re.MULTILINE)
 _PROGRAM = re.compile(PREFIX + r"[a-z0-9][a-z0-9_-]*")
-_described: dict[tuple[Path, int, int], tuple[list[dict[str, Any]], str | None]] = {}
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What `--describe` gave: descriptions, or also what is wrong with the program or one of them, and what changes
+    that."""
+
+    descriptions: list[dict[str, Any]]
+    problem: str | None = None
+    fix: str | None = None
+
+
+_described: dict[tuple[Path, int, int], _Answer] = {}
 
 
 @dataclass(frozen=True)
 class Worker:
-    """A program that was found. `description` is what `--describe` printed, or None and `problem` says why."""
+    """A program that was found. `description` is what `--describe` printed, or None and `problem` says why, `fix` what
+    changes that where it is no build."""
 
     middleware: str
     executable: Path
     description: dict[str, Any] | None
     problem: str | None
+    fix: str | None = None
 
     @property
     def environment(self) -> dict[str, str]:
@@ -80,7 +99,7 @@ def names_here() -> list[str]:
     for directory, only in _places():
         for path in _programs(directory, only):
             own = only is None and directory == Path(os.environ.get(VARIABLE, ""))
-            found += [d["middleware"] for d in _answer(path)[0]] if own else []
+            found += [d["middleware"] for d in _answer(path).descriptions] if own else []
             found.append(_name_of(path.name))
     return list(dict.fromkeys(found))
 
@@ -94,15 +113,15 @@ def find_workers(wanted: Iterable[str] | None = None) -> dict[str, Worker]:
         answers = list(pool.map(_answer, paths))
     found: dict[str, Worker] = {}
     taken: set[str] = set()  # programs: whoever comes first gives all the middlewares of its name
-    for path, (descriptions, problem) in zip(paths, answers, strict=True):
-        if path.name in taken or problem == NO_MIDDLEWARE:
+    for path, answer in zip(paths, answers, strict=True):
+        if path.name in taken or answer.problem == NO_MIDDLEWARE:
             continue
         taken.add(path.name)
-        for description in descriptions:
+        for description in answer.descriptions:
             found.setdefault(description["middleware"], Worker(description["middleware"], path, description, None))
-        if problem is not None:
+        if answer.problem is not None:
             name = _name_of(path.name)
-            found.setdefault(name, Worker(name, path, None, problem))
+            found.setdefault(name, Worker(name, path, None, answer.problem, answer.fix))
     return found
 
 
@@ -132,13 +151,15 @@ def _places() -> list[tuple[Path, set[str] | None]]:
         places.append((workspace.target_directory() / "release", {program_of(name) for name in recipes()}))
         if directory := ros2.worker_directory():
             places.append((directory, None))
+    if came := brought.directory():
+        places.append((came, {program_of(name) for name in shipped_middlewares()}))
     places.append((Path(sys.executable).parent, set(python_programs())))
     for prefix in filter(None, os.environ.get(ROS_VARIABLE, "").split(os.pathsep)):
         places += [(directory, None) for directory in sorted(Path(prefix).glob("lib/rmwbench_*"))]
     return places
 
 
-def _answer(path: Path) -> tuple[list[dict[str, Any]], str | None]:
+def _answer(path: Path) -> _Answer:
     """What it describes, asked once until the file changes."""
     status = path.stat()
     key = (path, status.st_mtime_ns, status.st_size)
@@ -147,54 +168,66 @@ def _answer(path: Path) -> tuple[list[dict[str, Any]], str | None]:
     return _described[key]
 
 
-def _describe_as_it_runs(path: Path) -> tuple[list[dict[str, Any]], str | None]:
+def _describe_as_it_runs(path: Path) -> _Answer:
     """Without the shell's search path for libraries: where a ROS 2 is sourced, a native worker would load ROS's library
     of the same name (iceoryx's has) and measure that. Only who asks for the variable gets it, or cannot start
     otherwise."""
     own = {name: value for name, value in os.environ.items() if name != LIBRARIES}
-    descriptions, problem = _describe(path, own)
-    asked = any(LIBRARIES in description.get("inherit", ()) for description in descriptions)
-    if LIBRARIES not in os.environ or problem == NO_MIDDLEWARE or not (asked or problem):
-        return descriptions, problem
-    descriptions, problem = _describe(path, dict(os.environ))
-    for description in descriptions:
+    answer = _describe(path, own)
+    asked = any(LIBRARIES in description.get("inherit", ()) for description in answer.descriptions)
+    if LIBRARIES not in os.environ or answer.problem == NO_MIDDLEWARE or not (asked or answer.problem):
+        return answer
+    answer = _describe(path, dict(os.environ))
+    for description in answer.descriptions:
         description["inherit"] = sorted({LIBRARIES, *description.get("inherit", ())})
-    return descriptions, problem
+    return answer
 
 
-def _describe(path: Path, environment: dict[str, str]) -> tuple[list[dict[str, Any]], str | None]:
-    """Descriptions, and what is wrong with the worker or with one of them."""
+def _describe(path: Path, environment: dict[str, str]) -> _Answer:
     ask = [path, "--describe"]
     try:
         done = subprocess.run(
             ask, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=DESCRIBE_TIMEOUT_S, text=True
         )
     except subprocess.TimeoutExpired:
-        return [], f"--describe did not end within {DESCRIBE_TIMEOUT_S:g} s"
+        return _Answer([], f"--describe did not end within {DESCRIBE_TIMEOUT_S:g} s")
     except OSError as error:
-        return [], f"cannot be executed: {error.strerror}"
+        return _Answer([], f"cannot be executed: {error.strerror}")
     if done.returncode:
+        if lacking := _LIBRARY.search(done.stderr):
+            return _Answer([], *brought.lacking(lacking[1]))
+        if lacking := _MODULE.search(done.stderr):
+            return _Answer([], f"its Python package {lacking[1]} is not installed", _python_fix())
         last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        return [], f"--describe ended with status {done.returncode}: {last[0]}"
+        return _Answer([], f"--describe ended with status {done.returncode}: {last[0]}")
     try:
         document = json.loads(done.stdout)
         if "tool" in document and "middleware" not in document:
-            return [], NO_MIDDLEWARE
+            return _Answer([], NO_MIDDLEWARE)
         several = "middlewares" in document
         shared = {"protocol": document["protocol"]} if "protocol" in document else {}
         descriptions = [shared | one for one in document["middlewares"]] if several else [document]
         if not descriptions:
-            return [], str(document.get("reason", "it has no middleware here"))
+            return _Answer([], str(document.get("reason", "it has no middleware here")))
         for description in descriptions:
             _check(description)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return [], f"--describe does not print what the worker protocol asks for: {error!r}"
+        return _Answer([], f"--describe does not print what the worker protocol asks for: {error!r}")
     for description in descriptions:
         if (protocol := description["protocol"]) != PROTOCOL:
-            return [], f"speaks protocol {protocol!r}, this rmwbench speaks {PROTOCOL}: build it again"
+            return _Answer([], f"speaks protocol {protocol!r}, this rmwbench speaks {PROTOCOL}: build it again")
         if program_of(description["middleware"]) != path.name:
-            return [], f"says that it is {description['middleware']!r}"
-    return descriptions, None
+            return _Answer([], f"says that it is {description['middleware']!r}")
+    return _Answer(descriptions)
+
+
+def _python_fix() -> str:
+    """What installs the Python packages of the workers in Python, into the environment that runs this program."""
+    if workspace.root():
+        return "$(setup/uv) sync --frozen --extra python-workers"
+    python = shlex.quote(sys.executable)
+    into = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+    return f"{into} 'rmwbench[python-workers]'"
 
 
 def _check(description: dict[str, Any]) -> None:
@@ -210,17 +243,35 @@ def _check(description: dict[str, Any]) -> None:
         raise ValueError("inherit names no variables")
 
 
-def why_not_ready(name: str, found: dict[str, Worker]) -> str | None:
-    """Why a middleware cannot be run here, and what changes that; None where it can."""
+@dataclass(frozen=True)
+class NotReady:
+    """Why a middleware cannot be run here, and the command that changes it; None where no command does."""
+
+    reason: str
+    command: str | None = None
+
+
+def not_ready(name: str, found: dict[str, Worker]) -> NotReady | None:
+    """None where it can be run."""
+    build = f"rmwbench middlewares build {name}"
     if name in found:
-        problem = found[name].problem
-        again = f": rmwbench middlewares build {name}" if name in recipes() else ""
-        return problem and f"{name}: {problem}{again}"
+        problem, fix = found[name].problem, found[name].fix
+        fix = fix or (build if name in recipes() else None)
+        return NotReady(problem, fix) if problem else None
     if name in recipes():
-        return f"{name} is not built: rmwbench middlewares build {name}"
+        return NotReady("is not built", build)
     if name in shipped_middlewares():
-        return f"{name}: {NOT_BROUGHT}"
-    return f"{name}: {_elsewhere(name, found) or 'nothing of that name is here'}"
+        return NotReady(NOT_BROUGHT)
+    return _elsewhere(name, found) or NotReady("nothing of that name is here")
+
+
+def why_not_ready(name: str, found: dict[str, Worker]) -> str | None:
+    """The same in one line."""
+    lack = not_ready(name, found)
+    if lack is None:
+        return None
+    text = f"{lack.reason}: {lack.command}" if lack.command else lack.reason
+    return f"{name} {text}" if text.startswith("is ") else f"{name}: {text}"
 
 
 def require_workers(names: list[str]) -> dict[str, Worker]:
@@ -232,7 +283,7 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
     if not missing and not broken:
         return {name: found[name] for name in names}
     buildable = recipes()
-    elsewhere = {name: text for name in missing if name not in buildable and (text := _elsewhere(name, found))}
+    elsewhere = {name: lack.reason for name in missing if name not in buildable and (lack := _elsewhere(name, found))}
     elsewhere |= {name: NOT_BROUGHT for name in missing if name not in buildable and name in shipped_middlewares()}
     unknown = [name for name in missing if name not in buildable and name not in elsewhere]
     reasons = [f"{name}: {problem}" for name, problem in broken.items()]
@@ -246,6 +297,7 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
             fix=f"did you mean {suggestion!r}?" if suggestion else None,
         )
     to_build = [name for name in [*missing, *broken] if name in buildable or name not in elsewhere]
+    to_build = to_build if workspace.root() else []
     raise UserError(
         "middlewares of this suite are not ready",
         actual="; ".join(reasons),
@@ -253,16 +305,18 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
     )
 
 
-def _elsewhere(name: str, found: dict[str, Worker]) -> str | None:
+def _elsewhere(name: str, found: dict[str, Worker]) -> NotReady | None:
     """Why a middleware that no crate builds is missing; None for a name that nobody knows."""
-    base, slash, _ = name.partition("/")
-    if slash and base in found:
-        return found[base].problem
+    base, slash, own = name.partition("/")
+    if slash and base in found and (problem := found[base].problem):
+        return NotReady(problem, f"rmwbench middlewares build {base}" if base in ros2.recipes() else None)
     if slash and any(known.startswith(f"{base}/") for known in found):
-        return "the sourced ROS 2 has " + ", ".join(known for known in found if known.startswith(f"{base}/"))
+        others = ", ".join(known for known in found if known.startswith(f"{base}/"))
+        return NotReady(f"the sourced ROS 2 has {others}", ros2.install_command(own))
     if base == ros2.NAME and ros2.recipes():
-        reason = ros2.why_not() or f"not built for the sourced ROS 2: rmwbench middlewares build {ros2.NAME}"
-        return f"{reason}: source the ROS 2 first" if reason == ros2.NOT_SOURCED else reason
+        if (reason := ros2.why_not()) is None:
+            return NotReady("not built for the sourced ROS 2", f"rmwbench middlewares build {ros2.NAME}")
+        return NotReady(reason, ros2.SOURCE_FIX if reason == ros2.NOT_SOURCED else None)
     if name.startswith(INSTALLED):
-        return f"no {program_of(name)} here: source the ROS 2 that it was built in"
-    return f"{program_of(name)} is not installed" if program_of(name) in python_programs() else None
+        return NotReady(f"no {program_of(name)} here", "source the ROS 2 that it was built in")
+    return NotReady(f"{program_of(name)} is not installed") if program_of(name) in python_programs() else None

@@ -20,7 +20,7 @@ HARNESS = "rmwbench-worker"
 PACKAGES = ("rmwbench_msgs", "rmwbench_rclcpp")
 VARIABLE = "AMENT_PREFIX_PATH"
 NOT_SOURCED = "no ROS 2 is sourced"
-SOURCE_FIX = "source one, for example `. /opt/ros/jazzy/setup.sh`"
+SOURCE_FIX = "source the ROS 2 of yours first, for example `. /opt/ros/jazzy/setup.sh`"
 _BUILD_MINUTES = 5.0
 
 
@@ -35,6 +35,14 @@ def recipes() -> dict[str, Recipe]:
 def prefixes() -> list[Path]:
     """Of the sourced ROS 2 and what lies over it, the topmost first."""
     return [Path(part) for part in os.environ.get(VARIABLE, "").split(os.pathsep) if part]
+
+
+def install_command(rmw: str) -> str:
+    """What brings an RMW into the sourced ROS 2: its package, called as the RMW is."""
+    distribution = os.environ.get("ROS_DISTRO")
+    if distribution is None:
+        return f"install {rmw} and source that ROS 2 again"
+    return f"apt-get install -y ros-{distribution}-{rmw.replace('_', '-')}, then source that ROS 2 again"
 
 
 def why_not() -> str | None:

@@ -1,6 +1,5 @@
 """One middleware's state for people and scripts: built, or why not and the command that changes it."""
 
-import shutil
 from typing import Any
 
 from rmwbench.lab.middleware import ros2, workspace
@@ -29,13 +28,14 @@ def status(name: str, recipe: Recipe | None, worker: Worker | None) -> dict[str,
 def _why_not(name: str, recipe: Recipe | None, worker: Worker | None) -> tuple[str, str | None]:
     build = f"rmwbench middlewares build {name}"
     if recipe is None:
-        return (worker.problem if worker and worker.problem else "it does not answer"), None
-    if shutil.which("cargo") is None:
+        problem, command = (worker.problem or "", worker.fix) if worker else ("", None)
+        return problem or "it does not answer", command
+    if workspace.cargo() is None:
         return "there is no Rust toolchain", workspace.RUST_FIX
     if recipe.middleware == ros2.NAME and (reason := ros2.why_not()):
         return reason, ros2.SOURCE_FIX if reason == ros2.NOT_SOURCED else None
     if missing := recipe.missing_packages():
         return f"packages are missing: {', '.join(missing)}", f"{apt_command(missing)} && {build}"
     if worker is not None:
-        return worker.problem or "it does not answer", build
+        return worker.problem or "it does not answer", worker.fix or build
     return "not built yet", build

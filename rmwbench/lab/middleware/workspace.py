@@ -2,6 +2,7 @@
 Cargo.toml files say."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -9,10 +10,15 @@ from rmwbench.errors import UserError
 
 
 def root() -> Path | None:
-    """The workspace beside the package in a checkout; None for an installed package, which brings its workers along
-    otherwise."""
+    """The workspace beside the package in a checkout; None for an installed package, whose workers are in it
+    (`brought`)."""
     candidate = Path(__file__).resolve().parents[3] / "native"
     return candidate if (candidate / "Cargo.toml").is_file() else None
+
+
+def build_command(*names: str) -> str:
+    """What brings these workers, or the tools: a command in a checkout, and else what there is instead."""
+    return " ".join(["rmwbench middlewares build", *names]) if root() else NOT_THERE
 
 
 def target_directory() -> Path:
@@ -21,7 +27,7 @@ def target_directory() -> Path:
     if workspace is None:
         raise UserError(
             "there is no Rust workspace beside this installation",
-            fix="set RMWBENCH_WORKERS to a directory with built workers, or run from a checkout",
+            fix=NOT_THERE,
         )
     done = subprocess.run([workspace / "target-dir"], capture_output=True, text=True)
     if done.returncode:
@@ -35,7 +41,24 @@ def target_directory() -> Path:
 
 
 def cargo_environment() -> dict[str, str]:
-    return {**os.environ, "CARGO_TARGET_DIR": str(target_directory())}
+    """Of cargo. Raises UserError as `target_directory`."""
+    return {**os.environ, **_own_rust(), "CARGO_TARGET_DIR": str(target_directory())}
 
 
-RUST_FIX = "install Rust: curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh"
+def cargo() -> str | None:
+    """The path of cargo; None where there is no Rust."""
+    return shutil.which("cargo", path=_own_rust().get("PATH"))
+
+
+def _own_rust() -> dict[str, str]:
+    """What changes where setup/rust put a Rust into the project's own place: the same as setup/rust-here."""
+    here = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rmwbench" / "rust"
+    if not os.access(here / "cargo" / "bin" / "cargo", os.X_OK):
+        return {}
+    path = f"{here}/cargo/bin:{os.environ.get('PATH', os.defpath)}"
+    return {"CARGO_HOME": str(here / "cargo"), "RUSTUP_HOME": str(here / "rustup"), "PATH": path}
+
+
+NOT_THERE = "install a wheel with workers (`make wheel` in a checkout makes it), or let RMWBENCH_WORKERS name some"
+RUST_FIX = str(Path(__file__).resolve().parents[3] / "setup" / "rust")
+"""Gets one, in a checkout."""

@@ -7,7 +7,6 @@ use rmwbench_conformance::Arm;
 const NO_LOAN: &str = "Fast DDS lends memory of plain types only, and this arm's have no fixed size";
 const NO_ZERO_COPY: &str = "a transport copies; data sharing would not";
 const OVERRUN: &str = "an overrun data-sharing reader may read what is being written again, and 2.9.1's may crash";
-const TCP: &str = "2.9.1's TCP between equals sometimes never sends, and sometimes crashes";
 const RETURN: &str = "2.9.1 with security may not know a killed participant's successor again within seconds";
 const ARM: &str = "RMWBENCH_CONFORMANCE_ARM";
 
@@ -23,12 +22,8 @@ const ESSENTIALS: [&str; 8] = [
     "modes are",
 ];
 
-fn arm(profile: &str) -> Arm {
-    Arm::profile(profile).fault("mode transport tcp", TCP)
-}
-
 fn copying(profile: &str) -> Arm {
-    arm(profile).lacks("loan", NO_LOAN).lacks("zero_copy", NO_ZERO_COPY)
+    Arm::profile(profile).lacks("loan", NO_LOAN).lacks("zero_copy", NO_ZERO_COPY)
 }
 
 /// Arms, and whether all checks run.
@@ -37,7 +32,7 @@ fn arms() -> Vec<(Arm, bool)> {
         (copying("untouched"), true),
         (copying("tuned"), true),
         (copying("shm"), true),
-        (arm("data_sharing").fault("keep_last", OVERRUN).fault("keep_all", OVERRUN), true),
+        (Arm::profile("data_sharing").fault("keep_last", OVERRUN).fault("keep_all", OVERRUN), true),
         (copying("discovery_server"), false),
         (copying("untouched").mode("discovery", "peers"), false),
         (copying("tuned").mode("security", true).fault("services, the service dies", RETURN), false),

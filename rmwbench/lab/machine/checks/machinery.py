@@ -1,9 +1,10 @@
 """What rmwbench itself can do here, tried and not guessed from versions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rmwbench.lab.machine.finding import Finding, fact
+from rmwbench.lab.middleware.workspace import build_command
 
 Facts = Mapping[str, Any]
 
@@ -27,11 +28,18 @@ def workers(facts: Facts) -> Finding:
     ready = [name for name, problem in found.items() if problem == ""]
     missing = [name for name, problem in found.items() if problem]
     expected = "every middleware that you want to compare"
-    fix = "rmwbench middlewares build " + " ".join(missing) if missing else None
+    fix = _building(missing, fact(facts, "tools", "commands"))
     if not ready:
-        return Finding("middlewares", "red", "none is built", expected, why, fix or "rmwbench middlewares build")
+        return Finding("middlewares", "red", "none is built", expected, why, fix or build_command())
     text = ", ".join(ready) + (f"; not built: {', '.join(missing)}" if missing else "")
     return Finding("middlewares", "yellow" if missing else "green", text, expected, why, fix)
+
+
+def _building(missing: Sequence[str], commands: Mapping[str, str]) -> str | None:
+    """One command for those that only have to be built; else the first other one."""
+    known = [commands[name] for name in missing if name in commands]
+    only_built = [name for name in missing if commands.get(name) == build_command(name)]
+    return build_command(*only_built) if only_built else next(iter(known), None)
 
 
 def tools(facts: Facts) -> Finding:
@@ -43,7 +51,7 @@ def tools(facts: Facts) -> Finding:
         return Finding("tools", "green", expected, expected, why)
     text = "; ".join(f"{name}: {found[name]}" for name in missing)
     level = "red" if "sampler" in missing else "yellow"
-    return Finding("tools", level, text, expected, why, "rmwbench middlewares build")
+    return Finding("tools", level, text, expected, why, build_command())
 
 
 def calibration(facts: Facts) -> Finding:

@@ -1,0 +1,222 @@
+"""Does a candidate meet all limits? Its probability, and which limit binds.
+
+A candidate meets all limits only where it meets each, so the probability of "all" is that of their
+joint belief: each limit's own (`posterior.py`), tied by the correlation that the metrics have over
+blocks (a Gaussian copula: a slow block that also loses more counts once). The answer shares one
+error of 5 % over the candidates of a machine: `meets` from P ≥ 1 − α/candidates, `misses` where one
+limit alone has P ≤ α/(candidates · limits). Fewer than five blocks decide nothing, a metric without
+data is unknown and never met, a machine that had no time left is never a reason to miss.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from scipy import special
+
+from rmwbench.analysis.decide.posterior import LEAST_BLOCKS, Blocks, Posterior, posterior
+from rmwbench.analysis.verdict import Rules
+
+DRAWS = 20_000
+ALWAYS = 1e-6
+"""A limit that is met or missed but for this is left out of the joint draws."""
+
+
+class Outcome(StrEnum):
+    """What can be said of a candidate, or of one limit of it."""
+
+    MEETS = "meets"
+    MISSES = "misses"
+    OPEN = "open"
+    UNKNOWN = "unknown"
+
+
+class Why(StrEnum):
+    """What stands in the way of `meets` and `misses`, or is the reason of `misses`."""
+
+    LIMIT = "limit"
+    NO_DATA = "no_data"
+    TOO_FEW_BLOCKS = "too_few_blocks"
+    INTERVAL = "interval"
+    FAILED = "failed"
+    MACHINE_BOUND = "machine_bound"
+    NOT_SUPPORTED = "not_supported"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """`metric` is at most `at_most`, in its own unit, in `case` (a workload at its levels); of
+    `topic` alone, or of the whole workload."""
+
+    case: str
+    topic: str | None
+    metric: str
+    at_most: float
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One arm on one machine. `blocks`: what was measured of each limit; a limit without an entry
+    has no data, for the reason in `absent`. `failed`: (trials that failed by its own fault, trials
+    that ran); a failed trial is in `blocks` as nothing arrived. `machine_bound`: the machine had no
+    time left in most of its trials. `not_supported`: why it cannot run at all."""
+
+    name: str
+    blocks: Mapping[Limit, Blocks]
+    absent: Mapping[Limit, str] = field(default_factory=dict)
+    failed: tuple[int, int] = (0, 0)
+    machine_bound: bool = False
+    not_supported: str | None = None
+
+
+@dataclass(frozen=True)
+class Met:
+    """One limit of a candidate. `interval`: value, low, high in the metric's unit; None without
+    data. `probability`: of being within; None where fewer than two blocks have it. `reason`: why
+    there is no data. `differ`: the campaigns differ by more than chance."""
+
+    limit: Limit
+    outcome: Outcome
+    blocks: int
+    probability: float | None = None
+    interval: tuple[float, float, float] | None = None
+    reason: str = ""
+    differ: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`probability` of meeting all limits; None where a limit is unknown or too few blocks have it.
+    `binding`: the limit that is missed, or likeliest to be, or unknown; None where all are met."""
+
+    candidate: str
+    outcome: Outcome
+    why: Why
+    probability: float | None
+    met: tuple[Met, ...]
+    binding: Met | None
+    blocks: int
+    failed: tuple[int, int] = (0, 0)
+
+
+def decide(candidates: Sequence[Candidate], limits: Sequence[Limit], rules: Rules) -> list[Answer]:
+    """Of the candidates of one machine, in their order."""
+    able = max(sum(candidate.not_supported is None for candidate in candidates), 1)
+    return [_answer(candidate, limits, rules, able) for candidate in candidates]
+
+
+def _answer(candidate: Candidate, limits: Sequence[Limit], rules: Rules, of: int) -> Answer:
+    if candidate.not_supported is not None:
+        met = tuple(Met(limit, Outcome.UNKNOWN, 0, reason=candidate.not_supported) for limit in limits)
+        return Answer(candidate.name, Outcome.MISSES, Why.NOT_SUPPORTED, 0.0, met, None, 0)
+    beliefs = {limit: posterior(b) for limit, b in candidate.blocks.items() if b.count >= LEAST_BLOCKS}
+    level = rules.alpha / of
+    met = tuple(_met(limit, candidate, beliefs.get(limit), level / max(len(limits), 1), rules) for limit in limits)
+    known = [one for one in met if one.probability is not None]
+    blocks = min((one.blocks for one in met if one.outcome is not Outcome.UNKNOWN), default=0)
+    missed = [one for one in known if one.outcome is Outcome.MISSES]
+    unknown = [one for one in met if one.outcome is Outcome.UNKNOWN]
+    few = [one for one in met if one not in unknown and one.blocks < rules.min_blocks]
+    probability = None
+    if not unknown and not few:
+        probability = Joint.of(candidate.blocks, beliefs, limits).probability()
+    weakest = min(known, key=lambda one: one.probability or 0.0, default=None)
+
+    def said(outcome: Outcome, why: Why, binding: Met | None) -> Answer:
+        return Answer(candidate.name, outcome, why, probability, met, binding, blocks, candidate.failed)
+
+    if missed:
+        worst = min(missed, key=lambda one: one.probability or 0.0)
+        if candidate.machine_bound:
+            return said(Outcome.OPEN, Why.MACHINE_BOUND, worst)
+        return said(Outcome.MISSES, Why.LIMIT, worst)
+    if unknown:
+        return said(Outcome.UNKNOWN, Why.NO_DATA, unknown[0])
+    if few:
+        return said(Outcome.OPEN, Why.TOO_FEW_BLOCKS, min(few, key=lambda one: one.blocks))
+    if probability is None or probability < 1 - level:
+        return said(Outcome.OPEN, Why.INTERVAL, weakest)
+    if candidate.failed[0]:
+        return said(Outcome.OPEN, Why.FAILED, None)
+    return said(Outcome.MEETS, Why.LIMIT, None)
+
+
+def _met(limit: Limit, candidate: Candidate, belief: Posterior | None, least: float, rules: Rules) -> Met:
+    """`least`: the probability below which the limit is missed for certain."""
+    blocks = candidate.blocks.get(limit)
+    if blocks is None or not blocks.count:
+        return Met(limit, Outcome.UNKNOWN, 0, reason=candidate.absent.get(limit, "not measured"))
+    if belief is None:
+        return Met(limit, Outcome.OPEN, blocks.count, interval=(float(blocks.each()[0]),) * 3)
+    # The hosts' clocks may have shifted all values alike: a limit is met or missed beyond that.
+    within = belief.within(limit.at_most - blocks.bound)
+    outside = belief.within(limit.at_most + blocks.bound)
+    outcome = Outcome.OPEN
+    if blocks.count >= rules.min_blocks and outside <= least:
+        outcome = Outcome.MISSES
+    elif blocks.count >= rules.min_blocks and within >= 1 - least:
+        outcome = Outcome.MEETS
+    probability = outside if outcome is Outcome.MISSES else within
+    return Met(limit, outcome, blocks.count, probability, belief.interval(), differ=belief.differ)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """The joint belief about limits: `within` each by itself, shape (limits,), and `root`, the
+    Cholesky factor of their correlation, shape (limits, limits)."""
+
+    within: np.ndarray
+    root: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        blocks: Mapping[Limit, Blocks],
+        beliefs: Mapping[Limit, Posterior],
+        limits: Sequence[Limit],
+    ) -> "Joint":
+        within = [beliefs[one].within(one.at_most - blocks[one].bound) for one in limits]
+        return cls(np.array(within), root_of([blocks[one] for one in limits]))
+
+    def probability(self) -> float:
+        """That all are met. Of one limit exactly its own; of several by DRAWS draws, which are the
+        same for every candidate, and never more than the least of them."""
+        open_ = (self.within > ALWAYS) & (self.within < 1 - ALWAYS)
+        if (self.within <= ALWAYS).any() or open_.sum() < 2:
+            return float(self.within.min(initial=1.0))
+        z = normals(DRAWS, len(self.within)) @ self.root.T
+        met = (z[:, open_] <= special.ndtri(self.within[open_])).all(axis=1)
+        return float(min(met.mean(), self.within.min()))
+
+
+def normals(draws: int, limits: int) -> np.ndarray:
+    """The same standard normals at every call, shape (draws, limits): equal data, equal answer."""
+    return np.random.default_rng(20261123).standard_normal((draws, limits))
+
+
+def root_of(blocks: Sequence[Blocks]) -> np.ndarray:
+    """The Cholesky factor of the rank correlation of metrics over the blocks that both have, drawn
+    towards none as few blocks leave it open (n/(n+4))."""
+    n = len(blocks)
+    found = np.eye(n)
+    columns = [dict(zip(b.places, b.each(), strict=True)) if b.places else {} for b in blocks]
+    for i in range(n):
+        for j in range(i):
+            common = [place for place in columns[i] if place in columns[j]]
+            if len(common) > 2:
+                a, b = (_ranks([columns[k][place] for place in common]) for k in (i, j))
+                spread = a.std() * b.std()
+                r = float(((a - a.mean()) * (b - b.mean())).mean() / spread) if spread else 0.0
+                found[i, j] = found[j, i] = r * len(common) / (len(common) + 4)
+    values, vectors = np.linalg.eigh(found)
+    whole = vectors * np.maximum(values, 1e-6) @ vectors.T
+    scale = np.sqrt(np.diag(whole))
+    return np.linalg.cholesky(whole / np.outer(scale, scale))
+
+
+def _ranks(values: Sequence[float]) -> np.ndarray:
+    """Mean ranks, so that equal values (nothing lost) say nothing."""
+    array = np.asarray(values, float)
+    order = (array[:, None] > array[None, :]).sum(1) + (array[:, None] == array[None, :]).sum(1) / 2
+    return order.astype(float)

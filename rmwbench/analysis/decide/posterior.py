@@ -1,0 +1,277 @@
+"""What blocks say of one metric against a limit: the probability that its true value is within.
+
+Each is the posterior under the reference prior of its law, so that the probability is one minus the
+one-sided p value, exactly for means and nearly for fractions: of answers "0.9" nine in ten are right
+(Berger, Bernardo & Sun, Ann. Stat. 37, 2009; simulated in tests/decide/test_calibration.py).
+
+- `Mean`: a positive metric, or an amount: Student's t about the mean of the blocks (of their
+  logarithms where all are positive). Infinite blocks make it a `Share`.
+- `Share`: the median over blocks by counting: how many of them are within (Jeffreys' Beta).
+- `Fraction`: events of messages, which come in bursts: Jeffreys' Beta with as many effective
+  messages as the blocks' scatter leaves, as in `intervals.clustered_fraction`.
+
+Every one can also say what its probability will be after more blocks, drawn from what it believes:
+what another hour of measuring is worth is simulated by that (`worth.py`).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from scipy import special
+
+from rmwbench.analysis import intervals
+
+Kind = Literal["positive", "amount", "fraction"]
+Interval = tuple[float, float, float]
+LEAST_BLOCKS = 2
+"""Below this there is no scatter, so nothing can be believed; what decides is `rules.min_blocks`."""
+DIFFER = 0.05
+"""Campaigns whose means differ by less likely chance than this are no sample of one thing."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """One value per block, of one arm, metric and topic. `values`: in the metric's unit, +inf where
+    nothing arrived; of fractions the events, `of` which each. `campaigns`: which one each block is
+    of. `bound`: how far every value may be from the truth for the clocks of two hosts. `places`:
+    (campaign, block), by which metrics of one trial are correlated."""
+
+    kind: Kind
+    values: tuple[float, ...]
+    campaigns: tuple[int, ...]
+    places: tuple[tuple[int, int], ...] = ()
+    of: tuple[float, ...] = ()
+    bound: float = 0.0
+
+    @property
+    def count(self) -> int:
+        return len(self.values)
+
+    def each(self) -> np.ndarray:
+        """A number per block, shape (count,); of a fraction its share."""
+        values = np.asarray(self.values, float)
+        return values / np.asarray(self.of, float) if self.kind == "fraction" else values
+
+
+class Posterior(Protocol):
+    """`differ`: the campaigns differ by more than chance."""
+
+    differ: bool
+
+    def within(self, most: float) -> float:
+        """P(true value ≤ most)."""
+        ...
+
+    def interval(self) -> Interval:
+        """(value, low, high) as a report prints it, 95 %."""
+        ...
+
+    def draws(self, u: np.ndarray) -> np.ndarray:
+        """True values at these quantiles of the belief, u within (0, 1), any shape."""
+        ...
+
+    def later(self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator) -> np.ndarray:
+        """`within(most)` after `more` further blocks, where the truth is `draws(u)`; z: standard
+        normal, what those blocks scatter by; shapes alike."""
+        ...
+
+
+def posterior(blocks: Blocks) -> Posterior:
+    """Of at least LEAST_BLOCKS blocks. ValueError for fewer."""
+    if blocks.count < LEAST_BLOCKS:
+        raise ValueError("nothing can be believed of fewer than two blocks")
+    if blocks.kind == "fraction":
+        return Fraction.of_blocks(blocks)
+    values = blocks.each()
+    if not np.isfinite(values).all():
+        return Share.of_values(values)
+    return Mean.of_blocks(blocks)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """`mean` and `sd` of `count` values, logarithms where `logs`; `freedom` of the t."""
+
+    mean: float
+    sd: float
+    count: int
+    logs: bool
+    differ: bool = False
+
+    @classmethod
+    def of_blocks(cls, blocks: Blocks) -> "Mean":
+        values = blocks.each()
+        logs = bool(blocks.kind == "positive" and (values > 0).all())
+        scale = np.log(values) if logs else values
+        groups = by_campaign(scale, blocks.campaigns)
+        if differ(groups):
+            means = np.array([group.mean() for group in groups])
+            return cls(float(means.mean()), float(means.std(ddof=1)), len(means), logs, True)
+        return cls(float(scale.mean()), float(scale.std(ddof=1)), len(scale), logs)
+
+    @property
+    def error(self) -> float:
+        return self.sd / math.sqrt(self.count)
+
+    def within(self, most: float) -> float:
+        at = self._scale(most)
+        if self.error == 0:
+            return 1.0 if self.mean <= at else 0.0
+        return float(special.stdtr(self.count - 1, (at - self.mean) / self.error))
+
+    def interval(self) -> Interval:
+        half = float(special.stdtrit(self.count - 1, 0.975)) * self.error
+        low, high = self._value(self.mean - half), self._value(self.mean + half)
+        return self._value(self.mean), low if self.logs else max(low, 0.0), high
+
+    def draws(self, u: np.ndarray) -> np.ndarray:
+        found = self.mean + self.error * special.stdtrit(self.count - 1, u)
+        return np.exp(found) if self.logs else np.maximum(found, 0.0)
+
+    def later(self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator) -> np.ndarray:
+        n, freedom = self.count, self.count - 1
+        truth = self.mean + self.error * special.stdtrit(freedom, u)
+        squares = freedom * self.sd**2 + n * (truth - self.mean) ** 2
+        sd = np.sqrt(squares / rng.chisquare(freedom + 1, u.shape))
+        new = truth + sd / math.sqrt(more) * z
+        inside = sd**2 * rng.chisquare(more - 1, u.shape) if more > 1 else np.zeros(u.shape)
+        both = n + more
+        mean = (n * self.mean + more * new) / both
+        between = n * more / both * (new - self.mean) ** 2
+        error = np.sqrt((freedom * self.sd**2 + inside + between) / (both - 1) / both)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = (self._scale(most) - mean) / error
+        return np.where(error > 0, special.stdtr(both - 1, t), mean <= self._scale(most))
+
+    def _scale(self, value: float) -> float:
+        if not self.logs:
+            return value
+        return math.log(value) if value > 0 else -math.inf
+
+    def _value(self, scale: float) -> float:
+        if not self.logs:
+            return scale
+        return math.exp(scale) if scale < 700 else math.inf
+
+
+@dataclass(frozen=True)
+class Share:
+    """Blocks of which some are infinite, `ordered`: no mean exists, so the median over blocks is
+    asked for."""
+
+    ordered: tuple[float, ...]
+    differ: bool = False
+
+    @classmethod
+    def of_values(cls, values: np.ndarray) -> "Share":
+        return cls(tuple(sorted(float(value) for value in values)))
+
+    def within(self, most: float) -> float:
+        found = sum(value <= most for value in self.ordered)
+        return _more_than_half(np.array(found + 0.5), np.array(len(self.ordered) - found + 0.5))
+
+    def interval(self) -> Interval:
+        return intervals.median_range(np.array(self.ordered))[0]
+
+    def draws(self, u: np.ndarray) -> np.ndarray:
+        """The order statistic at the Beta quantile of where the median may be among the blocks."""
+        n = len(self.ordered)
+        half = (n + 1) / 2
+        at = special.betaincinv(half, half, u) * n
+        return np.array(self.ordered)[np.clip(at.astype(int), 0, n - 1)]
+
+    def later(self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator) -> np.ndarray:
+        found = sum(value <= most for value in self.ordered)
+        a, b = found + 0.5, len(self.ordered) - found + 0.5
+        share = special.betaincinv(a, b, 1 - u)  # small u: a small value, so a large share within
+        new = rng.binomial(more, share)
+        return _more_than_half(a + new, b + more - new)
+
+
+@dataclass(frozen=True)
+class Fraction:
+    """`events` of `of` effective messages in `count` blocks; `shown`: what a report prints."""
+
+    events: float
+    of: float
+    count: int
+    shown: Interval
+    differ: bool = False
+
+    @classmethod
+    def of_blocks(cls, blocks: Blocks) -> "Fraction":
+        counts, totals = np.asarray(blocks.values, float), np.asarray(blocks.of, float)
+        shown, _ = intervals.clustered_fraction(counts, totals)
+        apart = differ(by_campaign(np.sqrt(counts / totals), blocks.campaigns))
+        if apart:  # each campaign is then one sample of a fraction that moves from day to day
+            counts, totals = (np.array([g.sum() for g in by_campaign(x, blocks.campaigns)]) for x in (counts, totals))
+        effective = effective_messages(counts, totals)
+        return cls(counts.sum() / totals.sum() * effective, effective, blocks.count, shown, apart)
+
+    def within(self, most: float) -> float:
+        return float(_beta_within(np.array(self.events), np.array(self.of), most))
+
+    def interval(self) -> Interval:
+        return self.shown
+
+    def draws(self, u: np.ndarray) -> np.ndarray:
+        return special.betaincinv(self.events + 0.5, self.of - self.events + 0.5, u)
+
+    def later(self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator) -> np.ndarray:
+        new = max(round(self.of / self.count * more), 1)
+        found = rng.binomial(new, self.draws(u))
+        return _beta_within(self.events + found, np.full(u.shape, self.of + new), most)
+
+
+def effective_messages(counts: np.ndarray, totals: np.ndarray) -> float:
+    """How many independent messages would scatter as these blocks do: p(1−p)/v, v the variance of
+    the fraction with blocks as clusters (Korn & Graubard, Survey Methodology 24, 1998), never more
+    than there are. Where nothing or everything happened no scatter is seen: bursts of
+    `intervals.BURST` messages are assumed, as for every other bound of this project."""
+    total, groups = float(totals.sum()), len(counts)
+    p = float(counts.sum()) / total
+    if p in (0.0, 1.0):
+        return total / min(intervals.BURST, total / groups)
+    if groups < 2:
+        return total
+    z = counts - totals * p
+    variance = groups / (groups - 1) * float(z @ z) / total**2
+    if variance <= 0:
+        return total
+    # A variance of few blocks is itself uncertain: t instead of z, as the printed interval has it.
+    uncertain = (special.ndtri(0.975) / special.stdtrit(max(groups - 2, 1), 0.975)) ** 2
+    return float(min(max(p * (1 - p) / variance * uncertain, 1.0), total))
+
+
+def by_campaign(values: np.ndarray, campaigns: Sequence[int]) -> list[np.ndarray]:
+    """The values of each campaign, those of one block left out: they show no scatter."""
+    found = np.asarray(campaigns)
+    return [values[found == one] for one in dict.fromkeys(campaigns)]
+
+
+def differ(groups: Sequence[np.ndarray]) -> bool:
+    """Whether means of campaigns are further apart than their blocks explain (one-way F test)."""
+    groups = [group for group in groups if len(group)]
+    total, k = sum(len(group) for group in groups), len(groups)
+    if k < 2 or total <= k:
+        return False
+    mean = float(np.concatenate(groups).mean())
+    between = sum(len(group) * (float(group.mean()) - mean) ** 2 for group in groups) / (k - 1)
+    within = sum(float(((group - group.mean()) ** 2).sum()) for group in groups) / (total - k)
+    if within == 0:
+        return between > 0
+    return bool(special.fdtrc(k - 1, total - k, between / within) < DIFFER)
+
+
+def _more_than_half(a: np.ndarray, b: np.ndarray) -> "float | np.ndarray":
+    found = 1 - special.betainc(a, b, 0.5)
+    return float(found) if np.ndim(found) == 0 else found
+
+
+def _beta_within(events: np.ndarray, of: np.ndarray, most: float) -> np.ndarray:
+    if most <= 0:
+        return np.zeros(np.shape(events))
+    return special.betainc(events + 0.5, of - events + 0.5, min(most, 1.0))

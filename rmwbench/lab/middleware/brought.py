@@ -1,0 +1,49 @@
+"""The programs that a wheel brought (`make wheel`), and what a system needs for them.
+
+Such a wheel has the directory `workers` in the package: programs, the harness's library and header for workers in
+Python, and `needs.json`: of the system that they were built on the name, and per library that is no part of every
+system the package that it is in there.
+"""
+
+import json
+import platform
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+DIRECTORY = Path(__file__).resolve().parents[2] / "workers"
+NEEDS = "needs.json"
+
+
+def directory() -> Path | None:
+    """Where they are; None where none was brought."""
+    return DIRECTORY if DIRECTORY.is_dir() else None
+
+
+def lacking(library: str) -> tuple[str, str | None]:
+    """What to say of a program that lacks a shared library, and the command that installs it where one is known to:
+    on a system like the one that it was built on."""
+    needs = _needs()
+    package, system = needs.get("packages", {}).get(library), needs.get("system")
+    if package is None or directory() is None:
+        return f"it needs {library}, which is not here", None
+    if system == _system():
+        from rmwbench.lab.middleware.catalogue import apt_command
+
+        return f"it needs {library}, which is not here", apt_command([package])
+    return f"it was built for {library} of {system} ({package}): build it from a checkout for what is here", None
+
+
+@cache
+def _needs() -> dict[str, Any]:
+    try:
+        return dict(json.loads((DIRECTORY / NEEDS).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
+def _system() -> str | None:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME")
+    except OSError:
+        return None

@@ -1,0 +1,114 @@
+"""A decision in a terminal: the answer, a table of candidates, the front, flip points, what more measuring is worth."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.report import format as fmt
+from rmwbench.report.decide import words
+from rmwbench.report.printable import printable
+
+STYLES = {
+    "meets": "bold green",
+    "misses": "bold red",
+    "open": "yellow",
+    "unknown": "magenta",
+    "front": "green",
+    "dominated": "red",
+}
+
+
+def print_decide(doc: dict[str, Any], console: Console) -> None:
+    """Prints a decide document (docs/formats/decide.md)."""
+    doc = printable(doc)
+    console.print()
+    console.print(Text(doc["text"], style="bold"))
+    for machine in doc["machines"]:
+        console.print()
+        console.print(Text(f"{machine['summary']} · {', '.join(machine['campaigns'])}", style="dim"))
+        _candidates(machine, console)
+        _cases(machine, console)
+        _front(machine, console)
+        _flips(machine, console)
+        console.print()
+        console.print(Text(words.worth(machine["worth"])))
+    for summary in doc["left_out"]:
+        console.print(Text(f"! {summary}: none of its cells is what the limits are of", style="yellow"))
+
+
+def _candidates(machine: dict[str, Any], console: Console) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for head in ("candidate", "all limits", "P(all)", "blocks", "because"):
+        table.add_column(head, justify="right" if head in ("P(all)", "blocks") else "left")
+    for one in machine["candidates"]:
+        table.add_row(
+            one["arm"],
+            Text(one["outcome"], style=STYLES[one["outcome"]]),
+            words.probability(one["probability"]),
+            str(one["blocks"]),
+            words.reason(one),
+        )
+    console.print(table)
+
+
+def _cases(machine: dict[str, Any], console: Console) -> None:
+    """Which case each candidate meets, where there are several."""
+    if len(machine["cases"]) < 2:
+        return
+    arms = [one["arm"] for one in machine["candidates"]]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for head in ("case", *arms):
+        table.add_column(head)
+    for case in machine["cases"]:
+        by = {one["arm"]: one for one in case["candidates"]}
+        cells = [_short(by[arm]) if arm in by else Text("–", style="dim") for arm in arms]
+        table.add_row(case["case"], *cells)
+    console.print()
+    console.print(table)
+
+
+def _short(one: dict[str, Any]) -> Text:
+    shown = "" if one["probability"] is None else f" {words.probability(one['probability'])}"
+    return Text(f"{one['outcome']}{shown}", style=STYLES[one["outcome"]])
+
+
+def _front(machine: dict[str, Any], console: Console) -> None:
+    for front in machine["front"]:
+        topic = f", {front['topic']}" if front["topic"] else ""
+        console.print()
+        console.print(Text(f"Worth a choice in {front['case']}{topic}", style="bold"))
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        metrics = list(front["candidates"][0]["values"]) if front["candidates"] else []
+        for head in ("candidate", "", "P(front)", *(GLOSSARY[metric].title for metric in metrics)):
+            table.add_column(head, justify="left" if head in ("candidate", "") else "right")
+        for one in front["candidates"]:
+            table.add_row(
+                one["arm"],
+                Text(standing(one), style=STYLES.get(one["standing"], "yellow")),
+                words.probability(one["front"]),
+                *(fmt.metric(one["values"][metric] or {"no_data": ""}).full for metric in metrics),
+            )
+        console.print(table)
+
+
+def standing(one: dict[str, Any]) -> str:
+    """`on the front`, `dominated by zenoh tuned`, …"""
+    by = f" by {one['by']}" if one["by"] else ""
+    return {
+        "front": "on the front",
+        "dominated": f"dominated{by}",
+        "open": f"may be dominated{by}",
+        "unknown": "unknown",
+    }[one["standing"]]
+
+
+def _flips(machine: dict[str, Any], console: Console) -> None:
+    for along in machine["along"]:
+        fixed = "".join(f", {name}={level}" for name, level in along["fixed"].items())
+        said = [*(words.flip(one, along) for one in along["flips"]), *words.only(along)]
+        console.print()
+        head = f"Along {along['factor']} ({along['workload']}{fixed}): "
+        console.print(Text.assemble((head, "bold"), "; ".join(said) or words.NO_FLIP))

@@ -1,0 +1,58 @@
+"""A plan sends no more over a link or medium than a result could still say something of."""
+
+import pytest
+
+from rmwbench.campaign import overload
+from rmwbench.campaign.place import Places
+from rmwbench.errors import UserError
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import load
+
+SUITE = """
+suite: thin
+title: thin
+blocks: {planned: 5}
+timeline: {warmup_s: 0.5, steady_s: 9.5, drain_s: 1}
+arms: [{name: zenoh, middleware: zenoh, profile: untouched}]
+workloads:
+  - name: camera
+    title: camera
+    description: two readers on one other host, one beside the writer
+    rate_hz: 100
+    primary_metric: response_latency_p50
+    network: NETWORK
+    nodes:
+      - {name: robot, host: robot, publishers: [{topic: image, message: Bytes(125000)}]}
+      - {name: near, host: robot, subscriptions: [{topic: image}]}
+      - {name: a, host: base, subscriptions: [{topic: image}]}
+      - {name: b, host: base, subscriptions: [{topic: image}]}
+"""
+SENT_MBPS = 125_000 * 100 * 8 / 1e6
+
+
+def cell_over(tmp_path, network: str):
+    path = tmp_path / "thin.yaml"
+    path.write_text(SUITE.replace("NETWORK", network))
+    suite = load(path)
+    return cells(suite), Places(str(path), path.read_text(), suite, False)
+
+
+def test_a_message_counts_once_per_link_and_host_and_twice_on_a_medium_of_both(tmp_path):
+    links = "links: {robot: {both: {medium: air}}, base: {both: {medium: air}}}"
+    made, _ = cell_over(tmp_path, f"{{media: {{air: {{rate_mbps: 54}}}}, {links}}}")
+    found = {one.what: one.asked_bps / 1e6 for one in overload.found(made[0])}
+    assert found == {"medium air": pytest.approx(2 * SENT_MBPS)}
+    made, _ = cell_over(tmp_path, "{links: {robot: {up: {rate_mbps: 10}, down: {rate_mbps: 10}}}}")
+    found = {one.what: one.asked_bps / 1e6 for one in overload.found(made[0])}
+    assert found == {"the link up of host robot": pytest.approx(SENT_MBPS), "the link down of host robot": 0}
+
+
+@pytest.mark.parametrize(("rate_mbps", "refused"), [(SENT_MBPS / 4.9, False), (SENT_MBPS / 5.1, True)])
+def test_more_than_five_times_what_a_link_carries_is_refused(tmp_path, rate_mbps, refused):
+    made, places = cell_over(tmp_path, f"{{links: {{base: {{down: {{rate_mbps: {rate_mbps}}}}}}}}}")
+    if not refused:
+        return overload.check(made, places)
+    with pytest.raises(UserError) as error:
+        overload.check(made, places)
+    text = error.value.render()
+    assert "thin.yaml" in text and "the link down of host base" in text and "100 Mbit/s of payload" in text

@@ -1,0 +1,225 @@
+"""What is said of a candidate: meets, misses, open or unknown, and which limit is the reason."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis.decide.answer import Candidate, Limit, Outcome, Why, decide
+from rmwbench.analysis.decide.flips import At, along
+from rmwbench.analysis.decide.pareto import Standing, pareto
+from rmwbench.analysis.decide.posterior import Blocks, posterior
+from rmwbench.analysis.decide.worth import worth
+from rmwbench.analysis.verdict import Rules
+
+LATENCY = Limit("w", None, "response_latency_p99", 10e6)
+LOSS = Limit("w", "front", "undelivered", 0.01)
+CPU = Limit("w", None, "cpu_cores", 1.0)
+RULES = Rules()
+SCATTER = np.array([0.97, 1.02, 0.99, 1.03, 1.0, 0.98, 1.01, 1.0])
+
+
+def blocks(values, kind="positive", of=(), campaigns=None, bound=0.0):
+    values = [float(value) for value in values]
+    campaigns = tuple(campaigns or (0,) * len(values))
+    places = tuple(enumerate(range(len(values))))
+    return Blocks(kind, tuple(values), campaigns, places, tuple(of), bound)
+
+
+def about(value, n=8):
+    return blocks(value * SCATTER[:n])
+
+
+def lost(counts, wanted=100_000):
+    return blocks(counts, "fraction", [wanted] * len(counts))
+
+
+def one(found, limits=(LATENCY, LOSS, CPU), **more):
+    (answer,) = decide([Candidate("x", found, **more)], list(limits), RULES)
+    return answer
+
+
+GOOD = {LATENCY: about(5e6), LOSS: lost([0] * 8), CPU: about(0.4)}
+
+
+def test_all_limits_with_room_are_met():
+    answer = one(GOOD)
+    assert (answer.outcome, answer.why, answer.binding) == (Outcome.MEETS, Why.LIMIT, None)
+    assert answer.probability > 0.99 and answer.blocks == 8
+    assert {met.outcome for met in answer.met} == {Outcome.MEETS}
+
+
+@pytest.mark.parametrize(
+    ("limit", "worse"),
+    [(LATENCY, about(20e6)), (LOSS, lost([5000] * 8)), (CPU, about(1.5))],
+    ids=lambda x: getattr(x, "metric", ""),
+)
+def test_one_limit_that_is_missed_is_the_reason(limit, worse):
+    answer = one({**GOOD, limit: worse})
+    assert (answer.outcome, answer.why) == (Outcome.MISSES, Why.LIMIT)
+    assert answer.binding.limit == limit and answer.probability < 0.001
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_fewer_than_five_blocks_decide_nothing_however_clear(n):
+    for value in (1e6, 90e6):
+        answer = one({LATENCY: about(value, n), LOSS: lost([0] * n), CPU: about(0.4, n)})
+        assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.TOO_FEW_BLOCKS)
+        assert answer.probability is None
+
+
+def test_a_metric_without_data_is_unknown_and_never_met():
+    found = {limit: b for limit, b in GOOD.items() if limit != CPU}
+    answer = one(found, absent={CPU: "no counters"})
+    assert (answer.outcome, answer.why) == (Outcome.UNKNOWN, Why.NO_DATA)
+    assert answer.binding.reason == "no counters" and answer.probability is None
+    assert one({**found, LATENCY: about(20e6)}).outcome is Outcome.MISSES
+
+
+def test_blocks_that_straddle_the_limit_leave_it_open():
+    answer = one({**GOOD, LATENCY: about(10e6)})
+    assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.INTERVAL)
+    assert answer.binding.limit == LATENCY and 0.05 < answer.probability < 0.95
+
+
+def test_a_candidate_whose_trials_fail_is_not_said_to_meet():
+    answer = one(GOOD, failed=(1, 9))
+    assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.FAILED)
+
+
+def test_failed_blocks_count_as_nothing_arrived():
+    broken = {LATENCY: blocks([math.inf] * 8), LOSS: lost([100_000] * 8)}
+    answer = one(broken, absent={CPU: "failed"}, failed=(8, 8))
+    assert (answer.outcome, answer.why) == (Outcome.MISSES, Why.LIMIT)
+
+
+def test_a_machine_without_time_is_no_reason_to_miss():
+    answer = one({**GOOD, LATENCY: about(20e6)}, machine_bound=True)
+    assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.MACHINE_BOUND)
+    assert one(GOOD, machine_bound=True).outcome is Outcome.MEETS
+
+
+def test_the_clocks_of_two_hosts_must_leave_room():
+    near = about(9e6)
+    assert one({**GOOD, LATENCY: near}).outcome is Outcome.MEETS
+    shifted = blocks(near.values, bound=1.5e6)
+    assert one({**GOOD, LATENCY: shifted}).outcome is Outcome.OPEN
+    above = blocks(about(11e6).values, bound=1.5e6)
+    assert one({**GOOD, LATENCY: above}).outcome is Outcome.OPEN
+    assert one({**GOOD, LATENCY: blocks(above.values)}).outcome is Outcome.MISSES
+
+
+def test_more_candidates_need_clearer_blocks():
+    """One error is shared, so what is just decided alone is open among ten."""
+    found = {LATENCY: blocks(10e6 * np.array([0.8, 1.05, 0.9, 0.97, 0.85, 1.0, 0.93, 0.9]))}
+    alone = decide([Candidate("x", found)], [LATENCY], RULES)[0]
+    among = decide([Candidate(str(n), found) for n in range(10)], [LATENCY], RULES)[0]
+    assert (alone.outcome, among.outcome) == (Outcome.MEETS, Outcome.OPEN)
+    assert alone.probability == among.probability
+
+
+def test_campaigns_that_differ_are_not_pooled_as_one():
+    values = np.concatenate([8e6 * SCATTER, 11e6 * SCATTER])
+    campaigns = [0] * 8 + [1] * 8
+    apart, alike = blocks(values, campaigns=campaigns), blocks(values, campaigns=[0] * 16)
+    assert posterior(apart).differ and not posterior(alike).differ
+    assert posterior(apart).interval()[2] > posterior(alike).interval()[2]
+    same = blocks(np.tile(8e6 * SCATTER, 2), campaigns=campaigns)
+    assert not posterior(same).differ
+    nothing = blocks([0] * 4, "fraction", [100, 100, 5000, 5000], campaigns=[0, 0, 1, 1])
+    assert not posterior(nothing).differ
+
+
+def test_what_cannot_run_misses():
+    answer = one({}, not_supported="no shared memory here")
+    assert (answer.outcome, answer.why) == (Outcome.MISSES, Why.NOT_SUPPORTED)
+
+
+class TestWorth:
+    def open_and_sure(self):
+        wide = blocks(10e6 * np.array([0.7, 1.1, 0.9, 1.2, 0.8, 1.0]))
+        return Candidate("open", {LATENCY: wide}), Candidate("far", {LATENCY: about(40e6)})
+
+    def test_an_open_answer_is_worth_measuring_and_a_clear_one_is_not(self):
+        wide, far = self.open_and_sure()
+        found = worth([wide, far], [LATENCY], RULES, more=50)
+        assert found.choice == "open" and found.now < found.after <= found.perfect
+        clear = worth([Candidate("sure", {LATENCY: about(1e6)}), far], [LATENCY], RULES, more=50)
+        assert clear.decided_now and clear.decided == 1.0 and clear.after - clear.now < 1e-3
+
+    def test_more_blocks_are_worth_more(self):
+        wide, far = self.open_and_sure()
+        decided = [worth([wide, far], [LATENCY], RULES, more=n).decided for n in (2, 20, 500)]
+        assert decided[0] < decided[1] < decided[2]
+
+    def test_the_expected_probability_does_not_move(self):
+        """What is believed now is the mean of what will be believed: nothing is gained by hoping."""
+        (wide, _) = self.open_and_sure()
+        found = worth([wide], [LATENCY], RULES, more=30)
+        assert abs(found.after - found.now) < 0.06
+
+    def test_nothing_is_said_of_too_few_blocks(self):
+        assert worth([Candidate("x", {LATENCY: about(5e6, 4)})], [LATENCY], RULES, more=9) is None
+        assert worth([Candidate("x", {LATENCY: about(5e6)})], [LATENCY], RULES, more=0) is None
+
+
+class TestFront:
+    def test_who_is_worse_in_everything_is_dominated_and_by_whom(self):
+        found = {
+            "fast": {"latency": about(1e6), "cpu": about(0.5)},
+            "cheap": {"latency": about(2e6), "cpu": about(0.1)},
+            "bad": {"latency": about(3e6), "cpu": about(0.6)},
+        }
+        places = {p.candidate: p for p in pareto(found, ["latency", "cpu"], min_blocks=5)}
+        assert [places[name].standing for name in found] == [
+            Standing.FRONT,
+            Standing.FRONT,
+            Standing.DOMINATED,
+        ]
+        assert places["bad"].by in ("fast", "cheap") and places["fast"].by is None
+
+    def test_within_the_margin_nobody_dominates(self):
+        found = {name: {"latency": about(value)} for name, value in (("a", 1e6), ("b", 1.03e6))}
+        assert {p.standing for p in pareto(found, ["latency"], min_blocks=5)} == {Standing.FRONT}
+
+    def test_absent_is_never_zero(self):
+        found = {
+            "fast": {"latency": about(1e6), "cpu": about(0.5)},
+            "untold": {"latency": about(9e6)},
+        }
+        places = {p.candidate: p for p in pareto(found, ["latency", "cpu"], min_blocks=5)}
+        assert places["untold"].standing is Standing.UNKNOWN
+        assert places["untold"].values["cpu"] is None
+        few = pareto({"x": {"latency": about(1e6, 4)}}, ["latency"], min_blocks=5)
+        assert few[0].standing is Standing.UNKNOWN and few[0].front is None
+
+
+class TestFlips:
+    def at(self, cameras, a, b, **levels):
+        return At("w", {"cameras": cameras, **levels}, {"a": Outcome(a), "b": Outcome(b)})
+
+    def test_a_candidate_that_stops_meeting_flips_and_open_levels_widen_the_gap(self):
+        cases = [
+            self.at(8, "misses", "meets"),
+            self.at(2, "meets", "meets"),
+            self.at(4, "open", "meets"),
+        ]
+        (found,) = along(cases)
+        assert found.levels == (2, 4, 8) and found.turns
+        (flip,) = found.flips
+        assert (flip.candidate, flip.from_, flip.to) == ("a", 2, 8)
+        assert found.meets == (("a", "b"), ("b",), ("b",))
+
+    def test_unknown_and_open_never_flip(self):
+        (found,) = along([self.at(2, "meets", "open"), self.at(4, "unknown", "misses")])
+        assert found.flips == () and found.open == (("b",), ("a",))
+
+    def test_the_other_factors_stay(self):
+        cases = [self.at(n, "meets", "meets", loss=loss) for n in (1, 2) for loss in (0.0, 0.1)]
+        found = along(cases)
+        assert [(one.factor, dict(one.fixed)) for one in found] == [
+            ("cameras", {"loss": 0.0}),
+            ("cameras", {"loss": 0.1}),
+            ("loss", {"cameras": 1}),
+            ("loss", {"cameras": 2}),
+        ]

@@ -1,0 +1,166 @@
+"""Campaigns and a limits file -> the decision: pooling, machines, cases, exit codes, and what is drawn of it."""
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from rich.console import Console
+
+from rmwbench.bundle import Bundle
+from rmwbench.errors import UserError
+from rmwbench.report.decide.document import summarise
+from rmwbench.report.decide.html import render_html
+from rmwbench.report.decide.terminal import print_decide
+from rmwbench.suite.limits_file import read_limits
+from tests import synthetic_bundle
+
+COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
+FAST, SLOW = synthetic_bundle.ARMS[1], synthetic_bundle.ARMS[2]
+FLOOR = synthetic_bundle.ARMS[0]
+TEXT = "limits: mine\ntitle: my robot\nacceptable: {response_latency_p50_ms: %s, undelivered: 0.2}\n"
+
+
+def limits(tmp_path, most_ms=0.04, more=""):
+    path = tmp_path / "limits.yaml"
+    path.write_text(TEXT % most_ms + more)
+    return read_limits(path)
+
+
+@pytest.fixture(scope="module")
+def imu(tmp_path_factory):
+    """One campaign that several tests only read."""
+    return campaign(tmp_path_factory.mktemp("imu"))
+
+
+def campaign(tmp_path, name="c", **asked):
+    asked = {"workloads": ("imu",), "arms": (FLOOR, FAST, SLOW), "blocks": 6} | asked
+    return synthetic_bundle.write(tmp_path / name, **asked)
+
+
+def edited(path, change):
+    file = path / "campaign.json"
+    document = json.loads(file.read_text())
+    change(document)
+    file.write_text(json.dumps(document))
+    return path
+
+
+def decided(tmp_path, *paths, **asked):
+    return summarise([Bundle(path) for path in paths], limits(tmp_path, **asked))
+
+
+def outcomes(document, machine=0):
+    return {one["arm"]: one["outcome"] for one in document["machines"][machine]["candidates"]}
+
+
+def test_the_fast_one_meets_what_the_slow_one_misses(tmp_path, imu):
+    document = decided(tmp_path, imu)
+    assert outcomes(document) == {FAST.arm: "meets", SLOW.arm: "misses"}
+    assert document["outcome"] == "meets"
+    assert f"Take {FAST.arm}" in document["text"]
+    slow = document["machines"][0]["candidates"][1]
+    assert slow["binding"]["metric"] == "response_latency_p50"
+    assert 50_000 < slow["binding"]["measured"]["value"] < 75_000
+
+
+@pytest.mark.parametrize(("most_ms", "outcome"), [(1.0, "meets"), (0.001, "misses"), (0.025, "open")])
+def test_the_answer_of_a_campaign(tmp_path, imu, most_ms, outcome):
+    document = decided(tmp_path, imu, most_ms=most_ms)
+    assert document["outcome"] == outcome
+
+
+def test_too_few_blocks_of_two_campaigns_are_enough_together(tmp_path):
+    first, second = (campaign(tmp_path, name, blocks=3, seed=n) for n, name in enumerate("ab"))
+    assert decided(tmp_path, first)["outcome"] == "open"
+    both = decided(tmp_path, first, second)
+    assert both["outcome"] == "meets"
+    assert {one["blocks"] for one in both["machines"][0]["candidates"]} == {6}
+    assert len(both["machines"]) == 1
+
+
+def test_machines_stand_side_by_side(tmp_path, imu):
+    here = imu
+    there = edited(campaign(tmp_path, "b"), lambda doc: doc["machine"].update(summary="another one"))
+    document = decided(tmp_path, here, there)
+    assert len(document["machines"]) == 2 and document["outcome"] == "meets"
+    assert "On another one:" in document["text"]
+
+
+def test_another_version_is_another_candidate(tmp_path, imu):
+    newer = synthetic_bundle.Arm(**{**vars(FAST), "version": "9.9.9"})
+    first = imu
+    second = campaign(tmp_path, "b", arms=(FLOOR, newer, SLOW))
+    assert set(outcomes(decided(tmp_path, first, second))) == {FAST.arm, f"{FAST.arm} 9.9.9", SLOW.arm}
+
+
+def test_what_was_not_measured_is_unknown(tmp_path, imu):
+    text = TEXT % 1.0
+    (tmp_path / "limits.yaml").write_text(text.replace("undelivered: 0.2", "recovery_time_ms: 5"))
+    found = summarise([Bundle(imu)], read_limits(tmp_path / "limits.yaml"))
+    assert set(outcomes(found).values()) == {"unknown"} and found["outcome"] == "open"
+    assert found["machines"][0]["candidates"][0]["probability"] is None
+
+
+def test_all_cases_must_be_met_and_one_may_be_asked_for(tmp_path):
+    path = campaign(tmp_path, workloads=("imu", "camera"))
+    both = decided(tmp_path, path)
+    assert outcomes(both) == {FAST.arm: "misses", SLOW.arm: "misses"} and both["outcome"] == "misses"
+    assert len(both["machines"][0]["cases"]) == 2
+    imu = decided(tmp_path, path, more="of: {workload: imu}\n")
+    assert outcomes(imu)[FAST.arm] == "meets"
+
+
+def test_a_factor_that_changes_nothing_has_no_flip(tmp_path):
+    document = decided(tmp_path, campaign(tmp_path, levels=2), more="of: {levels: {level: 1}}\n")
+    (along,) = document["machines"][0]["along"]
+    assert (along["factor"], along["flips"]) == ("level", [])
+    assert [one["meets"] for one in along["levels"]] == [[FAST.arm], [FAST.arm]]
+    assert [case["levels"] for case in document["machines"][0]["cases"]] == [{"level": 1}]
+
+
+def test_a_failing_arm_says_how_often(tmp_path):
+    failing = synthetic_bundle.Arm(**{**vars(FAST), "fails": (2,)})
+    path = campaign(tmp_path, workloads=("camera",), arms=(FLOOR, failing), blocks=8)
+    (one,) = decided(tmp_path, path, most_ms=50)["machines"][0]["candidates"]
+    assert one["failed"] == {"trials": 1, "of": 8}
+    assert one["outcome"] != "meets"
+
+
+def test_it_can_be_read_in_a_terminal_and_on_a_page(tmp_path):
+    document = decided(tmp_path, campaign(tmp_path, levels=2))
+    console = Console(record=True, width=140, file=io.StringIO())
+    print_decide(document, console)
+    text = console.export_text()
+    page = render_html(document)
+    for shown in (text, page):
+        for words in (FAST.arm, "misses", "on the front", "Along level", "probability"):
+            assert words in shown
+    assert page.count("<svg") == 4 and "<script" not in page
+    json.dumps(document, allow_nan=False)
+
+
+def test_the_same_campaign_twice_is_refused(tmp_path, imu):
+    path = imu
+    with pytest.raises(UserError, match="given twice"):
+        decided(tmp_path, path, path)
+
+
+def test_limits_of_nothing_that_was_measured_are_refused(tmp_path, imu):
+    with pytest.raises(UserError, match="no cell of these campaigns"):
+        decided(tmp_path, imu, more="of: {workload: lidar}\n")
+
+
+@pytest.mark.parametrize(("most_ms", "code"), [("0.04", 0), ("0.001", 1), ("fast", 2)])
+def test_the_exit_code_is_the_answer(tmp_path, imu, most_ms, code):
+    path = imu
+    (tmp_path / "limits.yaml").write_text(TEXT % most_ms)
+    command = [*COMMAND, "decide", str(path), "--limits", str(tmp_path / "limits.yaml"), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == code
+    assert ("Traceback" in done.stderr) is False
+    if done.stdout:
+        assert json.loads(done.stdout)["schema"] == "rmwbench/decide"
+    else:
+        assert "limits.yaml:3" in done.stderr

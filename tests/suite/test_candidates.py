@@ -1,0 +1,250 @@
+"""Candidates: written down once, named by suites and on the command line."""
+
+from pathlib import Path
+
+import pytest
+
+from rmwbench.campaign.request import Planner, Request
+from rmwbench.errors import UserError
+from rmwbench.suite import load
+from rmwbench.suite.candidates import Choice
+from rmwbench.suite.cells import cells
+from rmwbench.suite.load import candidates_of, known_candidates, parse, plain, read, shipped_suites, suites_directory
+from rmwbench.suite.shipped import shipped_middlewares
+from rmwbench.suite.side import INSTALLED
+
+ARMS = Path(__file__).with_name("arms_of_suites.txt")
+"""Every shipped suite's arms. It changes where a suite's arms change, and with a candidate that joins a set."""
+SUITE = """\
+suite: mine
+title: two arms and what refers to them
+arms:
+  - {name: floor, middleware: floor}
+  - zenoh
+  - {candidate: fastdds, against: zenoh}
+workloads:
+  - {name: small, message: Bytes(320), rate_hz: 100}
+exclude:
+  - {arm: zenoh, message: Array1k}
+factors:
+  message: [Array1k, Array4k]
+short:
+  arms: [zenoh, fastdds]
+"""
+
+
+def arms(text: str, **choice: tuple[str, ...]) -> list[str]:
+    return [arm.name for arm in parse(text, where="mine.yaml", choice=Choice(**choice)).arms]
+
+
+def with_arms(*lines: str) -> str:
+    listed = "".join(f"  - {line}\n" for line in lines)
+    return f"suite: mine\ntitle: t\narms:\n{listed}workloads: [{{name: w, message: Bytes(320), rate_hz: 100}}]\n"
+
+
+def failure(text: str, **choice: tuple[str, ...]) -> UserError:
+    with pytest.raises(UserError) as caught:
+        arms(text, **choice)
+    return caught.value
+
+
+def arms_of(suite: str) -> list[str]:
+    """Of a shipped one; only the arms of the file are read, which takes a tenth of the time."""
+    text = read(suites_directory() / f"{suite}.yaml")
+    begin = text.index("\narms:") + 1
+    rest = text[begin:].split("\n")
+    end = next(n for n, line in enumerate(rest[1:], start=1) if line and line[0] not in " #-")
+    return [arm["name"] for arm in plain("\n".join(rest[:end]), where=suite)["arms"]]
+
+
+def test_every_shipped_suite_has_the_arms_it_had():
+    found = "".join(f"{name}: {', '.join(arms_of(name))}\n" for name in shipped_suites())
+    assert found == ARMS.read_text(encoding="utf-8")
+
+
+def test_every_shipped_candidate_is_an_arm_of_a_known_middleware():
+    known = known_candidates()
+    for one in known.known.values():
+        middleware = one.arm["middleware"]
+        assert middleware in shipped_middlewares() or middleware.startswith(INSTALLED), one.name
+    suite = parse(with_arms(*(f"'{name}'" for name in known.known)), where="mine.yaml")
+    assert [arm.name for arm in suite.arms] == list(known.known)
+    assert all(known.of_set(name) for name in known.sets)
+
+
+def test_one_line_adds_an_rmw_to_every_suite_that_names_its_sets(tmp_path, monkeypatch):
+    line = "{name: rclcpp/novel, in: [ros2, tsc, dds], middleware: rclcpp/rmw_novel, wait: callback, optional: true}"
+    own = tmp_path / "mine.yaml"
+    own.write_text(f"candidates:\n  - {line}\n")
+
+    monkeypatch.setenv("RMWBENCH_CANDIDATES", str(own))
+    without = [name for name in shipped_suites() if not any("novel" in arm for arm in arms_of(name))]
+    assert without == WITHOUT_EVERY_RMW
+
+
+WITHOUT_EVERY_RMW = [
+    # what Fast DDS alone has
+    *("features/discovery-server", "features/flow-control", "features/publish-mode", "features/statistics"),
+    # pools of shared memory, of the middlewares that have them
+    "gscam-2025/pools",
+    # five minutes for a newcomer, without a ROS 2
+    "quick",
+    # within a process no RMW is passed
+    "rclcpp-intraprocess-2019",
+    "selftest",
+]
+
+
+def test_a_suite_names_candidates_and_sets():
+    assert arms(with_arms("network")) == ["cyclonedds", "fastdds", "zenoh"]
+    assert arms(with_arms("{set: network, without: [zenoh]}", "iceoryx2")) == ["cyclonedds", "fastdds", "iceoryx2"]
+    made = parse(with_arms("{set: network, wait: poll}", "{candidate: zenoh, name: z, profile: tuned}"), where="m.yaml")
+    assert [(arm.name, arm.wait, arm.profile.name) for arm in made.arms] == [
+        ("cyclonedds", "poll", "untouched"),
+        ("fastdds", "poll", "untouched"),
+        ("zenoh", "poll", "untouched"),
+        ("z", "block", "tuned"),
+    ]
+    assert made.arms[1].publish_mode == "sync"  # the candidate's own key stays
+
+
+def test_pairs_are_made_of_a_set():
+    found = arms(with_arms("{pairs: [{set: rmw_zenoh}, zenoh]}"))
+    assert len(found) == 9 and found[1] == "hiroz → rclcpp/rmw_zenoh_cpp"
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "fix"),
+    [
+        ("zenho", "unknown candidate or set `zenho`", "did you mean `zenoh`"),
+        ("{set: ros3}", "unknown set `ros3`", "`ros2`"),
+        ("{candidate: ros2}", "unknown candidate `ros2`", "rmwbench candidates"),
+        ("{set: network, without: [iceoryx2]}", "unknown candidate of `network` `iceoryx2`", "rmwbench candidates"),
+        ("{set: network, without: zenoh}", "`without` is a list", ""),
+        ("{set: network, name: n}", "`name` and `set` contradict", ""),
+        ("{set: network, candidate: zenoh}", "`candidate` and `set` contradict", ""),
+        ("{candidate: zenoh, profle: tuned}", "unknown key `profle`", "profile"),
+    ],
+)
+def test_a_mistake_in_a_suite_has_its_line_and_the_nearest_names(line, what, fix):
+    error = failure(with_arms("cyclonedds", line))
+    assert error.where == "mine.yaml:5"
+    assert what in error.what
+    assert fix in (error.fix or "")
+
+
+def test_the_command_line_puts_others_in_the_place_of_the_arms_and_the_floor_stays():
+    assert arms(SUITE, candidates=("iceoryx2",)) == ["floor", "iceoryx2"]
+    assert arms(SUITE, candidates=("network", "iceoryx2")) == ["floor", "cyclonedds", "fastdds", "zenoh", "iceoryx2"]
+
+
+def test_the_command_line_adds_and_leaves_out():
+    assert arms(SUITE, added=("network",)) == ["floor", "zenoh", "fastdds", "cyclonedds"]  # what is there is the same
+    assert arms(SUITE, without=("zenoh", "floor")) == ["fastdds"]
+    assert arms(SUITE, without=("network",)) == ["floor"]
+    assert arms(SUITE, candidates=("ros2",), without=("rclcpp/zenoh",)) == [
+        "floor",
+        "rclcpp/cyclonedds",
+        "rclcpp/fastrtps",
+        "rclcpp/connextdds",
+    ]
+
+
+def test_what_the_suite_says_of_an_arm_goes_with_it():
+    text = parse(SUITE, where="mine.yaml", choice=Choice(without=("zenoh",)))
+    assert text.arms[1].against is None and text.exclude == ()
+    short = parse(SUITE, where="mine.yaml", choice=Choice(without=("zenoh",), added=("iceoryx2",)), shortened=True)
+    assert [arm.name for arm in short.arms] == ["fastdds", "iceoryx2"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "where", "fix"),
+    [
+        ({"candidates": ("zenho",)}, "--candidates", "`zenoh`"),
+        ({"added": ("rclcpp/zeno",)}, "--with", "`rclcpp/zenoh`"),
+        ({"without": ("fastdd",)}, "--without", "`fastdds`"),
+        ({"without": ("cyclonedds",)}, "--without", "rmwbench candidates"),
+    ],
+)
+def test_an_unknown_name_on_the_command_line_is_one_error_with_the_nearest(choice, where, fix):
+    error = failure(SUITE, **choice)
+    assert error.where == where
+    assert fix in (error.fix or "")
+
+
+def test_a_candidate_that_is_another_arm_of_the_same_name_is_refused():
+    text = with_arms("{name: zenoh, middleware: zenoh, profile: tuned}")
+    error = failure(text, added=("zenoh",))
+    assert error.where == "--with" and "already" in error.what
+    assert "tuned" in (error.actual or "")
+
+
+def own_file(directory: Path, text: str) -> str:
+    path = directory / "mine.yaml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_file_of_ones_own_is_a_set_and_names_shipped_ones(tmp_path):
+    (tmp_path / "fast.xml").write_text("<dds/>")
+    file = own_file(
+        tmp_path,
+        "candidates:\n  - zenoh\n  - {set: network, without: [zenoh, fastdds], wait: poll}\n"
+        "  - {name: mine, middleware: fastdds, profile: ./fast.xml}\n",
+    )
+    made = parse(SUITE, where="elsewhere/mine.yaml", choice=Choice(candidates=(file,)))
+    assert [(arm.name, arm.wait, arm.profile.name) for arm in made.arms[1:]] == [
+        ("zenoh", "block", "untouched"),
+        ("cyclonedds", "poll", "untouched"),
+        ("mine", "block", "fast"),  # the path counts from the candidates' file
+    ]
+    assert made.arms[3].profile.text == "<dds/>"
+    assert arms(SUITE, candidates=(file,), without=(file,), added=("iceoryx2",)) == ["floor", "iceoryx2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("candidates:\n  - {name: a, middleware: zenoh}\n  - {name: a, middleware: zenoh}\n", 3, "already"),
+        ("sets: {lab: mine}\ncandidates:\n  - {name: lab, middleware: zenoh}\n", 3, "a set already"),
+        ("candidates:\n  - {name: a, middleware: zenoh, in: [ros3]}\n", 2, "unknown set `ros3`"),
+        ("candidates:\n  - {name: a, midleware: zenoh}\n", 2, "unknown key `midleware`"),
+        ("candidates:\n  - {name: a, middleware: zenoh, profile: ./none.xml}\n", 2, "cannot be read"),
+        ("candidates:\n  - zenho\n", 2, "unknown candidate or set `zenho`"),
+        ("candidates: []\n", 1, "candidates"),
+        ("candidates: zenoh\n", 1, "candidates"),
+        ("suite: mine\n", 1, "unknown key `suite`"),
+    ],
+)
+def test_a_mistake_in_a_file_of_candidates_has_its_line(tmp_path, text, line, what):
+    file = own_file(tmp_path, text)
+    with pytest.raises(UserError) as caught:
+        candidates_of(Path(file))
+    assert caught.value.where == f"{file}:{line}"
+    assert what in caught.value.what
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path):
+    assert "cannot read" in failure(SUITE, candidates=(str(tmp_path / "none.yaml"),)).what
+
+
+def test_a_resumed_campaign_has_the_arms_it_began_with_whatever_the_candidates_became(tmp_path):
+    file = own_file(tmp_path, "candidates: [{name: mine, middleware: zenoh, profile: tuned}]\n")
+    began = Planner(SUITE, "mine.yaml", Choice(added=(file,)))
+    request = Request("mine.yaml", 1, None, (), (), written=began.written())
+    before = began.chosen(request)[1]
+    Path(file).unlink()
+    again = Planner(SUITE, "mine.yaml", Choice(written=request.written))
+    assert again.chosen(request)[1] == before
+    assert Planner(with_arms("{name: z, middleware: zenoh}"), "mine.yaml").written() is None
+
+
+def test_an_error_of_an_arm_that_no_line_names_points_to_the_arms():
+    assert load.line_of(SUITE, ("arms", 3, "options"), choice=Choice(added=("iceoryx2",))) == 3
+    assert load.line_of(SUITE, ("arms", 1)) == 5
+
+
+def test_excluding_an_arm_of_the_suite_still_excludes_it():
+    made = parse(SUITE, where="mine.yaml", choice=Choice(added=("iceoryx2",)))
+    found = [(cell.arm.name, cell.factors["message"]) for cell in cells(made)]
+    assert ("zenoh", "Array1k") not in found and ("zenoh", "Array4k") in found
