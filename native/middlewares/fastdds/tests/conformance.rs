@@ -24,7 +24,7 @@ const ESSENTIALS: [&str; 8] = [
 ];
 
 fn arm(profile: &str) -> Arm {
-    Arm::profile(profile).fault("mode transport tcp", TCP)
+    Arm::profile(profile).rare_fault("mode transport tcp", TCP)
 }
 
 fn copying(profile: &str) -> Arm {
@@ -37,10 +37,10 @@ fn arms() -> Vec<(Arm, bool)> {
         (copying("untouched"), true),
         (copying("tuned"), true),
         (copying("shm"), true),
-        (arm("data_sharing").fault("keep_last", OVERRUN).fault("keep_all", OVERRUN), true),
+        (arm("data_sharing").rare_fault("keep_last", OVERRUN).rare_fault("keep_all", OVERRUN), true),
         (copying("discovery_server"), false),
         (copying("untouched").mode("discovery", "peers"), false),
-        (copying("tuned").mode("security", true).fault("services, the service dies", RETURN), false),
+        (copying("tuned").mode("security", true).rare_fault("services, the service dies", RETURN), false),
     ]
 }
 
