@@ -68,8 +68,10 @@ def domain_id(cell: Cell, hosts: Hosts) -> int:
 
 
 def daemons(side: Side, worker: Worker) -> list[str]:
-    """Daemons that must serve before workers open with the profile and the modes, in the order of their start. A level
-    of a mode that says which daemons it needs, or that it needs none, says so in the profile's place."""
+    """Daemons that must serve before workers open with the profile and the modes, in that order.
+
+    A level of a mode that says which daemons it needs, or none, says so in the profile's place.
+    """
     asked = side.options.get(DAEMONS_OPTION)
     if asked is not None:
         return str(asked).split()
@@ -93,8 +95,10 @@ class NeededDaemon:
 
 
 def needed_daemons(cell: Cell, workers: Workers, nonce: int, domain_id: int) -> Iterator[NeededDaemon]:
-    """The daemons of all sides of a cell, each once; those that each host has of its own, once on each host of that
-    side."""
+    """The daemons of all sides of a cell, each once.
+
+    Those that each host has of its own are there once on each host of that side.
+    """
     seen: list[tuple[str, Any, dict[str, Any], str]] = []
     labels: set[str] = set()
     for side in distinct_sides(cell):
@@ -118,8 +122,8 @@ def _daemon_hosts(cell: Cell, side: Side, worker: Worker, name: str) -> list[str
     if name not in (worker.description or {}).get("daemons_each_host", ()):
         return [cell.daemons_host]
     mine = side.side_definition()
-    used = {process.host for process in cell.processes if cell.sides[process.name].side_definition() == mine}
-    return [host for host in cell.hosts if host in used]
+    same = [one for one in cell.processes if cell.sides[one.name].side_definition() == mine]
+    return [host for host in cell.hosts if any(process.host == host for process in same)]
 
 
 def distinct_sides(cell: Cell) -> list[Side]:

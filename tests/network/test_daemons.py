@@ -1,4 +1,4 @@
-"""Where daemons run: on one host, on every host of those that need them, or nowhere, as the worker says of itself."""
+"""Where daemons run: on one host, on every host, or nowhere, as the worker says of itself."""
 
 from pathlib import Path
 
@@ -42,13 +42,15 @@ def cell(hosts="[robot, base]", subscribers=1, modes="") -> Cell:
 
 def describing(path: Path | None = None) -> Worker:
     profile = fake_worker.DESCRIBE["profiles"][0] | {"daemons": ["router"]}
-    told = {"profiles": [profile], "daemons_each_host": ["router"], "mode_daemons": {"discovery": BY_MODE}}
+    told = {"profiles": [profile], "daemons_each_host": ["router"]}
+    told["mode_daemons"] = {"discovery": BY_MODE}
     path = path and fake_worker.install(path, describe=told)
     return Worker("fake", path, fake_worker.DESCRIBE | told, None)
 
 
 def placed(made: Cell) -> list[tuple[str, str]]:
-    return [(daemon.label, daemon.host) for daemon in needed_daemons(made, {"fake": describing()}, 1, 0)]
+    found = needed_daemons(made, {"fake": describing()}, 1, 0)
+    return [(daemon.label, daemon.host) for daemon in found]
 
 
 def test_a_daemon_of_each_host_is_on_every_host_with_a_process_in_the_order_of_the_addresses():
@@ -77,6 +79,7 @@ def test_each_host_has_its_router_in_a_trial(tmp_path):
     made = cell()
     order = Order(1, made, 0, 0, seed=7, nonce=0xFEED_FACE_CAFE_BEEF)
     result = run_trial(order, describing(tmp_path), Hosts("test", made.hosts))
-    said = {row["process"] for row in result.tables["events"].to_pylist() if row["event"] == "hello"}
+    events = result.tables["events"].to_pylist()
+    said = {row["process"] for row in events if row["event"] == "hello"}
     assert {"router robot", "router base"} <= said, result.reason
     assert {"router robot.stdout", "router base.stdout"} <= result.files.keys()
