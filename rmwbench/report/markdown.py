@@ -16,7 +16,7 @@ from rmwbench.report.claims import short as claims
 from rmwbench.report.drawing import svg_of
 from rmwbench.report.figures import Figure, card, figures
 from rmwbench.report.headline import conditions, headline
-from rmwbench.report.marks import marks
+from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
 from rmwbench.whole_file import make_directory, write_whole
 
@@ -50,9 +50,9 @@ def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
 
 def render_markdown(doc: dict[str, Any], drawn: dict[str, list[Figure]], images: dict[tuple[str, str], str]) -> str:
     """The text; `drawn` has the figures of each workload, `images` the relative path of each (workload, figure)."""
-    lines = [*_head(doc), *_outcomes(doc)]
+    lines, told = [*_head(doc), *_outcomes(doc)], Told()
     for workload in doc["workloads"]:
-        lines += _workload(doc, workload, drawn[workload["workload"]], images)
+        lines += _workload(doc, workload, drawn[workload["workload"]], images, told)
     if doc.get("growth"):
         lines += ["## Growth with the number of nodes", ""]
         lines += [_row(["arm", "cost", "exponent", "it"]), _row(["---", "---", "---:", "---"])]
@@ -116,7 +116,7 @@ def _outcomes(doc: dict[str, Any]) -> Iterable[str]:
 
 
 def _workload(
-    doc: dict[str, Any], workload: dict[str, Any], drawn: list[Figure], images: dict[tuple[str, str], str]
+    doc: dict[str, Any], workload: dict[str, Any], drawn: list[Figure], images: dict[tuple[str, str], str], told: Told
 ) -> Iterable[str]:
     answer = headline(workload, conditions(doc).get(workload["workload"]))
     yield f"## {escape(workload['title'])}"
@@ -134,7 +134,7 @@ def _workload(
     yield ""
     yield from _effects(doc, workload)
     yield from _groups(workload)
-    notes = [f"- {escape(mark)} {escape(text)}" for mark, text in marked_notes(workload)]
+    notes = [f"- {escape(mark)} {escape(text)}" for mark, text in marked_notes(workload, told)]
     notes += [
         f"- {escape(arm['arm'])}: not supported: {escape(arm['not_supported'])}"
         for arm in workload["arms"]
