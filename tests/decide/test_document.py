@@ -133,9 +133,10 @@ def test_it_can_be_read_in_a_terminal_and_on_a_page(tmp_path):
     console = Console(record=True, width=140, file=io.StringIO())
     print_decide(document, console)
     text = console.export_text()
+    assert len(document["machines"][0]["cases"]) == 2
     page = render_html(document)
     for shown in (text, page):
-        for words in (FAST.arm, "misses", "on the front", "Along level", "probability"):
+        for words in (FAST.arm, "imu [level=0]", "misses", "on the front", "Along level", "probability"):
             assert words in shown
     assert page.count("<svg") == 4 and "<script" not in page
     json.dumps(document, allow_nan=False)
