@@ -17,11 +17,23 @@ import typer
 
 VERBS = (
     *("doctor", "calibrate", "middlewares", "suites", "types", "plan", "run", "show", "explain", "report"),
-    *("compare", "capacity", "decide", "query", "import", "community", "claims", "questionnaire", "figures", "clean"),
+    *(
+        "compare",
+        "capacity",
+        "decide",
+        "query",
+        "import",
+        "community",
+        "claims",
+        "questionnaire",
+        "figures",
+        "evaluate",
+        "clean",
+    ),
 )
 """In the order of the help, which is the one in which a newcomer wants them."""
 
-GATES = ("doctor", "calibrate", "run", "show", "compare", "capacity", "decide")
+GATES = ("doctor", "calibrate", "run", "show", "compare", "capacity", "decide", "evaluate")
 """Verbs whose exit code is an answer."""
 
 HELP = """
