@@ -17,7 +17,8 @@ COMMAND = "RMWBENCH_COMMAND"
 NAME = "rmwbench"
 VERBS = (
     *("doctor", "calibrate", "middlewares", "suites", "types", "plan", "run", "show", "explain", "report"),
-    *("compare", "capacity", "decide", "query", "import", "community", "claims", "questionnaire", "figures", "clean"),
+    *("compare", "capacity", "decide", "query", "import", "community", "claims", "questionnaire", "figures"),
+    *("evaluate", "clean"),
 )
 """In the order of the help, which is the one in which a newcomer wants them."""
 

@@ -38,7 +38,7 @@ from rmwbench.report.measure import Small
 from rmwbench.report.more import more
 from rmwbench.report.tails import of_worst
 from rmwbench.suite.limits import LimitsFile
-from rmwbench.suite.limits_file import no_such_case
+from rmwbench.suite.limits_file import check_topics, no_such_case
 
 
 def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any]:
@@ -130,6 +130,8 @@ def _limited(workloads: list[dict[str, Any]], limits: LimitsFile | None) -> list
     found = [w for w in workloads if limits.of.has(w["workload"].partition(" [")[0], _levels(w))]
     if not found:
         raise no_such_case(limits, [w["workload"] for w in workloads])
+    topics = {t for w in workloads for t in w["topic_names"]}
+    check_topics(limits, topics | {one["topic"] for w in workloads for one in w["topics"]})
     return found
 
 
