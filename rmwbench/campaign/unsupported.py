@@ -11,7 +11,7 @@ from rmwbench.campaign import shared_host
 from rmwbench.campaign.place import Places
 from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import Workers
-from rmwbench.errors import UserError, as_typed
+from rmwbench.errors import UserError
 from rmwbench.lab import frames
 from rmwbench.lab.host import Kind
 from rmwbench.lab.host.kind import NAMESPACES
@@ -71,14 +71,6 @@ def told(plan: Plan, reasons: Mapping[int, str]) -> list[str]:
         cell = plan.cell(number)
         places.setdefault((cell.arm.name, reason), []).append(cell.comparison)
     return [f"{arm} in {few(found)}: {reason}" for (arm, reason), found in places.items()]
-
-
-def told_left_out(absent: Mapping[str, str]) -> list[str]:
-    """`ARMS: REASON`, each reason once."""
-    arms: dict[str, list[str]] = {}
-    for arm, reason in absent.items():
-        arms.setdefault(reason, []).append(arm)
-    return [as_typed(f"{few(found)}: {reason}") for reason, found in arms.items()]
 
 
 def few(names: Sequence[str]) -> str:
