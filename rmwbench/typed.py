@@ -16,7 +16,8 @@ COMMAND = "RMWBENCH_COMMAND"
 """The variable that says how this program is typed, for those that start it for somebody."""
 NAME = "rmwbench"
 VERBS = (
-    *("doctor", "calibrate", "middlewares", "suites", "types", "plan", "run", "show", "explain", "report"),
+    *("doctor", "calibrate", "middlewares", "candidates", "suites", "types", "plan", "run"),
+    *("show", "explain", "report"),
     *("compare", "capacity", "decide", "query", "import", "community", "claims", "questionnaire", "figures"),
     *("evaluate", "clean"),
 )

@@ -25,12 +25,12 @@ from rmwbench.campaign.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial import run_trial
-from rmwbench.campaign.unsupported import told_left_out
 from rmwbench.campaign.write import write_trial
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts, marker
 from rmwbench.lab.middleware import Worker
+from rmwbench.suite.left_out import told_left_out
 from rmwbench.suite.seed import derive_seed
 
 

@@ -168,6 +168,7 @@ def _print(made: "Plan", order: bool) -> None:
 
     from rmwbench.campaign import unsupported
     from rmwbench.campaign.plan import duration_text
+    from rmwbench.suite.left_out import told_left_out
     from rmwbench.suite.suite import DECIDABLE_BLOCKS
 
     console = stdout_console(soft_wrap=True)
@@ -217,7 +218,7 @@ def _print(made: "Plan", order: bool) -> None:
     _print_beyond(console, made)
     if made.left_out:
         console.print("\n[bold]Left out[/bold], their middleware being not ready")
-        for text in unsupported.told_left_out(made.left_out):
+        for text in told_left_out(made.left_out):
             console.print(f"  {escape(text)}")
     if made.unsupported:
         console.print("\n[bold]Not supported[/bold], and not run")

@@ -96,6 +96,9 @@ def _head(doc: dict[str, Any]) -> Iterable[str]:
     if campaign.get("not_run"):
         yield escape(campaign["not_run"])
         yield ""
+    for text in campaign.get("left_out", ()):
+        yield escape(f"Left out: {text}")
+        yield ""
     if not campaign["finished"]:
         yield "> **Not finished.** The campaign stopped early."
         yield ""

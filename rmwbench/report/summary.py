@@ -37,6 +37,7 @@ from rmwbench.report.interop import matrix
 from rmwbench.report.measure import Small
 from rmwbench.report.more import more
 from rmwbench.report.tails import of_worst
+from rmwbench.suite.left_out import told_left_out
 from rmwbench.suite.limits import LimitsFile
 from rmwbench.suite.limits_file import check_topics, no_such_case
 
@@ -361,6 +362,7 @@ def _campaign(
             "voided_by": dict(Counter(code for x in lines if x.status == "void" for code in x.codes)),
         },
         "not_run": (plan.get("not_run") or {}).get("text"),
+        "left_out": told_left_out({one["arm"]: one["reason"] for one in plan.get("left_out") or ()}),
         "wall_s": round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
     }
 

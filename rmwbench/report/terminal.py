@@ -77,6 +77,8 @@ def _print_campaign(doc: dict[str, Any], console: Console) -> None:
     _line(console, f"{campaign.get('name', '')} · {'; '.join(counts)}")
     if campaign.get("not_run"):
         _line(console, str(campaign["not_run"]))
+    for text in campaign.get("left_out", ()):
+        _line(console, f"Left out: {text}")
     _line(console, str(machine.get("summary", "")))
     _line(console, calibration_line(machine))
     for warning in machine.get("warnings", []):
