@@ -35,6 +35,7 @@ from rmwbench.report.imported import refuse_imported
 from rmwbench.report.interop import matrix
 from rmwbench.report.measure import Small
 from rmwbench.report.more import more
+from rmwbench.report.own_cost import own_share
 from rmwbench.report.tails import of_worst
 
 
@@ -107,6 +108,8 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
     for found in document["workloads"]:
         found["effects"] = effects_of.get(found["workload"], [])
         found["tuning"] = tuning_of.get(found["workload"], [])
+        payload_bytes = max((a.payload_bytes or 0 for a in arms[found["workload"]]), default=None)
+        found["own_cost"] = own_share(document["machine"]["calibration"].get("own_cost") or {}, payload_bytes, found)
         found["machine_bound_blocks"] = sorted(bound[found["workload"]])
     document["outcomes"] = outcomes.document(plan.get("outcomes"), document["workloads"])
     hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}

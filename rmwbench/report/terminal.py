@@ -105,9 +105,10 @@ def _print_workload(doc: dict[str, Any], workload: dict[str, Any], console: Cons
         console.print(_table(workload, tuple(c for c in shown if c.group == "latency"), released=False, judged=True))
         console.print()
         console.print(_table(workload, tuple(c for c in shown if c.group == "cost"), released=True, judged=False))
-        if asked := tuple(c for c in shown if c.group == "asked"):
-            console.print()
-            console.print(_table(workload, asked, released=False, judged=False))
+        for group in ("beside", "asked"):
+            if more_columns := tuple(c for c in shown if c.group == group):
+                console.print()
+                console.print(_table(workload, more_columns, released=False, judged=False))
     for note in _notes(workload):
         _line(console, note)
     _print_effects(doc, workload, console)
@@ -357,12 +358,14 @@ def _print_more(doc: dict[str, Any], console: Console) -> None:
 
 def _line(console: Console, text: str) -> None:
     if text:
-        console.print(Text(text, style="dim"))
+        console.print(Text(fmt.plain(text), style="dim"))
 
 
 def _bullet(console: Console, mark: str, text: str, style: str) -> None:
     """A marked paragraph with a hanging indent; wrapped here because a grid pads every line with blanks."""
-    lines = textwrap.wrap(text, max(20, console.width - 3), break_long_words=False, break_on_hyphens=False) or [""]
+    lines = textwrap.wrap(
+        fmt.plain(text), max(20, console.width - 3), break_long_words=False, break_on_hyphens=False
+    ) or [""]
     console.print(Text.assemble(" ", (mark, style), " ", lines[0]), no_wrap=True, crop=False)
     for line in lines[1:]:
         console.print(Text(f"   {line}"), no_wrap=True, crop=False)
