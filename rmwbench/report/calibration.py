@@ -161,6 +161,14 @@ def print_calibration(document: Mapping[str, Any], console: Console) -> None:
         text = f"A/A floor at {aa['floor_blocks']} blocks: {_percent(floor['all'])}"
         sizes = [f"{name} {_percent(value)}" for name, value in floor.items() if name != "all" and value is not None]
         console.print(Text(f"{text} ({', '.join(sizes)}): a smaller difference is told with a warning"))
+    for size in ("small", "large"):
+        own_floors = [
+            f"{pair['middleware']} {_percent(of['value'])} [{_percent(of['low'])} to {_percent(of['high'])}]"
+            for pair in aa["pairs"]
+            if pair["workload"] == size and (of := pair.get("floor"))
+        ]
+        if own_floors:
+            console.print(Text(f"  each arm's own, {size}: {', '.join(own_floors)}", style="dim"))
     if text := own_text(own):
         console.print(Text(text))
     costs = [
