@@ -110,7 +110,9 @@ DESIGNS = (
     Design("looks from 5, at most 8", 5, 8, 7.5),
     Design("looks from 5, at most 10", 5, 10, 7.5),
     Design("looks from 5, at most 12", 5, 12, 7.5),
+    Design("looks from 6, at most 8", 6, 8, 7.5),
     Design("looks from 6, at most 10", 6, 10, 7.5),
+    Design("looks from 6, at most 12", 6, 12, 7.5),
 )
 """Of equal time: without the messages that no quantile needs, a block of `quick` takes four fifths of the time."""
 
