@@ -273,8 +273,13 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def escape(text: str) -> str:
-    """Text that stays text: Markdown's and HTML's special characters escaped, line breaks as spaces."""
+    """Text that stays text: Markdown's and HTML's special characters escaped, line breaks as spaces. A command of ours
+    between backticks stays code."""
     flat = " ".join(str(text).split("\n")).strip()
+    return "".join(f"`{part}`" if command else _escaped(part) for part, command in fmt.commands(flat))
+
+
+def _escaped(flat: str) -> str:
     flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|#])", r"\\\1", flat)
 

@@ -36,6 +36,7 @@ from rmwbench.report.imported import refuse_imported
 from rmwbench.report.interop import matrix
 from rmwbench.report.measure import Small
 from rmwbench.report.more import more
+from rmwbench.report.own_cost import own_share
 from rmwbench.report.tails import of_worst
 from rmwbench.suite.left_out import told_left_out
 from rmwbench.suite.limits import LimitsFile
@@ -111,6 +112,8 @@ def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any
     for found in document["workloads"]:
         found["effects"] = effects_of.get(found["workload"], [])
         found["tuning"] = tuning_of.get(found["workload"], [])
+        payload_bytes = max((a.payload_bytes or 0 for a in arms[found["workload"]]), default=None)
+        found["own_cost"] = own_share(document["machine"]["calibration"].get("own_cost") or {}, payload_bytes, found)
         found["machine_bound_blocks"] = sorted(bound[found["workload"]])
     thresholds = plan.get("outcomes") if limits is None else limits.document()
     document["outcomes"] = outcomes.document(thresholds, _limited(document["workloads"], limits))

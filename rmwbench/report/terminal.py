@@ -105,10 +105,12 @@ def _print_workload(doc: dict[str, Any], workload: dict[str, Any], told: Told, c
     if Measurement.get(console, console.options.update(max_width=10_000), whole).maximum <= console.width:
         console.print(whole)
     else:
-        latency, cost, asked = (tuple(c for c in shown if c.group == name) for name in ("latency", "cost", "asked"))
+        latency, cost, *others = (
+            tuple(c for c in shown if c.group == name) for name in ("latency", "cost", "beside", "asked")
+        )
         parts = [_table(workload, latency, released=False, judged=True)]
         parts.append(_table(workload, cost, released=True, judged=False))
-        parts += [_table(workload, asked, released=False, judged=False)] if asked else []
+        parts += [_table(workload, columns, released=False, judged=False) for columns in others if columns]
         for place, part in enumerate(table for whole in parts for table in narrow.fitting(whole, console)):
             if place:
                 console.print()
@@ -363,12 +365,14 @@ def _print_more(doc: dict[str, Any], console: Console) -> None:
 
 def _line(console: Console, text: str) -> None:
     if text:
-        console.print(Text(text, style="dim"))
+        console.print(Text(fmt.plain(text), style="dim"))
 
 
 def _bullet(console: Console, mark: str, text: str, style: str) -> None:
     """A marked paragraph with a hanging indent; wrapped here because a grid pads every line with blanks."""
-    lines = textwrap.wrap(text, max(20, console.width - 3), break_long_words=False, break_on_hyphens=False) or [""]
+    lines = textwrap.wrap(
+        fmt.plain(text), max(20, console.width - 3), break_long_words=False, break_on_hyphens=False
+    ) or [""]
     console.print(Text.assemble(" ", (mark, style), " ", lines[0]), no_wrap=True, crop=False)
     for line in lines[1:]:
         console.print(Text(f"   {line}"), no_wrap=True, crop=False)
