@@ -16,19 +16,7 @@ from typing import Annotated, NoReturn
 import typer
 
 VERBS = (
-    *(
-        "doctor",
-        "calibrate",
-        "middlewares",
-        "candidates",
-        "suites",
-        "types",
-        "plan",
-        "run",
-        "show",
-        "explain",
-        "report",
-    ),
+    *("doctor", "calibrate", "middlewares", "candidates", "suites", "types", "plan", "run", "show", "explain"),
     *("report", "compare", "capacity", "query", "import", "community", "claims", "questionnaire", "figures", "clean"),
 )
 """In the order of the help, which is the one in which a newcomer wants them."""
