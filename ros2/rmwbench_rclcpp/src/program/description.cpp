@@ -143,8 +143,9 @@ int describe_all(const char *self) {
     std::fputs("no RMW found: source a ROS 2 first, for example with `. /opt/ros/jazzy/setup.sh`\n", stderr);
     return 2;
   }
-  // What a sourced ROS 2 is to a process.
-  const std::string inherit = "[\"AMENT_PREFIX_PATH\", \"LD_LIBRARY_PATH\", \"PATH\", \"ROS_DISTRO\", \"ROS_VERSION\"]";
+  // What a sourced ROS 2 is to a process; the last two say where Connext and its licence are.
+  const std::string inherit =
+      "[\"AMENT_PREFIX_PATH\", \"LD_LIBRARY_PATH\", \"PATH\", \"ROS_DISTRO\", \"ROS_VERSION\", \"NDDSHOME\", \"RTI_LICENSE_FILE\"]";
   std::string all;
   for (const auto &rmw : rmws) {
     const Rmw known = rmw_named(rmw);
