@@ -11,25 +11,44 @@ from rmwbench.campaign.plan import blocks_within, budget_text, duration_text, ma
 from rmwbench.errors import UserError
 from rmwbench.suite.candidates import Choice
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import find, load, parse, read
+from rmwbench.suite.load import load, parse
+
+EIGHT = """
+suite: eight
+title: eight arms in three workloads
+blocks: {minimum: 5, maximum: 6}
+timeline: {warmup_s: 0.15, drain_s: 0.15}
+arms:
+  - {name: floor futex, middleware: floor, options: {transport: shm_ring}, wait: block}
+  - {name: iceoryx2 event, middleware: iceoryx2, wait: block}
+  - {name: zenoh untouched, middleware: zenoh, profile: untouched}
+  - {name: zenoh tuned, middleware: zenoh, profile: tuned}
+  - {name: cyclonedds untouched, middleware: cyclonedds, profile: untouched}
+  - {name: cyclonedds tuned, middleware: cyclonedds, profile: tuned}
+  - {name: fastdds untouched, middleware: fastdds, profile: untouched, publish_mode: sync}
+  - {name: fastdds tuned, middleware: fastdds, profile: tuned, publish_mode: sync}
+workloads:
+  - {name: imu, message: Bytes(320), rate_hz: 1000, timeline: {steady_s: 1.1}}
+  - {name: camera, message: Image1080p, rate_hz: 30, timeline: {steady_s: 1.0}}
+  - {name: pointcloud, message: PointCloud512k, rate_hz: 10, timeline: {steady_s: 2.1}}
+"""
 
 
-def plan(name="eight", **options):
-    suite = eight() if name == "eight" else load(name)
+def plan(name=None, **options):
+    suite = load(name) if name else parse(EIGHT, where="eight.yaml")
     return make_plan(suite, cells(suite), **{"seed": 7, **options})
 
 
-def eight():
-    """`quick` with eight of its arms and six blocks: what is planned from numbers that a change of `quick` leaves."""
-    text = read(find("quick")).replace("maximum: 5", "maximum: 6")
-    return parse(text, where="quick.yaml", choice=Choice(without=("cyclonedds shm", "iceoryx2 loan")))
+def test_quick_is_planned_by_the_clock_and_its_windows_hold_what_its_medians_need():
+    made = plan("quick")
+    assert made.looks == (5, 8, 10) and made.estimated_s == made.within_s and 240 <= made.within_s <= 300
+    assert made.minimum_s <= made.within_s
+    for comparison in made.comparisons:
+        median, p90, *_ = comparison.percentiles
+        assert median.per_trial and p90.pooled and comparison.steady_messages <= 20 * 15
 
 
-def test_quick_takes_about_five_minutes():
-    assert plan("quick").estimated_s <= 300
-
-
-def test_time_is_that_of_the_timelines_and_what_a_trial_costs_besides():
+def test_a_plan_takes_what_its_trials_take():
     made = plan()
     # eight arms × (1.1 + 1.0 + 2.1 steady, and three times warm-up, drain and fixed cost)
     assert made.block_s == pytest.approx(8 * (4.2 + 3 * (0.15 + 0.15 + 0.3)))
@@ -170,7 +189,7 @@ def test_the_document_is_json_and_agrees_with_the_plan():
     made = plan(budget_s=300)
     document = json.loads(json.dumps(made.document(), allow_nan=False))
     assert (document["schema"], document["version"]) == ("rmwbench/plan", 1)
-    six = {"count": 6, "planned": None, "minimum": 5, "maximum": 6, "looks": [6], "decide": []}
+    six = {"count": 6, "planned": None, "minimum": 5, "maximum": 6, "within_s": None, "looks": [6], "decide": []}
     assert document["blocks"] == six
     assert len(document["trials"]) == 144
     assert [cell["cell"] for cell in document["cells"]] == list(range(1, 25))

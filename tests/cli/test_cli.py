@@ -79,8 +79,9 @@ def test_plan_prints_what_would_run():
     assert found.returncode == 0, found.stderr
     for words in (
         "30 cells",
-        "150 trials",
-        "about 5 min",
+        "300 trials",
+        "4.83 min",
+        "by the clock",
         "camera",
         "p50 [p90]",
         "log-ratio sd of 0.1",

@@ -65,6 +65,14 @@ def two_states(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndar
     return math.log(2) * (rng.random(shape) < 0.3) + 0.2 * normal(rng, shape)
 
 
+def two_states_in_half(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
+    """Of every second arm a trial is twice as slow with probability 0.3, of the others never; the means of all are
+    equal, so that arms tie which are seen in one state only."""
+    found = 0.2 * normal(rng, shape)
+    found[:, ::2] += math.log(2) * ((rng.random(shape) < 0.3) - 0.3)[:, ::2]
+    return found
+
+
 def rarely_slow(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
     return math.log(2) * (rng.random(shape) < 0.15) + 0.2 * normal(rng, shape)
 
@@ -122,7 +130,9 @@ LAWS: dict[str, Law] = {
     "all drift by a factor e": drifting,
     "rounded values": rounded,
 }
-BEYOND: dict[str, Law] = {f"AR(1) {r} over blocks": autoregressive(r) for r in (0.3, 0.5, 0.8)}
+BEYOND: dict[str, Law] = {f"AR(1) {r} over blocks": autoregressive(r) for r in (0.3, 0.5, 0.8)} | {
+    "two states in half of the arms": two_states_in_half
+}
 """Declared as not kept: docs/method.md says what happens then."""
 
 

@@ -195,8 +195,8 @@ def test_quick_is_the_suite_of_the_readme():
     loaded = load("quick")
     found = cells(loaded)
     assert len(found) == 24
-    assert (loaded.blocks.minimum, loaded.blocks.maximum) == (5, 6)
-    assert {c.workload.name: c.steady_messages for c in found} == {"imu": 1100, "camera": 30, "pointcloud": 21}
+    assert (loaded.blocks.minimum, loaded.blocks.maximum, loaded.blocks.within_s) == (5, 10, 290)
+    assert {c.workload.name: c.steady_messages for c in found} == {"imu": 250, "camera": 21, "pointcloud": 21}
     assert {c.workload.name: c.endpoints[0].type.payload_bytes for c in found} == {
         "imu": 320,
         "camera": 6_220_800,
