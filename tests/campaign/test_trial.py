@@ -2,6 +2,7 @@
 else."""
 
 import gc
+import json
 import os
 import time
 from pathlib import Path
@@ -167,7 +168,10 @@ def test_what_a_blocked_publisher_never_sent_is_in_the_ledger(tmp_path):
     assert [row["seq"] for row in sent] == list(range(50))
     never = [row for row in sent if row["call_ns"] is None]
     assert 10 < len(never) < 50 and all(row["begun_ns"] is None and row["bytes"] is None for row in never)
-    assert [row["intended_ns"] - trial["start_ns"] for row in sent] == [k * 5_000_000 for k in range(50)]
+    (asked,) = (json.loads(e["asked"])["arrival"] for e in rows(result, "endpoints") if e["kind"] == "publisher")
+    assert 0 < asked["phase_ns"] < 5_000_000
+    due = [row["intended_ns"] - trial["start_ns"] - asked["phase_ns"] for row in sent]
+    assert due == [k * 5_000_000 for k in range(50)]
 
 
 def test_a_worker_that_vanished_fails_its_trial(tmp_path):

@@ -98,7 +98,7 @@ def send(writer, seq, intended, phase, cause=(0, 0)):
 def schedule(writer, start):
     global finishing, late_by_s
     period, seq, never = writer["arrival"]["period_ns"], 0, 0
-    due = start["at_ns"]
+    due = start["at_ns"] + writer["arrival"].get("phase_ns", 0)
     while due < start["end_ns"] and not writer.get("gone"):
         time.sleep(max(0, (due - now()) / 1e9))
         if STAGE == "window" and due >= start["steady_ns"]:
