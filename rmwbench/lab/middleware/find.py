@@ -251,6 +251,10 @@ class NotReady:
     reason: str
     command: str | None = None
 
+    @property
+    def text(self) -> str:
+        return f"{self.reason}: {self.command}" if self.command else self.reason
+
 
 def not_ready(name: str, found: dict[str, Worker]) -> NotReady | None:
     """None where it can be run."""
@@ -271,10 +275,9 @@ def why_not_ready(name: str, found: dict[str, Worker]) -> str | None:
     lack = not_ready(name, found)
     if lack is None:
         return None
-    text = f"{lack.reason}: {lack.command}" if lack.command else lack.reason
     if lack.reason == ros2.NOT_SOURCED:  # the same for all of them
-        return text
-    return f"{name} is {text}" if lack.reason == NOT_BUILT else f"{name}: {text}"
+        return lack.text
+    return f"{name} is {lack.text}" if lack.reason == NOT_BUILT else f"{name}: {lack.text}"
 
 
 def require_workers(names: list[str]) -> dict[str, Worker]:
@@ -286,7 +289,7 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
     if not missing and not broken:
         return {name: found[name] for name in names}
     buildable = recipes()
-    elsewhere = {name: lack.reason for name in missing if name not in buildable and (lack := _elsewhere(name, found))}
+    elsewhere = {name: lack.text for name in missing if name not in buildable and (lack := _elsewhere(name, found))}
     elsewhere |= {name: NOT_BROUGHT for name in missing if name not in buildable and name in shipped_middlewares()}
     unknown = [name for name in missing if name not in buildable and name not in elsewhere]
     reasons = [f"{name}: {problem}" for name, problem in broken.items()]
