@@ -16,8 +16,10 @@ COMMAND = "RMWBENCH_COMMAND"
 """The variable that says how this program is typed, for those that start it for somebody."""
 NAME = "rmwbench"
 VERBS = (
-    *("doctor", "calibrate", "middlewares", "suites", "types", "plan", "run", "show", "explain", "report"),
-    *("compare", "capacity", "decide", "query", "import", "community", "claims", "questionnaire", "figures", "clean"),
+    *("doctor", "calibrate", "middlewares", "candidates", "suites", "types", "plan", "run"),
+    *("show", "explain", "report"),
+    *("compare", "capacity", "decide", "query", "import", "community", "claims", "questionnaire", "figures"),
+    *("evaluate", "clean"),
 )
 """In the order of the help, which is the one in which a newcomer wants them."""
 

@@ -148,6 +148,23 @@ def aa_floor(logs: Sequence[np.ndarray], blocks: int, confidence: float = 0.95) 
     return math.expm1(t * math.sqrt(variance / blocks))
 
 
+def aa_floor_of_pair(logs: Sequence[float], blocks: int, confidence: float = 0.95) -> tuple[float, float, float] | None:
+    """(value, low, high): what `aa_floor` says of a single arm, with the interval that so few blocks leave open; None
+    where fewer than two were measured.
+
+    The true mean of the log-ratios is 0, so Σx² is σ²·χ²(n): the interval of σ is that of a variance with a known mean.
+    """
+    x = np.asarray(logs, float)
+    n = len(x)
+    if n < 2:
+        return None
+    tail = (1 - confidence) / 2
+    t = float(special.stdtrit(n, 1 - tail))
+    variances = (float(x @ x) / n, *(float(x @ x) / float(special.chdtri(n, q)) for q in (tail, 1 - tail)))
+    value, low, high = (math.expm1(t * math.sqrt(variance / blocks)) for variance in variances)
+    return value, low, high
+
+
 def _reaches(low: float, high: float) -> bool:
     """low ≤ high, to the document's digits; infinities are equal to themselves."""
     return low <= high or math.isclose(low, high, rel_tol=DIGITS)

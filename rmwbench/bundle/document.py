@@ -34,6 +34,7 @@ class _Blocks(TypedDict, total=False):
     planned: Number | None
     minimum: Number | None
     maximum: Number | None
+    within_s: Real | None
     looks: list[Number] | None
     decide: Texts | None
 

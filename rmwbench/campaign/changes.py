@@ -121,7 +121,7 @@ class Changes:
         for daemon in needed_daemons(cell, self._workers, nonce, domain_id(cell, self._crew.hosts)):
             if daemon.label in self._dead:
                 label = f"{daemon.label} again"
-                worker, at = daemon.worker, cell.daemons_host
+                worker, at = daemon.worker, daemon.host
                 environment = {**worker.environment, **address_environment(cell, at)}
                 self._crew.spawn_daemon(daemon.name, worker.executable, environment, label, at)
                 self._returning[label] = daemon

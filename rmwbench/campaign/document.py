@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from rmwbench.bundle.schema import table_from_rows
+from rmwbench.campaign.buffers import granted_less
 from rmwbench.campaign.calibrate import store
 from rmwbench.campaign.plan import Plan
 from rmwbench.campaign.profile import distinct_sides, forced, resolved_profile
@@ -16,6 +17,7 @@ from rmwbench.campaign.shared_host import flag
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
+from rmwbench.suite.side import Side
 
 TRACED = "traced: every thread's schedule was recorded, which costs time; compare its latencies with traced trials only"
 UNTIMED = "untimed: all that takes or gives back memory was counted, which costs time; its latencies are no results"
@@ -49,9 +51,9 @@ def campaign_document(
     }
 
 
-def cells_table(plan: Plan, workers: Mapping[str, Worker]) -> pa.Table:
+def cells_table(plan: Plan, workers: Mapping[str, Worker], sysctls: Mapping[str, Any]) -> pa.Table:
     """The table `cells`; in `definition` profiles are written out. A cell that mixes middlewares has all of them in its
-    columns, joined by ` + `, and the oldest release date."""
+    columns, joined by ` + `, and the oldest release date. `sysctls` are those of the machine that it runs on."""
     rows = []
     for cell in plan.cells:
         sides = distinct_sides(cell)
@@ -62,6 +64,7 @@ def cells_table(plan: Plan, workers: Mapping[str, Worker]) -> pa.Table:
             if side.middleware in workers:
                 definition["arm"]["processes"][key]["profile"] = resolved_profile(side, workers[side.middleware])
         flags = [(side.profile.name, forced(side, workers[side.middleware])) for side in sides]
+        flags += [(side.profile.name, _less_buffer(side, workers[side.middleware], sysctls)) for side in sides]
         definition["flags"] = list(dict.fromkeys(f"{name}*: {text}" for name, text in flags if text))
         if plan.host.shared:
             told = [f"{side.profile.name}*: {flag(side, workers[side.middleware])}" for side in sides]
@@ -85,6 +88,10 @@ def cells_table(plan: Plan, workers: Mapping[str, Worker]) -> pa.Table:
             }
         )
     return table_from_rows("cells", rows)
+
+
+def _less_buffer(side: Side, worker: Worker, sysctls: Mapping[str, Any]) -> str | None:
+    return granted_less(resolved_profile(side, worker)["text"], side.modes, sysctls)
 
 
 def _is_run(cell: Cell) -> bool:

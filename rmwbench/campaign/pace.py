@@ -12,16 +12,19 @@ TOLERANCE = 1.25
 
 
 def limit_s(plan: Plan) -> float:
-    """The time that a campaign of this plan may take: its budget, or the plan's estimate with some tolerance."""
-    return plan.budget_s if plan.budget_s is not None else TOLERANCE * plan.estimated_s
+    """The time that a campaign of this plan may take: its budget, or that of its suite, or the plan's estimate with
+    some tolerance."""
+    if plan.budget_s is not None:
+        return plan.budget_s
+    return TOLERANCE * plan.estimated_s if plan.within_s is None else plan.within_s
 
 
-def has_time(plan: Plan, blocks_done: int, elapsed_s: float, share: float = 1.0) -> bool:
-    """Whether another block may begin after `blocks_done` whole blocks, which took `elapsed_s` together. `share`: how
-    much of a whole block's planned time the next one has, where decided arms have left."""
+def has_time(plan: Plan, blocks_done: int, elapsed_s: float, next_s: float | None = None) -> bool:
+    """Whether another block may begin after `blocks_done` whole blocks, which took `elapsed_s` together. `next_s`: what
+    the next one is expected to take, where decided arms have left; as the mean of those before where None."""
     if blocks_done < plan.suite.blocks.minimum:
         return True
-    return elapsed_s + share * elapsed_s / blocks_done <= limit_s(plan)
+    return elapsed_s + (elapsed_s / blocks_done if next_s is None else next_s) <= limit_s(plan)
 
 
 def may_repeat(plan: Plan, block: int, elapsed_s: float, again_s: float, rest_of_block_s: float) -> bool:

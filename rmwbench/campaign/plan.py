@@ -119,9 +119,17 @@ class Plan:
         return self.looks[0] if self.looks else self.blocks
 
     @property
+    def within_s(self) -> float | None:
+        """The time that the suite itself gives a campaign without a budget, or what its minimum of blocks takes where
+        that is longer."""
+        asked = self.suite.blocks.within_s if self.budget_s is None else None
+        return None if asked is None else max(asked, self.minimum_s)
+
+    @property
     def estimated_s(self) -> float:
-        """All blocks; a sequential design may take less."""
-        return self.blocks * self.block_s
+        """All blocks, or as many as the suite's time holds; a sequential design may take less."""
+        all_s = self.blocks * self.block_s
+        return all_s if self.within_s is None else min(all_s, self.within_s)
 
     @property
     def minimum_s(self) -> float:
@@ -143,6 +151,7 @@ class Plan:
                 "planned": self.suite.blocks.planned,
                 "minimum": self.suite.blocks.minimum,
                 "maximum": self.suite.blocks.maximum,
+                "within_s": self.suite.blocks.within_s,
                 "looks": list(self.looks),
                 "decide": list(self.suite.blocks.decide),
             },

@@ -68,37 +68,62 @@ def domain_id(cell: Cell, hosts: Hosts) -> int:
 
 
 def daemons(side: Side, worker: Worker) -> list[str]:
-    """Daemons that must serve before workers open with the profile and the modes, in the order of their start."""
+    """Daemons that must serve before workers open with the profile and the modes, in that order.
+
+    A level of a mode that says which daemons it needs, or none, says so in the profile's place.
+    """
     asked = side.options.get(DAEMONS_OPTION)
     if asked is not None:
         return str(asked).split()
-    found = [] if side.profile.text is not None else [*worker.profile(side.profile.name).get("daemons", [])]
     by_mode = (worker.description or {}).get("mode_daemons", {})
-    needed = [name for mode, level in side.modes.items() for name in by_mode.get(mode, {}).get(str(level), [])]
-    return list(dict.fromkeys([*found, *needed]))
+    levels = [by_mode.get(mode, {}).get(str(level)) for mode, level in side.modes.items()]
+    needed = [names for names in levels if names is not None]
+    if not needed and side.profile.text is None:
+        needed = [worker.profile(side.profile.name).get("daemons", [])]
+    return list(dict.fromkeys(name for names in needed for name in names))
 
 
 @dataclass(frozen=True)
 class NeededDaemon:
-    """`label` is its name, with the middleware's behind it where another has the same."""
+    """`label` is its name, with the host's or the middleware's behind it where another has the same."""
 
     label: str
     name: str
     worker: Worker
     fields: dict[str, Any]
+    host: str
 
 
 def needed_daemons(cell: Cell, workers: Workers, nonce: int, domain_id: int) -> Iterator[NeededDaemon]:
-    """The daemons of all sides of a cell, each once."""
-    seen: list[tuple[str, Any, dict[str, Any]]] = []
+    """The daemons of all sides of a cell, each once.
+
+    Those that each host has of its own are there once on each host of that side.
+    """
+    seen: list[tuple[str, Any, dict[str, Any], str]] = []
+    labels: set[str] = set()
     for side in distinct_sides(cell):
         worker = workers[side.middleware]
         fields = open_fields(side, worker, nonce, domain_id)
         for name in daemons(side, worker):
-            if (name, worker.executable, fields) not in seen:
-                taken = any(name == other for other, *_ in seen)
-                seen.append((name, worker.executable, fields))
-                yield NeededDaemon(f"{name} {side.middleware}" if taken else name, name, worker, fields)
+            hosts = _daemon_hosts(cell, side, worker, name)
+            for host in hosts:
+                if (name, worker.executable, fields, host) in seen:
+                    continue
+                label = name if len(hosts) == 1 else f"{name} {host}"
+                if label in labels:
+                    label += f" {side.middleware}"
+                seen.append((name, worker.executable, fields, host))
+                labels.add(label)
+                yield NeededDaemon(label, name, worker, fields, host)
+
+
+def _daemon_hosts(cell: Cell, side: Side, worker: Worker, name: str) -> list[str]:
+    """Where a daemon runs, in the order of the hosts' addresses."""
+    if name not in (worker.description or {}).get("daemons_each_host", ()):
+        return [cell.daemons_host]
+    mine = side.side_definition()
+    same = [one for one in cell.processes if cell.sides[one.name].side_definition() == mine]
+    return [host for host in cell.hosts if any(process.host == host for process in same)]
 
 
 def distinct_sides(cell: Cell) -> list[Side]:

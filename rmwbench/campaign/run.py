@@ -25,12 +25,12 @@ from rmwbench.campaign.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial import run_trial
-from rmwbench.campaign.unsupported import told_left_out
 from rmwbench.campaign.write import write_trial
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts, marker
 from rmwbench.lab.middleware import Worker
+from rmwbench.suite.left_out import told_left_out
 from rmwbench.suite.seed import derive_seed
 
 
@@ -93,6 +93,8 @@ class Campaign:
     hold: Hold | None = None
     _described: dict = field(default_factory=machine.describe)
     _started_s: float = field(default_factory=time.monotonic)
+    _planned_s: float = 0.0
+    """Of the trials that have run, by the plan's estimates."""
 
     def run(self, console: Console, first_host: Host | Hosts | None = None) -> Ending:
         """Runs until the end or a signal (SIGINT, SIGTERM, SIGHUP); the journal says which. Call it in the main
@@ -124,6 +126,7 @@ class Campaign:
                     begun_s = time.monotonic()
                     with signals.interruptible():
                         result = run_trial(self.order(current), self.workers, host)
+                    self._planned_s += current.estimated_s
                     may = self._may_repeat(current)
                     following = self.course.ended(current, result.status, result.cause, may)
                     host = self._host(following) if following else None
@@ -166,7 +169,7 @@ class Campaign:
         over = (
             not self.course.resumed
             and bool(self.course.next)
-            and not has_time(self.plan, blocks, elapsed_s, self._share())
+            and not has_time(self.plan, blocks, elapsed_s, self._next_block_s(elapsed_s))
         )
         if self.course.look_due or (over and self.plan.sequential):
             self._look(progress, over)
@@ -204,14 +207,14 @@ class Campaign:
         if stop is None and self.hold is None:
             self._race(progress, look)
 
-    def _share(self) -> float:
-        """Of a whole block's planned time, what the next one has."""
+    def _next_block_s(self, elapsed_s: float) -> float | None:
+        """What the next block is expected to take without the arms that have left: its planned time, as much longer as
+        the trials so far took than was planned. None where none has run."""
         following = self.course.next
-        if following is None or self.course.blocks_done < 1:
-            return 1.0
-        planned_s = sum(t.estimated_s for t in self.plan.trials if t.block == following.block)
+        if following is None or not self._planned_s:
+            return None
         left_s = sum(t.estimated_s for t in self.course.rest if t.block == following.block)
-        return left_s / planned_s if planned_s else 1.0
+        return left_s * elapsed_s / self._planned_s
 
     def _race(self, progress: Progress, look: Look) -> None:
         """What is decided leaves the coming blocks; their time goes to what is open."""

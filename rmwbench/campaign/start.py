@@ -128,7 +128,8 @@ def new_campaign(
     )
     document |= lab.document()
     writer = BundleWriter.create(directory, document)
-    whole = {"cells": cells_table(plan, workers), "machine": machine_table(document["machine"], None)}
+    cells = cells_table(plan, workers, document["machine"]["sysctls"])
+    whole = {"cells": cells, "machine": machine_table(document["machine"], None)}
     writer.write_whole_campaign(whole)
     return Campaign(name, plan, Course(plan), workers, writer)
 
@@ -211,7 +212,8 @@ def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], descr
             fix=f"{VARIABLE}={host} rmwbench run --resume {bundle.directory}, where that can be",
         )
     before = {row["cell"]: json.loads(row["definition"]) for row in bundle.rows("cells")}
-    now = {row["cell"]: json.loads(row["definition"]) for row in cells_table(plan, workers).to_pylist()}
+    table = cells_table(plan, workers, described["sysctls"])
+    now = {row["cell"]: json.loads(row["definition"]) for row in table.to_pylist()}
     for number in sorted(before.keys() | now.keys()):
         if before.get(number) != now.get(number):
             raise UserError(

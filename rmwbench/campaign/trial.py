@@ -126,9 +126,8 @@ def _daemons(outcome: Outcome, crew: Crew, workers: Workers) -> None:
     cell = outcome.order.cell
     for daemon in needed_daemons(cell, workers, outcome.order.nonce, domain_id(cell, crew.hosts)):
         with step(outcome, f"daemon.{daemon.label}"):
-            at = outcome.order.cell.daemons_host
-            environment = {**daemon.worker.environment, **address_environment(outcome.order.cell, at)}
-            crew.spawn_daemon(daemon.name, daemon.worker.executable, environment, daemon.label, at)
+            environment = {**daemon.worker.environment, **address_environment(cell, daemon.host)}
+            crew.spawn_daemon(daemon.name, daemon.worker.executable, environment, daemon.label, daemon.host)
             crew.wait_hello(limits.HELLO_TIMEOUT_S)
             crew.ask_daemon(daemon.label, "open", daemon.fields, limits.COMMAND_TIMEOUT_S)
 

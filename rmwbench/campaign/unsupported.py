@@ -73,14 +73,6 @@ def told(plan: Plan, reasons: Mapping[int, str]) -> list[str]:
     return [f"{arm} in {few(found)}: {reason}" for (arm, reason), found in places.items()]
 
 
-def told_left_out(absent: Mapping[str, str]) -> list[str]:
-    """`ARMS: REASON`, each reason once."""
-    arms: dict[str, list[str]] = {}
-    for arm, reason in absent.items():
-        arms.setdefault(reason, []).append(arm)
-    return [f"{few(found)}: {reason}" for reason, found in arms.items()]
-
-
 def few(names: Sequence[str]) -> str:
     """`a, b, c and 2 more`."""
     more = len(names) - NAMED

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="claims", help="What five published evaluations claim: as published, as corrected, as measured.")(
+    app.command(name="claims", help="What seven published evaluations claim: as published, as corrected, as measured.")(
         claims
     )
 

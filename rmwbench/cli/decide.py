@@ -1,5 +1,6 @@
 """`rmwbench decide --limits FILE [DIR…]`: one user's answer from what was measured."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -59,6 +60,8 @@ def decide(
         )
     if out is not None and out.suffix != ".html":
         raise UserError("only HTML can be written", where="--out", expected="a name ending in .html", actual=str(out))
+    if not math.isfinite(hours):
+        raise UserError("this is no time", where="--hours", expected="0.01 to 1000", actual=str(hours))
     asked = read_limits(limits)
     bundles = [Bundle(directory) for directory in directories or [newest_campaign()]]
     document = summarise(bundles, asked, hours=hours)

@@ -18,7 +18,7 @@ import typer
 from rmwbench.cli.help import PlainGroup
 from rmwbench.typed import VERBS
 
-GATES = ("doctor", "calibrate", "run", "show", "compare", "capacity", "decide")
+GATES = ("doctor", "calibrate", "run", "show", "compare", "capacity", "decide", "evaluate")
 """Verbs whose exit code is an answer."""
 
 HELP = """

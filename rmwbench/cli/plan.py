@@ -168,6 +168,7 @@ def _print(made: "Plan", order: bool) -> None:
 
     from rmwbench.campaign import unsupported
     from rmwbench.campaign.plan import duration_text
+    from rmwbench.suite.left_out import told_left_out
     from rmwbench.suite.suite import DECIDABLE_BLOCKS
 
     console = stdout_console(soft_wrap=True)
@@ -176,10 +177,12 @@ def _print(made: "Plan", order: bool) -> None:
     arms = len({cell.arm.name for cell in made.cells})
     early = len(made.looks) > 1
     at_most, worst = "at most " if early else "", duration_text(made.estimated_s)
+    by_clock = made.within_s is not None and made.blocks * made.block_s > made.within_s
     console.print(
         f"{_count(arms, 'arm')}, {_count(len(made.comparisons), 'comparison')}, {_count(len(made.cells), 'cell')}; "
         f"{at_most}{_count(made.blocks, 'block')} of {duration_text(made.block_s)} = "
-        f"{_count(len(made.trials), 'trial')}, about [bold]{worst}[/bold]"
+        f"{_count(len(made.trials), 'trial')}, "
+        + (f"ended by the clock after [bold]{worst}[/bold]" if by_clock else f"about [bold]{worst}[/bold]")
     )
     if early:
         best = duration_text(made.least_blocks * made.block_s)
@@ -217,7 +220,7 @@ def _print(made: "Plan", order: bool) -> None:
     _print_beyond(console, made)
     if made.left_out:
         console.print("\n[bold]Left out[/bold], their middleware being not ready")
-        for text in unsupported.told_left_out(made.left_out):
+        for text in told_left_out(made.left_out):
             console.print(f"  {escape(text)}")
     if made.unsupported:
         console.print("\n[bold]Not supported[/bold], and not run")

@@ -110,7 +110,7 @@ def run(
         typer.Option(
             "--claims",
             help="Run what the open claims of a published evaluation need (SUITE is then its name, or the id of one "
-            "claim; all five if absent), within --budget, 30m if absent.",
+            "claim; all of them if absent), within --budget, 30m if absent.",
         ),
     ] = False,
     verdict: Annotated[

@@ -22,7 +22,6 @@ from rmwbench.campaign.pace import TOLERANCE
 from rmwbench.campaign.plan import Trial, duration_text
 from rmwbench.campaign.run import Campaign, Ending, Tally
 from rmwbench.campaign.stop import Stopped, StopSignals
-from rmwbench.campaign.unsupported import told_left_out
 from rmwbench.campaign.write import write_trial
 from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.fleet import Fleet, MachineLost, Remote
@@ -30,6 +29,7 @@ from rmwbench.cluster.machine import LOST
 from rmwbench.cluster.progress import ClusterProgress
 from rmwbench.cluster.schedule import Key, Part, Schedule, duration_s
 from rmwbench.errors import UserError
+from rmwbench.suite.left_out import told_left_out
 
 WAIT_S = 1.0
 """How long a signal may go unnoticed."""

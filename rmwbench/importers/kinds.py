@@ -74,6 +74,12 @@ _KINDS = (
     ),
     Kind("gscam", "NEWSLab's gscam stress test 2025", "the directory of one run, or of several", "gscam"),
     Kind(
+        "hop-chain-2026",
+        "the comparison of four RMWs over six hops on Lyrical, 2026 (ivoheck/rmw_benchmarking)",
+        "the directory of one session, or of several",
+        "hop_chain",
+    ),
+    Kind(
         "eprosima-2019",
         "eProsima's comparisons 2019: latency and throughput",
         "CSV files (decimal commas are understood) or a directory of them",

@@ -47,6 +47,7 @@ class ArmReport:
         endpoints = [e for t in trials for e in small.endpoints[t.trial]]
         granted = [(e["kind"], loads(e["asked"]), loads(e["granted"])) for e in endpoints]
         self.publish_mode = _one(g.get("publish_mode") for kind, _, g in granted if kind == "publisher")
+        self.payload_bytes = max((e["payload_bytes"] or 0 for e in endpoints if e["kind"] == "publisher"), default=None)
         self.touch = _one(a.get("touch") for _, a, _ in granted)
         self.qos = _one(_qos(g["qos"]) for _, _, g in granted if g.get("qos"))
         self.take = _one(g.get("take") for kind, _, g in granted if kind == "subscription")

@@ -63,15 +63,19 @@ def line(found: Mapping[str, Any], age_days: float | None) -> str:
 
 
 def own_text(own: Mapping[str, Any]) -> str:
-    """What of each number is ours; empty where it was not measured."""
+    """What of each number is ours; empty where it was not measured. Of a calibration that knows several sizes each
+    workload says it (own_cost.py)."""
+    if own.get("sizes"):
+        return "What of a number is the instrument's own stands with each workload; nothing is subtracted."
     parts = []
     latency, cpu = own.get("latency") or {}, own.get("cpu_per_message") or {}
     if "value" in latency:
-        parts.append(f"of each latency {fmt.metric(latency).text} is ours")
+        parts.append(f"of a latency {fmt.metric(latency).text} is ours")
     if "value" in cpu:
-        parts.append(f"of each message {fmt.metric(cpu).text} of processor time")
+        parts.append(f"of a message {fmt.metric(cpu).text} of processor time")
     text = ", ".join(parts)
-    return f"{text[0].upper()}{text[1:]}; nothing is subtracted." if text else ""
+    larger = "; larger messages cost more, which this calibration did not measure; nothing is subtracted."
+    return f"Of messages of 64 bytes: {text}{larger}" if text else ""
 
 
 def _warnings(found: Mapping[str, Any], age_days: float | None, kernel: str | None) -> list[str]:
@@ -157,6 +161,14 @@ def print_calibration(document: Mapping[str, Any], console: Console) -> None:
         text = f"A/A floor at {aa['floor_blocks']} blocks: {_percent(floor['all'])}"
         sizes = [f"{name} {_percent(value)}" for name, value in floor.items() if name != "all" and value is not None]
         console.print(Text(f"{text} ({', '.join(sizes)}): a smaller difference is told with a warning"))
+    for size in ("small", "large"):
+        own_floors = [
+            f"{pair['middleware']} {_percent(of['value'])} [{_percent(of['low'])} to {_percent(of['high'])}]"
+            for pair in aa["pairs"]
+            if pair["workload"] == size and (of := pair.get("floor"))
+        ]
+        if own_floors:
+            console.print(Text(f"  each arm's own, {size}: {', '.join(own_floors)}", style="dim"))
     if text := own_text(own):
         console.print(Text(text))
     costs = [

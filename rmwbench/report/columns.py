@@ -4,16 +4,19 @@ Each column names the metrics that may fill it, best first: a workload with 30 m
 has a p99, and the header says which one it is. A metric outside this list is still in the report, behind its arm.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.report import format as fmt
 from rmwbench.report.ordered_by import is_cost
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: `metrics` are tried in order; `group` (latency, cost or asked) is where a narrow rendering puts it."""
+    """A column: `metrics` are tried in order; `group` (latency, beside, cost or asked) is where a narrow rendering puts
+    it."""
 
     key: str
     title: str
@@ -28,12 +31,19 @@ PUBLISH = Column("publish", "publish", ("publish_call_p50",), "cost")
 CPU = Column("cpu", "CPU/msg", ("cpu_per_message",), "cost")
 MEMORY = Column("memory", "PSS", ("pss",), "cost")
 
+SERVICE = Column("service", "service p50", ("service_latency_p50",), "beside")
+CONSUMED = Column("consumed", "consumed p50", ("consumed_latency_p50",), "beside")
+
 COLUMNS = (MEDIAN, TAIL, LOSS, PUBLISH, CPU, MEMORY)
+BESIDE = (SERVICE, CONSUMED)
+"""Shown where some arm's is apart from its response latency by more than a tenth: then the time before the publish call
+(writing the payload, or a late schedule) or after the message was taken (reading it) is part of the answer."""
+APART = 1.1
 TOPIC = (
     MEDIAN,
     TAIL,
-    Column("service", "service p50", ("service_latency_p50",), "latency"),
-    Column("consumed", "consumed p50", ("consumed_latency_p50",), "latency"),
+    replace(SERVICE, group="latency"),
+    replace(CONSUMED, group="latency"),
     LOSS,
     PUBLISH,
 )
@@ -65,11 +75,20 @@ def of(workload: dict[str, Any]) -> tuple[Column, ...]:
     if is_by_topic(workload):
         return (CPU, MEMORY)
     primary = workload.get("primary_metric")
-    known = {name for column in (*COLUMNS, *ASKED_FOR) for name in column.metrics}
+    known = {name for column in (*COLUMNS, *BESIDE, *ASKED_FOR) for name in column.metrics}
     entry = GLOSSARY.get(primary or "")
     own = (Column("primary", entry.title, (entry.name,), "latency"),) if entry and primary not in known else ()
     there = [c for c in ASKED_FOR if any("value" in a["metrics"].get(c.metrics[0], {}) for a in workload["arms"])]
-    return (*own, *COLUMNS, *there)
+    beside = [c for c in BESIDE if any(_is_apart(arm["metrics"], c.metrics[0]) for arm in workload["arms"])]
+    return (*own, MEDIAN, TAIL, *beside, LOSS, PUBLISH, CPU, MEMORY, *there)
+
+
+def _is_apart(metrics: dict[str, Any], name: str) -> bool:
+    """Whether an arm's latency differs from its response latency by more than APART, either way."""
+    found = [fmt.finite(metrics.get(which, {}).get("value")) for which in (MEDIAN.metrics[0], name)]
+    if None in found or not all(map(math.isfinite, found)) or not all(found):
+        return False
+    return not 1 / APART <= found[0] / found[1] <= APART
 
 
 def is_by_topic(workload: dict[str, Any]) -> bool:

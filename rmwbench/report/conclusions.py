@@ -12,6 +12,7 @@ from rmwbench.analysis.wording import percent
 from rmwbench.report import done, facts
 from rmwbench.report import format as fmt
 from rmwbench.report.headline import headline, is_untimed
+from rmwbench.report.losses import slow
 from rmwbench.report.ordered_by import is_cost, words
 
 Line = dict[str, Any]
@@ -47,6 +48,8 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
             of = t["done"] + t["failed"] + t["void"]
             lines.append(("caution", f"{a['arm']}: {kinds} of {of} trials; the first: {first}"))
     lines += [("caution", text) for text in done.voids_per_arm(w)]
+    if own := w.get("own_cost"):
+        lines.append(("caution", own["text"]))
     if count := len(w.get("machine_bound_blocks") or ()):
         lines.append(
             (
@@ -55,6 +58,7 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
                 "90 % in one of its trials, and a verdict about a network may not rest on that.",
             )
         )
+    lines += [("caution", f"{a['arm']}: {text}.") for a in arms if (text := slow(a.get("losses")))]
     if any(a.get("unlike") for a in arms):
         lines.append(
             (

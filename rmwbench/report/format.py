@@ -5,6 +5,7 @@ interval and where it comes from together; a renderer may put them in different 
 the others. Decimal prefixes throughout (1 MB = 10^6 bytes), because rates and payloads of robot traffic are quoted so.
 """
 
+import re
 from dataclasses import dataclass
 from math import floor, inf, isfinite, log10
 from typing import Any, Literal
@@ -24,6 +25,20 @@ _SCALES: dict[str, tuple[tuple[float, float, str], ...]] = {
 }
 _SAME_UNIT = {"bytes_per_s": "bytes/s", "B": "bytes", "Hz": "hz", "ratio": "fraction", "share": "fraction"}
 _BARE = {"count", "messages", "1", "", None}
+
+
+_COMMAND = re.compile(r"`(rmwbench[^`<>&|]*)`")
+
+
+def plain(text: str) -> str:
+    """A sentence whose commands stand as one types them, without the marks of Markdown."""
+    return _COMMAND.sub(r"\1", text)
+
+
+def commands(text: str) -> list[tuple[str, bool]]:
+    """A sentence in parts, each with whether it is a command: for pages that set those apart."""
+    parts = _COMMAND.split(text)
+    return [(part, bool(place % 2)) for place, part in enumerate(parts) if part]
 
 
 @dataclass(frozen=True)

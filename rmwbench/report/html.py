@@ -71,12 +71,14 @@ def render_html(doc: dict[str, Any], evaluated: Evaluated = NOT_EVALUATED) -> st
 
 def render_page(template: str, specs: list[dict[str, Any]], **context: Any) -> str:
     """A template of this package with everything that any page needs inside: styles, scripts, Vega, the charts' `specs`
-    and the hashes that allow its own scripts and no others. Also passed: `fmt`, the filters `ink` and `letter`.
+    and the hashes that allow its own scripts and no others. Also passed: `fmt`, the filters `commands`, `ink` and
+    `letter`.
     """
     import vl_convert
 
     made = environment()
     inks = {light: f"var(--ink-{number})" for number, light in enumerate(look.to_dark())}
+    made.filters["commands"] = _commands
     made.filters["ink"] = inks.__getitem__
     made.filters["part"] = lambda kind: inks[look.part(kind)]
     made.filters["letter"] = lambda keys, key: "abcdefghijklmnopqrstuvwxyz"[keys.index(key) % 26]
@@ -230,6 +232,13 @@ def _groups(workload: dict[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]
 def _without_data(spec: dict[str, Any]) -> dict[str, Any]:
     """Both variants of a chart draw the same rows: they are in the page once."""
     return {key: value for key, value in spec.items() if key != "datasets"}
+
+
+def _commands(text: str) -> Markup:
+    """A sentence with its commands set as code."""
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if command else part for part, command in fmt.commands(text)
+    )
 
 
 def _by_workload(doc: dict[str, Any], kind: str) -> list[tuple[str, list[str]]]:

@@ -14,15 +14,16 @@ from rmwbench.report.wire import VERDICTS
 
 
 def losses(trials: Sequence[Trial], small: Small, *, reliable: bool, keep_last: bool) -> dict[str, Any] | None:
-    """The show document's `losses`; None where nothing is missing or no trial is done."""
+    """The show document's `losses`; None where everything had arrived when the trials ended, or no trial is done.
+    What was under way then is slow and not lost: it stands beside, and in none of the places."""
     if not trials:
         return None
     ledger = reduce(add, (t.messages.ledger for t in trials))
-    if not ledger.undelivered:
+    if not ledger.undelivered and not ledger.under_way:
         return None
     counted = reduce(add, (replace(drops(small.counters[t.trial]), links=_links(t)) for t in trials))
     found = locate(ledger, counted, reliable=reliable, keep_last=keep_last)
-    return {"wanted": ledger.wanted} | found.document()
+    return {"wanted": ledger.wanted, "under_way": ledger.under_way} | found.document()
 
 
 def _links(trial: Trial) -> dict[str, int]:
@@ -39,21 +40,11 @@ def measure(place: dict[str, Any]) -> str:
     return text + (", inferred" if place["label"] == "inferred" else "")
 
 
-def largest(losses: dict[str, Any]) -> dict[str, Any] | None:
-    """The place that explains most of the missing messages; None where none does, or more of them are not located."""
-    found = max(losses["places"], key=lambda place: place["messages"], default=None)
-    return found if found is not None and found["messages"] > losses["not_located"] else None
-
-
-def line(losses: dict[str, Any]) -> str:
-    """One sentence for the terminal and Markdown."""
-    parts = [
-        f"{place['place']} {'up to ' if place['label'] == 'at most' else ''}{place['messages']}"
-        + (f" ({place['count']} {place['unit']})" if place["unit"] != "messages" else "")
-        + (" (inferred)" if place["label"] == "inferred" else "")
-        for place in losses["places"]
-        if place["messages"]
-    ]
-    parts += [f"not located {losses['not_located']}"] if losses["not_located"] else []
-    text = f"{losses['missing']} messages missing: " + ", ".join(parts or ["no place counted them"])
-    return text + (f"; nobody counts {', '.join(losses['uncounted'])}" if losses["uncounted"] else "")
+def slow(losses: dict[str, Any] | None) -> str | None:
+    """`7 messages (23 %) were still under way when the trials ended: slow, not lost`; None where none was."""
+    count = (losses or {}).get("under_way")
+    if not count:
+        return None
+    verb = "was" if count == 1 else "were"
+    share = fmt.quantity(count / losses["wanted"], "fraction")
+    return f"{fmt.counted(count, 'message')} ({share}) {verb} still under way when the trials ended: slow, not lost"

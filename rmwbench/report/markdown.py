@@ -16,7 +16,7 @@ from rmwbench.report.drawing import svg_of
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.figures import Figure, card, figures
 from rmwbench.report.headline import conditions, headline
-from rmwbench.report.marks import marks
+from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
 from rmwbench.whole_file import make_directory, write_whole
 
@@ -55,9 +55,9 @@ def render_markdown(
     evaluated: Evaluated = NOT_EVALUATED,
 ) -> str:
     """The text; `drawn` has the figures of each workload, `images` the relative path of each (workload, figure)."""
-    lines = [*_head(doc), *_outcomes(doc)]
+    lines, told = [*_head(doc), *_outcomes(doc)], Told()
     for workload in doc["workloads"]:
-        lines += _workload(doc, workload, drawn[workload["workload"]], images)
+        lines += _workload(doc, workload, drawn[workload["workload"]], images, told)
     if doc.get("growth"):
         lines += ["## Growth with the number of nodes", ""]
         lines += [_row(["arm", "cost", "exponent", "it"]), _row(["---", "---", "---:", "---"])]
@@ -96,6 +96,9 @@ def _head(doc: dict[str, Any]) -> Iterable[str]:
     if campaign.get("not_run"):
         yield escape(campaign["not_run"])
         yield ""
+    for text in campaign.get("left_out", ()):
+        yield escape(f"Left out: {text}")
+        yield ""
     if not campaign["finished"]:
         yield "> **Not finished.** The campaign stopped early."
         yield ""
@@ -121,7 +124,7 @@ def _outcomes(doc: dict[str, Any]) -> Iterable[str]:
 
 
 def _workload(
-    doc: dict[str, Any], workload: dict[str, Any], drawn: list[Figure], images: dict[tuple[str, str], str]
+    doc: dict[str, Any], workload: dict[str, Any], drawn: list[Figure], images: dict[tuple[str, str], str], told: Told
 ) -> Iterable[str]:
     answer = headline(workload, conditions(doc).get(workload["workload"]))
     yield f"## {escape(workload['title'])}"
@@ -139,7 +142,7 @@ def _workload(
     yield ""
     yield from _effects(doc, workload)
     yield from _groups(workload)
-    notes = [f"- {escape(mark)} {escape(text)}" for mark, text in marked_notes(workload)]
+    notes = [f"- {escape(mark)} {escape(text)}" for mark, text in marked_notes(workload, told)]
     notes += [
         f"- {escape(arm['arm'])}: not supported: {escape(arm['not_supported'])}"
         for arm in workload["arms"]
@@ -270,8 +273,13 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def escape(text: str) -> str:
-    """Text that stays text: Markdown's and HTML's special characters escaped, line breaks as spaces."""
+    """Text that stays text: Markdown's and HTML's special characters escaped, line breaks as spaces. A command of ours
+    between backticks stays code."""
     flat = " ".join(str(text).split("\n")).strip()
+    return "".join(f"`{part}`" if command else _escaped(part) for part, command in fmt.commands(flat))
+
+
+def _escaped(flat: str) -> str:
     flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|#])", r"\\\1", flat)
 

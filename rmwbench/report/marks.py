@@ -12,13 +12,33 @@ def marks(arm: dict[str, Any]) -> str:
     return "".join(dict.fromkeys(_mark(arm, flag) for flag in arm.get("flags", [])))
 
 
-def notes(workload: dict[str, Any]) -> list[tuple[str, str]]:
-    """(mark, `ARMS: TEXT`) for each different flag of a workload, in the order of the arms."""
+Told = dict[tuple[str, str], set[str]]
+"""(mark, what) → the arms of which a report has told it."""
+
+
+def notes(workload: dict[str, Any], told: Told | None = None) -> list[tuple[str, str]]:
+    """(mark, `ARMS: TEXT`) for each different flag of a workload, in the order of the arms. What the machine did is one
+    note for all arms that it did it to, in the words of the first.
+
+    `told` is what other workloads of the same report have said: a note is there once, for each arm once.
+    """
+    told = {} if told is None else told
     arms: dict[tuple[str, str], list[str]] = {}
+    texts: dict[tuple[str, str], str] = {}
     for arm in workload.get("arms", []):
+        codes = dict(zip(arm.get("disturbed", []), arm.get("disturbed_by") or {}, strict=False))
         for flag in arm.get("flags", []):
-            arms.setdefault((_mark(arm, flag), str(flag)), []).append(arm["arm"])
-    return [(mark, f"{', '.join(names)}: {flag}") for (mark, flag), names in arms.items()]
+            key = _mark(arm, flag), str(codes.get(flag, flag))
+            if arm["arm"] not in told.setdefault(key, set()):
+                arms.setdefault(key, []).append(arm["arm"])
+                texts.setdefault(key, str(flag))
+    found = []
+    for key, names in arms.items():
+        told[key].update(names)
+        alike = key[0] == DISTURBED and len(names) > 1
+        who = "every arm" if 1 < len(names) == len(workload["arms"]) else ", ".join(names)
+        found.append((key[0], f"{who}: {f'of {names[0]}, ' if alike else ''}{texts[key]}"))
+    return found
 
 
 def _mark(arm: dict[str, Any], flag: str) -> str:

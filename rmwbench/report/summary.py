@@ -36,9 +36,11 @@ from rmwbench.report.imported import refuse_imported
 from rmwbench.report.interop import matrix
 from rmwbench.report.measure import Small
 from rmwbench.report.more import more
+from rmwbench.report.own_cost import own_share
 from rmwbench.report.tails import of_worst
+from rmwbench.suite.left_out import told_left_out
 from rmwbench.suite.limits import LimitsFile
-from rmwbench.suite.limits_file import no_such_case
+from rmwbench.suite.limits_file import check_topics, no_such_case
 
 
 def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any]:
@@ -110,6 +112,8 @@ def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any
     for found in document["workloads"]:
         found["effects"] = effects_of.get(found["workload"], [])
         found["tuning"] = tuning_of.get(found["workload"], [])
+        payload_bytes = max((a.payload_bytes or 0 for a in arms[found["workload"]]), default=None)
+        found["own_cost"] = own_share(document["machine"]["calibration"].get("own_cost") or {}, payload_bytes, found)
         found["machine_bound_blocks"] = sorted(bound[found["workload"]])
     thresholds = plan.get("outcomes") if limits is None else limits.document()
     document["outcomes"] = outcomes.document(thresholds, _limited(document["workloads"], limits))
@@ -130,6 +134,8 @@ def _limited(workloads: list[dict[str, Any]], limits: LimitsFile | None) -> list
     found = [w for w in workloads if limits.of.has(w["workload"].partition(" [")[0], _levels(w))]
     if not found:
         raise no_such_case(limits, [w["workload"] for w in workloads])
+    topics = {t for w in workloads for t in w["topic_names"]}
+    check_topics(limits, topics | {one["topic"] for w in workloads for one in w["topics"]})
     return found
 
 
@@ -359,6 +365,7 @@ def _campaign(
             "voided_by": dict(Counter(code for x in lines if x.status == "void" for code in x.codes)),
         },
         "not_run": (plan.get("not_run") or {}).get("text"),
+        "left_out": told_left_out({one["arm"]: one["reason"] for one in plan.get("left_out") or ()}),
         "wall_s": round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
     }
 

@@ -1,8 +1,8 @@
 """The answer in a terminal: one table per workload, then what to conclude and what not.
 
-A workload is one table where that fits (about 120 columns), otherwise two (latency and verdict, then cost) rather than
-one with columns dropped, because a hidden column reads as `not measured`. Colour comes from rich, which is silent on
-pipes and under NO_COLOR; no statement rests on it alone.
+A workload is one table where that fits (about 120 columns), otherwise two (latency and verdict, then cost), or more
+where a number would be cut, rather than one with columns dropped: a hidden column reads as `not measured`. Colour comes
+from rich, which is silent on pipes and under NO_COLOR; no statement rests on it alone.
 """
 
 import textwrap
@@ -14,13 +14,13 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.report import columns, done, effects, interop, more, outcomes, wire
+from rmwbench.report import columns, done, effects, interop, more, narrow, outcomes, wire
 from rmwbench.report import format as fmt
 from rmwbench.report.calibration import calibration_line
 from rmwbench.report.columns import Column
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.headline import conditions, headline
-from rmwbench.report.marks import marks
+from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
 from rmwbench.report.ordered_by import is_cost
 from rmwbench.report.printable import printable
@@ -44,8 +44,9 @@ def print_show(doc: dict[str, Any], console: Console, evaluated: Evaluated = NOT
     """Print a show document (docs/formats/show.md) to the console, at the console's width."""
     doc = printable(doc)
     _print_campaign(doc, console)
+    told: Told = {}
     for workload in doc.get("workloads", []):
-        _print_workload(doc, workload, console)
+        _print_workload(doc, workload, told, console)
     _print_growth(doc, console)
     _print_outcomes(doc, console)
     _print_conclusions(doc.get("conclusions", []), console)
@@ -76,13 +77,15 @@ def _print_campaign(doc: dict[str, Any], console: Console) -> None:
     _line(console, f"{campaign.get('name', '')} · {'; '.join(counts)}")
     if campaign.get("not_run"):
         _line(console, str(campaign["not_run"]))
+    for text in campaign.get("left_out", ()):
+        _line(console, f"Left out: {text}")
     _line(console, str(machine.get("summary", "")))
     _line(console, calibration_line(machine))
     for warning in machine.get("warnings", []):
         _bullet(console, "!", str(warning), "bold red" if str(warning).startswith("RED ") else "yellow")
 
 
-def _print_workload(doc: dict[str, Any], workload: dict[str, Any], console: Console) -> None:
+def _print_workload(doc: dict[str, Any], workload: dict[str, Any], told: Told, console: Console) -> None:
     answer = headline(workload, conditions(doc).get(workload["workload"]))
     name, title = str(workload["workload"]), str(workload.get("title", ""))
     console.print()
@@ -102,13 +105,17 @@ def _print_workload(doc: dict[str, Any], workload: dict[str, Any], console: Cons
     if Measurement.get(console, console.options.update(max_width=10_000), whole).maximum <= console.width:
         console.print(whole)
     else:
-        console.print(_table(workload, tuple(c for c in shown if c.group == "latency"), released=False, judged=True))
-        console.print()
-        console.print(_table(workload, tuple(c for c in shown if c.group == "cost"), released=True, judged=False))
-        if asked := tuple(c for c in shown if c.group == "asked"):
-            console.print()
-            console.print(_table(workload, asked, released=False, judged=False))
-    for note in _notes(workload):
+        latency, cost, *others = (
+            tuple(c for c in shown if c.group == name) for name in ("latency", "cost", "beside", "asked")
+        )
+        parts = [_table(workload, latency, released=False, judged=True)]
+        parts.append(_table(workload, cost, released=True, judged=False))
+        parts += [_table(workload, columns, released=False, judged=False) for columns in others if columns]
+        for place, part in enumerate(table for whole in parts for table in narrow.fitting(whole, console)):
+            if place:
+                console.print()
+            console.print(part)
+    for note in _notes(workload, told):
         _line(console, note)
     _print_effects(doc, workload, console)
     _print_groups(workload, console)
@@ -287,7 +294,8 @@ def _table(workload: dict[str, Any], shown: tuple[Column, ...], *, released: boo
     return table
 
 
-def _notes(workload: dict[str, Any]) -> list[str]:
+def _notes(workload: dict[str, Any], told: Told) -> list[str]:
+    """`told`: what the workloads before it have said."""
     notes = []
     measured = [
         entry
@@ -300,7 +308,7 @@ def _notes(workload: dict[str, Any]) -> list[str]:
         notes.append(f"[low–high]: {measured[0].get('interval', 'interval')}; n = {counts} {what} per arm")
     if workload.get("resolution", {}).get("text"):
         notes.append(str(workload["resolution"]["text"]))
-    notes += [f"{mark} {text}" for mark, text in marked_notes(workload)]
+    notes += [f"{mark} {text}" for mark, text in marked_notes(workload, told)]
     return notes
 
 
@@ -357,12 +365,14 @@ def _print_more(doc: dict[str, Any], console: Console) -> None:
 
 def _line(console: Console, text: str) -> None:
     if text:
-        console.print(Text(text, style="dim"))
+        console.print(Text(fmt.plain(text), style="dim"))
 
 
 def _bullet(console: Console, mark: str, text: str, style: str) -> None:
     """A marked paragraph with a hanging indent; wrapped here because a grid pads every line with blanks."""
-    lines = textwrap.wrap(text, max(20, console.width - 3), break_long_words=False, break_on_hyphens=False) or [""]
+    lines = textwrap.wrap(
+        fmt.plain(text), max(20, console.width - 3), break_long_words=False, break_on_hyphens=False
+    ) or [""]
     console.print(Text.assemble(" ", (mark, style), " ", lines[0]), no_wrap=True, crop=False)
     for line in lines[1:]:
         console.print(Text(f"   {line}"), no_wrap=True, crop=False)

@@ -7,7 +7,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.report import topic_rows, topics
+from rmwbench.report import narrow, topic_rows, topics
 from rmwbench.report.marks import marks
 
 _STYLES = {"best": "green", "equivalent": "green", "worse": "red", "undecided": "yellow"}
@@ -20,7 +20,8 @@ def print_topics(workload: dict[str, Any], console: Console) -> None:
     table = _across(workload)
     if Measurement.get(console, console.options.update(max_width=10_000), table).maximum > console.width:
         table = _down(workload)
-    console.print(table)
+    for part in narrow.fitting(table, console):
+        console.print(part)
     metric = workload["topics"][0]["primary_metric"].replace("_", " ")
     judged = any(topic["judged"] for topic in workload["topics"])
     key = topic_rows.KEY if judged else "told and not judged: the workload is judged by another metric"

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from rmwbench.suite.fault import Fault, Strict
+from rmwbench.suite.seed import derive_seed
 
 MAX_RATE_HZ = 2_000_000
 MIN_PERIOD_NS = 500
@@ -46,22 +47,35 @@ def _due_before(end_ns: int, period_ns: int, phase_ns: int) -> int:
     return max(0, -((phase_ns - end_ns) // period_ns))
 
 
+MOST_PHASE_NS = 1_000_000_000
+"""Of a drawn phase: enough to keep slow flows apart, and none of them misses a window for it."""
+
+
+def _phase_ns(asked: int | None, period_ns: int, seed: int) -> int:
+    """The phase that was asked for, or one drawn from the trial's seed, uniform within the period."""
+    return derive_seed(seed, "phase") % min(period_ns, MOST_PHASE_NS) if asked is None else asked
+
+
 class Periodic(Strict):
-    """Message k is due at `phase_ns + k / rate_hz`."""
+    """Message k is due at `phase_ns + k / rate_hz`. Without `phase_ns` the phase is drawn for each flow and trial, the
+    same for all arms of a block: flows that fire in the same instant are a special case, and a phase that never changes
+    could favour one arm in every trial. Counts are then those of phase 0, which has the most."""
 
     kind: Literal["periodic"]
     rate_hz: RateHz
-    phase_ns: int = Field(default=0, ge=0)
+    phase_ns: int | None = Field(default=None, ge=0)
 
     @property
     def period_ns(self) -> int:
         return round(1e9 / self.rate_hz)
 
     def count(self, begin_ns: int, end_ns: int) -> int:
-        return _due_before(end_ns, self.period_ns, self.phase_ns) - _due_before(begin_ns, self.period_ns, self.phase_ns)
+        phase_ns = self.phase_ns or 0
+        return _due_before(end_ns, self.period_ns, phase_ns) - _due_before(begin_ns, self.period_ns, phase_ns)
 
     def wire(self, seed: int) -> dict[str, Any]:
-        return {"kind": self.kind, "period_ns": self.period_ns, "phase_ns": self.phase_ns}
+        phase_ns = _phase_ns(self.phase_ns, self.period_ns, seed)
+        return {"kind": self.kind, "period_ns": self.period_ns, "phase_ns": phase_ns}
 
 
 class Poisson(Strict):
@@ -79,12 +93,12 @@ class Poisson(Strict):
 
 
 class Burst(Strict):
-    """`count` messages back to back, `rate_hz` times per second."""
+    """`count` messages back to back, `rate_hz` times per second; the phase as of periodic ones."""
 
     kind: Literal["burst"]
     rate_hz: RateHz
     messages: int = Field(alias="count", ge=1)
-    phase_ns: int = Field(default=0, ge=0)
+    phase_ns: int | None = Field(default=None, ge=0)
 
     @model_validator(mode="after")
     def _mean_rate_holdable(self) -> "Burst":
@@ -103,13 +117,13 @@ class Burst(Strict):
         return round(1e9 / self.rate_hz)
 
     def count(self, begin_ns: int, end_ns: int) -> int:
-        bursts = _due_before(end_ns, self.period_ns, self.phase_ns) - _due_before(
-            begin_ns, self.period_ns, self.phase_ns
-        )
+        phase_ns = self.phase_ns or 0
+        bursts = _due_before(end_ns, self.period_ns, phase_ns) - _due_before(begin_ns, self.period_ns, phase_ns)
         return bursts * self.messages
 
     def wire(self, seed: int) -> dict[str, Any]:
-        return {"kind": self.kind, "period_ns": self.period_ns, "count": self.messages, "phase_ns": self.phase_ns}
+        phase_ns = _phase_ns(self.phase_ns, self.period_ns, seed)
+        return {"kind": self.kind, "period_ns": self.period_ns, "count": self.messages, "phase_ns": phase_ns}
 
 
 class Trace(Strict):

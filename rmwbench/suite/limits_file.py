@@ -1,9 +1,9 @@
 """A limits file (`limits.py`, docs/limits.md) from its path, with file and line for mistakes."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from rmwbench.errors import UserError
+from rmwbench.errors import UserError, did_you_mean
 from rmwbench.input_file import read_text
 from rmwbench.suite.limits import LimitsFile
 from rmwbench.suite.load import shown, validated
@@ -30,6 +30,20 @@ def read_limits(path: Path) -> LimitsFile:
             fix="docs/limits.md shows one; limits/ of a checkout has three",
         ) from error
     return validated(text, where=shown(path), model=LimitsFile)
+
+
+def check_topics(limits: LimitsFile, known: Collection[str]) -> None:
+    """UserError for a topic with limits that no campaign has: nothing would be judged by them. `known` is empty where
+    no trial ended, and then nobody can say."""
+    for topic in limits.topics:
+        if known and topic not in known:
+            raise UserError(
+                f"no topic of these campaigns is called `{topic}`",
+                where=f"limits {limits.limits}, topics",
+                expected="one of " + ", ".join(sorted(known)),
+                actual=topic,
+                fix=did_you_mean(topic, known),
+            )
 
 
 def no_such_case(limits: LimitsFile, cases: Sequence[str]) -> UserError:

@@ -18,7 +18,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "transport": ("udp", "tcp", "unix", "shm", "intra_process"),
     "congestion": ("drop", "block"),
     "shm_layout": ("unified", "tiered"),
-    "discovery": ("multicast", "peers", "server"),
+    "discovery": ("multicast", "peers", "server", "routers", "client"),
     "executor": ("single_threaded", "multi_threaded", "events", "wait_set", "static"),
 }
 SWITCHES = ("batching", "security")

@@ -26,12 +26,16 @@ class Blocks(Strict):
     set numbers of blocks from `minimum` on, and an end as soon as everything is decided. A budget replaces either
     number. With fewer than `minimum` blocks there is no verdict.
 
+    `within_s` plans a sequential design by the clock: what is decided leaves, the time goes to what is open, and the
+    campaign ends when so many seconds are over, though never below `minimum`. A budget replaces it too.
+
     `decide` names the workloads that a sequential design waits for; all where it is empty.
     """
 
     planned: int | None = Field(default=None, ge=1, le=10_000)
     minimum: int = Field(default=5, ge=1, le=10_000)
     maximum: int | None = Field(default=None, ge=2, le=10_000)
+    within_s: float | None = Field(default=None, gt=0, le=31_536_000, allow_inf_nan=False)
     decide: Annotated[tuple[str, ...], Field(strict=False)] = ()
 
     @property
@@ -72,6 +76,13 @@ class Blocks(Strict):
                 actual=self.minimum,
                 fix="raise `minimum`, or use `planned` instead of `maximum`",
                 at=("minimum",),
+            )
+        if self.within_s is not None and not self.sequential:
+            raise Fault(
+                "`within_s` is for a sequential design: in a fixed number of blocks no time becomes free",
+                expected="`maximum` instead of `planned`",
+                actual=f"planned {self.planned}",
+                at=("within_s",),
             )
         if self.decide and not self.sequential:
             raise Fault(

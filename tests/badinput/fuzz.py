@@ -28,7 +28,9 @@ from typing import Any
 from tests import synthetic_bundle
 
 CORPUS = Path(__file__).with_name("corpus.jsonl")
-TIMEOUT_S = 60.0
+PROCESSOR_S = 60
+"""That a case may take. Of time on the wall it has more: how busy the machine is says nothing of a case."""
+TIMEOUT_S = 600.0
 SUITE = """\
 suite: mini
 title: a test
@@ -338,7 +340,9 @@ def outcome(one: dict[str, Any], material: Material) -> str | None:
     finally:
         shutil.rmtree(place, ignore_errors=True)
     if status is None:
-        return f"more than {TIMEOUT_S:.0f} s"
+        return f"not ended within {TIMEOUT_S:.0f} s"
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+        return f"more than {PROCESSOR_S} s of a processor"
     if os.WIFSIGNALED(status):
         return f"signal {os.WTERMSIG(status)}: {errors[-150:]!r}"
     code = os.WEXITSTATUS(status)
@@ -359,6 +363,7 @@ def _run(words: list[str], place: Path) -> tuple[str, str, int | None]:
     if not child:
         try:
             os.setsid()
+            resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_S, PROCESSOR_S + 5))
             os.chdir(place)
             for descriptor, name in ((0, os.devnull), (1, "said"), (2, "errors")):
                 os.dup2(os.open(name, os.O_RDWR | os.O_CREAT, 0o600), descriptor)

@@ -37,4 +37,8 @@ def test_a_mistake_of_ours_would_be_found(material, monkeypatch):
     assert "IndexError" in str(fuzz.outcome(one, material))
     monkeypatch.setattr(query, "ask", lambda *_: time.sleep(60))
     monkeypatch.setattr(fuzz, "TIMEOUT_S", 1.0)
-    assert "more than" in str(fuzz.outcome(one, material))
+    assert "not ended within 1 s" in str(fuzz.outcome(one, material))
+    monkeypatch.undo()
+    monkeypatch.setattr(query, "ask", lambda *_: next(n for n in iter(int, 1) if n))  # works without end
+    monkeypatch.setattr(fuzz, "PROCESSOR_S", 2)
+    assert fuzz.outcome(one, material) == "more than 2 s of a processor"

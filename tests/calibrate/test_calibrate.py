@@ -87,6 +87,16 @@ def test_what_is_ours_is_measured_and_small(run):
     assert own["clock_read"]["value"] < own["latency"]["value"] < 100_000
 
 
+def test_what_is_ours_grows_with_the_message_and_is_known_at_three_sizes(run):
+    small, large, camera = run[1]["own_cost"]["sizes"]
+    assert [one["payload_bytes"] for one in (small, large, camera)] == [64, 1_000_000, 6_220_800]
+    for name in ("response_latency", "service_latency", "consumed_latency", "cpu_per_message"):
+        assert all(one[name]["value"] > 0 for one in (small, large, camera)), name
+    # Six megabytes are written and read: by a hundred times more than a header.
+    assert camera["cpu_per_message"]["value"] > 10 * small["cpu_per_message"]["value"]
+    assert camera["consumed_latency"]["value"] > camera["service_latency"]["value"]
+
+
 # Sabotage. Each returns nothing wrong but the one thing that it did.
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import special
 
 from rmwbench.analysis import recovery
 from rmwbench.analysis.intervals import log_t
@@ -97,6 +98,15 @@ def test_one_disturbed_pair_does_not_raise_the_floor_of_all():
     pairs = list(random.normal(0, 0.1, (9, 5)))
     quiet = recovery.aa_floor(pairs, 5)
     assert recovery.aa_floor([*pairs, random.normal(0, 2, 5)], 5) < 1.3 * quiet
+
+
+def test_an_arms_own_floor_has_an_interval_that_holds_the_truth():
+    random, blocks, sd = np.random.default_rng(9), 5, 0.2
+    truth = np.expm1(float(special.stdtrit(blocks, 0.975)) * sd / math.sqrt(blocks))
+    found = [recovery.aa_floor_of_pair(random.normal(0, sd, blocks), blocks) for _ in range(2000)]
+    assert 0.93 < np.mean([low <= truth <= high for _, low, high in found]) < 0.97
+    assert all(low < value < high for value, low, high in found)
+    assert recovery.aa_floor_of_pair([0.1], 5) is None and recovery.aa_floor_of_pair([0.0, 0.0], 5) == (0, 0, 0)
 
 
 def test_without_pairs_there_is_no_floor():

@@ -25,7 +25,8 @@ def test_the_line_has_age_kernel_and_counts():
     shown = calibration(machine(own_cost=own), "2026-11-21T13:05:00Z")
     assert shown["text"] == (
         "Calibrated 3 hours before, kernel 6.1: 2 of 2 injected truths recovered, A/A declared different in 0 of 1, "
-        "A/A floor 12.0 %. Of each latency 118 ns is ours; nothing is subtracted."
+        "A/A floor 12.0 %. Of messages of 64 bytes: of a latency 118 ns is ours; larger messages cost more, which this "
+        "calibration did not measure; nothing is subtracted."
     )
     assert shown["warnings"] == []
     assert calibration_line({"calibration": shown}) == shown["text"]

@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
-from rmwbench.campaign.pace import TOLERANCE, has_time
+import pytest
+
+from rmwbench.campaign.pace import TOLERANCE, has_time, limit_s
 from rmwbench.campaign.plan import make_plan
+from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import parse
 
@@ -39,3 +42,34 @@ def test_a_budget_is_a_budget():
     assert p.blocks == 8
     assert has_time(p, 7, 7 * p.block_s)
     assert not has_time(p, 7, 7 * p.block_s * 1.07)
+
+
+CLOCK = SUITE.replace("{planned: 6, minimum: 5}", "{minimum: 5, maximum: 12, within_s: %s}")
+
+
+def by_clock(within_s, **more):
+    suite = parse(CLOCK % within_s, where="mini.yaml")
+    return make_plan(suite, cells(suite), seed=1, **more)
+
+
+def test_a_suite_that_is_planned_by_the_clock_ends_with_it_but_never_below_the_minimum():
+    block_s = plan().block_s
+    p = by_clock(7.5 * block_s)
+    assert (p.blocks, p.looks) == (12, (5, 8, 12)) and p.estimated_s == limit_s(p) == 7.5 * block_s
+    assert [has_time(p, done, done * block_s) for done in range(9)] == [True] * 7 + [False] * 2
+    # Half of the arms have left after five blocks: what is left of the time holds twice as many of the others.
+    halves = [has_time(p, done, (5 + (done - 5) / 2) * block_s, block_s / 2) for done in range(5, 12)]
+    assert halves == [True] * 5 + [False] * 2
+    short = by_clock(0.5 * block_s)
+    assert short.estimated_s == limit_s(short) == 5 * block_s and has_time(short, 4, 40 * block_s)
+
+
+def test_a_budget_replaces_the_time_of_the_suite():
+    block_s = plan().block_s
+    p = by_clock(7.5 * block_s, budget_s=20 * block_s)
+    assert p.within_s is None and p.blocks == 20 and limit_s(p) == 20 * block_s
+
+
+def test_a_time_is_for_a_sequential_design():
+    with pytest.raises(UserError, match="`within_s` is for a sequential design"):
+        parse(SUITE.replace("planned: 6", "planned: 6, within_s: 60"), where="mini.yaml")

@@ -131,7 +131,7 @@ def test_blocks_of_fewer_arms_fit_where_whole_ones_do_not():
     made = plan(blocks="{minimum: 5, maximum: 20}")
     nearly_s = limit_s(made) * 8 / 8.6
     assert not has_time(made, 8, nearly_s)
-    assert has_time(made, 8, nearly_s, share=0.5)
+    assert has_time(made, 8, nearly_s, next_s=0.5 * nearly_s / 8)
 
 
 def test_it_ends_at_its_maximum_with_things_open(virtual):
@@ -176,12 +176,17 @@ def test_a_campaign_stopped_between_looks_takes_the_same_looks_when_it_is_resume
 def test_what_the_machine_spoilt_runs_again_and_the_journal_says_so(virtual):
     campaign = virtual(spoilt=frozenset({2, 73}))
     output = campaign.run(plan())
-    assert campaign.ran[:5] == [1, 2, 73, 74, 3] and len(campaign.ran) == 74
+    assert campaign.ran[:6] == [1, 2, 73, 75, 74, 3] and len(campaign.ran) == 75
     lines = {line["trial"]: line for line in campaign.lines("trial")}
-    assert lines[2]["cause"] == "machine" and "repeats" not in lines[2]
-    assert (lines[73]["repeats"], lines[74]["repeats"], lines[74]["status"]) == (2, 73, "done")
-    assert "cause" not in lines[74] and lines[74]["cell"] == lines[2]["cell"]
-    assert "it runs again" in output
+    assert (lines[2]["cause"], lines[2]["voids"], lines[2]["again"]) == ("machine", [1], True)
+    assert "repeats" not in lines[2] and (lines[73]["repeats"], lines[74]["repeats"], lines[75]["repeats"]) == (
+        1,
+        2,
+        73,
+    )
+    assert "cause" not in lines[74] and lines[74]["cell"] == lines[2]["cell"] and "voids" not in lines[73]
+    assert (campaign.ending.done, campaign.ending.void) == (72, 3)
+    assert "its block is void for every arm, and runs again" in output
 
 
 def test_repeats_stop_where_the_budget_has_no_room_for_them(virtual):
@@ -189,17 +194,19 @@ def test_repeats_stop_where_the_budget_has_no_room_for_them(virtual):
     made = plan("{planned: 3, minimum: 2}", budget_s=2 * plan().block_s)
     campaign = virtual(spoilt=frozenset(range(1, 1000)))
     campaign.run(made)
-    assert campaign.ran == list(range(1, 13)) and campaign.now_s <= made.budget_s * 1.001
+    assert campaign.now_s <= made.budget_s * 1.001 and {line["status"] for line in campaign.lines("trial")} == {"void"}
+    assert campaign.lines("trial")[0]["again"] is False  # no room yet: the block is left out, its other arms as well
+    assert 2 not in campaign.ran and 3 not in campaign.ran
 
 
 def test_a_repeat_needs_room_for_its_block_and_the_minimum():
     made = plan("{planned: 6, minimum: 4}", budget_s=6 * plan().block_s)
     block_s = made.block_s
-    assert may_repeat(made, 0, elapsed_s=1.0, trial_s=2.0, rest_of_block_s=block_s)
-    assert may_repeat(made, 0, elapsed_s=2 * block_s - 2.5, trial_s=2.0, rest_of_block_s=block_s)
-    assert not may_repeat(made, 0, elapsed_s=2 * block_s - 1.5, trial_s=2.0, rest_of_block_s=block_s)
-    assert may_repeat(made, 5, elapsed_s=6 * block_s - 2.0, trial_s=2.0, rest_of_block_s=0.0)
-    assert not may_repeat(made, 5, elapsed_s=6 * block_s - 1.9, trial_s=2.0, rest_of_block_s=0.0)
+    assert may_repeat(made, 0, elapsed_s=1.0, again_s=2.0, rest_of_block_s=block_s)
+    assert may_repeat(made, 0, elapsed_s=2 * block_s - 2.5, again_s=2.0, rest_of_block_s=block_s)
+    assert not may_repeat(made, 0, elapsed_s=2 * block_s - 1.5, again_s=2.0, rest_of_block_s=block_s)
+    assert may_repeat(made, 5, elapsed_s=6 * block_s - 2.0, again_s=2.0, rest_of_block_s=0.0)
+    assert not may_repeat(made, 5, elapsed_s=6 * block_s - 1.9, again_s=2.0, rest_of_block_s=0.0)
 
 
 def test_a_look_that_cannot_judge_costs_the_look_and_not_the_campaign(virtual, monkeypatch):

@@ -146,6 +146,12 @@ def test_an_optional_arm_that_is_not_here_is_left_out_and_stays_out(bench):
     bundle = Bundle(bench.out)
     assert bundle.campaign["plan"]["left_out"][0]["arm"] == "two"
     assert {arm for _, arm in cells_of(bundle).values()} == {"one"}
+    reason = "Left out: two: zenoh is not built: rmwbench middlewares build zenoh"
+    _, shown = bench.command("show", bench.out)
+    assert reason in " ".join(shown.split())
+    for kind, page in (("markdown", "report.md"), ("html", "report.html")):
+        bench.command("report", bench.out, "--format", kind)
+        assert reason in (bench.out / page).read_text()
     bench.install(name="zenoh")  # built meanwhile: a campaign goes on with the arms it began with
     code, output = bench.command("run", "--resume", bench.out, "--no-report")
     assert code == 0 and "nothing is left to run" in output

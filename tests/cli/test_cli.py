@@ -77,7 +77,15 @@ def test_an_import_waits_for_nothing_that_it_does_not_need(tmp_path):
 def test_plan_prints_what_would_run():
     found = rmwbench("plan", "quick", env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"})
     assert found.returncode == 0, found.stderr
-    for words in ("24 cells", "144 trials", "4.8 min", "camera", "p50 [p90]", "log-ratio sd of 0.1", "iceoryx2 event"):
+    for words in (
+        "30 cells",
+        "150 trials",
+        "about 5 min",
+        "camera",
+        "p50 [p90]",
+        "log-ratio sd of 0.1",
+        "iceoryx2 event",
+    ):
         assert words in found.stdout
 
 
@@ -97,9 +105,9 @@ def test_a_plan_that_can_decide_nothing_says_so_and_promises_no_ratio(tmp_path):
 
 
 def test_plan_as_json_is_one_document():
-    found = rmwbench("plan", "quick", "--json", "--budget", "4m", "--seed", "3")
+    found = rmwbench("plan", "quick", "--json", "--budget", "5m", "--seed", "3")
     document = json.loads(found.stdout)
-    assert (document["seed"], document["blocks"]["count"], document["budget_s"]) == (3, 5, 240)
+    assert (document["seed"], document["blocks"]["count"], document["budget_s"]) == (3, 5, 300)
 
 
 @pytest.mark.parametrize(("verb", "code"), [(("plan", "quick"), 0), (("plan", "quick", "--json"), 0), (("doctor",), 2)])

@@ -10,9 +10,11 @@ from rich.console import Console
 
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
+from rmwbench.report.decide import words
 from rmwbench.report.decide.document import summarise
 from rmwbench.report.decide.html import render_html
 from rmwbench.report.decide.terminal import print_decide
+from rmwbench.report.summary import summarise as show
 from rmwbench.suite.limits_file import read_limits
 from tests import synthetic_bundle
 
@@ -133,10 +135,11 @@ def test_it_can_be_read_in_a_terminal_and_on_a_page(tmp_path):
     console = Console(record=True, width=140, file=io.StringIO())
     print_decide(document, console)
     text = console.export_text()
+    assert len(document["machines"][0]["cases"]) == 2
     page = render_html(document)
     for shown in (text, page):
-        for words in (FAST.arm, "misses", "on the front", "Along level", "probability"):
-            assert words in shown
+        for said in (FAST.arm, "imu [level=0]", "misses", "on the front", "Along level", "probability"):
+            assert said in shown
     assert page.count("<svg") == 4 and "<script" not in page
     json.dumps(document, allow_nan=False)
 
@@ -150,6 +153,34 @@ def test_the_same_campaign_twice_is_refused(tmp_path, imu):
 def test_limits_of_nothing_that_was_measured_are_refused(tmp_path, imu):
     with pytest.raises(UserError, match="no cell of these campaigns"):
         decided(tmp_path, imu, more="of: {workload: lidar}\n")
+
+
+def test_limits_of_a_topic_that_nobody_has_are_refused(tmp_path, imu):
+    with pytest.raises(UserError, match="no topic of these campaigns is called `fornt`"):
+        decided(tmp_path, imu, more="topics: {fornt: {loss: 0.1}}\n")
+    with pytest.raises(UserError, match="no topic of these campaigns is called `fornt`"):
+        show(Bundle(imu), limits(tmp_path, more="topics: {fornt: {loss: 0.1}}\n"))
+
+
+def test_who_never_came_to_an_end_does_not_meet_what_nobody_could_measure(tmp_path):
+    never = synthetic_bundle.Arm(**{**vars(FAST), "fails": tuple(range(6))})
+    path = campaign(tmp_path, workloads=("camera",), arms=(never,))
+    document = decided(tmp_path, path, most_ms=50)
+    assert set(outcomes(document).values()) == {"misses"}
+    (tmp_path / "limits.yaml").write_text("limits: a\ntopics: {data: {loss: 0.1}}\n")
+    found = summarise([Bundle(path)], read_limits(tmp_path / "limits.yaml"))
+    assert set(outcomes(found).values()) == {"unknown"}
+    render_html(found)
+
+
+def test_who_alone_meets_the_limits_along_a_factor_is_said(tmp_path):
+    path = campaign(tmp_path, levels=2, arms=(FLOOR, FAST, SLOW))
+    document = decided(tmp_path, path)
+    (along,) = document["machines"][0]["along"]
+    assert [one["meets"] for one in along["levels"]] == [[FAST.arm]] * 2
+    assert words.only(along) == [f"only {FAST.arm} meets them at level={n}" for n in (0, 1)]
+    turned = {**along, "flips": [{"arm": "x", "before": "meets", "after": "misses", "from": 2, "to": 8}]}
+    assert words.flip(turned["flips"][0], turned) == "x meets the limits up to level=2 and misses them from level=8 on"
 
 
 @pytest.mark.parametrize(("most_ms", "code"), [("0.04", 0), ("0.001", 1), ("fast", 2)])

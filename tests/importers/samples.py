@@ -167,6 +167,36 @@ def _gscam() -> dict[str, str]:
     }
 
 
+HOP_CHAIN = """benchmark_metadata:
+  session_name: "invented"
+  parameters:
+    num_runs: 2
+    node_count: 5
+    measurement_count: 60
+    sensors: ["imu", "camera"]
+    middlewares: ["rmw_zenoh_cpp", "rmw_connextdds"]
+  software_versions:
+    ros_distro: "lyrical"
+    rmw_zenoh_cpp: "0.10.6"
+"""
+
+
+def _hop_chain() -> dict[str, str]:
+    """Two sessions of two runs; the camera has no Connext."""
+    found = {f"{session}/metadata.yaml": HOP_CHAIN for session in ("s1", "s2")}
+    for n, session in enumerate(("s1", "s2")):
+        for sensor, rmw, ns in (
+            ("imu", "rmw_zenoh_cpp", 2_400_000),
+            ("imu", "rmw_connextdds", 1_800_000),
+            ("camera", "rmw_zenoh_cpp", 96_000_000),
+        ):
+            for run in (1, 2):
+                values = [ns * 3] * 50 + [ns + 1000 * (2 * n + run)] * 9 + [ns * 4]
+                name = f"{session}/{sensor}_cpp_results_{rmw}_nr_{run}.txt"
+                found[name] = "".join(f"{value}\n" for value in values)
+    return found
+
+
 def _eprosima() -> dict[str, str]:
     grid = (*eprosima_2019.DEMAND, *eprosima_2019.RECEIVED)
     rows = [[16, 100, 0, 0, 218760.80, 28.00], [16, 200, 0, 0, 227900.20, 29.20], [32, 100, 0, 0, 1000, 0.3]]
@@ -237,6 +267,7 @@ SAMPLES: dict[str, tuple[str, dict[str, str]]] = {
     "survey": ("survey", _survey()),
     "cyclonedds-2021": ("cyclonedds-2021", _cyclonedds()),
     "gscam": ("gscam", _gscam()),
+    "hop-chain-2026": ("hop-chain-2026", _hop_chain()),
     "eprosima-2019": ("eprosima-2019", _eprosima()),
     "irobot": ("irobot", _irobot()),
     "ddsperf": ("ddsperf", {"sub.txt": DDSPERF_SUB, "pub.txt": DDSPERF_PUB}),

@@ -134,7 +134,8 @@ HEADERS = [
     (name, file)
     for name, (_, files) in SAMPLES.items()
     for file in files
-    if name not in ("ddsperf", "perf-test", WIFI, MININET, "tsc-2021-build-farm raw") and "findings" not in file
+    if name not in ("ddsperf", "perf-test", "hop-chain-2026", WIFI, MININET, "tsc-2021-build-farm raw")
+    and "findings" not in file
 ]
 
 

@@ -289,3 +289,19 @@ def test_why_something_is_not_ready_says_what_changes_that(workers):
     assert "source the ROS 2" in find.why_not_ready("rclcpp/rmw_zenoh_cpp", found)
     with pytest.raises(UserError, match=r"rclcpp/rmw_x: .*source the ROS 2"):
         find.require_workers(["rclcpp/rmw_x"])
+
+
+def test_the_time_left_is_of_what_is_absent_and_follows_what_was_found(tmp_path):
+    first, second, there = (recipe(crate=name, build_minutes=4) for name in ("first", "second", "there"))
+    (tmp_path / "there").touch()
+    left = build.TimeLeft.of([first, second, there], tmp_path)
+    left.pace = 1.0
+    assert left.text() == "; about 8 min left"
+    left.took(there, 1)  # it was there: its second says nothing of the pace
+    assert left.text() == "; about 8 min left"
+    left.took(first, 12 * 60)
+    assert left.text() == "; about 12 min left"  # this machine takes three times as long as the crates say
+    left.took(second, 60)
+    assert left.text() == ""
+    (tmp_path / "librmwbench_worker.so").touch()
+    assert build.TimeLeft.of([recipe(crate="rmwbench-worker", build_minutes=9)], tmp_path).text() == ""

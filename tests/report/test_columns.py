@@ -26,3 +26,14 @@ def test_what_was_asked_for_is_shown_and_a_zero_is_something():
     found = workload(allocations_per_message_publisher={"value": 0}, allocations_per_message_subscription=absent)
     assert keys(found)[-1] == "allocations_publisher"
     assert "growth_publisher" not in keys(found)
+
+
+def latencies(**values):
+    return workload(**{f"{name}_latency_p50": {"value": value} for name, value in values.items()})
+
+
+def test_service_and_consumed_latency_stand_beside_a_response_that_they_are_apart_from():
+    assert columns.of(latencies(response=1e6, service=0.95e6, consumed=1.09e6)) == columns.COLUMNS
+    assert keys(latencies(response=1e6, service=0.85e6, consumed=1.02e6))[:3] == ["median", "tail", "service"]
+    assert keys(latencies(response=1e6, service=0.85e6, consumed=2e6))[:4] == ["median", "tail", "service", "consumed"]
+    assert columns.of(latencies(response=1e6, service="inf")) == columns.COLUMNS

@@ -41,3 +41,29 @@ def test_conditions_are_told_where_they_are_not_the_usual_ones():
     assert told({}) is None
     assert told({"conditions": {"background": "idle", "host_idle": "as_found"}}) == "nothing else running"
     assert told({"conditions": {"background": "cpu50", "host_idle": "awake"}}) == "background cpu50, host_idle awake"
+
+
+def arm(name: str, late: str, *more: str) -> dict:
+    text = f"machine: canary in 5 of 5 trials; the last: {late} late"
+    return {
+        "arm": name,
+        "flags": [text, *more],
+        "unlike": list(more),
+        "disturbed": [text],
+        "disturbed_by": {"canary": 5},
+    }
+
+
+def test_a_footnote_is_there_once_in_a_report():
+    imu = {"arms": [arm("a", "9 %", "through UDP"), arm("b", "8 %")]}
+    camera = {"arms": [arm("a", "7 %", "through UDP"), arm("b", "6 %", "through UDP"), arm("c", "5 %")]}
+    told = {}
+    assert notes(imu, told) == [
+        ("‡", "every arm: of a, machine: canary in 5 of 5 trials; the last: 9 % late"),
+        ("†", "a: through UDP"),
+    ]
+    assert notes(camera, told) == [
+        ("†", "b: through UDP"),
+        ("‡", "c: machine: canary in 5 of 5 trials; the last: 5 % late"),
+    ]
+    assert ("†", "a, b: through UDP") in notes(camera)

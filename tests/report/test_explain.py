@@ -10,8 +10,11 @@ from typer.testing import CliRunner
 from rmwbench.bundle import Bundle
 from rmwbench.cli.main import _app
 from rmwbench.errors import UserError
+from rmwbench.report.conclusions import conclusions
 from rmwbench.report.explain.document import explanations
 from rmwbench.report.explain.terminal import print_explanations
+from rmwbench.report.losses import slow
+from rmwbench.report.summary import summarise
 from tests import synthetic_bundle
 
 
@@ -77,3 +80,30 @@ def test_an_arm_without_a_good_trial_lost_nothing_and_is_no_zero(capsys):
     out = capsys.readouterr().out
     assert "no data" in out and "void, path: asked for shm" in out
     assert "nothing" not in out
+
+
+SLOW = {"wanted": 30, "under_way": 7, "missing": 0, "places": [], "not_located": 0, "uncounted": ["interfaces"]}
+
+
+def test_what_was_slow_is_told_beside_what_was_lost_and_is_not_lost(every, capsys):
+    one = {**next(one for one in every if one["trials"]["done"]), "losses": SLOW}
+    print_explanations([one], Console(width=200))
+    text = " ".join(capsys.readouterr().out.split())
+    assert "lost nothing slow" in text and "nobody counts: interfaces" not in text
+    assert "slow 7 messages (23.3 %) were still under way when the trials ended: slow, not lost" in text
+    assert slow(SLOW | {"under_way": 1}).startswith("1 message (3.3 %) was still")
+    assert slow(SLOW | {"under_way": 0}) is None and slow(None) is None
+
+
+def test_the_document_has_what_was_under_way_apart_from_what_is_missing(directory, every):
+    for one in every:
+        if one["losses"]:
+            assert one["losses"]["under_way"] == 0 < one["losses"]["missing"]
+    workload = summarise(Bundle(directory))["workloads"][0]
+    arm = next(arm for arm in workload["arms"] if arm["role"] == "contender")
+    arm["losses"] = SLOW
+    said = conclusions({"workloads": [workload], "campaign": CAMPAIGN}, calibrated=True, margin=0.05, one_host=True)
+    assert any(f"{arm['arm']}: 7 messages (23.3 %) were still under way" in x["text"] for x in said)
+
+
+CAMPAIGN = {"finished": True, "blocks_complete": 12, "trials": {"done": 1, "planned": 1, "void": 0}}

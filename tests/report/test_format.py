@@ -5,6 +5,7 @@ import math
 import pytest
 
 from rmwbench.report import format as fmt
+from rmwbench.report import html, markdown
 
 NARROW = "\N{NARROW NO-BREAK SPACE}"
 
@@ -97,3 +98,13 @@ def test_ratio():
 )
 def test_minutes(value, text):
     assert fmt.minutes(value) == text
+
+
+def test_a_command_stands_as_one_types_it_and_other_marks_stay():
+    text = "run `rmwbench calibrate --quick` again; `zenoh` and `rmwbench <x>` are none"
+    assert fmt.plain(text) == "run rmwbench calibrate --quick again; `zenoh` and `rmwbench <x>` are none"
+    assert fmt.commands(text)[:2] == [("run ", False), ("rmwbench calibrate --quick", True)]
+    assert "".join(part for part, _ in fmt.commands(text)) == fmt.plain(text)
+    escaped = markdown.escape(text)
+    assert "`rmwbench calibrate --quick`" in escaped and r"\`zenoh\`" in escaped and "&lt;x&gt;" in escaped
+    assert str(html._commands("a <b> `rmwbench x`")) == "a &lt;b&gt; <code>rmwbench x</code>"

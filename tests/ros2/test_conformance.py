@@ -16,7 +16,7 @@ LOAN = {rmw: ["--lacks", f"loan={NOT_BYTES}"] for rmw in sourced.RMWS}
 
 KEPT = "keep_all keeps 42 messages for late joiners: rmw_zenoh_cpp's own depth, which keep_all does not replace"
 DROPPED = "with keep_last a message that finds no room on the link within 1 ms, 50 ms in fragments, is dropped"
-FAULTS = {"rmw_zenoh_cpp": ["--fault", f"transient_local={KEPT}", "--fault", f"reliable={DROPPED}"]}
+FAULTS = {"rmw_zenoh_cpp": ["--fault", f"transient_local={KEPT}", "--rare-fault", f"reliable={DROPPED}"]}
 
 AFTER_A_KILL = {"a fresh pair after SIGKILL of both", "services, the service dies"}
 KNOWN = {(rmw, "untouched"): AFTER_A_KILL for rmw in ("rmw_fastrtps_cpp", "rmw_fastrtps_dynamic_cpp")}

@@ -93,6 +93,43 @@ def test_describe_lists_each_rmw_of_the_install_once():
         assert one["layer"] == "rclcpp" and "untouched" in [profile["name"] for profile in one["profiles"]]
 
 
+def test_describe_says_which_daemons_a_level_of_discovery_needs_and_which_every_host_has():
+    told = sourced.worker("rmw_zenoh_cpp").description
+    assert told["daemons_each_host"] == ["router"]
+    assert told["mode_daemons"]["discovery"] == {
+        "multicast": [],
+        "peers": [],
+        "server": ["central_router"],
+        "routers": ["router"],
+        "client": ["central_router"],
+    }
+    (tuned,) = [
+        profile
+        for profile in sourced.worker("rmw_cyclonedds_cpp").description["profiles"]
+        if profile["name"] == "tuned"
+    ]
+    assert tuned["one_host"]["unless"] == [] and "loopback" in tuned["one_host"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("history", "modes", "when_full"),
+    [
+        ("keep_last", {}, "drops_at_writer"),
+        ("keep_last", {"congestion": "block"}, "blocks"),
+        ("keep_all", {}, "blocks"),
+        ("keep_all", {"congestion": "drop"}, "drops_at_writer"),
+    ],
+)
+def test_rmw_zenoh_grants_what_its_congestion_control_does(history, modes, when_full):
+    qos = QOS | {"history": history}
+    with Opened("rmw_zenoh_cpp", modes=modes) as opened:
+        opened.ask("open", **opened.open)
+        node = {"name": "n", "endpoints": [endpoint(1, "publisher", "Array1k", qos=qos)]}
+        granted = opened.ask("create", nodes=[node])["endpoints"]["1"]
+    assert granted["when_full"] == when_full
+    assert any("std::allocator" in note for note in granted["notes"])
+
+
 def test_describe_without_a_ros_2_says_what_to_do():
     worker = sourced.worker("rmw_cyclonedds_cpp")
     bare = {name: value for name, value in os.environ.items() if name != "AMENT_PREFIX_PATH"}
@@ -130,7 +167,6 @@ def test_what_cannot_be_is_refused_with_its_reason(changes, words):
     ("modes", "words"),
     [
         ({"shm_pool_bytes": 1 << 24}, "ask for transport: shm too"),
-        ({"discovery": "peers"}, "router or multicast"),
         ({"transport": "udp"}, "meet by TCP"),
         ({"fragment_bytes": 8000}, "batch size"),
     ],

@@ -1,5 +1,6 @@
 """The number of due messages against a plain enumeration of the times."""
 
+from collections import Counter
 from itertools import count, takewhile
 
 import pytest
@@ -23,7 +24,9 @@ def test_periodic_count_is_that_of_the_enumeration(period_ns, phase_ns, begin_ns
 def test_burst_sends_all_of_its_messages_at_each_period():
     arrival = PARSE({"kind": "burst", "rate_hz": 10, "count": 7})
     assert arrival.count(0, 1_000_000_000) == 70
-    assert arrival.wire(0) == {"kind": "burst", "period_ns": 100_000_000, "count": 7, "phase_ns": 0}
+    wire = arrival.wire(0)
+    assert 0 <= wire.pop("phase_ns") < 100_000_000
+    assert wire == {"kind": "burst", "period_ns": 100_000_000, "count": 7}
 
 
 def test_trace_counts_what_lies_in_the_span():
@@ -50,3 +53,28 @@ def test_the_fastest_rate_is_accepted():
 def test_a_burst_cannot_hide_an_impossible_mean_rate():
     with pytest.raises(ValidationError, match="clock"):
         PARSE({"kind": "burst", "rate_hz": 1_000_000, "count": 3})
+
+
+@pytest.mark.parametrize("more", [{"kind": "periodic"}, {"kind": "burst", "count": 3}])
+def test_a_phase_is_drawn_from_the_seed_within_the_period_unless_it_is_asked_for(more):
+    arrival = PARSE({"rate_hz": 100, **more})
+    phases = [arrival.wire(seed)["phase_ns"] for seed in range(400)]
+    assert arrival.wire(7) == arrival.wire(7) and len(set(phases)) > 390
+    assert all(0 <= phase < 10_000_000 for phase in phases)
+    quarters = Counter(phase // 2_500_000 for phase in phases)
+    assert min(quarters.values()) > 60  # of 400, expected 100 in each
+    asked = PARSE({"rate_hz": 100, "phase_ns": 0, **more})
+    assert {asked.wire(seed)["phase_ns"] for seed in range(9)} == {0}
+
+
+def test_a_slow_flow_is_drawn_into_the_first_second_so_that_no_window_misses_it():
+    slow = PARSE({"kind": "periodic", "rate_hz": 0.1})
+    assert all(slow.wire(seed)["phase_ns"] < 1_000_000_000 for seed in range(100))
+
+
+@given(st.integers(1_000, 10**8), st.integers(0, 10**6), st.integers(0, 10**9))
+def test_no_drawn_phase_sends_more_than_the_plan_has_room_for(period_ns, seed, length_ns):
+    drawn = PARSE({"kind": "periodic", "rate_hz": 1e9 / period_ns})
+    phase_ns = drawn.wire(seed)["phase_ns"]
+    sent = PARSE({"kind": "periodic", "rate_hz": 1e9 / period_ns, "phase_ns": phase_ns}).count(0, length_ns)
+    assert drawn.count(0, length_ns) - 1 <= sent <= drawn.count(0, length_ns)

@@ -27,11 +27,26 @@ def test_the_shorthand_is_a_talker_and_a_listener_in_processes_of_their_own():
         ("listener", "local", ("listener",)),
     ]
     talker, listener = asked(cell, "talker")[1], asked(cell, "listener")[2]
-    assert talker["arrival"] == {"kind": "periodic", "period_ns": 1_000_000, "phase_ns": 0}
+    phase_ns = talker["arrival"].pop("phase_ns")
+    assert talker["arrival"] == {"kind": "periodic", "period_ns": 1_000_000} and 0 <= phase_ns < 1_000_000
     assert talker["topic"] == listener["topic"] == "w"
     assert talker["matches"] == listener["matches"] == 1
     assert "wait" not in talker and "arrival" not in listener
     assert cell.pairs == {2: (1,)}
+
+
+def test_each_flow_has_a_phase_of_its_own_that_changes_from_trial_to_trial():
+    topics = [f"t{number}" for number in range(5)]
+    talker = ", ".join(f"{{topic: {topic}, rate_hz: 1000}}" for topic in topics)
+    listener = ", ".join(f"{{topic: {topic}}}" for topic in topics)
+    nodes = f"      - {{name: a, publishers: [{talker}]}}\n      - {{name: b, subscriptions: [{listener}]}}"
+    cell = only_cell(("rate_hz: 1000", f"nodes:\n{nodes}"))
+
+    def phases(seed):
+        wires = [asked(cell, p.name, seed) for p in cell.processes]
+        return [e["arrival"]["phase_ns"] for found in wires for e in found.values() if "arrival" in e]
+
+    assert len(set(phases(1))) == 5 and phases(1) == phases(1) and not set(phases(1)) & set(phases(2))
 
 
 def test_fan_out_matches_every_listener():

@@ -82,7 +82,10 @@ def _has_tiers(arm) -> bool:
     return " " in str(arm.options.get("roudi_pools", ""))
 
 
-PUBLISHED_FOLDERS = ("galactic-2020", "fastdds-2021", "pipeline-2021", "rclcpp-intraprocess-2019", "gscam-2025")
+PUBLISHED_FOLDERS = (
+    *("galactic-2020", "fastdds-2021", "pipeline-2021", "rclcpp-intraprocess-2019", "gscam-2025"),
+    *("hop-chain-2026", "zenoh-wireless-2026"),
+)
 BESIDE = ("robot", "discovery", "features/discovery-server")
 """Not in the folder of an evaluation: what its questionnaire and claims lean on, and our own."""
 

@@ -54,6 +54,8 @@ def _described(document: dict[str, Any], middleware: Middleware) -> dict[str, An
     for each of its variants, where it has some."""
     found = middleware.describe()
     document |= {"inherit": list(found.inherit), "environment": {LIBRARY_VARIABLE: library_path()}}
+    if found.daemons_each_host:
+        document["daemons_each_host"] = list(found.daemons_each_host)
     if not found.variants:
         return document
     variants = []

@@ -120,6 +120,8 @@ class Description:
     """Middlewares that this one program can be, each with the variables that make it that one."""
     daemons: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Middleware → the daemons that each of its profiles needs, in the order of their start."""
+    daemons_each_host: tuple[str, ...] = ()
+    """Of the daemons' names, those that stand on every host of a trial."""
 
 
 Deliver = Callable[[bytes | memoryview, int, int], None]

@@ -9,6 +9,7 @@ import array
 import ctypes
 import importlib
 import importlib.util
+import json
 import os
 import signal
 import socket
@@ -17,6 +18,7 @@ import sys
 import threading
 import time
 from importlib.metadata import version
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +117,7 @@ class Middleware:
             inherit=("AMENT_PREFIX_PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "ROS_DISTRO"),
             variants={f"rclpy/{name}": {"RMW_IMPLEMENTATION": name} | own_messages() for name in installed()},
             daemons={f"rclpy/{ZENOH}": (ROUTER,)},
+            daemons_each_host=(ROUTER,),
         )
 
     def daemon(self, name: str) -> "Router":
@@ -128,7 +131,10 @@ class Middleware:
 
 
 class Router:
-    """rmw_zenohd, without which sessions of rmw_zenoh do not find each other; or one that serves the host already."""
+    """rmw_zenohd, without which sessions of rmw_zenoh do not find each other; or one that serves the host already.
+
+    Each host of a trial has one, and it connects to those of lower addresses, as rclcpp's does.
+    """
 
     def __init__(self) -> None:
         self.process: subprocess.Popen | None = None
@@ -138,7 +144,12 @@ class Router:
         found = [path for prefix in prefixes() if (path := prefix / "lib" / ZENOH / "rmw_zenohd").is_file()]
         if not found:
             raise WorkerError(UNSUPPORTED, "daemon router", f"lib/{ZENOH}/rmw_zenohd is in no prefix of the ROS 2")
-        self.process = subprocess.Popen([found[0]], stdin=subprocess.DEVNULL, preexec_fn=_die_with_parent)
+        self.process = subprocess.Popen(
+            [found[0]],
+            stdin=subprocess.DEVNULL,
+            env=os.environ | router_environment(),
+            preexec_fn=_die_with_parent,
+        )
         deadline = time.monotonic() + ROUTER_PATIENCE_S
         while not router_serves():
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -154,6 +165,17 @@ class Router:
                 self.process.wait(2.0)
             except subprocess.TimeoutExpired:
                 self.process.kill()
+
+
+def router_environment() -> dict[str, str]:
+    """What connects the routers of several hosts; nothing where there is one."""
+    own = os.environ.get("RMWBENCH_ADDRESS")
+    others = dict.fromkeys(os.environ.get("RMWBENCH_PEERS", "").split())
+    if not own:
+        return {}
+    lower = [address for address in others if ip_address(address) < ip_address(own)]
+    endpoints = [f"tcp/{address}:{ROUTER_PORT}" for address in lower]
+    return {"ZENOH_CONFIG_OVERRIDE": f"connect/endpoints={json.dumps(endpoints)}"} if endpoints else {}
 
 
 def router_serves() -> bool:

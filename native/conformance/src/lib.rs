@@ -26,8 +26,9 @@ mod process;
 mod rig;
 mod starved;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 pub use daemons::Daemons;
@@ -45,9 +46,17 @@ pub struct Arm {
     pub modes: BTreeMap<String, Value>,
     /// Capabilities that this arm lacks although the middleware has them: (name, reason).
     pub lacks: Vec<(String, String)>,
-    /// Capabilities, levels of modes (`mode transport tcp`) and checks that this arm grants and does not wholly keep, by a fault of
-    /// its library that has a reproducer: (name, reason).
-    pub faults: Vec<(String, String)>,
+    pub faults: Vec<Fault>,
+}
+
+/// What an arm grants and does not wholly keep, by a fault of its library that has a reproducer.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// A capability, a level of a mode (`mode transport tcp`) or a check.
+    pub name: String,
+    pub reason: String,
+    /// It shows in every run of the suite: where it does not, it is gone, and its declaration fails. Otherwise it shows now and then.
+    pub always: bool,
 }
 
 impl Arm {
@@ -70,8 +79,18 @@ impl Arm {
         self
     }
 
-    pub fn fault(mut self, capability: &str, reason: &str) -> Arm {
-        self.faults.push((capability.into(), reason.into()));
+    /// A fault that shows whenever the suite runs.
+    pub fn fault(self, name: &str, reason: &str) -> Arm {
+        self.with_fault(name, reason, true)
+    }
+
+    /// A fault that shows now and then.
+    pub fn rare_fault(self, name: &str, reason: &str) -> Arm {
+        self.with_fault(name, reason, false)
+    }
+
+    fn with_fault(mut self, name: &str, reason: &str, always: bool) -> Arm {
+        self.faults.push(Fault { name: name.into(), reason: reason.into(), always });
         self
     }
 
@@ -84,8 +103,8 @@ impl Arm {
 /// How a check went.
 pub enum Verdict {
     Passed,
-    /// The middleware says that it lacks this, and why; the worker answered `unsupported` where it was asked. Or it is known that it
-    /// does not keep what it grants; whether it did this once says nothing.
+    /// The middleware says that it lacks this, and why; the worker answered `unsupported` where it was asked. Or a declared fault
+    /// showed.
     Declared(String),
 }
 
@@ -96,6 +115,8 @@ pub struct Context<'a> {
     pub description: Description,
     pub profile: Profile,
     pub arm: Arm,
+    /// Declared faults that showed in the check that runs, by name.
+    shown: Mutex<BTreeSet<String>>,
 }
 
 impl Context<'_> {
@@ -107,8 +128,21 @@ impl Context<'_> {
     }
 
     /// The reason why this arm does not keep what it grants, or None.
-    pub fn fault(&self, capability: &str) -> Option<String> {
-        self.arm.faults.iter().find(|(name, _)| name == capability).map(|(_, reason)| reason.clone())
+    pub fn fault(&self, name: &str) -> Option<String> {
+        self.arm.faults.iter().find(|fault| fault.name == name).map(|fault| fault.reason.clone())
+    }
+
+    /// Whether what a check just found wrong is a declared fault; the check is then passed as declared. To be asked only then.
+    pub fn shows(&self, name: &str) -> bool {
+        let declared = self.fault(name).is_some();
+        if declared {
+            self.shown().insert(name.into());
+        }
+        declared
+    }
+
+    fn shown(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.shown.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
 
@@ -139,7 +173,9 @@ pub fn run(worker: &str, middleware: &dyn Middleware, arms: &[Arm], filters: &[S
             failed += 1;
             continue;
         };
-        let context = Context { worker, middleware, description: description.clone(), profile, arm: arm.clone() };
+        let shown = Mutex::default();
+        let context = Context { worker, middleware, description: description.clone(), profile, arm: arm.clone(), shown };
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
         for (name, check) in checks::ALL {
             let title = format!("{} {}: {name}", description.middleware, arm.name());
             if !filters.is_empty() && !filters.iter().any(|f| title.contains(f.as_str())) {
@@ -152,7 +188,14 @@ pub fn run(worker: &str, middleware: &dyn Middleware, arms: &[Arm], filters: &[S
                 tried = attempt(&context, *check);
             }
             let seconds = tried.seconds;
+            let shown = std::mem::take(&mut *context.shown());
+            let reasons: Vec<String> = shown.iter().filter_map(|name| context.fault(name)).collect();
+            shown.into_iter().for_each(|name| *seen.entry(name).or_default() += 1);
             match tried.outcome {
+                Ok(Verdict::Passed) if !reasons.is_empty() => {
+                    println!("test {title} ... declared fault: {}", reasons.join("; "));
+                    declared += 1;
+                }
                 Ok(Verdict::Passed) => {
                     println!("test {title} ... ok ({seconds:.1} s)");
                     passed += 1;
@@ -165,6 +208,18 @@ pub fn run(worker: &str, middleware: &dyn Middleware, arms: &[Arm], filters: &[S
                     println!("test {title} ... FAILED ({seconds:.1} s; {})\n    {}", tried.machine, indented(&message));
                     failed += 1;
                 }
+            }
+        }
+        // Only a whole run tells that a fault is gone.
+        for fault in arm.faults.iter().filter(|_| filters.is_empty()) {
+            let title = format!("{} {}: fault {:?}", description.middleware, arm.name(), fault.name);
+            match seen.get(&fault.name) {
+                Some(checks) => println!("{title} showed in {checks} checks"),
+                None if fault.always => {
+                    println!("test {title} ... FAILED\n    it showed in no check: remove the declaration ({})", fault.reason);
+                    failed += 1;
+                }
+                None => println!("{title} did not show this time"),
             }
         }
     }
@@ -188,6 +243,7 @@ struct Attempt {
 
 /// Daemons are the attempt's own, since what one check leaves in a daemon must not explain another's failure.
 fn attempt(context: &Context<'_>, check: fn(&Context<'_>) -> Outcome) -> Attempt {
+    context.shown().clear();
     let began = Instant::now();
     let watch = starved::Watch::start();
     let outcome = Daemons::start_with_modes(context.worker, context.middleware, &context.profile, &context.arm.options, &context.arm.modes)

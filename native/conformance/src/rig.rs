@@ -75,7 +75,7 @@ fn reads(endpoint: &EndpointSpec) -> bool {
 }
 
 pub struct Rig<'a> {
-    context: &'a Context<'a>,
+    pub context: &'a Context<'a>,
     nonce: u64,
     pub workers: Vec<Worker>,
     specs: Vec<Vec<EndpointSpec>>,
@@ -283,11 +283,6 @@ impl<'a> Rig<'a> {
 
     pub fn is_reliable(&self) -> bool {
         self.context.lacks("reliable").is_none()
-    }
-
-    /// Whether every request of a service must be answered.
-    pub fn answers_all(&self) -> bool {
-        self.is_reliable() && self.context.fault("services").is_none()
     }
 
     fn place_of(&self, endpoint: u32) -> usize {

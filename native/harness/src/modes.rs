@@ -29,7 +29,7 @@ pub const MODES: [(&str, Levels); 11] = [
     ("socket_buffer_bytes", Levels::Number),
     ("shm_pool_bytes", Levels::Number),
     ("shm_layout", Levels::Named(&["unified", "tiered"])),
-    ("discovery", Levels::Named(&["multicast", "peers", "server"])),
+    ("discovery", Levels::Named(&["multicast", "peers", "server", "routers", "client"])),
     ("threads", Levels::Number),
     ("executor", Levels::Named(&["single_threaded", "multi_threaded", "events", "wait_set", "static"])),
     ("security", Levels::TrueOrFalse),

@@ -8,10 +8,11 @@
 //! and a message costs one atomic load of the loop's own.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::{self, JoinHandle, ThreadId};
 
 use crate::clock::now_ns;
+use crate::middleware::{Error, Wait};
 
 /// Messages taken from one reader before the others are looked at: the same for every middleware.
 pub const TURN: usize = 4;
@@ -25,12 +26,23 @@ pub trait Source: Send + Sync + 'static {
     /// [`Delivery::taken`](crate::middleware::Delivery::taken). Takes one and not several: what is taken is out of the reader's
     /// history, which would then have more room than it was granted.
     fn take(&self, notified_ns: i64) -> bool;
+
+    /// Messages in a row: [`TURN`], or fewer where the loop's own deliveries fill queues that are shorter than that and that it alone
+    /// empties.
+    fn turn(&self) -> usize {
+        TURN
+    }
+
+    /// Asked when [`Source::take`] found nothing: whether nothing can come any more. The loop then lets go of the reader by itself.
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
-/// A middleware's way to block on many readers. The loop's thread alone calls it.
+/// A middleware's way to block on many readers. The loop's thread alone calls it, and drops it before any reader that is attached.
 pub trait WaitSet<S>: Send + 'static {
-    /// From now on [`WaitSet::wait`] tells of `source` by `token`.
-    fn attach(&mut self, source: &S, token: usize);
+    /// From now on [`WaitSet::wait`] tells of `source` by `token`. The loop keeps `source` until it has detached it.
+    fn attach(&mut self, source: &Arc<S>, token: usize);
 
     fn detach(&mut self, source: &S, token: usize);
 
@@ -42,6 +54,73 @@ pub trait WaitSet<S>: Send + 'static {
 /// Ends a [`WaitSet::wait`] from another thread, also one that is about to begin.
 pub type Waker = Box<dyn Fn() + Send + Sync>;
 
+/// The loops of a session: one blocks, one spins; each is started by the first reader that waits so.
+pub struct Pumps<S> {
+    blocking: Mutex<Option<Arc<Pump<S>>>>,
+    polling: Mutex<Option<Arc<Pump<S>>>>,
+}
+
+impl<S> Default for Pumps<S> {
+    fn default() -> Self {
+        Pumps { blocking: Mutex::new(None), polling: Mutex::new(None) }
+    }
+}
+
+impl<S: Source> Pumps<S> {
+    /// Has the loop for `wait` take for `source` until what this returns is gone: the spinning one for `poll`, the blocking one else.
+    /// Deliveries may begin before this returns. `wait_set` makes what the blocking loop needs. Errors: those of `wait_set`, and no
+    /// thread could be started.
+    pub fn add<W: WaitSet<S>>(
+        &self,
+        wait: Wait,
+        source: Arc<S>,
+        wait_set: impl FnOnce() -> Result<(W, Waker), Error>,
+    ) -> Result<Registration<S>, Error> {
+        let place = if wait == Wait::Poll { &self.polling } else { &self.blocking };
+        let mut place = place.lock().unwrap_or_else(|e| e.into_inner());
+        let pump = match &*place {
+            Some(pump) => pump.clone(),
+            None => {
+                let started = match wait {
+                    Wait::Poll => Pump::poll("waiter"),
+                    _ => wait_set().map(|(wait_set, waker)| Pump::block("waiter", wait_set, waker))?,
+                };
+                place.insert(Arc::new(started.map_err(|e| Error::failed("waiting thread", e))?)).clone()
+            }
+        };
+        pump.add(source.clone());
+        Ok(Registration { pump, source })
+    }
+}
+
+/// A reader's place in a loop. Dropping it removes the reader, as [`Registration::end`] does.
+pub struct Registration<S: Source> {
+    pump: Arc<Pump<S>>,
+    source: Arc<S>,
+}
+
+impl<S: Source> Registration<S> {
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
+    /// Whether the caller is within a delivery of this loop.
+    pub fn is_in_loop(&self) -> bool {
+        self.pump.shared.is_own_thread()
+    }
+
+    /// As [`Pump::remove`]; a second time it does nothing.
+    pub fn end(&self) {
+        self.pump.remove(&self.source);
+    }
+}
+
+impl<S: Source> Drop for Registration<S> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
 pub struct Pump<S> {
     shared: Arc<Shared<S>>,
     thread: Option<JoinHandle<()>>,
@@ -52,6 +131,7 @@ struct Shared<S> {
     version: AtomicU64,
     list: Mutex<List<S>>,
     seen: Condvar,
+    thread: OnceLock<ThreadId>,
     waker: Option<Waker>,
 }
 
@@ -59,7 +139,6 @@ struct List<S> {
     sources: Vec<Arc<S>>,
     version: u64,
     seen_version: u64,
-    thread: Option<ThreadId>,
     closing: bool,
 }
 
@@ -75,11 +154,12 @@ impl<S: Source> Pump<S> {
     }
 
     fn start(name: &str, waker: Option<Waker>, run: impl FnOnce(&Shared<S>) + Send + 'static) -> std::io::Result<Pump<S>> {
-        let list = List { sources: Vec::new(), version: 0, seen_version: 0, thread: None, closing: false };
-        let shared = Arc::new(Shared { version: AtomicU64::new(0), list: Mutex::new(list), seen: Condvar::new(), waker });
+        let list = List { sources: Vec::new(), version: 0, seen_version: 0, closing: false };
+        let (version, seen) = (AtomicU64::new(0), Condvar::new());
+        let shared = Arc::new(Shared { version, list: Mutex::new(list), seen, thread: OnceLock::new(), waker });
         let theirs = shared.clone();
         let thread = thread::Builder::new().name(name.into()).spawn(move || {
-            theirs.lock().thread = Some(thread::current().id());
+            let _ = theirs.thread.set(thread::current().id());
             run(&theirs);
             // Whoever still waits for a removal must not wait for ever.
             theirs.lock().seen_version = u64::MAX;
@@ -93,12 +173,22 @@ impl<S: Source> Pump<S> {
         self.shared.change(|list| list.sources.push(source));
     }
 
+    /// Whether it blocks on a wait set; it spins otherwise.
+    pub fn blocks(&self) -> bool {
+        self.shared.waker.is_some()
+    }
+
+    /// Ends a wait that is under way or about to begin, so that the wait set looks at its readers again.
+    pub fn wake(&self) {
+        self.shared.wake();
+    }
+
     /// Returns when the thread will not touch `source` again: it waits for the message under delivery, never for the traffic's end.
     /// In the loop's own thread, that is from within a delivery, it returns at once, and this delivery is the last.
     pub fn remove(&self, source: &Arc<S>) {
         let version = self.shared.change(|list| list.sources.retain(|s| !Arc::ptr_eq(s, source)));
-        let list = self.shared.lock();
-        if list.thread != Some(thread::current().id()) {
+        if !self.shared.is_own_thread() {
+            let list = self.shared.lock();
             drop(self.shared.seen.wait_while(list, |list| list.seen_version < version).unwrap());
         }
     }
@@ -133,10 +223,18 @@ impl<S> Shared<S> {
         list.version += 1;
         self.version.store(list.version, Ordering::Release);
         self.seen.notify_all(); // a spinning thread without readers sleeps on it
+        self.wake();
+        list.version
+    }
+
+    fn wake(&self) {
         if let Some(wake) = &self.waker {
             wake();
         }
-        list.version
+    }
+
+    fn is_own_thread(&self) -> bool {
+        self.thread.get() == Some(&thread::current().id())
     }
 
     #[inline]
@@ -158,8 +256,11 @@ impl<S: Source> Shared<S> {
     /// `notified_ns`: when the wait returned that announced the first message; 0 where nobody waits. Ends early when the list changes.
     #[inline]
     fn turn(&self, source: &S, mut notified_ns: i64, seen: u64) -> Turn {
-        for left in (0..TURN).rev() {
+        for left in (0..source.turn()).rev() {
             if !source.take(notified_ns) {
+                if source.is_over() {
+                    self.change(|list| list.sources.retain(|s| !std::ptr::eq(&**s, source)));
+                }
                 return Turn::Emptied;
             }
             if left == 0 || !self.is_current(seen) {
@@ -171,9 +272,10 @@ impl<S: Source> Shared<S> {
         Turn::Unfinished
     }
 
-    fn block(&self, mut wait_set: impl WaitSet<S>) {
+    fn block(&self, wait_set: impl WaitSet<S>) {
         let mut attached: Vec<Option<Arc<S>>> = Vec::new();
-        // Readers that may have more than one turn took: what was announced once need not be announced again.
+        let mut wait_set = wait_set; // here, so that it goes before what is attached to it
+                                     // Readers that may have more than one turn took: what was announced once need not be announced again.
         let mut unfinished: Vec<usize> = Vec::new();
         let mut ready: Vec<usize> = Vec::new();
         let mut seen = u64::MAX;
@@ -284,7 +386,7 @@ mod tests {
     }
 
     impl WaitSet<Counted> for Once {
-        fn attach(&mut self, _source: &Counted, token: usize) {
+        fn attach(&mut self, _source: &Arc<Counted>, token: usize) {
             self.announced.push(token);
         }
 
@@ -390,5 +492,51 @@ mod tests {
         thread::sleep(Duration::from_millis(20));
         assert_eq!(leaving.2.load(Ordering::SeqCst), taken);
         leaving.0.lock().unwrap().take();
+    }
+
+    #[test]
+    fn a_reader_that_is_over_is_let_go_and_a_shorter_turn_is_kept() {
+        struct Short(AtomicUsize, Arc<Mutex<String>>);
+        impl Source for Short {
+            fn take(&self, _notified_ns: i64) -> bool {
+                if self.is_over() {
+                    return false;
+                }
+                self.0.fetch_sub(1, Ordering::SeqCst);
+                self.1.lock().unwrap().push('s');
+                true
+            }
+
+            fn turn(&self) -> usize {
+                1
+            }
+
+            fn is_over(&self) -> bool {
+                self.0.load(Ordering::SeqCst) == 0
+            }
+        }
+        let order = Arc::new(Mutex::new(String::new()));
+        let pumps = Pumps::default();
+        let wait_set = || -> Result<(Never, Waker), Error> { unreachable!("a loop that spins needs none") };
+        let held = order.lock().unwrap(); // the first delivery waits for the second reader
+        let both = [5, 5].map(|left| pumps.add(Wait::Poll, Arc::new(Short(AtomicUsize::new(left), order.clone())), wait_set).unwrap());
+        assert!(both.iter().all(|registration| !registration.is_in_loop()));
+        let shared = both[0].pump.shared.clone();
+        drop(held);
+        until("the end of both", || shared.lock().sources.is_empty());
+        assert_eq!(order.lock().unwrap().len(), 10);
+        drop(both); // removes what is gone: nothing to wait for
+        assert!(shared.lock().sources.is_empty());
+    }
+
+    /// A wait set that is never made.
+    struct Never;
+
+    impl<S> WaitSet<S> for Never {
+        fn attach(&mut self, _source: &Arc<S>, _token: usize) {}
+
+        fn detach(&mut self, _source: &S, _token: usize) {}
+
+        fn wait(&mut self, _block: bool, _ready: &mut Vec<usize>) {}
     }
 }

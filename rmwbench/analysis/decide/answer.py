@@ -119,7 +119,7 @@ def _answer(candidate: Candidate, limits: Sequence[Limit], rules: Rules, of: int
     unknown = [one for one in met if one.outcome is Outcome.UNKNOWN]
     few = [one for one in met if one not in unknown and one.blocks < rules.min_blocks]
     probability = None
-    if not unknown and not few:
+    if limits and not unknown and not few:
         probability = Joint.of(candidate.blocks, beliefs, limits).probability()
     weakest = min(known, key=lambda one: one.probability or 0.0, default=None)
 
@@ -131,8 +131,8 @@ def _answer(candidate: Candidate, limits: Sequence[Limit], rules: Rules, of: int
         if candidate.machine_bound:
             return said(Outcome.OPEN, Why.MACHINE_BOUND, worst)
         return said(Outcome.MISSES, Why.LIMIT, worst)
-    if unknown:
-        return said(Outcome.UNKNOWN, Why.NO_DATA, unknown[0])
+    if unknown or not limits:
+        return said(Outcome.UNKNOWN, Why.NO_DATA, unknown[0] if unknown else None)
     if few:
         return said(Outcome.OPEN, Why.TOO_FEW_BLOCKS, min(few, key=lambda one: one.blocks))
     if probability is None or probability < 1 - level:

@@ -78,7 +78,7 @@ def pareto(
         most = int(by.argmax()) if len(names) > 1 and by.max() > 0 else None
         standing = Standing.OPEN
         if front is None or (front > alpha and None in values[i].values()):
-            standing = Standing.UNKNOWN
+            standing, front = Standing.UNKNOWN, None
         elif front >= 1 - alpha:
             standing = Standing.FRONT
         elif front <= alpha:

@@ -30,6 +30,14 @@ class Pair:
     reason: str | None = None
     first: str | None = None
 
+    @property
+    def floor(self) -> dict[str, float] | None:
+        """This arm's own floor at this message size; it decides nothing and warns of nothing but itself."""
+        found = recovery.aa_floor_of_pair(self.logs, FLOOR_BLOCKS)
+        if found is None:
+            return None
+        return {name: round(number, 4) for name, number in zip(("value", "low", "high"), found, strict=True)}
+
     def document(self) -> dict[str, Any]:
         return {
             "middleware": self.middleware,
@@ -38,6 +46,7 @@ class Pair:
             "verdicts": list(self.verdicts),
             "block_log_ratios": [round(x, 5) for x in self.logs],
             "ratio": round(math.exp(sum(self.logs) / len(self.logs)), 4) if self.logs else None,
+            "floor": self.floor,
             "reason": self.reason,
             "unconfirmed": self.first,
         }

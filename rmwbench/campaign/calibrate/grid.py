@@ -123,12 +123,27 @@ def truths(*, quick: bool) -> tuple[Workload, ...]:
             _PATHS,
             {"message": "Bytes(20000)", "rate_hz": 200, "timeline": {"steady_s": 0.2}},
         ),
-        Workload(
-            "nothing",
-            "no middleware at all: what is left is the instrument",
-            (Arm("null", middleware="null", more={"wait": "callback", "role": "contender"}),),
-            {"message": "Bytes(64)", "rate_hz": 1000, "processes": "one", "timeline": {"steady_s": 0.4}},
-        ),
+        *(_nothing(size, rate_hz) for size, rate_hz in NOTHING.items()),
+    )
+
+
+NOTHING = {64: 1000, 1_000_000: 100, 6_220_800: 60}
+"""Bytes of a message -> rate in Hz. Writing and reading a payload cost the same for every byte, so three sizes tell all
+others."""
+
+
+def of_nothing(size: int) -> tuple[str, str]:
+    """Workload and arm without any middleware for messages of so many bytes."""
+    return ("nothing", "null") if size == min(NOTHING) else (f"nothing_{size}", f"null {size}")
+
+
+def _nothing(size: int, rate_hz: int) -> Workload:
+    name, arm = of_nothing(size)
+    return Workload(
+        name,
+        "no middleware at all: what is left is the instrument",
+        (Arm(arm, middleware="null", more={"wait": "callback", "role": "contender"}),),
+        {"message": f"Bytes({size})", "rate_hz": rate_hz, "processes": "one", "timeline": {"steady_s": 0.4}},
     )
 
 

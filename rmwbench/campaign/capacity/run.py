@@ -214,7 +214,8 @@ class CapacityCampaign:
             cell = self.prepared.cells.cell(pursuit.contestant.arm, level, len(self._cells) + 1)
             self._cells[key] = cell
             plan = replace(self.prepared.plan, cells=tuple(self._cells.values()))
-            self.writer.write_whole_campaign({"cells": cells_table(plan, self.prepared.workers)})
+            sysctls = self.prepared.document["machine"]["sysctls"]
+            self.writer.write_whole_campaign({"cells": cells_table(plan, self.prepared.workers, sysctls)})
         return self._cells[key]
 
     def _draws(self, cell: Cell) -> Iterator[int]:

@@ -5,6 +5,7 @@ What is missing is found before anything is compiled, and named in one command: 
 missing package after waiting for the first build.
 """
 
+import os
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +25,44 @@ class Built:
     middleware: str
     problem: str | None
     seconds: float
+
+
+CORES = 2
+"""Of the machine that `build_minutes` were measured on."""
+
+
+@dataclass
+class TimeLeft:
+    """How long the rest of a build takes: what the crates say, times what was found so far. A program that is there is
+    built again in no time, or nearly so; nothing is promised of it."""
+
+    minutes: dict[str, float]
+    """Of those that are still to be built, from nothing, by crate."""
+    pace: float
+    """Of this machine: found ÷ said."""
+    said_min: float = 0.0
+    found_min: float = 0.0
+
+    @staticmethod
+    def of(chosen: Sequence[Recipe], release: Path) -> "TimeLeft":
+        absent = {r.crate: r.build_minutes or 0.0 for r in chosen if not _there(release, r.crate)}
+        return TimeLeft(absent, CORES / min(os.cpu_count() or CORES, 4 * CORES))
+
+    def took(self, recipe: Recipe, seconds: float) -> None:
+        """Half a minute says nothing of the pace: some of it is cargo's own."""
+        said = self.minutes.pop(recipe.crate, 0.0)
+        self.said_min, self.found_min = self.said_min + said, self.found_min + (seconds / 60 if said else 0.0)
+        if self.said_min >= 0.5:
+            self.pace = self.found_min / self.said_min
+
+    def text(self) -> str:
+        """`; about 9 min left`, or nothing where it is less than a minute."""
+        left_min = sum(self.minutes.values()) * self.pace
+        return f"; about {left_min:.0f} min left" if left_min >= 1 else ""
+
+
+def _there(release: Path, crate: str) -> bool:
+    return (release / crate).exists() or (release / f"lib{crate.replace('-', '_')}.so").exists()
 
 
 def choose(names: Sequence[str]) -> list[Recipe]:
@@ -78,10 +117,10 @@ def without_packages(chosen: Sequence[Recipe]) -> dict[str, tuple[str, ...]]:
 def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Built]:
     """Builds each; cargo's own progress goes to the terminal. One that fails does not stop the others."""
     root, environment = workspace.root(), workspace.cargo_environment()
+    left = TimeLeft.of(chosen, workspace.target_directory() / "release")
     done = []
     for number, recipe in enumerate(chosen, start=1):
-        estimate = f", about {recipe.build_minutes:g} min from nothing on 2 cores" if recipe.build_minutes else ""
-        announce(f"[{number}/{len(chosen)}] {recipe.middleware}: {recipe.summary or recipe.crate}{estimate}")
+        announce(f"[{number}/{len(chosen)}] {recipe.middleware}: {recipe.summary or recipe.crate}{left.text()}")
         begun = time.monotonic()
         if recipe.middleware == ros2.NAME:
             problem = ros2.build()
@@ -90,4 +129,5 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
             code = subprocess.run(command, cwd=root, env=environment, stdin=subprocess.DEVNULL).returncode
             problem = None if code == 0 else f"`{' '.join(command)}` in {root} ended with status {code}"
         done.append(Built(recipe.middleware, problem, time.monotonic() - begun))
+        left.took(recipe, done[-1].seconds)
     return done

@@ -32,6 +32,7 @@ ROS_VARIABLE = "AMENT_PREFIX_PATH"
 LIBRARIES = "LD_LIBRARY_PATH"
 DESCRIBE_TIMEOUT_S = 10.0
 NOT_BROUGHT = "its worker did not come with this installation, and there is no checkout here to build it from"
+NOT_BUILT = "not built"
 NO_MIDDLEWARE = "it is a tool and no middleware"
 _LIBRARY = re.compile(r"error while loading shared libraries: ([^\s:]+):")
 _MODULE = re.compile(r"^ModuleNotFoundError: No module named '([^'.]+)", re.MULTILINE)
@@ -259,7 +260,7 @@ def not_ready(name: str, found: dict[str, Worker]) -> NotReady | None:
         fix = fix or (build if name in recipes() else None)
         return NotReady(problem, fix) if problem else None
     if name in recipes():
-        return NotReady("is not built", build)
+        return NotReady(NOT_BUILT, build)
     if name in shipped_middlewares():
         return NotReady(NOT_BROUGHT)
     return _elsewhere(name, found) or NotReady("nothing of that name is here")
@@ -271,7 +272,9 @@ def why_not_ready(name: str, found: dict[str, Worker]) -> str | None:
     if lack is None:
         return None
     text = f"{lack.reason}: {lack.command}" if lack.command else lack.reason
-    return f"{name} {text}" if text.startswith("is ") else f"{name}: {text}"
+    if lack.reason == ros2.NOT_SOURCED:  # the same for all of them
+        return text
+    return f"{name} is {text}" if lack.reason == NOT_BUILT else f"{name}: {text}"
 
 
 def require_workers(names: list[str]) -> dict[str, Worker]:

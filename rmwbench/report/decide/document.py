@@ -24,7 +24,7 @@ from rmwbench.report.decide.gather import (
     latency_of,
 )
 from rmwbench.suite.limits import LimitsFile
-from rmwbench.suite.limits_file import no_such_case
+from rmwbench.suite.limits_file import check_topics, no_such_case
 
 SCHEMA, VERSION = "rmwbench/decide", 1
 HOUR_S = 3600.0
@@ -50,6 +50,7 @@ def summarise(bundles: Sequence[Bundle], limits: LimitsFile, *, hours: float = 1
     machines = gather(bundles, limits)
     if not any(machine.selected for machine in machines):
         raise no_such_case(limits, [case.name for machine in machines for case in machine.cases])
+    check_topics(limits, frozenset().union(*(machine.topics for machine in machines)))
     rules = Rules()
     found = [_decided(machine, limits, rules, hours) for machine in machines if machine.selected]
     outcome = overall([one.answers for one in found])

@@ -68,13 +68,16 @@ class Seen:
 @dataclass(frozen=True)
 class Machine:
     """What one machine's campaigns say. `seen`: case name -> candidate -> what it did;
-    `block_s`: seconds that a block of the selected cases takes; None where nothing was timed."""
+    `topics`: every name of a topic in them; `otherwise`: what is asked of a case in which no trial ended, whose topics
+    nobody knows; `block_s`: seconds that a block of the selected cases takes; None where nothing was timed."""
 
     summary: str
     campaigns: tuple[str, ...]
     cases: tuple[Case, ...]
     arms: Mapping[str, Mapping[str, Any]]
     seen: Mapping[str, Mapping[str, Seen]]
+    topics: frozenset[str]
+    otherwise: Mapping[Asked, float]
     block_s: float | None
 
     @property
@@ -116,6 +119,7 @@ class _Machine:
         self.seen: dict[str, dict[str, Seen]] = {}
         self.seconds = 0.0
         self.places: set[Place] = set()
+        self.topics: set[str] = set()
 
     def of(self, bundles: Sequence[tuple[int, Bundle]]) -> Machine:
         for number, bundle in bundles:
@@ -126,6 +130,8 @@ class _Machine:
             tuple(self.cases.values()),
             self.arms,
             self.seen,
+            frozenset(self.topics),
+            limits_of(self.document, (), ()),
             self.seconds / len(self.places) if self.places and self.seconds else None,
         )
 
@@ -207,6 +213,7 @@ class _Machine:
         names: Sequence[str],
     ) -> None:
         seen.ran.add(place)
+        self.topics.update(names, (topic.name for topic in topics))
         seen.limits |= limits_of(self.document, topics, names)
         asked = dict.fromkeys(seen.limits)
         asked |= dict.fromkeys(pareto_of(topics, self.latency))
@@ -338,13 +345,13 @@ def candidate(name: str, cases: Sequence[Case], machine: Machine) -> tuple[Candi
 
 def limits_in(cases: Sequence[Case], machine: Machine) -> list[Limit]:
     """Of all candidates together: a candidate that never ran is asked the same."""
-    return [
-        Limit(case.name, topic, metric, most)
-        for case in cases
-        for (topic, metric), most in {
-            asked: most for seen in machine.seen[case.name].values() for asked, most in seen.limits.items()
-        }.items()
-    ]
+    out = []
+    for case in cases:
+        asked: dict[Asked, float] = {}
+        for seen in machine.seen[case.name].values():
+            asked |= seen.limits
+        out += [Limit(case.name, topic, metric, most) for (topic, metric), most in (asked or machine.otherwise).items()]
+    return out
 
 
 def _kind(metric: str) -> str:

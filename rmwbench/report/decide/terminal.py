@@ -45,11 +45,11 @@ def _candidates(machine: dict[str, Any], console: Console) -> None:
         table.add_column(head, justify="right" if head in ("P(all)", "blocks") else "left")
     for one in machine["candidates"]:
         table.add_row(
-            one["arm"],
+            Text(one["arm"]),
             Text(one["outcome"], style=STYLES[one["outcome"]]),
             words.probability(one["probability"]),
             str(one["blocks"]),
-            words.reason(one),
+            Text(words.reason(one)),
         )
     console.print(table)
 
@@ -61,11 +61,11 @@ def _cases(machine: dict[str, Any], console: Console) -> None:
     arms = [one["arm"] for one in machine["candidates"]]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for head in ("case", *arms):
-        table.add_column(head)
+        table.add_column(Text(head))
     for case in machine["cases"]:
         by = {one["arm"]: one for one in case["candidates"]}
         cells = [_short(by[arm]) if arm in by else Text("–", style="dim") for arm in arms]
-        table.add_row(case["case"], *cells)
+        table.add_row(Text(case["case"]), *cells)
     console.print()
     console.print(table)
 
@@ -86,10 +86,10 @@ def _front(machine: dict[str, Any], console: Console) -> None:
             table.add_column(head, justify="left" if head in ("candidate", "") else "right")
         for one in front["candidates"]:
             table.add_row(
-                one["arm"],
+                Text(one["arm"]),
                 Text(standing(one), style=STYLES.get(one["standing"], "yellow")),
                 words.probability(one["front"]),
-                *(fmt.metric(one["values"][metric] or {"no_data": ""}).full for metric in metrics),
+                *(Text(fmt.metric(one["values"][metric] or {"no_data": ""}).full) for metric in metrics),
             )
         console.print(table)
 

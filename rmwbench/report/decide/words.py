@@ -52,6 +52,8 @@ def reason(candidate: Document) -> str:
     failed = candidate["failed"]
     if why == "not_supported":
         return str(candidate["limits"][0]["no_data"]) if candidate["limits"] else "not supported"
+    if why == "no_data" and binding is None:
+        return "no trial ended, so nobody knows the topics that are limited"
     if why == "no_data":
         return f"{limit_name(binding)} is unknown: {binding['no_data']}"
     if why == "too_few_blocks":

@@ -11,7 +11,7 @@ from rmwbench.report.explain import shares
 from rmwbench.report.explain.pictures import shares as draw
 from rmwbench.report.explain.shares import CLAIMED, COUNTED, INFERRED, Bar, Key, percent
 from rmwbench.report.figures import Figure
-from rmwbench.report.losses import measure
+from rmwbench.report.losses import measure, slow
 
 PHASES = {"late": "waiting to be sent", "writing": "writing", "flight": "in flight"}
 WORST = 3
@@ -81,12 +81,14 @@ def _paths(arms: list[dict[str, Any]], phone: bool) -> Explained:
 def _places(arms: list[dict[str, Any]], phone: bool) -> Explained:
     bars = shares.places(arms)
     title = "Where messages were lost"
+    under_way = "".join(f" {arm['arm']}: {text}." for arm in arms if (text := slow(arm.get("losses"))))
     if not bars:
-        return Explained(Figure("places", title, "Nowhere: no arm misses a message.", None, wide=True), (), ())
+        nowhere = f"Nowhere: no arm misses a message.{under_way}"
+        return Explained(Figure("places", title, nowhere, None, wide=True), (), ())
     reading = (
         "The share of the wanted messages that did not arrive sound and in time, only of arms that miss some. Filled: "
         "counted there. Outlined: at most so many, because the place counts something else than messages. Dashed: "
-        "inferred, or not located."
+        f"inferred, or not located.{under_way}"
     )
     rows = []
     for arm in arms:

@@ -7,6 +7,7 @@ from rich.markup import escape
 
 from rmwbench.report.chain_picture import words
 from rmwbench.report.format import metric, quantity
+from rmwbench.report.losses import slow
 
 INDENT = " " * 11
 
@@ -53,7 +54,12 @@ def _losses(console: Console, losses: dict[str, Any] | None) -> None:
     if losses is None:
         _item(console, "lost", "nothing")
         return
-    _item(console, "lost", f"{losses['missing']} messages did not arrive sound and in time")
+    missing = losses["missing"]
+    _item(console, "lost", f"{missing} messages did not arrive sound and in time" if missing else "nothing")
+    if text := slow(losses):
+        _item(console, "slow", text)
+    if not missing:
+        return
     for place in losses["places"]:
         count = "" if place["unit"] == "messages" else f", {place['count']} {place['unit']} counted there"
         most = "up to " if place["label"] == "at most" else ""

@@ -24,6 +24,7 @@ struct Settings {
   bool bare_nodes = false;   // without parameter services and rosout
   std::optional<bool> loaned_take;  // whether rclcpp may take messages in the memory of the middleware; none: as installed
   bool layers = false;
+  std::string congestion;  // "drop" or "block" where the mode congestion is asked; empty: the RMW decides
   uint64_t pool_bytes = 0;  // of shared memory, which the RMW makes at its first large message; 0: it makes none
 };
 

@@ -1,6 +1,7 @@
 //! The suite for a worker that cargo does not build:
 //! `rmwbench-conformance WORKER [--middleware NAME] [--profile NAME]… [--option K=V]… [--mode K=V]… [--lacks CAPABILITY=REASON]…
-//! [--fault CAPABILITY=REASON]… [CHECK]…`. A CHECK is a part of a check's title; all run where none is given.
+//! [--fault NAME=REASON]… [--rare-fault NAME=REASON]… [CHECK]…`. A CHECK is a part of a check's title; all run where none is given. A fault
+//! that shows in no check fails the run, unless it is a rare one.
 
 use std::process::ExitCode;
 
@@ -41,6 +42,7 @@ fn parsed() -> Result<(String, External, Vec<Arm>, Vec<String>), String> {
             "--mode" => common = pair().map(|(k, v)| common.mode(k, parsed_value(v)))?,
             "--lacks" => common = pair().map(|(k, v)| common.lacks(k, v))?,
             "--fault" => common = pair().map(|(k, v)| common.fault(k, v))?,
+            "--rare-fault" => common = pair().map(|(k, v)| common.rare_fault(k, v))?,
             _ => return Err(format!("unknown option {word}")),
         }
     }

@@ -30,10 +30,8 @@ pub fn accepted_or_refused(context: &Context<'_>) -> Outcome {
                 Err(error) if error.contains("Unsupported") || error.starts_with("Invalid: option ") => {
                     refusals.push(format!("{name} {words}: {error}"))
                 }
-                Err(error) => match context.fault(&format!("mode {name} {words}")) {
-                    Some(fault) => refusals.push(format!("{name} {words}: {fault}")),
-                    None => return Err(format!("mode {name} {words}: {error}")),
-                },
+                Err(_) if context.shows(&format!("mode {name} {words}")) => {}
+                Err(error) => return Err(format!("mode {name} {words}: {error}")),
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Cyclone's wait set, as the harness's receive loop blocks on it: a read condition for each reader, and a guard condition that wakes.
 
+use std::sync::Arc;
+
 use rmwbench_harness::middleware::Error;
 use rmwbench_harness::pump::{self, Waker};
 
@@ -37,7 +39,7 @@ impl WaitSet {
 }
 
 impl pump::WaitSet<Watched> for WaitSet {
-    fn attach(&mut self, watched: &Watched, token: usize) {
+    fn attach(&mut self, watched: &Arc<Watched>, token: usize) {
         // SAFETY: both live: the loop holds the reader's condition until it detached it.
         unsafe { sys::dds_waitset_attach(self.set.handle(), watched.condition.handle(), token as isize + 1) };
         self.attached += 1;

@@ -12,8 +12,8 @@ use rmwbench_harness::middleware::{EndpointConfig, Error};
 use rmwbench_harness::payload::{Header, Phase};
 
 use crate::entity::words;
-use crate::topic::{Kind, ENCAPSULATION_BYTES};
-use crate::wire::Wire;
+use crate::topic::Kind;
+use crate::wire::{Wire, ENCAPSULATION_BYTES};
 
 pub const NOTE: &str = "content filter: the reader filters what it received; writers send everything (Cyclone DDS)";
 

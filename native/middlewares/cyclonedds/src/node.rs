@@ -1,49 +1,22 @@
-//! A node: a DDS publisher and subscriber that carry its name; its readers and writers are their children.
+//! A node, which makes endpoints.
 
 use std::sync::Arc;
 
-use cyclors::{dds_create_publisher, dds_create_subscriber, dds_entity_t};
 use rmwbench_harness::middleware::{Endpoint, EndpointConfig, Error, Handler, Node, Publisher, Sink, Subscription};
 
-use crate::entity::{c_string, Entity};
-use crate::psmx;
+use crate::parents::Parents;
 use crate::publisher::CyclonePublisher;
-use crate::qos::DdsQos;
 use crate::service::{Client, Service};
-use crate::session::Shared;
+use crate::shared::Shared;
 use crate::subscription::CycloneSubscription;
-use crate::topic::Kind;
 
 pub struct CycloneNode {
     parents: Arc<Parents>,
 }
 
-/// What the endpoints of a node need to outlive them.
-pub struct Parents {
-    pub publisher: Entity,
-    pub subscriber: Entity,
-    pub session: Arc<Shared>,
-}
-
 impl CycloneNode {
     pub fn new(name: &str, session: Arc<Shared>) -> Result<Self, Error> {
-        let c_name = c_string(name, "node name")?;
-        let qos = DdsQos::named(&c_name);
-        let participant = session.participant.handle();
-        // SAFETY: plain calls on a live participant.
-        let (publisher, subscriber) = unsafe {
-            (
-                dds_create_publisher(participant, qos.as_ptr(), std::ptr::null()),
-                dds_create_subscriber(participant, qos.as_ptr(), std::ptr::null()),
-            )
-        };
-        Ok(CycloneNode {
-            parents: Arc::new(Parents {
-                publisher: Entity::owned(publisher, || format!("DDS publisher of node {name}"))?,
-                subscriber: Entity::owned(subscriber, || format!("DDS subscriber of node {name}"))?,
-                session,
-            }),
-        })
+        Ok(CycloneNode { parents: Arc::new(Parents::new(name, session)?) })
     }
 }
 
@@ -62,30 +35,5 @@ impl Node for CycloneNode {
 
     fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
         Ok(Box::new(Service::new(config, handler, self.parents.clone())?))
-    }
-}
-
-impl Parents {
-    /// The QoS of an endpoint, once it may be made. A blob reader must not even listen to PSMX: cyclors' serialiser frees memory that is not its own when a
-    /// described writer's message reaches it that way.
-    pub fn qos(&self, config: &EndpointConfig, topics: Kind) -> Result<DdsQos, Error> {
-        let qos = DdsQos::asked(config, &self.session.limits)?;
-        if topics == Kind::Descriptor {
-            self.session.domain.check_roudi(&format!("endpoint {}", config.endpoint))?;
-        }
-        Ok(if self.session.domain.psmx && topics == Kind::Blob { qos.without_psmx() } else { qos })
-    }
-
-    /// What a reader of an endpoint's numbers must know; how it stands to shared memory if the profile configures that.
-    pub fn notes(&self, endpoint: dds_entity_t, config: &EndpointConfig, topics: Kind) -> Vec<String> {
-        let mut notes = self.session.domain.notes.clone();
-        if self.session.domain.psmx {
-            if psmx::in_use(endpoint) {
-                notes.extend(psmx::surprises(config));
-            } else {
-                notes.push(format!("path: {}", psmx::reason(topics, config)));
-            }
-        }
-        notes
     }
 }

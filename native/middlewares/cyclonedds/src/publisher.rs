@@ -6,7 +6,7 @@ use rmwbench_harness::middleware::{
     Account, Endpoint, EndpointConfig, Error, Granted, PublishError, PublishMode, Publisher, Wait, WhenFull,
 };
 
-use crate::node::Parents;
+use crate::parents::Parents;
 use crate::wire::Wire;
 use crate::writer::Writer;
 

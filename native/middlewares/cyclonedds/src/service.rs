@@ -11,9 +11,10 @@ use rmwbench_harness::middleware::{
     Account, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, PublishMode, Publisher, Sink,
 };
 
-use crate::node::Parents;
+use crate::intake::{Outlet, Sample};
+use crate::parents::Parents;
 use crate::publisher::refuse_async;
-use crate::reader::{off_the_receive_thread, Outlet, Reader, Sample};
+use crate::reader::{off_the_receive_thread, Reader};
 use crate::wire::{RequestHeader, Wire};
 use crate::writer::Writer;
 

@@ -1,49 +1,17 @@
-//! A session is a participant in a domain; it holds the waiting threads that its subscriptions share.
+//! A session, which makes nodes.
 
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Arc;
 
-use cyclors::dds_create_participant;
-use rmwbench_harness::middleware::{Configuration, Error, Node, Session, SessionConfig, Wait};
-use rmwbench_harness::pump::Pump;
+use rmwbench_harness::middleware::{Configuration, Error, Node, Session, SessionConfig};
 
-use crate::batch::{self, Batches};
-use crate::domain::Domain;
-use crate::entity::{c_string, Entity};
 use crate::node::CycloneNode;
-use crate::qos::{DdsQos, Limits};
-use crate::reader::Watched;
-use crate::topic::Kind;
-use crate::wait_set::WaitSet;
+use crate::shared::Shared;
 
 pub struct CycloneSession(Arc<Shared>);
 
-/// Dropped when the last node and endpoint are gone. The fields' order is the order of closing.
-pub struct Shared {
-    blocking: Mutex<Option<Arc<Pump<Watched>>>>,
-    polling: Mutex<Option<Arc<Pump<Watched>>>>,
-    /// None: every write sends at once.
-    pub batches: Option<Batches>,
-    pub participant: Entity,
-    pub topics: Kind,
-    pub limits: Limits,
-    pub domain: Arc<Domain>,
-}
-
 impl CycloneSession {
     pub fn open(config: &SessionConfig) -> Result<Self, Error> {
-        let topics = config.option("topic", None)?;
-        let limits = Limits::asked(config)?;
-        let period = Duration::from_micros(config.option(batch::PERIOD, batch::DEFAULT_PERIOD_US)?.max(1));
-        let domain = Domain::open(config)?;
-        let topics = topics.unwrap_or(if domain.psmx { Kind::Descriptor } else { Kind::Blob });
-        let qos = DdsQos::named(&c_string("rmwbench", "participant")?);
-        // SAFETY: a plain call; the domain exists already.
-        let handle = unsafe { dds_create_participant(config.domain_id, qos.as_ptr(), std::ptr::null()) };
-        let participant = Entity::owned(handle, || format!("participant in domain {}", config.domain_id))?;
-        let batches = if config.mode("batching")? == Some(true) { Some(Batches::start(period)?) } else { None };
-        let (blocking, polling) = (Mutex::new(None), Mutex::new(None));
-        Ok(CycloneSession(Arc::new(Shared { blocking, polling, batches, participant, topics, limits, domain })))
+        Ok(CycloneSession(Arc::new(Shared::open(config)?)))
     }
 }
 
@@ -54,28 +22,5 @@ impl Session for CycloneSession {
 
     fn configuration(&self) -> Option<Configuration> {
         Some(Configuration { format: "xml".into(), text: self.0.domain.text.clone() })
-    }
-}
-
-impl Shared {
-    /// The session's thread for `wait`, started at first use; None where Cyclone's own threads deliver.
-    pub fn pump(&self, wait: Wait) -> Result<Option<Arc<Pump<Watched>>>, Error> {
-        let place = match wait {
-            Wait::Block => &self.blocking,
-            Wait::Poll => &self.polling,
-            Wait::Callback => return Ok(None),
-        };
-        let mut pump = place.lock().unwrap();
-        if pump.is_none() {
-            let started = if wait == Wait::Poll {
-                Pump::poll("waiter")
-            } else {
-                let wait_set = WaitSet::new(self.participant.handle())?;
-                let waker = wait_set.waker();
-                Pump::block("waiter", wait_set, waker)
-            };
-            *pump = Some(Arc::new(started.map_err(|e| Error::failed("waiting thread", e))?));
-        }
-        Ok(pump.clone())
     }
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Sink, Subscription};
+use rmwbench_harness::middleware::{Account, Endpoint, EndpointConfig, Error, Granted, Sink, Subscription};
 
-use crate::node::Parents;
-use crate::reader::{off_the_receive_thread, Outlet, Reader, Sample};
+use crate::intake::{Outlet, Sample};
+use crate::parents::Parents;
+use crate::reader::{off_the_receive_thread, Reader};
 use crate::wire::Wire;
 
 pub struct CycloneSubscription(Reader);
@@ -23,13 +24,6 @@ impl Outlet for ToSink {
     #[inline]
     fn sample(&self, sample: &Sample<'_>) {
         self.0.deliver(&sample.delivery());
-    }
-}
-
-impl Sample<'_> {
-    #[inline]
-    pub fn delivery(&self) -> Delivery<'_> {
-        Delivery::taken(self.notified_ns, self.payload, self.zero_copy)
     }
 }
 

@@ -10,10 +10,8 @@ use rmwbench_harness::middleware::Error;
 use serde::Deserialize;
 
 use crate::entity::{c_string, Entity};
-use crate::wire::Wire;
+use crate::wire::{Wire, ENCAPSULATION_BYTES};
 
-/// Bytes of the encapsulation header, which stand before the body on the wire and not in a sample.
-pub const ENCAPSULATION_BYTES: usize = 4;
 const PLAIN_CDR_LITTLE_ENDIAN: [u8; ENCAPSULATION_BYTES] = [0, 1, 0, 0];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -1,11 +1,13 @@
 //! Cyclone's wait set, as the harness's receive loop blocks on it: a read condition for each reader, and a guard condition that wakes.
 
 use cyclors::*;
+use std::sync::Arc;
+
 use rmwbench_harness::middleware::Error;
 use rmwbench_harness::pump::{self, Waker};
 
 use crate::entity::{words, Entity};
-use crate::reader::Watched;
+use crate::intake::Watched;
 
 pub struct WaitSet {
     set: Entity,
@@ -15,29 +17,32 @@ pub struct WaitSet {
 }
 
 impl WaitSet {
-    pub fn new(participant: dds_entity_t) -> Result<Self, Error> {
+    pub fn new(participant: dds_entity_t) -> Result<(Self, Waker), Error> {
         // SAFETY: plain calls on live entities.
         unsafe {
             let set = Entity::owned(dds_create_waitset(participant), || "wait set".into())?;
             let woken = Entity::owned(dds_create_guardcondition(participant), || "guard condition".into())?;
             match dds_waitset_attach(set.handle(), woken.handle(), 0) {
-                0 => Ok(WaitSet { set, woken, triggered: vec![0], attached: 0 }),
+                0 => {
+                    let waker = waker(&woken);
+                    Ok((WaitSet { set, woken, triggered: vec![0], attached: 0 }, waker))
+                }
                 code => Err(Error::failed("wait set", words(code))),
             }
         }
     }
+}
 
-    pub fn waker(&self) -> Waker {
-        let woken = self.woken.handle();
-        // SAFETY: a plain call with a handle, which Cyclone refuses once the condition is gone.
-        Box::new(move || unsafe {
-            dds_set_guardcondition(woken, true);
-        })
-    }
+fn waker(woken: &Entity) -> Waker {
+    let woken = woken.handle();
+    // SAFETY: a plain call with a handle, which Cyclone refuses once the condition is gone.
+    Box::new(move || unsafe {
+        dds_set_guardcondition(woken, true);
+    })
 }
 
 impl pump::WaitSet<Watched> for WaitSet {
-    fn attach(&mut self, watched: &Watched, token: usize) {
+    fn attach(&mut self, watched: &Arc<Watched>, token: usize) {
         // SAFETY: both live: the loop holds the reader's condition until it detached it.
         unsafe { dds_waitset_attach(self.set.handle(), watched.condition.handle(), token as dds_attach_t + 1) };
         self.attached += 1;

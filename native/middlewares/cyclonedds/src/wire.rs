@@ -6,8 +6,8 @@
 use rmwbench_harness::message_type::{dds_reply_topic_name, dds_request_topic_name, dds_topic_name, MessageType};
 use rmwbench_harness::middleware::{EndpointConfig, Error};
 
-use crate::topic::ENCAPSULATION_BYTES;
-
+/// Bytes of the encapsulation header, which stand before the body on the wire and not in a sample.
+pub const ENCAPSULATION_BYTES: usize = 4;
 pub const HEADER_BYTES: usize = 16;
 
 /// One DDS topic as an endpoint uses it.

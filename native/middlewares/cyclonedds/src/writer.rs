@@ -14,12 +14,12 @@ use rmwbench_harness::qos::Qos;
 use crate::batch::Batched;
 use crate::entity::{words, Entity};
 use crate::filter;
-use crate::node::Parents;
+use crate::parents::Parents;
 use crate::psmx;
 use crate::qos::DdsQos;
 use crate::statistics;
-use crate::topic::{self, Kind, ENCAPSULATION_BYTES};
-use crate::wire::{RequestHeader, Wire, HEADER_BYTES};
+use crate::topic::{self, Kind};
+use crate::wire::{RequestHeader, Wire, ENCAPSULATION_BYTES, HEADER_BYTES};
 
 const NOT_OVER_UDP: &str = "over UDP Cyclone DDS has nothing to loan; profile shm has";
 

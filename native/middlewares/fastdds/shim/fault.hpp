@@ -1,4 +1,5 @@
-// Errors as exceptions inside the shim, as rmwbench_error outside: thrown while something is created, never in the path of a message.
+// Errors as exceptions inside the shim, as rmwbench_error outside: thrown while something is created.
+// No exception leaves the shim: each function of the table that may throw runs in one of the three below.
 #pragma once
 
 #include <cstdio>
@@ -37,6 +38,29 @@ auto guarded(rmwbench_error *error, Create create) noexcept -> decltype(create()
     fill(error, RMWBENCH_ERROR_FAILED, "", "an exception without words");
   }
   return nullptr;
+}
+
+// Runs what may not fail towards the harness; what it throws all the same is told on stderr, and nothing is told of it to the harness.
+template <typename Tell>
+auto told(Tell tell) noexcept -> decltype(tell()) {
+  try {
+    return tell();
+  } catch (const std::exception &exception) {
+    std::fprintf(stderr, "rmwbench-fastdds: %s\n", exception.what());
+  } catch (...) {
+    std::fprintf(stderr, "rmwbench-fastdds: an exception without words\n");
+  }
+  return decltype(tell())();
+}
+
+// Runs a call in the path of a message: whatever it throws, it failed.
+template <typename Send>
+rmwbench_status sent(Send send) noexcept {
+  try {
+    return send();
+  } catch (...) {
+    return RMWBENCH_FAILED;
+  }
 }
 
 }  // namespace rmwbench

@@ -35,34 +35,28 @@ rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoin
 void publisher_destroy(rmwbench_publisher *publisher) { delete publisher; }
 
 rmwbench_status publish(rmwbench_publisher *publisher, const uint8_t *payload, size_t bytes) {
-  try {
-    return publisher->publish(payload, bytes);
-  } catch (...) {
-    return RMWBENCH_FAILED;
-  }
+  return rmwbench::sent([&] { return publisher->publish(payload, bytes); });
 }
 
 rmwbench_status loan(rmwbench_publisher *publisher, size_t bytes, uint8_t **memory) {
-  try {
-    return publisher->loan(bytes, memory);
-  } catch (...) {
-    return RMWBENCH_FAILED;
-  }
+  return rmwbench::sent([&] { return publisher->loan(bytes, memory); });
 }
 
 rmwbench_status commit(rmwbench_publisher *publisher, uint8_t *memory, size_t) {
-  try {
-    return publisher->commit(memory);
-  } catch (...) {
-    return RMWBENCH_FAILED;
-  }
+  return rmwbench::sent([&] { return publisher->commit(memory); });
 }
 
-uint32_t publisher_matched(rmwbench_publisher *publisher) { return publisher->matched(); }
+uint32_t publisher_matched(rmwbench_publisher *publisher) {
+  return rmwbench::told([&] { return publisher->matched(); });
+}
 
-void publisher_granted(rmwbench_publisher *publisher, rmwbench_granted *granted) { publisher->granted(*granted); }
+void publisher_granted(rmwbench_publisher *publisher, rmwbench_granted *granted) {
+  rmwbench::told([&] { publisher->granted(*granted); });
+}
 
-void publisher_account(rmwbench_publisher *publisher, const rmwbench_account *account) { publisher->account(*account); }
+void publisher_account(rmwbench_publisher *publisher, const rmwbench_account *account) {
+  rmwbench::told([&] { publisher->account(*account); });
+}
 
 rmwbench_subscription *subscription_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink,
                                            rmwbench_error *error) {
@@ -71,11 +65,17 @@ rmwbench_subscription *subscription_create(rmwbench_node *node, const rmwbench_e
 
 void subscription_destroy(rmwbench_subscription *subscription) { delete subscription; }
 
-uint32_t subscription_matched(rmwbench_subscription *subscription) { return subscription->matched(); }
+uint32_t subscription_matched(rmwbench_subscription *subscription) {
+  return rmwbench::told([&] { return subscription->matched(); });
+}
 
-void subscription_granted(rmwbench_subscription *subscription, rmwbench_granted *granted) { subscription->granted(*granted); }
+void subscription_granted(rmwbench_subscription *subscription, rmwbench_granted *granted) {
+  rmwbench::told([&] { subscription->granted(*granted); });
+}
 
-void subscription_account(rmwbench_subscription *subscription, const rmwbench_account *account) { subscription->account(*account); }
+void subscription_account(rmwbench_subscription *subscription, const rmwbench_account *account) {
+  rmwbench::told([&] { subscription->account(*account); });
+}
 
 rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink,
                                rmwbench_error *error) {
@@ -85,18 +85,20 @@ rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_conf
 void client_destroy(rmwbench_client *client) { delete client; }
 
 rmwbench_status client_request(rmwbench_client *client, const uint8_t *payload, size_t bytes) {
-  try {
-    return client->publish(payload, bytes);
-  } catch (...) {
-    return RMWBENCH_FAILED;
-  }
+  return rmwbench::sent([&] { return client->publish(payload, bytes); });
 }
 
-uint32_t client_matched(rmwbench_client *client) { return client->matched(); }
+uint32_t client_matched(rmwbench_client *client) {
+  return rmwbench::told([&] { return client->matched(); });
+}
 
-void client_granted(rmwbench_client *client, rmwbench_granted *granted) { client->granted(*granted); }
+void client_granted(rmwbench_client *client, rmwbench_granted *granted) {
+  rmwbench::told([&] { client->granted(*granted); });
+}
 
-void client_account(rmwbench_client *client, const rmwbench_account *account) { client->account(*account); }
+void client_account(rmwbench_client *client, const rmwbench_account *account) {
+  rmwbench::told([&] { client->account(*account); });
+}
 
 rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_handler *handler,
                                  rmwbench_error *error) {
@@ -105,14 +107,20 @@ rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_co
 
 void service_destroy(rmwbench_service *service) { delete service; }
 
-uint32_t service_matched(rmwbench_service *service) { return service->matched(); }
+uint32_t service_matched(rmwbench_service *service) {
+  return rmwbench::told([&] { return service->matched(); });
+}
 
-void service_granted(rmwbench_service *service, rmwbench_granted *granted) { service->granted(*granted); }
+void service_granted(rmwbench_service *service, rmwbench_granted *granted) {
+  rmwbench::told([&] { service->granted(*granted); });
+}
 
-void service_account(rmwbench_service *service, const rmwbench_account *account) { service->account(*account); }
+void service_account(rmwbench_service *service, const rmwbench_account *account) {
+  rmwbench::told([&] { service->account(*account); });
+}
 
 void session_configuration(rmwbench_session *session, const rmwbench_configuration *configuration) {
-  configuration->tell(configuration->context, "xml", rmwbench::configuration(*session).c_str());
+  rmwbench::told([&] { configuration->tell(configuration->context, "xml", rmwbench::configuration(*session).c_str()); });
 }
 
 const char *const *profile_daemons(const char *) {

@@ -32,10 +32,10 @@ fn arms() -> Vec<(Arm, bool)> {
         (copying("untouched"), true),
         (copying("tuned"), true),
         (copying("shm"), true),
-        (Arm::profile("data_sharing").fault("keep_last", OVERRUN).fault("keep_all", OVERRUN), true),
+        (Arm::profile("data_sharing").rare_fault("keep_last", OVERRUN).rare_fault("keep_all", OVERRUN), true),
         (copying("discovery_server"), false),
         (copying("untouched").mode("discovery", "peers"), false),
-        (copying("tuned").mode("security", true).fault("services, the service dies", RETURN), false),
+        (copying("tuned").mode("security", true).rare_fault("services, the service dies", RETURN), false),
     ]
 }
 

@@ -18,14 +18,15 @@ use rustix::io::Errno;
 use rustix::net::{acceptfrom_with, SocketFlags};
 
 use crate::datagram::DatagramReader;
+use crate::link::Channel;
 use crate::options::Transport;
+use crate::outlet::{Outlet, Stats};
 use crate::pool::Pool;
 use crate::queue::Queue;
 use crate::rendezvous::{self, topic_prefix, Acceptance, Answer, Offer, Outgoing, Started};
 use crate::ring_reader::RingReader;
-use crate::service::Service;
 use crate::stream::StreamReader;
-use crate::waiter::{Change, Channel, Link, Outlet, Stats, Waiter};
+use crate::waiter::Waiter;
 
 const DIRECTORY: u64 = 0;
 const WAKE: u64 = 1;
@@ -65,7 +66,8 @@ pub struct SubscriptionEntry {
 /// Where a subscription's messages go.
 pub enum Reader {
     Sink(Arc<dyn Sink>),
-    Service(Service),
+    /// Makes it, for each client, with the channel that brings its requests.
+    Service(Box<dyn Fn(OwnedFd) -> Arc<dyn Sink> + Send>),
 }
 
 pub struct Control {
@@ -190,8 +192,7 @@ impl Control {
         let listening = self.shared.state.lock().unwrap().subscriptions.remove(&id);
         let Some(listening) = listening else { return };
         let _ = std::fs::remove_file(&listening.path);
-        let waiter = &listening.entry.waiter;
-        waiter.wait_for(waiter.post(Change::Remove(id)));
+        listening.entry.waiter.remove(id);
         // Only now may publishers take back the slots that this reader held.
         let mut state = self.shared.state.lock().unwrap();
         state.connections.retain(|_, c| !matches!(c.role, Role::Greeted { subscription } | Role::Accepted { subscription } | Role::Reading { subscription } if subscription == id));
@@ -316,7 +317,7 @@ impl State {
                     Some(Role::Reading { subscription })
                 }
                 (_, Some(listening)) => {
-                    listening.entry.waiter.post(Change::Close(id));
+                    listening.entry.waiter.close(id);
                     None
                 }
                 (_, None) => None,
@@ -331,7 +332,7 @@ impl State {
             }
             Role::Reading { subscription } => {
                 if let Some(listening) = self.subscriptions.get(&subscription) {
-                    listening.entry.waiter.post(Change::Close(id));
+                    listening.entry.waiter.close(id);
                     listening.entry.peers.matched.fetch_sub(1, Ordering::Relaxed);
                 }
                 None
@@ -363,7 +364,7 @@ impl PublisherEntry {
 }
 
 impl SubscriptionEntry {
-    /// Checks an offer, gives its link to the waiting thread, and accepts: from then on messages may come.
+    /// Checks an offer, gives its channel to the receive loop, and accepts: from then on messages may come.
     fn take_up(&self, id: u64, subscription: u64, offer: &Offer, fds: Vec<OwnedFd>, socket: &OwnedFd) -> Result<(), String> {
         let differ = |what: &str, theirs: &str, ours: &str| Err(format!("{what}: publisher {theirs}, subscription {ours}"));
         if offer.topic != self.topic {
@@ -383,7 +384,7 @@ impl SubscriptionEntry {
         let text = |e: Errno| e.to_string();
         let sink: Arc<dyn Sink> = match &self.reader {
             Reader::Sink(sink) => sink.clone(),
-            Reader::Service(service) => Arc::new(service.at(self.transport, self.reliable, fd.try_clone().map_err(|e| e.to_string())?)),
+            Reader::Service(answering) => answering(fd.try_clone().map_err(|e| e.to_string())?),
         };
         let mut acceptance = Acceptance { reliable: self.reliable, queue_depth: 0 };
         let mut queue_fd = None;
@@ -399,10 +400,10 @@ impl SubscriptionEntry {
             Transport::Tcp | Transport::Unix => Channel::Stream(StreamReader::new(fd, offer.payload_bytes)),
         };
         let outlet = Outlet { sink, stats: self.stats.clone() };
-        let link = Link { id, subscription, outlet, channel };
-        self.waiter.post(Change::Add(Box::new(link)));
-        let bell = self.waiter.bell_fd.as_ref().filter(|_| queue_fd.is_some());
-        let fds: Vec<_> = queue_fd.iter().chain(bell).map(|fd| fd.as_fd()).collect();
+        let depth = queue_fd.as_ref().map(|_| acceptance.queue_depth);
+        self.waiter.add(id, subscription, outlet, channel, depth);
+        let wake_fd = self.waiter.wake_fd.as_ref().filter(|_| queue_fd.is_some());
+        let fds: Vec<_> = queue_fd.iter().chain(wake_fd).map(|fd| fd.as_fd()).collect();
         // A publisher that is gone already is noticed at the next end of file.
         let _ = rendezvous::send(socket, &Answer::Accepted(acceptance), &fds);
         Ok(())

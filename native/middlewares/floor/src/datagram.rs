@@ -10,8 +10,8 @@ use rmwbench_harness::middleware::Delivery;
 use rustix::io::Errno;
 use rustix::net::{recvmsg, sendmsg, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags};
 
-use crate::sockets::{writable, FrameHeader, Outcome, FRAME_HEADER_BYTES};
-use crate::waiter::Outlet;
+use crate::frame::{writable, FrameHeader, Outcome, FRAME_HEADER_BYTES};
+use crate::outlet::Outlet;
 
 /// Below the 65 507 bytes that a datagram can carry, and whole pages less a header.
 const PART_BYTES: usize = 60_000;
@@ -55,13 +55,13 @@ impl DatagramReader {
     }
 
     /// Delivers one message, if its parts are there; `notified_ns` as for a stream.
-    pub fn receive(&mut self, outlet: &Outlet, notified_ns: Option<i64>) -> bool {
+    pub fn receive(&mut self, outlet: &Outlet, notified_ns: i64) -> bool {
         loop {
             match self.read() {
                 Ok(None) => {}
                 Ok(Some(total)) => {
                     let payload = &self.buffer[..total];
-                    outlet.deliver(&Delivery::taken(notified_ns.unwrap_or(0), payload, false));
+                    outlet.deliver(&Delivery::taken(notified_ns, payload, false));
                     return true;
                 }
                 Err(Errno::AGAIN) => return false,

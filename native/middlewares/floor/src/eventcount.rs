@@ -34,7 +34,7 @@ pub fn sleep(word: &AtomicU32, armed: u32, timeout_ns: Option<i64>) {
 
 /// Wakes the sleeper, if there is one.
 #[inline]
-pub fn ring(word: &AtomicU32) {
+pub fn wake(word: &AtomicU32) {
     let seen = word.load(SeqCst);
     if seen & ARMED != 0 && word.compare_exchange(seen, seen.wrapping_add(1), SeqCst, SeqCst).is_ok() {
         let _ = futex::wake(word, futex::Flags::empty(), 1);

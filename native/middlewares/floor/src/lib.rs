@@ -6,12 +6,14 @@
 //! named after its topic, each publisher connects to it and hands over the channel as a descriptor. So there is no daemon, no
 //! named segment that a killed process could leave behind, and the death of a peer is the end of file of that connection.
 
-mod bell;
 mod control;
 mod datagram;
 mod eventcount;
+mod frame;
+mod link;
 mod memory;
 mod options;
+mod outlet;
 mod pool;
 mod queue;
 mod rendezvous;
@@ -19,9 +21,11 @@ mod ring_reader;
 mod ring_writer;
 mod service;
 mod session;
+mod shared;
 mod sockets;
 mod stream;
 mod waiter;
+mod wake_word;
 
 use std::collections::BTreeMap;
 

@@ -52,7 +52,7 @@ pub enum Answer {
     Refused(String),
 }
 
-/// The descriptors with it: the queue and, unless the reader spins, its bell (ring); none (sockets).
+/// The descriptors with it: the queue and, unless the reader spins, the word that wakes it (ring); none (sockets).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Acceptance {
     pub reliable: bool,

@@ -1,4 +1,4 @@
-//! A reader's end of the shared-memory ring, owned by the waiting thread.
+//! A reader's end of the shared-memory ring, owned by the receive loop.
 //!
 //! Between taking a message and handing it on there is no locked instruction for a reliable reader: one would hold up everything
 //! that the sink does next until all earlier stores have left the core. What the publisher must hear of comes after the delivery.
@@ -9,9 +9,9 @@ use std::sync::atomic::{fence, Ordering};
 use rmwbench_harness::middleware::Delivery;
 
 use crate::eventcount;
+use crate::outlet::Outlet;
 use crate::pool::Pool;
 use crate::queue::Queue;
-use crate::waiter::Outlet;
 
 pub struct RingReader {
     pool: Pool,
@@ -46,9 +46,9 @@ impl RingReader {
         self.queue.is_empty()
     }
 
-    /// Delivers the oldest message, if there is one.
+    /// Delivers the oldest message, if there is one. `notified_ns` as for [`Delivery::taken`].
     #[inline]
-    pub fn receive(&mut self, outlet: &Outlet) -> bool {
+    pub fn receive(&mut self, outlet: &Outlet, notified_ns: i64) -> bool {
         let inline = if let Hand::Inline(words) = &mut self.hand { Some(&mut words[..]) } else { None };
         let Some((slot, length)) = self.queue.pop(inline, self.reliable) else { return false };
         let length = length as usize;
@@ -59,12 +59,12 @@ impl RingReader {
             Hand::Inline(words) => {
                 // SAFETY: `pop` copied `length` bytes there, at most the slot size that `words` was made for.
                 let payload = unsafe { slice::from_raw_parts(words.as_ptr().cast(), length) };
-                outlet.deliver(&Delivery::taken(0, payload, false));
+                outlet.deliver(&Delivery::taken(notified_ns, payload, false));
             }
             Hand::InPlace => {
                 // SAFETY: our bit is set in this slot's holders, so the publisher does not touch it until `release`.
                 let payload = unsafe { slice::from_raw_parts(self.pool.payload(slot), length) };
-                outlet.deliver(&Delivery::taken(0, payload, true));
+                outlet.deliver(&Delivery::taken(notified_ns, payload, true));
                 release(&self.pool, &self.queue, slot);
             }
             Hand::Copy(copy) => {
@@ -72,7 +72,7 @@ impl RingReader {
                 // SAFETY: as above.
                 copy.copy_from_slice(unsafe { slice::from_raw_parts(self.pool.payload(slot), length) });
                 release(&self.pool, &self.queue, slot);
-                outlet.deliver(&Delivery::taken(0, copy, false));
+                outlet.deliver(&Delivery::taken(notified_ns, copy, false));
             }
         }
         if self.reliable {
@@ -103,6 +103,6 @@ fn release(pool: &Pool, queue: &Queue, slot: u32) {
 #[inline]
 fn wake_publisher(pool: &Pool, queue: &Queue) {
     if eventcount::is_armed(pool.space()) && queue.may_wake_writer() {
-        eventcount::ring(pool.space());
+        eventcount::wake(pool.space());
     }
 }

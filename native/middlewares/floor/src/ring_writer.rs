@@ -9,7 +9,7 @@
 //! the next message, so publishing takes no lock.
 //!
 //! A relay publishes in the waiting thread: if its own reader is served by that thread too and lags (several relays feeding one
-//! topic within one process), the call blocks until its time-out. Plain chains do not: the thread takes one message of each in turn.
+//! topic within one process), the call blocks until its time-out. Plain chains do not: a turn of the thread is no longer than the queue.
 
 use std::os::fd::OwnedFd;
 use std::slice;
@@ -20,11 +20,11 @@ use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::{Error, PublishError};
 use rustix::io::Errno;
 
-use crate::bell::Bell;
 use crate::eventcount;
 use crate::pool::{Pool, MAX_READERS};
 use crate::queue::{Queue, QueueWriter};
 use crate::rendezvous::{Acceptance, Outgoing, PeerId};
+use crate::wake_word::WakeWord;
 
 /// From this size on a slot that is still in the cache is worth looking at every slot's holders again for each message.
 const LARGE_BYTES: usize = 16 << 10;
@@ -67,7 +67,7 @@ struct Reader {
     queue: QueueWriter,
     reliable: bool,
     /// None: that reader spins.
-    bell: Option<Bell>,
+    wake_word: Option<WakeWord>,
 }
 
 /// What the publishing thread owns.
@@ -119,13 +119,13 @@ impl Outgoing for Ring {
     fn accept(&self, peer: PeerId, acceptance: &Acceptance, fds: Vec<OwnedFd>) -> Result<(), Errno> {
         let mut fds = fds.into_iter();
         let queue = Queue::open(fds.next().ok_or(Errno::PROTO)?, acceptance.queue_depth, self.inline_bytes)?;
-        let bell = fds.next().map(Bell::open).transpose()?;
+        let wake_word = fds.next().map(WakeWord::open).transpose()?;
         let mut posted = self.posted.lock().unwrap();
         if posted.readers == MAX_READERS {
             return Err(Errno::USERS);
         }
         posted.readers += 1;
-        let reader = Reader { peer, bit: 0, queue: QueueWriter::new(queue), reliable: acceptance.reliable, bell };
+        let reader = Reader { peer, bit: 0, queue: QueueWriter::new(queue), reliable: acceptance.reliable, wake_word };
         self.post(&mut posted, Change::Join(Box::new(reader)));
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Outgoing for Ring {
         self.post(&mut posted, Change::Leave(peer));
         drop(posted);
         // A publisher that waits for this reader must not.
-        eventcount::ring(self.pool.space());
+        eventcount::wake(self.pool.space());
     }
 }
 
@@ -367,7 +367,7 @@ impl Reader {
     /// Sequential consistency is what lets the writer see a reader that is about to sleep.
     #[inline]
     fn order(&self) -> Ordering {
-        if self.bell.is_some() {
+        if self.wake_word.is_some() {
             Ordering::SeqCst
         } else {
             Ordering::Release
@@ -376,8 +376,8 @@ impl Reader {
 
     #[inline]
     fn wake(&self) {
-        if let Some(bell) = &self.bell {
-            eventcount::ring(bell.word());
+        if let Some(word) = &self.wake_word {
+            eventcount::wake(word.word());
         }
     }
 }

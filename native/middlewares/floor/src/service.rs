@@ -19,14 +19,17 @@ use rustix::io::Errno;
 
 use crate::control::{Peers, PublisherEntry, Reader, SubscriptionEntry};
 use crate::datagram::{self, DatagramReader};
+use crate::frame::{writable, Outcome};
+use crate::link::Channel;
 use crate::options::Transport;
+use crate::outlet::{Outlet, Stats};
 use crate::rendezvous::{Acceptance, Offer, Outgoing, PeerId};
-use crate::session::{evidence, Open};
-use crate::sockets::{writable, Outcome, SocketOutlet, SocketWriter};
+use crate::shared::{evidence, Shared};
+use crate::sockets::{SocketOutlet, SocketWriter};
 use crate::stream::{self, StreamReader};
-use crate::waiter::{Change, Channel, Link, Outlet, Stats, Waiter};
+use crate::waiter::Waiter;
 
-/// Stand for clients where the waiting thread knows subscriptions by number; beyond any number that the control thread gives.
+/// Stand for clients where the receive loop knows subscriptions by number; beyond any number that the control thread gives.
 static NEXT_CLIENT: AtomicU64 = AtomicU64::new(1 << 63);
 
 /// A service is found as a topic of a name that no topic can have.
@@ -39,7 +42,7 @@ fn type_name(config: &EndpointConfig, reply: &MessageType) -> String {
     format!("{}, answered by {} of {} bytes", config.message_type.name, reply.name, reply.payload_bytes)
 }
 
-fn check<'a>(open: &Open, config: &'a EndpointConfig) -> Result<&'a MessageType, Error> {
+fn check<'a>(open: &Shared, config: &'a EndpointConfig) -> Result<&'a MessageType, Error> {
     open.check(config)?;
     let object = format!("endpoint {}", config.endpoint);
     if open.options.transport == Transport::ShmRing {
@@ -71,19 +74,19 @@ impl Outgoing for Asking {
             _ => Channel::Stream(StreamReader::new(fd, self.reply_bytes)),
         };
         let outlet = Outlet { sink: self.sink.clone(), stats: self.stats.clone() };
-        // First the ear, then the question.
-        self.waiter.post(Change::Add(Box::new(Link { id: peer, subscription: self.number, outlet, channel })));
+        // The answers' reader first, then the question.
+        self.waiter.add(peer, self.number, outlet, channel, None);
         self.writer.accept(peer, acceptance, fds)
     }
 
     fn remove(&self, peer: PeerId, accepted: bool) {
         self.writer.remove(peer, accepted);
-        self.waiter.post(Change::Close(peer));
+        self.waiter.close(peer);
     }
 }
 
 pub struct FloorClient {
-    open: Arc<Open>,
+    open: Arc<Shared>,
     id: u64,
     asking: Arc<Asking>,
     outlet: SocketOutlet,
@@ -91,7 +94,7 @@ pub struct FloorClient {
     granted: Granted,
 }
 
-pub fn client(open: &Arc<Open>, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<FloorClient, Error> {
+pub fn client(open: &Arc<Shared>, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<FloorClient, Error> {
     let reply = check(open, config)?;
     let granted = Granted { take: Some(TakenAs::Typed), ..open.granted(config, None)? };
     let (peers, stats) = (Arc::new(Peers::default()), Arc::new(Stats::default()));
@@ -150,8 +153,7 @@ impl Endpoint for FloorClient {
 impl Drop for FloorClient {
     fn drop(&mut self) {
         self.open.control.remove_publisher(self.id);
-        let waiter = &self.asking.waiter;
-        waiter.wait_for(waiter.post(Change::Remove(self.asking.number)));
+        self.asking.waiter.remove(self.asking.number);
     }
 }
 
@@ -172,20 +174,6 @@ pub struct Replies {
     skipped: AtomicU64,
 }
 
-/// What a service's subscription entry makes an [`Answering`] of, for each client.
-pub struct Service {
-    handler: Arc<dyn Handler>,
-    timeout_ns: i64,
-    replies: Arc<Replies>,
-}
-
-impl Service {
-    pub fn at(&self, transport: Transport, reliable: bool, fd: OwnedFd) -> Answering {
-        let (handler, replies) = (self.handler.clone(), self.replies.clone());
-        Answering { handler, transport, reliable, timeout_ns: self.timeout_ns, fd, next_id: AtomicU64::new(0), replies }
-    }
-}
-
 impl Sink for Answering {
     #[inline]
     fn deliver(&self, request: &Delivery<'_>) {
@@ -194,7 +182,7 @@ impl Sink for Answering {
 }
 
 impl Answering {
-    /// Only the waiting thread answers, so nothing comes between the parts of a reply.
+    /// Only the receive loop answers, so nothing comes between the parts of a reply.
     fn reply(&self, payload: &[u8]) -> Result<(), PublishError> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let deadline = now_ns() + self.timeout_ns;
@@ -223,7 +211,7 @@ impl Answering {
 }
 
 pub struct FloorService {
-    open: Arc<Open>,
+    open: Arc<Shared>,
     id: u64,
     peers: Arc<Peers>,
     stats: Arc<Stats>,
@@ -231,21 +219,26 @@ pub struct FloorService {
     granted: Granted,
 }
 
-pub fn service(open: &Arc<Open>, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<FloorService, Error> {
+pub fn service(open: &Arc<Shared>, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<FloorService, Error> {
     let reply = check(open, config)?;
     let granted = Granted { take: Some(TakenAs::Typed), ..open.granted(config, None)? };
     let (peers, stats, replies) = (Arc::new(Peers::default()), Arc::new(Stats::default()), Arc::new(Replies::default()));
-    let service = Service { handler, timeout_ns: open.options.publish_timeout_ns, replies: replies.clone() };
+    let reliable = config.qos.reliability == Reliability::Reliable;
+    let (transport, timeout_ns, of_all) = (open.options.transport, open.options.publish_timeout_ns, replies.clone());
+    let answering = move |fd| -> Arc<dyn Sink> {
+        let (handler, replies) = (handler.clone(), of_all.clone());
+        Arc::new(Answering { handler, transport, reliable, timeout_ns, fd, next_id: AtomicU64::new(0), replies })
+    };
     let id = open.control.add_subscription(SubscriptionEntry {
         topic: topic(config),
         type_name: type_name(config, reply),
         payload_bytes: config.message_type.payload_bytes,
-        transport: open.options.transport,
-        reliable: config.qos.reliability == Reliability::Reliable,
+        transport,
+        reliable,
         queue_depth: 0,
         zero_copy: false,
         waiter: open.waiter(config.wait)?,
-        reader: Reader::Service(service),
+        reader: Reader::Service(Box::new(answering)),
         stats: stats.clone(),
         peers: peers.clone(),
     })?;

@@ -16,43 +16,12 @@ use rustix::net::{
     acceptfrom_with, bind, connect, getsockname, listen, socket_with, socketpair, sockopt, AddressFamily, SocketAddrAny, SocketFlags,
     SocketType,
 };
-use rustix::time::Timespec;
 
 use crate::datagram;
+use crate::frame::{writable, Outcome};
 use crate::options::{Options, Transport};
 use crate::rendezvous::{Acceptance, Outgoing, PeerId};
 use crate::stream;
-
-/// What precedes each frame of a stream and each datagram: 16 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameHeader {
-    /// Dense per channel; a message that a full channel skipped leaves a gap.
-    pub id: u64,
-    pub total: u32,
-    /// Where this datagram's part begins; 0 on a stream.
-    pub offset: u32,
-}
-
-pub const FRAME_HEADER_BYTES: usize = 16;
-
-impl FrameHeader {
-    pub fn bytes(self) -> [u8; FRAME_HEADER_BYTES] {
-        let mut bytes = [0; FRAME_HEADER_BYTES];
-        bytes[..8].copy_from_slice(&self.id.to_le_bytes());
-        bytes[8..12].copy_from_slice(&self.total.to_le_bytes());
-        bytes[12..].copy_from_slice(&self.offset.to_le_bytes());
-        bytes
-    }
-
-    pub fn read(bytes: &[u8]) -> Option<FrameHeader> {
-        let bytes = bytes.get(..FRAME_HEADER_BYTES)?;
-        Some(FrameHeader {
-            id: u64::from_le_bytes(bytes[..8].try_into().unwrap()),
-            total: u32::from_le_bytes(bytes[8..12].try_into().unwrap()),
-            offset: u32::from_le_bytes(bytes[12..].try_into().unwrap()),
-        })
-    }
-}
 
 /// A channel to one reader.
 pub struct Channel {
@@ -80,15 +49,6 @@ pub struct SocketWriter {
 pub struct SocketOutlet {
     channels: Vec<Arc<Channel>>,
     generation: u64,
-}
-
-/// How one message fared on one channel.
-pub enum Outcome {
-    Sent,
-    /// Nothing of it was sent: the channel is full.
-    Full,
-    /// The reader is gone; the control thread will say so.
-    Gone,
 }
 
 impl SocketWriter {
@@ -157,12 +117,6 @@ impl SocketWriter {
     pub fn offered_channel(&self, peer: PeerId) -> Option<Arc<Channel>> {
         self.offered.lock().unwrap().get(&peer).cloned()
     }
-}
-
-/// Waits until `fd` takes bytes or its reader is gone; false at the time-out or a signal. `timeout_ns`: None for ever.
-pub fn writable(fd: &OwnedFd, timeout_ns: Option<i64>) -> bool {
-    let timeout = timeout_ns.map(|ns| ns.max(0)).map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });
-    matches!(poll(&mut [PollFd::new(fd, PollFlags::OUT)], timeout.as_ref()), Ok(n) if n > 0)
 }
 
 impl Outgoing for SocketWriter {

@@ -11,8 +11,8 @@ use rmwbench_harness::middleware::Delivery;
 use rustix::io::Errno;
 use rustix::net::{sendmsg, SendAncillaryBuffer, SendFlags};
 
-use crate::sockets::{writable, FrameHeader, Outcome, FRAME_HEADER_BYTES};
-use crate::waiter::Outlet;
+use crate::frame::{writable, FrameHeader, Outcome, FRAME_HEADER_BYTES};
+use crate::outlet::Outlet;
 
 /// Several small messages come with one system call.
 const MIN_BUFFER_BYTES: usize = 64 << 10;
@@ -63,9 +63,8 @@ impl StreamReader {
         self.ended
     }
 
-    /// Delivers one message, if a whole one is there. `notified_ns`: when the wait returned; None when the caller spins, whose news
-    /// is the bytes themselves.
-    pub fn receive(&mut self, outlet: &Outlet, notified_ns: Option<i64>) -> bool {
+    /// Delivers one message, if a whole one is there. `notified_ns` as for [`Delivery::taken`].
+    pub fn receive(&mut self, outlet: &Outlet, notified_ns: i64) -> bool {
         while !self.has_whole() && !self.ended {
             match self.read() {
                 Ok(0) => self.ended = true,
@@ -84,7 +83,7 @@ impl StreamReader {
         self.next_id = header.id + 1;
         self.start = next;
         let payload = &self.buffer[body..next];
-        outlet.deliver(&Delivery::taken(notified_ns.unwrap_or(0), payload, false));
+        outlet.deliver(&Delivery::taken(notified_ns, payload, false));
         true
     }
 

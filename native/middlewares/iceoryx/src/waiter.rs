@@ -77,7 +77,7 @@ struct WaitSet {
 }
 
 impl pump::WaitSet<Intake> for WaitSet {
-    fn attach(&mut self, intake: &Intake, token: usize) {
+    fn attach(&mut self, intake: &Arc<Intake>, token: usize) {
         // SAFETY: the loop holds the intake, and so its origin, until it detached it.
         unsafe { sys::rmwbench_wait_set_attach(self.set.0, intake.origin(), token as u64) };
         self.attached += 1;

@@ -1,6 +1,6 @@
-//! A client: the publishing thread sends requests, the waiting thread takes replies; both use one port, which is the thread-safe kind.
+//! A client: the publishing thread sends requests, the receive loop takes replies; both use one port, which is the thread-safe kind.
 //!
-//! Each request that was sent is a `PendingResponse`, which the waiting thread keeps until all services that it reached have replied
+//! Each request that was sent is a `PendingResponse`, which the loop keeps until all services that it reached have replied
 //! or are gone. Replies to other clients do not come here: iceoryx2 has a connection for each client and request.
 
 use std::cell::RefCell;
@@ -14,20 +14,19 @@ use iceoryx2::port::notifier::Notifier;
 use iceoryx2::port::SendError;
 use iceoryx2::prelude::*;
 use iceoryx2::request_mut::RequestMut;
-use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware as trait_;
 use rmwbench_harness::middleware::{
     Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishError, PublishMode, Sink, TakenAs, Wait,
 };
-use rmwbench_harness::pump::{self, TURN};
+use rmwbench_harness::pump::{self, Registration};
 
 use crate::dead_nodes::DeadNodes;
 use crate::exclusive::Exclusive;
 use crate::publisher::{loan_error, refuse_async, waited};
 use crate::requests::{reply_type, RequestResponse, RequestSettings};
 use crate::service::Events;
-use crate::session::Shared;
-use crate::waiter::{Reader, Registration};
+use crate::shared::Shared;
+use crate::wait_set::{Reader, Watched};
 
 type Port = ipc_threadsafe::Service;
 type Pending = PendingResponse<Port, [u8], (), [u8], ()>;
@@ -35,7 +34,7 @@ type Request = RequestMut<Port, [u8], (), [u8], ()>;
 
 pub struct Iceoryx2Client {
     /// Dropped first: no delivery follows, and no answer is awaited any more.
-    _registration: Registration,
+    _registration: Registration<Watched>,
     client: Client<Port, [u8], (), [u8], ()>,
     requests: Exclusive<Notifier<ipc::Service>>,
     service: RequestResponse<Port>,
@@ -49,7 +48,7 @@ pub struct Iceoryx2Client {
 
 #[derive(Default)]
 struct Awaited {
-    /// Sent, and not yet seen by the waiting thread. Locked while a request is sent: its answer must not be looked for before it is here.
+    /// Sent, and not yet seen by the loop. Locked while a request is sent: its answer must not be looked for before it is here.
     sent: Mutex<Vec<Pending>>,
     delivered: AtomicU64,
     /// Requests whose services went without a reply.
@@ -87,7 +86,7 @@ impl Iceoryx2Client {
         requests.notify().map_err(|e| failed(&e))?;
         let awaited = Arc::new(Awaited::default());
         let replies = Replies { listener, sink, awaited: awaited.clone(), open: RefCell::default() };
-        let registration = shared.waiters.add(config.wait, Exclusive(Box::new(replies))).map_err(|e| failed(&e))?;
+        let registration = shared.waiters.add(config.wait, replies)?;
         let qos = settings.granted(&config.qos);
         let notes = [settings.notes(&config.qos), vec![pump::NOTE.into()]].concat();
         let granted =
@@ -95,7 +94,8 @@ impl Iceoryx2Client {
         Ok(Iceoryx2Client {
             _registration: registration,
             client,
-            requests: Exclusive(requests),
+            // SAFETY: a notifier of its own, used by whoever has the client.
+            requests: unsafe { Exclusive::new(requests) },
             service,
             awaited,
             dead_nodes: shared.dead_nodes.clone(),
@@ -130,7 +130,7 @@ impl Iceoryx2Client {
             Err(_) => return Err(PublishError::Failed),
         }
         drop(sent);
-        self.requests.0.notify().map(|_| ()).map_err(|_| PublishError::Failed)
+        self.requests.get().notify().map(|_| ()).map_err(|_| PublishError::Failed)
     }
 }
 
@@ -149,7 +149,7 @@ impl trait_::Publisher for Iceoryx2Client {
     }
 }
 
-/// What the waiting thread holds.
+/// What the loop holds.
 struct Replies {
     listener: Option<Listener<ipc::Service>>,
     sink: Arc<dyn Sink>,
@@ -163,55 +163,32 @@ impl Reader for Replies {
         self.listener.as_ref()
     }
 
-    fn drain(&self, mut notified_ns: i64) -> bool {
+    fn take(&self, notified_ns: i64) -> bool {
         let mut open = self.open.borrow_mut();
-        {
-            let mut sent = self.awaited.sent.lock().unwrap_or_else(|e| e.into_inner());
-            open.extend(sent.drain(..).map(|pending| (pending, 0)));
-        }
-        let mut left = TURN;
-        open.retain_mut(|(pending, taken)| self.is_awaited(pending, taken, &mut left, &mut notified_ns));
-        left == 0
-    }
-}
-
-impl Replies {
-    /// Delivers the replies to a request, while some of the turn are `left`; whether more are to come.
-    fn is_awaited(&self, pending: &Pending, taken: &mut usize, left: &mut usize, notified_ns: &mut i64) -> bool {
-        if *left == 0 {
-            return true;
-        }
-        // Asked before the queue is: what a service sent before it let go is found then.
-        let connected = pending.is_connected();
-        loop {
-            if *left == 0 {
-                return true;
-            }
+        open.extend(self.awaited.sent.lock().unwrap_or_else(|e| e.into_inner()).drain(..).map(|pending| (pending, 0)));
+        let mut place = 0;
+        while let Some((pending, taken)) = open.get_mut(place) {
+            // Asked before the queue is: what a service sent before it let go is found then.
+            let connected = pending.is_connected();
             match pending.receive() {
                 Ok(Some(reply)) => {
-                    // A further reply was announced by no wait: the thread turns to it now.
-                    if *left < TURN && *notified_ns != 0 {
-                        *notified_ns = now_ns();
-                    }
-                    *left -= 1;
                     *taken += 1;
                     self.awaited.delivered.fetch_add(1, Ordering::Relaxed);
-                    self.sink.deliver(&Delivery::taken(*notified_ns, reply.payload(), true));
+                    self.sink.deliver(&Delivery::taken(notified_ns, reply.payload(), true));
+                    return true;
                 }
-                Ok(None) => break,
-                Err(_) => {
-                    self.awaited.receive_errors.fetch_add(1, Ordering::Relaxed);
-                    break;
-                }
+                Ok(None) => {}
+                Err(_) => drop(self.awaited.receive_errors.fetch_add(1, Ordering::Relaxed)),
+            }
+            let answered = *taken >= pending.number_of_server_connections();
+            if connected && !answered {
+                place += 1;
+            } else {
+                self.awaited.unanswered.fetch_add(i64::from(!answered && *taken == 0), Ordering::Relaxed);
+                open.remove(place);
             }
         }
-        if *taken >= pending.number_of_server_connections() {
-            return false;
-        }
-        if !connected {
-            self.awaited.unanswered.fetch_add(i64::from(*taken == 0), Ordering::Relaxed);
-        }
-        connected
+        false
     }
 }
 

@@ -2,22 +2,24 @@
 //!
 //! An iceoryx2 publisher keeps its last messages, but hands them to a new subscriber only when its own thread publishes again or asks
 //! for it (`update_connections`). The way of iceoryx2's users: the subscriber says that it has come, by an event, and the publisher's
-//! process answers. Here an event service beside the topic says it, and the session's waiting thread answers, or the publishing one if it
+//! process answers. Here an event service beside the topic says it, and the session's receive loop answers, or the publishing one if it
 //! is at it, which is why such a publisher's ports stand behind a lock. Topics without history have neither.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use iceoryx2::port::listener::Listener;
+use iceoryx2::port::notifier::Notifier;
+use iceoryx2::port::publisher::Publisher;
 use iceoryx2::port::update_connections::UpdateConnections;
 use iceoryx2::prelude::*;
 use rmwbench_harness::middleware::{Error, Wait};
+use rmwbench_harness::pump::Registration;
 
 use crate::exclusive::Exclusive;
-use crate::publisher::Ports;
 use crate::service::Events;
-use crate::session::Shared;
-use crate::waiter::{Reader, Registration};
+use crate::shared::Shared;
+use crate::wait_set::{Reader, Watched};
 
 /// The event service by which late joiners of a topic announce themselves.
 pub struct Late(pub Events);
@@ -29,13 +31,16 @@ impl Late {
         notifier.notify().map(|_| ()).map_err(|e| e.to_string())
     }
 
-    /// Has the waiting thread hear of a publisher's late joiners until what it returns is dropped.
-    pub fn listen(&self, latched: Arc<Latched>, shared: &Shared, object: &str) -> Result<Registration, Error> {
-        let failed = |e: String| Error::failed(object, e);
-        let listener = self.0.listener_builder().create().map_err(|e| failed(e.to_string()))?;
-        let joiners = Joiners { listener, latched };
-        shared.waiters.add(Wait::Block, Exclusive(Box::new(joiners))).map_err(|e| failed(e.to_string()))
+    /// Has the receive loop hear of a publisher's late joiners until what it returns is dropped.
+    pub fn listen(&self, latched: Arc<Latched>, shared: &Shared, object: &str) -> Result<Registration<Watched>, Error> {
+        let listener = self.0.listener_builder().create().map_err(|e| Error::failed(object, e))?;
+        shared.waiters.add(Wait::Block, Joiners { listener, latched })
     }
+}
+
+pub struct Ports {
+    pub publisher: Publisher<ipc::Service, [u8], ()>,
+    pub notifier: Notifier<ipc::Service>,
 }
 
 /// A publisher's ports, shared by the thread that publishes and the one that hears of joiners. The latter never waits for the former,
@@ -52,7 +57,7 @@ impl Latched {
 
     #[inline]
     pub fn with<T>(&self, call: impl FnOnce(&Ports) -> T) -> T {
-        let result = call(&self.ports.lock().unwrap_or_else(|e| e.into_inner()).0);
+        let result = call(self.ports.lock().unwrap_or_else(|e| e.into_inner()).get());
         self.serve();
         result
     }
@@ -69,8 +74,8 @@ impl Latched {
             let Ok(ports) = self.ports.try_lock() else { return };
             self.joined.store(false, Ordering::SeqCst);
             // What fails here fails again at the next publish call, which tells.
-            let _ = ports.0.publisher.update_connections();
-            let _ = ports.0.notifier.notify();
+            let _ = ports.get().publisher.update_connections();
+            let _ = ports.get().notifier.notify();
         }
     }
 }
@@ -85,7 +90,7 @@ impl Reader for Joiners {
         Some(&self.listener)
     }
 
-    fn drain(&self, _notified_ns: i64) -> bool {
+    fn take(&self, _notified_ns: i64) -> bool {
         self.latched.joined();
         false
     }

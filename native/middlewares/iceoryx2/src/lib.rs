@@ -6,7 +6,7 @@
 //! - [`publisher`]: reliable means a queue that does not overflow and a call that waits, bounded, for room.
 //! - [`late`]: history reaches a late joiner by an event to the publisher's process, which is what iceoryx2 leaves to its users.
 //! - [`requests`]: a service is a request-response service, an event service that wakes it, and one that wakes each client.
-//! - [`waiter`]: one thread on a wait set for all blocking subscriptions of a session, one spinning thread for all polling ones.
+//! - [`wait_set`]: what the harness's receive loop blocks on for all readers of a session.
 //! - [`dead_nodes`]: what a killed process left is removed by the living, when they look for peers or wait in vain.
 //!
 //! Ports are those of `ipc::Service`, whose users keep each port in one thread: the thread-safe variant would put three mutex
@@ -25,8 +25,9 @@ mod requests;
 mod server;
 mod service;
 mod session;
+mod shared;
 mod subscription;
-mod waiter;
+mod wait_set;
 
 use std::collections::BTreeMap;
 

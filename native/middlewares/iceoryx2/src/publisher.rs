@@ -8,25 +8,24 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::time::Duration;
 
-use iceoryx2::port::notifier::Notifier;
-use iceoryx2::port::publisher::Publisher;
 use iceoryx2::port::{BackpressureAction, LoanError, SendError};
 use iceoryx2::prelude::*;
 use iceoryx2::sample_mut::SampleMut;
 use iceoryx2::sample_mut_uninit::SampleMutUninit;
 use rmwbench_harness::middleware as trait_;
 use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Evidence, Granted, PublishError, PublishMode, Wait};
+use rmwbench_harness::pump::Registration;
 
 use crate::dead_nodes::DeadNodes;
 use crate::exclusive::Exclusive;
-use crate::late::{Latched, Late};
+use crate::late::{Latched, Late, Ports};
 use crate::service::{granted_qos, notes, Events, PubSub, Settings};
-use crate::session::Shared;
-use crate::waiter::Registration;
+use crate::shared::Shared;
+use crate::wait_set::Watched;
 
 pub struct Iceoryx2Publisher {
     /// Dropped first: it shares the ports.
-    _joiners: Option<Registration>,
+    _joiners: Option<Registration<Watched>>,
     ports: Held,
     service: PubSub,
     reliable: bool,
@@ -36,11 +35,6 @@ pub struct Iceoryx2Publisher {
     /// Sends that some reader's queue did not take.
     not_delivered: i64,
     timeouts: i64,
-}
-
-pub struct Ports {
-    pub publisher: Publisher<ipc::Service, [u8], ()>,
-    pub notifier: Notifier<ipc::Service>,
 }
 
 /// Ports in the hands of the publishing thread alone, or shared with the thread that hears of late joiners.
@@ -54,7 +48,7 @@ impl Held {
     #[inline]
     fn with<T>(&self, call: impl FnOnce(&Ports) -> T) -> T {
         match self {
-            Held::Alone(ports) => call(&ports.0),
+            Held::Alone(ports) => call(ports.get()),
             Held::Shared(latched) => latched.with(call),
         }
     }
@@ -82,10 +76,12 @@ impl Iceoryx2Publisher {
             let max_blocking = shared.max_blocking;
             // The call that meets a joiner fills its queue with history and may then wait for room there, while the joiner waits to be
             // told of anything at all: wake it before.
-            let wake = late.map(|_| events.notifier_builder().create()).transpose().map_err(|e| failed(&e))?.map(Exclusive);
+            let wake = late.map(|_| events.notifier_builder().create()).transpose().map_err(|e| failed(&e))?;
+            // SAFETY: a notifier of its own, used within the publish call alone.
+            let wake = wake.map(|wake| unsafe { Exclusive::new(wake) });
             builder = builder.set_backpressure_handler(move |info| {
-                if let (0, Some(Exclusive(wake))) = (info.retries, &wake) {
-                    let _ = wake.notify();
+                if let (0, Some(wake)) = (info.retries, &wake) {
+                    let _ = wake.get().notify();
                 }
                 waited(info.elapsed_time, max_blocking)
             });
@@ -103,7 +99,8 @@ impl Iceoryx2Publisher {
             notes.push(format!("a publish call fails after waiting {} ms", shared.max_blocking.as_millis()));
         }
         notes.extend(pool.as_ref().map(|pool| pool.note()));
-        let ports = Exclusive(Ports { publisher, notifier });
+        // SAFETY: used by the publishing thread, or under `Latched`'s lock.
+        let ports = unsafe { Exclusive::new(Ports { publisher, notifier }) };
         let (ports, joiners) = match late {
             None => (Held::Alone(ports), None),
             Some(late) => {

@@ -10,20 +10,18 @@ use iceoryx2::port::notifier::Notifier;
 use iceoryx2::port::server::Server;
 use iceoryx2::port::SendError;
 use iceoryx2::prelude::*;
-use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware as trait_;
 use rmwbench_harness::middleware::{
     Account, Delivery, EndpointConfig, Error, Evidence, Granted, Handler, PublishError, PublishMode, TakenAs, Wait,
 };
-use rmwbench_harness::pump::{self, TURN};
+use rmwbench_harness::pump::{self, Registration};
 
 use crate::dead_nodes::DeadNodes;
-use crate::exclusive::Exclusive;
 use crate::publisher::{loan_error, refuse_async, waited};
 use crate::requests::{reply_type, RequestResponse, RequestSettings};
 use crate::service::Events;
-use crate::session::Shared;
-use crate::waiter::{Reader, Registration};
+use crate::shared::Shared;
+use crate::wait_set::{Reader, Watched};
 
 /// Clients whose notifiers are kept; more than a service admits, so those of the gone are in the way at last.
 const MOST_KNOWN: usize = 256;
@@ -32,7 +30,7 @@ const MOST_KNOWN: usize = 256;
 pub type WakeClient = Box<dyn Fn(u128) -> Option<Events> + Send>;
 
 pub struct Iceoryx2Service {
-    _registration: Registration,
+    _registration: Registration<Watched>,
     service: RequestResponse<ipc::Service>,
     dead_nodes: DeadNodes,
     granted: Granted,
@@ -46,7 +44,7 @@ struct Counts {
     timeouts: AtomicI64,
 }
 
-/// What the waiting thread holds.
+/// What the loop holds.
 struct Requests {
     server: Server<ipc::Service, [u8], (), [u8], ()>,
     listener: Option<Listener<ipc::Service>>,
@@ -84,7 +82,7 @@ impl Iceoryx2Service {
             .map_err(|e| failed(&e))?;
         let counts = Arc::new(Counts::default());
         let requests = Requests { server, listener, handler, clients: RefCell::default(), wake, counts: counts.clone() };
-        let registration = shared.waiters.add(config.wait, Exclusive(Box::new(requests))).map_err(|e| failed(&e))?;
+        let registration = shared.waiters.add(config.wait, requests)?;
         let qos = settings.granted(&config.qos);
         let notes = [settings.notes(&config.qos), vec![pump::NOTE.into()]].concat();
         let granted =
@@ -98,36 +96,30 @@ impl Reader for Requests {
         self.listener.as_ref()
     }
 
-    fn drain(&self, mut notified_ns: i64) -> bool {
-        for message in 0..TURN {
-            // A further request was announced by no wait: the thread turns to it now.
-            if message > 0 && notified_ns != 0 {
-                notified_ns = now_ns();
+    fn take(&self, notified_ns: i64) -> bool {
+        let request = match self.server.receive() {
+            Ok(Some(request)) => request,
+            Ok(None) => return false,
+            Err(_) => {
+                self.counts.receive_errors.fetch_add(1, Ordering::Relaxed);
+                return false;
             }
-            let request = match self.server.receive() {
-                Ok(Some(request)) => request,
-                Ok(None) => return false,
-                Err(_) => {
-                    self.counts.receive_errors.fetch_add(1, Ordering::Relaxed);
-                    return false;
+        };
+        self.counts.requests.fetch_add(1, Ordering::Relaxed);
+        let client = request.origin().value();
+        let delivery = Delivery::taken(notified_ns, request.payload(), true);
+        self.handler.handle(&delivery, &mut |reply| {
+            let response = request.loan_slice_uninit(reply.len()).map_err(loan_error)?;
+            match response.write_from_slice(reply).send() {
+                Ok(()) => self.wake(client),
+                Err(SendError::UnableToDeliver) => {
+                    self.counts.timeouts.fetch_add(1, Ordering::Relaxed);
+                    Err(PublishError::Timeout)
                 }
-            };
-            self.counts.requests.fetch_add(1, Ordering::Relaxed);
-            let client = request.origin().value();
-            let delivery = Delivery::taken(notified_ns, request.payload(), true);
-            self.handler.handle(&delivery, &mut |reply| {
-                let response = request.loan_slice_uninit(reply.len()).map_err(loan_error)?;
-                match response.write_from_slice(reply).send() {
-                    Ok(()) => self.wake(client),
-                    Err(SendError::UnableToDeliver) => {
-                        self.counts.timeouts.fetch_add(1, Ordering::Relaxed);
-                        Err(PublishError::Timeout)
-                    }
-                    Err(SendError::LoanError(e)) => Err(loan_error(e)),
-                    Err(_) => Err(PublishError::Failed),
-                }
-            });
-        }
+                Err(SendError::LoanError(e)) => Err(loan_error(e)),
+                Err(_) => Err(PublishError::Failed),
+            }
+        });
         true
     }
 }

@@ -1,4 +1,4 @@
-//! The session is what a process shares: the configuration and the two waiting threads; iceoryx2 itself knows only nodes.
+//! Sessions and nodes; iceoryx2 itself knows only nodes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,24 +16,11 @@ use crate::publisher::{refuse_async, Iceoryx2Publisher};
 use crate::requests::{request_response, RequestSettings, MOST_ACTIVE};
 use crate::server::Iceoryx2Service;
 use crate::service::{events, pub_sub, Settings};
+use crate::shared::Shared;
 use crate::subscription::Iceoryx2Subscription;
-use crate::waiter::Waiters;
+use crate::wait_set::Waiters;
 
 const OPTIONS: [&str; 3] = ["max_blocking_ms", "keep_all_depth", MOST_ACTIVE];
-
-/// What endpoints need of their session.
-#[derive(Clone)]
-pub struct Shared {
-    pub config: Arc<Config>,
-    pub dead_nodes: DeadNodes,
-    pub waiters: Arc<Waiters>,
-    /// How long a reliable publish call waits for room: DDS's `max_blocking_time`, with its default of 100 ms.
-    pub max_blocking: Duration,
-    keep_all_depth: usize,
-    most_active: usize,
-    pub modes: Modes,
-    domain_id: u32,
-}
 
 pub struct Iceoryx2Session {
     shared: Shared,

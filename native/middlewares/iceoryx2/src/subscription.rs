@@ -1,4 +1,4 @@
-//! A subscription is a subscriber and a listener in the hands of a waiting thread; this side keeps only what can be asked of it.
+//! A subscription is a subscriber and a listener in the hands of the receive loop; this side keeps only what can be asked of it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -6,21 +6,19 @@ use std::sync::Arc;
 use iceoryx2::port::listener::Listener;
 use iceoryx2::port::subscriber::Subscriber;
 use iceoryx2::prelude::*;
-use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware as trait_;
 use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, TakenAs, Wait};
-use rmwbench_harness::pump::{self, TURN};
+use rmwbench_harness::pump::{self, Registration};
 
 use crate::dead_nodes::DeadNodes;
-use crate::exclusive::Exclusive;
 use crate::late::Late;
 use crate::service::{granted_qos, notes, Events, PubSub, Settings};
-use crate::session::Shared;
-use crate::waiter::{Reader, Registration};
+use crate::shared::Shared;
+use crate::wait_set::{Reader, Watched};
 
 pub struct Iceoryx2Subscription {
-    /// Dropping it takes the reader out of the waiting thread; it comes first so that no delivery follows.
-    _registration: Registration,
+    /// Dropping it takes the reader out of the loop; it comes first so that no delivery follows.
+    _registration: Registration<Watched>,
     service: PubSub,
     dead_nodes: DeadNodes,
     granted: Granted,
@@ -29,12 +27,12 @@ pub struct Iceoryx2Subscription {
 
 #[derive(Default)]
 struct Counts {
-    /// Written by the waiting thread alone.
+    /// Written by the loop's thread alone.
     delivered: AtomicU64,
     receive_errors: AtomicU64,
 }
 
-/// What the waiting thread holds.
+/// What the loop holds.
 struct Messages {
     subscriber: Subscriber<ipc::Service, [u8], ()>,
     listener: Option<Listener<ipc::Service>>,
@@ -70,7 +68,7 @@ impl Iceoryx2Subscription {
             late.announce().map_err(|e| failed(&e))?;
         }
         let reader = Messages { subscriber, listener, sink, counts: counts.clone() };
-        let registration = shared.waiters.add(config.wait, Exclusive(Box::new(reader))).map_err(|e| failed(&e))?;
+        let registration = shared.waiters.add(config.wait, reader)?;
         Ok(Iceoryx2Subscription { _registration: registration, service, dead_nodes: shared.dead_nodes.clone(), granted, counts })
     }
 }
@@ -80,25 +78,20 @@ impl Reader for Messages {
         self.listener.as_ref()
     }
 
-    fn drain(&self, mut notified_ns: i64) -> bool {
-        for message in 0..TURN {
-            // A further message was announced by no wait: the thread turns to it now.
-            if message > 0 && notified_ns != 0 {
-                notified_ns = now_ns();
+    #[inline]
+    fn take(&self, notified_ns: i64) -> bool {
+        match self.subscriber.receive() {
+            Ok(Some(sample)) => {
+                self.counts.delivered.store(self.counts.delivered.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                self.sink.deliver(&Delivery::taken(notified_ns, sample.payload(), true));
+                true
             }
-            match self.subscriber.receive() {
-                Ok(Some(sample)) => {
-                    self.counts.delivered.store(self.counts.delivered.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-                    self.sink.deliver(&Delivery::taken(notified_ns, sample.payload(), true));
-                }
-                Ok(None) => return false,
-                Err(_) => {
-                    self.counts.receive_errors.fetch_add(1, Ordering::Relaxed);
-                    return false;
-                }
+            Ok(None) => false,
+            Err(_) => {
+                self.counts.receive_errors.fetch_add(1, Ordering::Relaxed);
+                false
             }
         }
-        true
     }
 }
 

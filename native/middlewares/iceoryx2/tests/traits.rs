@@ -163,7 +163,7 @@ fn twenty_nodes_on_one_topic_need_one_waiting_thread() {
                 .unwrap()
                 .filter(|t| {
                     let comm = std::fs::read_to_string(t.as_ref().unwrap().path().join("comm")).unwrap_or_default();
-                    comm.starts_with("iceoryx2-wait")
+                    comm.starts_with("waiter")
                 })
                 .count()
         };

@@ -8,6 +8,9 @@ fn main() -> std::process::ExitCode {
     rmwbench_conformance::main(
         env!("CARGO_BIN_EXE_rmwbench-rustdds"),
         &rmwbench_rustdds::RustDds,
-        &[Arm::profile("untouched").fault("reliable", SLOW_REPAIR).fault("keep_all", SLOW_REPAIR).fault("transient_local", KEEPS_MORE)],
+        &[Arm::profile("untouched")
+            .rare_fault("reliable", SLOW_REPAIR)
+            .rare_fault("keep_all", SLOW_REPAIR)
+            .rare_fault("transient_local", KEEPS_MORE)],
     )
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rmwbench_harness::clock::{now_ns, remove_timer_slack};
 use rmwbench_harness::middleware::Error;
 
-use crate::session::Reader;
+use crate::reader::Reader;
 
 pub struct Held {
     pub due_ns: i64,
@@ -113,7 +113,7 @@ fn run(shared: &Shared) {
         let held = heap.places[place].take().expect("an ordered place is taken");
         heap.free.push(place);
         drop(heap);
-        held.reader.release(&held);
+        held.reader.release(&held.message, held.due_ns, held.times, held.is_steady);
         heap = shared.held.lock().unwrap();
     }
 }

@@ -7,7 +7,9 @@
 
 mod cost;
 mod delivery;
+mod endpoints;
 pub mod law;
+mod reader;
 mod service;
 mod session;
 pub mod settings;

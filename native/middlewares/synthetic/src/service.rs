@@ -10,7 +10,7 @@ use rmwbench_harness::message_type::{dds_reply_topic_name, dds_request_topic_nam
 use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, Publisher, Sink};
 use rmwbench_harness::payload::Header;
 
-use crate::session::{SyntheticNode, SyntheticPublisher, SyntheticSubscription, TRAILER_BYTES};
+use crate::endpoints::{SyntheticNode, SyntheticPublisher, SyntheticSubscription, TRAILER_BYTES};
 
 fn requests(config: &EndpointConfig) -> EndpointConfig {
     EndpointConfig { topic: dds_request_topic_name(&config.topic), reply_type: None, ..config.clone() }

@@ -10,7 +10,7 @@ fn main() -> std::process::ExitCode {
             .option("latency", "uniform min_ns=0 max_ns=2000000")
             .option("reply_latency", "constant ns=500000")
             .fault("room", BELOW)
-            .fault("turns", BY_TIME),
+            .rare_fault("turns", BY_TIME),
         Arm::profile("untouched").option("transport", "tcp").lacks("loan", "a socket copies").fault("room", BELOW),
     ];
     rmwbench_conformance::main(env!("CARGO_BIN_EXE_rmwbench-synthetic"), &rmwbench_synthetic::Synthetic, &arms)

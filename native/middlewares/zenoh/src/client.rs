@@ -14,15 +14,15 @@ use zenoh::query::{ConsolidationMode, Querier, QueryTarget, Reply};
 use zenoh::Wait as _;
 
 use crate::graph::Side;
-use crate::mailroom::{Deliver, Mail};
-use crate::reading::{granted, Counts, Queue, Receive};
-use crate::session::Shared;
+use crate::queue::{Arrival, Deliver};
+use crate::reading::{granted, Counts, Intake, Receive};
+use crate::shared::Shared;
 
 pub struct ZenohClient {
     token: Option<LivelinessToken>,
     querier: Option<Querier<'static>>,
     replies: Arc<Replies>,
-    queue: Queue,
+    intake: Intake,
     topic: String,
     granted: Granted,
     counts: Arc<Counts>,
@@ -54,7 +54,7 @@ impl Request {
             replies.further.fetch_add(1, Ordering::Relaxed);
         }
         match reply.into_result() {
-            Ok(sample) => (replies.receive)(Mail::Sample(sample)),
+            Ok(sample) => (replies.receive)(Arrival::Sample(sample)),
             // Zenoh's own word, in place of an answer.
             Err(error) if *error.payload().to_bytes() == *b"Timeout" => drop(replies.timeouts.fetch_add(1, Ordering::Relaxed)),
             Err(_) => drop(replies.errors.fetch_add(1, Ordering::Relaxed)),
@@ -79,12 +79,12 @@ impl ZenohClient {
         let key = shared.key(&config.topic)?;
         let counts = Arc::new(Counts::default());
         let counted = counts.clone();
-        let deliver: Deliver = Box::new(move |mail, notified_ns| {
-            if let Mail::Sample(sample) = mail {
+        let deliver: Deliver = Box::new(move |arrival, notified_ns| {
+            if let Arrival::Sample(sample) = arrival {
                 counted.hand_over(sample.payload(), notified_ns, |delivery| sink.deliver(delivery));
             }
         });
-        let (queue, receive) = Queue::open(config, shared, deliver)?;
+        let (intake, receive) = Intake::open(config, shared, deliver)?;
         let mut querier = shared
             .session
             .declare_querier(key)
@@ -103,7 +103,7 @@ impl ZenohClient {
             token: Some(token),
             querier: Some(querier),
             replies: Arc::new(Replies { receive, timeouts, unanswered, errors, further }),
-            queue,
+            intake,
             topic: config.topic.clone(),
             granted,
             counts,
@@ -123,7 +123,7 @@ impl trait_::Publisher for ZenohClient {
 impl Drop for ZenohClient {
     fn drop(&mut self) {
         self.token.take();
-        self.queue.close();
+        self.intake.close();
         if let Some(querier) = self.querier.take() {
             let _ = querier.undeclare().wait_callbacks().wait();
         }
@@ -141,7 +141,7 @@ impl trait_::Endpoint for ZenohClient {
 
     fn account(&self) -> Account {
         let services = self.shared.graph.count(Side::Service, &self.topic);
-        let mut account = self.counts.account(&self.queue, services, &self.shared.session);
+        let mut account = self.counts.account(&self.intake, services, &self.shared.session);
         let replies = &self.replies;
         for (name, count) in [
             ("timeouts", &replies.timeouts),

@@ -5,7 +5,7 @@
 //!   history by zenoh-ext, as rmw_zenoh has it.
 //! - [`client`] and [`service`]: queries and queryables.
 //! - [`modes`]: the portable vocabulary in Zenoh's settings; [`profile`] puts both together, [`router`] serves a host.
-//! - [`mailroom`]: `block` and `poll` put samples into a queue per subscription that one thread of the session empties, as rmw_zenoh
+//! - [`queue`]: `block` and `poll` put samples into a queue per subscription that the session's receive loop empties, as rmw_zenoh
 //!   does it with its wait set; `callback` delivers in Zenoh's own receiving thread, without a queue.
 //! - [`graph`]: Zenoh says only *whether* a publisher has subscribers; liveliness tokens say how many, in both directions.
 //! - [`rendezvous`]: fixed endpoints make a full mesh, whoever starts first.
@@ -17,15 +17,16 @@ mod certificates;
 mod client;
 mod graph;
 mod locked;
-mod mailroom;
 mod modes;
 mod profile;
 mod publisher;
+mod queue;
 mod reading;
 mod rendezvous;
 mod router;
 mod service;
 mod session;
+mod shared;
 mod subscription;
 
 use std::collections::BTreeMap;

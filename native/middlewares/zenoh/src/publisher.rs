@@ -21,7 +21,7 @@ use zenoh_ext::{AdvancedPublisher, AdvancedPublisherBuilderExt as _, CacheConfig
 
 use crate::graph::Side;
 use crate::locked;
-use crate::session::Shared;
+use crate::shared::Shared;
 
 /// How long a loan waits for readers to give a buffer back; Zenoh's own `BlockOn` would wait for ever on one that is stuck.
 const LOAN_WAIT: Duration = Duration::from_millis(1000);

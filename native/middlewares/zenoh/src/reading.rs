@@ -1,5 +1,5 @@
 //! How a message gets from Zenoh's callback to the harness, the same for messages, requests and replies: straight away, or through a
-//! queue of the mailroom; and what is known of the path that it took.
+//! queue that the session's receive loop empties; and what is known of the path that it took.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -8,47 +8,42 @@ use std::sync::Arc;
 
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, TakenAs, Wait, WhenFull};
-use rmwbench_harness::pump;
+use rmwbench_harness::pump::{self, Registration};
 use rmwbench_harness::qos::{History, Qos, Reliability};
 use zenoh::bytes::ZBytes;
 use zenoh::Wait as _;
 
 use crate::graph::Count;
-use crate::mailroom::{Deliver, FullQueue, Mail, Mailroom, Post};
-use crate::session::Shared;
+use crate::queue::{Arrival, Deliver, FullQueue, Queue};
+use crate::shared::Shared;
 
 /// What Zenoh's callback calls.
-pub type Receive = Box<dyn Fn(Mail) + Send + Sync>;
+pub type Receive = Box<dyn Fn(Arrival) + Send + Sync>;
 
 /// An endpoint's queue, where its way to wait has one.
-#[derive(Default)]
-pub struct Queue {
-    pub post: Option<Arc<Post>>,
-    /// Keeps the thread while an endpoint needs it.
-    _mailroom: Option<Arc<Mailroom>>,
-}
+pub struct Intake(Option<Arc<Registration<Queue>>>);
 
-impl Queue {
-    pub fn open(config: &EndpointConfig, shared: &Shared, deliver: Deliver) -> Result<(Queue, Receive), Error> {
+impl Intake {
+    pub fn open(config: &EndpointConfig, shared: &Shared, deliver: Deliver) -> Result<(Intake, Receive), Error> {
         if config.wait == Wait::Callback {
-            return Ok((Queue::default(), Box::new(move |mail| deliver(mail, now_ns()))));
+            return Ok((Intake(None), Box::new(move |arrival| deliver(arrival, now_ns()))));
         }
-        let room = shared.mailroom(config.wait).map_err(|e| Error::failed(format!("endpoint {}", config.endpoint), e))?;
         let (depth, when_full) = policy(&config.qos, shared.keep_all_depth);
-        let post = room.post(depth, when_full, deliver);
-        let queue = Queue { post: Some(post.clone()), _mailroom: Some(room) };
-        Ok((queue, Box::new(move |mail| post.put(mail))))
+        let queue = Arc::new(shared.queues.add(config.wait, depth, when_full, deliver)?);
+        let intake = Intake(Some(queue.clone()));
+        Ok((intake, Box::new(move |arrival| queue.source().put(arrival, || queue.is_in_loop()))))
     }
 
     /// Ends delivery. To be called before the endpoint is undeclared: it releases a sender that the queue holds up.
     pub fn close(&self) {
-        if let Some(post) = &self.post {
-            post.close();
+        if let Some(queue) = &self.0 {
+            queue.source().close();
+            queue.end();
         }
     }
 
     pub fn dropped(&self) -> Option<u64> {
-        self.post.as_ref().map(|post| post.dropped())
+        self.0.as_ref().map(|queue| queue.source().dropped())
     }
 }
 
@@ -117,7 +112,7 @@ impl Counts {
     }
 
     /// `writers` are the endpoints that send to this one.
-    pub fn account(&self, queue: &Queue, writers: Count, session: &zenoh::Session) -> Account {
+    pub fn account(&self, intake: &Intake, writers: Count, session: &zenoh::Session) -> Account {
         let in_shared_memory = self.in_shared_memory.load(Ordering::Relaxed);
         let elsewhere = self.elsewhere.load(Ordering::Relaxed);
         let mut evidence = Vec::new();
@@ -129,7 +124,7 @@ impl Counts {
             evidence.push(Evidence { path, messages: elsewhere, note });
         }
         let copied = self.copied.load(Ordering::Relaxed);
-        Account { reader_drops: queue.dropped(), counters: [("reassembled".to_string(), copied as i64)].into(), evidence }
+        Account { reader_drops: intake.dropped(), counters: [("reassembled".to_string(), copied as i64)].into(), evidence }
     }
 }
 

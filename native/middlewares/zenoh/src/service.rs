@@ -10,14 +10,14 @@ use zenoh::query::{Query, Queryable};
 use zenoh::Wait as _;
 
 use crate::graph::Side;
-use crate::mailroom::{Deliver, Mail};
-use crate::reading::{granted, Counts, Queue};
-use crate::session::Shared;
+use crate::queue::{Arrival, Deliver};
+use crate::reading::{granted, Counts, Intake};
+use crate::shared::Shared;
 
 pub struct ZenohService {
     token: Option<LivelinessToken>,
     queryable: Option<Queryable<()>>,
-    queue: Queue,
+    intake: Intake,
     topic: String,
     granted: Granted,
     counts: Arc<Counts>,
@@ -32,21 +32,21 @@ impl ZenohService {
         let counted = counts.clone();
         // Replies take the request's congestion control, whatever the service asks for.
         let reply = |query: &Query, bytes: &[u8]| query.reply(query.key_expr(), bytes).wait().map_err(|_| PublishError::Failed);
-        let deliver: Deliver = Box::new(move |mail, notified_ns| {
-            let Mail::Request(query) = mail else { return };
+        let deliver: Deliver = Box::new(move |arrival, notified_ns| {
+            let Arrival::Request(query) = arrival else { return };
             let empty = ZBytes::new();
             let payload = query.payload().unwrap_or(&empty);
             counted.hand_over(payload, notified_ns, |request| handler.handle(request, &mut |bytes| reply(&query, bytes)));
         });
-        let (queue, receive) = Queue::open(config, shared, deliver)?;
+        let (intake, receive) = Intake::open(config, shared, deliver)?;
         // Complete: a client asks those that answer for the whole key.
-        let queryable = shared.session.declare_queryable(key).complete(true).callback(move |query| receive(Mail::Request(query))).wait();
+        let queryable = shared.session.declare_queryable(key).complete(true).callback(move |query| receive(Arrival::Request(query))).wait();
         let queryable = queryable.map_err(|e| Error::failed(format!("endpoint {}", config.endpoint), e))?;
         let token = shared.graph.announce(Side::Service, node, config.endpoint, &config.topic)?;
         Ok(ZenohService {
             token: Some(token),
             queryable: Some(queryable),
-            queue,
+            intake,
             topic: config.topic.clone(),
             granted: granted(config, shared.keep_all_depth, false),
             counts,
@@ -58,7 +58,7 @@ impl ZenohService {
 impl Drop for ZenohService {
     fn drop(&mut self) {
         self.token.take();
-        self.queue.close();
+        self.intake.close();
         if let Some(queryable) = self.queryable.take() {
             let _ = queryable.undeclare().wait_callbacks().wait();
         }
@@ -75,6 +75,6 @@ impl trait_::Endpoint for ZenohService {
     }
 
     fn account(&self) -> Account {
-        self.counts.account(&self.queue, self.shared.graph.count(Side::Client, &self.topic), &self.shared.session)
+        self.counts.account(&self.intake, self.shared.graph.count(Side::Client, &self.topic), &self.shared.session)
     }
 }

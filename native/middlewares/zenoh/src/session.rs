@@ -1,22 +1,21 @@
-//! The session of a process, and what its endpoints share.
+//! The session of a process and its nodes.
 
-use std::sync::{Arc, Mutex, Once};
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Configuration, EndpointConfig, Error, Handler, SessionConfig, Sink, Wait};
-use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
-use zenoh::key_expr::KeyExpr;
+use rmwbench_harness::middleware::{Configuration, EndpointConfig, Error, Handler, SessionConfig, Sink};
+use rmwbench_harness::qos::History;
 use zenoh::Wait as _;
 
 use crate::client::ZenohClient;
 use crate::graph::Graph;
-use crate::mailroom::Mailroom;
-use crate::modes::{Discovery, Modes};
+use crate::modes::Discovery;
 use crate::profile;
 use crate::publisher::ZenohPublisher;
-use crate::rendezvous::Rendezvous;
+use crate::queue::Queues;
 use crate::service::ZenohService;
+use crate::shared::Shared;
 use crate::subscription::ZenohSubscription;
 
 const OPTIONS: [&str; 5] = ["keep_all_depth", "loan_slots", "recovery", "reliable_keep_last", "shm_provider"];
@@ -24,34 +23,6 @@ const OPTIONS: [&str; 5] = ["keep_all_depth", "loan_slots", "recovery", "reliabl
 static CLEANED: Once = Once::new();
 /// The router of a host serves before any worker opens; this is for a busy machine.
 const ROUTER_PATIENCE: Duration = Duration::from_secs(3);
-
-/// What endpoints need of their session.
-pub struct Shared {
-    pub session: zenoh::Session,
-    pub graph: Graph,
-    pub shared_memory: bool,
-    pub udp_links: bool,
-    pub shared_memory_threshold_bytes: Option<u64>,
-    /// Of the pool that Zenoh makes for itself.
-    pub pool_bytes: Option<u64>,
-    /// Queue length of `keep_all`: Zenoh's own default for a channel is 256.
-    pub keep_all_depth: usize,
-    /// Messages that a loaning publisher's pool holds; None: depth + 8.
-    pub loan_slots: Option<usize>,
-    /// Every publisher has a provider of shared memory, also without loans.
-    pub shm_provider: bool,
-    /// Whether lost messages are asked for again; None: where they are reliable and transient_local, as rmw_zenoh does it.
-    pub recovery: Option<bool>,
-    /// Whether congestion may cost a message that is reliable with history keep_last, as in rmw_zenoh.
-    pub drops_reliable_keep_last: bool,
-    pub request_timeout_ms: u64,
-    pub modes: Modes,
-    pub domain_id: u32,
-    block: Mutex<Option<Arc<Mailroom>>>,
-    poll: Mutex<Option<Arc<Mailroom>>>,
-    /// Last: the endpoint goes off the list after the session has closed.
-    _rendezvous: Option<Rendezvous>,
-}
 
 pub struct ZenohSession {
     shared: Arc<Shared>,
@@ -107,8 +78,7 @@ impl ZenohSession {
             request_timeout_ms,
             modes: prepared.modes,
             domain_id: config.domain_id,
-            block: Mutex::default(),
-            poll: Mutex::default(),
+            queues: Queues::default(),
             _rendezvous: prepared.rendezvous,
         };
         Ok(ZenohSession { shared: Arc::new(shared), configuration })
@@ -135,55 +105,6 @@ fn pretty(config: &zenoh::Config) -> String {
 impl Drop for ZenohSession {
     fn drop(&mut self) {
         let _ = self.shared.session.close().wait();
-    }
-}
-
-impl Shared {
-    /// Whether a reader here may be lent messages of this size, as far as the session's own settings tell: those of publishers that
-    /// loan are lent too.
-    pub fn lends(&self, payload_bytes: u32) -> bool {
-        let bytes = u64::from(payload_bytes);
-        self.shared_memory && (self.shm_provider || self.shared_memory_threshold_bytes.is_some_and(|threshold| bytes >= threshold))
-    }
-
-    /// The mailroom for subscriptions that wait like `wait`; started by the first of them.
-    pub fn mailroom(&self, wait: Wait) -> std::io::Result<Arc<Mailroom>> {
-        let place = if wait == Wait::Poll { &self.poll } else { &self.block };
-        let mut place = place.lock().expect("starting a thread panicked");
-        match &*place {
-            Some(mailroom) => Ok(mailroom.clone()),
-            None => Ok(place.insert(Arc::new(Mailroom::open(wait)?)).clone()),
-        }
-    }
-
-    /// How many messages a history holds.
-    pub fn depth(&self, qos: &Qos) -> usize {
-        match qos.history {
-            History::KeepLast => qos.depth as usize,
-            History::KeepAll => self.keep_all_depth,
-        }
-    }
-
-    pub fn recovers(&self, qos: &Qos) -> bool {
-        let reliable = qos.reliability == Reliability::Reliable;
-        reliable && self.recovery.unwrap_or(qos.durability == Durability::TransientLocal)
-    }
-
-    pub fn refuse_reliable_over_udp(&self, config: &EndpointConfig) -> Result<(), Error> {
-        if config.qos.reliability == Reliability::Reliable && self.udp_links {
-            let reason = "reliable: the session has UDP links, and Zenoh resends nothing over them";
-            return Err(Error::unsupported(format!("endpoint {}", config.endpoint), reason));
-        }
-        Ok(())
-    }
-
-    pub fn key(&self, topic: &str) -> Result<KeyExpr<'static>, Error> {
-        let key = KeyExpr::try_from(format!("rmwbench/{}/{topic}", self.domain_id))
-            .map_err(|e| Error::invalid(format!("topic {topic}"), e.to_string()))?;
-        if key.is_wild() {
-            return Err(Error::invalid(format!("topic {topic}"), "expected a name without * and $"));
-        }
-        Ok(key)
     }
 }
 

@@ -14,14 +14,14 @@ use zenoh_ext::{AdvancedSubscriber, AdvancedSubscriberBuilderExt as _, HistoryCo
 
 use crate::graph::Side;
 use crate::locked;
-use crate::mailroom::{Deliver, Mail};
-use crate::reading::{granted, Counts, Queue, Receive};
-use crate::session::Shared;
+use crate::queue::{Arrival, Deliver};
+use crate::reading::{granted, Counts, Intake, Receive};
+use crate::shared::Shared;
 
 pub struct ZenohSubscription {
     token: Option<LivelinessToken>,
     reader: Option<Reader>,
-    queue: Queue,
+    intake: Intake,
     topic: String,
     granted: Granted,
     counts: Arc<Counts>,
@@ -42,13 +42,13 @@ impl ZenohSubscription {
         let key = shared.key(&config.topic)?;
         let counts = Arc::new(Counts::default());
         let counted = counts.clone();
-        let deliver: Deliver = Box::new(move |mail, notified_ns| match mail {
-            Mail::Sample(sample) if sample.kind() == SampleKind::Put => {
+        let deliver: Deliver = Box::new(move |arrival, notified_ns| match arrival {
+            Arrival::Sample(sample) if sample.kind() == SampleKind::Put => {
                 counted.hand_over(sample.payload(), notified_ns, |delivery| sink.deliver(delivery));
             }
             _ => {}
         });
-        let (queue, receive) = Queue::open(config, shared, deliver)?;
+        let (intake, receive) = Intake::open(config, shared, deliver)?;
         let mut granted = granted(config, shared.keep_all_depth, shared.lends(config.message_type.payload_bytes));
         if let (true, Some(limit)) = (shared.shared_memory, locked::limit_bytes()) {
             granted.notes.push(format!(
@@ -60,7 +60,7 @@ impl ZenohSubscription {
         Ok(ZenohSubscription {
             token: Some(token),
             reader: Some(reader),
-            queue,
+            intake,
             topic: config.topic.clone(),
             granted,
             counts,
@@ -79,7 +79,7 @@ fn declare(
     receive: Receive,
     granted: &mut Granted,
 ) -> zenoh::Result<Declared> {
-    let subscriber = shared.session.declare_subscriber(key).callback(move |sample| receive(Mail::Sample(sample)));
+    let subscriber = shared.session.declare_subscriber(key).callback(move |sample| receive(Arrival::Sample(sample)));
     let (history, recovery) = (config.qos.durability == Durability::TransientLocal, shared.recovers(&config.qos));
     if !history && !recovery {
         return Ok((Reader::Plain(subscriber.wait()?), None));
@@ -108,7 +108,7 @@ fn declare(
 impl Drop for ZenohSubscription {
     fn drop(&mut self) {
         self.token.take();
-        self.queue.close();
+        self.intake.close();
         let _ = match self.reader.take() {
             Some(Reader::Plain(subscriber)) => subscriber.undeclare().wait_callbacks().wait(),
             Some(Reader::Advanced(subscriber)) => subscriber.undeclare().wait_callbacks().wait(),
@@ -128,7 +128,7 @@ impl trait_::Endpoint for ZenohSubscription {
 
     fn account(&self) -> Account {
         let writers = self.shared.graph.count(Side::Publisher, &self.topic);
-        let mut account = self.counts.account(&self.queue, writers, &self.shared.session);
+        let mut account = self.counts.account(&self.intake, writers, &self.shared.session);
         if let Some(missed) = &self.missed {
             account.counters.insert("missed".into(), missed.load(Ordering::Relaxed) as i64);
         }

@@ -85,7 +85,7 @@ fn item(fd: RawFd) -> libc::pollfd {
 }
 
 impl pump::WaitSet<Watched> for WaitSet {
-    fn attach(&mut self, watched: &Watched, token: usize) {
+    fn attach(&mut self, watched: &Arc<Watched>, token: usize) {
         self.waiting.push(item(watched.0.fd()));
         self.tokens.push(token);
     }

@@ -20,6 +20,8 @@
 
 #include "ament.hpp"
 #include "fault.hpp"
+#include "hosts.hpp"
+#include "zenoh_discovery.hpp"
 
 namespace rmwbench {
 namespace {
@@ -72,10 +74,12 @@ struct Recipe {
 };
 
 Recipe recipe(const std::string &name) {
-  if (name == "router") return {{"lib/rmw_zenoh_cpp/rmw_zenohd"}, {}, [] { return tcp_answers(zenoh_port); }, true};
+  if (name == HOST_ROUTER || name == CENTRAL_ROUTER) {
+    return {{"lib/rmw_zenoh_cpp/rmw_zenohd"}, {}, [] { return tcp_answers(zenoh_port); }, true};
+  }
   if (name == "discovery_server") {
     return {{"bin/fast-discovery-server", "bin/fast-discovery-server-1.0.1"},
-            {"-i", "0", "-l", "127.0.0.1", "-p", std::to_string(discovery_port)},
+            {"-i", "0", "-l", hosts_of_the_trial().daemon, "-p", std::to_string(discovery_port)},
             [] { return udp_is_bound(discovery_port); }};
   }
   if (name == "roudi") {
@@ -84,7 +88,7 @@ Recipe recipe(const std::string &name) {
               return stat("/tmp/roudi", &found) == 0;
             }};
   }
-  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "daemon " + name, "expected router, discovery_server or roudi"};
+  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "daemon " + name, "expected router, central_router, discovery_server or roudi"};
 }
 
 }  // namespace

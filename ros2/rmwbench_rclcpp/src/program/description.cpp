@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,6 +85,37 @@ std::string described(const char *self, const std::string &rmw) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : "";
 }
 
+std::string quoted(const std::string &text) { return "\"" + text + "\""; }  // of our own words, which need no escapes
+
+std::string list(const std::vector<std::string> &texts) {
+  std::string all;
+  for (const auto &text : texts) all += (all.empty() ? "" : ", ") + quoted(text);
+  return "[" + all + "]";
+}
+
+// What the table has no place for: daemons of modes, daemons of each host.
+std::string daemons(const Rmw &rmw) {
+  std::map<std::string, std::string> levels;
+  for (const auto &needed : rmw.mode_daemons) {
+    std::string &all = levels[needed.mode];
+    all += (all.empty() ? "" : ", ") + quoted(needed.level) + ": " + list(needed.daemons);
+  }
+  std::string modes;
+  for (const auto &[mode, all] : levels) modes += (modes.empty() ? "" : ", ") + quoted(mode) + ": {" + all + "}";
+  return "\"mode_daemons\": {" + modes + "}, \"daemons_each_host\": " + list(rmw.daemons_each_host) + ", ";
+}
+
+// The same for profiles, each of which begins with its name somewhere in the harness's compact JSON.
+std::string with_one_host(std::string description, const Rmw &rmw) {
+  for (const auto &profile : rmw.profiles) {
+    const std::string name = "\"name\":" + quoted(profile.name);
+    const auto at = description.find(name);
+    if (profile.one_host.empty() || at == std::string::npos) continue;
+    description.insert(at, "\"one_host\":{\"reason\":" + quoted(profile.one_host) + ",\"unless\":[]},");
+  }
+  return description;
+}
+
 }  // namespace
 
 const rmwbench_description &description() {
@@ -111,17 +143,19 @@ int describe_all(const char *self) {
     std::fputs("no RMW found: source a ROS 2 first, for example with `. /opt/ros/jazzy/setup.sh`\n", stderr);
     return 2;
   }
-  // What a sourced ROS 2 is to a process.
-  const std::string inherit = "[\"AMENT_PREFIX_PATH\", \"LD_LIBRARY_PATH\", \"PATH\", \"ROS_DISTRO\", \"ROS_VERSION\"]";
+  // What a sourced ROS 2 is to a process; the last two say where Connext and its licence are.
+  const std::string inherit =
+      "[\"AMENT_PREFIX_PATH\", \"LD_LIBRARY_PATH\", \"PATH\", \"ROS_DISTRO\", \"ROS_VERSION\", \"NDDSHOME\", \"RTI_LICENSE_FILE\"]";
   std::string all;
   for (const auto &rmw : rmws) {
-    const std::string one = described(self, rmw);
+    const Rmw known = rmw_named(rmw);
+    const std::string one = with_one_host(described(self, rmw), known);
     const auto brace = one.find('{');
     if (brace == std::string::npos) {
       std::fprintf(stderr, "%s cannot be described\n", rmw.c_str());
       return 2;
     }
-    all += (all.empty() ? "" : ",\n ") + ("{\"environment\": {\"RMW_IMPLEMENTATION\": \"" + rmw + "\"}, \"inherit\": " + inherit + ", ") + one.substr(brace + 1, one.find_last_of('}') - brace);
+    all += (all.empty() ? "" : ",\n ") + ("{\"environment\": {\"RMW_IMPLEMENTATION\": \"" + rmw + "\"}, \"inherit\": " + inherit + ", ") + daemons(known) + one.substr(brace + 1, one.find_last_of('}') - brace);
   }
   std::printf("{\"middlewares\": [\n %s\n]}\n", all.c_str());
   return 0;

@@ -25,7 +25,7 @@ bool blank(const std::string &text) { return text.find_first_not_of(" \t\r\n") =
 
 }  // namespace
 
-Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const Asked &asked, bool daemon) {
+Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const Asked &asked, const std::string &daemon) {
   const std::string object = std::string("profile ") + profile.name;
   for (const char *name : strays) unsetenv(name);
   text_ = "RMW_IMPLEMENTATION=" + rmw.name + "\n";
@@ -43,9 +43,9 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
     }
     content = profile.text;
     // The router has a file of its own kind: a session's would make it a peer.
-    if (!daemon) write_file(rmw, object, content);
+    if (daemon.empty()) write_file(rmw, object, content);
   }
-  for (const auto &[name, value] : environment_of_modes(rmw, asked.modes, content)) {
+  for (const auto &[name, value] : environment_of_modes(rmw, asked.modes, content, daemon)) {
     if (name[0] != '+') {
       set(name, value);
       continue;

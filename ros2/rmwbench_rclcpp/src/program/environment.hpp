@@ -13,9 +13,9 @@ namespace rmwbench {
 
 class Environment {
  public:
-  // Sets the variables and writes the file; those variables that would lead an RMW elsewhere are removed from this process. `daemon`: for
-  // rmw_zenohd, whose file another variable names. Throws Fault.
-  Environment(const Rmw &rmw, const rmwbench_profile &profile, const Asked &asked, bool daemon);
+  // Sets the variables and writes the file; those variables that would lead an RMW elsewhere are removed from this process. `daemon`: the
+  // name of the daemon that is configured, which does not read a session's file; empty for a worker. Throws Fault.
+  Environment(const Rmw &rmw, const rmwbench_profile &profile, const Asked &asked, const std::string &daemon);
   ~Environment();
   Environment(const Environment &) = delete;
   Environment &operator=(const Environment &) = delete;

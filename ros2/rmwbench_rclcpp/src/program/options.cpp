@@ -40,6 +40,7 @@ Asked asked_of(const rmwbench_session_config &config) {
     }
     settings.threads = static_cast<uint32_t>(std::stoul(threads));
   }
+  settings.congestion = mode("congestion");
   settings.intra_process = mode("transport") == "intra_process";
   // Within a process the message itself is handed on; between processes one message is filled again and again, as a driver does.
   settings.publish = settings.intra_process ? PublishAs::unique_ptr : PublishAs::const_ref;

@@ -6,7 +6,9 @@
 
 #include "ament.hpp"
 #include "fault.hpp"
+#include "hosts.hpp"
 #include "profiles.hpp"
+#include "zenoh_discovery.hpp"
 
 namespace rmwbench {
 namespace {
@@ -74,16 +76,20 @@ Rmw cyclonedds() {
       {"shm_layout", "no: RouDi has the pools, and it is iox-roudi as installed"},
   });
   rmw.profiles = {
-      {"untouched", "", "as installed", {}, {}},
-      {"tuned", profiles::cyclonedds_tuned, "one machine, large messages: loopback, 64 kB fragments, larger buffers", {}, {}},
+      {"untouched", "", "as installed", {}, {}, ""},
+      {"tuned", profiles::cyclonedds_tuned, "one machine, large messages: loopback, 64 kB fragments, larger buffers", {}, {},
+       "it uses loopback alone; take untouched with the modes fragment_bytes and socket_buffer_bytes, or a file of your own"},
   };
   if (roudi) {
     rmw.profiles.push_back({"shm",
                             "<CycloneDDS><Domain Id=\"any\"><SharedMemory><Enable>true</Enable></SharedMemory></Domain></CycloneDDS>\n",
-                            "as installed, and shared memory by iceoryx between the processes of one host", {"roudi"}, {}});
+                            "as installed, and shared memory by iceoryx between the processes of one host", {"roudi"}, {}, ""});
+    rmw.mode_daemons = {{"transport", "shm", {"roudi"}}};
   }
   return rmw;
 }
+
+std::string discovery_server() { return hosts_of_the_trial().daemon + ":11811"; }
 
 Rmw fastrtps(const std::string &name) {
   Rmw rmw;
@@ -112,12 +118,13 @@ Rmw fastrtps(const std::string &name) {
       {"shm_pool_bytes", "no: rmw_fastrtps has no setting for it beyond a profile file"},
       {"shm_layout", "no: Fast DDS has one segment for each participant"},
   });
-  const Pairs server = {{"ROS_DISCOVERY_SERVER", "127.0.0.1:11811"}};
   rmw.profiles = {
-      {"untouched", "", "as installed: shared memory beside UDP", {}, {}},
-      {"tuned", profiles::fastdds_tuned, "large messages and low latency on one machine: larger segment, faster repair", {}, {}},
-      {"discovery_server", "", "as installed, found through a discovery server instead of multicast", {"discovery_server"}, server},
+      {"untouched", "", "as installed: shared memory beside UDP", {}, {}, ""},
+      {"tuned", profiles::fastdds_tuned, "large messages and low latency on one machine: larger segment, faster repair", {}, {}, ""},
+      {"discovery_server", "", "as installed, found through a discovery server instead of multicast", {"discovery_server"},
+       {{"ROS_DISCOVERY_SERVER", discovery_server()}}, ""},
   };
+  rmw.mode_daemons = {{"discovery", "server", {"discovery_server"}}};
   return rmw;
 }
 
@@ -131,13 +138,14 @@ Rmw zenoh() {
       {"reliable", "partly: with keep_last a message that finds no room on the link within 1 ms is dropped silently; keep_all blocks"},
       {"transient_local", "partly: keep_all keeps 42 messages for late joiners"},
       {"loan", "no: rmw_zenoh_cpp lends no memory"},
+      {"inter_host", "partly: sessions as installed know the router of their own host alone; a trial has one on each, and those connect"},
       {"zero_copy", "no: rmw_zenoh_cpp deserialises every message into a new one"},
       {"publish_sync", "no: Zenoh's put hands the message to the link's sending task"},
       {"publish_async", "yes"},
   });
   rmw.modes = modes({
       {"transport", "tcp|shm|intra_process"},
-      {"discovery", "multicast|server"},
+      {"discovery", "multicast|peers|server|routers|client"},
       {"batching", "true|false"},
       {"congestion", "drop|block"},
       {"shm_pool_bytes", "N"},
@@ -146,8 +154,16 @@ Rmw zenoh() {
       {"socket_buffer_bytes", "N"},
   });
   rmw.profiles = {
-      {"untouched", "", "as installed: TCP between peers, found through the router rmw_zenohd", {"router"}, {}},
-      {"tuned", profiles::zenoh_tuned, "as installed, and shared memory for large messages on one machine", {"router"}, {}},
+      {"untouched", "", "as installed: TCP between peers, found through the router rmw_zenohd", {HOST_ROUTER}, {}, ""},
+      {"tuned", profiles::zenoh_tuned, "as installed, and shared memory for large messages on one machine", {HOST_ROUTER}, {}, ""},
+  };
+  rmw.daemons_each_host = {HOST_ROUTER};
+  rmw.mode_daemons = {
+      {"discovery", "multicast", {}},
+      {"discovery", "peers", {}},
+      {"discovery", "server", {CENTRAL_ROUTER}},
+      {"discovery", "routers", {HOST_ROUTER}},
+      {"discovery", "client", {CENTRAL_ROUTER}},
   };
   return rmw;
 }
@@ -160,7 +176,7 @@ Rmw unknown(const std::string &name) {
   rmw.capabilities = capabilities({{"loan", reason}, {"zero_copy", "no: not known to this worker"},
                                    {"publish_sync", "no: not known to this worker"}, {"publish_async", "no: not known to this worker"}});
   rmw.modes = modes({{"transport", "intra_process"}});
-  rmw.profiles = {{"untouched", "", "as installed", {}, {}}};
+  rmw.profiles = {{"untouched", "", "as installed", {}, {}, ""}};
   return rmw;
 }
 
@@ -179,8 +195,11 @@ void discovery_of_dds(const std::string &asked, Pairs &environment) {
     environment.emplace_back("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET");
   } else if (asked == "peers") {
     if (ament::version_of("rmw").compare(0, 2, "6.") == 0) cannot("discovery", "peers: this distribution has no ROS_STATIC_PEERS (it came with Iron)");
-    // The processes of one host know each other by its address; nothing is announced by multicast.
+    // The processes of one host know each other by its address, the other hosts are listed; nothing is announced by multicast.
     environment.emplace_back("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST");
+    std::string others;
+    for (const auto &address : hosts_of_the_trial().others()) others += (others.empty() ? "" : ";") + address;
+    if (!others.empty()) environment.emplace_back("ROS_STATIC_PEERS", others);
   }
 }
 
@@ -204,6 +223,9 @@ Pairs of_cyclonedds(const std::map<std::string, std::string> &modes) {
   if (!own.empty()) environment.emplace_back("+CYCLONEDDS_URI", own);
   discovery_of_dds(level(modes, "discovery"), environment);
   if (level(modes, "discovery") == "server") cannot("discovery", "server: Cyclone DDS has no discovery server");
+  if (const std::string &asked = level(modes, "discovery"); asked == "routers" || asked == "client") {
+    cannot("discovery", asked + ": Cyclone DDS has no routers");
+  }
   return environment;
 }
 
@@ -219,7 +241,8 @@ Pairs of_fastrtps(const std::map<std::string, std::string> &modes, const std::st
     environment.emplace_back("FASTDDS_BUILTIN_TRANSPORTS", asked);
   }
   const std::string &discovery = level(modes, "discovery");
-  if (discovery == "server") environment.emplace_back("ROS_DISCOVERY_SERVER", "127.0.0.1:11811");
+  if (discovery == "server") environment.emplace_back("ROS_DISCOVERY_SERVER", discovery_server());
+  if (discovery == "routers" || discovery == "client") cannot("discovery", discovery + ": Fast DDS has a discovery server, no routers");
   discovery_of_dds(discovery, environment);
   return environment;
 }
@@ -227,7 +250,7 @@ Pairs of_fastrtps(const std::map<std::string, std::string> &modes, const std::st
 // transport_optimization.pool_size in rmw_zenoh_cpp's DEFAULT_RMW_ZENOH_SESSION_CONFIG.json5 (0.2.10).
 constexpr uint64_t AS_INSTALLED_POOL_BYTES = 50'331'648;
 
-Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::string &profile_text) {
+Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::string &profile_text, const std::string &daemon) {
   std::string override;
   const auto add = [&](const std::string &pair) { override += (override.empty() ? "" : ";") + pair; };
   Pairs environment;
@@ -242,12 +265,8 @@ Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::strin
     cannot("transport", transport + ": sessions and router of rmw_zenoh_cpp meet by TCP; another link takes a profile file for both");
   }
   const std::string &discovery = level(modes, "discovery");
-  if (discovery == "multicast") {
-    add("scouting/multicast/enabled=true");
-    add("connect/endpoints=[]");
-  } else if (discovery == "peers") {
-    cannot("discovery", "peers: sessions of rmw_zenoh_cpp listen on ports of the system's choice, so only a router or multicast can tell them");
-  }
+  for (const auto &[key, value] : daemon.empty() ? session_discovery(discovery) : router_discovery(daemon)) add(key + "=" + value);
+  if (needs_no_router(discovery)) environment.emplace_back("ZENOH_ROUTER_CHECK_ATTEMPTS", "-1");
   std::string publication;
   if (const std::string &batching = level(modes, "batching"); !batching.empty()) {
     publication += std::string("\"express\":") + (batching == "false" ? "true" : "false");
@@ -284,12 +303,16 @@ const Rmw &current_rmw() {
                   known.empty() ? "no RMW found; source a ROS 2 first: . /opt/ros/jazzy/setup.sh"
                                 : "expected one of " + known + ", found " + (name.empty() ? "nothing" : name)};
     }
-    if (name == "rmw_cyclonedds_cpp") return cyclonedds();
-    if (name.rfind("rmw_fastrtps", 0) == 0) return fastrtps(name);
-    if (name == "rmw_zenoh_cpp") return zenoh();
-    return unknown(name);
+    return rmw_named(name);
   }();
   return rmw;
+}
+
+Rmw rmw_named(const std::string &name) {
+  if (name == "rmw_cyclonedds_cpp") return cyclonedds();
+  if (name.rfind("rmw_fastrtps", 0) == 0) return fastrtps(name);
+  if (name == "rmw_zenoh_cpp") return zenoh();
+  return unknown(name);
 }
 
 uint64_t pool_bytes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text) {
@@ -304,10 +327,11 @@ uint64_t pool_bytes(const Rmw &rmw, const std::map<std::string, std::string> &mo
   return std::regex_search(profile_text, found, size) ? std::stoull(found[1]) : AS_INSTALLED_POOL_BYTES;
 }
 
-Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text) {
+Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text,
+                           const std::string &daemon) {
   if (rmw.name == "rmw_cyclonedds_cpp") return of_cyclonedds(modes);
   if (rmw.name.rfind("rmw_fastrtps", 0) == 0) return of_fastrtps(modes, profile_text);
-  if (rmw.name == "rmw_zenoh_cpp") return of_zenoh(modes, profile_text);
+  if (rmw.name == "rmw_zenoh_cpp") return of_zenoh(modes, profile_text, daemon);
   return {};
 }
 

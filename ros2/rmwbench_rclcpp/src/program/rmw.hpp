@@ -16,7 +16,14 @@ struct EmbeddedProfile {
   std::string text;  // empty: no file
   std::string summary;
   std::vector<std::string> daemons;
-  Pairs environment;  // besides the file
+  Pairs environment;           // besides the file
+  std::string one_host;        // what keeps it within one host; empty: nothing does
+};
+
+// The daemons of a level of a mode, in the place of the profile's; none: it needs none of them.
+struct ModeDaemons {
+  std::string mode, level;
+  std::vector<std::string> daemons;
 };
 
 struct Rmw {
@@ -28,14 +35,20 @@ struct Rmw {
   Pairs capabilities;
   Pairs modes;
   std::vector<EmbeddedProfile> profiles;
+  std::vector<ModeDaemons> mode_daemons = {};
+  std::vector<std::string> daemons_each_host = {};  // of the daemons' names, those that stand on every host
 };
+
+Rmw rmw_named(const std::string &name);
 
 // RMW_IMPLEMENTATION's. Throws Fault where the variable is not set or no such RMW is installed.
 const Rmw &current_rmw();
 
 // What `modes` (name → level as in the protocol) come to for this RMW: environment variables to set, in order. Modes that are rclcpp's
-// (executor, threads, transport intra_process) are not here. Throws Fault for a level that it cannot do.
-Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text);
+// (executor, threads, transport intra_process) are not here. `daemon`: the name of the daemon that is to be configured; empty for a
+// worker. Throws Fault for a level that it cannot do.
+Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text,
+                           const std::string &daemon);
 
 // The pool of shared memory that this RMW makes at its first large message, in bytes; 0: none.
 uint64_t pool_bytes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text);

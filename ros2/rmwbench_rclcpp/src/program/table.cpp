@@ -27,7 +27,7 @@ rmwbench_session *session_open(const rmwbench_session_config *config, rmwbench_e
     Asked asked = asked_of(*config);
     asked.settings.rmw = current_rmw().name;
     asked.settings.pool_bytes = pool_bytes(current_rmw(), asked.modes, config->profile.text);
-    environment = std::make_unique<Environment>(current_rmw(), config->profile, asked, false);
+    environment = std::make_unique<Environment>(current_rmw(), config->profile, asked, "");
     const WorkerLibrary &loaded = load_worker_library(asked.settings.layers);
     library = loaded.table;
     rmwbench_session *session = loaded.open(asked.settings, error);
@@ -116,7 +116,7 @@ const char *const *profile_daemons(const char *profile) {
 rmwbench_daemon *daemon_open(const char *name, const rmwbench_session_config *config, rmwbench_error *error) {
   return guarded(error, "daemon", [&] {
     const Asked asked = asked_of(*config);
-    return new rmwbench_daemon{{current_rmw(), config->profile, asked, true}, DaemonProcess(name)};
+    return new rmwbench_daemon{{current_rmw(), config->profile, asked, name}, DaemonProcess(name)};
   });
 }
 

@@ -20,6 +20,21 @@ rclcpp::CallbackGroup::SharedPtr own_group(rclcpp::Node &node, bool executed) {
   return node.create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive, executed);
 }
 
+const char ALLOCATOR[] = "allocator: rclcpp's default, std::allocator";
+
+// rmw_zenoh has no history for its readers: congestion control decides, and the mode stands before what the QoS would say.
+void tell_zenoh_congestion(const std::string &asked, rmwbench_granted &granted) {
+  const bool reliable = granted.qos.reliability == RMWBENCH_RELIABLE;
+  const bool by_qos = reliable && granted.qos.history == RMWBENCH_KEEP_ALL;
+  const bool blocks = asked.empty() ? by_qos : asked == "block";
+  granted.when_full = blocks ? RMWBENCH_FULL_BLOCKS : RMWBENCH_FULL_DROPS_AT_WRITER;
+  if (blocks && !by_qos) {
+    granted.note(granted.context, "congestion control block, as the mode says: the publish call waits for room on the link");
+  } else if (!blocks && reliable) {
+    granted.note(granted.context, "congestion control drop: what finds no room on the link in time is dropped, reliable or not");
+  }
+}
+
 }  // namespace
 
 Publishing::Publishing(rmwbench_node &node_in, const rmwbench_endpoint_config &config)
@@ -44,17 +59,12 @@ void Publishing::check(const rclcpp::PublisherBase &publisher) {
 void Publishing::granted(const rclcpp::PublisherBase &publisher, rmwbench_granted &granted) const {
   tell_qos(publisher.get_actual_qos(), granted);
   granted.publish_mode = mode_;
-  const bool zenoh = session_.settings.rmw == "rmw_zenoh_cpp";
-  if (granted.qos.reliability == RMWBENCH_RELIABLE) {
-    granted.when_full = granted.qos.history == RMWBENCH_KEEP_ALL ? RMWBENCH_FULL_BLOCKS
-                        : zenoh ? RMWBENCH_FULL_DROPS_AT_WRITER
-                                : RMWBENCH_FULL_OVERWRITES_AT_WRITER;
-  } else if (zenoh) {
-    granted.when_full = RMWBENCH_FULL_DROPS_AT_WRITER;
-  }
   granted.note(granted.context, mode_note_.c_str());
-  if (session_.settings.rmw == "rmw_zenoh_cpp" && granted.qos.reliability == RMWBENCH_RELIABLE && granted.qos.history == RMWBENCH_KEEP_LAST) {
-    granted.note(granted.context, "congestion control drop, unless the mode congestion says block: what finds no room on the link in time is dropped");
+  granted.note(granted.context, ALLOCATOR);
+  if (session_.settings.rmw == "rmw_zenoh_cpp") {
+    tell_zenoh_congestion(session_.settings.congestion, granted);
+  } else if (granted.qos.reliability == RMWBENCH_RELIABLE) {
+    granted.when_full = granted.qos.history == RMWBENCH_KEEP_ALL ? RMWBENCH_FULL_BLOCKS : RMWBENCH_FULL_OVERWRITES_AT_WRITER;
   }
   if (in_place_) {
     granted.note(granted.context, "intra-process, loan: a message of the publisher's own, filled in place and passed on as unique_ptr; "
@@ -84,6 +94,7 @@ Receiving::Receiving(rmwbench_node &node_in, const rmwbench_endpoint_config &con
 }
 
 void Receiving::granted(rmwbench_granted &granted) const {
+  const Settings &settings = session.settings;
   granted.wait = wait;
   std::string how;
   if (loop == nullptr) {
@@ -92,10 +103,21 @@ void Receiving::granted(rmwbench_granted &granted) const {
     how = wait == RMWBENCH_WAIT_POLL ? "a thread spins over take(), no executor" : "a thread blocks on an rclcpp::WaitSet and takes, no executor";
   }
   granted.note(granted.context, ("executor: " + how).c_str());
-  if (loop != nullptr) granted.note(granted.context, RMWBENCH_TURN_NOTE);
+  granted.note(granted.context, ALLOCATOR);
+  if (loop != nullptr) {
+    granted.note(granted.context, RMWBENCH_TURN_NOTE);
+  } else {
+    granted.note(granted.context, "callback group: one for each endpoint, mutually exclusive; a node left alone has one for all");
+  }
   granted.take = RMWBENCH_TAKE_TYPED;  // deserialised into a message of rclcpp's
-  const bool holds = granted.qos.history == RMWBENCH_KEEP_ALL && granted.qos.reliability == RMWBENCH_RELIABLE;
-  granted.when_full = holds ? RMWBENCH_FULL_BLOCKS : RMWBENCH_FULL_DROPS_AT_READER;
+  if (granted.qos.history == RMWBENCH_KEEP_LAST || granted.qos.reliability != RMWBENCH_RELIABLE) {
+    granted.when_full = RMWBENCH_FULL_DROPS_AT_READER;
+  } else {
+    granted.when_full = RMWBENCH_FULL_BLOCKS;
+    if (settings.rmw == "rmw_zenoh_cpp") {
+      granted.note(granted.context, "keep all: rmw_zenoh's queue of the reader grows without an end, and holds nobody up");
+    }
+  }
 }
 
 void Receiving::released(const std::weak_ptr<void> &object) const { ExecutorLoop::release(object, *node); }

@@ -57,12 +57,15 @@ ExecutorLoop::ExecutorLoop(const Settings &settings, const rclcpp::Context::Shar
   Made made = make(settings, options);
   executor_ = std::move(made.executor);
   name_ = std::move(made.name);
-  thread_ = std::thread([this] { executor_->spin(); });
+  thread_ = std::thread([this] {
+    executor_->spin();
+    returned_.store(true);
+  });
 }
 
 ExecutorLoop::~ExecutorLoop() {
   // cancel() before spin() began would be forgotten.
-  while (!executor_->is_spinning()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (!executor_->is_spinning() && !returned_.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   executor_->cancel();
   thread_.join();
 }

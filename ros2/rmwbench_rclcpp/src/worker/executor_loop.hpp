@@ -1,6 +1,7 @@
 // rclcpp's executor of the kind that was asked, spinning in a thread of its own as `rclcpp::spin` does in main.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -29,6 +30,7 @@ class ExecutorLoop {
  private:
   std::shared_ptr<rclcpp::Executor> executor_;
   std::string name_;
+  std::atomic<bool> returned_{false};  // from spin(), which it does at once where the context was shut down before
   std::thread thread_;
 };
 

@@ -1,0 +1,132 @@
+//! A reader's end of one channel, as the harness's receive loop takes from it: a subscription has one for each of its publishers.
+
+use std::cell::UnsafeCell;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rmwbench_harness::pump::Source;
+
+use crate::datagram::DatagramReader;
+use crate::outlet::Outlet;
+use crate::ring_reader::RingReader;
+use crate::stream::StreamReader;
+
+pub enum Channel {
+    Ring(RingReader),
+    Stream(StreamReader),
+    Datagram(DatagramReader),
+}
+
+pub struct Link {
+    pub id: u64,
+    /// The subscription or client that it belongs to.
+    pub owner: u64,
+    outlet: Outlet,
+    turn: usize,
+    spins: bool,
+    /// The writer is gone: what it left is delivered, and then it is over.
+    closing: AtomicBool,
+    over: AtomicBool,
+    end: UnsafeCell<End>,
+}
+
+/// What the loop's thread alone touches: a lock would hold up what the sink does next.
+struct End {
+    channel: Channel,
+    /// A socket's: something has arrived that was not asked for yet.
+    told: bool,
+}
+
+// SAFETY: `end` is touched in `take` and by the wait set alone, both by the thread of the one loop that the link was added to.
+unsafe impl Sync for Link {}
+
+impl Link {
+    /// `spins`: no wait set tells of its socket.
+    pub fn new(id: u64, owner: u64, outlet: Outlet, channel: Channel, turn: usize, spins: bool) -> Link {
+        let (closing, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        Link { id, owner, outlet, turn, spins, closing, over, end: UnsafeCell::new(End { channel, told: false }) }
+    }
+
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::Release);
+    }
+
+    pub fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    /// Whether a ring has messages.
+    ///
+    /// # Safety
+    /// Only the loop's thread calls this.
+    #[inline]
+    pub unsafe fn has_messages(&self) -> bool {
+        // SAFETY: promised by the caller.
+        matches!(unsafe { &(*self.end.get()).channel }, Channel::Ring(reader) if !reader.is_empty())
+    }
+
+    /// The wait told of this link's socket.
+    ///
+    /// # Safety
+    /// Only the loop's thread calls this.
+    pub unsafe fn tell(&self) {
+        // SAFETY: promised by the caller.
+        unsafe { (*self.end.get()).told = true };
+    }
+
+    /// None for a ring.
+    ///
+    /// # Safety
+    /// Only the loop's thread calls this.
+    pub unsafe fn fd(&self) -> Option<&OwnedFd> {
+        // SAFETY: promised by the caller; a reader keeps its descriptor.
+        match unsafe { &(*self.end.get()).channel } {
+            Channel::Ring(_) => None,
+            Channel::Stream(reader) => Some(reader.fd()),
+            Channel::Datagram(reader) => Some(reader.fd()),
+        }
+    }
+}
+
+impl End {
+    /// Whether to ask the socket, which costs a system call: once for each time that the wait told of it.
+    #[inline]
+    fn asks(&mut self, always: bool) -> bool {
+        std::mem::take(&mut self.told) || always
+    }
+}
+
+impl Source for Link {
+    #[inline]
+    fn take(&self, notified_ns: i64) -> bool {
+        let closing = self.is_closing();
+        // SAFETY: the loop's thread, and a delivery does not come back here.
+        let end = unsafe { &mut *self.end.get() };
+        let asks = match &end.channel {
+            Channel::Ring(reader) => !reader.is_empty(),
+            Channel::Stream(reader) if reader.has_whole() => true,
+            _ => end.asks(self.spins || closing),
+        };
+        let (received, dropped, ended) = match &mut end.channel {
+            _ if !asks => (false, 0, false),
+            Channel::Ring(reader) => (reader.receive(&self.outlet, notified_ns), reader.new_drops(), false),
+            Channel::Stream(reader) => (reader.receive(&self.outlet, notified_ns), reader.new_drops(), reader.ended()),
+            Channel::Datagram(reader) => (reader.receive(&self.outlet, notified_ns), reader.new_drops(), false),
+        };
+        if dropped > 0 {
+            self.outlet.stats.dropped.fetch_add(dropped, Ordering::Relaxed);
+        }
+        if !received && (closing || ended) {
+            self.over.store(true, Ordering::Relaxed);
+        }
+        received
+    }
+
+    fn turn(&self) -> usize {
+        self.turn
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+}

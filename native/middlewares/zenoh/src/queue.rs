@@ -1,0 +1,208 @@
+//! Queues between Zenoh's callbacks and the harness's receive loop, one for each reading endpoint: how `block` and `poll` wait.
+//!
+//! Zenoh's channels are waited for one by one, and 200 nodes must not need 200 threads. So each endpoint's callback puts what came into
+//! a queue here and wakes the session's loop through a condition variable, as rmw_zenoh does with its wait set. What a full queue
+//! drops is counted exactly.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+use rmwbench_harness::middleware::{Error, Wait};
+use rmwbench_harness::pump::{self, Pumps, Registration, Source};
+use zenoh::query::Query;
+use zenoh::sample::Sample;
+
+/// What happens when a queue is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FullQueue {
+    DropOldest,
+    DropNewest,
+    /// Zenoh's receiving thread waits; its link fills up, and the publisher's call waits in turn.
+    Block,
+}
+
+/// What waits in a queue: messages and replies, or requests.
+pub enum Arrival {
+    Sample(Sample),
+    Request(Query),
+}
+
+/// Hands an arrival to its endpoint: (arrival, when the wait returned, 0 where nobody waits).
+pub type Deliver = Box<dyn Fn(Arrival, i64) + Send + Sync>;
+
+pub struct Queue {
+    state: Mutex<State>,
+    /// Of `state.arrivals`: what a spinning loop looks at.
+    length: AtomicUsize,
+    /// Senders wait here for room.
+    room: Condvar,
+    depth: usize,
+    when_full: FullQueue,
+    announced: Arc<Announced>,
+    deliver: Deliver,
+}
+
+#[derive(Default)]
+struct State {
+    arrivals: VecDeque<Arrival>,
+    senders_waiting: usize,
+    dropped: u64,
+    /// By which the loop knows the queue; None where it does not block on it.
+    token: Option<usize>,
+    closed: bool,
+}
+
+/// The receive loops of a session and what the blocking one waits for.
+#[derive(Default)]
+pub struct Queues {
+    pumps: Pumps<Queue>,
+    announced: Arc<Announced>,
+}
+
+impl Queues {
+    /// A queue that the loop for `wait` empties.
+    pub fn add(&self, wait: Wait, depth: usize, when_full: FullQueue, deliver: Deliver) -> Result<Registration<Queue>, Error> {
+        // Room for the queue now: the receiving thread should not allocate for it.
+        let state = State { arrivals: VecDeque::with_capacity(depth.min(4096)), ..State::default() };
+        let (state, length, room, announced) = (Mutex::new(state), AtomicUsize::new(0), Condvar::new(), self.announced.clone());
+        let queue = Queue { state, length, room, depth, when_full, announced, deliver };
+        self.pumps.add(wait, Arc::new(queue), || {
+            let (waiting, waking) = (self.announced.clone(), self.announced.clone());
+            Ok((WaitSet(waiting), Box::new(move || waking.tell(|told| told.woken = true))))
+        })
+    }
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("a delivery panicked")
+    }
+
+    /// Queues an arrival; called by Zenoh's threads, or by the publisher's own when both ends are in this session. `in_loop`: whether
+    /// the caller is the loop that empties this queue.
+    pub fn put(&self, arrival: Arrival, in_loop: impl Fn() -> bool) {
+        let mut displaced = None; // dropped after the lock: it may be the last holder of a large buffer
+        let mut state = self.lock();
+        while !state.closed && state.arrivals.len() >= self.depth {
+            match self.when_full {
+                FullQueue::DropOldest => {
+                    state.dropped += 1;
+                    displaced = state.arrivals.pop_front();
+                }
+                FullQueue::DropNewest => {
+                    state.dropped += 1;
+                    return;
+                }
+                // A relay that publishes into its own session: waiting would be for itself.
+                FullQueue::Block if in_loop() => break,
+                FullQueue::Block => {
+                    state.senders_waiting += 1;
+                    state = self.room.wait(state).expect("a delivery panicked");
+                    state.senders_waiting -= 1;
+                }
+            }
+        }
+        if state.closed {
+            return;
+        }
+        state.arrivals.push_back(arrival);
+        self.length.store(state.arrivals.len(), Ordering::Release);
+        let announce = state.token.filter(|_| state.arrivals.len() == 1);
+        drop(state);
+        if let Some(token) = announce {
+            self.announced.tell(|told| told.add(token));
+        }
+        drop(displaced);
+    }
+
+    pub fn dropped(&self) -> u64 {
+        self.lock().dropped
+    }
+
+    /// Nothing is queued or taken any more; blocked senders go on.
+    pub fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        let left = std::mem::take(&mut state.arrivals);
+        drop(state);
+        self.room.notify_all();
+        drop(left);
+    }
+}
+
+impl Source for Queue {
+    #[inline]
+    fn take(&self, notified_ns: i64) -> bool {
+        if self.length.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let mut state = self.lock();
+        let Some(arrival) = state.arrivals.pop_front() else { return false };
+        self.length.store(state.arrivals.len(), Ordering::Release);
+        let wake_sender = state.senders_waiting > 0;
+        drop(state);
+        if wake_sender {
+            self.room.notify_one();
+        }
+        (self.deliver)(arrival, notified_ns);
+        true
+    }
+}
+
+/// Which queues of a session were empty and are no more.
+#[derive(Default)]
+struct Announced {
+    told: Mutex<Told>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Told {
+    tokens: Vec<usize>,
+    woken: bool,
+    sleeping: bool,
+}
+
+impl Told {
+    fn add(&mut self, token: usize) {
+        if !self.tokens.contains(&token) {
+            self.tokens.push(token);
+        }
+    }
+}
+
+impl Announced {
+    #[inline]
+    fn tell(&self, what: impl FnOnce(&mut Told)) {
+        let mut told = self.told.lock().expect("nothing panics with it");
+        what(&mut told);
+        let wake = std::mem::take(&mut told.sleeping);
+        drop(told);
+        if wake {
+            self.changed.notify_one();
+        }
+    }
+}
+
+struct WaitSet(Arc<Announced>);
+
+impl pump::WaitSet<Queue> for WaitSet {
+    fn attach(&mut self, queue: &Arc<Queue>, token: usize) {
+        queue.lock().token = Some(token);
+    }
+
+    fn detach(&mut self, queue: &Queue, _token: usize) {
+        queue.lock().token = None;
+    }
+
+    fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
+        let mut told = self.0.told.lock().expect("nothing panics with it");
+        while block && told.tokens.is_empty() && !told.woken {
+            told.sleeping = true;
+            told = self.0.changed.wait(told).expect("nothing panics with it");
+        }
+        told.woken = false;
+        ready.append(&mut told.tokens);
+    }
+}

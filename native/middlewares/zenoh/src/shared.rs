@@ -1,0 +1,76 @@
+//! What the endpoints of a session share.
+
+use rmwbench_harness::middleware::{EndpointConfig, Error};
+use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
+use zenoh::key_expr::KeyExpr;
+
+use crate::graph::Graph;
+use crate::modes::Modes;
+use crate::queue::Queues;
+use crate::rendezvous::Rendezvous;
+
+/// What endpoints need of their session.
+pub struct Shared {
+    pub session: zenoh::Session,
+    pub graph: Graph,
+    pub shared_memory: bool,
+    pub udp_links: bool,
+    pub shared_memory_threshold_bytes: Option<u64>,
+    /// Of the pool that Zenoh makes for itself.
+    pub pool_bytes: Option<u64>,
+    /// Queue length of `keep_all`: Zenoh's own default for a channel is 256.
+    pub keep_all_depth: usize,
+    /// Messages that a loaning publisher's pool holds; None: depth + 8.
+    pub loan_slots: Option<usize>,
+    /// Every publisher has a provider of shared memory, also without loans.
+    pub shm_provider: bool,
+    /// Whether lost messages are asked for again; None: where they are reliable and transient_local, as rmw_zenoh does it.
+    pub recovery: Option<bool>,
+    /// Whether congestion may cost a message that is reliable with history keep_last, as in rmw_zenoh.
+    pub drops_reliable_keep_last: bool,
+    pub request_timeout_ms: u64,
+    pub modes: Modes,
+    pub domain_id: u32,
+    pub queues: Queues,
+    /// Last: the endpoint goes off the list after the session has closed.
+    pub _rendezvous: Option<Rendezvous>,
+}
+
+impl Shared {
+    /// Whether a reader here may be lent messages of this size, as far as the session's own settings tell: those of publishers that
+    /// loan are lent too.
+    pub fn lends(&self, payload_bytes: u32) -> bool {
+        let bytes = u64::from(payload_bytes);
+        self.shared_memory && (self.shm_provider || self.shared_memory_threshold_bytes.is_some_and(|threshold| bytes >= threshold))
+    }
+
+    /// How many messages a history holds.
+    pub fn depth(&self, qos: &Qos) -> usize {
+        match qos.history {
+            History::KeepLast => qos.depth as usize,
+            History::KeepAll => self.keep_all_depth,
+        }
+    }
+
+    pub fn recovers(&self, qos: &Qos) -> bool {
+        let reliable = qos.reliability == Reliability::Reliable;
+        reliable && self.recovery.unwrap_or(qos.durability == Durability::TransientLocal)
+    }
+
+    pub fn refuse_reliable_over_udp(&self, config: &EndpointConfig) -> Result<(), Error> {
+        if config.qos.reliability == Reliability::Reliable && self.udp_links {
+            let reason = "reliable: the session has UDP links, and Zenoh resends nothing over them";
+            return Err(Error::unsupported(format!("endpoint {}", config.endpoint), reason));
+        }
+        Ok(())
+    }
+
+    pub fn key(&self, topic: &str) -> Result<KeyExpr<'static>, Error> {
+        let key = KeyExpr::try_from(format!("rmwbench/{}/{topic}", self.domain_id))
+            .map_err(|e| Error::invalid(format!("topic {topic}"), e.to_string()))?;
+        if key.is_wild() {
+            return Err(Error::invalid(format!("topic {topic}"), "expected a name without * and $"));
+        }
+        Ok(key)
+    }
+}

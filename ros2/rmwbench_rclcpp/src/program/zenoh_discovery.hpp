@@ -1,0 +1,23 @@
+// How sessions and routers of rmw_zenoh_cpp find each other: the keys of Zenoh's configuration that the mode discovery replaces.
+#pragma once
+
+#include <string>
+
+#include "rmw.hpp"
+
+namespace rmwbench {
+
+// The router of a host, which every session of that host knows; and the one router of a trial, which is on the daemons' host.
+inline constexpr char HOST_ROUTER[] = "router";
+inline constexpr char CENTRAL_ROUTER[] = "central_router";
+
+// Key → JSON5, for a session. `discovery`: the mode's level, empty where it is not asked.
+Pairs session_discovery(const std::string &discovery);
+
+// Key → JSON5, for the router of that name.
+Pairs router_discovery(const std::string &name);
+
+// Whether sessions meet without a router: they need not look for one as they open.
+bool needs_no_router(const std::string &discovery);
+
+}  // namespace rmwbench

@@ -1,0 +1,75 @@
+"""`rmwbench candidates`: what suites compare by name, and what of it is ready here."""
+
+import json
+
+import pytest
+
+from rmwbench.cli import candidates
+from rmwbench.cli.choice import complete_candidate
+from rmwbench.errors import UserError
+from rmwbench.lab.middleware import find
+from rmwbench.suite.load import known_candidates
+
+
+@pytest.fixture(autouse=True)
+def without_a_ros2(monkeypatch):
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+
+
+def test_every_candidate_is_listed_with_its_sets_and_what_would_make_it_ready():
+    found = candidates.document([])
+    assert (found["schema"], found["version"]) == ("rmwbench/candidates", 1)
+    assert [one["candidate"] for one in found["candidates"]] == list(known_candidates().known)
+    assert [one["set"] for one in found["sets"]] == list(known_candidates().sets)
+    for one in found["candidates"]:
+        assert one["ready"] == (one["reason"] is None) and one["ready"] == (one["version"] is not None)
+    connext = next(one for one in found["candidates"] if one["candidate"] == "rclcpp/connextdds")
+    assert not connext["ready"] and "licence" in connext["needs"] and connext["layer"] == "rclcpp"
+    assert connext["where"].startswith("suites/candidates.yaml:") or "candidates.yaml:" in connext["where"]
+
+
+def test_a_set_and_a_file_list_their_own(tmp_path):
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("candidates: [zenoh, {name: mine, middleware: floor, wait: poll}]\n")
+    assert [one["candidate"] for one in candidates.document(["network"])["candidates"]] == [
+        "cyclonedds",
+        "fastdds",
+        "zenoh",
+    ]
+    found = candidates.document([str(mine), "zenoh"])["candidates"]
+    assert [one["candidate"] for one in found] == ["zenoh", "mine"]
+    assert found[1]["how"] == {"wait": "poll"}
+
+
+def test_an_unknown_name_is_an_error_with_the_nearest():
+    with pytest.raises(UserError, match=r"(?s)unknown candidate or set `ros3`.*did you mean `ros2`"):
+        candidates.document(["ros3"])
+
+
+def test_an_rmw_of_the_sourced_ros2_that_is_no_candidate_is_shown_with_its_line(monkeypatch, capsys):
+    described = {"middleware": "rclcpp/rmw_novel_cpp", "version": "1"}
+    worker = find.Worker("rclcpp/rmw_novel_cpp", None, described, None)  # type: ignore[arg-type]
+    monkeypatch.setattr("rmwbench.lab.middleware.find_workers", lambda wanted=None: {worker.middleware: worker})
+    found = candidates.document(["ros2"])
+    assert found["unlisted"] == ["rclcpp/rmw_novel_cpp"]
+    lacking = {one["candidate"]: one["reason"] for one in found["candidates"]}
+    assert lacking["rclcpp/zenoh"] == "the sourced ROS 2 has rclcpp/rmw_novel_cpp"
+    candidates.candidates(["ros2"], as_json=False)
+    assert "{name: rclcpp/novel, in: [ros2, tsc], middleware: rclcpp/rmw_novel_cpp" in capsys.readouterr().out
+
+
+def test_what_brings_an_rmw_is_named_by_its_distribution(monkeypatch):
+    worker = find.Worker("rclcpp/rmw_novel_cpp", None, {}, None)  # type: ignore[arg-type]
+    monkeypatch.setenv("ROS_DISTRO", "kilted")
+    lack = find.not_ready("rclcpp/rmw_connextdds", {worker.middleware: worker})
+    assert lack is not None and "apt-get install -y ros-kilted-rmw-connextdds" in (lack.command or "")
+
+
+def test_as_json_it_is_one_document(capsys):
+    candidates.candidates(["rmw_zenoh"], as_json=True)
+    assert {one["candidate"] for one in json.loads(capsys.readouterr().out)["candidates"]} == {"hiroz", "rclcpp/zenoh"}
+
+
+def test_the_shell_completes_candidates_and_sets():
+    assert complete_candidate("ros") == ["ros2"]
+    assert "rclcpp/zenoh" in complete_candidate("rclcpp/")
