@@ -12,7 +12,9 @@ from rmwbench.suite.load import sources_with
 def summaries(directory: Path | None = None) -> list[dict[str, Any]]:
     """Show documents with the cells and metrics that were kept, the newest first. UserError for a file that is no
     summary."""
-    given = directory and sorted(path.parent.name for path in directory.glob(f"*/{FOLDER}"))
-    sources = sources_with(FOLDER) if given is None else given
+    if directory is None:
+        sources = sources_with(FOLDER)
+    else:
+        sources = sorted(path.parent.name for path in directory.glob(f"*/{FOLDER}"))
     found = [one for source in sources for file in shipped(source, directory) for one in expanded(file)]
     return sorted(found, key=lambda one: str(one["campaign"].get("created_utc") or ""), reverse=True)
