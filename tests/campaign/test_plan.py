@@ -9,7 +9,6 @@ import pytest
 from rmwbench.analysis.resolution import resolvable_ratio
 from rmwbench.campaign.plan import blocks_within, budget_text, duration_text, make_plan
 from rmwbench.errors import UserError
-from rmwbench.suite.candidates import Choice
 from rmwbench.suite.cells import cells
 from rmwbench.suite.load import load, parse
 
