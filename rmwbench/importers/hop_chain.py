@@ -14,9 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-from scipy import special
 
 from rmwbench.importers.plausible import Range
 from rmwbench.importers.published import Endpoint, Published
@@ -129,6 +126,9 @@ def _run(item: Item, folder: str) -> Run:
 
 
 def _session(item: Item, folder: str) -> Session:
+    from ruamel.yaml import YAML  # here, since every import of any source looks at this module first
+    from ruamel.yaml.error import YAMLError
+
     try:
         tree = YAML(typ="safe").load(item.text())
         about: dict[str, Any] = tree[ROOT]
@@ -269,6 +269,8 @@ def published_chain_ms(runs: Sequence[Run]) -> float:
 def _spread(runs: Sequence[Run]) -> tuple[float | None, float | None]:
     """(coefficient of variation of the sessions' sums, half of the interval of the sessions' means), %; None for what
     too few sessions cannot say."""
+    from scipy import special
+
     totals: dict[str, float] = defaultdict(float)
     means: dict[str, list[float]] = defaultdict(list)
     for run in runs:
