@@ -103,7 +103,7 @@ types:
 test-untimed:
 	@$(RUN) pytest -n 2 -m "not timing"
 
-# What a starved machine spoils is run once more, with the proof (tests/starved.py); nothing else is.
+# What a starved machine spoils is run once more, with the proof (tests/support/starved.py); nothing else is.
 test-timed:
 	@$(RUN) pytest -m timing -rR
 

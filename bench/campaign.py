@@ -33,7 +33,7 @@ WORKLOAD = {
 def generate(directory: Path, levels: int) -> None:
     """The tests' invented campaign with `levels` comparisons of eight arms, merged as at the end of a real one."""
     from rmwbench.bundle import BundleWriter
-    from tests import synthetic_bundle
+    from tests.support import synthetic_bundle
 
     os.fsync = lambda _: None  # 45 000 files; that they survive a power cut is not what is timed
     synthetic_bundle.WORKLOADS["bench"] = WORKLOAD

@@ -123,7 +123,7 @@ elapsed = time.perf_counter() - begin
 
 METRICS = """
 import sys, time
-import rmwbench.report.summary as summary
+import rmwbench.results.show as summary
 from rmwbench.bundle import Bundle
 begin = time.perf_counter()
 document = summary.summarise(Bundle(sys.argv[1]))

@@ -17,12 +17,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rmwbench.errors import UserError
-from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import HostBroken, Hosts
 from rmwbench.lab.network import Emulation, NetworkBroken, chance, kernel_tries
 from rmwbench.lab.network.promise import lateness
-from rmwbench.suite.network import Access, Links, Network
-from rmwbench.suite.network_spec import Spec
+from rmwbench.lab.process.crew import Crew
+from rmwbench.suite.network.network import Access, Links, Network
+from rmwbench.suite.network.spec import Spec
 
 HOSTS = ("robot", "base")
 RATES_MBPS = (54.0, 300.0, 1000.0, 2500.0, None)

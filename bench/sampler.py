@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 from bench.ratio import line
-from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Host
-from rmwbench.lab.sampler import Sampler
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.sampling.sampler import Sampler
 from rmwbench.suite.sampling import Sampling
 
 PROCESSES, RATE_HZ = 20, 10.0

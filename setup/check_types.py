@@ -17,7 +17,8 @@ ALLOWED = Path(__file__).with_name("types-allowed.txt")
 
 
 def package_of(line: str) -> str | None:
-    """`rmwbench/lab` of an error in rmwbench/lab/crew.py, `rmwbench/codes.py` of one there; None for another line."""
+    """`rmwbench/lab` of an error in rmwbench/lab/process/crew.py, `rmwbench/codes.py` of one there; None for another
+    line."""
     found = re.match(r"(rmwbench/(?:[a-z_]+(?=/)|[a-z_]+\.py))[^:]*:\d+: error:", line)
     return found[1] if found else None
 

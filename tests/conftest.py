@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from rmwbench.lab.host.kind import why_not_own
-from tests.starved import Watch
+from tests.support.starved import Watch
 
 _STATE = tempfile.TemporaryDirectory(prefix="rmwbench-tests-state-")
 os.environ["XDG_STATE_HOME"] = _STATE.name

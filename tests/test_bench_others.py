@@ -14,8 +14,8 @@ from bench.others.__main__ import Work, main
 from bench.others.errors import Reading, line
 from bench.others.traffic import Stream
 from bench.programs import Crashed
-from rmwbench.analysis.ledger import ABSENT
-from rmwbench.analysis.records import Endpoint, Window
+from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.lab.middleware import workspace
 
 MS = 1_000_000

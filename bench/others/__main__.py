@@ -17,10 +17,10 @@ from bench.others.errors import Reading, line
 from bench.others.evidence import Seen
 from bench.others.traffic import ToolFailed
 from bench.programs import Crashed
-from rmwbench.analysis.records import Endpoint, Window
+from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.errors import UserError
 from rmwbench.lab.host import HostBroken
-from rmwbench.lab.worker import WorkerFailed
+from rmwbench.lab.process.worker import WorkerFailed
 
 SCHEMA, VERSION = "rmwbench/others", 1
 PARTS = ("ddsperf", "fastdds", "ros2")

@@ -17,8 +17,8 @@ from bench.others.errors import Reading
 from bench.others.evidence import Seen
 from bench.others.traffic import Stream, Tool, Trial, run
 from bench.programs import Crashed, Program, build
-from rmwbench.analysis.latency import Messages
-from rmwbench.analysis.sample import Sample
+from rmwbench.analysis.metrics.latency import Messages
+from rmwbench.analysis.metrics.sample import Sample
 
 RATE_HZ, SECONDS, BYTES = 500.0, 4.0, 1000
 KEYED_SEQ_BYTES = 12

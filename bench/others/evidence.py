@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rmwbench.analysis.latency import Messages, measure
-from rmwbench.analysis.ledger import ABSENT
-from rmwbench.analysis.records import Endpoint, Window
-from rmwbench.lab.records import RECEIVED, SENT, Section
+from rmwbench.analysis.metrics.latency import Messages, measure
+from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.ledger import ABSENT
+from rmwbench.lab.process.records import RECEIVED, SENT, Section
 
 
 class RecordColumns:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.others.errors import Reading
-from rmwbench.analysis.latency import paired
-from rmwbench.analysis.ledger import ABSENT, FOREIGN
-from rmwbench.analysis.quantile import allowed, rank
-from rmwbench.analysis.records import Columns, Endpoint, Window
+from rmwbench.analysis.metrics.latency import paired
+from rmwbench.analysis.records.columns import Columns, Endpoint, Window
+from rmwbench.analysis.records.ledger import ABSENT, FOREIGN
+from rmwbench.analysis.stats.quantile import allowed, rank
 
 SECOND_NS = 1_000_000_000
 

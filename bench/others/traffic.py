@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.others.evidence import RecordColumns, Seen
-from rmwbench.analysis.records import Endpoint, Window
-from rmwbench.lab import records
-from rmwbench.lab.crew import Crew
+from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.lab.host import Exited, Host, Spawned
-from rmwbench.lab.records import RECEIVED, SENT, SectionPlan
-from rmwbench.lab.worker import WorkerFailed
+from rmwbench.lab.process import records
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.records import RECEIVED, SENT, SectionPlan
+from rmwbench.lab.process.worker import WorkerFailed
 
 NONCE = 0x07E25
 LISTENER = 100
@@ -174,7 +174,7 @@ def _live(trial: Trial, host: Host, crew: Crew, tools: "Sequence[Running]") -> t
 
 
 def _endpoint(trial: Trial, number: int, kind: str, payload_bytes: int, matches: int) -> dict[str, Any]:
-    from rmwbench.suite.message_type import message_type
+    from rmwbench.suite.workload.message_type import message_type
 
     history = {"history": "keep_last" if trial.depth else "keep_all", "depth": trial.depth}
     return {

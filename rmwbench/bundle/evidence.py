@@ -1,5 +1,5 @@
-"""A bundle's trials as analysis takes them (`rmwbench.analysis.trial.Evidence`): small tables as rows grouped by trial,
-records as columns read when asked for.
+"""A bundle's trials as analysis takes them (`rmwbench.analysis.metrics.trial.Evidence`): small tables as rows grouped
+by trial, records as columns read when asked for.
 """
 
 from collections import defaultdict
@@ -64,7 +64,8 @@ class TrialEvidence:
 
 
 class Records:
-    """A trial's records as `rmwbench.analysis.latency.Columns`; those that are in a merged file come from there."""
+    """A trial's records as `rmwbench.analysis.metrics.latency.Columns`; those that are in a merged file come from
+    there."""
 
     def __init__(self, bundle: "Bundle", trial: int, merged: dict[str, list["Lots"]]):
         self._bundle, self._trial = bundle, trial

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from rmwbench.campaign.plan import Plan, Trial
+from rmwbench.campaign.plan.plan import Plan, Trial
 
 UNSUPPORTED = "unsupported"
 """Status of a trial whose worker said that its middleware cannot do this, and type of the journal's line about its

@@ -5,7 +5,7 @@ The rule looks at the clock alone and is fixed before the first trial, so what t
 there are. A resumed campaign has no promise left to keep: it finishes its plan.
 """
 
-from rmwbench.campaign.plan import Plan
+from rmwbench.campaign.plan.plan import Plan
 
 TOLERANCE = 1.25
 """How much longer than its plan a campaign without a budget may take before it leaves blocks out."""

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from rmwbench.campaign.course import UNSUPPORTED, Course, Spoilt
-from rmwbench.campaign.look import Look
-from rmwbench.campaign.plan import Plan, Trial, duration_text
-from rmwbench.campaign.unsupported import NOT_SUPPORTED, told
+from rmwbench.campaign.interim import Look
+from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
+from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED, told
 
 LONGEST_MINUTES = 24 * 60
 """A longer campaign is no advice."""

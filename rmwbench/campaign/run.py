@@ -17,15 +17,15 @@ from rich.markup import escape
 
 from rmwbench.bundle import BundleWriter
 from rmwbench.campaign.course import DROPPED, UNSUPPORTED, Course, Spoilt
-from rmwbench.campaign.document import machine_table
-from rmwbench.campaign.look import Judge, Look
-from rmwbench.campaign.outcome import Order
+from rmwbench.campaign.interim import Judge, Look
 from rmwbench.campaign.pace import has_time, limit_s, may_repeat
-from rmwbench.campaign.plan import Plan, Trial, duration_text
+from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress
+from rmwbench.campaign.record.document import machine_table
+from rmwbench.campaign.record.write import write_trial
 from rmwbench.campaign.stop import Stopped, StopSignals
-from rmwbench.campaign.trial import run_trial
-from rmwbench.campaign.write import write_trial
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts, marker
@@ -82,7 +82,7 @@ class Hold(Protocol):
 @dataclass
 class Campaign:
     """The course still to run, the workers to run it with, and the bundle that it goes to. `judge` looks at the bundle
-    after so many blocks (`rmwbench.campaign.look`); `hold` may drop cells after any."""
+    after so many blocks (`rmwbench.campaign.interim`); `hold` may drop cells after any."""
 
     name: str
     plan: Plan

@@ -12,23 +12,23 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.campaign import decidable, overload, preflight, shared_host, unsupported
-from rmwbench.campaign.asked import Machine
 from rmwbench.campaign.course import Course
-from rmwbench.campaign.document import campaign_document, cells_table, machine_table
-from rmwbench.campaign.place import Places
-from rmwbench.campaign.plan import Plan
-from rmwbench.campaign.rehearse import rehearse
-from rmwbench.campaign.request import Planner, Request
+from rmwbench.campaign.plan import decidable, overload, preflight, shared_host, unsupported
+from rmwbench.campaign.plan.machine_limits import Machine
+from rmwbench.campaign.plan.plan import Plan
+from rmwbench.campaign.plan.rehearse import rehearse
+from rmwbench.campaign.plan.request import Planner, Request
+from rmwbench.campaign.plan.source_lines import Places
+from rmwbench.campaign.record.document import campaign_document, cells_table, machine_table
 from rmwbench.campaign.run import Campaign
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import Kind, host_kind
 from rmwbench.lab.host.kind import OWN, VARIABLE
 from rmwbench.lab.middleware import Worker
-from rmwbench.suite.candidates import NO_CHOICE, Choice
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.load import find, read, shown
+from rmwbench.suite.file.candidates import NO_CHOICE, Choice
+from rmwbench.suite.file.load import find, read, shown
 
 
 class Lab(Protocol):
@@ -49,7 +49,7 @@ class Lab(Protocol):
         """Raises UserError where the plan cannot be run there."""
 
     def rehearse(self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places) -> dict[int, str]:
-        """As `rmwbench.campaign.rehearse`."""
+        """As `rmwbench.campaign.plan.rehearse`."""
 
     def describe(self) -> dict[str, Any]:
         """The machine card."""

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from rmwbench.suite.candidates import Choice
+    from rmwbench.suite.file.candidates import Choice
 
 
 def complete_candidate(incomplete: str) -> list[str]:
     """Names of candidates and sets that begin so; the shell adds files by itself."""
-    from rmwbench.suite.load import known_candidates
+    from rmwbench.suite.file.load import known_candidates
 
     return [name for name in known_candidates().names if name.startswith(incomplete)]
 
@@ -54,6 +54,6 @@ def by_option(
 
 
 def choice(candidates: list[str] | None, added: list[str] | None, without: list[str] | None) -> "Choice":
-    from rmwbench.suite.candidates import Choice
+    from rmwbench.suite.file.candidates import Choice
 
     return Choice(tuple(candidates or ()), tuple(added or ()), tuple(without or ()))

@@ -14,8 +14,8 @@ from contextlib import suppress
 from functools import cache
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from rmwbench.report.printable import printable
 from rmwbench.typed import NAME, as_typed, calls, command
+from rmwbench.words.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 REACHED = "all acceptable"
 OPEN = ("undecided", "no data")
-"""Outcomes of a condition (`rmwbench.analysis.outcomes`); every other one is not acceptable."""
+"""Outcomes of a condition (`rmwbench.analysis.verdicts.outcomes`); every other one is not acceptable."""
 
 
 def limits(bundle: "Bundle") -> bool:

@@ -18,6 +18,9 @@ import typer
 from rmwbench.cli.help import PlainGroup
 from rmwbench.typed import VERBS
 
+EVALUATIONS = ("claims", "questionnaire", "figures")
+"""Verbs of the published evaluations, in their own folder."""
+
 GATES = ("doctor", "calibrate", "run", "show", "compare", "capacity", "decide", "evaluate")
 """Verbs whose exit code is an answer."""
 
@@ -65,7 +68,8 @@ def _app(asked: str) -> typer.Typer:
 
     for verb in (asked,) if asked in VERBS else VERBS:
         # A module may not have a keyword's name: `import` is in import_.py.
-        import_module(f"{__package__}.{verb}{'_' * iskeyword(verb)}").register(app)
+        folder = "evaluations" if verb in EVALUATIONS else "verbs"
+        import_module(f"{__package__}.{folder}.{verb}{'_' * iskeyword(verb)}").register(app)
     return app
 
 
@@ -103,7 +107,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _fail(text: str) -> NoReturn:
     """One error on stderr, exit code 2. What others wrote in it does not reach the terminal as a control code."""
-    from rmwbench.report.printable import printable
+    from rmwbench.words.printable import printable
 
     with suppress(OSError):  # stderr may be full, too; the exit code still says it
         typer.echo(f"error: {printable(text)}", err=True)

@@ -6,7 +6,7 @@ Machines cost as long as they are held, so the cost counts them all until the la
 from collections.abc import Callable
 from typing import Any
 
-from rmwbench.campaign.plan import Plan, budget_text, duration_text
+from rmwbench.campaign.plan.plan import Plan, budget_text, duration_text
 from rmwbench.cluster.schedule import duration_s
 from rmwbench.errors import UserError
 

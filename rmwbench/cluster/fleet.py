@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rmwbench.campaign.place import Places
-from rmwbench.campaign.plan import Plan
+from rmwbench.campaign.plan.plan import Plan
+from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.cluster import fingerprint, shipping
 from rmwbench.cluster.connect import RESOURCE, connect, nodes
 from rmwbench.cluster.door import door_class
 from rmwbench.cluster.estimate import machine_budget_s
 from rmwbench.cluster.shipping import Program
 from rmwbench.errors import UserError
-from rmwbench.lab import background, sampler, tool
 from rmwbench.lab.host.kind import NAMESPACES, Kind
 from rmwbench.lab.middleware import Worker
+from rmwbench.lab.process import tool
+from rmwbench.lab.sampling import background, sampler
 from rmwbench.suite.cells import Cell
 
 CARD_TIMEOUT_S = 60.0

@@ -7,11 +7,11 @@ The leader's clock is the trial's reference, so the first host's offset is exact
 from collections.abc import Mapping
 from dataclasses import replace
 
-from rmwbench.campaign.outcome import Order
+from rmwbench.campaign.trial.outcome import Order
 from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost, interfaces
 from rmwbench.lab.host.remote import Agent
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.placement import Gang
+from rmwbench.suite.network.placement import Gang
 
 
 def hosts_of(name: str, cell: Cell, gang: Gang, agents: Mapping[str, Agent]) -> tuple[Hosts, Gang]:

@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rmwbench.campaign import preflight
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.place import Places
-from rmwbench.campaign.plan import Plan
-from rmwbench.campaign.rehearse import rehearse
-from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.campaign.plan import preflight
+from rmwbench.campaign.plan.plan import Plan
+from rmwbench.campaign.plan.rehearse import rehearse
+from rmwbench.campaign.plan.source_lines import Places
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.cluster.gang import hosts_of, with_gang
 from rmwbench.cluster.shipping import PACKAGE, Program, Store, cache, unlike
 from rmwbench.errors import UserError
@@ -29,7 +29,7 @@ from rmwbench.lab.host import HostBroken, Hosts, check_own
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.middleware import Worker, require_workers
 from rmwbench.lab.middleware.find import VARIABLE
-from rmwbench.suite.placement import Gang
+from rmwbench.suite.network.placement import Gang
 
 TARGET = "RMWBENCH_TARGET_DIR"
 LOST = "lost"

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.plan import Plan, duration_text
+from rmwbench.campaign.plan.plan import Plan, duration_text
+from rmwbench.campaign.trial.outcome import Order
 from rmwbench.cluster import fingerprint
 from rmwbench.cluster.connect import RESOURCE, nodes
 from rmwbench.cluster.estimate import machine_budget_s
@@ -21,7 +21,7 @@ from rmwbench.cluster.placing import PLACE, Placing
 from rmwbench.errors import UserError
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.middleware import Worker
-from rmwbench.suite.placement import Gang, Spot
+from rmwbench.suite.network.placement import Gang, Spot
 
 NOTHING: Mapping[str, fingerprint.Facts] = {}
 RESERVE_TIMEOUT_S = 60.0

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rmwbench.campaign.plan import Plan
+from rmwbench.campaign.plan.plan import Plan
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.suite.cells import Cell
 

@@ -6,7 +6,7 @@ import time
 from rich.console import Console
 
 from rmwbench.campaign.course import Spoilt
-from rmwbench.campaign.plan import Plan, Trial
+from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.progress import Progress
 from rmwbench.cluster.schedule import Schedule, spread_s
 

@@ -16,13 +16,13 @@ from rich.markup import escape
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
 from rmwbench.campaign.course import UNSUPPORTED
-from rmwbench.campaign.look import Judge
-from rmwbench.campaign.outcome import Order
+from rmwbench.campaign.interim import Judge
 from rmwbench.campaign.pace import TOLERANCE
-from rmwbench.campaign.plan import Trial, duration_text
+from rmwbench.campaign.plan.plan import Trial, duration_text
+from rmwbench.campaign.record.write import write_trial
 from rmwbench.campaign.run import Campaign, Ending, Tally
 from rmwbench.campaign.stop import Stopped, StopSignals
-from rmwbench.campaign.write import write_trial
+from rmwbench.campaign.trial.outcome import Order
 from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.fleet import Fleet, MachineLost, Remote
 from rmwbench.cluster.machine import LOST

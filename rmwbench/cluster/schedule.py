@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rmwbench.campaign.course import MOST_REPEATS, UNSUPPORTED, Course, Key, Spoilt
-from rmwbench.campaign.plan import Plan, Trial
+from rmwbench.campaign.plan.plan import Plan, Trial
 
 
 @dataclass

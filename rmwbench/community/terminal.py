@@ -15,7 +15,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from rmwbench.community.view import Table, View
-from rmwbench.report.printable import printable
+from rmwbench.words.printable import printable
 
 
 def print_view(view: View, console: Console) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from rmwbench.report.pictures import Spec
+from rmwbench.report.charts import Spec
 
 
 @dataclass(frozen=True)

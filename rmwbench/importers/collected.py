@@ -10,7 +10,7 @@ from typing import Any
 from rmwbench.errors import UserError
 from rmwbench.importers.kinds import KINDS, NotRecognised, recognise
 from rmwbench.importers.published import Published
-from rmwbench.importers.source import Source
+from rmwbench.importers.source.source import Source
 
 DEEPEST = 3
 """Folders below a path that are looked through for data."""

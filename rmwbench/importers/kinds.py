@@ -11,8 +11,8 @@ from itertools import islice
 from types import ModuleType
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.importers.names import shown
-from rmwbench.importers.source import Item, Source, encoding_of
+from rmwbench.importers.source.names import shown
+from rmwbench.importers.source.source import Item, Source, encoding_of
 
 LOOKED_AT = 40
 """Files that are read to recognise a directory or an archive."""
@@ -35,7 +35,7 @@ class Kind:
     within: tuple[str, ...] = ()
 
     def reader(self) -> ModuleType:
-        return import_module(f"{__package__}.{self.module}")
+        return import_module(f"{__package__}.formats.{self.module}")
 
 
 _KINDS = (

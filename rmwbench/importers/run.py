@@ -11,9 +11,9 @@ from typing import Any
 from rmwbench.bundle.pack import PackedWriter
 from rmwbench.errors import UserError
 from rmwbench.importers.kinds import Kind, named, recognise
-from rmwbench.importers.names import shown
 from rmwbench.importers.published import Published
-from rmwbench.importers.source import Source
+from rmwbench.importers.source.names import shown
+from rmwbench.importers.source.source import Source
 
 PARSER = 2
 """Raised when the same data gives another bundle."""

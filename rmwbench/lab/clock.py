@@ -4,17 +4,17 @@ The control socket is not the network under test: a link's delay and jitter woul
 and in our time namespace has our very clock: that is looked up, not measured, and costs nothing. Of any other host one
 worker speaks for all, since its processes have one clock; on another machine its agent does, which answers sooner, and
 whether the workers stamp with the same clock is seen at the end of the trial. Readings are taken before the window, in
-it and after it; `rmwbench.analysis.clocks` makes of them what is known at a time.
+it and after it; `rmwbench.analysis.records.clocks` makes of them what is known at a time.
 """
 
 import os
 import time
 from collections.abc import Iterator, Mapping
 
-from rmwbench.analysis.clocks import Clock, Exchange, Reading, fit, intersect
-from rmwbench.lab.crew import Crew
+from rmwbench.analysis.records.clocks import Clock, Exchange, Reading, fit, intersect
 from rmwbench.lab.host import RemoteHost
-from rmwbench.lab.worker import WorkerProcess
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import WorkerProcess
 
 EXCHANGES, EXCHANGES_IN_WINDOW = 32, 8
 """Of a reading. An exchange takes some 50 µs; the shortest of 32 is rarely longer than one alone on an idle machine."""

@@ -8,9 +8,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.report import format as fmt
-from rmwbench.report.ordered_by import is_cost
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.results.answer.ordered_by import is_cost
+from rmwbench.words import numbers as fmt
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ others wrote (names, titles) stands in charts."""
 
 from typing import Any
 
-from rmwbench.report.printable import printable
+from rmwbench.words.printable import printable
 
 
 def svg_of(spec: dict[str, Any]) -> str:

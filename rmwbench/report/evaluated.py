@@ -1,6 +1,6 @@
 """What published evaluations say of a campaign, as its report shows it beside the answer.
 
-The report shows these sections and knows nothing of evaluations; who does makes them (published.py).
+The report shows these sections and knows nothing of evaluations; who does makes them (beside.py).
 """
 
 from collections.abc import Callable, Mapping, Sequence

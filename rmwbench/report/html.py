@@ -14,17 +14,21 @@ from typing import Any
 
 from markupsafe import Markup
 
-from rmwbench.report import columns, done, effects, interop, look, more, outcomes, topic_rows, topics, wire
-from rmwbench.report import format as fmt
-from rmwbench.report.calibration import calibration_line
-from rmwbench.report.chain_picture import chains
+from rmwbench.report import columns, topic_rows
+from rmwbench.report import style as look
+from rmwbench.report.chain_chart import chains
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.explain.figures import explained
 from rmwbench.report.explain.links import links
-from rmwbench.report.figures import Figure, card, figures, of_topic
-from rmwbench.report.headline import conditions, headline
 from rmwbench.report.page import asset, environment
+from rmwbench.report.workload_charts import Figure, card, figures, of_topic
+from rmwbench.results import effects, interop, outcomes, topics
+from rmwbench.results import groups as wire
+from rmwbench.results.answer import done, more
+from rmwbench.results.answer.headline import conditions, headline
+from rmwbench.results.calibration import calibration_line
 from rmwbench.whole_file import write_whole
+from rmwbench.words import numbers as fmt
 
 VERDICTS = {
     "best": "decided: every other contender is worse",

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from rmwbench.report import pictures
-from rmwbench.report.figure import Figure
+from rmwbench.report import charts
+from rmwbench.report.captioned import Figure
 
 _READING = "Dot: mean over trials. Line: its interval; where two lines overlap widely, the order is open."
 FIGURES = {
@@ -42,6 +42,6 @@ def figures(workload: dict[str, Any], *, phone: bool) -> Iterator[Figure]:
         if metric not in FIGURES:
             continue
         key, title, axis, what = FIGURES[metric]
-        spec = pictures.comparison(workload, axis, metric=metric)
-        narrow = pictures.comparison(workload, axis, metric=metric, narrow=True) if phone else None
+        spec = charts.comparison(workload, axis, metric=metric)
+        narrow = charts.comparison(workload, axis, metric=metric, narrow=True) if phone else None
         yield Figure("comparison" if metric == primary else key, title, f"{what} {_READING}", spec, True, narrow)

@@ -9,23 +9,25 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rmwbench.report import columns, done, effects, interop, more, outcomes, topic_rows, topics, wire
-from rmwbench.report import format as fmt
-from rmwbench.report.calibration import calibration_line
+from rmwbench.report import columns, topic_rows
 from rmwbench.report.drawing import svg_of
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
-from rmwbench.report.figures import Figure, card, figures
-from rmwbench.report.headline import conditions, headline
 from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
+from rmwbench.report.workload_charts import Figure, card, figures
+from rmwbench.results import effects, groups, interop, outcomes, topics
+from rmwbench.results.answer import done, more
+from rmwbench.results.answer.headline import conditions, headline
+from rmwbench.results.calibration import calibration_line
 from rmwbench.whole_file import make_directory, write_whole
+from rmwbench.words import numbers as fmt
 
 
 def write_markdown(doc: dict[str, Any], path: Path | str, evaluated: Evaluated = NOT_EVALUATED) -> list[Path]:
     """Write the report to `path` and its charts to the directory `NAME-charts` beside it; every path written."""
     import vl_convert
 
-    from rmwbench.report.pictures import with_card
+    from rmwbench.report.charts import with_card
 
     path = Path(path)
     directory = path.with_name(f"{path.stem}-charts")
@@ -210,12 +212,12 @@ def _effects(doc: dict[str, Any], workload: dict[str, Any]) -> Iterable[str]:
 
 def _groups(workload: dict[str, Any]) -> Iterable[str]:
     """Links, late nodes, interruptions."""
-    for group in wire.groups(workload):
+    for group in groups.groups(workload):
         yield f"**{group.title}.** {group.reading}"
         yield ""
         yield _row(["arm", *group.metrics])
         yield _row(["---", *(["---:"] * len(group.metrics))])
-        for row in wire.rows(workload, group):
+        for row in groups.rows(workload, group):
             yield _row(map(escape, row))
         yield ""
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import altair as alt
 
-from rmwbench.report import pictures
-from rmwbench.report.look import looks
-from rmwbench.report.pictures import MUTED, Spec
+from rmwbench.report import charts
+from rmwbench.report.charts import MUTED, Spec
+from rmwbench.report.style import looks
 
 _HEIGHT = 72
 _SHADE = 0.16
@@ -45,8 +45,8 @@ def delivered(workload: dict[str, Any]) -> Spec | None:
             rows.append(mark | {"moment": end - outage["begin_s"] < one["bin_s"] / 4})
     colours = alt.Scale(domain=list(range(len(listed))), range=[arms[one["arm"]].colour for one in listed])
     colour = alt.Color("n:N", scale=colours, legend=None)
-    x = alt.X("t:Q", scale=alt.Scale(nice=False), axis=pictures._axis(title="time in the steady state, s", tickCount=6))
-    y = alt.Y("y:Q", axis=pictures._axis(title=None, tickCount=3, format="~s"))
+    x = alt.X("t:Q", scale=alt.Scale(nice=False), axis=charts._axis(title="time in the steady state, s", tickCount=6))
+    y = alt.Y("y:Q", axis=charts._axis(title=None, tickCount=3, format="~s"))
     told = [alt.Tooltip("line:N", title="line"), alt.Tooltip("y:Q", title="per second", format=".4~s")]
     step = {"interpolate": "step-after", "clip": True}
 
@@ -67,5 +67,5 @@ def delivered(workload: dict[str, Any]) -> Spec | None:
     if any(row.get("moment") is False for row in rows):
         band = outages.transform_filter("!datum.moment").mark_rect(color=MUTED, opacity=_SHADE)
         layers.insert(0, band.encode(x=x, x2="t2:Q", tooltip=tip))
-    chart = pictures._panels(layers, [one["arm"] for one in listed], _HEIGHT)
-    return pictures._finish(chart, height=None, points=rows)
+    chart = charts._panels(layers, [one["arm"] for one in listed], _HEIGHT)
+    return charts._finish(chart, height=None, points=rows)

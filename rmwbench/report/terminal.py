@@ -14,17 +14,19 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.report import columns, done, effects, interop, more, narrow, outcomes, wire
-from rmwbench.report import format as fmt
-from rmwbench.report.calibration import calibration_line
+from rmwbench.report import columns, narrow
 from rmwbench.report.columns import Column
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
-from rmwbench.report.headline import conditions, headline
 from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
-from rmwbench.report.ordered_by import is_cost
-from rmwbench.report.printable import printable
 from rmwbench.report.terminal_topics import print_topics
+from rmwbench.results import effects, groups, interop, outcomes
+from rmwbench.results.answer import done, more
+from rmwbench.results.answer.headline import conditions, headline
+from rmwbench.results.answer.ordered_by import is_cost
+from rmwbench.results.calibration import calibration_line
+from rmwbench.words import numbers as fmt
+from rmwbench.words.printable import printable
 
 _VERDICT_STYLE = {
     "best": "bold green",
@@ -172,8 +174,8 @@ def _print_effects(doc: dict[str, Any], workload: dict[str, Any], console: Conso
 
 def _print_groups(workload: dict[str, Any], console: Console) -> None:
     """Links, late nodes, interruptions: an arm's numbers below each other where they do not fit beside each other."""
-    for group in wire.groups(workload):
-        rows = wire.rows(workload, group)
+    for group in groups.groups(workload):
+        rows = groups.rows(workload, group)
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
         across = [[row[0], *(text.partition(" [")[0] for text in row[1:])] for row in rows]
         heads = ["arm", *group.metrics]

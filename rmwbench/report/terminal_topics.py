@@ -7,8 +7,9 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.report import narrow, topic_rows, topics
+from rmwbench.report import narrow, topic_rows
 from rmwbench.report.marks import marks
+from rmwbench.results import topics
 
 _STYLES = {"best": "green", "equivalent": "green", "worse": "red", "undecided": "yellow"}
 

@@ -5,8 +5,8 @@ was lost, and a mark for the verdict. One place, so that terminal, page and Mark
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.report import facts
-from rmwbench.report import format as fmt
+from rmwbench.results.answer import facts
+from rmwbench.words import numbers as fmt
 
 MARKS = {
     "best": "★",

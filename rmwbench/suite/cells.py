@@ -11,8 +11,6 @@ from pydantic import ValidationError
 
 from rmwbench.errors import did_you_mean
 from rmwbench.suite.arm import Arm
-from rmwbench.suite.arrival import Periodic
-from rmwbench.suite.endpoints import Endpoint, endpoints
 from rmwbench.suite.factors import (
     NETWORK_FACTORS,
     Level,
@@ -23,16 +21,18 @@ from rmwbench.suite.factors import (
     with_workload_level,
 )
 from rmwbench.suite.fault import Fault
-from rmwbench.suite.network import Links, Network, resolved
-from rmwbench.suite.network_backend import check_one_backend
+from rmwbench.suite.network.backend import check_one_backend
+from rmwbench.suite.network.network import Links, Network, resolved
+from rmwbench.suite.network.real import RealNetwork
 from rmwbench.suite.percentiles import messages_needed, quantile_of
-from rmwbench.suite.real_network import RealNetwork
 from rmwbench.suite.sampling import NOTHING_MORE, Sampling
 from rmwbench.suite.side import Side
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.timeline import Timeline
-from rmwbench.suite.topology import SUCCESSOR, Node
-from rmwbench.suite.workload import OF_A_TRIAL, Workload
+from rmwbench.suite.workload.arrival import Periodic
+from rmwbench.suite.workload.endpoints import Endpoint, endpoints
+from rmwbench.suite.workload.topology import SUCCESSOR, Node
+from rmwbench.suite.workload.workload import OF_A_TRIAL, Workload
 
 SLOT_BYTES = 64
 

@@ -12,11 +12,11 @@ from typing import Any
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.fault import Fault, unknown
 from rmwbench.suite.modes import MODE_PREFIX, NAMES
-from rmwbench.suite.network import LINK_FACTORS, Network
-from rmwbench.suite.network import PREFIX as NETWORK_PREFIX
-from rmwbench.suite.qos import Qos
-from rmwbench.suite.shapes import Graph
-from rmwbench.suite.workload import Workload
+from rmwbench.suite.network.network import LINK_FACTORS, Network
+from rmwbench.suite.network.network import PREFIX as NETWORK_PREFIX
+from rmwbench.suite.workload.qos import Qos
+from rmwbench.suite.workload.shapes import Graph
+from rmwbench.suite.workload.workload import Workload
 
 WORKLOAD_FACTORS = (
     "message",

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.scalar import Scalar
+from rmwbench.suite.file.scalar import Scalar
 
 FRACTIONS = (
     *("undelivered", "loss", "lost_after_first"),

@@ -7,18 +7,19 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.factors import check_factor_name
 from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.file.scalar import Scalar
 from rmwbench.suite.limits import Limits
 from rmwbench.suite.names import SuiteName, WorkloadName
-from rmwbench.suite.network import Network
+from rmwbench.suite.network.network import Network
 from rmwbench.suite.sampling import Sampling
-from rmwbench.suite.scalar import Scalar
 from rmwbench.suite.timeline import Timeline
-from rmwbench.suite.workload import Workload
+from rmwbench.suite.workload.workload import Workload
 
 MOST_ENTRIES = 1000
 """Arms, and workloads, of a suite; the largest that is shipped has some thirty."""
 DECIDABLE_BLOCKS = 5
-"""With fewer nothing is decided (`rmwbench.analysis.verdict.Rules.min_blocks`), so a look at fewer would be wasted."""
+"""With fewer nothing is decided (`rmwbench.analysis.verdicts.verdict.Rules.min_blocks`), so a look at fewer would be
+wasted."""
 
 
 class Blocks(Strict):

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from rmwbench.analysis import across
-from rmwbench.analysis.across import Question, judge, overall
-from rmwbench.analysis.glossary import GLOSSARY, Entry
-from rmwbench.analysis.ratio import unpaired
-from rmwbench.analysis.verdict import Ratio, Rules
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
+from rmwbench.analysis.verdicts import regression
+from rmwbench.analysis.verdicts.ratio import unpaired
+from rmwbench.analysis.verdicts.regression import Question, judge, overall
+from rmwbench.analysis.verdicts.verdict import Ratio, Rules
 
 LATENCY, LOSS = GLOSSARY["response_latency_p50"], GLOSSARY["undelivered"]
 RULES = Rules()
@@ -183,7 +183,7 @@ def test_counts_that_are_zero_are_compared_by_order():
 
 
 def test_failed_trials_are_judged_by_fishers_test():
-    entry = Entry(across.FAILURES, "failed trials", "fraction", "fraction", "")
+    entry = Entry(regression.FAILURES, "failed trials", "fraction", "fraction", "")
     assert one(ask({0: (0, 10)}, {0: (10, 10)}, entry=entry)).verdict == "worse"
     assert one(ask({0: (0, 10)}, {0: (1, 10)}, entry=entry)).verdict == "undecided"
     assert one(ask({0: (9, 10)}, {0: (0, 10)}, entry=entry)).verdict == "better"

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from rmwbench.analysis.latency import measure
-from rmwbench.analysis.records import Endpoint, Window
-from rmwbench.analysis.stability import stability
+from rmwbench.analysis.metrics.latency import measure
+from rmwbench.analysis.metrics.stability import stability
+from rmwbench.analysis.records.columns import Endpoint, Window
 from tests.analysis.test_latency import Records, message
 
 TWO_CLIENTS = [Endpoint(1, "client", "add"), Endpoint(3, "client", "add"), Endpoint(2, "service", "add")]

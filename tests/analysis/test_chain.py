@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pytest
 
-from rmwbench.analysis.chain import NO_CHAIN, RELAY, SOURCE, TRANSPORT, measure_chains
-from rmwbench.analysis.chain_layers import REMAINDER, WORDS, layers
-from rmwbench.analysis.chain_paths import MOST_PATHS, paths
-from rmwbench.analysis.chain_trace import traces
-from rmwbench.analysis.joining import Life
-from rmwbench.analysis.ledger import ABSENT
-from rmwbench.analysis.records import Window
+from rmwbench.analysis.metrics.chain.chain import NO_CHAIN, RELAY, SOURCE, TRANSPORT, measure_chains
+from rmwbench.analysis.metrics.chain.layers import REMAINDER, WORDS, layers
+from rmwbench.analysis.metrics.chain.paths import MOST_PATHS, paths
+from rmwbench.analysis.metrics.chain.trace import traces
+from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.joining import Life
+from rmwbench.analysis.records.ledger import ABSENT
 
 WINDOW = Window(0, 10_000)
 FAILED, WARMUP = 1, 4

@@ -3,10 +3,10 @@ the last host count, and a chain that comes back is exact."""
 
 import pytest
 
-from rmwbench.analysis.chain import Chains
-from rmwbench.analysis.one_clock import clocks
-from rmwbench.analysis.records import Window
-from rmwbench.analysis.trial import chain_bounds, measure_trial
+from rmwbench.analysis.metrics.chain.chain import Chains
+from rmwbench.analysis.metrics.trial import chain_bounds, measure_trial
+from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.one_clock import clocks
 from tests.analysis.test_one_clock import LATENCY_NS, a_trial
 
 WINDOW = Window(10**9, 2 * 10**9)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.clocks import Clock, Exchange, Reading, fit, intersect
-from rmwbench.analysis.ledger import ABSENT
+from rmwbench.analysis.records.clocks import Clock, Exchange, Reading, fit, intersect
+from rmwbench.analysis.records.ledger import ABSENT
 
 AHEAD_NS = 1_000_000_000_000
 BEGIN_NS = 7_654_321_000_000_000

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.stats import binom
 
-from rmwbench.analysis.compare import Arm, NoRatio, Ratio, Rules, judge, ratio, sign_flip, spread, unpaired
+from rmwbench.analysis.verdicts.best import Arm, NoRatio, Ratio, Rules, judge, ratio, sign_flip, spread, unpaired
 
 RULES = Rules(minutes_per_block=1.0)
 
@@ -19,7 +19,7 @@ def arm(name, values, loss=None, **more):
 
 
 def campaign(rng, centres, blocks, sd):
-    """Arms with a common block effect (the machine's mood) and their own noise; sd is that of a block log-ratio."""
+    """Arms with a common block effect (the machine's state) and their own noise; sd is that of a block log-ratio."""
     mood = rng.standard_normal(blocks)
     return [
         arm(f"arm{i}", c * np.exp(0.5 * mood + sd / math.sqrt(2) * rng.standard_normal(blocks)))

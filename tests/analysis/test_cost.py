@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.cost import cost, unread
-from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.analysis.latency import measure
-from rmwbench.analysis.records import Endpoint, Window
+from rmwbench.analysis.metrics.cost import cost, unread
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.latency import measure
+from rmwbench.analysis.records.columns import Endpoint, Window
 
 WINDOW_NS = 2_000_000_000
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmwbench.analysis.delivery import (
+from rmwbench.analysis.metrics.delivery import (
     AFTER_FIRST,
     DELIVERY,
     DISCOVERY,
@@ -17,7 +17,7 @@ from rmwbench.analysis.delivery import (
     per_bin,
     split,
 )
-from rmwbench.analysis.records import Window
+from rmwbench.analysis.records.columns import Window
 from tests.analysis.test_outage import pair
 from tests.analysis.test_wire import PATIENT
 

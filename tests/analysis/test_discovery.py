@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rmwbench.analysis.discovery import endpoint_matches_ns, graph, late_match
+from rmwbench.analysis.metrics.discovery import endpoint_matches_ns, graph, late_match
 
 
 def event(name, endpoint, time_ns):

@@ -3,10 +3,10 @@
 import math
 import random
 
-from rmwbench.analysis import sequential
-from rmwbench.analysis.compare import judge
-from rmwbench.analysis.failing import counted, lost_by_its_arm
-from rmwbench.analysis.verdict import Arm, By, Rules
+from rmwbench.analysis.verdicts import sequential
+from rmwbench.analysis.verdicts.best import judge
+from rmwbench.analysis.verdicts.failing import counted, lost_by_its_arm
+from rmwbench.analysis.verdicts.verdict import Arm, By, Rules
 from rmwbench.bundle.read import TrialLine
 
 RNG = random.Random(1)

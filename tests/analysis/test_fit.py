@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from rmwbench.analysis.fit import CLOSE, FAMILIES, FEWEST, correlation, fit
+from rmwbench.analysis.stats.fit import CLOSE, FAMILIES, FEWEST, correlation, fit
 
 N = 4000
 DRAWS = {

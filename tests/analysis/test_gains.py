@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from rmwbench.analysis.gains import Answer, Planned, judge
-from rmwbench.analysis.verdict import NoRatio, Rules
+from rmwbench.analysis.verdicts.gains import Answer, Planned, judge
+from rmwbench.analysis.verdicts.verdict import NoRatio, Rules
 
 
 def pair(rng, ratio=1.0, blocks=6, sd=0.2, kind="p50"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.growth import growth, sizes_of, words
+from rmwbench.analysis.stats.growth import growth, sizes_of, words
 
 SIZES = (2, 10, 40)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rmwbench.analysis import intervals
+from rmwbench.analysis.stats import intervals
 
 CAMPAIGNS = 2000
 

@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 
-from rmwbench.analysis.joining import history, lives, passes
-from rmwbench.analysis.latency import measure
-from rmwbench.analysis.records import Endpoint, Window
+from rmwbench.analysis.metrics.latency import measure
+from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.joining import history, lives, passes
 from tests.analysis.test_latency import Records, message
 
 WINDOW = Window(1000, 2000)

@@ -5,12 +5,12 @@ with small ones.
 import numpy as np
 import pytest
 
-from rmwbench.analysis import latency
-from rmwbench.analysis.latency import longest_gap, measure, thin_series
-from rmwbench.analysis.ledger import ABSENT
-from rmwbench.analysis.quantile import rank
-from rmwbench.analysis.records import Endpoint, Window
-from rmwbench.analysis.sample import KEEP, make_sample
+from rmwbench.analysis.metrics import latency
+from rmwbench.analysis.metrics.latency import longest_gap, measure, thin_series
+from rmwbench.analysis.metrics.sample import KEEP, make_sample
+from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.ledger import ABSENT
+from rmwbench.analysis.stats.quantile import rank
 
 PAIR = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
 MS = 1_000_000

@@ -5,7 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rmwbench.analysis.ledger import CORRUPT, FOREIGN, LATE, Arrivals, Ledger, Writer, is_steady, place_order, reconcile
+from rmwbench.analysis.records.ledger import (
+    CORRUPT,
+    FOREIGN,
+    LATE,
+    Arrivals,
+    Ledger,
+    Writer,
+    is_steady,
+    place_order,
+    reconcile,
+)
 
 FIRST_SEQ = 3
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.latency import measure
-from rmwbench.analysis.ledger import ABSENT, FAILED, LOANED
-from rmwbench.analysis.records import Endpoint, Window
+from rmwbench.analysis.metrics.latency import measure
+from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.ledger import ABSENT, FAILED, LOANED
 
 MS = 1_000_000
 

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from rmwbench.analysis import compare
-from rmwbench.analysis.look import Found, Looks, bar_bound, is_bound, leaving, rules
-from rmwbench.analysis.verdict import Verdict
+from rmwbench.analysis.verdicts import best
+from rmwbench.analysis.verdicts.interim import Found, Looks, bar_bound, is_bound, leaving, rules
+from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
-from rmwbench.report.summary import summarise
-from tests import network_bundle, synthetic_bundle
+from rmwbench.results.show import summarise
+from tests.support import network_bundle, synthetic_bundle
 
 
 def cut(directory, trials):
@@ -36,7 +36,7 @@ def test_a_look_and_the_report_come_to_the_same_verdicts(tmp_path):
     directory = synthetic_bundle.write(tmp_path / "c", blocks=6)
     document = summarise(Bundle(directory))
     minutes = document["campaign"]["wall_s"] / 60 / 6
-    verdicts = compare.judge(Looks(Bundle(directory)).arms(), rules(None, minutes))
+    verdicts = best.judge(Looks(Bundle(directory)).arms(), rules(None, minutes))
     for workload in document["workloads"]:
         for arm in workload["arms"]:
             assert verdicts[workload["workload"]][arm["arm"]].document() == arm["verdict"]

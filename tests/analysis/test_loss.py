@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.analysis.ledger import Ledger
-from rmwbench.analysis.loss import Drops, drops, locate
+from rmwbench.analysis.causes.loss_places import Drops, drops, locate
+from rmwbench.analysis.records.ledger import Ledger
 
 QUIET = Drops(sockets={}, interfaces={"lo": 0}, reassembly=0, reader_queue=0)
 

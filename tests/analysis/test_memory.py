@@ -2,8 +2,8 @@
 
 import pytest
 
-from rmwbench.analysis import memory
-from rmwbench.analysis.records import Window
+from rmwbench.analysis.metrics import memory
+from rmwbench.analysis.records.columns import Window
 
 WINDOW = Window(1_000_000_000, 11_000_000_000)
 COUNTERS = [

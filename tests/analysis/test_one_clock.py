@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rmwbench.analysis import compare
-from rmwbench.analysis.aggregate import aggregate, clock_bound, trial_value
-from rmwbench.analysis.clocks import fit
-from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.analysis.limit import Condition
-from rmwbench.analysis.metric import Measured, NoData
-from rmwbench.analysis.one_clock import clocks, on_one_clock
-from rmwbench.analysis.records import Window
-from rmwbench.analysis.trial import measure_trial
-from rmwbench.analysis.verdict import Arm, Rules
+from rmwbench.analysis.capacity.limit import Condition
+from rmwbench.analysis.metrics.aggregate import aggregate, clock_bound, trial_value
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.analysis.records.clocks import fit
+from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.one_clock import clocks, on_one_clock
+from rmwbench.analysis.stats.metric import Measured, NoData
+from rmwbench.analysis.verdicts import best
+from rmwbench.analysis.verdicts.verdict import Arm, Rules
 from rmwbench.errors import UserError
 
 AHEAD_NS, DRIFT = 1_000 * 10**9, 4e-5
@@ -227,7 +227,7 @@ def arms(fast_ns, slow_ns, bound_ns):
 
 def test_a_difference_below_the_bound_is_not_claimed_and_one_above_is():
     def verdict(*args):
-        return compare.judge({"w": arms(*args)}, Rules())["w"]["slow"]
+        return best.judge({"w": arms(*args)}, Rules())["w"]["slow"]
 
     clear = verdict(50_000.0, 60_000.0, 0.0)
     assert clear.verdict == "worse" and clear.ratio.high < 1.21

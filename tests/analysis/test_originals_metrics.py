@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.aggregate import Trial, aggregate
-from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.analysis.latency import Messages
-from rmwbench.analysis.ledger import Ledger
-from rmwbench.analysis.metric import NoData
-from rmwbench.analysis.sample import KEEP, make_sample
+from rmwbench.analysis.metrics.aggregate import Trial, aggregate
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.latency import Messages
+from rmwbench.analysis.metrics.sample import KEEP, make_sample
+from rmwbench.analysis.records.ledger import Ledger
+from rmwbench.analysis.stats.metric import NoData
 
 
 def trial(latencies, *, publishes=3, scheduled=4):

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmwbench.analysis.ledger import ABSENT
-from rmwbench.analysis.outage import METRICS, Outage, around, outages, recoveries
-from rmwbench.analysis.records import Endpoint, Window
-from rmwbench.analysis.streams import End, Pair, pairs_of
+from rmwbench.analysis.metrics.outage import METRICS, Outage, around, outages, recoveries
+from rmwbench.analysis.metrics.streams import End, Pair, pairs_of
+from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.ledger import ABSENT
 from tests.analysis.test_latency import Records, message
 from tests.analysis.test_wire import PATIENT, log
 

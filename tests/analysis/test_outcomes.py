@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from rmwbench.analysis.outcomes import (
+from rmwbench.analysis.verdicts.outcomes import (
     ACCEPTABLE,
     DEGRADED,
     LEAST_TRIALS,

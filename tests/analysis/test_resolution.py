@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy import stats
 
-from rmwbench.analysis.resolution import (
+from rmwbench.analysis.stats.resolution import (
     blocks_for,
     blocks_for_equivalence,
     comparisons,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from rmwbench.analysis import sequential
-from rmwbench.analysis.compare import Arm, Rules, judge
-from rmwbench.analysis.verdict import Ratio, Verdict
+from rmwbench.analysis.verdicts import sequential
+from rmwbench.analysis.verdicts.best import Arm, Rules, judge
+from rmwbench.analysis.verdicts.verdict import Ratio, Verdict
 
 LOOKS = (5, 8, 12, 20)
 

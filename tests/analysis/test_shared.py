@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rmwbench.analysis.likeness import NONE, likeness
-from rmwbench.analysis.shared import MOST, NOTHING, TRUST, Prior, Variances, prior_of, priors
+from rmwbench.analysis.verdicts.likeness import NONE, likeness
+from rmwbench.analysis.verdicts.variances import MOST, NOTHING, TRUST, Prior, Variances, prior_of, priors
 
 RNG = np.random.default_rng(5)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.ledger import ABSENT
-from rmwbench.analysis.tail import CAUSES, Bins, Pair, Witnesses, explain
+from rmwbench.analysis.causes.tail import CAUSES, Bins, Pair, Witnesses, explain
+from rmwbench.analysis.records.ledger import ABSENT
 
 N, PERIOD, USUAL = 400, 1_000_000, 20_000
 AT = 200

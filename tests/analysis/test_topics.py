@@ -2,9 +2,9 @@
 
 import json
 
-from rmwbench.analysis.over_topics import over_topics
-from rmwbench.analysis.topics import judged_topics
-from rmwbench.analysis.verdict import NoRatio, Ratio, Verdict
+from rmwbench.analysis.metrics.topics import judged_topics
+from rmwbench.analysis.verdicts.over_topics import over_topics
+from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Verdict
 
 
 def endpoint(

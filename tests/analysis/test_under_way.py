@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from rmwbench.analysis.latency import measure
-from rmwbench.analysis.ledger import Ledger
-from rmwbench.analysis.records import Endpoint, Window
+from rmwbench.analysis.metrics.latency import measure
+from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.ledger import Ledger
 
 SECOND = 1_000_000_000
 BEGIN_NS = 10 * SECOND

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rmwbench.analysis.unlike import Facts, between, flags
+from rmwbench.analysis.verdicts.unlike import Facts, between, flags
 
 TYPED = Facts("a", take="typed", when_full="publisher overwrites at writer, subscription drops at reader")
 

@@ -5,10 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rmwbench.analysis.frames import CLASSES, frames_of
-from rmwbench.analysis.outage import Outage
-from rmwbench.analysis.records import Window
-from rmwbench.analysis.wire import (
+from rmwbench.analysis.metrics.link_bytes import (
     BYTES,
     LOST,
     RETRANSMITTED,
@@ -19,6 +16,9 @@ from rmwbench.analysis.wire import (
     values,
     wire_of,
 )
+from rmwbench.analysis.metrics.outage import Outage
+from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.frames import CLASSES, frames_of
 from tests.analysis.test_latency import Records
 
 WINDOW = Window(1000, 2000)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rmwbench.analysis.witness import witnesses
+from rmwbench.analysis.causes.witness import witnesses
 
 
 def of(events=(), samples=(), schedule=()):

@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests import synthetic_bundle
+from tests.support import synthetic_bundle
 
 CORPUS = Path(__file__).with_name("corpus.jsonl")
 PROCESSOR_S = 60
@@ -405,16 +405,13 @@ def kept() -> list[dict[str, Any]]:
 
 def warm() -> None:
     """Imports what verbs need, once for all cases."""
-    import rmwbench.analysis.claims_document
     import rmwbench.bundle.query
     import rmwbench.campaign.start
     import rmwbench.cli.main
+    import rmwbench.evaluations.claims.document
     import rmwbench.importers
-    import rmwbench.report.compare.document
-    import rmwbench.report.explain.document
     import rmwbench.report.html
     import rmwbench.report.markdown
-    import rmwbench.report.summary
     import rmwbench.report.terminal  # noqa: F401
 
 

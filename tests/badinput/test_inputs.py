@@ -10,9 +10,9 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
-from rmwbench.suite.load import parse
-from tests import synthetic_bundle
+from rmwbench.suite.file.load import parse
 from tests.badinput.conftest import COMMAND, SUITE
+from tests.support import synthetic_bundle
 
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\x9b31m"
 
@@ -244,7 +244,7 @@ def test_a_cluster_of_more_machines_than_there_are_is_refused(user):
 
 def test_a_mistake_of_ours_ends_with_2_and_a_file_with_its_details(tmp_path):
     program = (
-        "import rmwbench.suite.load as load\n"
+        "import rmwbench.suite.file.load as load\n"
         "def read(*_): raise TypeError('nobody foresaw\\x1b[2J this')\n"
         "load.read = read\n"
         "from rmwbench.cli.main import main; main(['plan', 'quick'])"

@@ -10,8 +10,8 @@ from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.query import run
 from rmwbench.bundle.schema import TABLES, table_from_rows
 from rmwbench.errors import UserError
-from rmwbench.report.summary import summarise
-from tests import synthetic_bundle
+from rmwbench.results.show import summarise
+from tests.support import synthetic_bundle
 
 SHORT = ("pointcloud",)
 

@@ -12,9 +12,9 @@ from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.newest import newest_campaign
 from rmwbench.bundle.query import run
 from rmwbench.bundle.schema import TABLES
-from rmwbench.cli import query as verb
+from rmwbench.cli.verbs import query as verb
 from rmwbench.errors import UserError
-from tests import synthetic_bundle
+from tests.support import synthetic_bundle
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.read import ABSENT
 from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
 from rmwbench.errors import UserError
-from tests import synthetic_bundle
+from tests.support import synthetic_bundle
 
 
 def sent(n=5, **more):

@@ -18,12 +18,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rmwbench.analysis import recovery
 from rmwbench.bundle import Bundle
-from rmwbench.campaign.calibrate import aa, checks, grid, law, truths
+from rmwbench.campaign.calibrate import aa, checks, grid, law, recovery, truths
 from rmwbench.campaign.calibrate.evidence import Evidence
 from rmwbench.lab.middleware import find_workers
-from rmwbench.report.summary import summarise
+from rmwbench.results.show import summarise
 
 pytestmark = pytest.mark.timing
 

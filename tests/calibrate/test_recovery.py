@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from rmwbench.analysis import recovery
-from rmwbench.analysis.intervals import log_t
-from rmwbench.analysis.recovery import FAILED, RECOVERED, UNKNOWN, Check
+from rmwbench.analysis.stats.intervals import log_t
+from rmwbench.campaign.calibrate import recovery
+from rmwbench.campaign.calibrate.recovery import FAILED, RECOVERED, UNKNOWN, Check
 
 
 def metric(low, value, high, trials=5, interval="95 % t interval on the log of 5 trial medians"):

@@ -3,7 +3,7 @@
 import pytest
 from rich.console import Console
 
-from rmwbench.report.calibration import NEVER, calibration, calibration_line, exit_code, print_calibration
+from rmwbench.results.calibration import NEVER, calibration, calibration_line, exit_code, print_calibration
 from tests.calibrate.test_store import calibration as stored
 
 CREATED = "2026-11-21T10:00:00Z"

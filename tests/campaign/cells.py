@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from rmwbench.campaign.outcome import Order, Outcome, Window
+from rmwbench.campaign.trial.outcome import Order, Outcome, Window
 from rmwbench.suite.cells import Cell, cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 
 SUITE = """
 suite: mini

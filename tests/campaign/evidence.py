@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.ledger import ABSENT
+from rmwbench.analysis.records.ledger import ABSENT
 
 
 @dataclass

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rmwbench.campaign.attest import attestations, contradiction, reasons, shared_segments
-from rmwbench.campaign.outcome import Window
-from rmwbench.lab import records
-from rmwbench.lab.records import RECEIVED, Section
+from rmwbench.campaign.trial.attest import attestations, contradiction, reasons, shared_segments
+from rmwbench.campaign.trial.outcome import Window
+from rmwbench.lab.process import records
+from rmwbench.lab.process.records import RECEIVED, Section
 from tests.campaign.cells import cell, outcome
 
 

@@ -10,15 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.trial import TrialResult, run_trial
-from rmwbench.lab import background, machine, tool
-from rmwbench.lab.background import Background, Flow
-from rmwbench.lab.cgroup import remove_stale, stale
-from rmwbench.lab.crew import Crew
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts
+from rmwbench.lab.process import tool
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.sampling import background
+from rmwbench.lab.sampling.background import Background, Flow
+from rmwbench.lab.sampling.cgroup import remove_stale, stale
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from tests.campaign.ended import well
 from tests.lab import tools
 from tests.network.laboratory import taps
@@ -169,9 +171,9 @@ def test_a_load_that_puts_on_too_little_voids_the_trial(worker, monkeypatch):
 
 ORCHESTRATOR = """
 import sys, time
-from rmwbench.lab.background import Background
+from rmwbench.lab.sampling.background import Background
 from rmwbench.lab.host import Host
-from rmwbench.lab.crew import Crew
+from rmwbench.lab.process.crew import Crew
 host = Host("test"); host.wait_ready()
 crew = Crew(host)
 loads = Background(crew, {"background": "cpu100", "host_idle": "awake"})

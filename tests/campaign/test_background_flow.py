@@ -1,7 +1,7 @@
 """Datagrams of our own background load are nobody's path: they are taken out of what the kernel counted, exactly."""
 
-from rmwbench.campaign.attest.counted import window
-from rmwbench.lab.background import Flow
+from rmwbench.campaign.trial.attest.counted import window
+from rmwbench.lab.sampling.background import Flow
 from tests.campaign.cells import outcome
 
 DATAGRAM = 1428

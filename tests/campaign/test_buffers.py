@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.buffers import asked_bytes, granted_less
+from rmwbench.campaign.plan.buffers import asked_bytes, granted_less
 
 MIDDLEWARES = Path(__file__).parents[2] / "native" / "middlewares"
 SMALL = {"net.core.rmem_max": "212992"}

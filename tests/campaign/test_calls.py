@@ -5,11 +5,11 @@ import json
 import pytest
 
 from rmwbench.bundle.schema import TABLES
-from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell, cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from tests.campaign.cells import order
 from tests.campaign.ended import well
 from tests.lab import fake_worker

@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.campaign import pace, request
-from rmwbench.campaign.plan import make_plan
+from rmwbench.campaign import pace
+from rmwbench.campaign.plan import request
+from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.cli.main import main
 from rmwbench.lab import machine
 from rmwbench.lab.machine import rules
-from rmwbench.report.summary import summarise
+from rmwbench.results.show import summarise
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from tests.lab import fake_worker, tools
 
 SUITE = """

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from rmwbench.campaign.course import Course, Spoilt
-from rmwbench.campaign.plan import Plan, make_plan
+from rmwbench.campaign.plan.plan import Plan, make_plan
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 
 SUITE = """
 suite: mini

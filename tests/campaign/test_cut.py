@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.campaign import cut
-from rmwbench.campaign.asked import Machine, passes_per_s
-from rmwbench.campaign.request import Planner, Request
+from rmwbench.campaign.plan import cut
+from rmwbench.campaign.plan.machine_limits import Machine, passes_per_s
+from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells, comparisons
-from rmwbench.suite.load import load, parse
+from rmwbench.suite.file.load import load, parse
 
 SUITE = """
 suite: sizes

@@ -3,12 +3,12 @@ events; nothing of it fails a trial that asked for it."""
 
 import pytest
 
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from tests.campaign.ended import well
 from tests.lab import tools
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rmwbench.campaign.evaluation import EVALUATIONS, MOST_BLOCKS, Cost, Section, share
-from rmwbench.suite.load import shipped_suites
+from rmwbench.campaign.plan.evaluation import EVALUATIONS, MOST_BLOCKS, Cost, Section, share
+from rmwbench.suite.file.load import shipped_suites
 
 COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 

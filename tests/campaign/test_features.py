@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from rmwbench.analysis import memory
-from rmwbench.analysis.records import Window
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.analysis.metrics import memory
+from rmwbench.analysis.records.columns import Window
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.suite.cells import Cell, cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from tests.campaign.ended import well
 from tests.lab import tools
 

@@ -5,13 +5,13 @@ import math
 
 import pytest
 
-from rmwbench.campaign import sources
-from rmwbench.campaign.outcome import Order, Outcome
-from rmwbench.campaign.trial import run_trial
-from rmwbench.lab import frames
-from rmwbench.lab.frames import Account
+from rmwbench.campaign.trial import sources
+from rmwbench.campaign.trial.outcome import Order, Outcome
+from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.lab.camera import source
+from rmwbench.lab.camera.source import Account
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from tests.lab import tools
 
 SUITE = """
@@ -25,7 +25,7 @@ workloads:
 """
 
 needs_gstreamer = pytest.mark.skipif(
-    frames.launcher() is None, reason=f"{frames.LAUNCHER} is not installed (Debian: {frames.PACKAGES})"
+    source.launcher() is None, reason=f"{source.LAUNCHER} is not installed (Debian: {source.PACKAGES})"
 )
 
 

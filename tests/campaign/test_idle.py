@@ -8,12 +8,12 @@ import pytest
 from rich.console import Console
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.fits import fits
 from rmwbench.report.html import render_html
-from rmwbench.report.summary import summarise
 from rmwbench.report.terminal import print_show
+from rmwbench.results.fits import fits
+from rmwbench.results.show import summarise
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from tests.lab import tools
 from tests.selfproof.proof import COMMAND
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rmwbench.campaign.judge import is_machines_fault, void_reasons
+from rmwbench.campaign.trial.void import is_machines_fault, void_reasons
 from rmwbench.codes import Code
 from rmwbench.lab.machine import STEAL_VOID_FRACTION, voids
 from tests.campaign.cells import outcome

@@ -7,19 +7,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rmwbench.analysis.outage import outages
-from rmwbench.analysis.records import Window
-from rmwbench.campaign import killed, spawn
-from rmwbench.campaign.outcome import Order, Outcome
-from rmwbench.campaign.outcome import Window as Told
-from rmwbench.campaign.tables import trial_tables
-from rmwbench.campaign.trial import TrialResult, run_trial
-from rmwbench.campaign.window import UNFINISHED, _finish
-from rmwbench.lab import records
-from rmwbench.lab.records import RECEIVED, SENT, Section, SectionPlan
-from rmwbench.lab.worker import WorkerFailed
+from rmwbench.analysis.metrics.outage import outages
+from rmwbench.analysis.records.columns import Window
+from rmwbench.campaign.record.tables import trial_tables
+from rmwbench.campaign.trial import killed, spawn
+from rmwbench.campaign.trial.outcome import Order, Outcome
+from rmwbench.campaign.trial.outcome import Window as Told
+from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.window import UNFINISHED, _finish
+from rmwbench.lab.process import records
+from rmwbench.lab.process.records import RECEIVED, SENT, Section, SectionPlan
+from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from tests.campaign.ended import well
 from tests.lab import tools
 

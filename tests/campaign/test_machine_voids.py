@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.trial import run_trial
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from tests.lab import tools
 
 pytestmark = pytest.mark.timing

@@ -2,11 +2,11 @@
 
 import pytest
 
-from rmwbench.campaign import overload
-from rmwbench.campaign.place import Places
+from rmwbench.campaign.plan import overload
+from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import load
+from rmwbench.suite.file.load import load
 
 SUITE = """
 suite: thin

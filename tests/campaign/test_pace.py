@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from rmwbench.campaign.pace import TOLERANCE, has_time, limit_s
-from rmwbench.campaign.plan import make_plan
+from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 
 SUITE = """
 suite: mini

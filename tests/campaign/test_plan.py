@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from rmwbench.analysis.resolution import resolvable_ratio
-from rmwbench.campaign.plan import blocks_within, budget_text, duration_text, make_plan
+from rmwbench.analysis.stats.resolution import resolvable_ratio
+from rmwbench.campaign.plan.plan import blocks_within, budget_text, duration_text, make_plan
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import load, parse
+from rmwbench.suite.file.load import load, parse
 
 EIGHT = """
 suite: eight
@@ -205,7 +205,7 @@ def test_durations_read_well(seconds, text):
     ("seconds", "text"), [(48, "48s"), (48.2, "49s"), (240, "4m"), (241, "5m"), (5400, "1.5h"), (1507660, "418.8h")]
 )
 def test_a_budget_that_is_suggested_can_be_typed_and_is_enough(seconds, text):
-    from rmwbench.cli.plan import parse_duration_s
+    from rmwbench.cli.verbs.plan import parse_duration_s
 
     assert budget_text(seconds) == text
     assert parse_duration_s(text) >= seconds

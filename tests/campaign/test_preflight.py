@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign import preflight, unsupported
-from rmwbench.campaign.plan import make_plan
+from rmwbench.campaign.plan import preflight, unsupported
+from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 
 SUITE = """
 suite: mini

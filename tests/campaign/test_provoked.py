@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.cli.main import main
-from rmwbench.report.summary import summarise
+from rmwbench.results.show import summarise
 from tests.lab import tools
 
 pytestmark = pytest.mark.timing

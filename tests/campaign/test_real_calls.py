@@ -2,11 +2,11 @@
 
 import pytest
 
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.lab import machine
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from tests.campaign.ended import well
 from tests.lab import tools
 

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.analysis import cost
-from rmwbench.campaign import sampled
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.trial import TrialResult, run_trial
-from rmwbench.lab import sampler, tool
+from rmwbench.analysis.metrics import cost
+from rmwbench.campaign.record import sampled
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.lab.middleware import Worker
+from rmwbench.lab.process import tool
+from rmwbench.lab.sampling import sampler
 from rmwbench.suite.cells import Cell, cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from tests.campaign.cells import cell, order
 from tests.campaign.ended import well
 from tests.lab import fake_worker, tools
@@ -232,7 +233,7 @@ def test_a_sampler_that_fails_costs_the_trial_nothing_but_its_numbers(tmp_path, 
     path.chmod(0o755)
     worker = fake_worker.install(tmp_path)
     monkeypatch.setattr(tool, "find", lambda name: tool.Tool(name, path, {}))
-    monkeypatch.setattr("rmwbench.campaign.limits.COMMAND_TIMEOUT_S", 2.0)
+    monkeypatch.setattr("rmwbench.campaign.trial.timeouts.COMMAND_TIMEOUT_S", 2.0)
     result = run_trial(order(), Worker("fake", worker, fake_worker.DESCRIBE, None))
     assert well(result)
     assert said in reasons(result)
@@ -254,7 +255,7 @@ def test_without_a_sampler_the_trial_says_so(tmp_path, monkeypatch):
 
 
 def test_a_worker_that_began_within_the_window_is_named_by_its_pid_and_counted_once():
-    from rmwbench.lab.sampler import with_successor
+    from rmwbench.lab.sampling.sampler import with_successor
 
     def snapshot(**processes):
         return {

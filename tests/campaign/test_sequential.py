@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 import pytest
 from rich.console import Console
 
-from rmwbench.analysis import compare, sequential
-from rmwbench.analysis.verdict import Arm, Rules, Verdict
+from rmwbench.analysis.verdicts import best, sequential
+from rmwbench.analysis.verdicts.verdict import Arm, Rules, Verdict
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.campaign import run as running
 from rmwbench.campaign.course import Course
-from rmwbench.campaign.look import seen
+from rmwbench.campaign.interim import seen
 from rmwbench.campaign.pace import has_time, limit_s, may_repeat
 from rmwbench.campaign.run import Campaign
-from rmwbench.campaign.trial import TrialResult
+from rmwbench.campaign.trial.trial import TrialResult
 from rmwbench.cli.main import main
 from rmwbench.errors import UserError
-from rmwbench.report.summary import summarise
+from rmwbench.results.show import summarise
 from rmwbench.suite.suite import DECIDABLE_BLOCKS
 from tests.campaign.test_course import plan
 from tests.lab import tools
@@ -291,7 +291,7 @@ def test_a_planted_difference_stops_a_campaign_early_and_its_report_judges_like_
     expected = sequential.judge(arms, Rules(), campaign["looks"]["looks"], blocks=looks[-1]["blocks"])["w"]["there"]
     assert worse["ratio"]["low"] == pytest.approx(expected.ratio.low, rel=1e-4)
     # The whole of alpha would have given a narrower interval than the share of one look: the report must not use it.
-    assert worse["ratio"]["low"] < compare.judge(arms, Rules())["w"]["there"].ratio.low * 0.9999
+    assert worse["ratio"]["low"] < best.judge(arms, Rules())["w"]["there"].ratio.low * 0.9999
 
 
 def _primary(document, name) -> dict[int, float]:

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign import shared_host, unsupported
+from rmwbench.campaign.plan import shared_host, unsupported
 from rmwbench.errors import UserError
 from rmwbench.lab.host.kind import NAMESPACES, Kind
 from rmwbench.lab.middleware import Worker, find_workers
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 
 REPOSITORY = Path(__file__).parents[2]
 SUITE = Path(__file__).with_name("shared_suite.yaml")

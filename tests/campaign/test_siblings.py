@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rmwbench.campaign import siblings
+from rmwbench.campaign.trial import siblings
 from rmwbench.codes import Code
-from rmwbench.lab.records import SENT
+from rmwbench.lab.process.records import SENT
 from tests.campaign.cells import outcome
 
 MS = 1_000_000

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign import limits
-from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.campaign.trial import timeouts
+from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.lab import machine
 from rmwbench.lab.host import marker
@@ -93,8 +93,8 @@ def test_what_was_recorded_before_a_crash_survives(tmp_path):
 
 @pytest.mark.parametrize("stage", ["match", "drain", "collect"])
 def test_a_hang_ends_at_its_deadline(tmp_path, stage, monkeypatch):
-    monkeypatch.setattr(limits, "COMMAND_TIMEOUT_S", 0.5)
-    monkeypatch.setattr(limits, "MATCH_MARGIN_S", 0.2)
+    monkeypatch.setattr(timeouts, "COMMAND_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(timeouts, "MATCH_MARGIN_S", 0.2)
     begun = time.monotonic()
     result = run(tmp_path, "hang", stage, cell(match_s=0.5))
     assert result.status == "failed" and stage in result.reason
@@ -103,7 +103,7 @@ def test_a_hang_ends_at_its_deadline(tmp_path, stage, monkeypatch):
 
 
 def test_a_schedule_that_never_ends_is_a_failure_not_a_wait(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "FINISH_MARGIN_S", 0.3)
+    monkeypatch.setattr(timeouts, "FINISH_MARGIN_S", 0.3)
     result = run(tmp_path, "forever", "window")
     assert result.status == "failed" and "no end of the schedule" in result.reason and "talker" in result.reason
 

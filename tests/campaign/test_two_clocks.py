@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.analysis.aggregate import aggregate
-from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.analysis.trial import measure_trial
-from rmwbench.campaign.trial import run_trial
+from rmwbench.analysis.metrics.aggregate import aggregate
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.errors import UserError
-from rmwbench.lab import tool
 from rmwbench.lab.host import HostBroken, Hosts
 from rmwbench.lab.middleware import find_workers
+from rmwbench.lab.process import tool
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from tests.campaign.cells import order
 from tests.campaign.evidence import Found
 

@@ -9,7 +9,7 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.cli.main import main
 from rmwbench.lab import machine
-from rmwbench.report.summary import summarise
+from rmwbench.results.show import summarise
 from tests.lab import fake_worker, tools
 
 SUITE = """

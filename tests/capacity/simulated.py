@@ -12,18 +12,18 @@ from types import SimpleNamespace
 import numpy as np
 from rich.console import Console
 
-from rmwbench.analysis.limit import parse_limit
+from rmwbench.analysis.capacity.limit import parse_limit
 from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.capacity.axis import axis, levels
 from rmwbench.campaign.capacity.cells import Cells
 from rmwbench.campaign.capacity.request import Contestant, Prepared, Request, nearest_level
 from rmwbench.campaign.capacity.run import CapacityCampaign
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.plan import make_plan
-from rmwbench.campaign.trial import TrialResult
+from rmwbench.campaign.plan.plan import make_plan
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import TrialResult
 from rmwbench.lab import machine
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 
 SUITE = """\
 suite: mini

@@ -4,13 +4,13 @@ import itertools
 
 import pytest
 
-from rmwbench.analysis.capacity_arm import ArmSearch
+from rmwbench.analysis.capacity.arm import ArmSearch
 from rmwbench.campaign.capacity import testable
 from rmwbench.campaign.capacity.axis import AXES, NETWORK, axis, levels
 from rmwbench.campaign.capacity.cells import ENOUGH_MESSAGES, Cells
 from rmwbench.campaign.capacity.request import parse_level, quantity
 from rmwbench.errors import UserError
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 
 SUITE = """\
 suite: mini

@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.capacity.document import summarise
 from rmwbench.report.capacity.html import render_html
 from rmwbench.report.capacity.markdown import write_markdown
 from rmwbench.report.capacity.terminal import print_capacity
+from rmwbench.results.capacity.document import summarise
 from tests.capacity.simulated import Law, campaign
 
 LAWS = {

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from rmwbench.analysis.knee import Point, knee
+from rmwbench.analysis.capacity.knee import Point, knee
 
 
 def curve(*points):

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.aggregate import Trial
-from rmwbench.analysis.latency import Messages
-from rmwbench.analysis.ledger import Ledger
-from rmwbench.analysis.limit import judge, parse_limit
-from rmwbench.analysis.sample import make_sample
-from rmwbench.analysis.stability import Stability
+from rmwbench.analysis.capacity.limit import judge, parse_limit
+from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.latency import Messages
+from rmwbench.analysis.metrics.sample import make_sample
+from rmwbench.analysis.metrics.stability import Stability
+from rmwbench.analysis.records.ledger import Ledger
 from rmwbench.errors import UserError
 
 STEADY = Stability(0.0, 0.0, 0.0, 0, 1000, 1.0)

@@ -3,8 +3,8 @@
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.capacity.document import summarise
 from rmwbench.report.capacity.html import write_html
+from rmwbench.results.capacity.document import summarise
 from tests.capacity.simulated import Law, campaign
 from tests.report.test_browser import Visit
 from tests.report.test_browser import browser as browser

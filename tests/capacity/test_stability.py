@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.ledger import ABSENT
-from rmwbench.analysis.records import Endpoint, Window
-from rmwbench.analysis.stability import stability
+from rmwbench.analysis.metrics.stability import stability
+from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.ledger import ABSENT
 
 ENDPOINTS = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
 WARMUP_S, WINDOW_S = 0.2, 1.0

@@ -1,5 +1,5 @@
 """The shipped claims files, each read once per process: reading all takes a second."""
 
-from rmwbench.suite.claims import load, sources
+from rmwbench.evaluations.claims.model import load, sources
 
 FILES = {name: load(name) for name in sources()}

@@ -4,11 +4,11 @@ import functools
 
 import pytest
 
+from rmwbench.evaluations.claims.cells import Need, needed
+from rmwbench.evaluations.claims.derived_suite import LEAST_BLOCKS, derived, longer, place_of
+from rmwbench.evaluations.claims.model import Claims
 from rmwbench.suite.cells import cells
-from rmwbench.suite.claims import Claims
-from rmwbench.suite.claims_cells import Need, needed
-from rmwbench.suite.claims_suite import LEAST_BLOCKS, derived, longer, place_of
-from rmwbench.suite.load import find, parse, plain, read
+from rmwbench.suite.file.load import find, parse, plain, read
 from tests.claims.shipped import FILES
 
 SUITE = """

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.analysis.claims_document import ledger
-from rmwbench.analysis.claims_markdown import page
-from rmwbench.analysis.claims_measured import shipped_of
 from rmwbench.cli.main import main
+from rmwbench.evaluations.claims.document import ledger
+from rmwbench.evaluations.claims.markdown import page
+from rmwbench.evaluations.claims.measured import shipped_of
 from tests.claims.shipped import FILES
 from tests.claims.test_predicates import FAST, SLOW, arm, document
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rmwbench.analysis.claims_data import settled
-from rmwbench.suite.claims import Check, Data
+from rmwbench.evaluations.claims.model import Check, Data
+from rmwbench.evaluations.claims.original_data import settled
 from tests.claims.shipped import FILES
 from tests.importers.original import figures
 

@@ -4,14 +4,14 @@ campaign under way makes of it."""
 import numpy as np
 import pytest
 
-from rmwbench.analysis.claims import today
-from rmwbench.analysis.claims_markdown import here
-from rmwbench.analysis.difference import difference
-from rmwbench.analysis.intervals import clopper_pearson, clustered_fraction, wrong_trials
-from rmwbench.campaign.claims.hold import ClaimsHold, Wanted
+from rmwbench.analysis.stats.intervals import clopper_pearson, clustered_fraction, wrong_trials
+from rmwbench.analysis.verdicts.difference import difference
 from rmwbench.errors import UserError
-from rmwbench.report.claims.picture import WIDTH, picture
-from rmwbench.suite.claims import load
+from rmwbench.evaluations.claims.campaign.hold import ClaimsHold, Wanted
+from rmwbench.evaluations.claims.judge import today
+from rmwbench.evaluations.claims.markdown import here
+from rmwbench.evaluations.claims.model import load
+from rmwbench.evaluations.claims.render.picture import WIDTH, picture
 from tests.claims.test_predicates import arm, asked, document, one
 
 NONE = (0.0, 0.0, 0.03)

@@ -3,7 +3,7 @@
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.suite.claims import load
+from rmwbench.evaluations.claims.model import load
 
 GOOD = """\
 claims: mine

@@ -4,13 +4,13 @@ which claims fit into a budget."""
 import numpy as np
 import pytest
 
-from rmwbench.analysis.claims import today
-from rmwbench.analysis.claims_rules import LOOKS
-from rmwbench.campaign.claims.choose import OVERHEAD_S, chosen, shares_s
-from rmwbench.campaign.claims.gather import Offer
-from rmwbench.campaign.claims.hold import ClaimsHold, Wanted
-from rmwbench.suite.claims_cells import Need, Place
-from rmwbench.suite.claims_suite import LEAST_BLOCKS, MOST_BLOCKS
+from rmwbench.evaluations.claims.campaign.choose import OVERHEAD_S, chosen, shares_s
+from rmwbench.evaluations.claims.campaign.gather import Offer
+from rmwbench.evaluations.claims.campaign.hold import ClaimsHold, Wanted
+from rmwbench.evaluations.claims.cells import Need, Place
+from rmwbench.evaluations.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
+from rmwbench.evaluations.claims.judge import today
+from rmwbench.evaluations.claims.rules import LOOKS
 from tests.campaign.test_course import plan
 from tests.campaign.test_sequential import Virtual
 from tests.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, document

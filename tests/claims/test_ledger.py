@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.importers.kinds import KINDS
-from rmwbench.suite.load import load as load_suite
-from rmwbench.suite.load import plain, shipped_suites
+from rmwbench.suite.file.load import load as load_suite
+from rmwbench.suite.file.load import plain, shipped_suites
 from tests.claims.headings import headings, named
 from tests.claims.shipped import FILES
 from tests.claims.statements import statements

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from rmwbench.analysis.claims import today
-from rmwbench.analysis.claims_document import ledger
-from rmwbench.analysis.claims_markdown import page
-from rmwbench.analysis.claims_measured import expanded, file_name, measured, text
 from rmwbench.errors import UserError
-from rmwbench.suite.claims_measured import FOLDER, shipped
-from rmwbench.suite.load import suites_directory
+from rmwbench.evaluations.claims.document import ledger
+from rmwbench.evaluations.claims.judge import today
+from rmwbench.evaluations.claims.markdown import page
+from rmwbench.evaluations.claims.measured import expanded, file_name, measured, text
+from rmwbench.evaluations.claims.measured_files import FOLDER, shipped
+from rmwbench.suite.file.load import suites_directory
 from tests.claims.shipped import FILES
 from tests.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, document
 

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from rmwbench.analysis.aggregate import widened
-from rmwbench.analysis.claims import CLOCKS, today
-from rmwbench.analysis.claims_words import interval
-from rmwbench.analysis.metric import Measured
-from rmwbench.suite.claims import Claims
+from rmwbench.analysis.metrics.aggregate import widened
+from rmwbench.analysis.stats.metric import Measured
+from rmwbench.evaluations.claims.judge import CLOCKS, today
+from rmwbench.evaluations.claims.model import Claims
+from rmwbench.evaluations.claims.words import interval
 
 BASE = {
     "claims": "s",

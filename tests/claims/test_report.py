@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.analysis.claims_document import ledger
-from rmwbench.analysis.claims_measured import shipped_of
-from rmwbench.report.claims.page import render_html as ledger_page
-from rmwbench.report.claims.picture import WIDTH, picture
-from rmwbench.report.claims.rows import inside, of_campaign
+from rmwbench.evaluations.beside import evaluated
+from rmwbench.evaluations.claims.document import ledger
+from rmwbench.evaluations.claims.measured import shipped_of
+from rmwbench.evaluations.claims.render.page import render_html as ledger_page
+from rmwbench.evaluations.claims.render.picture import WIDTH, picture
+from rmwbench.evaluations.claims.render.rows import inside, of_campaign
 from rmwbench.report.html import render_html, write_html
-from rmwbench.report.published import evaluated
 from tests.claims.shipped import FILES
 from tests.report.example_document import example_document
 from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit

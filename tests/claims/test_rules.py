@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from rmwbench.analysis.claims import answers, today
-from rmwbench.analysis.claims_rules import LOOKS, level_of
-from rmwbench.analysis.claims_values import birge
-from rmwbench.analysis.sequential import RESERVE
-from rmwbench.analysis.verdict import Rules
-from rmwbench.suite.claims import Claims
-from rmwbench.suite.claims_suite import LEAST_BLOCKS, MOST_BLOCKS
+from rmwbench.analysis.verdicts.sequential import RESERVE
+from rmwbench.analysis.verdicts.verdict import Rules
+from rmwbench.evaluations.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
+from rmwbench.evaluations.claims.judge import answers, today
+from rmwbench.evaluations.claims.model import Claims
+from rmwbench.evaluations.claims.rules import LOOKS, level_of
+from rmwbench.evaluations.claims.values import birge
 from tests.claims.test_predicates import BASE, FAST, SLOW, arm, asked, document, one
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.campaign import run as running
-from rmwbench.campaign.claims import session
-from rmwbench.campaign.claims.judge import Judge
 from rmwbench.cli.main import main
-from rmwbench.report.summary import summarise
+from rmwbench.evaluations.claims.campaign import session
+from rmwbench.evaluations.claims.campaign.judge import Judge
+from rmwbench.results.show import summarise
 from tests.lab import tools
 
 SUITE = """
@@ -89,9 +89,9 @@ def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys)
 
 
 def test_only_what_was_asked_for_would_run(capsys):
-    from rmwbench.analysis.claims_document import ledger
-    from rmwbench.analysis.claims_measured import shipped_of
-    from rmwbench.suite.claims import load, sources
+    from rmwbench.evaluations.claims.document import ledger
+    from rmwbench.evaluations.claims.measured import shipped_of
+    from rmwbench.evaluations.claims.model import load, sources
 
     files = [load(name) for name in sources()]
     parts = ledger(files, shipped=shipped_of(files))["sources"]

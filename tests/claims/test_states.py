@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from rmwbench.analysis.claims_document import ledger
-from rmwbench.analysis.claims_markdown import page
-from rmwbench.analysis.claims_measured import shipped_of
-from rmwbench.analysis.claims_state import NAMES, STATES, counts, is_one_of, named, state_of
 from rmwbench.errors import UserError
-from rmwbench.report.claims.page import render_html
-from rmwbench.suite.claims import Conditions
+from rmwbench.evaluations.claims.document import ledger
+from rmwbench.evaluations.claims.markdown import page
+from rmwbench.evaluations.claims.measured import shipped_of
+from rmwbench.evaluations.claims.model import Conditions
+from rmwbench.evaluations.claims.render.page import render_html
+from rmwbench.evaluations.claims.state import NAMES, STATES, counts, is_one_of, named, state_of
 from tests.claims.shipped import FILES
 from tests.claims.test_cli import run
 from tests.claims.test_predicates import FAST, SLOW, arm, asked, document

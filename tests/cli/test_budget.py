@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rmwbench.cli.main import main
-from rmwbench.suite.load import shipped_suites
+from rmwbench.suite.file.load import shipped_suites
 
 SOURCES = ("galactic-2020", "fastdds-2021", "pipeline-2021", "rclcpp-intraprocess-2019", "gscam-2025")
 PUBLISHED = [name for name in shipped_suites() if name.split("/")[0] in SOURCES]
@@ -78,7 +78,7 @@ def test_workloads_and_arms_are_chosen_as_run_does(plan):
 
 
 def test_a_plan_marks_what_this_machine_cannot_carry(plan, monkeypatch):
-    monkeypatch.setattr("rmwbench.campaign.asked.copy_bytes_per_s", lambda: 5e9)
+    monkeypatch.setattr("rmwbench.campaign.plan.machine_limits.copy_bytes_per_s", lambda: 5e9)
     code, out, _ = plan("galactic-2020/pubsub")
     assert code == 0
     assert "Beyond this machine" in out

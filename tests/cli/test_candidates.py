@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from rmwbench.cli import candidates
 from rmwbench.cli.choice import complete_candidate
+from rmwbench.cli.verbs import candidates
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import find
-from rmwbench.suite.load import known_candidates
+from rmwbench.suite.file.load import known_candidates
 
 
 @pytest.fixture(autouse=True)

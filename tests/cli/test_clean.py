@@ -4,7 +4,7 @@ import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.campaign.clean import settle
-from tests import synthetic_bundle
+from tests.support import synthetic_bundle
 
 OURS = (
     "tables/sent/000099.parquet",

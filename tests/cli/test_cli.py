@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from rmwbench.cli.main import VERBS
-from rmwbench.cli.plan import parse_duration_s
+from rmwbench.cli.verbs.plan import parse_duration_s
 from rmwbench.errors import UserError
 from tests.importers.logs import Second, text_2020
 
@@ -173,7 +173,7 @@ def test_a_reader_that_leaves_early_is_no_error():
 
 def test_an_interrupt_exits_130():
     program = (
-        "import os, signal, rmwbench.suite.load as load\n"
+        "import os, signal, rmwbench.suite.file.load as load\n"
         "load.read = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
         "from rmwbench.cli.main import main; main(['plan', 'quick'])"
     )

@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.cli.gate import exit_code, limits
-from tests import synthetic_bundle
+from tests.support import synthetic_bundle
 
 COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 

@@ -9,10 +9,10 @@ from rich.text import Text
 from rmwbench.cli.console import say, stdout_console
 from rmwbench.cli.main import main
 from rmwbench.errors import UserError
-from rmwbench.lab import tool
 from rmwbench.lab.middleware import build
 from rmwbench.lab.middleware.catalogue import recipes
-from rmwbench.suite.load import load
+from rmwbench.lab.process import tool
+from rmwbench.suite.file.load import load
 from rmwbench.typed import COMMAND, as_typed
 
 

@@ -5,9 +5,9 @@ import os
 import subprocess
 import sys
 
-from rmwbench.suite.listed import listed
-from rmwbench.suite.load import load, shipped_suites
-from rmwbench.suite.message_type import message_type_names
+from rmwbench.suite.file.listed import listed
+from rmwbench.suite.file.load import load, shipped_suites
+from rmwbench.suite.workload.message_type import message_type_names
 
 COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 

@@ -12,8 +12,8 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.whole_file import check_page, write_whole
-from tests import synthetic_bundle
 from tests.badinput.conftest import private_mounts
+from tests.support import synthetic_bundle
 
 COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 VERBS = {

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.middleware import Worker
-from rmwbench.suite.placement import Gang, Spot
+from rmwbench.suite.network.placement import Gang, Spot
 
 AHEAD_S = 1000
 TOKEN = "a-word-of-the-tests"
 DRIVER = """
 import pickle, sys
 from dataclasses import replace
-from rmwbench.campaign.trial import run_trial
+from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.cluster.gang import hosts_of, with_gang
 order, workers, agents, gang = pickle.load(sys.stdin.buffer)
 hosts, gang = hosts_of("pair", order.cell, gang, agents)

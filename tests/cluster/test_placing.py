@@ -4,16 +4,16 @@ import copy
 
 import pytest
 
-from rmwbench.campaign import machines
-from rmwbench.campaign.plan import make_plan
+from rmwbench.campaign.plan.plan import make_plan
+from rmwbench.campaign.trial import machines
 from rmwbench.cluster.estimate import document, text
 from rmwbench.cluster.placed_fleet import PlacedFleet
 from rmwbench.cluster.placing import Placing, parse
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse as parse_suite
-from rmwbench.suite.placement import placed
+from rmwbench.suite.file.load import parse as parse_suite
+from rmwbench.suite.network.placement import placed
 from tests.cluster.test_fleet import remote
 
 SUITE = """

@@ -12,7 +12,7 @@ from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.run import Campaign
 from rmwbench.campaign.stop import Stopped
-from rmwbench.campaign.trial import TrialResult
+from rmwbench.campaign.trial.trial import TrialResult
 from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.fleet import MachineLost
 from rmwbench.cluster.run import ClusterCampaign

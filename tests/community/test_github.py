@@ -14,7 +14,7 @@ from rmwbench.community.github.measure import document
 from rmwbench.community.github.project import digest
 from rmwbench.community.github.saved import load, save
 from rmwbench.errors import UserError
-from rmwbench.importers.github_csv import kaplan_meier
+from rmwbench.importers.formats.github_csv import kaplan_meier
 from tests.community.github_server import NAME, comment, commit, issue, person
 from tests.importers.original import path as original
 

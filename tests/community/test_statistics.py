@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rmwbench.analysis.ordinal import cliffs_delta, holm, mann_whitney, median
-from rmwbench.analysis.survival import cumulative_incidence, kaplan_meier
-from rmwbench.importers.github_csv import kaplan_meier as importers_curve
+from rmwbench.analysis.stats.ordinal import cliffs_delta, holm, mann_whitney, median
+from rmwbench.analysis.stats.survival import cumulative_incidence, kaplan_meier
+from rmwbench.importers.formats.github_csv import kaplan_meier as importers_curve
 
 TIMES = st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=1, max_size=40)
 

@@ -10,7 +10,7 @@ from rmwbench.analysis.decide.flips import At, along
 from rmwbench.analysis.decide.pareto import Standing, pareto
 from rmwbench.analysis.decide.posterior import Blocks, posterior
 from rmwbench.analysis.decide.worth import worth
-from rmwbench.analysis.verdict import Rules
+from rmwbench.analysis.verdicts.verdict import Rules
 
 LATENCY = Limit("w", None, "response_latency_p99", 10e6)
 LOSS = Limit("w", "front", "undelivered", 0.01)

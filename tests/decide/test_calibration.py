@@ -12,7 +12,7 @@ import pytest
 
 from rmwbench.analysis.decide.answer import Candidate, Limit, Outcome, decide
 from rmwbench.analysis.decide.posterior import Blocks, posterior
-from rmwbench.analysis.verdict import Rules
+from rmwbench.analysis.verdicts.verdict import Rules
 
 LATENCY = Limit("w", None, "response_latency_p99", 10e6)
 MEMORY = Limit("w", None, "pss", 4e8)

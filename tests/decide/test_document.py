@@ -10,13 +10,13 @@ from rich.console import Console
 
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
-from rmwbench.report.decide import words
-from rmwbench.report.decide.document import summarise
 from rmwbench.report.decide.html import render_html
 from rmwbench.report.decide.terminal import print_decide
-from rmwbench.report.summary import summarise as show
-from rmwbench.suite.limits_file import read_limits
-from tests import synthetic_bundle
+from rmwbench.results.decide import words
+from rmwbench.results.decide.document import summarise
+from rmwbench.results.show import summarise as show
+from rmwbench.suite.file.limits_file import read_limits
+from tests.support import synthetic_bundle
 
 COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 FAST, SLOW = synthetic_bundle.ARMS[1], synthetic_bundle.ARMS[2]

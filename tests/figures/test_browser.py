@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.report import redrawn, redrawn_shipped
-from rmwbench.report.redrawn_page import write_html
-from rmwbench.suite.figure_points import read
-from rmwbench.suite.figures import load, published_file
+from rmwbench.evaluations.figures import document, shipped
+from rmwbench.evaluations.figures.model import load, published_file
+from rmwbench.evaluations.figures.page import write_html
+from rmwbench.evaluations.figures.points import read
 from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit
 
 SHOWN = (
@@ -32,7 +32,7 @@ def page(tmp_path_factory) -> Path:
         (load("galactic-2020"), read(published_file("galactic-2020")), "shipped"),
         (load("pipeline-2021"), {}, "nothing"),
     ]
-    doc = redrawn.document(sources, redrawn_shipped.summaries())
+    doc = document.document(sources, shipped.summaries())
     source = doc["sources"][0]
     source["figures"] = [f for f in source["figures"] if f["id"].startswith(SHOWN)]
     assert {p["chart"] for f in source["figures"] for p in f["parts"]} == {"lines", "steps", "bars", "stacked", "heat"}

@@ -1,8 +1,8 @@
 """`rmwbench claims --save` keeps the cells that a source's figures draw: their measured panels can be shipped."""
 
-from rmwbench.analysis.claims_measured import expanded, measured, text
-from rmwbench.suite.claims import Claims
-from rmwbench.suite.figures import OVER_TIME, Measured, drawn_of, sources
+from rmwbench.evaluations.claims.measured import expanded, measured, text
+from rmwbench.evaluations.claims.model import Claims
+from rmwbench.evaluations.figures.model import OVER_TIME, Measured, drawn_of, sources
 
 CLAIMS = Claims.model_validate(
     {

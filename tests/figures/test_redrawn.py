@@ -6,14 +6,14 @@ import pytest
 
 from rmwbench.cli.main import main
 from rmwbench.errors import UserError
+from rmwbench.evaluations.figures import beside, document
+from rmwbench.evaluations.figures.charts import legend_of, specs
+from rmwbench.evaluations.figures.model import Figures, fill, load
+from rmwbench.evaluations.figures.page import render_html, write_pictures
+from rmwbench.evaluations.figures.points import HEADER, read, written
+from rmwbench.evaluations.figures.words import line, words
 from rmwbench.importers import import_published
 from rmwbench.importers.collected import collect
-from rmwbench.report import redrawn, redrawn_beside
-from rmwbench.report.redrawn_charts import legend_of, specs
-from rmwbench.report.redrawn_page import render_html, write_pictures
-from rmwbench.report.redrawn_words import line, words
-from rmwbench.suite.figure_points import HEADER, read, written
-from rmwbench.suite.figures import Figures, fill, load
 from tests.importers.samples import SAMPLES
 
 FILE = """
@@ -85,7 +85,7 @@ def file(tmp_path) -> Figures:
 
 @pytest.fixture
 def doc(file):
-    return redrawn.document([(file, {"k": ROWS}, "a test")])
+    return document.document([(file, {"k": ROWS}, "a test")])
 
 
 def part(doc, number=0):
@@ -108,7 +108,7 @@ def test_what_is_absent_says_why(file, doc):
     texts = dict(words(part(doc)))
     assert texts["corrected"] == "1 of 3 points change, 1 have no value (no data: nothing came)"
     assert texts["measured"].startswith("not yet: `rmwbench run s/one --short`")
-    nothing = redrawn.document([(file, {}, "nothing")])
+    nothing = document.document([(file, {}, "nothing")])
     assert "--data" in part(nothing)["published"]["absent"]
     assert doc["sources"][0]["figures"][3]["not_drawn"] == "no data"
 
@@ -118,7 +118,7 @@ def test_each_makes_a_figure_of_every_value(doc):
     assert [f["id"] for f in figures] == ["1", "2 (1)", "2 (2)", "3"]
     assert [p["y"] for p in part(doc, 1)["published"]["points"]] == [30.0]
     assert part(doc, 2)["published"]["points"] == [{"series": "one", "x": "1", "panel": "1", "y": 29.0}]
-    assert dict(words(part(doc, 2)))["corrected"] == redrawn.NOTHING_CHANGES
+    assert dict(words(part(doc, 2)))["corrected"] == document.NOTHING_CHANGES
 
 
 def measured(*arms, suite="s-one", **more):
@@ -137,7 +137,7 @@ VALUE = {"value": 2e6, "low": 1e6, "high": 3e6}
 
 def test_measured_are_the_cells_that_have_the_levels(file):
     arms = [cell("fast", VALUE, rate_hz=30, loss=0.1), cell("slow", VALUE, rate_hz=100, loss=0.1)]
-    found = part(redrawn.document([(file, {"k": ROWS}, "")], [measured(*arms)]))["measured"]
+    found = part(document.document([(file, {"k": ROWS}, "")], [measured(*arms)]))["measured"]
     assert found["absent"] is None
     assert [(p["series"], p["x"], p["y"], p["low"], p["high"]) for p in found["points"]] == [
         ("fast", "10", 2.0, 1.0, 3.0)
@@ -146,15 +146,15 @@ def test_measured_are_the_cells_that_have_the_levels(file):
 
 def test_a_campaign_without_the_cells_says_which_are_missing(file):
     arms = [cell("slow", VALUE, rate_hz=100, loss=0.1)]
-    found = part(redrawn.document([(file, {"k": ROWS}, "")], [measured(*arms)]))["measured"]
+    found = part(document.document([(file, {"k": ROWS}, "")], [measured(*arms)]))["measured"]
     assert (found["points"], found["absent"]) == ([], "the campaign has no cell for it (rate_hz 30)")
-    other = part(redrawn.document([(file, {"k": ROWS}, "")], [measured(*arms, suite="other")]))["measured"]
+    other = part(document.document([(file, {"k": ROWS}, "")], [measured(*arms, suite="other")]))["measured"]
     assert other["absent"].startswith("not yet")
 
 
 def test_a_metric_without_a_value_is_a_note_and_no_zero(file):
     one = cell("fast", {"value": "inf"}, rate_hz=30, loss=0.1)
-    found = redrawn.document([(file, {"k": ROWS}, "")], [measured(one)])
+    found = document.document([(file, {"k": ROWS}, "")], [measured(one)])
     assert part(found)["measured"]["points"][0]["y"] is None
     assert dict(words(part(found)))["measured"] == "campaign c; fast at 10: never arrived"
 
@@ -163,7 +163,7 @@ def drawn(file, *campaigns, **asked):
     """The measured points of the first part, with another `measured`."""
     tree = file.model_dump(exclude_none=True)
     tree["items"][0]["parts"][0]["measured"][0].update(asked)
-    return part(redrawn.document([(Figures.model_validate(tree), {"k": ROWS}, "")], campaigns))["measured"]
+    return part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], campaigns))["measured"]
 
 
 def test_a_period_is_the_inverse_of_a_rate(file):
@@ -200,7 +200,7 @@ def test_latencies_are_told_by_the_second(file):
     ):
         asked = {"suite": "s/one", "metric": name, "factor": factor, "x": "second"}
         tree["items"][0]["parts"][0]["measured"] = [asked]
-        found = part(redrawn.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))["measured"]
+        found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))["measured"]
         assert [(p["x"], pytest.approx(p["y"])) for p in found["points"]] == wanted, "a second without any has no value"
 
 
@@ -239,7 +239,7 @@ def test_a_summary_that_keeps_another_metric_of_the_cell_is_no_point(file):
 
 def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
     arms = [of("a", 1e6), of("b", 1e6, 5, layer="native")]
-    doc = redrawn.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
+    doc = document.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
     assert dict(words(part(doc)))["measured"] == (
         "2 × Some CPU, Linux, 8 GB, 2026-11-22, shipped, layer rclcpp and native, 3 to 5 blocks"
     )
@@ -253,7 +253,7 @@ def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
 
 def test_points_of_busy_processors_are_counted(file):
     arms = [of("a", 1e6, flags=["machine: machine_bound in 2 of 3 trials"]), of("b", 1e6, flags=["path: inferred"])]
-    doc = redrawn.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
+    doc = document.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
     assert dict(words(part(doc)))["measured"].endswith("; 1 of 2 points on processors that were busy throughout")
 
 
@@ -274,7 +274,7 @@ exclude: [{arm: b, loss: 0.2}]
     path.write_text(text.replace('order: ["0", "10"]', 'order: ["0", "10", "20"]'))
     one = measured(of("a", 1e6), suite="one")
     one["workloads"][0]["arms"][0]["factors"]["reliability"] = "reliable"
-    found = part(redrawn.document([(load(str(path)), {}, "")], [one]))
+    found = part(document.document([(load(str(path)), {}, "")], [one]))
     # One rate, two reliabilities, and of three losses all for `a` and two for `b`; the floor is no contender.
     assert found["measured"]["cells"] == {"measured": 1, "asked": 10, "at": ["10"], "places": 3}
     assert dict(words(found))["measured"].endswith("only 1 of 10 cells of the whole suite (loss: 10)")
@@ -283,7 +283,7 @@ exclude: [{arm: b, loss: 0.2}]
 def test_a_row_under_a_wrong_name_is_published_there_and_corrected_where_it_belongs(file):
     tree = file.model_dump(exclude_none=True)
     tree["items"][0]["parts"][0]["points"][0]["mislabelled"] = {"A": "B"}
-    found = part(redrawn.document([(Figures.model_validate(tree), {"k": ROWS}, "")]))
+    found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")]))
     shown = {(p["series"], p["x"]): p["y"] for p in found["published"]["points"]}
     right = {(p["series"], p["x"]): p["y"] for p in found["corrected"]["points"]}
     assert (shown["A", "0"], right["A", "0"]) == (2.0, 1.0), "what it calls A is B"
@@ -298,7 +298,7 @@ def test_what_arrived_over_time_is_told_by_the_second(file):
     one = measured(cell("a", VALUE))
     rates = {"arm": "a", "bin_s": 0.5, "time_s": [0.25, 0.75, 1.25, 1.75], "rate_hz": [10.0, 30.0, 0.0, 4.0]}
     one["workloads"][0]["charts"]["delivered"] = [rates]
-    found = part(redrawn.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))["measured"]
+    found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))["measured"]
     assert [(p["x"], p["y"]) for p in found["points"]] == [("1", 20.0), ("2", 2.0)]
 
 
@@ -475,17 +475,17 @@ def test_a_campaign_of_a_published_evaluation_has_its_figures_beside_the_report(
     one = cell("cyclonedds", VALUE)
     one["metrics"] = {"cpu_cores": {"unit": "cores", "value": 0.0004, "low": 0.0003, "high": 0.0005}}
     shown = measured(one, suite="galactic-2020-spin", machine={"summary": "m", "cores": "2 of 2"})
-    made = redrawn_beside.document(shown)
+    made = beside.document(shown)
     assert [one["source"] for one in made["sources"]] == ["fastdds-2021", "galactic-2020"]
     source = made["sources"][1]
     assert [figure["id"] for figure in source["figures"]] == ["1.2.1", "A.1"], "the memory was not measured"
     found = source["figures"][0]["parts"][0]
     assert [p["y"] for p in found["measured"]["points"]] == [pytest.approx(0.02)], "percent of two hardware threads"
     assert len(found["published"]["points"]) == 9, "from the shipped points"
-    assert redrawn_beside.write_beside(shown, tmp_path / "report.html") == "report-figures.html"
+    assert beside.write_beside(shown, tmp_path / "report.html") == "report-figures.html"
     assert "measured here" in (tmp_path / "report-figures.html").read_text(encoding="utf-8")
 
 
 def test_other_campaigns_have_none(tmp_path):
-    assert redrawn_beside.write_beside(measured(cell("a", VALUE), suite="quick"), tmp_path / "report.html") is None
+    assert beside.write_beside(measured(cell("a", VALUE), suite="quick"), tmp_path / "report.html") is None
     assert list(tmp_path.iterdir()) == []

@@ -8,17 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.evaluations.claims.measured_files import shipped as summaries_of
+from rmwbench.evaluations.figures import document
+from rmwbench.evaluations.figures import shipped as redrawn_shipped
+from rmwbench.evaluations.figures.charts import specs
+from rmwbench.evaluations.figures.model import OVER_TIME, load, published_file, sources
+from rmwbench.evaluations.figures.points import read, written
+from rmwbench.evaluations.figures.words import line, words
 from rmwbench.importers.collected import collect
 from rmwbench.importers.kinds import KINDS
-from rmwbench.report import redrawn, redrawn_shipped
-from rmwbench.report.redrawn_charts import specs
-from rmwbench.report.redrawn_words import line, words
-from rmwbench.suite.claims_measured import shipped as summaries_of
-from rmwbench.suite.figure_points import read, written
-from rmwbench.suite.figures import OVER_TIME, load, published_file, sources
-from rmwbench.suite.load import load as load_suite
-from rmwbench.suite.load import shipped_suites
+from rmwbench.suite.file.load import load as load_suite
+from rmwbench.suite.file.load import shipped_suites
 from tests.figures import originals
 from tests.importers.original import path as original
 
@@ -108,7 +109,7 @@ def test_every_part_has_points_or_says_why(name):
     rows = read(shipped) if shipped.is_file() else {}
     assert set(file.kinds) <= set(KINDS)
     assert bool(file.kinds) == shipped.is_file()
-    (source,) = redrawn.document([(file, rows, "shipped")])["sources"]
+    (source,) = document.document([(file, rows, "shipped")])["sources"]
     assert len(source["figures"]) >= 3
     for figure in source["figures"]:
         assert figure["parts"] or figure["not_drawn"], figure["id"]
@@ -152,7 +153,7 @@ def measured(name):
     """The source's figures with what is shipped of today's measurements."""
     shipped = published_file(name)
     rows = read(shipped) if shipped.is_file() else {}
-    return redrawn.document([(FILES[name], rows, "shipped")], redrawn_shipped.summaries())
+    return document.document([(FILES[name], rows, "shipped")], redrawn_shipped.summaries())
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if summaries_of(name)])

@@ -1,6 +1,15 @@
 """A small valid source of every kind, invented: name of file → text. What stands in them was never measured."""
 
-from rmwbench.importers import build_farm, cyclonedds_2021, eprosima_2019, github_csv, gscam, irobot, mininet, survey
+from rmwbench.importers.formats import (
+    build_farm,
+    cyclonedds_2021,
+    eprosima_2019,
+    github_csv,
+    gscam,
+    irobot,
+    mininet,
+    survey,
+)
 from tests.importers.logs import Second, as_json, csv_new, text_2020
 
 SECONDS = [Second(30), Second(29, 0.7, 1.05), Second(0, None), Second(31)]

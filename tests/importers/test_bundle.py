@@ -131,7 +131,7 @@ def test_an_interrupted_import_leaves_nothing(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rmwbench.importers.gscam._figures", interrupted)
+    monkeypatch.setattr("rmwbench.importers.formats.gscam._figures", interrupted)
     source = place(tmp_path, "gscam")
     with pytest.raises(KeyboardInterrupt):
         import_published(source, tmp_path / "a/b/out")

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from rmwbench.importers.decimal_commas import restore
+from rmwbench.importers.source.decimal_commas import restore
 from tests.importers.original import figures, path
 
 SOURCE = ("eprosima-benchmarking", "dds_vendors_comparisons")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rmwbench.importers.github_csv import kaplan_meier
+from rmwbench.importers.formats.github_csv import kaplan_meier
 from tests.importers.original import figures
 
 SOURCE = ("tsc-galactic-2020", "git_metrics")

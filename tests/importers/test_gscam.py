@@ -4,8 +4,8 @@ import csv
 
 import pytest
 
-from rmwbench.importers.gscam import _FORMULAS, _test
-from rmwbench.importers.source import Item
+from rmwbench.importers.formats.gscam import _FORMULAS, _test
+from rmwbench.importers.source.source import Item
 from tests.importers.original import figures, path
 
 SOURCE = ("newslab-gscam-stress-2025",)

@@ -7,7 +7,7 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.query import run as query
 from rmwbench.errors import UserError
-from rmwbench.importers.hop_chain import HOPS, WARM_UP
+from rmwbench.importers.formats.hop_chain import HOPS, WARM_UP
 from rmwbench.importers.run import import_published
 from tests.importers.samples import SAMPLES
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rmwbench.importers.mininet_loss import after_first_reception, first_reception
-from rmwbench.importers.perf_log import Log
+from rmwbench.importers.formats.mininet_loss import after_first_reception, first_reception
+from rmwbench.importers.formats.perf_log import Log
 
 SIZE, RATE, SECONDS = 1040, 30, 15
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.query import run
 from rmwbench.errors import UserError
-from rmwbench.importers import import_published, perf_log, perf_windows
-from rmwbench.importers.source import Item
+from rmwbench.importers import import_published
+from rmwbench.importers.formats import perf_log, perf_windows
+from rmwbench.importers.source.source import Item
 from tests.importers import PATIENT
 from tests.importers.logs import SIZE, Second, as_json, csv_new, text_2020
 

@@ -151,7 +151,7 @@ def test_a_survey_without_one_question_is_not_renumbered(monkeypatch):
     """The questions of the sample stand for those of 2020."""
     import hashlib
 
-    from rmwbench.importers import survey
+    from rmwbench.importers.formats import survey
 
     kind, files = encoded("survey")
     known = tuple(hashlib.sha256(f"Question {n}.".encode()).hexdigest()[:12] for n in range(6))

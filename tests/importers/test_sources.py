@@ -19,10 +19,10 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.pack import PackedWriter
 from rmwbench.errors import UserError
 from rmwbench.importers import import_published
-from rmwbench.importers.archive import MOST_HEADER_BYTES
 from rmwbench.importers.collected import collect
 from rmwbench.importers.kinds import recognise
-from rmwbench.importers.source import Source
+from rmwbench.importers.source.archive import MOST_HEADER_BYTES
+from rmwbench.importers.source.source import Source
 from tests.importers.test_malformed import encoded, put, tree
 
 RMWBENCH = (sys.executable, "-c", "from rmwbench.cli.main import main; main()")

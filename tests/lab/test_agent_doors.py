@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.lab import allocations
 from rmwbench.lab.host import HostBroken, RemoteHost, contents, permitted, secure
 from rmwbench.lab.host.connection import Connection, Disconnected
 from rmwbench.lab.host.permitted import Refused
 from rmwbench.lab.host.remote import Agent
+from rmwbench.lab.sampling import allocations
 
 pytestmark = pytest.mark.timing
 

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from rmwbench.lab import tool
 from rmwbench.lab.middleware import catalogue, workspace
+from rmwbench.lab.process import tool
 
 FIRST = [recipe.crate for recipe in (*tool.recipes().values(), *catalogue.recipes().values()) if recipe.first_set]
 

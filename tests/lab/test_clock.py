@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from rmwbench.lab import records
 from rmwbench.lab.clock import HostClocks, is_own
-from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Host, HostBroken
-from rmwbench.lab.worker import WorkerFailed
+from rmwbench.lab.process import records
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import WorkerFailed
 from tests.lab import fake_worker
 
 AHEAD_S = 1000

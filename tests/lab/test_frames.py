@@ -6,12 +6,12 @@ import os
 import numpy as np
 import pytest
 
-from rmwbench.lab import frames
-from rmwbench.lab.crew import Crew
-from rmwbench.lab.frames import FrameSources, SourceBroken, account
+from rmwbench.lab.camera import source as frames
+from rmwbench.lab.camera.source import FrameSources, SourceBroken, account
 from rmwbench.lab.host import Host
+from rmwbench.lab.process.crew import Crew
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 
 SUITE = """
 suite: cameras

@@ -6,8 +6,8 @@ import os
 import numpy as np
 import pytest
 
-from rmwbench.lab import records
-from rmwbench.lab.records import RECEIVED, SENT, SPAN, RecordsDamaged, SectionPlan
+from rmwbench.lab.process import records
+from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, RecordsDamaged, SectionPlan
 from tests.lab import golden
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.lab import records
-from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost, interfaces
 from rmwbench.lab.host.connection import Connection, Disconnected
 from rmwbench.lab.host.remote import Agent
+from rmwbench.lab.process import records
+from rmwbench.lab.process.crew import Crew
 from tests.lab import fake_worker
 from tests.lab.test_worker import failure, life
 

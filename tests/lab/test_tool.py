@@ -7,12 +7,12 @@ import time
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.lab import tool
-from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import make
 from rmwbench.lab.middleware import build, find
-from rmwbench.lab.sampler import Sampler
-from rmwbench.lab.worker import WorkerFailed
+from rmwbench.lab.process import tool
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import WorkerFailed
+from rmwbench.lab.sampling.sampler import Sampler
 from rmwbench.suite.sampling import Sampling
 from tests.lab import fake_worker, tools
 

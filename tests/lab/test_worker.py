@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.lab import records
-from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import SharedHost, make
-from rmwbench.lab.worker import WorkerFailed
+from rmwbench.lab.process import records
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import WorkerFailed
 from tests.lab import fake_worker
 
 ENDPOINT = {

@@ -5,8 +5,8 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.lab.host import check_tap
 from rmwbench.suite.cells import Cell, cells
-from rmwbench.suite.load import parse
-from rmwbench.suite.network import Links
+from rmwbench.suite.file.load import parse
+from rmwbench.suite.network.network import Links
 
 SUITE = """
 suite: mini

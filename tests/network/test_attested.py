@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rmwbench.campaign.attest import attestations, contradiction
-from rmwbench.lab import records
+from rmwbench.campaign.trial.attest import attestations, contradiction
 from rmwbench.lab.network.switch import RECORD
-from rmwbench.lab.records import RECEIVED, Section
+from rmwbench.lab.process import records
+from rmwbench.lab.process.records import RECEIVED, Section
 from tests.campaign.cells import outcome
 from tests.network.laboratory import cell
 

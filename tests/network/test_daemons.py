@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.profile import daemons, needed_daemons
-from rmwbench.campaign.trial import run_trial
+from rmwbench.campaign.plan.profile import daemons, needed_daemons
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell, cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from tests.lab import fake_worker, tools
 from tests.network.laboratory import taps
 

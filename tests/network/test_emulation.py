@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Configured, HostBroken, Hosts
 from rmwbench.lab.host.host import explained
 from rmwbench.lab.network import Emulation, NetworkBroken, addresses, plumbing
 from rmwbench.lab.network.plumbing import Place, rehearse_host
 from rmwbench.lab.network.switch import CLASSES, LOST_UP, VERDICTS
-from rmwbench.suite.network import Links
+from rmwbench.lab.process.crew import Crew
+from rmwbench.suite.network.network import Links
 from tests.lab import tools
 from tests.network.laboratory import links, taps
 
@@ -317,7 +317,7 @@ os.write(4, b"%d" % (sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_ERROR) if po
 
 
 def test_a_network_whose_process_is_gone_breaks_the_trial_and_not_the_tool():
-    from rmwbench.lab.worker import WorkerFailed
+    from rmwbench.lab.process.worker import WorkerFailed
 
     with Lab(links()) as lab:
         os.kill(lab.network._switch.pid, 9)

@@ -15,8 +15,8 @@ from rmwbench.lab.network.probe import Seen, flows, judged
 from rmwbench.lab.network.probe_program import BURST, SMALL
 from rmwbench.lab.network.promise import kept, lateness
 from rmwbench.lab.network.switch import RECORD, Mark, log_records
-from rmwbench.lab.sampler import merged
-from rmwbench.suite.network import NetworkChange
+from rmwbench.lab.sampling.sampler import merged
+from rmwbench.suite.network.network import NetworkChange
 from tests.network.laboratory import links
 
 NOTHING = {"frames": 0, "lost": 0, "queue_full": 0, "blackholed": 0, "no_carrier": 0, "too_large": 0}

@@ -10,21 +10,21 @@ from functools import partial
 
 import pytest
 
-from rmwbench.analysis import wire
-from rmwbench.analysis.unlike import Facts, between
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.trial import run_trial
-from rmwbench.campaign.unsupported import described
+from rmwbench.analysis.metrics import link_bytes
+from rmwbench.analysis.verdicts.unlike import Facts, between
+from rmwbench.campaign.plan.unsupported import described
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.errors import UserError
-from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.machine.checks.network import kernel_backend
 from rmwbench.lab.network import NetworkBroken, bpf, bridge, chance, kernel_tries
 from rmwbench.lab.network.kernel import Kernel
 from rmwbench.lab.network.netlink import ACT_SHOT, ACT_UNSPEC
+from rmwbench.lab.process.crew import Crew
 from rmwbench.suite.fault import Fault
-from rmwbench.suite.load import parse
-from rmwbench.suite.network_backend import check_one_backend, lacking
+from rmwbench.suite.file.load import parse
+from rmwbench.suite.network.backend import check_one_backend, lacking
 from tests.lab import tools
 from tests.network.laboratory import cell, links, taps
 from tests.network.test_emulation import SEND, Lab
@@ -393,8 +393,8 @@ def test_a_trial_over_it_says_what_it_has_not():
     assert [(row["process"], row["text"]) for row in events] == [("robot", "blackhole"), ("robot", "up")]
     assert json.loads(result.files["link.json"])["backend"] == "kernel"
     definition = made.definition()
-    assert definition["network"]["backend"] == "kernel" and "keeps no log" in wire.why_no_log(definition)
-    assert wire.why_no_log(cell("{}").definition()) == wire.NO_LOG
+    assert definition["network"]["backend"] == "kernel" and "keeps no log" in link_bytes.why_no_log(definition)
+    assert link_bytes.why_no_log(cell("{}").definition()) == link_bytes.NO_LOG
 
 
 def test_a_cell_that_the_kernel_cannot_carry_is_not_supported():

@@ -6,12 +6,12 @@ import math
 
 import pytest
 
-from rmwbench.analysis.frames import CLASSES
-from rmwbench.analysis.trial import measure_trial
+from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.analysis.records.frames import CLASSES
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.schema import table_from_rows
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.trial import run_trial
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.lab.host import Hosts
 from tests.lab import tools
 from tests.network.laboratory import cell, taps

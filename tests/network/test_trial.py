@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.profile import address_environment
-from rmwbench.campaign.trial import TrialResult, run_trial
-from rmwbench.campaign.unsupported import described
+from rmwbench.campaign.plan.profile import address_environment
+from rmwbench.campaign.plan.unsupported import described
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.lab.host import Host, Hosts, marker
 from tests.lab import tools
 from tests.network.laboratory import cell, taps

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.cli.main import main
 from rmwbench.errors import UserError
-from rmwbench.report.questionnaire.document import (
+from rmwbench.evaluations.questionnaire import model
+from rmwbench.evaluations.questionnaire.document import (
     ANSWERED,
     MEASURED,
     NOT_APPLICABLE,
@@ -21,13 +22,9 @@ from rmwbench.report.questionnaire.document import (
     reduced,
     renewed,
 )
-from rmwbench.report.questionnaire.html import render
-from rmwbench.report.questionnaire.markdown import page
-from rmwbench.report.questionnaire.terminal import lines
-from rmwbench.suite import questionnaire
-from rmwbench.suite.load import load as load_suite
-from rmwbench.suite.load import shipped_suites, validated
-from rmwbench.suite.questionnaire import (
+from rmwbench.evaluations.questionnaire.html import render
+from rmwbench.evaluations.questionnaire.markdown import page
+from rmwbench.evaluations.questionnaire.model import (
     Answers,
     Evidence,
     Questionnaire,
@@ -37,6 +34,9 @@ from rmwbench.suite.questionnaire import (
     measured_here,
     name_in_bundles,
 )
+from rmwbench.evaluations.questionnaire.terminal import lines
+from rmwbench.suite.file.load import load as load_suite
+from rmwbench.suite.file.load import shipped_suites, validated
 from tests.claims.headings import headings, named
 from tests.report.example_document import HOSTILE, example_document
 
@@ -223,7 +223,7 @@ def test_a_question_has_one_id():
     with pytest.raises(ValueError, match="two questions have the id"):
         Questionnaire.model_validate(ASKED.model_copy(update={"questions": twice}).model_dump())
     with pytest.raises(UserError, match="has no questions"):
-        questionnaire.load("galactic-2020")
+        model.load("galactic-2020")
 
 
 def run(capsys, *arguments):

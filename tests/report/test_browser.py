@@ -6,9 +6,9 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.report.html import write_html
-from rmwbench.report.summary import summarise
-from tests import topics_bundle
+from rmwbench.results.show import summarise
 from tests.report.example_document import example_document
+from tests.support import topics_bundle
 
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]

@@ -12,11 +12,11 @@ from rich.console import Console
 
 from rmwbench.cli.main import main
 from rmwbench.errors import UserError
-from rmwbench.report.compare.document import compare
 from rmwbench.report.compare.html import axis_of, mark, render_html
-from rmwbench.report.compare.select import side
 from rmwbench.report.compare.terminal import print_compare, unchanged
-from tests import synthetic_bundle
+from rmwbench.results.compare.document import compare
+from rmwbench.results.compare.select import side
+from tests.support import synthetic_bundle
 
 WORKLOADS = ("camera", "pointcloud")
 ARMS = tuple(a for a in synthetic_bundle.ARMS if a.middleware in ("zenoh", "cyclonedds"))

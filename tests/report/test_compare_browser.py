@@ -4,11 +4,11 @@ import dataclasses
 
 import pytest
 
-from rmwbench.report.compare.document import compare
 from rmwbench.report.compare.html import write_html
-from rmwbench.report.compare.select import side
-from tests import synthetic_bundle
+from rmwbench.results.compare.document import compare
+from rmwbench.results.compare.select import side
 from tests.report.test_browser import CHROMIUM, browser, pytestmark  # noqa: F401 (a fixture and a mark)
+from tests.support import synthetic_bundle
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """What the machine did to trials that were kept, as marks of an arm."""
 
-from rmwbench.analysis import disturbed
+from rmwbench.analysis.verdicts import disturbed
 from rmwbench.report.marks import marks, notes
 
 

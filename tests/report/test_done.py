@@ -2,7 +2,7 @@
 
 import pytest
 
-from rmwbench.report import done
+from rmwbench.results.answer import done
 
 LOOK = {
     "blocks": 8,

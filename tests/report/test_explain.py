@@ -10,12 +10,12 @@ from typer.testing import CliRunner
 from rmwbench.bundle import Bundle
 from rmwbench.cli.main import _app
 from rmwbench.errors import UserError
-from rmwbench.report.conclusions import conclusions
-from rmwbench.report.explain.document import explanations
 from rmwbench.report.explain.terminal import print_explanations
-from rmwbench.report.losses import slow
-from rmwbench.report.summary import summarise
-from tests import synthetic_bundle
+from rmwbench.results.answer.conclusions import conclusions
+from rmwbench.results.explain import explanations
+from rmwbench.results.losses import slow
+from rmwbench.results.show import summarise
+from tests.support import synthetic_bundle
 
 
 @pytest.fixture(scope="module")

@@ -8,15 +8,15 @@ import re
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from rmwbench.analysis import compare
-from rmwbench.analysis.over_topics import over_topics
-from rmwbench.analysis.verdict import Arm, Rules
-from rmwbench.report import facts as said
-from rmwbench.report import format as fmt
-from rmwbench.report import topics
-from rmwbench.report.conclusions import conclusions
-from rmwbench.report.headline import headline
-from rmwbench.report.ordered_by import TIME
+from rmwbench.analysis.verdicts import best
+from rmwbench.analysis.verdicts.over_topics import over_topics
+from rmwbench.analysis.verdicts.verdict import Arm, Rules
+from rmwbench.results import topics
+from rmwbench.results.answer import facts as said
+from rmwbench.results.answer.conclusions import conclusions
+from rmwbench.results.answer.headline import headline
+from rmwbench.results.answer.ordered_by import TIME
+from rmwbench.words import numbers as fmt
 
 PRIMARY = "response_latency_p50"
 NAMES = ("ape", "bee", "cat", "dog", "elk", "fox", "gnu")
@@ -72,7 +72,7 @@ def workload(found, verdicts, name="w"):
 
 def robot(by_topic):
     """A workload with topics, judged with one budget over all of them."""
-    verdicts = compare.judge(by_topic, Rules(minutes_per_block=1.0))
+    verdicts = best.judge(by_topic, Rules(minutes_per_block=1.0))
     parts = [workload(found, verdicts[name]) | {"topic": name, "judged": True} for name, found in by_topic.items()]
     overall = over_topics(verdicts)
     whole = parts[0] | {"arms": [dict(arm) for arm in parts[0]["arms"]], "topics": parts, "workload": "robot"}
@@ -191,7 +191,7 @@ SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=list(
 @SETTINGS
 @given(arms())
 def test_every_sentence_of_a_workload_holds_in_its_table(found):
-    verdicts = compare.judge({"w": found}, Rules(minutes_per_block=1.0))["w"]
+    verdicts = best.judge({"w": found}, Rules(minutes_per_block=1.0))["w"]
     part = workload(found, verdicts)
     assume(any(arm.primary for arm in found))
     assert read_back(part)
@@ -223,12 +223,12 @@ def test_the_five_sentences_of_the_review_are_not_said_again():
     )
     zenoh = Arm("zenoh", {b: 188e3 * 1.01**b for b in range(6)}, {b: (0, 1000) for b in range(6)}, reliable=False)
     found = [fast, zenoh]
-    part = workload(found, compare.judge({"w": found}, Rules())["w"])
+    part = workload(found, best.judge({"w": found}, Rules())["w"])
     assert headline(part).answer == (
         "Take zenoh: cyclone may be faster, but loses more; cyclone loses 12 % of its messages."
     )
-    assert compare.judge({"w": [zenoh]}, Rules())["w"]["zenoh"].verdict == "alone"
+    assert best.judge({"w": [zenoh]}, Rules())["w"]["zenoh"].verdict == "alone"
     slow = Arm("slow", {b: 188e6 * 1.01**b for b in range(6)}, {b: (0, 1000) for b in range(6)}, reliable=False)
-    verdicts = compare.judge({"w": [zenoh, slow]}, Rules())["w"]
+    verdicts = best.judge({"w": [zenoh, slow]}, Rules())["w"]
     assert verdicts["slow"].reason.startswith("1000× zenoh") and "e+" not in verdicts["slow"].reason
     assert said.names("abcde") == "a, b, c and 2 others" and said.names("abcd") == "a, b, c and d"

@@ -8,8 +8,8 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.cli.main import main
-from rmwbench.report.fits import CSV_COLUMNS, fits
-from tests import synthetic_bundle
+from rmwbench.results.fits import CSV_COLUMNS, fits
+from tests.support import synthetic_bundle
 
 ARMS = tuple(arm for arm in synthetic_bundle.ARMS if arm.arm in ("zenoh tuned", "cyclonedds untouched"))
 

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from rmwbench.report import format as fmt
 from rmwbench.report import html, markdown
+from rmwbench.words import numbers as fmt
 
 NARROW = "\N{NARROW NO-BREAK SPACE}"
 

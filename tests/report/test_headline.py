@@ -1,7 +1,7 @@
 """The one sentence must not claim more than the verdicts."""
 
-from rmwbench.report.facts import leader
-from rmwbench.report.headline import headline
+from rmwbench.results.answer.facts import leader
+from rmwbench.results.answer.headline import headline
 
 
 def arm(name, verdict, p50, against=None, ratio=None, role="contender", minutes=None, by=None):

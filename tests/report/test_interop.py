@@ -2,7 +2,7 @@
 
 import pytest
 
-from rmwbench.report import interop
+from rmwbench.results import interop
 
 
 def arm(talker, listener, *, median=1000.0, done=1, failures=(), not_supported=None, **wrong):

@@ -1,7 +1,7 @@
 """Markdown: the text as a snapshot, charts beside it with their experiment on them, texts that stay texts."""
 
-from rmwbench.report.figures import figures
 from rmwbench.report.markdown import escape, render_markdown, write_markdown
+from rmwbench.report.workload_charts import figures
 from tests.report.example_document import HOSTILE, example_document
 from tests.report.snapshot import check
 

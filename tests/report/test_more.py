@@ -1,6 +1,6 @@
 """What more blocks would decide: what takes least first, each open comparison once."""
 
-from rmwbench.report.more import lines, more
+from rmwbench.results.answer.more import lines, more
 
 
 def arm(name, verdict, minutes=None):

@@ -10,12 +10,12 @@ import pytest
 from rich.console import Console
 
 from rmwbench.bundle import Bundle
-from rmwbench.report import outcomes
 from rmwbench.report.html import render_html
 from rmwbench.report.markdown import render_markdown
-from rmwbench.report.summary import summarise
 from rmwbench.report.terminal import print_show
-from tests import synthetic_bundle
+from rmwbench.results import outcomes
+from rmwbench.results.show import summarise
+from tests.support import synthetic_bundle
 
 DECLARED = {
     "acceptable": [{"metric": "undelivered", "at_most": 0.25}, {"metric": "service_latency_p50", "at_most": 30e6}],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rmwbench.report.own_cost import own_share
+from rmwbench.results.own_cost import own_share
 
 
 def of(size, response, cpu):

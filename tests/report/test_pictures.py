@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from rmwbench.report import look, pictures
-from rmwbench.report.figures import card, figures
+from rmwbench.report import charts, style
+from rmwbench.report.workload_charts import card, figures
 from tests.report.example_document import example_document
 
 
@@ -35,7 +35,7 @@ def test_every_specification_is_plain_json(document):
 def test_a_colour_of_a_chart_has_a_dark_counterpart(document):
     import re
 
-    known = {colour.lower() for colour in look.to_dark()}
+    known = {colour.lower() for colour in style.to_dark()}
     for workload in document["workloads"]:
         for figure in figures(workload):
             used = set(re.findall(r'"(#[0-9a-fA-F]{6})"', json.dumps(figure.spec)))
@@ -43,13 +43,13 @@ def test_a_colour_of_a_chart_has_a_dark_counterpart(document):
 
 
 def test_no_loss_is_a_sentence_and_loss_is_a_chart(document):
-    assert pictures.loss(document["workloads"][0], "undelivered") is None
-    rows = pictures.loss(document["workloads"][1], "undelivered")["datasets"]["rows"]
+    assert charts.loss(document["workloads"][0], "undelivered") is None
+    rows = charts.loss(document["workloads"][1], "undelivered")["datasets"]["rows"]
     assert {row["arm"]: row["value"] for row in rows}["cyclonedds tuned"] == 0.122
 
 
 def test_what_is_absent_is_not_drawn_at_zero(document):
-    rows = {row["arm"]: row for row in pictures.comparison(document["workloads"][1])["datasets"]["rows"]}
+    rows = {row["arm"]: row for row in charts.comparison(document["workloads"][1])["datasets"]["rows"]}
     assert rows["cyclonedds untouched"]["value"] is None
     assert rows["cyclonedds untouched"]["label"] == "no data"
 
@@ -62,7 +62,7 @@ def test_nothing_at_all_draws_nothing(document):
 
 
 def test_lost_messages_are_in_the_series(document):
-    points = pictures.series(document["workloads"][1])["datasets"]["points"]
+    points = charts.series(document["workloads"][1])["datasets"]["points"]
     wanted = sum(series["latency_ns"].count(None) for series in document["workloads"][1]["charts"]["series"])
     assert sum(point["y"] is None for point in points) == wanted > 0
 
@@ -70,7 +70,7 @@ def test_lost_messages_are_in_the_series(document):
 def test_thinning_keeps_extremes_and_losses():
     points = [(k / 1000, None if k % 997 == 0 else 1000.0 + k % 13) for k in range(20_000)]
     points[7777] = (7.777, 5e6)
-    thinned = pictures._thinned(points)
+    thinned = charts._thinned(points)
     assert len(thinned) < len(points)
     assert (7.777, 5e6) in thinned
     assert sum(y is None for _, y in thinned) == sum(y is None for _, y in points)
@@ -81,30 +81,30 @@ def test_labels_do_not_collide():
     domain, height = [1e3, 1e6], 300
     values = sorted([2e3, 2.01e3, 2.02e3, 5e4, 5.1e4, 9e5, 9.1e5, 9.2e5])
     scale = height / math.log(domain[1] / domain[0])
-    places = [math.log(v / domain[0]) * scale for v in pictures._spread(values, domain, height)]
-    assert all(b - a >= pictures._LABEL_GAP - 1e-6 for a, b in pairwise(places))
+    places = [math.log(v / domain[0]) * scale for v in charts._spread(values, domain, height)]
+    assert all(b - a >= charts._LABEL_GAP - 1e-6 for a, b in pairwise(places))
 
 
 def test_a_lonely_label_stays_where_its_line_ends():
-    assert pictures._spread([2e3, 5e5], [1e3, 1e6], 300) == pytest.approx([2e3, 5e5])
+    assert charts._spread([2e3, 5e5], [1e3, 1e6], 300) == pytest.approx([2e3, 5e5])
 
 
 @pytest.mark.parametrize("domain", [[9e3, 1.3e4], [5e3, 1.2e6], [10, 1e10]])
 def test_ticks_are_few_and_inside(domain):
-    ticks = pictures._ticks(domain, 9, 0.0)
+    ticks = charts._ticks(domain, 9, 0.0)
     assert 1 <= len(ticks) <= 9
     assert all(domain[0] <= tick <= domain[1] for tick in ticks)
 
 
 def test_noise_is_not_drawn_as_a_mountain():
-    low, high = pictures._domain([100.0, 100.1])
+    low, high = charts._domain([100.0, 100.1])
     assert high / low >= 1.5
-    assert pictures._domain([None, 0.0]) is None
+    assert charts._domain([None, 0.0]) is None
 
 
 def test_an_exported_chart_carries_its_experiment(document):
     workload = document["workloads"][0]
-    spec = pictures.with_card(pictures.ecdf(workload), "title", card(document, workload))
+    spec = charts.with_card(charts.ecdf(workload), "title", card(document, workload))
     told = " ".join(spec["title"]["subtitle"])
     for fact in ("suite quick", "6 blocks", "2026-11-21", "AMD EPYC"):
         assert fact in told
@@ -123,18 +123,18 @@ def _contrast(one: str, other: str) -> float:
 
 
 def test_every_arm_colour_can_be_read_on_both_pages():
-    surfaces = look.NEUTRAL["surface"]
-    for light, dark in look.to_dark().items():
-        if light in (look.NEUTRAL["grid"][0], surfaces[0]):
+    surfaces = style.NEUTRAL["surface"]
+    for light, dark in style.to_dark().items():
+        if light in (style.NEUTRAL["grid"][0], surfaces[0]):
             continue
         assert _contrast(light, surfaces[0]) >= 4.4, light
         assert _contrast(dark, surfaces[1]) >= 4.5, dark
 
 
 def test_untouched_is_dashed_and_hollow_and_profiles_of_one_middleware_differ(document):
-    looks = look.looks(document["workloads"][0]["arms"])
+    looks = style.looks(document["workloads"][0]["arms"])
     assert looks["zenoh untouched"].hollow and looks["zenoh untouched"].dash
     assert not looks["zenoh tuned"].hollow and not looks["zenoh tuned"].dash
     assert looks["zenoh tuned"].colour == looks["zenoh untouched"].colour
     many = [{"arm": f"m {p}", "middleware": "m", "profile": p, "role": "contender"} for p in ("a", "b", "untouched")]
-    assert len({(x.colour, x.dash, x.hollow) for x in look.looks(many).values()}) == 3
+    assert len({(x.colour, x.dash, x.hollow) for x in style.looks(many).values()}) == 3

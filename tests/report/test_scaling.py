@@ -6,8 +6,8 @@ import time
 import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.report.summary import summarise
-from tests import synthetic_bundle
+from rmwbench.results.show import summarise
+from tests.support import synthetic_bundle
 
 
 @pytest.mark.timing

@@ -10,17 +10,17 @@ import re
 import numpy as np
 import pytest
 
-from rmwbench.analysis.chain_layers import SHARES
-from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.analysis.sequential import alpha_at
-from rmwbench.analysis.trial import OF_CHAINS
+from rmwbench.analysis.metrics.chain.layers import SHARES
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.trial import OF_CHAINS
+from rmwbench.analysis.verdicts.sequential import alpha_at
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.codes import Code, Reason
 from rmwbench.errors import UserError
-from rmwbench.report.conclusions import conclusions
-from rmwbench.report.summary import summarise
-from tests import synthetic_bundle
+from rmwbench.results.answer.conclusions import conclusions
+from rmwbench.results.show import summarise
+from tests.support import synthetic_bundle
 
 
 @pytest.fixture(scope="module")
@@ -322,7 +322,7 @@ def test_minutes_are_those_of_this_campaign(bundle, document):
 def test_every_primary_metric_of_a_suite_is_known():
     from typing import get_args
 
-    from rmwbench.suite.workload import PrimaryMetric
+    from rmwbench.suite.workload.workload import PrimaryMetric
 
     assert set(get_args(PrimaryMetric)) <= set(GLOSSARY)
 

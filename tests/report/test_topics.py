@@ -6,22 +6,22 @@ import json
 import pytest
 from rich.console import Console
 
-from rmwbench.analysis.look import Looks
-from rmwbench.analysis.topics import POOLED
+from rmwbench.analysis.metrics.topics import POOLED
+from rmwbench.analysis.verdicts.interim import Looks
 from rmwbench.bundle import Bundle
-from rmwbench.report.compare.document import compare
-from rmwbench.report.compare.select import side
 from rmwbench.report.compare.terminal import answer
-from rmwbench.report.explain.document import explanations
 from rmwbench.report.explain.terminal import print_explanations
-from rmwbench.report.figures import figures
-from rmwbench.report.headline import headline
 from rmwbench.report.html import render_html
 from rmwbench.report.markdown import render_markdown
-from rmwbench.report.summary import summarise
 from rmwbench.report.terminal import print_show
-from tests import topics_bundle
-from tests.topics_bundle import CARRIERS, FLOWS, Carrier
+from rmwbench.report.workload_charts import figures
+from rmwbench.results.answer.headline import headline
+from rmwbench.results.compare.document import compare
+from rmwbench.results.compare.select import side
+from rmwbench.results.explain import explanations
+from rmwbench.results.show import summarise
+from tests.support import topics_bundle
+from tests.support.topics_bundle import CARRIERS, FLOWS, Carrier
 
 LIMITS = {
     "acceptable": [{"metric": "undelivered", "at_most": 0.2}],

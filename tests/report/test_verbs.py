@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rmwbench.cli.main import main
-from tests import synthetic_bundle
+from tests.support import synthetic_bundle
 
 
 @pytest.fixture(scope="module")

@@ -8,18 +8,18 @@ import re
 import pytest
 from rich.console import Console
 
-from rmwbench.analysis.trial import measure_trial
+from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.bundle import Bundle
-from rmwbench.report.figures import figures
 from rmwbench.report.html import render_html
 from rmwbench.report.markdown import render_markdown
-from rmwbench.report.summary import summarise
 from rmwbench.report.terminal import print_show
-from rmwbench.report.wire import groups
-from tests import network_bundle, synthetic_bundle
-from tests.network_bundle import ARMS
+from rmwbench.report.workload_charts import figures
+from rmwbench.results.groups import groups
+from rmwbench.results.show import summarise
 from tests.report import test_browser
 from tests.report.example_document import example_document
+from tests.support import network_bundle, synthetic_bundle
+from tests.support.network_bundle import ARMS
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.trial import TrialResult, run_trial
-from rmwbench.campaign.unsupported import described
+from rmwbench.campaign.plan.unsupported import described
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.lab.host import Hosts
 from rmwbench.suite.cells import Cell, cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from tests.lab import tools
 from tests.network.laboratory import taps
 from tests.ros2 import sourced

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.suite.message_type import message_type, message_type_names, service_type
+from rmwbench.suite.workload.message_type import message_type, message_type_names, service_type
 
 ROOT = Path(__file__).resolve().parents[2] / "ros2" / "rmwbench_msgs"
 PRIMITIVE_BYTES = {

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from rmwbench.lab import records
-from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Host, Spawned
 from rmwbench.lab.middleware import Worker, find_workers, ros2
-from rmwbench.lab.records import RECEIVED, SENT, SectionPlan
-from rmwbench.suite.cdr import CdrLayout
+from rmwbench.lab.process import records
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.records import RECEIVED, SENT, SectionPlan
+from rmwbench.suite.workload.cdr import CdrLayout
 from tests.ros2 import sourced
 
 pytestmark = [sourced.needed, pytest.mark.timing]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.lab.middleware import ros2
-from rmwbench.suite.message_type import message_type, message_type_names
+from rmwbench.suite.workload.message_type import message_type, message_type_names
 from tests.ros2 import sourced
 
 ROOT = Path(__file__).resolve().parents[2]

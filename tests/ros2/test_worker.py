@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.lab import records
-from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Host
-from rmwbench.lab.worker import WorkerFailed
-from rmwbench.suite.message_type import message_type, message_type_names
+from rmwbench.lab.process import records
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import WorkerFailed
+from rmwbench.suite.workload.message_type import message_type, message_type_names
 from tests.ros2 import sourced
 
 pytestmark = [sourced.needed, pytest.mark.timing]

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.summary import summarise
+from rmwbench.results.show import summarise
 from tests.lab import tools
 
 COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]

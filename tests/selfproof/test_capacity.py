@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.capacity.document import summarise
+from rmwbench.results.capacity.document import summarise
 from tests.selfproof.proof import COMMAND
 
 pytestmark = pytest.mark.timing

@@ -8,7 +8,7 @@ beyond them. Losses are exact counts, whatever the machine does.
 import numpy as np
 import pytest
 
-from rmwbench.analysis.chain_paths import paths
+from rmwbench.analysis.metrics.chain.paths import paths
 from rmwbench.report.html import render_html
 from tests.selfproof import proof
 

@@ -8,7 +8,7 @@ taken at 99.9 %: the nine of them, with that width on top, raise a false alarm l
 import numpy as np
 import pytest
 
-from rmwbench.analysis.intervals import plain_t
+from rmwbench.analysis.stats.intervals import plain_t
 from tests.selfproof import proof
 
 pytestmark = pytest.mark.timing

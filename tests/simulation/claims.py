@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rmwbench.analysis import sequential
-from rmwbench.analysis.compare import judge
-from rmwbench.analysis.resolution import blocks_for, comparisons, resolvable_ratio
-from rmwbench.analysis.verdict import Arm, Ratio, Rules, Verdict
+from rmwbench.analysis.stats.resolution import blocks_for, comparisons, resolvable_ratio
+from rmwbench.analysis.verdicts import sequential
+from rmwbench.analysis.verdicts.best import judge
+from rmwbench.analysis.verdicts.verdict import Arm, Ratio, Rules, Verdict
 
 WANTED = 1000
 """Messages of a trial, for losses."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rmwbench.analysis import intervals
-from rmwbench.analysis.aggregate import over_trials
-from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.analysis.metric import Measured
-from rmwbench.analysis.ratio import ratio
-from rmwbench.analysis.verdict import Ratio
+from rmwbench.analysis.metrics.aggregate import over_trials
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.stats import intervals
+from rmwbench.analysis.stats.metric import Measured
+from rmwbench.analysis.verdicts.ratio import ratio
+from rmwbench.analysis.verdicts.verdict import Ratio
 from tests.simulation.laws import SCENES, Scene, trial_quantiles, trials, true_log_quantiles
 from tests.simulation.methods import METHODS
 

@@ -14,8 +14,9 @@ from unittest import mock
 
 import numpy as np
 
-from rmwbench.analysis import compare, likeness, shared
-from rmwbench.analysis.verdict import Arm
+from rmwbench.analysis.verdicts import best as compare
+from rmwbench.analysis.verdicts import likeness, variances
+from rmwbench.analysis.verdicts.verdict import Arm
 
 SD = 0.15
 """Of an arm's log values from block to block; √2 of it is the spread of a log-ratio."""
@@ -176,9 +177,11 @@ def simulate(
 def _alone():
     """Every variance by itself, and blocks taken as independent: the procedure that this one replaced."""
     return mock.patch.multiple(
-        "rmwbench.analysis.pairs",
+        "rmwbench.analysis.verdicts.pairs",
         likeness=lambda _: likeness.NONE,
-        shared=mock.Mock(Prior=shared.Prior, Variances=shared.Variances, priors=lambda w: [shared.NOTHING] * len(w)),
+        shared=mock.Mock(
+            Prior=variances.Prior, Variances=variances.Variances, priors=lambda w: [variances.NOTHING] * len(w)
+        ),
     )
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rmwbench.analysis import look, sequential
-from rmwbench.analysis.verdict import Arm, Rules
+from rmwbench.analysis.verdicts import interim, sequential
+from rmwbench.analysis.verdicts.verdict import Arm, Rules
 from tests.simulation.procedures import LAWS, RATIOS, Law, rounded
 
 SEED = 20261123
@@ -94,7 +94,7 @@ def campaign(
             }
             over = ended and block not in design.looks
             verdicts = sequential.judge(arms, Rules(), design.looks, blocks=block, ended=over)
-            for cell in look.leaving(verdicts, cells):
+            for cell in interim.leaving(verdicts, cells):
                 place = divmod(cell, len(ratios))
                 lasts[place] = min(lasts[place], block)
         if ended or block == design.maximum or (not sequential.needs_more(verdicts) and verdicts):

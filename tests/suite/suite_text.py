@@ -1,7 +1,7 @@
 """A small valid suite, to be broken by tests one place at a time."""
 
 from rmwbench.errors import UserError
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 
 GOOD = """\
 suite: small

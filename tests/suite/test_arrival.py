@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from rmwbench.suite.arrival import Arrival
+from rmwbench.suite.workload.arrival import Arrival
 
 PARSE = TypeAdapter(Arrival).validate_python
 

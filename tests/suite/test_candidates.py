@@ -4,13 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.request import Planner, Request
+from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
-from rmwbench.suite import load
-from rmwbench.suite.candidates import Choice
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import candidates_of, known_candidates, parse, plain, read, shipped_suites, suites_directory
-from rmwbench.suite.shipped import shipped_middlewares
+from rmwbench.suite.file import load
+from rmwbench.suite.file.candidates import Choice
+from rmwbench.suite.file.load import (
+    candidates_of,
+    known_candidates,
+    parse,
+    plain,
+    read,
+    shipped_suites,
+    suites_directory,
+)
+from rmwbench.suite.file.shipped import shipped_middlewares
 from rmwbench.suite.side import INSTALLED
 
 ARMS = Path(__file__).with_name("arms_of_suites.txt")

@@ -6,7 +6,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import load, parse
+from rmwbench.suite.file.load import load, parse
 
 SUITE = """\
 suite: s

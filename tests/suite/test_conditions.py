@@ -4,7 +4,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from rmwbench.suite.machine_condition import BACKGROUNDS, HOST_IDLE
 
 SUITE = """

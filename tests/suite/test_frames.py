@@ -6,8 +6,8 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.frames import Format, element, frame_format
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
+from rmwbench.suite.workload.camera import Format, element, frame_format
 
 SUITE = """
 suite: cameras

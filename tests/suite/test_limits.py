@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.analysis.limit import of_limits, parse_limit
+from rmwbench.analysis.capacity.limit import of_limits, parse_limit
 from rmwbench.errors import UserError
+from rmwbench.suite.file.limits_file import read_limits
+from rmwbench.suite.file.load import load
 from rmwbench.suite.limits import KEYS, METRICS, metric_of
-from rmwbench.suite.limits_file import read_limits
-from rmwbench.suite.load import load
 
 from .suite_text import edited
 

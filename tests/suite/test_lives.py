@@ -3,7 +3,7 @@
 import pytest
 
 from rmwbench.suite.cells import cells
-from rmwbench.suite.topology import Life
+from rmwbench.suite.workload.topology import Life
 
 from .suite_text import error, nodes, suite
 

@@ -3,7 +3,7 @@
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.suite.load import find, load, parse
+from rmwbench.suite.file.load import find, load, parse
 
 from .suite_text import GOOD, edited, error, nodes, suite
 

@@ -6,7 +6,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import line_of, load, parse
+from rmwbench.suite.file.load import line_of, load, parse
 from rmwbench.suite.suite import Suite
 
 

@@ -4,9 +4,9 @@ import struct
 
 import pytest
 
-from rmwbench.suite.cdr import CdrLayout
 from rmwbench.suite.fault import Fault
-from rmwbench.suite.message_type import message_type, message_type_names
+from rmwbench.suite.workload.cdr import CdrLayout
+from rmwbench.suite.workload.message_type import message_type, message_type_names
 
 KIB, MIB = 1024, 1024 * 1024
 

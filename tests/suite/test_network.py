@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
-from rmwbench.suite.network import LINK_FACTORS, PREFIX, Network
-from rmwbench.suite.network_spec import GilbertElliott, Spec
-from rmwbench.suite.network_trace import parsed
+from rmwbench.suite.file.load import parse
+from rmwbench.suite.network.network import LINK_FACTORS, PREFIX, Network
+from rmwbench.suite.network.spec import GilbertElliott, Spec
+from rmwbench.suite.network.trace import parsed
 
 SUITE = """\
 suite: net

@@ -2,9 +2,9 @@
 
 import pytest
 
-from rmwbench.analysis.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.suite.file.load import load, parse
 from rmwbench.suite.limits import FRACTIONS, METRICS, QUANTILES, TIMES, Limits, unit_of
-from rmwbench.suite.load import load, parse
 from rmwbench.suite.percentiles import quantile_of
 
 from .suite_text import edited, error, suite

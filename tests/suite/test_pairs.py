@@ -3,7 +3,7 @@
 import pytest
 
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import line_of
+from rmwbench.suite.file.load import line_of
 
 from .suite_text import edited, error, suite
 

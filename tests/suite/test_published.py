@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.suite.load import load, shipped_suites
-from rmwbench.suite.message_type import message_type
+from rmwbench.suite.file.load import load, shipped_suites
+from rmwbench.suite.workload.message_type import message_type
 
 PUBLISHED = Path(__file__).parents[3] / "shared/data/eprosima-benchmarking/TSC_RMW_report_2021_config"
 

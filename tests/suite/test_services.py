@@ -3,7 +3,7 @@
 import pytest
 
 from rmwbench.suite.cells import cells
-from rmwbench.suite.endpoints import RECEIVED, RECORD_SLACK, SENT
+from rmwbench.suite.workload.endpoints import RECEIVED, RECORD_SLACK, SENT
 
 from .suite_text import error, nodes, suite
 

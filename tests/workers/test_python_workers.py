@@ -10,11 +10,11 @@ from rmwbench_workers import header
 from rmwbench_workers.cyclonedds_python import payload_of
 from rmwbench_workers.middleware import Layout
 
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.lab import machine
 from rmwbench.suite.cells import cells
-from rmwbench.suite.load import parse
+from rmwbench.suite.file.load import parse
 from tests.lab import tools
 
 SUITE = """

@@ -1,6 +1,6 @@
 //! Whether the machine starved a check: how late a thread woke up that did nothing but sleep.
 //!
-//! Only this excuses a failure, and the proof is printed. Python's tests keep the same rule (`tests/starved.py`).
+//! Only this excuses a failure, and the proof is printed. Python's tests keep the same rule (`tests/support/starved.py`).
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -231,7 +231,7 @@ pub enum Arrival {
     },
 }
 
-/// As suites allow (rmwbench/suite/arrival.py); much more would be drawn for longer than the trial lasts.
+/// As suites allow (rmwbench/suite/workload/arrival.py); much more would be drawn for longer than the trial lasts.
 const MAX_RATE_HZ: f64 = 2e6;
 
 impl Arrival {

@@ -326,7 +326,7 @@ fn read_process(process: &mut Process, into: &mut BTreeMap<String, (i64, Stat)>)
     }
 }
 
-/// Resident memory is read with every so manieth sample: it changes slowly and costs as much as everything else of a process.
+/// Resident memory is read with every n-th sample: it changes slowly and costs as much as everything else of a process.
 const MEMORY_EVERY: usize = 5;
 
 /// A sample as it is taken, processes by their place: names are for later.

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from rmwbench.analysis.decide.posterior import LEAST_BLOCKS, Blocks, Posterior, posterior
-from rmwbench.analysis.verdict import Rules
+from rmwbench.analysis.verdicts.verdict import Rules
 
 DRAWS = 20_000
 ALWAYS = 1e-6

@@ -22,7 +22,7 @@ from typing import Literal, Protocol
 import numpy as np
 from scipy import special
 
-from rmwbench.analysis import intervals
+from rmwbench.analysis.stats import intervals
 
 Kind = Literal["positive", "amount", "fraction"]
 Interval = tuple[float, float, float]

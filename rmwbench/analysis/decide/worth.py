@@ -15,7 +15,7 @@ from scipy import special
 
 from rmwbench.analysis.decide.answer import Candidate, Joint, Limit, normals, root_of
 from rmwbench.analysis.decide.posterior import posterior
-from rmwbench.analysis.verdict import Rules
+from rmwbench.analysis.verdicts.verdict import Rules
 
 TRUTHS, JOINT = 400, 1000
 """Truths drawn, and draws of the joint belief within each."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis import recovery
+from rmwbench.campaign.calibrate import recovery
 from rmwbench.campaign.calibrate.grid import LARGE, SMALL, Workload
 
 CLASSES = (SMALL, LARGE)

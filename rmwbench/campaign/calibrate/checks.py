@@ -13,16 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis import recovery
-from rmwbench.analysis.recovery import Check
-from rmwbench.campaign.calibrate import law
+from rmwbench.campaign.calibrate import law, recovery
 from rmwbench.campaign.calibrate.evidence import Evidence, Trial
 from rmwbench.campaign.calibrate.grid import BLOCK_NS, PLAIN, RATIO, Arm
+from rmwbench.campaign.calibrate.recovery import Check
 from rmwbench.codes import Code
 
 LOST = ("lost_start", "lost_middle", "lost_end")
 PROBE_INTERVAL_NS = 50e6
-"""The shortest time between two probes of the barrier (rmwbench/campaign/limits.py)."""
+"""The shortest time between two probes of the barrier (rmwbench/campaign/trial/timeouts.py)."""
 
 Checks = Iterator[Check]
 
@@ -361,7 +360,7 @@ def _beside(what: str, metric: Mapping[str, Any], truth: float, plain: Mapping[s
 def _paired(s: Subject, metric: str, truth: float) -> Check:
     """What this arm costs more than the uninjected one, block by block, at 99.9 %. Burning warms caches and wakes
     processors, so the uninjected cost itself is the width by which the truth may be missed."""
-    from rmwbench.analysis.intervals import plain_t
+    from rmwbench.analysis.stats.intervals import plain_t
 
     injected, plain = (s.evidence.per_block(s.workload, name, metric) for name in (s.arm.name, PLAIN.name))
     common = sorted(injected.keys() & plain.keys())

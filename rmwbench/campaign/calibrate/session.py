@@ -15,14 +15,13 @@ from typing import Any
 
 from rich.console import Console
 
-from rmwbench.analysis import recovery
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import CAMPAIGNS
-from rmwbench.campaign.calibrate import aa, grid, skew, store, truths
+from rmwbench.campaign.calibrate import aa, grid, recovery, skew, store, truths
 from rmwbench.campaign.calibrate.evidence import Evidence
 from rmwbench.campaign.calibrate.own_cost import own_cost
 from rmwbench.campaign.calibrate.truths import Truth
-from rmwbench.campaign.plan import duration_text
+from rmwbench.campaign.plan.plan import duration_text
 from rmwbench.campaign.run import Campaign
 from rmwbench.campaign.start import new_campaign
 from rmwbench.errors import UserError

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rmwbench.analysis import recovery
-from rmwbench.analysis.recovery import Check
+from rmwbench.campaign.calibrate import recovery
+from rmwbench.campaign.calibrate.recovery import Check
 from rmwbench.campaign.calibrate.truths import Truth
 from rmwbench.campaign.run import Campaign
 from rmwbench.lab.middleware import Worker

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.analysis import recovery
-from rmwbench.analysis.recovery import Check
-from rmwbench.campaign.calibrate import checks
+from rmwbench.campaign.calibrate import checks, recovery
 from rmwbench.campaign.calibrate.evidence import Evidence, Spoilt, Untestable
 from rmwbench.campaign.calibrate.grid import Workload
+from rmwbench.campaign.calibrate.recovery import Check
 
 
 @dataclass(frozen=True)

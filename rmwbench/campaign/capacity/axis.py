@@ -10,10 +10,10 @@ import math
 from typing import Any
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.suite.arrival import MAX_RATE_HZ, Relay, Saturation, Trace
-from rmwbench.suite.message_type import HEADER_BYTES, message_type
-from rmwbench.suite.topology import Node
-from rmwbench.suite.workload import SHAPES, Workload
+from rmwbench.suite.workload.arrival import MAX_RATE_HZ, Relay, Saturation, Trace
+from rmwbench.suite.workload.message_type import HEADER_BYTES, message_type
+from rmwbench.suite.workload.topology import Node
+from rmwbench.suite.workload.workload import SHAPES, Workload
 
 NETWORK = ("loss", "delay", "bandwidth", "jitter")
 WHERE = "--along"

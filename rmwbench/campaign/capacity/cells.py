@@ -10,12 +10,12 @@ from functools import lru_cache
 
 from rmwbench.campaign.capacity.axis import Axis
 from rmwbench.suite.arm import Arm
-from rmwbench.suite.arrival import Poisson
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.endpoints import endpoints
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.timeline import Timeline
-from rmwbench.suite.workload import Workload
+from rmwbench.suite.workload.arrival import Poisson
+from rmwbench.suite.workload.endpoints import endpoints
+from rmwbench.suite.workload.workload import Workload
 
 FEWEST_MESSAGES = 50
 """Per trial, whatever the limit: below this nobody sees whether a queue grows."""

@@ -8,24 +8,24 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rmwbench.analysis.limit import Limit, parse_limit
+from rmwbench.analysis.capacity.limit import Limit, parse_limit
 from rmwbench.bundle import BundleWriter
-from rmwbench.campaign import preflight, shared_host, unsupported
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
 from rmwbench.campaign.capacity.cells import Cells
 from rmwbench.campaign.capacity.testable import testable
-from rmwbench.campaign.document import campaign_document, machine_table
-from rmwbench.campaign.place import Places
-from rmwbench.campaign.plan import Plan, duration_text, make_plan
-from rmwbench.campaign.rehearse import rehearse
+from rmwbench.campaign.plan import preflight, shared_host, unsupported
+from rmwbench.campaign.plan.plan import Plan, duration_text, make_plan
+from rmwbench.campaign.plan.rehearse import rehearse
+from rmwbench.campaign.plan.source_lines import Places
+from rmwbench.campaign.record.document import campaign_document, machine_table
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.host import host_kind
 from rmwbench.lab.middleware import Worker, names_here
 from rmwbench.suite.arm import Arm
-from rmwbench.suite.candidates import NO_CHOICE, Choice
-from rmwbench.suite.load import find, parse, read, shown
+from rmwbench.suite.file.candidates import NO_CHOICE, Choice
+from rmwbench.suite.file.load import find, parse, read, shown
 from rmwbench.suite.suite import Suite
-from rmwbench.suite.workload import Workload
+from rmwbench.suite.workload.workload import Workload
 
 MOST_TRIALS = 40
 """Per arm. A boundary that is not decided to a level by then is blurred by more than that."""

@@ -17,19 +17,19 @@ from dataclasses import dataclass, field, replace
 from rich.console import Console
 from rich.markup import escape
 
-from rmwbench.analysis.capacity_arm import ArmSearch
-from rmwbench.analysis.limit import Finding, judge
-from rmwbench.analysis.stability import stability
-from rmwbench.analysis.trial import endpoints_of, measure_trial, told, window_of
+from rmwbench.analysis.capacity.arm import ArmSearch
+from rmwbench.analysis.capacity.limit import Finding, judge
+from rmwbench.analysis.metrics.stability import stability
+from rmwbench.analysis.metrics.trial import endpoints_of, measure_trial, told, window_of
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.capacity.request import MOST_TRIALS, Contestant, Prepared, nearest_level, quantity
-from rmwbench.campaign.document import cells_table, machine_table
-from rmwbench.campaign.outcome import Order
-from rmwbench.campaign.plan import duration_text
+from rmwbench.campaign.plan.plan import duration_text
+from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED
+from rmwbench.campaign.record.document import cells_table, machine_table
+from rmwbench.campaign.record.write import write_trial
 from rmwbench.campaign.stop import Stopped, StopSignals
-from rmwbench.campaign.trial import TrialResult, run_trial
-from rmwbench.campaign.unsupported import NOT_SUPPORTED
-from rmwbench.campaign.write import write_trial
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.lab import machine
 from rmwbench.lab.host import Hosts, marker
 from rmwbench.suite.cells import Cell
@@ -48,7 +48,7 @@ Run = Callable[[Order, object, Hosts | None], TrialResult]
 
 
 @dataclass
-class Pursuit:
+class ArmRounds:
     """An arm on its way. `ended`: why it makes no more probes; `in_vain`: trials in a row that said nothing; `used_s`:
     the time that its probes took."""
 
@@ -71,7 +71,7 @@ class CapacityCampaign:
         self.prepared, self.console, self._run = prepared, console, run
         self.writer = prepared.writer
         self.pursuits = [
-            Pursuit(c, ArmSearch(c.levels, nearest_level(c.levels, prepared.start), whole=prepared.along.whole))
+            ArmRounds(c, ArmSearch(c.levels, nearest_level(c.levels, prepared.start), whole=prepared.along.whole))
             for c in prepared.contestants
             if c.levels
         ]
@@ -106,7 +106,7 @@ class CapacityCampaign:
                 self.writer.append({"type": "finished"})
         return stopped_by
 
-    def _rounds(self, signals: StopSignals, wanted: Callable[[Pursuit], float | None]) -> None:
+    def _rounds(self, signals: StopSignals, wanted: Callable[[ArmRounds], float | None]) -> None:
         """Rounds until no arm wants a level that there is time for."""
         while True:
             due = [(pursuit, level) for pursuit in self.pursuits if (level := wanted(pursuit)) is not None]
@@ -119,13 +119,13 @@ class CapacityCampaign:
                 self._probe(signals, pursuit, level, position)
             self._round += 1
 
-    def _in_turn(self, due: list[tuple[Pursuit, float]]) -> list[tuple[Pursuit, float]]:
+    def _in_turn(self, due: list[tuple[ArmRounds, float]]) -> list[tuple[ArmRounds, float]]:
         """Those whose time is not far ahead of the one that had least."""
         least_s = min(pursuit.used_s for pursuit, _ in due)
         most_s = AHEAD * least_s + AHEAD_PROBES * self.prepared.cells.probe_s(self.prepared.start)
         return [(pursuit, level) for pursuit, level in due if pursuit.used_s <= most_s]
 
-    def _searching(self, pursuit: Pursuit) -> float | None:
+    def _searching(self, pursuit: ArmRounds) -> float | None:
         """The next level of the search, None where it has ended; then `ended` says why."""
         if pursuit.ended:
             return None
@@ -140,7 +140,7 @@ class CapacityCampaign:
             pursuit.ended = "budget"
         return None
 
-    def _filling(self, pursuit: Pursuit) -> float | None:
+    def _filling(self, pursuit: ArmRounds) -> float | None:
         """A level of the curve that lacks trials."""
         found = pursuit.search.capacity()
         if pursuit.ended not in ("resolved", "trials") or found.state not in ("bracketed", "at least"):
@@ -155,7 +155,7 @@ class CapacityCampaign:
                 return level if self._affordable(level) else None
         return None
 
-    def _near(self, pursuit: Pursuit, level: float) -> tuple[float, ...]:
+    def _near(self, pursuit: ArmRounds, level: float) -> tuple[float, ...]:
         """Levels within a quarter of the wanted one that were tried already, or else all."""
         tried = tuple(x for x in pursuit.search.levels if 0.8 <= x / level <= 1.25 and pursuit.search.tried(x))
         return tried or pursuit.search.levels
@@ -164,7 +164,7 @@ class CapacityCampaign:
         budget_s = self.prepared.request.budget_s
         return budget_s is None or time.monotonic() - self._started_s + self.prepared.cells.probe_s(level) <= budget_s
 
-    def _probe(self, signals: StopSignals, pursuit: Pursuit, level: float, position: int) -> None:
+    def _probe(self, signals: StopSignals, pursuit: ArmRounds, level: float, position: int) -> None:
         if not self._affordable(level):
             pursuit.ended = pursuit.ended or "budget"
             return
@@ -184,7 +184,7 @@ class CapacityCampaign:
         finding = self._judged(result)
         self._take(pursuit, level, finding, result)
 
-    def _take(self, pursuit: Pursuit, level: float, finding: Finding | None, result: TrialResult) -> None:
+    def _take(self, pursuit: ArmRounds, level: float, finding: Finding | None, result: TrialResult) -> None:
         text = quantity(level, self.prepared.along)
         if finding is None:
             pursuit.in_vain += 1
@@ -203,11 +203,11 @@ class CapacityCampaign:
         else:
             self._say(pursuit, text, f"[red]fails[/red]: {escape('; '.join(finding.causes))}")
 
-    def _say(self, pursuit: Pursuit, level: str, what: str) -> None:
+    def _say(self, pursuit: ArmRounds, level: str, what: str) -> None:
         width = max(len(p.name) for p in self.pursuits)
         self.console.print(f"[dim]{self._round + 1:>3}[/dim]  {escape(pursuit.name):<{width}}  {level:>12}  {what}")
 
-    def _cell(self, pursuit: Pursuit, level: float) -> Cell:
+    def _cell(self, pursuit: ArmRounds, level: float) -> Cell:
         """The cell of an arm at a level; a new one is in the bundle before its first trial is."""
         key = (pursuit.name, level)
         if key not in self._cells:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.survival import Curve, cumulative_incidence, kaplan_meier
+from rmwbench.analysis.stats.survival import Curve, cumulative_incidence, kaplan_meier
 from rmwbench.community.github.project import Item, Project, of
 
 DAY_S = 86400.0

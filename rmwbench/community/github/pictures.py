@@ -4,9 +4,9 @@ from typing import Any
 
 import altair as alt
 
-from rmwbench.report import pictures
-from rmwbench.report.look import looks
-from rmwbench.report.pictures import TEXT, Spec
+from rmwbench.report import charts
+from rmwbench.report.charts import TEXT, Spec
+from rmwbench.report.style import looks
 
 LEAST_DAYS = 1 / 24
 """The left end of the time axis: whatever took less than an hour is drawn there."""
@@ -37,11 +37,11 @@ def waiting(repositories: list[dict[str, Any]], kind: str, what: str, title: str
         return None
     most = max(p["days"] for p in points)
     scale = alt.Scale(type="log", domain=[LEAST_DAYS, max(most, 1.0)], nice=False, clamp=True)
-    axis = pictures._axis(values=[t for t in _TICKS if t <= most], labelExpr=_TICK_LABEL, title=f"{title} (log axis)")
+    axis = charts._axis(values=[t for t in _TICKS if t <= most], labelExpr=_TICK_LABEL, title=f"{title} (log axis)")
     colour = _colours(repositories, names)
     x = alt.X("days:Q", scale=scale, axis=axis)
-    y = alt.Y("share:Q", scale=alt.Scale(domain=[0, 1]), axis=pictures._axis(title=None, format=".0%", tickCount=5))
-    base = alt.Chart(pictures._POINTS)
+    y = alt.Y("share:Q", scale=alt.Scale(domain=[0, 1]), axis=charts._axis(title=None, format=".0%", tickCount=5))
+    base = alt.Chart(charts._POINTS)
     layers = [
         base.mark_line(interpolate="step-after", strokeWidth=2).encode(x=x, y=y, order="n:Q", color=colour),
         base.mark_area(interpolate="step-after", opacity=0.1).encode(
@@ -50,7 +50,7 @@ def waiting(repositories: list[dict[str, Any]], kind: str, what: str, title: str
     ]
     if ends:
         layers.append(alt.Chart(alt.Data(values=ends)).mark_circle(size=45, opacity=1).encode(x=x, y=y, color=colour))
-    return pictures._finish(alt.layer(*layers), height=_HEIGHT, points=points)
+    return charts._finish(alt.layer(*layers), height=_HEIGHT, points=points)
 
 
 def months(repositories: list[dict[str, Any]], what: str, title: str) -> Spec | None:
@@ -65,12 +65,12 @@ def months(repositories: list[dict[str, Any]], what: str, title: str) -> Spec | 
         return None
     names = list(dict.fromkeys(row["name"] for row in rows))
     chart = (
-        alt.Chart(pictures._ROWS)
+        alt.Chart(charts._ROWS)
         .mark_bar(opacity=0.9)
         .encode(
-            x=alt.X("month:O", axis=pictures._axis(title=None, grid=False, labelAngle=0)),
+            x=alt.X("month:O", axis=charts._axis(title=None, grid=False, labelAngle=0)),
             xOffset=alt.XOffset("name:N", scale=alt.Scale(domain=names)),
-            y=alt.Y("value:Q", axis=pictures._axis(title=title, tickMinStep=1, tickCount=5)),
+            y=alt.Y("value:Q", axis=charts._axis(title=title, tickMinStep=1, tickCount=5)),
             color=_colours(repositories, names),
             tooltip=[
                 alt.Tooltip("name:N", title="repository"),
@@ -80,7 +80,7 @@ def months(repositories: list[dict[str, Any]], what: str, title: str) -> Spec | 
             ],
         )
     )
-    return pictures._finish(chart, height=220, rows=rows)
+    return charts._finish(chart, height=220, rows=rows)
 
 
 def _colours(repositories: list[dict[str, Any]], names: list[str]) -> alt.Color:

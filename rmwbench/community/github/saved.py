@@ -140,8 +140,8 @@ def _checked(path: Path, answer: Any) -> Any:
 
 def _tables(directory: Path, since: datetime | None) -> list[Project]:
     """The tables of 2020 (docs/importers.md): times to close, no responses, and commits that paging cut."""
-    from rmwbench.importers import github_csv
-    from rmwbench.importers.source import Source
+    from rmwbench.importers.formats import github_csv
+    from rmwbench.importers.source.source import Source
 
     found = github_csv.repositories(Source(directory))
     until = datetime.fromtimestamp(github_csv.newest(found.values()), UTC)

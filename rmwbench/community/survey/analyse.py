@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis import ordinal
-from rmwbench.analysis.intervals import clopper_pearson
+from rmwbench.analysis.stats import ordinal
+from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.community.survey.read import Question, Survey, sizes
 from rmwbench.errors import UserError, did_you_mean
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import altair as alt
 
-from rmwbench.report import pictures
-from rmwbench.report.look import PARTS
-from rmwbench.report.pictures import TEXT, Spec
+from rmwbench.report import charts
+from rmwbench.report.charts import TEXT, Spec
+from rmwbench.report.style import PARTS
 
 _SHADES = ("publisher", "reader", "machine", "way", "process")
 _ROW = 22
@@ -45,10 +45,10 @@ def answers(doc: dict[str, Any]) -> Spec | None:
     colours = [PARTS[_SHADES[round(i * (len(_SHADES) - 1) / (len(levels) - 1))]][0] for i in range(len(levels))]
     order = list(dict.fromkeys(row["row"] for row in rows))
     chart = (
-        alt.Chart(pictures._ROWS)
+        alt.Chart(charts._ROWS)
         .mark_bar(height=14)
         .encode(
-            x=alt.X("low:Q", axis=pictures._axis(title=None, labelExpr="format(abs(datum.value), '.0%')", tickCount=7)),
+            x=alt.X("low:Q", axis=charts._axis(title=None, labelExpr="format(abs(datum.value), '.0%')", tickCount=7)),
             x2="high:Q",
             y=alt.Y("row:N", sort=order, axis=alt.Axis(title=None, labelLimit=260, labelColor=TEXT, ticks=False)),
             color=alt.Color(
@@ -64,4 +64,4 @@ def answers(doc: dict[str, Any]) -> Spec | None:
             ],
         )
     )
-    return pictures._finish(chart, height=_ROW * max(1, len(order)), rows=rows)
+    return charts._finish(chart, height=_ROW * max(1, len(order)), rows=rows)

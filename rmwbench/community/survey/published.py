@@ -4,8 +4,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from rmwbench.importers import survey as importer
-from rmwbench.importers.source import Item
+from rmwbench.importers.formats import survey as importer
+from rmwbench.importers.source.source import Item
 
 FIGURES = ("survey_mean", "survey_difference")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from rmwbench.community.survey.scale import KNOWN, Scale, is_no_opinion, of
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.importers.sheet import malformed, parsed
-from rmwbench.importers.source import Item, Source
+from rmwbench.importers.source.sheet import malformed, parsed
+from rmwbench.importers.source.source import Item, Source
 
 BRACKETS = re.compile(r".*\[(?P<text>[^\]]+)\]\s*", re.DOTALL)
 

@@ -2,7 +2,7 @@
 
 A benchmark must never touch a live robot, nor its neighbour campaign; and what a middleware leaves behind must end with
 its trial. Both follow from one rule: everything of a trial lives below one init process (init.py), and dies with it.
-Where namespaces cannot be made a host is shared (shared.py); which kind it is here, kind.py says.
+Where namespaces cannot be made a host is shared (variances.py); which kind it is here, kind.py says.
 """
 
 from rmwbench.lab.host.host import Configured, Exited, Host, HostBroken, Spawned, SpawnFailed, check_tap

@@ -36,12 +36,13 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.errors import UserError
-from rmwbench.lab import allocations, machine
+from rmwbench.lab import machine
 from rmwbench.lab.host import contents, interfaces, permitted, secure, traffic
 from rmwbench.lab.host.connection import Connection, Disconnected, prepare
 from rmwbench.lab.host.host import Exited, Host, HostBroken, Spawned, SpawnFailed
 from rmwbench.lab.host.permitted import Refused
 from rmwbench.lab.machine.timekeeping import timekeeping
+from rmwbench.lab.sampling import allocations
 
 LOOPBACK = "127.0.0.1"
 GREETING_TIMEOUT_S = 5.0

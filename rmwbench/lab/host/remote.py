@@ -140,7 +140,7 @@ class RemoteHost:
     ) -> None:
         """As a Host's; the program is the one of this name that the agent has."""
         # Only here: who needs a host alone must not need what finds tools.
-        from rmwbench.lab import allocations
+        from rmwbench.lab.sampling import allocations
 
         files, back, control = {}, [], None
         counted = allocations.ENVIRONMENT.items() <= env.items()

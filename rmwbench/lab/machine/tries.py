@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rmwbench.errors import UserError
-from rmwbench.lab.cgroup import Group
 from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, check_own, host_kind
+from rmwbench.lab.sampling.cgroup import Group
 
 _libc = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000

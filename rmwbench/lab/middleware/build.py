@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rmwbench.errors import UserError, nearest
-from rmwbench.lab import tool
 from rmwbench.lab.middleware import ros2, workspace
 from rmwbench.lab.middleware.catalogue import Recipe, apt_command, recipes
+from rmwbench.lab.process import tool
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from typing import Any
 from rmwbench.errors import UserError, nearest
 from rmwbench.lab.middleware import brought, ros2, workspace
 from rmwbench.lab.middleware.catalogue import recipes
-from rmwbench.lab.worker import PROTOCOL
-from rmwbench.suite.shipped import PREFIX, python_programs, shipped_middlewares
+from rmwbench.lab.process.worker import PROTOCOL
+from rmwbench.suite.file.shipped import PREFIX, python_programs, shipped_middlewares
 from rmwbench.suite.side import INSTALLED
 
 VARIABLE = "RMWBENCH_WORKERS"

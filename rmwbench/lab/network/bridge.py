@@ -18,8 +18,8 @@ from rmwbench.lab.host import Configured
 from rmwbench.lab.host.host import NetlinkMessage, Write
 from rmwbench.lab.network import addresses, bpf, netlink
 from rmwbench.lab.network.plumbing import NIC_QUEUE_FRAMES, QUEUE_FRAMES, NetworkBroken, burst_bytes
-from rmwbench.suite.network import Links
-from rmwbench.suite.network_spec import Spec, ms_to_ns
+from rmwbench.suite.network.network import Links
+from rmwbench.suite.network.spec import Spec, ms_to_ns
 
 BRIDGE = 999
 ETHERNET_BYTES = 14

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.lab.crew import NETWORK_HOST, Crew
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.host.host import NetlinkMessage
 from rmwbench.lab.network import plumbing, probe, promise
@@ -28,9 +27,10 @@ from rmwbench.lab.network.kernel import Kernel
 from rmwbench.lab.network.plumbing import NetworkBroken, Place
 from rmwbench.lab.network.probe import Finding
 from rmwbench.lab.network.switch import Switch
-from rmwbench.suite.network import ROAM, Links, NetworkChange, described
-from rmwbench.suite.network_backend import KERNEL
-from rmwbench.suite.network_spec import GilbertElliottTime
+from rmwbench.lab.process.crew import NETWORK_HOST, Crew
+from rmwbench.suite.network.backend import KERNEL
+from rmwbench.suite.network.network import ROAM, Links, NetworkChange, described
+from rmwbench.suite.network.spec import GilbertElliottTime
 from rmwbench.suite.timeline import to_ns
 
 CONFIGURE_TIMEOUT_S = 5.0

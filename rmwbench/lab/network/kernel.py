@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rmwbench.lab.crew import NETWORK_HOST, Crew
 from rmwbench.lab.host import Host, Hosts
 from rmwbench.lab.host.host import NetlinkMessage
 from rmwbench.lab.network import bridge, netlink
 from rmwbench.lab.network.plumbing import DEVICES, NetworkBroken, dropped_frames
 from rmwbench.lab.network.switch import Mark
-from rmwbench.suite.network import Links, NetworkChange
-from rmwbench.suite.network_spec import Spec
+from rmwbench.lab.process.crew import NETWORK_HOST, Crew
+from rmwbench.suite.network.network import Links, NetworkChange
+from rmwbench.suite.network.spec import Spec
 
 TIMEOUT_S = 10.0
 _OFFLOADS = Path(__file__).with_name("offload_program.py").read_text()

@@ -5,13 +5,13 @@ gone a moment later: versions and configurations promise too much.
 import functools
 from collections.abc import Mapping
 
-from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import HostBroken, Hosts
 from rmwbench.lab.network.kernel import Kernel
 from rmwbench.lab.network.plumbing import NetworkBroken
-from rmwbench.suite.network import Access, Links, Network
-from rmwbench.suite.network_backend import KERNEL, lacking, needs_delay
-from rmwbench.suite.network_spec import Spec
+from rmwbench.lab.process.crew import Crew
+from rmwbench.suite.network.backend import KERNEL, lacking, needs_delay
+from rmwbench.suite.network.network import Access, Links, Network
+from rmwbench.suite.network.spec import Spec
 
 JOINED, RATE, DELAY = "loss, MTU and outages", "rate", "delay"
 _TRIED: Mapping[str, Spec] = {

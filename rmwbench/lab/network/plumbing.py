@@ -12,9 +12,9 @@ from typing import Any
 from rmwbench.lab.host import Configured, Host
 from rmwbench.lab.host.host import NetlinkMessage, Write
 from rmwbench.lab.network import addresses, netlink
-from rmwbench.suite.interfaces import PEER, Interface
-from rmwbench.suite.network import Links
-from rmwbench.suite.network_spec import Spec
+from rmwbench.suite.network.interfaces import PEER, Interface
+from rmwbench.suite.network.network import Links
+from rmwbench.suite.network.spec import Spec
 
 QUEUE_FRAMES = 10_000
 """Of the device: at the usual 1000 a burst of fragments is dropped before any link has seen it."""

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rmwbench.lab.crew import Crew
 from rmwbench.lab.network import addresses, chance
 from rmwbench.lab.network.probe_program import BURST, SMALL, SMALL_BYTES
 from rmwbench.lab.network.switch import Mark
-from rmwbench.suite.network import Links
-from rmwbench.suite.network_backend import KERNEL
-from rmwbench.suite.network_spec import GilbertElliottTime, Spec, ms_to_ns
+from rmwbench.lab.process.crew import Crew
+from rmwbench.suite.network.backend import KERNEL
+from rmwbench.suite.network.network import Links
+from rmwbench.suite.network.spec import GilbertElliottTime, Spec, ms_to_ns
 
 _PROGRAM = Path(__file__).with_name("probe_program.py").read_text()
 PORT = 47_077

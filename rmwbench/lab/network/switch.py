@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.lab import tool
-from rmwbench.lab.crew import Crew
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.network import addresses
 from rmwbench.lab.network.plumbing import NetworkBroken
-from rmwbench.lab.worker import CONTROL_FD, RECORDS_FD, WorkerFailed, WorkerProcess
-from rmwbench.suite.network import Links
-from rmwbench.suite.network_spec import Spec
+from rmwbench.lab.process import tool
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import CONTROL_FD, RECORDS_FD, WorkerFailed, WorkerProcess
+from rmwbench.suite.network.network import Links
+from rmwbench.suite.network.spec import Spec
 from rmwbench.suite.timeline import to_ns
 
 NAME = "link"

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from rmwbench.report import look
-from rmwbench.report.calibration import calibration_line
-from rmwbench.report.capacity import words
-from rmwbench.report.capacity.picture import figures
+from rmwbench.report import style as look
+from rmwbench.report.capacity.charts import figures
 from rmwbench.report.capacity.rows import LEFT, rows
 from rmwbench.report.html import render_page
+from rmwbench.results.calibration import calibration_line
+from rmwbench.results.capacity import words
 from rmwbench.whole_file import write_whole
 
 

@@ -4,21 +4,21 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rmwbench.report import format as fmt
-from rmwbench.report.capacity import words
+from rmwbench.report.capacity.charts import figures
 from rmwbench.report.capacity.html import card
-from rmwbench.report.capacity.picture import figures
 from rmwbench.report.capacity.rows import rows
 from rmwbench.report.drawing import svg_of
 from rmwbench.report.markdown import escape
+from rmwbench.results.capacity import words
 from rmwbench.whole_file import make_directory, write_whole
+from rmwbench.words import numbers as fmt
 
 
 def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
     """Write the text to `path` and its charts to the directory `NAME-charts` beside it; every path written."""
     import vl_convert
 
-    from rmwbench.report.pictures import with_card
+    from rmwbench.report.charts import with_card
 
     path = Path(path)
     directory = path.with_name(f"{path.stem}-charts")

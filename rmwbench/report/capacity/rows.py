@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.report import format as fmt
-from rmwbench.report.capacity import words
+from rmwbench.results.capacity import words
+from rmwbench.words import numbers as fmt
 
 FEWEST_TRIALS = 3
 

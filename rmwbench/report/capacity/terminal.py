@@ -8,10 +8,10 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.report import format as fmt
-from rmwbench.report.calibration import calibration_line
-from rmwbench.report.capacity import words
 from rmwbench.report.capacity.rows import CAUSE, LEFT, Row, rows
+from rmwbench.results.calibration import calibration_line
+from rmwbench.results.capacity import words
+from rmwbench.words import numbers as fmt
 
 _STYLE = {"holds": "green", "mixed": "yellow", "fails": "red", "says nothing": "magenta"}
 

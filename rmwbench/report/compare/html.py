@@ -9,10 +9,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from rmwbench.report import format as fmt
 from rmwbench.report.compare import terminal as words
 from rmwbench.report.page import asset, environment
 from rmwbench.whole_file import write_whole
+from rmwbench.words import numbers as fmt
 
 _TICKS = (0.05, 0.1, 0.2, 0.5, 0.8, 1.0, 1.25, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 _LEAST, _MOST = log(1.3), log(200.0)

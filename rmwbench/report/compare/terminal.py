@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.report import format as fmt
-from rmwbench.report.printable import printable
+from rmwbench.words import numbers as fmt
+from rmwbench.words.printable import printable
 
 STYLES = {
     "worse": "bold red",

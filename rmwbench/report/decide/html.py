@@ -5,13 +5,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.report import format as fmt
-from rmwbench.report.decide import picture, words
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.report.decide import charts
 from rmwbench.report.decide.terminal import standing
 from rmwbench.report.drawing import svg_of
 from rmwbench.report.page import asset, environment
+from rmwbench.results.decide import words
 from rmwbench.whole_file import write_whole
+from rmwbench.words import numbers as fmt
 
 
 def write_html(doc: dict[str, Any], path: Path | str) -> None:
@@ -44,7 +45,7 @@ def render_html(doc: dict[str, Any]) -> str:
 
 def _drawn(front: dict[str, Any], machine: dict[str, Any]) -> dict[str, Markup] | None:
     """The picture on a light and on a dark page; None where nothing can be placed."""
-    spec = picture.front(front, machine)
+    spec = charts.front(front, machine)
     if spec is None:
         return None
-    return {"light": Markup(svg_of(spec)), "dark": Markup(svg_of(picture.to_dark(spec)))}
+    return {"light": Markup(svg_of(spec)), "dark": Markup(svg_of(charts.to_dark(spec)))}

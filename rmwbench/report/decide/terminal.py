@@ -6,10 +6,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.analysis.glossary import GLOSSARY
-from rmwbench.report import format as fmt
-from rmwbench.report.decide import words
-from rmwbench.report.printable import printable
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.results.decide import words
+from rmwbench.words import numbers as fmt
+from rmwbench.words.printable import printable
 
 STYLES = {
     "meets": "bold green",

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.report import format as fmt
 from rmwbench.report.explain import shares
-from rmwbench.report.explain.pictures import shares as draw
+from rmwbench.report.explain.charts import shares as draw
 from rmwbench.report.explain.shares import CLAIMED, COUNTED, INFERRED, Bar, Key, percent
-from rmwbench.report.figures import Figure
-from rmwbench.report.losses import measure, slow
+from rmwbench.report.workload_charts import Figure
+from rmwbench.results.losses import measure, slow
+from rmwbench.words import numbers as fmt
 
 PHASES = {"late": "waiting to be sent", "writing": "writing", "flight": "in flight"}
 WORST = 3

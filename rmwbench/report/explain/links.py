@@ -4,14 +4,14 @@ long each stream took to recover."""
 from collections.abc import Iterator
 from typing import Any
 
-from rmwbench.analysis.frames import CLASSES
-from rmwbench.analysis.wire import BYTES
-from rmwbench.report import format as fmt
+from rmwbench.analysis.metrics.link_bytes import BYTES
+from rmwbench.analysis.records.frames import CLASSES
+from rmwbench.report.explain.charts import shares as draw
 from rmwbench.report.explain.figures import Explained, Table
-from rmwbench.report.explain.pictures import shares as draw
 from rmwbench.report.explain.shares import COUNTED, Bar, Key, Part, percent
-from rmwbench.report.figures import Figure
-from rmwbench.report.wire import VERDICTS, slowest
+from rmwbench.report.workload_charts import Figure
+from rmwbench.results.groups import VERDICTS, slowest
+from rmwbench.words import numbers as fmt
 
 KINDS = {
     "data": ("udp", "messages with their headers, repeats included"),

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.report import format as fmt
-from rmwbench.report.losses import measure
+from rmwbench.results.losses import measure
+from rmwbench.words import numbers as fmt
 
 SEEN = 0.005
 """A smaller share of the bytes is discovery and the like: in the document, not in a picture."""

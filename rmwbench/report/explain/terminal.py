@@ -5,15 +5,15 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from rmwbench.report.chain_picture import words
-from rmwbench.report.format import metric, quantity
-from rmwbench.report.losses import slow
+from rmwbench.report.chain_chart import words
+from rmwbench.results.losses import slow
+from rmwbench.words.numbers import metric, quantity
 
 INDENT = " " * 11
 
 
 def print_explanations(found: list[dict[str, Any]], console: Console) -> None:
-    """`found`: as `rmwbench.report.explain.document.explanations` gives it."""
+    """`found`: as `rmwbench.results.explain.explanations` gives it."""
     for one in found:
         console.print(f"[bold]{escape(one['workload'])}[/bold]  {escape(one['arm'])}")
         if not one["trials"]["done"]:  # then nothing was lost, and nothing arrived either

@@ -1,0 +1,279 @@
+"""A limit in words, `p99 response < 5 ms, loss < 0.1 %`, and whether a trial holds it.
+
+Every condition must hold, and besides them, always, that the system is stable: a growing queue holds any limit for a
+while. What a percentile or a fraction needs to be judged in one trial sets how many messages a trial must have: ten
+beyond the percentile (rule 5), and three at the limit for a fraction (where none of 3/limit messages is lost, the loss
+is below the limit with 95 % confidence).
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.analysis.metrics.aggregate import Trial, clock_bound, fraction_of, trial_value
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.stability import Stability
+from rmwbench.analysis.stats.quantile import allowed, needed
+from rmwbench.errors import UserError, did_you_mean
+
+EXAMPLE = "p99 response < 5 ms, loss < 0.1 %"
+LATENCIES = {
+    "response": "response_latency",
+    "service": "service_latency",
+    "consumed": "consumed_latency",
+    "publish": "publish_call",
+}
+FRACTIONS = ("loss", "undelivered")
+UNIT_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+SEARCHED = frozenset(
+    {*FRACTIONS, "longest_stall"}
+    | {name for name, e in GLOSSARY.items() if e.kind == "quantile" and e.source in LATENCIES.values()}
+)
+"""What a search can judge a trial by."""
+EXPECTED_AT_LIMIT = 3
+WHERE = "--limit"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`metric` (of the glossary) is below `below`, in the metric's unit (ns, or a fraction)."""
+
+    metric: str
+    below: float
+
+    @property
+    def name(self) -> str:
+        """As people say it: `p99 response`, `loss`, `longest stall`."""
+        entry = GLOSSARY[self.metric]
+        if entry.kind == "quantile":
+            return f"p{entry.q * 100:g} {next(word for word, stem in LATENCIES.items() if stem == entry.source)}"
+        return entry.title
+
+    @property
+    def text(self) -> str:
+        return f"{self.name} < {self.shown(self.below, digits=6)}"
+
+    @property
+    def messages(self) -> int:
+        """The fewest messages that a trial needs to be judged by this condition."""
+        entry = GLOSSARY[self.metric]
+        if entry.kind == "quantile":
+            return needed(entry.q)
+        # guards against 3/0.001 = 3000.0000000000005
+        return math.ceil(EXPECTED_AT_LIMIT / self.below - 1e-6) if entry.kind == "fraction" else 2
+
+    def value(self, trial: Trial) -> float | None:
+        """The trial's value, +inf where lost messages reach it, at the upper end of what the hosts' clocks leave open;
+        None where the trial has too few messages."""
+        entry = GLOSSARY[self.metric]
+        if entry.kind == "quantile":
+            sample = trial.messages.samples.get(entry.source)
+            if sample is None or not allowed(sample.count, entry.q):
+                return None
+        found = trial_value(entry, trial)
+        return None if found is None else found + clock_bound(entry, trial)
+
+    def shown(self, value: float, digits: int = 3) -> str:
+        """With more digits it can be read back without changing it."""
+        if GLOSSARY[self.metric].unit == "fraction":
+            return f"{value * 100:.{digits}g} %"
+        if math.isinf(value):
+            return "never arrived"
+        unit = next((unit for unit in ("s", "ms", "µs") if float(f"{value:.3g}") >= UNIT_NS[unit]), "ns")
+        return f"{value / UNIT_NS[unit]:.{digits}g} {unit}"
+
+
+@dataclass(frozen=True)
+class Limit:
+    conditions: tuple[Condition, ...]
+
+    @property
+    def text(self) -> str:
+        return ", ".join(condition.text for condition in self.conditions)
+
+    @property
+    def messages(self) -> int:
+        """The fewest messages of a trial that all conditions can be judged by."""
+        return max(condition.messages for condition in self.conditions)
+
+    @property
+    def demanding(self) -> Condition:
+        """The condition that needs the most messages."""
+        return max(self.conditions, key=lambda condition: condition.messages)
+
+    def document(self) -> dict:
+        return {
+            "text": self.text,
+            "conditions": [{"metric": c.metric, "name": c.name, "below": c.below} for c in self.conditions],
+        }
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Whether a trial held the limit; `causes` say how not (`p99 response 7.2 ms`), the most fundamental first.
+    `kind`: holds | slow | lossy | unstable | failed. `stable` is False where a latency is that of a growing queue."""
+
+    kind: str
+    causes: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return self.kind == "holds"
+
+    @property
+    def stable(self) -> bool:
+        return self.kind not in ("unstable", "failed")
+
+
+def judge(limit: Limit, trial: Trial, stability: Stability) -> Finding | None:
+    """What one done trial says; None where it has too few messages to say anything (the schedule's draw was short)."""
+    if stability.unstable:
+        return Finding("unstable", (stability.text,))
+    broken: list[Condition] = []
+    texts: list[str] = []
+    for condition in limit.conditions:
+        value = condition.value(trial)
+        if value is None:
+            return None
+        if not value < condition.below:
+            broken.append(condition)
+            texts.append(f"{condition.name} {condition.shown(value)}")
+    if not broken:
+        return Finding("holds")
+    fractions = [c.metric in FRACTIONS for c in broken]
+    infinite = any(math.isinf(c.value(trial) or 0.0) for c in broken)
+    if infinite and not any(fractions):  # a percentile that never arrived is explained by its loss
+        count, total = fraction_of("undelivered", trial)
+        texts.append(f"{count / total * 100:.2g} % of the messages did not arrive")
+    order = sorted(range(len(texts)), key=lambda i: i < len(broken) and not fractions[i])
+    return Finding("lossy" if any(fractions) or infinite else "slow", tuple(texts[i] for i in order))
+
+
+def of_limits(document: Mapping[str, Any], where: str) -> Limit:
+    """The limit that a limits file asks of a search: of the whole workload, since a search has no topics of its own.
+    `document`: as `Limits.document`. UserError where it limits what a search does not measure."""
+    if document.get("topics"):
+        raise UserError(
+            "a search judges a whole workload, not single topics",
+            where=where,
+            expected="limits below `acceptable` alone",
+            actual=f"limits of {', '.join(document['topics'])}",
+            fix="leave `topics` out, or run the suite and ask `rmwbench decide`",
+        )
+    found = {limit["metric"]: float(limit["at_most"]) for limit in document["acceptable"]}
+    unknown = [metric for metric in found if metric not in SEARCHED]
+    if unknown:
+        raise UserError(
+            f"a search does not judge `{unknown[0]}`",
+            where=where,
+            expected="percentiles of response, service, consumed and publish; loss, undelivered, longest_stall",
+            actual=", ".join(unknown),
+        )
+    return Limit(tuple(Condition(metric, at_most) for metric, at_most in found.items()))
+
+
+def parse_limit(text: str) -> Limit:
+    """The conditions of a limit in words. UserError where a part is not understood."""
+    parts = [part.strip() for part in re.split(r",|;|\band\b", text) if part.strip()]
+    if not parts:
+        raise UserError("a limit without a condition", where=WHERE, expected=f"for example `{EXAMPLE}`", actual=text)
+    conditions = tuple(_condition(part) for part in parts)
+    for condition in conditions:
+        twice = [c for c in conditions if c.metric == condition.metric]
+        if len(twice) > 1:
+            raise UserError(
+                f"`{condition.name}` is limited twice", where=WHERE, actual=", ".join(c.text for c in twice)
+            )
+    return Limit(conditions)
+
+
+def _condition(part: str) -> Condition:
+    found = re.fullmatch(r"(.+?)\s*(<=|≤|<|>=|≥|>|=)\s*([0-9.eE+-]+)\s*(\S*)", part)
+    if not found:
+        raise UserError(f"`{part}` is no condition", where=WHERE, expected=f"METRIC < VALUE UNIT, as in `{EXAMPLE}`")
+    what, sign, number, unit = found.groups()
+    if not sign.startswith(("<", "≤")):
+        raise UserError(
+            f"`{part}`: a limit is an upper one",
+            where=WHERE,
+            expected=f"`<`, as in `{EXAMPLE}`",
+            actual=sign,
+            fix="for delivery, say `loss < …`" if "deliver" in what else None,
+        )
+    metric = _metric(what, part)
+    try:
+        value = float(number)
+    except ValueError:
+        raise UserError(f"`{number}` is no number", where=WHERE, actual=part) from None
+    below = value * _factor(metric, unit, part)
+    if not (below > 0 and math.isfinite(below)):
+        raise UserError(
+            f"`{part}`: nothing is below this", where=WHERE, expected="more than 0", actual=f"{number} {unit}".strip()
+        )
+    if GLOSSARY[metric].unit == "fraction" and below > 1:
+        raise UserError(f"`{part}` is always true", where=WHERE, expected="at most 100 %", actual=f"{number} {unit}")
+    return Condition(metric, below)
+
+
+def _metric(what: str, part: str) -> str:
+    words = what.lower().replace("_", " ").replace("latency", " ").replace("call", " ").split()
+    if words in (["loss"], ["lost"]):
+        return "loss"
+    if words in (["undelivered"], ["not", "delivered"]):
+        return "undelivered"
+    if words in (["stall"], ["longest", "stall"]):
+        return "longest_stall"
+    percentiles = [w for w in words if re.fullmatch(r"p\d+(\.\d+)?", w) or w == "median"]
+    rest = [w for w in words if w not in percentiles]
+    known = [*LATENCIES, *FRACTIONS, "stall", "median"]
+    if len(percentiles) != 1 or len(rest) > 1:
+        wrong = next((w for w in rest if w not in known), what)
+        raise UserError(
+            f"`{part}`: unknown metric `{what}`",
+            where=WHERE,
+            expected="pNN with " + ", ".join(LATENCIES) + "; or loss, undelivered, stall",
+            fix=did_you_mean(wrong, known),
+        )
+    stem = LATENCIES.get(rest[0] if rest else "response")
+    if stem is None:
+        raise UserError(
+            f"`{part}`: unknown latency `{rest[0]}`",
+            where=WHERE,
+            expected="one of " + ", ".join(LATENCIES),
+            fix=did_you_mean(rest[0], known),
+        )
+    q = 0.5 if percentiles[0] == "median" else float(percentiles[0][1:]) / 100
+    names = {e.q: e.name for e in GLOSSARY.values() if e.kind == "quantile" and e.source == stem}
+    found = next((name for known_q, name in names.items() if abs(known_q - q) < 1e-9), None)
+    if found is None:
+        raise UserError(
+            f"`{part}`: p{q * 100:g} is not measured",
+            where=WHERE,
+            expected="one of " + _percentiles(list(names)),
+            actual=percentiles[0],
+        )
+    return found
+
+
+def _percentiles(qs: Sequence[float]) -> str:
+    return ", ".join(f"p{q * 100:g}" for q in sorted(qs))
+
+
+def _factor(metric: str, unit: str, part: str) -> float:
+    if GLOSSARY[metric].unit == "fraction":
+        if unit == "%":
+            return 0.01
+        if unit == "":
+            return 1.0
+        raise UserError(f"`{part}`: unknown unit `{unit}`", where=WHERE, expected="% or a bare fraction", actual=unit)
+    if unit in UNIT_NS:
+        return UNIT_NS[unit]
+    raise UserError(
+        f"`{part}`: {'a time needs a unit' if not unit else f'unknown unit `{unit}`'}",
+        where=WHERE,
+        expected="one of " + ", ".join(UNIT_NS),
+        actual=unit or "none",
+        fix=f"did you mean `{part.strip()} ms`?" if not unit else did_you_mean(unit, UNIT_NS),
+    )

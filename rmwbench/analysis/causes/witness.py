@@ -1,0 +1,101 @@
+"""From a trial's rows of `events`, `samples` and `schedule` (docs/formats/bundle.md) to the witnesses of its tail."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rmwbench.analysis.causes.tail import Bins, Witnesses
+from rmwbench.analysis.metrics.outage import Outage
+from rmwbench.analysis.records.frames import NOT_LOST, Frames
+
+Row = Mapping[str, Any]
+
+_COUNTS = {
+    "udp.rcvbuf_errors": "socket buffer full",
+    "ip.reasm_fails": "IP reassembly",
+    "tcp.retransmitted_segments": "TCP retransmission",
+}
+_PROCESSOR = "processor."
+
+
+def witnesses(
+    events: Iterable[Row], samples: Iterable[Row], schedule: Iterable[Row], *, publisher: str, receiver: str
+) -> Witnesses:
+    """`publisher`, `receiver`: names of the two processes. What was not watched is None, not empty."""
+    waits = _waits(schedule)
+    return Witnesses(_canary(events), waits.get(publisher), waits.get(receiver), _bins(samples))
+
+
+def between(
+    seen: Witnesses, frames: Frames | None, interruptions: Sequence[Outage], *, writer: str, reader: str
+) -> Witnesses:
+    """With what the network between two hosts did; `writer`, `reader`: their names. The same where they are one."""
+    if frames is None or writer == reader:
+        return seen
+    away = [
+        (o.down_ns, min(o.up_ns, _EVER)) for o in interruptions if o.kind == "network" and o.who in (writer, reader)
+    ]
+    # On its way up a multicast frame has no destination yet.
+    there = frames.receiver.among(reader) | (frames.receiver.codes < 0)
+    gone = ~frames.verdict.among(*NOT_LOST) & frames.kind.among("data")
+    lost = np.sort(frames.in_ns[frames.sender.among(writer) & there & gone])
+    return replace(seen, away=_stretches([(int(a), int(b)) for a, b in away]), lost_ns=lost)
+
+
+_EVER = 2**62
+"""Of a link that did not come back, ns."""
+
+
+def _canary(events: Iterable[Row]) -> np.ndarray | None:
+    """Stretches [due, woken) of late wake-ups; None where no canary lived."""
+    watched, late = False, []
+    for row in events:
+        watched |= row["event"] == "canary"
+        if row["event"] == "canary_late":
+            late.append((row["time_ns"], row["time_ns"] + row["value"]))
+    return _stretches(late) if watched else None
+
+
+def _waits(schedule: Iterable[Row]) -> dict[str, np.ndarray]:
+    """Process → stretches in which one of its threads wanted to run and did not: from `woken` or `out_runnable` to
+    `in`."""
+    since: dict[tuple[str, int], int] = {}
+    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for row in sorted(schedule, key=lambda row: row["time_ns"]):
+        thread, time_ns = (row["process"], row["thread"]), row["time_ns"]
+        found[row["process"]]  # it was watched, whether it waited or not
+        if row["event"] in ("woken", "out_runnable"):
+            since.setdefault(thread, time_ns)
+        elif (begun := since.pop(thread, None)) is not None and row["event"] == "in":
+            found[row["process"]].append((begun, time_ns))
+    return {process: _stretches(waits) for process, waits in found.items()}
+
+
+def _bins(samples: Iterable[Row]) -> Bins | None:
+    """What grew from sample to sample; None where no series was taken."""
+    series: dict[str, dict[int, float]] = defaultdict(dict)
+    for row in samples:
+        if row["process"] == "machine":
+            series[row["counter"]][row["time_ns"]] = row["value"]
+    times = sorted(set().union(*series.values())) if series else []
+    if len(times) < 2:
+        return None
+
+    def grown(counter: str) -> np.ndarray | None:
+        values = series.get(counter, {})
+        return np.diff([values[t] for t in times]) if len(values) == len(times) else None
+
+    parts = {name: change for name in series if name.startswith(_PROCESSOR) and (change := grown(name)) is not None}
+    steal = parts.get(_PROCESSOR + "steal")
+    if steal is not None:
+        total = np.sum(list(parts.values()), axis=0)
+        steal = np.divide(steal, total, out=np.zeros(len(total)), where=total > 0)
+    counts = {cause: change for name, cause in _COUNTS.items() if (change := grown(name)) is not None}
+    return Bins(np.array(times, np.int64), steal, counts)
+
+
+def _stretches(pairs: list[tuple[int, int]]) -> np.ndarray:
+    return np.array(sorted(pairs), np.int64).reshape(-1, 2)

@@ -1,0 +1,173 @@
+"""Which layer the time of a message went to, added up over all hops of its way, cut at the same places for every
+middleware.
+
+Every worker stamps the publish call, the notification, the take and the callback; workers of ROS 2 whose arm traces its
+layers note besides when public functions of rcl and rmw are passed (docs/formats/records.md), the same for every RMW.
+What lies between two of these moments belongs to one category. A moment that is absent, or out of order because a busy
+reader needed no wake-up of its own, leaves the time on both its sides to the remainder, which is stated: nothing is
+booked to a layer that was not seen.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from rmwbench.analysis.metrics.chain.chain import TYPICAL
+from rmwbench.analysis.metrics.chain.trace import Hop, Trace, elapsed, grouped
+from rmwbench.analysis.records.ledger import ABSENT
+from rmwbench.analysis.stats.quantile import rank
+
+WAITING, RELAY, REMAINDER = "waiting at the source", "relays", "remainder"
+STAMPED = ("publish to notify", "take", "hand over")
+TRACED = (
+    "publish: rclcpp and rcl",
+    "publish: rmw",
+    "middleware: write to notify",
+    "notification to take",
+    "take: rcl",
+    "take: rmw",
+    "hand over",
+)
+WORDS: Mapping[str, str] = {
+    WAITING: "from the intended time until the source's publish call",
+    "publish to notify": "publish call, middleware, transport, wake-up of the reader",
+    "publish: rclcpp and rcl": "from the publish call until rmw_publish begins",
+    "publish: rmw": "from rmw_publish until the middleware's own write begins",
+    "middleware: write to notify": "the middleware's write, transport, wake-up, until rmw_wait returns",
+    "notification to take": "from rmw_wait's return until rcl_take begins: the executor",
+    "take": "from the notification until the message is in the reader's hands",
+    "take: rcl": "rcl_take around rmw_take",
+    "take: rmw": "rmw_take: the middleware's take and the conversion",
+    "hand over": "from the take until the callback",
+    RELAY: "from a relay's callback until its next publish call",
+    REMAINDER: "not told apart: a moment is missing or out of order",
+}
+ROS2 = ("publish: rclcpp and rcl", "publish: rmw", "take: rcl", "take: rmw", "hand over")
+SHARES: Mapping[str, tuple[str, ...]] = {
+    "layer_share_ros2": ROS2,
+    "layer_share_notification": ("notification to take",),
+    "layer_share_middleware": ("middleware: write to notify",),
+    "layer_share_relays": (RELAY,),
+    "layer_share_remainder": (REMAINDER,),
+}
+"""Metric → the categories that it adds up, of the time since the source's publish call."""
+NOT_TRACED = "layers are traced by arms of rclcpp with the option `layers: true` alone"
+
+RMW_PUBLISH, WRITE, RMW_WAIT_RETURNS, RCL_TAKE, RMW_TAKE, RMW_TOOK, RCL_TOOK = 2, 3, 7, 9, 10, 11, 12
+Spans = Mapping[str, np.ndarray]
+"""The columns of the table `spans`: endpoint, writer, seq, layer, time_ns."""
+
+
+@dataclass(frozen=True)
+class Layers:
+    """One trial's. `spent_ns`: category → mean over the typical messages, all hops together; adds up to
+    `end_to_end_ns`, theirs. `traced`: with the layers of ROS 2; `messages` are so many."""
+
+    spent_ns: Mapping[str, float]
+    end_to_end_ns: float
+    traced: bool
+    messages: int
+
+    @property
+    def shares(self) -> dict[str, float]:
+        whole = self.end_to_end_ns - self.spent_ns.get(WAITING, 0.0)
+        if not self.traced or whole <= 0:
+            return {}
+        return {
+            name: sum(self.spent_ns.get(category, 0.0) for category in parts) / whole for name, parts in SHARES.items()
+        }
+
+
+def layers(found: Sequence[Trace], spans: Spans | None) -> Layers | None:
+    """Of all paths of a trial together; None where nothing arrived."""
+    latencies = [np.where(t.wanted, elapsed(t.last.taken_ns, t.intended_ns), np.inf) for t in found]
+    arrived = np.sort(np.concatenate([x[np.isfinite(x)] for x in latencies] or [np.empty(0)]))
+    if not len(arrived):
+        return None
+    low, high = (arrived[rank(len(arrived), q)] for q in TYPICAL)
+    noted = _Noted(spans) if spans is not None and len(spans["seq"]) else None
+    spent: dict[str, float] = {}
+    whole = count = 0.0
+    for trace, latency in zip(found, latencies, strict=True):
+        chosen = (latency >= low) & (latency <= high)
+        # The last callback ends the way here, which the harness stamps a little after the take.
+        end = np.where(trace.last.callback_ns == ABSENT, trace.last.taken_ns, trace.last.callback_ns)
+        total = elapsed(end, trace.intended_ns)[chosen]
+        whole += float(total.sum())
+        count += len(total)
+        rest = total.copy()
+        for category, took in _categories(trace, noted):
+            part = took[chosen]
+            spent[category] = spent.get(category, 0.0) + float(part.sum())
+            rest -= part
+        spent[REMAINDER] = spent.get(REMAINDER, 0.0) + float(rest.sum())
+    order = list(WORDS)
+    means = {name: spent[name] / count for name in sorted(spent, key=order.index)}
+    return Layers(means, whole / count, noted is not None, int(count))
+
+
+def _categories(trace: Trace, noted: "_Noted | None") -> Iterator[tuple[str, np.ndarray]]:
+    """(category, ns of each message of the source), several times the same; 0 where it cannot be told."""
+    before, label = trace.intended_ns, WAITING
+    for hop in trace.hops:
+        yield label, _between(before, hop.call_ns)
+        if noted is None:
+            moments = (hop.call_ns, hop.notified_ns, hop.taken_ns, hop.callback_ns)
+            labels: Sequence[str] = STAMPED
+        else:
+            at: Callable[[int, int], np.ndarray] = lambda endpoint, layer, h=hop: noted.of(h, endpoint, layer)  # noqa: E731
+            publish = [at(hop.writer.endpoint, layer) for layer in (RMW_PUBLISH, WRITE)]
+            take = [at(hop.reader, x) for x in (RMW_WAIT_RETURNS, RCL_TAKE, RMW_TAKE, RMW_TOOK, RCL_TOOK)]
+            moments = (hop.call_ns, *publish, *take, hop.callback_ns)
+            labels = (*TRACED[:4], "take: rcl", "take: rmw", "take: rcl", "hand over")
+        for name, (since, until) in zip(labels, pairwise(_in_order(moments)), strict=True):
+            yield name, _between(since, until)
+        before, label = hop.callback_ns, RELAY
+
+
+def _between(since_ns: np.ndarray, until_ns: np.ndarray) -> np.ndarray:
+    known = (since_ns != ABSENT) & (until_ns != ABSENT)
+    took = np.zeros(len(since_ns))
+    took[known] = (until_ns[known] - since_ns[known]).astype(float)
+    return took
+
+
+def _in_order(moments: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
+    """Each as it is, but ABSENT where it lies before an earlier one or behind the last."""
+    latest, end = moments[0], moments[-1]
+    for moment in moments:
+        wrong = (moment < latest) | ((moment > end) & (end != ABSENT))
+        kept = np.where(wrong, ABSENT, moment)
+        latest = np.maximum(latest, kept)
+        yield kept
+
+
+class _Noted:
+    """The first moment that each message passed each layer at each endpoint."""
+
+    def __init__(self, spans: Spans):
+        self._seq, self._time = spans["seq"].astype(np.int64), spans["time_ns"]
+        names = (spans[name].astype(np.int64) for name in ("endpoint", "writer", "layer"))
+        self._keys, key = np.unique(np.stack(list(names), 1), axis=0, return_inverse=True)
+        self._rows = grouped(key.reshape(-1))
+        self._index = {tuple(int(x) for x in row): number for number, row in enumerate(self._keys)}
+
+    def of(self, hop: Hop, endpoint: int, layer: int) -> np.ndarray:
+        """By message of the source, ABSENT where it was not noted; int64."""
+        out = np.full(len(hop.place), ABSENT)
+        number = self._index.get((endpoint, hop.writer.endpoint, layer))
+        if number is None:
+            return out
+        by_place = np.full(len(hop.writer), ABSENT)
+        rows = self._rows[number]
+        place = self._seq[rows] - hop.writer.first_seq
+        inside = (place >= 0) & (place < len(by_place))
+        # Backwards, so that of a message that came twice the first moment stays.
+        order = np.argsort(self._time[rows], kind="stable")[::-1]
+        order = order[inside[order]]
+        by_place[place[order]] = self._time[rows][order]
+        there = hop.place >= 0
+        out[there] = by_place[hop.place[there]]
+        return out

@@ -1,0 +1,82 @@
+"""The ways that messages take through relays and services: from who starts them to who hears them last.
+
+A path is a list of links, each from a writer to a reader; from a reader it goes on to every publisher of its node that
+relays it, or, of a service, back to the client that asked. Where chains fork, every last subscription ends a path of
+its own, so a message counts once for each. Where they join (two inputs of one node, two relays on one topic), every way
+in is a path of its own, since a relayed message names the one that caused it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rmwbench.analysis.metrics.comparisons import loads
+
+Row = Mapping[str, Any]
+
+MOST_PATHS = 1_000
+"""Diamonds in a row double the paths each time; beyond this nobody reads them."""
+
+
+class Link(NamedTuple):
+    """A writer's messages on their way to one reader; both are numbers of endpoints."""
+
+    writer: int
+    reader: int
+
+
+Path = tuple[Link, ...]
+
+
+def paths(rows: Sequence[Row], *, least: int = 2) -> list[Path]:
+    """All paths of at least so many links; `rows` are the bundle's `endpoints`. ValueError beyond MOST_PATHS."""
+    graph = _Graph(rows)
+    found: list[Path] = []
+    for start in graph.starts:
+        for path in graph.walk((), start):
+            if len(path) >= least:
+                found.append(path)
+            if len(found) > MOST_PATHS:
+                raise ValueError(f"relays make more than {MOST_PATHS} ways from a source to a last subscription")
+    return found
+
+
+class _Graph:
+    def __init__(self, rows: Sequence[Row]):
+        self._subscriptions: dict[str, list[int]] = defaultdict(list)
+        self._services: dict[str, list[int]] = defaultdict(list)
+        self._relays: dict[int, list[int]] = defaultdict(list)
+        self._topics = {row["endpoint"]: row["topic"] for row in rows}
+        self._kinds = {row["endpoint"]: row["kind"] for row in rows}
+        self.starts: list[int] = []
+        for row in rows:
+            number, kind = row["endpoint"], row["kind"]
+            source = _relayed(row)
+            if kind == "subscription":
+                self._subscriptions[row["topic"]].append(number)
+            elif kind == "service":
+                self._services[row["topic"]].append(number)
+            elif source is not None:
+                self._relays[source].append(number)
+            else:
+                self.starts.append(number)
+
+    def walk(self, before: Path, writer: int) -> Iterator[Path]:
+        topic = self._topics[writer]
+        if self._kinds[writer] == "client":
+            for service in self._services[topic]:
+                yield (*before, Link(writer, service), Link(service, writer))
+            return
+        for reader in self._subscriptions[topic]:
+            path = (*before, Link(writer, reader))
+            onward = self._relays[reader]
+            if not onward:
+                yield path
+            for relay in onward:
+                yield from self.walk(path, relay)
+
+
+def _relayed(row: Row) -> int | None:
+    """The subscription that a publisher relays."""
+    arrival = loads(row["asked"]).get("arrival") or {}
+    return arrival.get("from") if arrival.get("kind") == "relay" else None

@@ -1,0 +1,227 @@
+"""A source's messages followed along one path: which message of each relay each of them became, and when it passed.
+
+Every record of a relayed message names the message that caused it, so following is an index: from a relay's message to
+the place of its cause, and from there to the source's. Where a message became several (a relay that got a copy twice),
+the one that arrived first goes on.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rmwbench.analysis.metrics.chain.paths import Path
+from rmwbench.analysis.records.columns import Columns, Window
+from rmwbench.analysis.records.joining import Life
+from rmwbench.analysis.records.ledger import ABSENT, CORRUPT, FAILED, FOREIGN, LATE, is_steady, place_order
+
+STAMPS = ("notified_ns", "taken_ns", "callback_ns")
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A writer's messages by place (sequence number − `first_seq`): arrays of shape (n,)."""
+
+    endpoint: int
+    first_seq: int
+    intended_ns: np.ndarray
+    call_ns: np.ndarray
+    accepted: np.ndarray
+    """The publish call was made and returned no error."""
+    steady: np.ndarray
+    cause_endpoint: np.ndarray
+    cause_seq: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.call_ns)
+
+
+@dataclass(frozen=True)
+class Hop:
+    """What became of the source's messages on one link: arrays of shape (n,), n messages of the source. `place` is that
+    of the message in its writer's order, −1 where the writer never came to it; stamps are ABSENT where there is none.
+    """
+
+    writer: Writer
+    reader: int
+    place: np.ndarray
+    accepted: np.ndarray
+    call_ns: np.ndarray
+    notified_ns: np.ndarray
+    taken_ns: np.ndarray
+    callback_ns: np.ndarray
+
+    @property
+    def arrived(self) -> np.ndarray:
+        return self.taken_ns != ABSENT
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One path's messages. `wanted`: those of the steady state, due while every endpoint of the path was there."""
+
+    path: Path
+    intended_ns: np.ndarray
+    wanted: np.ndarray
+    hops: tuple[Hop, ...]
+
+    @property
+    def first(self) -> Hop:
+        return self.hops[0]
+
+    @property
+    def last(self) -> Hop:
+        return self.hops[-1]
+
+    @cached_property
+    def end_to_end_ns(self) -> np.ndarray:
+        """From the intended time until the last reader has it, of the wanted ones: float64, +inf where never."""
+        return elapsed(self.last.taken_ns, self.intended_ns)[self.wanted]
+
+    @cached_property
+    def service_ns(self) -> np.ndarray:
+        """From the source's publish call, of those that the call accepted."""
+        return elapsed(self.last.taken_ns, self.first.call_ns)[self.wanted & self.first.accepted]
+
+
+def elapsed(until_ns: np.ndarray, since_ns: np.ndarray) -> np.ndarray:
+    """until − since, float64; +inf where `until` is ABSENT. Subtracted as integers: a clock may pass 2^53 ns."""
+    out = (until_ns - since_ns).astype(float)
+    out[until_ns == ABSENT] = np.inf
+    return out
+
+
+class Tracer:
+    """Follows paths through one trial's records. ValueError where they contradict their format."""
+
+    def __init__(self, columns: Columns, window: Window, lives: Mapping[int, Life]):
+        self._columns, self._window, self._lives = columns, window, lives
+        self._sent = grouped(columns.sent("endpoint"))
+        reader, writer = (columns.received(c).astype(np.int64) for c in ("endpoint", "writer"))
+        self._received = grouped(reader << 32 | writer)
+        self._writers: dict[int, Writer] = {}
+        self._arrivals: dict[tuple[int, int], dict[str, np.ndarray]] = {}
+
+    def trace(self, path: Path) -> Trace:
+        source = self._writer(path[0].writer)
+        wanted = source.steady.copy()
+        for endpoint in {number for link in path for number in link}:
+            if (life := self._lives.get(endpoint)) is not None:
+                wanted &= (source.intended_ns >= life.begin_ns) & (source.intended_ns < life.end_ns)
+        return Trace(path, source.intended_ns, wanted, tuple(self._hops(path, len(source))))
+
+    def _hops(self, path: Path, n: int) -> Iterator[Hop]:
+        before: Writer | None = None
+        origin = np.arange(n)
+        for link in path:
+            writer = self._writer(link.writer)
+            if before is not None:
+                origin = _origins(writer, before, origin)
+            arrivals = self._arrived(link.writer, link.reader)
+            place = _chosen(writer, arrivals["taken_ns"], origin, n)
+            there = place >= 0
+            yield Hop(
+                writer,
+                link.reader,
+                place,
+                there & _at(writer.accepted, place, there, missing=False),
+                _at(writer.call_ns, place, there),
+                *(_at(arrivals[name], place, there) for name in STAMPS),
+            )
+            before = writer
+
+    def _writer(self, endpoint: int) -> Writer:
+        if endpoint not in self._writers:
+            self._writers[endpoint] = self._read(endpoint)
+        return self._writers[endpoint]
+
+    def _read(self, endpoint: int) -> Writer:
+        rows = self._sent.get(endpoint, np.empty(0, np.int64))
+        seq = self._columns.sent("seq")[rows]
+        order = place_order(seq)
+        rows = rows if order is None else rows[order]
+        intended, call, flags, cause, cause_seq = (
+            self._columns.sent(name)[rows]
+            for name in ("intended_ns", "call_ns", "flags", "cause_endpoint", "cause_seq")
+        )
+        begin_ns = None if self._window.begin_ns is None else self._window.begin_ns - self._window.slack_ns
+        return Writer(
+            endpoint,
+            int(seq.min()) if len(seq) else 0,
+            intended,
+            call,
+            (call != ABSENT) & ((flags & FAILED) == 0),
+            is_steady(flags, intended, begin_ns),
+            cause.astype(np.int64),
+            cause_seq.astype(np.int64),
+        )
+
+    def _arrived(self, writer: int, reader: int) -> dict[str, np.ndarray]:
+        """The stamps of each message's first sound arrival, by place."""
+        if (writer, reader) not in self._arrivals:
+            sent = self._writer(writer)
+            out = {name: np.full(len(sent), ABSENT) for name in STAMPS}
+            rows = self._received.get(reader << 32 | writer, np.empty(0, np.int64))
+            place = self._columns.received("seq")[rows].astype(np.int64) - sent.first_seq
+            odd = self._columns.received("flags")[rows] & (CORRUPT | LATE | FOREIGN)
+            taken = self._columns.received("taken_ns")[rows]
+            sound = (odd == 0) & (place >= 0) & (place < len(sent)) & (taken != ABSENT)
+            rows, place = rows[sound], place[sound]
+            order = np.lexsort((taken[sound], place))
+            first = order[_begins(place[order])]
+            for name in STAMPS:
+                out[name][place[first]] = self._columns.received(name)[rows[first]]
+            self._arrivals[writer, reader] = out
+        return self._arrivals[writer, reader]
+
+
+def grouped(keys: np.ndarray) -> dict[int, np.ndarray]:
+    """Key → its rows in their order."""
+    if not len(keys):
+        return {}
+    order = np.argsort(keys, kind="stable")
+    begins = np.flatnonzero(_begins(keys[order]))
+    return {
+        int(keys[order[begin]]): order[begin:end] for begin, end in zip(begins, [*begins[1:], len(order)], strict=True)
+    }
+
+
+def _begins(values: np.ndarray) -> np.ndarray:
+    """Whether each of the sorted values is the first of its kind."""
+    return np.concatenate([[True], values[1:] != values[:-1]]) if len(values) else np.empty(0, bool)
+
+
+def _origins(writer: Writer, before: Writer, origin: np.ndarray) -> np.ndarray:
+    """Per message of `writer` the place of the source's message that it goes back to through `before`; −1: none."""
+    cause = writer.cause_seq - before.first_seq
+    mine = (writer.cause_endpoint == before.endpoint) & (cause >= 0) & (cause < len(before))
+    out = np.full(len(writer), -1, np.int64)
+    out[mine] = origin[cause[mine]]
+    return out
+
+
+def _chosen(writer: Writer, taken_ns: np.ndarray, origin: np.ndarray, n: int) -> np.ndarray:
+    """Per message of the source the place of the one that it became: accepted before failed, then who arrived first."""
+    candidates = np.flatnonzero(origin >= 0)
+    at = origin[candidates]
+    arrived = np.where(taken_ns == ABSENT, np.iinfo(np.int64).max, taken_ns)[candidates]
+    order = np.lexsort((writer.call_ns[candidates], arrived, ~writer.accepted[candidates], at))
+    first = order[_begins(at[order])]
+    out = np.full(n, -1, np.int64)
+    out[at[first]] = candidates[first]
+    return out
+
+
+def _at(values: np.ndarray, place: np.ndarray, there: np.ndarray, missing: Any = ABSENT) -> np.ndarray:
+    out = np.full(len(place), missing, values.dtype)
+    out[there] = values[place[there]]
+    return out
+
+
+def traces(columns: Columns, paths: Sequence[Path], window: Window, lives: Mapping[int, Life]) -> Iterator[Trace]:
+    """Each path's, one after the other. ValueError as `Tracer`."""
+    if paths:
+        tracer = Tracer(columns, window, lives)
+        yield from (tracer.trace(path) for path in paths)

@@ -1,0 +1,87 @@
+"""Which cells are compared with each other, and what a cell is in a comparison: the plan's word, or equal workload and
+factors where a bundle has no plan.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.errors import UserError, nearest
+
+PRIMARY = "response_latency_p50"
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A workload with its levels, and the rows of `cells` that are compared in it, each with its `labels` entry: the
+    arm's name, made unique where a comparison has an arm twice.
+    """
+
+    name: str
+    title: str
+    description: str
+    primary_metric: str
+    cells: Sequence[Row]
+    labels: Mapping[int, str]
+
+
+def comparisons(plan: Mapping[str, Any], cells: Sequence[Row]) -> list[Comparison]:
+    """In the plan's order; cells that no comparison of the plan names follow. UserError for an unknown metric."""
+    by_number = {c["cell"]: c for c in cells}
+    groups: dict[str, tuple[Mapping[str, Any], list[Row]]] = {}
+    for planned in plan.get("comparisons") or []:
+        found = [by_number.pop(n) for n in planned["cells"] if n in by_number]
+        if found:
+            groups[planned["comparison"]] = (planned, found)
+    for cell in by_number.values():
+        factors = ", ".join(f"{k}={v}" for k, v in loads(cell["factors"]).items())
+        name = f"{cell['workload']} [{factors}]" if factors else cell["workload"]
+        groups.setdefault(name, ({}, []))[1].append(cell)
+    return [_comparison(name, planned, found) for name, (planned, found) in groups.items()]
+
+
+def is_floor(cell: Row) -> bool:
+    """Whether the cell's arm is a raw primitive: what others are measured against, and no contender."""
+    arm = loads(cell["definition"]).get("arm") or {}
+    return arm.get("role", "floor" if cell["layer"] == "floor" else "contender") == "floor"
+
+
+def is_reliable(endpoints: Iterable[Row]) -> bool:
+    """Whether any endpoint (rows of `endpoints`) was granted reliable delivery, or asked for it where nothing says what
+    was granted.
+    """
+    return any(
+        (loads(e["granted"]).get("qos") or loads(e["asked"]).get("qos") or {}).get("reliability") == "reliable"
+        for e in endpoints
+    )
+
+
+@lru_cache(maxsize=4096)  # endpoints of 5 000 trials have a hundred texts between them
+def loads(text: str | None) -> Any:
+    """A JSON column's value, to read and not to change; absent and unreadable both give {} (there is then nothing to
+    say about it).
+    """
+    try:
+        return json.loads(text) if text else {}
+    except ValueError:
+        return {}
+
+
+def _comparison(name: str, planned: Mapping[str, Any], cells: list[Row]) -> Comparison:
+    again = Counter(c["arm"] for c in cells)
+    primary = planned.get("primary_metric") or PRIMARY
+    if primary not in GLOSSARY:
+        near = nearest(primary, GLOSSARY)
+        raise UserError(
+            f"workload {name} is to be judged by a metric that does not exist",
+            where="campaign.json",
+            actual=primary,
+            fix=f"was it {near}? a newer rmwbench may know it" if near else "a newer rmwbench may know it",
+        )
+    labels = {c["cell"]: c["arm"] if again[c["arm"]] == 1 else f"{c['arm']} (cell {c['cell']})" for c in cells}
+    return Comparison(name, planned.get("title") or name, planned.get("description") or "", primary, cells, labels)

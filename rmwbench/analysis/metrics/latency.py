@@ -1,0 +1,370 @@
+"""One trial's records -> its latencies, arrivals and ledger. Columns are asked for one by one, so that memory stays at
+a few columns.
+
+Every message that the schedule wanted is in every latency sample, once per reader: what did not arrive sound and in
+time is +inf (rule 4). Latencies of several readers are pooled within the trial.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rmwbench.analysis.metrics.sample import Sample, blocks, make_sample
+from rmwbench.analysis.records.calls import answered, heard_by, legs
+from rmwbench.analysis.records.columns import Columns, Endpoint, Window
+from rmwbench.analysis.records.joining import Life
+from rmwbench.analysis.records.ledger import (
+    ABSENT,
+    FAILED,
+    FOREIGN,
+    LOANED,
+    Arrivals,
+    Ledger,
+    Writer,
+    is_steady,
+    place_order,
+    reconcile,
+)
+
+SERIES_POINTS = 2_000
+ALL_THE_TIME: Mapping[int, Life] = {}
+"""Every reader is there from before the window to after it."""
+
+
+@dataclass
+class Messages:
+    """What one trial's messages say. `samples` by metric stem: response_latency, consumed_latency, service_latency,
+    publish_call, arrival_jitter; with clients request_leg and reply_leg.
+    """
+
+    ledger: Ledger = field(default_factory=Ledger)
+    samples: dict[str, Sample] = field(default_factory=dict)
+    longest_stall_ns: float | None = None
+    arrived_in_window: int = 0
+    bytes_in_window: int = 0
+    publishes: int = 0
+    """Publish calls of messages that were due in the steady window."""
+    calls_in_window: int = 0
+    """Publish calls made while the steady window lasted, whenever their messages were due."""
+    scheduled: int = 0
+    """Messages the schedule wanted in the steady window, before fan-out."""
+    longest_bytes: int = 0
+    """Of the messages published, whether or not they arrived."""
+    pairs: int = 0
+    readers: int = 0
+    series: tuple[np.ndarray, np.ndarray] | None = None
+    """(seconds since the steady window began, latency in ns with +inf where lost), at most SERIES_POINTS, of the first
+    pair.
+    """
+
+
+def measure(
+    columns: Columns, endpoints: Sequence[Endpoint], window: Window, lives: Mapping[int, Life] = ALL_THE_TIME
+) -> Messages:
+    """Everything that follows from SENT and RECEIVED records; `lives` are of the readers that join late or leave early.
+    Raises ValueError where the records contradict their own format.
+    """
+    out = Messages()
+    recorded, columns = columns, answered(columns, endpoints)
+    writers, pairs = _pairs(columns, endpoints, window, lives, out)
+    _legs(recorded, endpoints, writers, out)
+    out.publishes = sum(int(np.count_nonzero(w.places.steady & w.places.attempted)) for w in writers)
+    if window.length_ns is not None:
+        out.calls_in_window = sum(_inside(w.call_ns, window) for w in writers)
+    out.scheduled = sum(int(np.count_nonzero(w.places.steady)) for w in writers)
+    out.pairs, out.readers = len(pairs), len({p.reader for p in pairs})
+    sizes = columns.sent("bytes")
+    out.longest_bytes = max((int(own.max()) for w in writers if len(own := sizes[w.rows])), default=0)
+
+    _reconcile(columns, pairs, window, out)
+    out.samples["response_latency"] = make_sample(
+        responses := [_wanted(p.taken_ns, p.writer.intended_ns, p.places.steady) for p in pairs]
+    )
+    if pairs and window.begin_ns is not None:
+        first = pairs[0]
+        due_ns = first.writer.intended_ns[first.places.steady]
+        out.series = thin_series((due_ns - window.begin_ns) / 1e9, responses[0])
+    out.samples["arrival_jitter"] = make_sample([jitter(r) for r in responses])
+    del responses
+
+    _consumed(columns, pairs, out)
+    for w in writers:
+        w.intended_ns = None
+    out.samples["service_latency"] = make_sample(
+        [_wanted(p.taken_ns, p.writer.call_ns, p.places.steady & p.places.attempted) for p in pairs]
+    )
+    pairs.clear()
+    out.samples["publish_call"] = make_sample(
+        [_wanted(w.placed(columns.sent("return_ns")), _calls(columns, w), _called(w)) for w in writers]
+    )
+    return out
+
+
+def _called(writer: "_Writer") -> np.ndarray:
+    """The steady messages whose publish call was made; of a worker from before, a refused loan has no call."""
+    return writer.places.steady & (writer.call_ns != ABSENT)
+
+
+def _calls(columns: Columns, writer: "_Writer") -> np.ndarray:
+    """When each publish call began, and with a loan later by the time in which we wrote the payload into it: what is
+    left until the call returns is the middleware's."""
+    if not writer.loaned:
+        return writer.call_ns
+    fill_ns = writer.placed(columns.sent("fill_ns"))
+    return np.where(fill_ns == ABSENT, writer.call_ns, writer.call_ns + fill_ns)
+
+
+def paired(
+    columns: Columns, endpoints: Sequence[Endpoint], window: Window, lives: Mapping[int, Life] = ALL_THE_TIME
+) -> "list[_Pair]":
+    """Every writer with each of its readers, ledgers made and first arrivals in place. Raises as `measure`."""
+    out = Messages()
+    columns = answered(columns, endpoints)
+    _, pairs = _pairs(columns, endpoints, window, lives, out)
+    _reconcile(columns, pairs, window, out)
+    return pairs
+
+
+def _pairs(
+    columns: Columns, endpoints: Sequence[Endpoint], window: Window, lives: Mapping[int, Life], out: Messages
+) -> "tuple[list[_Writer], list[_Pair]]":
+    sent_rows = _selector(columns.sent("endpoint"))
+    received_rows = _pair_selector(columns, out)
+    heard = [(_writer(columns, e, sent_rows(e.endpoint), window), readers) for e, readers in heard_by(endpoints)]
+    pairs = [
+        _Pair(
+            w,
+            r.endpoint,
+            received_rows(r.endpoint, w.endpoint),
+            _of_life(w, lives.get(r.endpoint)),
+            lives.get(r.endpoint),
+            w.reliable and r.reliable,
+        )
+        for w, readers in heard
+        for r in readers
+    ]
+    return [w for w, _ in heard], pairs
+
+
+def _of_life(writer: "_Writer", life: Life | None) -> Writer:
+    """The writer's messages with those alone in the steady window that the reader may expect."""
+    if life is None:
+        return writer.places
+    seq = writer.places.first_seq + np.arange(len(writer.places.steady))
+    expected = life.expects(seq, writer.intended_ns)
+    return replace(writer.places, steady=writer.places.steady & expected)
+
+
+def _legs(recorded: Columns, endpoints: Sequence[Endpoint], writers: "Sequence[_Writer]", out: Messages) -> None:
+    """The samples `request_leg` and `reply_leg`, where there are clients."""
+    called = {
+        w.endpoint: w.places.first_seq + np.flatnonzero(w.places.steady & w.places.attempted)
+        for w in writers
+        if w.kind == "client"
+    }
+    if called:
+        out.samples |= {name: make_sample([leg]) for name, leg in legs(recorded, endpoints, called).items()}
+
+
+@dataclass
+class _Writer:
+    """A publisher's rows, and columns of them in order of place."""
+
+    endpoint: int
+    kind: str
+    topic: str
+    rows: "Rows"
+    order: np.ndarray | None
+    places: Writer
+    intended_ns: np.ndarray | None
+    call_ns: np.ndarray | None = None
+    reliable: bool = False
+    loaned: bool = False
+
+    def placed(self, column: np.ndarray) -> np.ndarray:
+        values = column[self.rows]
+        return values if self.order is None else values[self.order]
+
+
+@dataclass
+class _Pair:
+    """A writer and one of its readers; `first` and `taken_ns` (ABSENT where nothing came) by place."""
+
+    writer: _Writer
+    reader: int
+    rows: "Rows"
+    places: Writer
+    life: Life | None = None
+    reliable: bool = False
+    first: np.ndarray | None = None
+    missing: np.ndarray | None = None
+    taken_ns: np.ndarray | None = None
+
+    def placed(self, column: np.ndarray) -> np.ndarray:
+        """A column of `received` by place; ABSENT where no message came."""
+        values = column[self.rows]
+        if not len(values):
+            return np.full(len(self.first), ABSENT)
+        out = values[self.first]
+        if self.missing is None:
+            self.missing = np.flatnonzero(self.first < 0)
+        out[self.missing] = ABSENT
+        return out
+
+
+def _reconcile(columns: Columns, pairs: list[_Pair], window: Window, out: Messages) -> None:
+    """Ledgers, first arrivals, and what came within the window."""
+    flags, seq, taken, size = (columns.received(c) for c in ("flags", "seq", "taken_ns", "bytes"))
+    stalls = []
+    for p in pairs:
+        arrivals = Arrivals(seq[p.rows], taken[p.rows], flags[p.rows])
+        ledger, p.first, order = reconcile(p.places, arrivals)
+        p.taken_ns = p.placed(taken)
+        if p.reliable:
+            ledger = ledger.still_under_way(moving=_was_moving(p, window))
+        out.ledger += ledger
+        if window.length_ns is None:
+            continue
+        inside = (p.taken_ns >= window.begin_ns) & (p.taken_ns < window.end_ns)
+        count = int(np.count_nonzero(inside))
+        out.arrived_in_window += count
+        sizes = size[p.rows]
+        if len(sizes) and sizes.strides == (0,):
+            out.bytes_in_window += count * int(sizes[0])
+        elif count:
+            out.bytes_in_window += int(sizes[p.first[inside]].sum(dtype=np.int64))
+        ordered = arrivals.taken_ns if order is None else arrivals.taken_ns[order]
+        there = window if p.life is None else p.life.within(window)
+        begin, end = np.searchsorted(ordered, [there.begin_ns, there.end_ns])
+        stalls.append(longest_gap(ordered[begin:end], there))
+    out.longest_stall_ns = max(stalls, default=None)
+
+
+QUIET_NS, QUIET_LATENCIES = 1_000_000_000, 3
+"""A reliable stream has come to its end when nothing arrives for the longer of a second and three times its longest
+latency (the drain of rmwbench/campaign/trial/window.py waits at least so long)."""
+
+
+def _was_moving(pair: _Pair, window: Window) -> bool:
+    """Whether a reliable stream had not come to its end when the drain ended."""
+    there = pair.taken_ns != ABSENT
+    if window.drain_end_ns is None or not there.any():
+        return False
+    taken_ns = pair.taken_ns[there]
+    longest_ns = int((taken_ns - pair.writer.intended_ns[there]).max())
+    silent_ns = window.drain_end_ns - int(taken_ns.max())
+    return silent_ns < max(QUIET_NS, QUIET_LATENCIES * longest_ns)
+
+
+def _inside(times_ns: np.ndarray, window: Window) -> int:
+    return int(np.count_nonzero((times_ns >= window.begin_ns) & (times_ns < window.end_ns)))
+
+
+def _consumed(columns: Columns, pairs: list[_Pair], out: Messages) -> None:
+    consumed = columns.received("consumed_ns")
+    # A reader that never stamps it gives no data; one that got nothing gives infinity.
+    if not len(consumed) or consumed.max() != ABSENT:
+        out.samples["consumed_latency"] = make_sample(
+            [_wanted(p.placed(consumed), p.writer.intended_ns, p.places.steady) for p in pairs]
+        )
+
+
+def longest_gap(arrivals_ns: np.ndarray, window: Window) -> float:
+    """The longest time without an arrival in the steady window, in ns, its two edges included; the whole window where
+    nothing arrived.
+
+    `arrivals_ns`: sorted, within the window.
+    """
+    if not len(arrivals_ns):
+        return float(window.length_ns)
+    inner = int(np.diff(arrivals_ns).max()) if len(arrivals_ns) > 1 else 0
+    return float(max(inner, int(arrivals_ns[0]) - window.begin_ns, window.end_ns - int(arrivals_ns[-1])))
+
+
+def jitter(response_ns: np.ndarray) -> np.ndarray:
+    """|D(i−1, i)| of RFC 3550 §6.4.1 in ns: how far the distance of two consecutive arrivals is from the distance
+    intended.
+
+    Of consecutive messages that both arrived: it equals the difference of their latencies. Shape (≤ n−1,).
+    """
+    known = np.isfinite(response_ns)
+    if known.all():
+        return np.abs(np.diff(response_ns))
+    both = known[1:] & known[:-1]
+    return np.abs(response_ns[1:][both] - response_ns[:-1][both])
+
+
+def thin_series(time_s: np.ndarray, latency_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """At most SERIES_POINTS points: of each run of neighbours the worst, so that spikes and losses stay visible."""
+    n = len(latency_ns)
+    if n <= SERIES_POINTS:
+        return time_s.copy(), latency_ns.copy()
+    edges = np.linspace(0, n, SERIES_POINTS + 1).astype(np.int64)[:-1]
+    worst = np.maximum.reduceat(latency_ns, edges)
+    return time_s[edges], worst
+
+
+def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window) -> _Writer:
+    seq = columns.sent("seq")[rows]
+    order = place_order(seq)
+    first = int(seq.min()) if len(seq) else 0
+    del seq
+    out = _Writer(publisher.endpoint, publisher.kind, publisher.topic, rows, order, None, None)
+    out.reliable = publisher.reliable
+    out.intended_ns = out.placed(columns.sent("intended_ns"))
+    flags = out.placed(columns.sent("flags"))
+    begin_ns = None if window.begin_ns is None else window.begin_ns - window.slack_ns
+    steady = is_steady(flags, out.intended_ns, begin_ns)
+    out.call_ns = out.placed(columns.sent("call_ns"))
+    failed = (flags & FAILED) != 0
+    out.loaned = bool((flags & LOANED).any())
+    # A call that failed was made, also where it was refused a loan before it began to publish.
+    out.places = Writer(first, steady, (out.call_ns != ABSENT) | failed, failed)
+    return out
+
+
+Rows = slice | np.ndarray
+
+
+def _selector(endpoint: np.ndarray):
+    """endpoint -> its rows; a slice (no copy) where the trial has one writer."""
+    if len(endpoint) == 0:
+        return lambda _: slice(0, 0)
+    only = int(endpoint[0])
+    if (endpoint == only).all():
+        return lambda wanted: slice(None) if wanted == only else slice(0, 0)
+    rows = {int(e): np.flatnonzero(endpoint == e) for e in np.unique(endpoint)}
+    return lambda wanted: rows.get(wanted, slice(0, 0))
+
+
+def _pair_selector(columns: Columns, out: Messages):
+    """(reader, writer) -> rows of `received`; rows of no writer are foreign and counted here."""
+    reader, writer = columns.received("endpoint"), columns.received("writer")
+    if len(reader) == 0:
+        return lambda *_: slice(0, 0)
+    pair = (int(reader[0]), int(writer[0]))
+    if pair[1] and (writer == pair[1]).all() and (reader == pair[0]).all():
+        return lambda *wanted: slice(None) if wanted == pair else slice(0, 0)
+    if not writer.all():
+        foreign = int(np.count_nonzero((columns.received("flags") & FOREIGN)[writer == 0] != 0))
+        out.ledger += Ledger(foreign=foreign)
+    key = reader.astype(np.int64) << 32 | writer.astype(np.int64)
+    order = np.argsort(key, kind="stable")
+    found, begins = np.unique(key[order], return_index=True)
+    ends = np.append(begins[1:], len(order))
+    rows = {
+        (int(k) >> 32 & 0xFFFFFFFF, int(k) & 0xFFFFFFFF): order[b:e]
+        for k, b, e in zip(found, begins, ends, strict=True)
+    }
+    return lambda *wanted: rows.get(wanted, slice(0, 0))
+
+
+def _wanted(stamp_ns: np.ndarray, since_ns: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """stamp − since of the wanted messages, float64 of shape (wanted.sum(),), +inf where there is no stamp."""
+    # subtracted as integers: a monotonic clock passes 2^53 ns, where float64 starts to round, after 104 days
+    elapsed = np.empty(len(stamp_ns))
+    for part in blocks(len(stamp_ns)):
+        elapsed[part] = stamp_ns[part] - since_ns[part]
+        elapsed[part][stamp_ns[part] == ABSENT] = np.inf
+    return elapsed if wanted.all() else elapsed[wanted]

@@ -1,0 +1,109 @@
+"""Slow or unstable? A stationary queue makes messages late by a constant; a growing one makes the next always later.
+
+The latency of a growing queue depends on when one stops measuring, so it is no property of the system and must never be
+quoted as one. Hence the queue itself is counted: at eleven instants from the beginning to the end of the steady window,
+the messages that were due and not yet in the reader's hands. Lost messages are left out (they queue nowhere, and loss
+has its own limit); those that were never sent count, they wait at the publisher for good.
+
+Unstable is a queue that rises at most of the instants (Kendall's tau of at least 0.6 over eleven, which a series
+without trend reaches in about 1 % of cases: Kendall, Biometrika 30, 1938) and whose rise over the window, by the median
+of the pairwise slopes (Theil–Sen), is at least 1 % of the messages that were due and at least three. One stall, at
+whatever place, does neither.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rmwbench.analysis.records.calls import answered, heard_by
+from rmwbench.analysis.records.columns import Columns, Endpoint, Window
+from rmwbench.analysis.records.ledger import ABSENT, CORRUPT, FOREIGN, LATE
+
+INSTANTS = 11
+TREND = 0.6
+SHARE, FEWEST = 0.01, 3.0
+
+
+@dataclass(frozen=True)
+class Stability:
+    """`growth_hz`: messages per second by which the queue rises, 0 where it does not rise steadily;
+    `publisher_growth_hz`: the part of it that waits for the publish call. `never_sent`, `due`: messages of the steady
+    window, once per reader. None for a trial without a window."""
+
+    growth_hz: float
+    publisher_growth_hz: float
+    trend: float
+    never_sent: int
+    due: int
+    window_s: float
+
+    @property
+    def unstable(self) -> bool:
+        return self.growth_hz > 0 or self.never_sent > 0
+
+    @property
+    def text(self) -> str:
+        """How it is unstable; empty for a stable trial."""
+        grew = f"queue grew by {_count(self.growth_hz)} messages/s"
+        if self.never_sent or self.publisher_growth_hz > self.growth_hz / 2:
+            how = f"its {grew}" if self.growth_hz else f"{self.never_sent} of {self.due} messages were never sent"
+            return f"unstable: the publisher could not keep the schedule, {how}"
+        return f"unstable: the {grew}" if self.growth_hz else ""
+
+
+def _count(value: float) -> str:
+    """Three digits without an exponent: 8.25, 82.5, 38 900."""
+    return f"{float(f'{value:.3g}'):,.10g}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def stability(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> Stability:
+    """From a trial's records. A reader counts each writer's messages for itself."""
+    if window.length_ns is None or window.length_ns <= 0:
+        return Stability(0.0, 0.0, 0.0, 0, 0, 0.0)
+    columns = answered(columns, endpoints)
+    instants = np.linspace(window.begin_ns, window.end_ns, INSTANTS)
+    queue, unsent = np.zeros(INSTANTS), np.zeros(INSTANTS)
+    due = never_sent = 0
+    sent_by, seq, intended, called = (columns.sent(c) for c in ("endpoint", "seq", "intended_ns", "call_ns"))
+    reader, writer, got, taken, flags = (
+        columns.received(c) for c in ("endpoint", "writer", "seq", "taken_ns", "flags")
+    )
+    sound = ((flags & (CORRUPT | LATE | FOREIGN)) == 0) & (taken != ABSENT)
+    for publisher, readers in heard_by(endpoints):
+        rows = np.flatnonzero(sent_by == publisher.endpoint)
+        if not len(rows):
+            continue
+        first, last = int(seq[rows].min()), int(seq[rows].max())
+        due_ns, call_ns = intended[rows], called[rows]
+        inside = (due_ns >= window.begin_ns) & (due_ns < window.end_ns)
+        place = (seq[rows] - first).astype(np.int64)
+        for subscription in readers:
+            mine = sound & (reader == subscription.endpoint) & (writer == publisher.endpoint)
+            mine &= (got >= first) & (got <= last)
+            arrival = np.full(last - first + 1, np.inf)
+            np.minimum.at(arrival, (got[mine] - first).astype(np.int64), taken[mine].astype(float))
+            arrival = arrival[place]
+            waiting = call_ns == ABSENT
+            queued = np.isfinite(arrival) | waiting
+            queue += _queue(due_ns[queued], np.where(waiting, np.inf, arrival)[queued], instants)
+            unsent += _queue(due_ns[queued], np.where(waiting, np.inf, call_ns)[queued], instants)
+            due += int(np.count_nonzero(inside))
+            never_sent += int(np.count_nonzero(inside & waiting))
+    seconds = window.length_ns / 1e9
+    growth, trend = _growth(queue, seconds, due)
+    return Stability(growth, min(_growth(unsent, seconds, due)[0], growth), trend, never_sent, due, seconds)
+
+
+def _queue(begin_ns: np.ndarray, end_ns: np.ndarray, instants: np.ndarray) -> np.ndarray:
+    """How many of the spans [begin, end) hold each instant."""
+    return np.searchsorted(np.sort(begin_ns), instants, "right") - np.searchsorted(np.sort(end_ns), instants, "right")
+
+
+def _growth(queue: np.ndarray, seconds: float, due: int) -> tuple[float, float]:
+    """(messages per second, tau): the rise of a queue, 0 where it does not rise steadily or by too little to matter."""
+    i, j = np.triu_indices(len(queue), 1)
+    rises = queue[j] - queue[i]
+    trend = float(np.sign(rises).mean())
+    slope = float(np.median(rises / (j - i))) * (len(queue) - 1)
+    return (slope / seconds if trend >= TREND and slope >= max(FEWEST, SHARE * due) else 0.0), trend

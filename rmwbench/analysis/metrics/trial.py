@@ -1,0 +1,277 @@
+"""One trial's evidence -> its metrics. Campaigns look at trials while they run and reports when they are done: both
+come through here, so that they cannot disagree.
+
+Where the evidence comes from is not our business (a bundle, a test): it is described by what it must offer.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf
+from typing import Any, Protocol
+
+import numpy as np
+
+from rmwbench.analysis.metrics import cost, discovery, memory
+from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.chain import chain
+from rmwbench.analysis.metrics.chain import layers as chain_layers
+from rmwbench.analysis.metrics.chain.chain import Chains, measure_chains
+from rmwbench.analysis.metrics.chain.paths import paths
+from rmwbench.analysis.metrics.chain.trace import traces
+from rmwbench.analysis.metrics.comparisons import is_reliable, loads
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.latency import measure
+from rmwbench.analysis.metrics.leftovers import leftovers
+from rmwbench.analysis.metrics.network import network
+from rmwbench.analysis.metrics.sample import make_sample
+from rmwbench.analysis.metrics.stray import stray
+from rmwbench.analysis.metrics.topics import judged_topics
+from rmwbench.analysis.records import one_clock
+from rmwbench.analysis.records.calls import LEGS, heard_by
+from rmwbench.analysis.records.columns import Columns, Endpoint, Window
+from rmwbench.analysis.records.frames import frames_of
+from rmwbench.analysis.records.joining import Life, history, lives
+from rmwbench.errors import UserError
+
+Row = Mapping[str, Any]
+UNFINISHED = "unfinished"
+"""Event of a writer whose last publish call had not returned when all was over: a dead peer holds it."""
+AWAITED = ("subscription", "service")
+"""Late joiners whose match is asked for; of one that sends at once it cannot be."""
+
+
+class Evidence(Protocol):
+    """What a bundle has of one done trial: rows of its small tables (docs/formats/bundle.md), and its records by
+    column. `where` names the bundle in errors.
+    """
+
+    trial: int
+    cell: int
+    block: int
+    row: Row
+    endpoints: Sequence[Row]
+    counters: Sequence[Row]
+    events: Sequence[Row]
+    records: Columns
+    where: str
+
+    definition: str | None
+    clock_map: Sequence[Row]
+
+    def memory(self) -> Sequence[memory.Reading]: ...
+
+    def frames(self) -> Mapping[str, Any] | None: ...
+
+    def spans(self) -> Mapping[str, np.ndarray] | None: ...
+
+
+def measure_trial(evidence: Evidence) -> Trial:
+    """All metrics of one done trial. UserError where its records contradict the format."""
+    evidence, known_clocks = told(evidence)
+    window = window_of(evidence, known_clocks)
+    endpoints = endpoints_of(evidence)
+    known = lives(evidence.endpoints, evidence.events, window)
+    log, definition = evidence.frames(), loads(evidence.definition)
+    focus = focus_of(definition)
+    judged = [e for e in endpoints if not focus or e.topic in focus]
+    apart = judged_topics(evidence.endpoints, focus)
+    try:
+        messages = measure(evidence.records, judged, window, known)
+        # What processes cost is for all that they carry.
+        whole = measure(evidence.records, endpoints, window, known) if focus else messages
+        amounts, fractions, why, seen = network(
+            evidence.records,
+            evidence.endpoints,
+            endpoints,
+            evidence.events,
+            window,
+            None if log is None else frames_of(log),
+            definition,
+            focus,
+        )
+        chains = measure_chains(evidence.records, evidence.endpoints, window, known, focus)
+        layers = layers_of(evidence, chains, window, known)
+        of_topics = {
+            one.name: (own, measure(evidence.records, own, window, known))
+            for one in apart
+            for own in [[e for e in judged if e.topic in one.members]]
+        }
+    except ValueError as error:
+        raise UserError(
+            f"the records of trial {evidence.trial} contradict the record format: {error}",
+            where=evidence.where,
+            fix="the worker that wrote them has a bug; exclude its arm, or run again",
+        ) from None
+    bounds = clock_bounds(known_clocks, endpoints, window) | chain_bounds(known_clocks, chains, window)
+    messages.samples |= chains.samples
+    before = [e for e in evidence.events if not _within(e, evidence.row)]
+    messages.samples["endpoint_match"] = make_sample([discovery.endpoint_matches_ns(before)])
+    trial = Trial(
+        evidence.trial,
+        evidence.block,
+        messages,
+        window.length_ns,
+        fractions=fractions | chains.fractions,
+        network=seen,
+        chain=chains.chain,
+        clock_bounds=bounds,
+        topics={
+            name: Trial(
+                evidence.trial,
+                evidence.block,
+                found,
+                window.length_ns,
+                clock_bounds=clock_bounds(known_clocks, own, window),
+            )
+            for name, (own, found) in of_topics.items()
+        },
+    )
+    trial.values |= history(evidence.records, endpoints, known) | amounts | chains.values
+    trial.layers = layers
+    trial.values |= {} if layers is None else layers.shares
+    trial.reasons |= dict.fromkeys(chain_layers.SHARES.keys() - trial.values.keys(), chain_layers.NOT_TRACED)
+    if chains.reason is not None:
+        trial.reasons |= dict.fromkeys(OF_CHAINS, chains.reason)
+    late = [e["endpoint"] for e in evidence.endpoints if e.get("joins_ns") is not None and e["kind"] in AWAITED]
+    trial.values |= discovery.late_match([e for e in evidence.events if _within(e, evidence.row)], late)
+    trial.reasons |= why
+    for values, reasons in (
+        cost.cost(
+            evidence.counters,
+            published=whole.calls_in_window,
+            delivered=whole.arrived_in_window,
+            window_ns=window.length_ns,
+            delivered_bytes=whole.bytes_in_window,
+            no_data=cost.unread(evidence.events),
+        ),
+        memory.growth(
+            evidence.memory(),
+            evidence.counters,
+            window,
+            published=whole.calls_in_window,
+            delivered=whole.arrived_in_window,
+        ),
+        cost.setup(before),
+        leftovers(evidence.events),
+        stray(evidence.counters, definition),
+        discovery.graph(before, evidence.counters),
+    ):
+        trial.values |= values
+        trial.reasons |= reasons
+    of = {name: {e["endpoint"] for e in evidence.events if e["event"] == name} for name in (UNFINISHED, "finished")}
+    if of[UNFINISHED] - of["finished"]:
+        trial.values["publish_call_max"] = inf
+    return trial
+
+
+def endpoints_of(evidence: Evidence) -> list[Endpoint]:
+    """Every endpoint of the trial, with the reliability that it was granted."""
+    return [Endpoint(e["endpoint"], e["kind"], e["topic"], is_reliable([e])) for e in evidence.endpoints]
+
+
+def latencies(evidence: Evidence) -> tuple[str, list[np.ndarray]]:
+    """(`end_to_end_latency` where something is relayed, else `response_latency`; per way from a source to a last reader
+    the latencies in ns of one trial's steady messages in the order of sending, +inf for never arrived)."""
+    evidence, known_clocks = told(evidence)
+    window = window_of(evidence, known_clocks)
+    known = lives(evidence.endpoints, evidence.events, window)
+    kinds = {row["endpoint"]: row["kind"] for row in evidence.endpoints}
+    topics = {row["endpoint"]: row["topic"] for row in evidence.endpoints}
+    focus = focus_of(loads(evidence.definition))
+    try:
+        relayed = any(kinds[way[0].writer] == "publisher" for way in paths(evidence.endpoints))
+        ways = paths(evidence.endpoints, least=2 if relayed else 1)
+    except ValueError as error:
+        raise UserError(f"trial {evidence.trial} cannot be followed: {error}", where=evidence.where) from None
+    if focus:
+        ways = [way for way in ways if topics[way[0].writer] in focus or topics[way[-1].reader] in focus]
+    found = [trace.end_to_end_ns for trace in traces(evidence.records, ways, window, known)]
+    return ("end_to_end_latency" if relayed else "response_latency"), found
+
+
+def focus_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
+    """The topics and services that a cell's latencies and losses are of; empty for all."""
+    workload = definition.get("workload")
+    return tuple(workload.get("focus") or ()) if isinstance(workload, Mapping) else ()
+
+
+def told(evidence: Evidence) -> tuple[Evidence, one_clock.Clocks]:
+    """The evidence with every stamp on one clock, and the clocks of its hosts. UserError where those are none."""
+    try:
+        return one_clock.on_one_clock(evidence)
+    except ValueError as error:
+        raise UserError(
+            f"the clock_map of trial {evidence.trial} contradicts itself: {error}",
+            where=evidence.where,
+            fix="exclude the trial, or run again on hosts whose clocks nobody steps",
+        ) from None
+
+
+def window_of(evidence: Evidence, known: one_clock.Clocks) -> Window:
+    """The steady window of evidence that was `told`."""
+    window = Window(
+        evidence.row.get("steady_begin_ns"),
+        evidence.row.get("steady_end_ns"),
+        drain_end_ns=evidence.row.get("drain_end_ns"),
+    )
+    return replace(window, slack_ns=known.slack_ns(window))
+
+
+ONE_WAY = ("response_latency", "consumed_latency", "service_latency")
+WHOLE_GRAPH = ("graph_time", "match_time", "first_message_time")
+
+
+def clock_bounds(known: one_clock.Clocks, endpoints: Sequence[Endpoint], window: Window) -> dict[str, float]:
+    """Sample or metric -> how far its values may be from the truth for the hosts' clocks, ns; of the widest pair of
+    endpoints. Empty where all have one clock. What one host stamped at both ends, as a client does, is exact; so is
+    jitter, in which the offset cancels."""
+    if known.one:
+        return {}
+    pairs = [(w.endpoint, r.endpoint) for w, readers in heard_by(endpoints) for r in readers]
+    calls = [
+        (client.endpoint, service.endpoint)
+        for service in endpoints
+        for client in endpoints
+        if service.kind == "service" and client.kind == "client" and client.topic == service.topic
+    ]
+    widest = {
+        **dict.fromkeys(ONE_WAY, max((known.bound_ns(w, r, window) for w, r in pairs), default=0.0)),
+        **dict.fromkeys(LEGS, max((known.bound_ns(c, s, window) for c, s in calls), default=0.0)),
+        **dict.fromkeys(WHOLE_GRAPH, known.widest_ns(window)),
+    }
+    return {name: bound for name, bound in widest.items() if bound}
+
+
+def layers_of(
+    evidence: Evidence, found: Chains, window: Window, known: Mapping[int, Life]
+) -> chain_layers.Layers | None:
+    """Of chains, and where layers are traced also of single hops."""
+    spans = evidence.spans()
+    if spans is None:
+        return chain_layers.layers(found.traces, None) if found.traces else None
+    try:
+        ways = () if found.traces else paths(evidence.endpoints, least=1)
+    except ValueError:  # more ways than anybody reads: then their layers are not told
+        return None
+    return chain_layers.layers(found.traces or list(traces(evidence.records, ways, window, known)), spans)
+
+
+OF_CHAINS = tuple(name for name, entry in GLOSSARY.items() if entry.source in chain.SAMPLES or name in chain.OTHERS)
+"""Metrics that only relayed messages have."""
+
+
+def chain_bounds(known: one_clock.Clocks, found: Chains, window: Window) -> dict[str, float]:
+    """The same of what chains measure. From the first to the last it is the bound of these two hosts' clocks, whatever
+    the others show: the errors between them cancel. What a relay takes is on one clock."""
+    if known.one or not found.ends:
+        return {}
+    ends = max(known.bound_ns(first, last, window) for first, last in found.ends)
+    links = max(known.bound_ns(writer, reader, window) for writer, reader in found.links)
+    widest = dict.fromkeys(chain.END_TO_END, ends) | {"hop_transport": links}
+    return {name: bound for name, bound in widest.items() if bound}
+
+
+def _within(event: Row, row: Row) -> bool:
+    """Whether it is of the window and not of the barrier: late joiners are matched there too."""
+    start_ns = row.get("start_ns")
+    return start_ns is not None and event["time_ns"] is not None and event["time_ns"] >= start_ns

@@ -1,0 +1,65 @@
+"""How a cost grows with the number of nodes: the exponent k of cost ∝ nodes^k, per arm.
+
+Each block has a trial of every size, so each block gives a slope of its own (least squares of log cost on log nodes),
+and the interval is that of the slopes of the blocks (Student's t). k = 1: every further node costs the same. k = 2:
+every node pays for every other. Three sizes are the fewest: two points always lie on a line.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rmwbench.analysis.stats import intervals
+
+FEWEST_SIZES, FEWEST_BLOCKS = 3, 3
+METRICS = ("graph_time", "discovery_bytes", "discovery_packets")
+
+
+@dataclass(frozen=True)
+class Growth:
+    """`exponent` with its 95 % interval from `blocks` blocks over `sizes` (numbers of nodes)."""
+
+    exponent: float
+    low: float
+    high: float
+    blocks: int
+    sizes: tuple[int, ...]
+
+
+def growth(values: Mapping[int, Mapping[int, float]]) -> Growth | None:
+    """`values`: number of nodes -> block -> the trial's value, positive. None for fewer than three sizes or blocks that
+    have them all, or where a value is 0 or infinite."""
+    sizes = tuple(sorted(n for n, found in values.items() if found))
+    if len(sizes) < FEWEST_SIZES:
+        return None
+    blocks = sorted(set.intersection(*(set(values[n]) for n in sizes)))
+    table = np.array([[values[n][b] for n in sizes] for b in blocks], float).reshape(len(blocks), len(sizes))
+    if len(blocks) < FEWEST_BLOCKS or not np.isfinite(table).all() or (table <= 0).any():
+        return None
+    slopes = np.polyfit(np.log(sizes), np.log(table).T, 1)[0]
+    value, low, high = intervals.plain_t(slopes)
+    return Growth(value, low, high, len(blocks), sizes)
+
+
+def words(found: Growth) -> str:
+    """What the exponent means, no more than its interval allows."""
+    if found.high < 0.2:
+        return "hardly grows with the number of nodes"
+    if found.low > 1.5:
+        return "grows with the square of the number of nodes, or nearly"
+    if found.low > 1.05:
+        return "grows faster than the number of nodes"
+    if found.high < 0.95:
+        return "grows more slowly than the number of nodes"
+    return "grows about with the number of nodes"
+
+
+def sizes_of(names: Sequence[str], nodes: Mapping[str, int | None]) -> dict[str, int]:
+    """Workload -> its number of nodes, of those that say one; the first where two have the same number."""
+    found: dict[str, int] = {}
+    for name in names:
+        count = nodes.get(name)
+        if count is not None and count not in found.values():
+            found[name] = count
+    return found

@@ -1,0 +1,42 @@
+"""A trial that failed by the worker's fault is a block that its arm lost: nothing of it arrived.
+
+What the machine or the orchestrator broke says nothing about an arm and is in no block.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median_low
+from typing import Protocol
+
+from rmwbench.analysis.verdicts.verdict import Arm
+from rmwbench.codes import FailedBy
+
+
+class Line(Protocol):
+    status: str
+    failed_by: str | None
+
+
+def lost_by_its_arm(line: Line) -> bool:
+    """Whether a finished trial is a block that its arm lost. A journal that does not say who was at fault is older than
+    the question: its failures were the workers', but for a few."""
+    return line.status == "failed" and (line.failed_by or FailedBy.WORKER) == FailedBy.WORKER
+
+
+def counted(arms: Sequence[Arm]) -> list[Arm]:
+    """The arms of one workload with their failed blocks in `primary`, +inf, and in `undelivered`: all of as many
+    messages as a trial of this arm, or else of this workload, usually has. Metrics without messages stay without."""
+    everybody = [wanted for arm in arms for _, wanted in arm.undelivered.values()]
+    out = []
+    for arm in arms:
+        lost = sorted(arm.failed - arm.primary.keys())
+        own = [wanted for _, wanted in arm.undelivered.values()] or everybody
+        messages = {block: (median_low(own),) * 2 for block in lost} if own else {}
+        primary = dict(arm.primary) | dict.fromkeys(lost, float("inf"))
+        out.append(replace(arm, primary=primary, undelivered=dict(arm.undelivered) | messages) if lost else arm)
+    return out
+
+
+def works_never(arm: Arm) -> bool:
+    """Whether it was tried, and failed every time."""
+    return bool(arm.failed) and not arm.primary and not arm.undelivered

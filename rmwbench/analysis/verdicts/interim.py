@@ -1,0 +1,256 @@
+"""What a comparison rests on so far: per comparison its arms, each with the primary metric and the undelivered messages
+of every block that has them.
+
+A campaign asks at each of its looks and a report at the end. Both ask here, so that what stopped a campaign is what its
+report says. A trial is read once, however often one looks; of each only a few numbers are kept.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from rmwbench.analysis.metrics.aggregate import Trial, clock_bound, fraction_of, trial_value
+from rmwbench.analysis.metrics.comparisons import Comparison, comparisons, is_floor, is_reliable, loads
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.topics import POOLED, judged_topics, unit
+from rmwbench.analysis.metrics.trial import Evidence, Row, focus_of, measure_trial
+from rmwbench.analysis.verdicts import best
+from rmwbench.analysis.verdicts.disturbed import EVENT, SHARE
+from rmwbench.analysis.verdicts.failing import lost_by_its_arm
+from rmwbench.codes import Code
+from rmwbench.errors import UserError
+
+MARGIN = 0.05
+"""The ratio minus 1 that matters: no smaller difference is claimed, and arms within it are equivalent."""
+
+
+UNDELIVERED_OF_CHAINS = "end_to_end_undelivered"
+"""What a late hop lost was delivered by all before it: of a chain only those messages count that reached its end."""
+
+
+class Line(Protocol):
+    trial: int
+    cell: int
+    block: int
+    status: str
+    failed_by: str | None
+
+
+class Source(Protocol):
+    """A bundle, as far as a look needs it."""
+
+    campaign: Mapping[str, Any]
+
+    def reload(self) -> None: ...
+
+    def rows(self, name: str) -> list[dict[str, Any]]: ...
+
+    def trials(self, status: str | None = None) -> Sequence[Line]: ...
+
+    def evidence(self, lines: Iterable[Line]) -> Iterator[Evidence]: ...
+
+
+class Looks:
+    """A campaign under way. Raises UserError for what `measure_trial` cannot measure."""
+
+    def __init__(self, source: Source):
+        self._source = source
+        self._seen: set[int] = set()
+        self._comparisons: list[Comparison] = []
+        self._primary: dict[int, str] = {}
+        self._found: dict[int, Found] = {}
+        self.comparison_of: dict[str, str] = {}
+        """What `arms` calls a unit -> its comparison."""
+
+    @property
+    def cells(self) -> dict[tuple[str, str], int]:
+        """(comparison, arm) -> cell, of arms that no effect divides by another: those are wanted in every block."""
+        tied = {name for x in self._comparisons for c in x.cells for name in _tied(x.labels[c["cell"]], c)}
+        names = {(x.name, x.labels[c["cell"]]): c["cell"] for x in self._comparisons for c in x.cells}
+        return {key: cell for key, cell in names.items() if key[1] not in tied}
+
+    def arms(self) -> dict[str, list[best.Arm]]:
+        """Unit (a comparison, or one of its topics where these are judged apart) -> its arms in the order of their
+        cells, from all trials that the journal has by now."""
+        self._source.reload()
+        if not self._comparisons:
+            self._comparisons = comparisons(self._source.campaign.get("plan") or {}, self._source.rows("cells"))
+            self._primary = {c["cell"]: x.primary_metric for x in self._comparisons for c in x.cells}
+        lines: dict[int, list[Line]] = defaultdict(list)
+        for line in self._source.trials():
+            lines[line.cell].append(line)
+        done = [x for x in self._source.trials("done") if x.cell in self._primary]
+        new = [x for x in done if x.trial not in self._seen]
+        for evidence in self._source.evidence(new):
+            trial = measure_trial(evidence)
+            self._seen.add(trial.trial)
+            known = self._found.setdefault(evidence.cell, Found())
+            focus = focus_of(loads(evidence.definition))
+            known.add(trial, self._primary[evidence.cell], evidence.endpoints, focus, is_bound(evidence.events))
+        self.comparison_of, out = {}, {}
+        for x in self._comparisons:
+            cells = [(x.labels[c["cell"]], c, self._found.get(c["cell"], Found())) for c in x.cells]
+            bar_bound((c, found) for _, c, found in cells)
+            for topic in topics_of((found for *_, found in cells), x.primary_metric):
+                self.comparison_of[name := unit(x.name, topic)] = x.name
+                out[name] = [
+                    found.arm(label, c, topic, failed_blocks(lines.get(c["cell"], ()))) for label, c, found in cells
+                ]
+        return out
+
+
+@dataclass
+class Found:
+    """What a cell's done trials say so far: of the workload (topic None), and of each topic that is judged apart.
+    `bound` are the blocks whose trial was machine-bound, `left_out` those that no verdict uses for it, and `barred` is
+    why the arm has no verdict at all."""
+
+    blocks: dict[str | None, list["Facts"]] = field(default_factory=dict)
+    reliable: dict[str | None, bool] = field(default_factory=dict)
+    bound: set[int] = field(default_factory=set)
+    left_out: frozenset[int] = frozenset()
+    barred: str | None = None
+
+    def add(
+        self, trial: Trial, primary: str, endpoints: Sequence[Row], focus: Sequence[str] = (), bound: bool = False
+    ) -> None:
+        if bound:
+            self.bound.add(trial.block)
+        self.blocks.setdefault(None, []).append(facts(trial, primary))
+        self.reliable[None] = self.reliable.get(None, False) or is_reliable(endpoints)
+        if trial.topics:
+            self.reliable |= {one.name: one.reliable for one in judged_topics(endpoints, focus)}
+        for name, of_topic in trial.topics.items():
+            self.blocks.setdefault(name, []).append(facts(of_topic, primary))
+
+    def arm(self, name: str, cell: Row, topic: str | None, failed: frozenset[int]) -> best.Arm:
+        """`failed`: the blocks that the arm lost; each is lost in every topic."""
+        if self.barred:
+            return best.Arm(name, {}, floor=is_floor(cell), barred=self.barred)
+        blocks = [facts for facts in self.blocks.get(topic, ()) if facts[0] not in self.left_out]
+        return arm(name, cell, blocks, reliable=self.reliable.get(topic, False), failed=failed - self.left_out)
+
+
+def is_bound(events: Iterable[Row]) -> bool:
+    """Whether a trial with these events was machine-bound: less than a tenth of the processors' time was idle."""
+    return any(row["event"] == EVENT and row.get("code") == Code.MACHINE_BOUND for row in events)
+
+
+def bar_bound(cells: Iterable[tuple[Row, Found]]) -> frozenset[int]:
+    """No verdict about a network rests on machine-bound trials: of the cells of one comparison those that were so in at
+    least half of their blocks get no verdict, and a block in which any other was so is left out for all of them, so
+    that no arm selects. Gives those blocks; none where there is no network. Floors are no contenders and bar nobody.
+    """
+    cells = [(cell, found) for cell, found in cells if loads(cell["definition"]).get("network")]
+    left_out: set[int] = set()
+    for cell, found in cells:
+        blocks = {one[0] for one in found.blocks.get(None, ())}
+        bound, found.barred = len(found.bound), None
+        if bound and not is_floor(cell) and bound >= SHARE * len(blocks):
+            found.barred = (
+                f"machine-bound in {bound} of {len(blocks)} trials: what a busy machine does is no verdict on a network"
+            )
+        elif not is_floor(cell):
+            left_out |= found.bound
+    for _, found in cells:
+        found.left_out = frozenset(left_out)
+    return frozenset(left_out)
+
+
+def topics_of(found: Iterable[Found], primary: str) -> list[str | None]:
+    """What is judged of a comparison with these cells: its topics one by one where they are unlike and the primary
+    metric is one of messages, otherwise the whole ([None]). What is no metric of a message has no topic."""
+    if primary not in POOLED:
+        return [None]
+    return [name for name in dict.fromkeys(n for one in found for n in one.blocks) if name is not None] or [None]
+
+
+def leaving(
+    verdicts: best.Verdicts,
+    cells: Mapping[tuple[str, str], int],
+    comparison_of: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[int, ...]:
+    """The cells whose further blocks would decide nothing: those of arms that are worse, and all of a
+    unit in which nothing is undecided; of a comparison with topics, in each of them. `cells`:
+    (comparison, arm) -> cell. Valid because a decision of a look stays."""
+    gone, wanted = set(), set()
+    for name, arms in verdicts.items():
+        closed = all(found.verdict != "undecided" for found in arms.values())
+        for arm, found in arms.items():
+            cell = cells.get((comparison_of.get(name, name), arm))
+            if cell is not None:
+                (gone if closed or found.verdict == "worse" else wanted).add(cell)
+    return tuple(sorted(gone - wanted))
+
+
+Facts = tuple[int, float | None, tuple[int, int], float]
+
+
+def facts(trial: Trial, primary: str) -> Facts:
+    """(block, primary metric or None where the trial has none, (undelivered, wanted), the clocks' bound of the primary
+    metric): what a verdict takes of a trial.
+    """
+    entry = GLOSSARY[primary]
+    judged_first = UNDELIVERED_OF_CHAINS if primary.startswith("end_to_end_") else "undelivered"
+    return trial.block, trial_value(entry, trial), fraction_of(judged_first, trial), clock_bound(entry, trial)
+
+
+def _tied(name: str, cell: Row) -> tuple[str, ...]:
+    """An arm that names another `against`, and that other."""
+    against = (loads(cell["definition"]).get("arm") or {}).get("against")
+    return (name, str(against)) if against else ()
+
+
+def failed_blocks(lines: Iterable[Line]) -> frozenset[int]:
+    """The blocks that a cell's arm lost, of the lines of all its finished trials."""
+    return frozenset(x.block for x in lines if lost_by_its_arm(x))
+
+
+def arm(
+    name: str, cell: Row, blocks: Iterable[Facts], *, reliable: bool, failed: frozenset[int] = frozenset()
+) -> best.Arm:
+    """A cell as `compare.judge` takes it, from the `facts` of its done trials and its `failed_blocks`. What an untimed
+    cell measured is judged by nothing."""
+    untimed = is_untimed(cell)
+    blocks = [] if untimed else list(blocks)
+    return best.Arm(
+        name,
+        {block: value for block, value, *_ in blocks if value is not None and value > 0},
+        {block: fraction for block, _, fraction, _ in blocks if fraction[1]},
+        is_floor(cell),
+        reliable,
+        {block: bound for block, *_, bound in blocks if bound},
+        frozenset() if untimed else failed - {block for block, *_ in blocks},
+    )
+
+
+def is_untimed(cell: Row) -> bool:
+    """Whether its trials counted allocations, which costs time: none of their times is a result."""
+    return bool((loads(cell["definition"]).get("sampling") or {}).get("allocations"))
+
+
+def aa_noise(machine: Mapping[str, Any] | None) -> float | None:
+    """The A/A floor that a campaign.json's `machine` took along, as a ratio minus 1; None where it was not measured.
+    UserError for what is no such number."""
+    found = (machine or {}).get("aa_floor")
+    if found is None:
+        return None
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < math.inf:
+        raise UserError(
+            "the machine's A/A floor is no ratio",
+            where="campaign.json, machine.aa_floor",
+            expected="a number from 0 on",
+            actual=repr(found),
+            fix="remove it: then the report says that it is not known",
+        )
+    return float(found)
+
+
+def rules(machine: Mapping[str, Any] | None, minutes_per_block: float | None) -> best.Rules:
+    """What a claim needs: a difference beyond 5 %. The A/A noise of a campaign.json's `machine` only warns: blocks are
+    randomised, so a verdict's own scatter holds what the machine did meanwhile (docs/method.md).
+    """
+    return best.Rules(margin=MARGIN, noise=aa_noise(machine) or 0.0, minutes_per_block=minutes_per_block)

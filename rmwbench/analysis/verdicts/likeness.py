@@ -1,0 +1,114 @@
+"""Blocks that resemble their neighbours: how much, and what it costs.
+
+What a block does to all arms alike cancels in their ratios. What it does to one arm, and lasts into the next block,
+does not: the blocks are then worth fewer than they are, and the variance between them is too small by the same cause.
+Both are known for a first-order autoregression, whose one number is estimated over all arms of a report together.
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rmwbench.analysis.stats.metric import finite
+
+LEAST_BLOCKS = 5
+LEAST_WORTH = 40
+"""Blocks times contrasts from which on the correlation is told well enough to be used below FEW blocks."""
+FEW = 8
+GATE = 1.28
+"""A correlation that chance exceeds in one campaign of ten."""
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """`correlation` from block to block of one arm's own deviations, its bias removed; `error` that it would have by
+    chance were there none; None where too few blocks tell it. `inflates`: whether variances are multiplied for it."""
+
+    correlation: float | None = None
+    error: float | None = None
+    inflates: bool = False
+
+    def variance_factor(self, blocks: int) -> float:
+        """By how much the variance of a mean over so many blocks exceeds what their scatter says."""
+        if not self.inflates or blocks < 2 or self.correlation is None:
+            return 1.0
+        return _factor(self.correlation, blocks)
+
+    def freedom_factor(self) -> float:
+        """The share of degrees of freedom that is left to the variance: (1 − ρ²)/(1 + ρ²) (Bartlett, J. R. Stat. Soc.
+        98, 1935)."""
+        if not self.inflates or self.correlation is None:
+            return 1.0
+        return (1 - self.correlation**2) / (1 + self.correlation**2)
+
+    def document(self) -> dict[str, Any] | None:
+        """`block_correlation` of the show document; None where too few blocks tell it."""
+        if self.correlation is None or self.error is None:
+            return None
+        return {"value": finite(self.correlation), "error": finite(self.error), "inflates": self.inflates}
+
+
+NONE = Likeness()
+
+
+def likeness(workloads: Sequence[np.ndarray]) -> Likeness:
+    """Of log values of shape (arms, blocks) per workload; blocks that lack an arm are left out.
+
+    The mean over arms of Σ e(t)·e(t+1) / Σ e(t)², e without the means of its block and of its arm. Its expectation
+    under an autoregression of n blocks is inverted; under none it is −1/n exactly, and its standard error about
+    1/√(n·m), m the contrasts. It inflates where it exceeds GATE such errors, from FEW blocks on, or where n·m reaches
+    LEAST_WORTH.
+    """
+    seen, contrasts, blocks = [], 0, []
+    for logs in workloads:
+        whole = logs[:, np.isfinite(logs).all(0)] if logs.size else logs
+        if whole.ndim < 2 or whole.shape[0] < 2 or whole.shape[1] < LEAST_BLOCKS:
+            continue
+        e = whole - whole.mean(0)
+        e = e - e.mean(1, keepdims=True)
+        squares = (e**2).sum(1)
+        if (squares > 1e-20).any():
+            seen.append(((e[:, 1:] * e[:, :-1]).sum(1) / np.maximum(squares, 1e-300))[squares > 1e-20])
+            contrasts += whole.shape[0] - 1
+            blocks.append(whole.shape[1])
+    if not seen:
+        return NONE
+    n, found = int(np.median(blocks)), float(np.concatenate(seen).mean())
+    error = 1 / math.sqrt(n * contrasts)
+    rho, expected = _expected(n)
+    correlation = float(np.interp(found, expected, rho)) if found > expected[0] else max(found + 1 / n, -1.0)
+    told = n >= FEW or n * contrasts >= LEAST_WORTH
+    return Likeness(correlation, error, told and found + 1 / n > GATE * error)
+
+
+@functools.lru_cache(maxsize=64)
+def _expected(blocks: int) -> tuple[np.ndarray, np.ndarray]:
+    """Correlations from 0 to 0.98, and what `likeness` finds of each on average: of simulated series of a fixed seed,
+    because the mean of a quotient is not that of its parts where series are short. The same noise for all of them, so
+    that what is found grows with the correlation."""
+    rho = np.linspace(0, 0.98, 50)
+    rng = np.random.default_rng(21)
+    noise = rng.standard_normal((_SERIES, blocks))
+    found = []
+    for r in rho:
+        x = noise.copy()
+        for block in range(1, blocks):
+            x[:, block] = r * x[:, block - 1] + math.sqrt(1 - r * r) * noise[:, block]
+        x -= x.mean(1, keepdims=True)
+        found.append(float(((x[:, 1:] * x[:, :-1]).sum(1) / (x**2).sum(1)).mean()))
+    return rho, np.maximum.accumulate(np.array(found) - found[0] - 1 / blocks)
+
+
+_SERIES = 4000
+
+
+@functools.lru_cache(maxsize=1024)
+def _factor(rho: float, n: int) -> float:
+    """Var(mean)·n/E[s²] of an autoregression: a(n − 1)/(n − a), a the sum of its correlations over n."""
+    lags = np.arange(1, n)
+    a = 1 + 2 * float(((1 - lags / n) * rho**lags).sum())
+    return a * (n - 1) / (n - a)

@@ -1,0 +1,173 @@
+"""What became of an arm under a condition: acceptable, degraded, none, or undecided; and of a condition over its arms.
+
+An arm is judged by intervals, never by a point: where one straddles its limit, both outcomes stay possible. One message
+that arrived refutes `none`; that nothing arrived shows it only where the interval leaves next to nothing. A condition
+is given an outcome where every outcome that its arms may still have leads to the same one, so that an arm without data
+leaves it open unless the others alone settle it.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.analysis.verdicts.verdict import LEAST_TRIALS
+from rmwbench.codes import Code
+
+ACCEPTABLE, DEGRADED, NONE = "acceptable", "degraded", "none"
+UNDECIDED, NO_DATA, NOT_SUPPORTED = "undecided", "no data", "not supported"
+ALL_ACCEPTABLE, ONLY = "all acceptable", "only"
+SILENT = ("no match", "no delivery")
+"""Causes of failed trials in which nothing arrived; any other failure says nothing about delivery."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """`may`: the outcomes that are still possible, of acceptable, degraded and none; empty for an arm that is not
+    supported. `metric`: the one that decided, or leaves it open. `reason`: what no metric says, in short before its
+    first colon."""
+
+    outcome: str
+    may: frozenset[str]
+    metric: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`outcome`: all acceptable, degraded, none, only, undecided or no data. `only`: the one arm with which anything
+    arrives. `may`: what an undecided one may be, in that order."""
+
+    outcome: str
+    only: str | None = None
+    may: tuple[str, ...] = ()
+
+
+_ONE_TRIAL = "one trial: it decides nothing"
+_ANY = frozenset((ACCEPTABLE, DEGRADED, NONE))
+
+
+def of_arm(thresholds: Mapping[str, Any], arm: Mapping[str, Any]) -> Judged:
+    """By the plan's `outcomes` and an arm of the show document."""
+    if arm.get("not_supported"):
+        return Judged(NOT_SUPPORTED, frozenset(), reason=arm["not_supported"])
+    done, failures = arm["trials"]["done"], arm["trials"]["failures"]
+    silent = sum(failure.get("cause") in SILENT for failure in failures)
+    if not done and not silent:
+        return Judged(NO_DATA, _ANY, reason=_why_none(failures))
+    if not done:
+        if silent < LEAST_TRIALS:
+            return Judged(UNDECIDED, _ANY, reason=_ONE_TRIAL)
+        return Judged(NONE, frozenset((NONE,)), reason=f"{silent} trials, and in none did a message arrive")
+    found = _by_metrics(thresholds, arm)
+    if done < LEAST_TRIALS:
+        return Judged(UNDECIDED, _still(arm), reason=_ONE_TRIAL)
+    if silent and found.outcome == ACCEPTABLE:
+        silences = f"{silent} of {done + silent} trials silent: nothing arrived in them, and no metric has them"
+        return Judged(UNDECIDED, frozenset((ACCEPTABLE, DEGRADED)), reason=silences)
+    bound = (arm.get("disturbed_by") or {}).get(Code.MACHINE_BOUND)
+    if bound and found.outcome in (DEGRADED, NONE):
+        reason = f"machine-bound: the machine may be the cause; it was so in {bound} of {done} trials"
+        return Judged(UNDECIDED, _still(arm), reason=reason)
+    return found
+
+
+def of_topics(judged: Mapping[str | None, Judged]) -> tuple[Judged, str | None]:
+    """An arm over its topics (None: the limits of the whole workload), and the topic that decides it or leaves it open.
+    Acceptable where all are, none where all are, degraded otherwise; what is not settled stays possible."""
+    first = next(iter(judged.values()))
+    if all(one.outcome in (NO_DATA, NOT_SUPPORTED) for one in judged.values()):
+        return first, None
+    possible = [one.may or _ANY for one in judged.values()]
+    may = set()
+    if all(ACCEPTABLE in found for found in possible):
+        may.add(ACCEPTABLE)
+    if all(NONE in found for found in possible):
+        may.add(NONE)
+    mixed = any(ACCEPTABLE in found for found in possible) and any(NONE in found for found in possible)
+    if any(DEGRADED in found for found in possible) or (mixed and len(possible) > 1):
+        may.add(DEGRADED)
+    order = {NONE: 0, DEGRADED: 1, NO_DATA: 2, UNDECIDED: 3, ACCEPTABLE: 4}
+    outcome = next(iter(may)) if len(may) == 1 else UNDECIDED
+    if outcome == UNDECIDED:
+        order |= {UNDECIDED: -1, NO_DATA: -1}
+    topic = min(judged, key=lambda name: order.get(judged[name].outcome, 5))
+    worst = judged[topic]
+    if outcome == ACCEPTABLE:
+        return Judged(ACCEPTABLE, frozenset((ACCEPTABLE,))), None
+    return Judged(outcome, frozenset(may), worst.metric, worst.reason), topic
+
+
+def _still(arm: Mapping[str, Any]) -> frozenset[str]:
+    """What is possible whatever the metrics say."""
+    return _ANY if _nothing_arrived(arm) else _ANY - {NONE}
+
+
+def _nothing_arrived(arm: Mapping[str, Any]) -> bool:
+    losses = arm.get("losses")
+    return bool(losses) and losses["missing"] == losses["wanted"]
+
+
+def _by_metrics(thresholds: Mapping[str, Any], arm: Mapping[str, Any]) -> Judged:
+    limits = {
+        limit["metric"]: (_bounds(arm["metrics"].get(limit["metric"])), limit["at_most"])
+        for limit in thresholds["acceptable"]
+    }
+    above = next((name for name, (bounds, most) in limits.items() if bounds[0] > most), None)
+    open_ = next((name for name, (bounds, most) in limits.items() if not bounds[1] <= most), None)
+    if _nothing_arrived(arm):
+        least = thresholds["none"]
+        if _bounds(arm["metrics"].get(least["metric"]))[0] >= least["at_least"]:
+            return Judged(NONE, frozenset((NONE,)), least["metric"])
+        return Judged(UNDECIDED, _ANY if above is None else _ANY - {ACCEPTABLE}, least["metric"])
+    if above is not None:
+        return Judged(DEGRADED, frozenset((DEGRADED,)), above)
+    if open_ is not None:
+        return Judged(UNDECIDED, frozenset((ACCEPTABLE, DEGRADED)), open_)
+    return Judged(ACCEPTABLE, frozenset((ACCEPTABLE,)))
+
+
+def _bounds(metric: Mapping[str, Any] | None) -> tuple[float, float]:
+    """A METRIC's interval; from -inf to inf where it has no data, to inf where it is a lower bound."""
+    if not metric or "no_data" in metric:
+        return -math.inf, math.inf
+    if "at_least" in metric:
+        return float(metric["at_least"]), math.inf
+    return float(metric["low"]), float(metric["high"])
+
+
+def _why_none(failures: Iterable[Mapping[str, Any]]) -> str:
+    for failure in failures:
+        reason = (str(failure.get("reason") or "").splitlines() or ["no reason recorded"])[0]
+        return f"trial {failure['trial']} {failure['status']}: {reason}"
+    return "no trial was run"
+
+
+def of_condition(arms: Mapping[str, Judged]) -> Condition:
+    """Over the arms that were compared; those that are not supported are no part of it."""
+    able = {name: judged.may for name, judged in arms.items() if judged.outcome != NOT_SUPPORTED}
+    if all(arms[name].outcome == NO_DATA for name in able):
+        return Condition(NO_DATA)
+    some = [name for name, may in able.items() if may & {ACCEPTABLE, DEGRADED}]
+    silent = [name for name, may in able.items() if NONE in may]
+    may: list[Condition] = []
+    if all(ACCEPTABLE in found for found in able.values()):
+        may.append(Condition(ALL_ACCEPTABLE))
+    if _may_be_degraded(able, some):
+        may.append(Condition(DEGRADED))
+    if len(able) > 1:
+        may += [Condition(ONLY, name) for name in some if all(other in silent for other in able if other != name)]
+    if len(silent) == len(able):
+        may.append(Condition(NONE))
+    if len(may) == 1:
+        return may[0]
+    return Condition(UNDECIDED, may=tuple(f"{ONLY} {one.only}" if one.only else one.outcome for one in may))
+
+
+def _may_be_degraded(able: Mapping[str, frozenset[str]], some: list[str]) -> bool:
+    """Whether it is possible that messages arrive with two arms or more (with the one, where there is but one), not all
+    of them acceptable: one arm that is not, and enough others with messages."""
+    if len(able) == 1:
+        return any(DEGRADED in may for may in able.values())
+    others = {name: len(some) - (name in some) for name in able}
+    return any((DEGRADED in may and others[n] >= 1) or (NONE in may and others[n] >= 2) for n, may in able.items())

@@ -1,0 +1,81 @@
+"""What becomes of an arm over all topics of a workload that are judged one by one (topics.py)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rmwbench.analysis.verdicts.verdict import By, NoRatio, Ratio, Verdict
+
+
+@dataclass(frozen=True)
+class Overall:
+    """An arm's verdict over all topics of a workload, and the topic that it rests on: the worst of a
+    worse arm, the one that is furthest from a decision of an undecided one; None where all say the
+    same."""
+
+    verdict: Verdict
+    topic: str | None
+
+
+Lost = Mapping[str, Mapping[str, float]]
+"""Topic -> arm -> the fraction of its messages that it did not deliver."""
+
+
+def over_topics(found: Mapping[str, Mapping[str, Verdict]], lost: Lost | None = None) -> dict[str, Overall]:
+    """Topic -> arm -> verdict, to arm -> verdict of the workload. Worse where an arm is worse in any
+    topic, because a robot needs all of them; undecided where any is open; else equivalent, or best
+    where every other contender is worse in some topic. It claims nothing that is not claimed of a
+    topic, so it costs no error of its own. `lost` only says which topic is the worst."""
+    arms = list(dict.fromkeys(arm for by_arm in found.values() for arm in by_arm))
+    per = {arm: {t: by[arm] for t, by in found.items() if arm in by} for arm in arms}
+    contenders = [a for a in arms if any(v.verdict in _CONTENDS for v in per[a].values())]
+    worse = {a for a in contenders if any(v.verdict == "worse" for v in per[a].values())}
+    gone = {arm: {t: by.get(arm, 0.0) for t, by in (lost or {}).items()} for arm in arms}
+    return {arm: _overall(per[arm], worse >= set(contenders) - {arm}, gone[arm]) for arm in arms}
+
+
+_CONTENDS = ("best", "equivalent", "worse", "undecided", "alone")
+
+
+def _overall(per: Mapping[str, Verdict], others_are_worse: bool, lost: Mapping[str, float]) -> Overall:
+    kinds = {v.verdict for v in per.values()}
+    if len(kinds) == 1 and kinds & {"reference", "no data", "alone"}:
+        return Overall(next(iter(per.values())), None)
+    for kind, pick in (("worse", _worst), ("undecided", _furthest)):
+        if kind in kinds:
+            return pick({t: v for t, v in per.items() if v.verdict == kind}, len(per), lost)
+    if "no data" in kinds:
+        topic = next(t for t, v in per.items() if v.verdict == "no data")
+        return Overall(Verdict("undecided", None, None, f"no data in {topic}"), topic)
+    topic = max(per, key=lambda t: _size(per[t]))
+    known = per[topic]
+    if others_are_worse:
+        reason = "worse in no topic, and every other contender is decided to be worse in one"
+        return Overall(Verdict("best", known.against, known.ratio, reason), topic)
+    reason = f"in none of {len(per)} topics slower than any other arm by more than the margin"
+    return Overall(Verdict("equivalent", known.against, known.ratio, reason), topic)
+
+
+def _worst(per: Mapping[str, Verdict], of: int, lost: Mapping[str, float]) -> Overall:
+    """Loss is judged first; then the largest ratio."""
+    by_loss = {t: v for t, v in per.items() if v.by is By.LOSS}
+    topic = max(by_loss or per, key=lambda t: (lost.get(t, 0.0) if by_loss else 0.0, _size(per[t])))
+    v = per[topic]
+    reason = f"worse in {len(per)} of {of} topics, most in {topic}: {v.reason}"
+    return Overall(Verdict("worse", v.against, v.ratio, reason, by=v.by), topic)
+
+
+def _furthest(per: Mapping[str, Verdict], of: int, lost: Mapping[str, float]) -> Overall:
+    waits = [v.minutes_to_decide for v in per.values()]
+    minutes = None if None in waits else max(waits)
+    topic = max(per, key=lambda t: (lost.get(t, 0.0), _size(per[t])))
+    v = per[topic]
+    reason = f"open in {len(per)} of {of} topics, most in {topic}: {v.reason}"
+    return Overall(Verdict("undecided", v.against, v.ratio, reason, minutes), topic)
+
+
+def _size(v: Verdict) -> float:
+    """How much slower; without a ratio (lost messages reach the quantile) it is the largest."""
+    if isinstance(v.ratio, Ratio):
+        return v.ratio.value
+    return math.inf if isinstance(v.ratio, NoRatio) else 0.0

@@ -1,0 +1,256 @@
+"""All pairs of arms of all workloads of a report: their block log-ratios, and the tests that verdicts rest on. The
+variances of log-ratios are moderated by each other (variances.py), over the whole report.
+
+As matrices, because a campaign of 500 cells has up to a quarter of a million pairs and is judged at every look.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from rmwbench.analysis.verdicts import variances
+from rmwbench.analysis.verdicts.likeness import Likeness, likeness
+from rmwbench.analysis.verdicts.verdict import Arm, NoRatio, Ratio, Rules
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Arm i against arm j over the blocks that both have. All matrices have shape (arms, arms), [i, j]; p values are
+    one-sided. A pair with fewer blocks than the rules ask for has p = 1.
+    """
+
+    logs: np.ndarray  # of the primary metric, shape (arms, blocks); nan: no trial, +inf: infinite
+    blocks: np.ndarray
+    infinite: np.ndarray  # blocks in which either is infinite: such a pair is compared by sign
+    mean: np.ndarray  # of the block log-ratios log(i/j); nan where there is none
+    error: np.ndarray  # its standard error, from a variance moderated by the report's others
+    freedom: np.ndarray  # of that error
+    slower: np.ndarray  # p of "i is not slower than j beyond the A/A floor", by ratio or by sign
+    beyond: np.ndarray  # p of "i is slower than j by more than the margin"; small: equivalent or faster
+    lossier: np.ndarray  # p of "i does not lose more than j"
+    loss_difference: np.ndarray  # mean difference of the undelivered fractions
+    spare: np.ndarray  # by how much two hosts' clocks may have shifted the mean: log(i/j) may be this much smaller …
+    extra: np.ndarray  # … or larger; 0 where one clock took all stamps
+    prior: variances.Prior  # what moderated the variances of this workload
+    likeness: Likeness  # of neighbouring blocks, over the whole report
+
+    def differences(self, i: int, j: int) -> np.ndarray:
+        """The block log-ratios of a pair without infinite values."""
+        found = self.logs[i] - self.logs[j]
+        return found[np.isfinite(found)]
+
+    def ratio(self, i: int, j: int, level: float, min_blocks: int) -> Ratio | NoRatio:
+        """As `ratio.ratio` of the two arms."""
+        n = int(self.blocks[i, j])
+        if n < min_blocks:
+            return NoRatio(f"{n} blocks have both, {min_blocks} are needed")
+        if infinite := int(self.infinite[i, j]):
+            return NoRatio(
+                f"in {infinite} of {n} blocks lost messages reach the quantile: an infinite value has no ratio"
+            )
+        mean, half = float(self.mean[i, j]), math.inf  # no level: no claim about it
+        if level > 0:
+            error = float(self.error[i, j])
+            freedom = float(self.freedom[i, j])
+            half = -float(special.stdtrit(freedom, level)) * error if error > 0 else 0.0
+        low, high = mean - half - float(self.spare[i, j]), mean + half + float(self.extra[i, j])
+        return Ratio(math.exp(mean), math.exp(low), _exp(high), n)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A workload before its variances are moderated; matrices as in `Pairs`."""
+
+    values: np.ndarray
+    logs: np.ndarray
+    blocks: np.ndarray
+    infinite: np.ndarray
+    mean: np.ndarray
+    variance: np.ndarray  # of one block log-ratio; infinite below two blocks
+
+
+def pairs(workloads: Sequence[Sequence[Arm]], rules: Rules) -> list[Pairs]:
+    """Every test of every ordered pair of the arms of each workload of one report."""
+    seen = [_seen(arms) for arms in workloads]
+    found = _evidence(seen)
+    return [
+        _tested(arms, s, prior, found.likeness, rules)
+        for arms, s, prior in zip(workloads, seen, found.priors, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the comparisons of a report tell each other: a prior per workload, and the likeness of blocks."""
+
+    priors: list[variances.Prior]
+    likeness: Likeness
+
+
+def evidence(workloads: Sequence[Sequence[Arm]]) -> Evidence:
+    """As `pairs` uses it."""
+    return _evidence([_seen(arms) for arms in workloads])
+
+
+def _evidence(seen: Sequence[_Seen]) -> Evidence:
+    return Evidence(variances.priors([_variances(s) for s in seen]), likeness([s.logs for s in seen]))
+
+
+def _seen(arms: Sequence[Arm]) -> _Seen:
+    values = _table([a.primary for a in arms])
+    logs = np.log(values)
+    there = ~np.isnan(logs)
+    finite = there & ~np.isinf(logs)
+    n = _common(there, there)
+    infinite = n - _common(finite, finite)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        difference = np.where(finite, logs, np.nan)
+        mean, variance = _mean_and_variance(difference[:, None, :] - difference[None, :, :], n - infinite)
+    return _Seen(values, logs, n, infinite, mean, variance)
+
+
+def _variances(seen: _Seen) -> variances.Variances:
+    upper = np.triu_indices(len(seen.logs), 1)
+    freedom = np.maximum((seen.blocks - seen.infinite)[upper] - 1, 0)
+    return variances.Variances(seen.variance[upper], freedom, len(seen.logs))
+
+
+def _tested(arms: Sequence[Arm], seen: _Seen, prior: variances.Prior, alike: Likeness, rules: Rules) -> Pairs:
+    logs, n, infinite, mean = seen.logs, seen.blocks, seen.infinite, seen.mean
+    finite_blocks = n - infinite
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance, freedom = prior.moderated(seen.variance, np.maximum(finite_blocks - 1, 0))
+        inflated = np.vectorize(alike.variance_factor, otypes=[float])(finite_blocks) if alike.inflates else 1.0
+        freedom = np.maximum(freedom * alike.freedom_factor(), 1.0)
+        error = np.where(finite_blocks > 1, np.sqrt(variance * inflated / finite_blocks), np.inf)
+        error = np.maximum(error, _rounding(seen.values, np.isfinite(logs)))
+        spare, extra = _shifts(seen.values, arms, finite_blocks)
+        enough = finite_blocks >= max(rules.min_blocks, 2)
+        only_first = _only_first_infinite(logs)
+        apart = (infinite == 0) | (only_first & (mean > math.log1p(rules.least())))
+        slower = _p_above(mean - spare, error, freedom, math.log1p(rules.aa_floor))
+        slower = np.where(enough & apart, slower, 1.0)
+        beyond = 1 - _p_above(mean + extra, error, freedom, math.log1p(rules.margin))
+        beyond = np.where(enough & (infinite == 0), beyond, 1.0)
+    for i, j in np.argwhere((n >= rules.min_blocks) & (infinite > 0) & ~(enough & only_first)).tolist():
+        slower[i, j] = _sign(logs[i], logs[j])
+    np.fill_diagonal(slower, 1.0)
+    np.fill_diagonal(beyond, 0.0)
+    lossier, loss_difference = _losses(arms, rules)
+    return Pairs(
+        logs, n, infinite, mean, error, freedom, slower, beyond, lossier, loss_difference, spare, extra, prior, alike
+    )
+
+
+def _only_first_infinite(logs: np.ndarray) -> np.ndarray:
+    """[i, j]: i is infinite in some common blocks, j in none. To leave those blocks out makes i look faster than it is,
+    so a test of "i is slower" may do it."""
+    there, endless = ~np.isnan(logs), np.isposinf(logs)
+    return (_common(endless, there) > 0) & (_common(there, endless) == 0)
+
+
+def _shifts(values: np.ndarray, arms: Sequence[Arm], n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """By how much the mean log-ratios may be too large and too small, [i, j], because the hosts' clocks are only known
+    within a bound. No number of blocks averages that out: it may be the same in all of them. Infinite where a value is
+    not larger than its bound.
+    """
+    if not any(a.bounds for a in arms):
+        return np.zeros(n.shape), np.zeros(n.shape)
+    places = _blocks([a.primary for a in arms])
+    bound = np.array([[a.bounds.get(block, 0.0) for block in places] for a in arms])
+    finite = np.isfinite(values)
+    down = np.where(finite, np.log(values) - np.log(np.maximum(values - bound, 0.0)), np.nan)
+    up = np.where(finite, np.log(values + bound) - np.log(values), np.nan)
+
+    def mean_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        both = a[:, None, :] + b[None, :, :]
+        return np.where(np.isnan(both), 0.0, both).sum(-1) / n
+
+    return mean_sum(down, up), mean_sum(up, down)
+
+
+def _rounding(values: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """The least standard error of a mean log-ratio [i, j] of values that a coarse clock rounded to multiples of a
+    quantum q: √(q²/12·(1/x² + 1/y²)) (Sheppard), not divided by the blocks, because what a value is rounded by is the
+    same in all of them where they scatter by less than q. 0 where the values are no multiples. Without it a handful of
+    equal ratios would be taken for certainty.
+    """
+    x = values[used]
+    steps = np.diff(np.sort(x))
+    steps = steps[steps > 0]
+    if not len(steps) or np.abs(x / steps.min() - np.rint(x / steps.min())).max() > 0.01:
+        return np.zeros((len(values), len(values)))
+    variance = np.where(used, (steps.min() / values) ** 2 / 12, 0.0)
+    variance = variance @ used.T.astype(float)
+    return np.sqrt((variance + variance.T) / np.maximum(_common(used, used), 1))
+
+
+def _losses(arms: Sequence[Arm], rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+    """(p, difference) of "i does not lose more than j": t on per-block differences of the undelivered fraction.
+
+    The standard deviation is not taken below the binomial one (with one event and one non-event added), because a few
+    equal small counts would otherwise look certain.
+    """
+    lost = _table([{b: k for b, (k, _) in a.undelivered.items()} for a in arms])
+    wanted = _table([{b: m for b, (_, m) in a.undelivered.items()} for a in arms])
+    there = ~np.isnan(lost)
+    n = _common(there, there)
+    p = (lost + 1) / (wanted + 2)
+    chance = np.where(there, p * (1 - p) / wanted, 0.0)
+    allowed = np.array([0.0 if a.reliable else rules.loss_margin for a in arms])[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        fraction = lost / wanted
+        mean, variance = _mean_and_variance(fraction[:, None, :] - fraction[None, :, :], n)
+        error = np.sqrt(variance / np.maximum(n, 1))
+        # Summed over the blocks that both have: binomial variance of i there, and of j there.
+        least = (chance @ there.T + (chance @ there.T).T) / n
+        error = np.fmax(error, np.sqrt(least / n))
+        found = _p_above(mean, error, np.maximum(n - 1, 1), allowed)
+        p_lossier = np.where((n >= max(rules.min_blocks, 2)) & (mean > allowed), found, 1.0)
+    np.fill_diagonal(p_lossier, 1.0)
+    return p_lossier, np.where(n >= rules.min_blocks, np.nan_to_num(mean), 0.0)
+
+
+def _table(columns: Sequence[Mapping[int, float]]) -> np.ndarray:
+    """Rows of equal blocks, nan where there is none; shape (columns, blocks)."""
+    place = {b: at for at, b in enumerate(_blocks(columns))}
+    out = np.full((len(columns), len(place)), np.nan)
+    for row, column in zip(out, columns, strict=True):
+        if column:
+            row[[place[b] for b in column]] = list(column.values())
+    return out
+
+
+def _blocks(columns: Sequence[Mapping[int, float]]) -> list[int]:
+    return sorted({b for c in columns for b in c})
+
+
+def _common(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.rint(a.astype(float) @ b.T.astype(float)).astype(int)
+
+
+def _mean_and_variance(difference: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance over the last axis, nan values left out; nan and infinite where n is too small."""
+    mean = np.where(np.isnan(difference), 0.0, difference).sum(-1) / n
+    rest = difference - mean[..., None]
+    squares = np.where(np.isnan(rest), 0.0, rest**2).sum(-1)
+    return mean, np.where(n > 1, squares / (n - 1), np.inf)
+
+
+def _p_above(mean: np.ndarray, error: np.ndarray, freedom: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
+    """One-sided p of "the mean is not above the threshold"."""
+    rest = mean - threshold
+    certain = np.where(rest > 0, 0.0, 1.0)
+    return np.where(error == 0, certain, special.stdtr(freedom, -rest / error))
+
+
+def _sign(a: np.ndarray, b: np.ndarray) -> float:
+    slower, faster = int(np.count_nonzero(a > b)), int(np.count_nonzero(a < b))
+    return float(special.bdtrc(slower - 1, slower + faster, 0.5)) if slower + faster else 1.0
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 700 else math.inf

@@ -1,0 +1,415 @@
+"""One arm against another, metric by metric: is B worse than A, better, equivalent, or not decided? For maintainers who
+hunt a regression, where a verdict about "the best" is no answer.
+
+Within a campaign both sides share blocks and are compared within them. Two campaigns share none: trials are compared
+with trials (`ratio.unpaired`), and the machine's state of either day stays in the difference, whatever their number.
+Multiplicity is controlled over the table, twice: worse and better claims are one family of two-sided tests, equivalence
+(two one-sided tests) another; in each Holm's procedure keeps the probability of any false claim below alpha.
+
+Loss is judged first: what loses more is never called better or equivalent for being fast.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from rmwbench.analysis.metrics.glossary import Entry
+from rmwbench.analysis.stats.metric import finite
+from rmwbench.analysis.stats.resolution import blocks_for, blocks_for_equivalence, sd_upper
+from rmwbench.analysis.verdicts.ratio import NOT_INTERLEAVED
+from rmwbench.analysis.verdicts.variances import NOTHING, Prior, prior_of
+from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Rules
+
+LARGER_IS_BETTER = frozenset({"achieved_rate", "achieved_throughput"})
+LOSS, FAILURES = "undelivered", "failed_trials"
+
+Counts = tuple[int, int]
+"""(events, of)."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Is B worse than A by this metric? `a`, `b`: block -> its trial's value (+inf allowed), or `Counts` for fractions.
+    `paired`: they are blocks of one campaign. `group`: what is judged together (a cell): its loss comes first.
+    `reliable`: neither side may lose anything. `bounds`: how far A's and B's values may be from the truth for the
+    clocks of two hosts, in the metric's unit.
+    """
+
+    group: Hashable
+    entry: Entry
+    a: Mapping[int, Any]
+    b: Mapping[int, Any]
+    paired: bool
+    reliable: bool = True
+    bounds: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """B − A of two fractions, with its interval."""
+
+    value: float
+    low: float
+    high: float
+    blocks: int
+
+    def document(self) -> dict[str, Any]:
+        return {k: finite(getattr(self, k)) for k in ("value", "low", "high", "blocks")}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`verdict`: worse | better | equivalent | undecided | no data, of B against A. `effect`: B ÷ A, or B − A of
+    fractions, its interval at the level at which the row was judged. `needed`: how many blocks (or trials of each
+    campaign) would decide it, were the effect and its spread what they look like now.
+    """
+
+    verdict: str
+    effect: Ratio | NoRatio | Difference | None
+    reason: str
+    needed: int | None = None
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """Of B against A, larger is worse; on the log scale, or of fractions. p values are one-sided."""
+
+    mean: float
+    error: float
+    freedom: float
+    trials: int
+    worse: float
+    better: float
+    equivalent: float
+    by_order: bool = False
+    spare: float = 0.0  # by how much the hosts' clocks may have made `mean` too large …
+    extra: float = 0.0  # … or too small
+
+
+def judge(questions: Sequence[Question], rules: Rules) -> list[Answer]:
+    """An answer per question, in their order."""
+    shared = _priors(questions, rules)
+    effects = [_effect(q, rules, shared.get(_kind(q), NOTHING)) for q in questions]
+    tested = [n for n, e in enumerate(effects) if isinstance(e, _Effect)]
+    different = _holm({n: min(1.0, 2 * min(effects[n].worse, effects[n].better)) for n in tested}, rules.alpha)
+    equal = _holm({n: effects[n].equivalent for n in tested if not _is_fraction(questions[n])}, rules.alpha)
+    answers = [
+        Answer("no data", None, e)
+        if isinstance(e, str)
+        else _answer(questions[n], e, different[n], equal.get(n, (False, 1)), rules)
+        for n, e in enumerate(effects)
+    ]
+    return _loss_first(questions, answers)
+
+
+def overall(verdicts: Iterable[str]) -> str:
+    """Of a table's verdicts: `worse` where anything is, `undecided` where anything is open or nothing was compared,
+    else `equivalent`, or `better` where something is.
+    """
+    found = set(verdicts)
+    if "worse" in found:
+        return "worse"
+    if not found or found & {"undecided", "no data"}:
+        return "undecided"
+    return "better" if "better" in found else "equivalent"
+
+
+def _is_fraction(q: Question) -> bool:
+    return q.entry.kind == "fraction"
+
+
+def _kind(q: Question) -> tuple[str, bool]:
+    """Rows of one kind have variances alike."""
+    return q.entry.name, q.paired
+
+
+def _logs(q: Question, rules: Rules) -> tuple[np.ndarray, np.ndarray] | None:
+    """Logarithms of A's and B's values, of common blocks where they are paired; None where there is no ratio of them,
+    or too few."""
+    if q.entry.name == FAILURES or _is_fraction(q):
+        return None
+    both = sorted(set(q.a) & set(q.b)) if q.paired else None
+    a, b = (np.array([side[k] for k in (sorted(side) if both is None else both)], float) for side in (q.a, q.b))
+    if min(len(a), len(b)) < max(rules.min_blocks, 2) or not all(((x > 0) & np.isfinite(x)).all() for x in (a, b)):
+        return None
+    return np.log(a), np.log(b)
+
+
+def _priors(questions: Sequence[Question], rules: Rules) -> dict[tuple[str, bool], Prior]:
+    """What the rows of a kind tell about each other's variances: of block log-ratios, or of the trials of each side."""
+    found: dict[tuple[str, bool], list[np.ndarray]] = {}
+    for q in questions:
+        if (logs := _logs(q, rules)) is not None:
+            a, b = logs
+            found.setdefault(_kind(q), []).extend([b - a] if q.paired else [a, b])
+    return {
+        kind: prior_of(np.array([x.var(ddof=1) for x in samples]), np.array([len(x) - 1 for x in samples]))
+        for kind, samples in found.items()
+    }
+
+
+def _effect(q: Question, rules: Rules, prior: Prior = NOTHING) -> _Effect | str:
+    """The test statistic, or why there is none."""
+    if q.entry.name == FAILURES:
+        return _failures(q)
+    both = sorted(set(q.a) & set(q.b)) if q.paired else None
+    a, b = ([side[k] for k in (sorted(side) if both is None else both)] for side in (q.a, q.b))
+    if not q.a or not q.b:
+        return f"{'neither side has' if not q.a and not q.b else 'A has no' if not q.a else 'B has no'} data for it"
+    if min(len(a), len(b)) < rules.min_blocks:
+        return (
+            f"{len(a)} blocks have both, {rules.min_blocks} are needed"
+            if q.paired
+            else f"{len(a)} and {len(b)} trials, {rules.min_blocks} of each are needed"
+        )
+    if _is_fraction(q):
+        return _fractions(np.array(a, float), np.array(b, float), q, rules)
+    first, second = (np.array(x, float) for x in (a, b))
+    if q.entry.name in LARGER_IS_BETTER:
+        first, second = second, first
+    if not all(((x > 0) & np.isfinite(x)).all() for x in (first, second)):
+        return _by_order(first, second, q.paired)
+    mean, error, freedom = _mean(np.log(first), np.log(second), q.paired, prior=prior)
+    rules = _rules_of(q, rules)
+    floor, margin = math.log1p(rules.aa_floor), math.log1p(rules.margin)
+    spare, extra = _shifts(first, second, q.bounds)
+    above = _p_above(mean, error, freedom)
+    below = _p_above(-mean, error, freedom)
+    # Where identical arms may differ by more than the margin, no interval of these trials shows that two do not.
+    equivalent = max(1 - above(margin - extra), 1 - below(margin - spare)) if floor <= margin else 1.0
+    worse, better = above(floor + spare), below(floor + extra)
+    return _Effect(mean, error, freedom, min(len(a), len(b)), worse, better, equivalent, spare=spare, extra=extra)
+
+
+def _shifts(a: np.ndarray, b: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float]:
+    """By how much the hosts' clocks may have made the mean of log b − log a too large and too small; infinite where a
+    value is not larger than its bound. No number of trials averages it out."""
+    if not any(bounds):
+        return 0.0, 0.0
+    with np.errstate(divide="ignore"):
+        down = [float(-np.log(np.maximum(1 - bound / x, 0.0)).mean()) for x, bound in zip((a, b), bounds, strict=True)]
+    up = [float(np.log1p(bound / x).mean()) for x, bound in zip((a, b), bounds, strict=True)]
+    return down[1] + up[0], up[1] + down[0]
+
+
+def _rules_of(q: Question, rules: Rules) -> Rules:
+    """Blocks share the machine's state, so within one campaign the scatter of the ratio holds the machine's noise; two
+    campaigns have nothing that averages it out."""
+    return replace(rules, aa_floor=0.0) if q.paired else rules
+
+
+def _fractions(a: np.ndarray, b: np.ndarray, q: Question, rules: Rules) -> _Effect:
+    """Differences of per-trial fractions, shapes (trials, 2). The standard error is not taken below the binomial one
+    (with one event and one non-event added), because a few equal small counts would otherwise look certain.
+    """
+    chance = [
+        float((p * (1 - p) / side[:, 1]).mean()) for side, p in ((x, (x[:, 0] + 1) / (x[:, 1] + 2)) for x in (a, b))
+    ]
+    mean, error, freedom = _mean(a[:, 0] / a[:, 1], b[:, 0] / b[:, 1], q.paired, chance)
+    allowed = 0.0 if q.reliable else rules.loss_margin
+    above, below = _p_above(mean, error, freedom), _p_above(-mean, error, freedom)
+    worse = above(allowed) if mean > allowed else 1.0
+    better = below(allowed) if mean < -allowed else 1.0
+    return _Effect(mean, error, freedom, min(len(a), len(b)), worse, better, 1.0)
+
+
+def _by_order(a: np.ndarray, b: np.ndarray, paired: bool) -> _Effect:
+    """Infinite values and zeros have an order and no ratio: signs of the blocks, or ranks of the trials (Mann &
+    Whitney). `mean` says only whether there is any difference.
+    """
+    same = len(np.unique(np.concatenate([a, b]))) == 1
+    if same:
+        worse = better = 1.0
+    elif paired:
+        more, less = int(np.count_nonzero(b > a)), int(np.count_nonzero(b < a))
+        n = more + less
+        worse, better = ((float(special.bdtrc(k - 1, n, 0.5)) if n else 1.0) for k in (more, less))
+    else:
+        from scipy.stats import mannwhitneyu  # half a second to import, and rarely needed
+
+        worse, better = (float(mannwhitneyu(b, a, alternative=x).pvalue) for x in ("greater", "less"))
+    return _Effect(0.0 if same else math.nan, math.inf, 1.0, min(len(a), len(b)), worse, better, 1.0, by_order=True)
+
+
+def _failures(q: Question) -> _Effect | str:
+    """Fisher's exact test on trials that failed, of those that ran."""
+    (fa, na), (fb, nb) = (tuple(map(sum, zip(*side.values(), strict=True))) or (0, 0) for side in (q.a, q.b))
+    if not na or not nb:
+        return "no trial ran on one side"
+    failed, total = fa + fb, na + nb
+
+    def at_least(k: int, n: int) -> float:
+        return sum(
+            math.comb(n, x) * math.comb(total - n, failed - x) for x in range(k, min(n, failed) + 1)
+        ) / math.comb(total, failed)
+
+    mean = fb / nb - fa / na
+    return _Effect(mean, math.inf, 1.0, min(na, nb), at_least(fb, nb), at_least(fa, na), 1.0, by_order=True)
+
+
+def _mean(
+    a: np.ndarray,
+    b: np.ndarray,
+    paired: bool,
+    least: Sequence[float] = (0.0, 0.0),
+    prior: Prior = NOTHING,
+) -> tuple[float, float, float]:
+    """(mean of b − a, its standard error, degrees of freedom). `least`: variances that the two are not taken below."""
+    if paired:
+        d = b - a
+        variance, freedom = prior.moderated(float(d.var(ddof=1)), len(d) - 1)
+        return float(d.mean()), math.sqrt(max(float(variance), sum(least)) / len(d)), float(freedom)
+    moderated = [prior.moderated(float(x.var(ddof=1)), len(x) - 1) for x in (a, b)]
+    within = [max(float(s), v) / len(x) for (s, _), x, v in zip(moderated, (a, b), least, strict=True)]
+    unsure = sum(v * v / float(freedom) for v, (_, freedom) in zip(within, moderated, strict=True))
+    return float(b.mean() - a.mean()), math.sqrt(sum(within)), sum(within) ** 2 / unsure if unsure > 0 else 1.0
+
+
+def _p_above(mean: float, error: float, freedom: float) -> Callable[[float], float]:
+    """One-sided p of "the mean is not above the threshold", as a function of it."""
+
+    def p(threshold: float) -> float:
+        if error == 0:
+            return 0.0 if mean > threshold else 1.0
+        return float(special.stdtr(freedom, -(mean - threshold) / error))
+
+    return p
+
+
+def _holm(p: Mapping[int, float], alpha: float) -> dict[int, tuple[bool, int]]:
+    """Step-down: whether each is rejected, and by how much its p was multiplied (those after the stop: as there)."""
+    out, stop = {}, None
+    for place, n in enumerate(sorted(p, key=lambda n: (p[n], n))):
+        remaining = len(p) - place
+        if stop is None and not p[n] * remaining <= alpha:
+            stop = remaining
+        out[n] = (stop is None, stop or remaining)
+    return out
+
+
+def _answer(q: Question, e: _Effect, different: tuple[bool, int], equal: tuple[bool, int], rules: Rules) -> Answer:
+    claimed, multiplier = different
+    level = rules.alpha / (2 * multiplier)
+    direction = "worse" if e.worse < e.better else "better"
+    if _is_fraction(q):
+        return _fraction_answer(q, e, claimed, direction, level, rules)
+    if e.by_order:
+        return _order_answer(q, e, claimed, direction)
+    rules = _rules_of(q, rules)
+    effect = _shifted(_ratio(q, e, level), e)
+    beyond = abs(e.mean) > math.log1p(rules.least())
+    unit = "blocks" if q.paired else "trials of each campaign"
+    if claimed and beyond:
+        return Answer(direction, effect, f"{_times(effect)} over {e.trials} {unit}")
+    if equal[0]:
+        effect = _shifted(_ratio(q, e, rules.alpha / equal[1]), e)
+        return Answer("equivalent", effect, f"{_times(effect)}: within the margin of {_percent(rules.margin)}")
+    inside = "; a difference, but one that the margin or the machine's noise allows" if claimed else ""
+    if abs(e.mean) <= max(e.spare, e.extra):
+        return Answer("undecided", effect, f"{_times(effect)}: less than the hosts' clocks are known to")
+    needed = _needed(e, beyond, 2 * multiplier, equal[1], rules)
+    hope = f"about {needed} {unit} would decide it" if needed else f"no realistic number of {unit} would decide it"
+    return Answer("undecided", effect, f"{_times(effect)}{inside}; {hope}", needed)
+
+
+def _order_answer(q: Question, e: _Effect, claimed: bool, direction: str) -> Answer:
+    endless = any(math.isinf(v) for side in (q.a, q.b) for v in side.values())
+    why = "lost messages reach this quantile in some trials" if endless else "it is 0 in some trials"
+    if e.mean == 0:
+        value = next(iter(q.a.values()))
+        every = "no trial delivered enough to reach this quantile" if endless else f"{value:g} in every trial"
+        return Answer("undecided" if endless else "equivalent", None, every)
+    return Answer(direction if claimed else "undecided", NoRatio(why), f"{why}: compared by order only")
+
+
+def _needed(e: _Effect, beyond: bool, different: int, equal: int, rules: Rules) -> int | None:
+    """Blocks (or trials of each side) that decide it with 95 % power; the last two: by how much a p is multiplied."""
+    sd, ratio_now, least = e.error * math.sqrt(e.trials), math.exp(min(abs(e.mean), 700.0)), e.trials + 1
+    if beyond:
+        return blocks_for(
+            ratio_now,
+            sd,
+            different,
+            alpha=rules.alpha,
+            margin=rules.margin,
+            aa_floor=rules.aa_floor,
+            pilot_freedom=e.freedom,
+            least=least,
+        )
+    if rules.aa_floor > rules.margin:
+        return None
+    upper = sd_upper(sd, e.freedom) if sd > 0 else 0.0
+    return blocks_for_equivalence(ratio_now, upper, equal, alpha=rules.alpha, margin=rules.margin, least=least)
+
+
+def _fraction_answer(q: Question, e: _Effect, claimed: bool, direction: str, level: float, rules: Rules) -> Answer:
+    if e.by_order:
+        (fa, na), (fb, nb) = (tuple(map(sum, zip(*side.values(), strict=True))) for side in (q.a, q.b))
+        text = f"{fa} of {na} trials failed in A, {fb} of {nb} in B"
+        if not fa and not fb:
+            return Answer("equivalent", None, text)
+        return Answer(direction if claimed else "undecided", None, text)
+    half = -float(special.stdtrit(e.freedom, level)) * e.error
+    effect = Difference(e.mean, max(e.mean - half, -1.0), min(e.mean + half, 1.0), e.trials)
+    promise = "asked to be reliable" if q.reliable else f"{_percent(rules.loss_margin)} is allowed to best effort"
+    if claimed:
+        word = "more" if direction == "worse" else "less"
+        return Answer(direction, effect, f"{_percent(abs(e.mean))} {word} ({promise})")
+    if not any(lost for side in (q.a, q.b) for lost, _ in side.values()):
+        return Answer("equivalent", effect, "nothing is missing on either side")
+    if not q.reliable and max(-effect.low, effect.high) <= rules.loss_margin:
+        return Answer("equivalent", effect, f"{_percent(abs(e.mean))} apart: {promise}")
+    if e.mean == 0:
+        return Answer("undecided", effect, "as much on both sides; the interval says what could differ")
+    word = "more" if e.mean > 0 else "less"
+    return Answer("undecided", effect, f"{_percent(abs(e.mean))} {word} ({promise}), in too few trials to decide")
+
+
+def _loss_first(questions: Sequence[Question], answers: list[Answer]) -> list[Answer]:
+    lossy = {
+        q.group: a.verdict
+        for q, a in zip(questions, answers, strict=True)
+        if q.entry.name == LOSS and a.verdict in _OPPOSITE
+    }
+    out = []
+    for q, a in zip(questions, answers, strict=True):
+        loss = lossy.get(q.group)
+        if loss and not _is_fraction(q) and a.verdict in ("equivalent", _OPPOSITE[loss]):
+            side = "B" if loss == "worse" else "A"
+            a = Answer(
+                "undecided", a.effect, f"{a.reason}; but {side} loses more, and what is lost cost nothing to deliver"
+            )
+        out.append(a)
+    return out
+
+
+_OPPOSITE = {"worse": "better", "better": "worse"}
+
+
+def _ratio(q: Question, e: _Effect, level: float) -> Ratio:
+    """B ÷ A with its interval at this one-sided level, from what the row was judged by."""
+    mean = -e.mean if q.entry.name in LARGER_IS_BETTER else e.mean
+    half = -float(special.stdtrit(e.freedom, level)) * e.error if e.error > 0 else 0.0
+    low, high = math.exp(mean - half), math.exp(min(mean + half, 700.0))
+    return Ratio(math.exp(mean), low, high, e.trials, None if q.paired else NOT_INTERLEAVED)
+
+
+def _shifted(found: Ratio | NoRatio, e: _Effect) -> Ratio | NoRatio:
+    """With the interval widened by what the hosts' clocks leave open."""
+    if isinstance(found, NoRatio) or not (e.spare or e.extra):
+        return found
+    return replace(found, low=found.low * math.exp(-e.spare), high=found.high * math.exp(min(e.extra, 700.0)))
+
+
+def _times(found: Ratio | NoRatio) -> str:
+    if isinstance(found, NoRatio):
+        return found.reason
+    return f"{found.value:.3g}× [{found.low:.3g}, {found.high:.3g}]"
+
+
+def _percent(fraction: float) -> str:
+    return f"{fraction * 100:.2g} %"

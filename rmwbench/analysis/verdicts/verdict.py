@@ -1,0 +1,125 @@
+"""What a comparison takes and gives: arms, the rules, ratios and verdicts."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from rmwbench.analysis.stats.metric import finite
+
+LEAST_TRIALS = 2
+"""An interval from one trial is as if its messages were independent."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One arm in one workload. `primary`: block -> the trial's primary metric (> 0, +inf allowed; smaller is better).
+
+    `undelivered`: block -> (messages that did not arrive sound and in time, messages wanted). Only done trials are
+    listed; `failed` are the blocks whose trial failed by the worker's fault, which the arm has lost. `bounds`: block ->
+    how far `primary` may be from the truth for the clocks of two hosts, in its unit; absent: 0. `barred`: why an arm
+    that has trials gets no verdict; it comes without values then.
+    """
+
+    name: str
+    primary: Mapping[int, float]
+    undelivered: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    floor: bool = False
+    reliable: bool = True
+    bounds: Mapping[int, float] = field(default_factory=dict)
+    failed: frozenset[int] = frozenset()
+    barred: str | None = None
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Geometric mean of block ratios with its interval. `caution`: what the interval does not contain."""
+
+    value: float
+    low: float
+    high: float
+    blocks: int
+    caution: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        out = {"value": finite(self.value), "low": finite(self.low), "high": finite(self.high), "blocks": self.blocks}
+        return out if self.caution is None else out | {"caution": self.caution}
+
+
+@dataclass(frozen=True)
+class NoRatio:
+    reason: str
+
+    def document(self) -> dict[str, Any]:
+        return {"no_data": self.reason}
+
+
+class By(StrEnum):
+    """By what an arm is worse: it loses more, it is slower (its primary metric is larger), or it never works."""
+
+    LOSS = "loss"
+    PRIMARY = "primary"
+    FAILURE = "failure"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`verdict`: best | equivalent | worse | undecided | alone | reference | no data. `minutes_to_decide`: length of a
+    campaign that would decide it. `by`: what made it worse; None for all others.
+    """
+
+    verdict: str
+    against: str | None
+    ratio: Ratio | NoRatio | None
+    reason: str
+    minutes_to_decide: float | None = None
+    by: By | None = None
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "verdict": self.verdict,
+            "against": self.against,
+            "ratio": None if self.ratio is None else self.ratio.document(),
+            "reason": self.reason,
+            "minutes_to_decide": None if self.minutes_to_decide is None else finite(self.minutes_to_decide),
+            "by": None if self.by is None else str(self.by),
+        }
+
+
+NOISE_BLOCKS = 5
+"""The number of blocks for which a calibration states the A/A floor."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a claim needs. An arm is called worse where the interval of its ratio clears 1 + `aa_floor` *and* the ratio
+    itself clears 1 + `least()`; equivalent where the interval stays below 1 + `margin`. Why both: docs/method.md.
+
+    `alpha`: of the whole report, or the share of one look (`sequential.alpha_at`); 0 decides nothing. `margin`: the
+    ratio minus 1 that matters. `aa_floor`: the ratio minus 1 by which identical arms differ however long one measures;
+    0 for arms that shared randomised blocks, where there is no such difference, and the A/A noise for campaigns that
+    did not. `noise`: the ratio minus 1 within which a calibration saw identical arms stay after NOISE_BLOCKS blocks; it
+    decides nothing, a verdict about a smaller ratio mentions it. `loss_margin`: the fraction of messages that a
+    best-effort arm may lose more than another without being judged by it; reliable arms have none. `ahead`: (blocks,
+    alpha) of the looks still to come, `campaign_alpha`: what a campaign of its own has; they only serve to say how long
+    it would take.
+    """
+
+    alpha: float = 0.05
+    margin: float = 0.05
+    min_blocks: int = 5
+    minutes_per_block: float | None = None
+    loss_margin: float = 0.01
+    aa_floor: float = 0.0
+    noise: float = 0.0
+    ahead: tuple[tuple[int, float], ...] = ()
+    campaign_alpha: float | None = None
+
+    def least(self) -> float:
+        """The smallest ratio minus 1 that is claimed to be a difference."""
+        return max(self.margin, self.aa_floor)
+
+    def noise_at(self, blocks: int) -> float:
+        """The ratio minus 1 within which the calibration saw identical arms stay, carried to that many blocks."""
+        return math.expm1(math.log1p(self.noise) * math.sqrt(NOISE_BLOCKS / max(blocks, 1)))

@@ -1,6 +1,0 @@
-"""Which path the bytes took, attested: never believed from a configuration."""
-
-from rmwbench.campaign.attest.asked import ASKED, contradiction, reasons
-from rmwbench.campaign.attest.path import attestations, delivered_bytes, shared_segments
-
-__all__ = ["ASKED", "attestations", "contradiction", "delivered_bytes", "reasons", "shared_segments"]

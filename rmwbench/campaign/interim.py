@@ -1,0 +1,130 @@
+"""A look at a campaign under way: the same verdicts that its report would give, at the share of alpha that this look
+may spend, and whether anything that matters is still open.
+
+It reads the bundle and not the trials in memory, because that is what the report will read; and only trials that are
+new since the last look, between two trials, when no window is open.
+"""
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from rmwbench.analysis.verdicts import sequential
+from rmwbench.analysis.verdicts.interim import Looks, leaving
+from rmwbench.analysis.verdicts.interim import rules as rules_of
+from rmwbench.analysis.verdicts.verdict import Verdict
+from rmwbench.bundle import Bundle
+from rmwbench.campaign.plan.plan import Plan
+
+
+@dataclass(frozen=True)
+class Open:
+    """A comparison that matters and is undecided. `minutes`: length of a campaign that would decide it, where one
+    would."""
+
+    comparison: str
+    arm: str
+    reason: str
+    minutes: float | None
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen after `blocks` whole blocks. `decided` counts the verdicts that matter and are not open; `ended`
+    says that this is the last look whatever it shows, because time is over (`sequential.alpha_at`)."""
+
+    blocks: int
+    alpha: float
+    ended: bool
+    decided: int
+    open: tuple[Open, ...]
+    verdicts: dict[str, dict[str, str]]
+    took_ns: int = 0
+    leaving: tuple[int, ...] = ()
+    """Cells whose further blocks would decide nothing."""
+
+    @property
+    def of(self) -> int:
+        return self.decided + len(self.open)
+
+    @property
+    def minutes_to_decide(self) -> float | None:
+        """Of a campaign that would decide all that is open; None where nothing is, or where none would."""
+        minutes = [found.minutes for found in self.open]
+        return None if not minutes or None in minutes else max(minutes)
+
+    def line(self, plan: Plan, stop: str | None) -> dict[str, Any]:
+        """The journal's line (docs/formats/bundle.md). `stop`: why the campaign ends here, or None."""
+        minutes = self.minutes_to_decide
+        return {
+            "type": "look",
+            "blocks": self.blocks,
+            "looks": list(plan.looks),
+            "alpha": round(self.alpha, 6),
+            "ended": self.ended,
+            "decided": self.decided,
+            "of": self.of,
+            "open": [
+                {"comparison": o.comparison, "arm": o.arm, "reason": o.reason, "minutes": _rounded(o.minutes)}
+                for o in self.open
+            ],
+            "minutes_to_decide": _rounded(minutes),
+            "verdicts": self.verdicts,
+            "stop": stop,
+            "took_ns": self.took_ns,
+        }
+
+
+class Judge:
+    """Call it after whole blocks. Raises UserError where the records of a trial contradict the format."""
+
+    def __init__(self, plan: Plan, directory: Path):
+        self._plan, self._bundle = plan, Bundle(directory)
+        self._looks = Looks(self._bundle)
+
+    def __call__(self, blocks: int, minutes_per_block: float, ended: bool) -> Look:
+        begun_ns = time.monotonic_ns()
+        looks = self._plan.looks
+        rules = rules_of(self._bundle.campaign.get("machine"), minutes_per_block)
+        arms = self._looks.arms()  # first: it reads the journal again
+        endings = self._bundle.ended_at
+        verdicts = sequential.judge(arms, rules, looks, blocks=blocks, ended=ended, endings=endings)
+        alpha = sequential.alpha_at(looks, blocks, alpha=rules.alpha, ended=ended, endings=endings)
+        units = self._looks.comparison_of
+        cells = leaving(verdicts, self._looks.cells, units)
+        took_ns = time.monotonic_ns() - begun_ns
+        return seen(self._plan, blocks, alpha, ended, verdicts, took_ns, units, cells)
+
+
+def seen(
+    plan: Plan,
+    blocks: int,
+    alpha: float,
+    ended: bool,
+    verdicts: dict[str, dict[str, Verdict]],
+    took_ns: int = 0,
+    comparison_of: Mapping[str, str] = MappingProxyType({}),
+    leaving: tuple[int, ...] = (),
+) -> Look:
+    """What of these verdicts (unit -> arm; `comparison_of`: of what comparison a unit is a topic) matters and is open.
+    An arm without any data is not waited for: what failed in every block will fail in the next."""
+    wanted = plan.suite.blocks.decide
+    matter = {c.key for c in plan.comparisons if not wanted or c.workload in wanted}
+    units = [unit for unit in verdicts if comparison_of.get(unit, unit) in matter]
+    judged = [(unit, arm, found) for unit in units for arm, found in verdicts[unit].items()]
+    judged = [x for x in judged if x[2].verdict not in ("reference", "no data", "alone")]
+    still = tuple(
+        Open(key, arm, found.reason, found.minutes_to_decide)
+        for key, arm, found in judged
+        if found.verdict == "undecided"
+    )
+    words = {key: {arm: found.verdict for arm, found in arms.items()} for key, arms in verdicts.items()}
+    return Look(blocks, alpha, ended, len(judged) - len(still), still, words, took_ns, leaving)
+
+
+def _rounded(minutes: float | None) -> float | None:
+    return None if minutes is None or not math.isfinite(minutes) else round(minutes, 1)

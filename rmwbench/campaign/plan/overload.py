@@ -1,0 +1,86 @@
+"""Whether a network can carry any sensible part of what a cell sends over it, by arithmetic alone.
+
+A link that is slower than the load is a finding that many suites are after, so it is no mistake. One that carries less
+than a fifth is: whatever the middleware does, four messages of five are lost or late, and no difference between
+middlewares can be seen in the rest.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from rmwbench.campaign.plan.source_lines import Places
+from rmwbench.errors import UserError
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.network.network import Links
+from rmwbench.suite.workload.endpoints import Endpoint
+
+MOST_TIMES = 5
+
+
+@dataclass(frozen=True)
+class Overload:
+    """What is asked of a link or medium and what it carries, in bit/s. `asked` is the least that any middleware sends:
+    payloads alone, and each once per host that reads it, or once in all over a link up."""
+
+    what: str
+    asked_bps: float
+    carried_bps: float
+
+    @property
+    def times(self) -> float:
+        return self.asked_bps / self.carried_bps
+
+
+def check(cells: Iterable[Cell], places: Places) -> None:
+    """UserError for the first cell whose network carries less than a fifth of what is sent."""
+    for cell in cells:
+        worst = max(found(cell), key=lambda one: one.times, default=None)
+        if worst is not None and worst.times > MOST_TIMES:
+            raise UserError(
+                f"{cell.comparison} sends more than {MOST_TIMES} times what {worst.what} carries",
+                where=places.file,
+                expected=f"at most {_mbps(worst.carried_bps)}; some more where the overload is what is measured",
+                actual=f"{_mbps(worst.asked_bps)} of payload",
+                fix="lower the rate or the size, or raise the `rate_mbps`",
+            )
+
+
+def found(cell: Cell) -> Iterator[Overload]:
+    """Every link and medium of the cell that has a rate."""
+    if cell.links is None:
+        return
+    links = cell.links
+    crossing = {(host, way): _crossing_bps(cell, host, way) for host in links.hosts for way in ("up", "down")}
+    for (host, way), asked in crossing.items():
+        if rate := links.spec(host, way).rate_bps:
+            yield Overload(f"the link {way} of host {host}", asked, rate)
+    for name, medium in links.network.media.items():
+        yield Overload(f"medium {name}", _on_medium(links, crossing, name), medium.rate_mbps * 1e6)
+
+
+def _on_medium(links: Links, crossing: Mapping[tuple[str, str], float], name: str) -> float:
+    return sum(asked for (host, way), asked in crossing.items() if links.spec(host, way).medium == name)
+
+
+def _crossing_bps(cell: Cell, host: str, way: str) -> float:
+    """Payload from a host (up) or to it (down), on average from the warm-up on."""
+    span_s = cell.timeline.warmup_s + cell.timeline.steady_s
+    by_number = {one.endpoint: one for one in cell.endpoints}
+    total = 0.0
+    for one in cell.endpoints:
+        if not one.writes or one.saturating or not span_s:
+            continue
+        readers = {by_number[peer].host for peer in one.peers if by_number[peer].reads}
+        passes = one.host == host and bool(readers - {host}) if way == "up" else one.host != host and host in readers
+        if passes:
+            total += 8 * _written_bytes(one) * one.sent / span_s
+    return total
+
+
+def _written_bytes(one: Endpoint) -> int:
+    written = one.reply_type if one.kind == "service" and one.reply_type is not None else one.type
+    return written.payload_bytes
+
+
+def _mbps(bps: float) -> str:
+    return f"{bps / 1e6:.4g} Mbit/s"

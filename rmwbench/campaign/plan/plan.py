@@ -1,0 +1,369 @@
+"""The plan of a campaign: pure arithmetic from a suite to an ordered list of trials, with nothing run and no clock
+read.
+
+Of the cells given only the number of blocks follows from a budget (which cells those are: request.py). Steady windows
+stay as the suite wrote them, since a shorter one would change what a percentile rests on, and a longer one what is
+compared with an earlier campaign; and blocks are never cut, since a comparison needs each of its arms equally often.
+The order is random but hashed from the seed by name: block 3 is the same block whether 5 or 50 are planned, so resuming
+and extending a campaign change nothing that was already decided. A sequential design plans its maximum of blocks and,
+before anything is measured, the looks at which it may end earlier.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rmwbench.campaign.plan.cut import Cut
+from rmwbench.errors import UserError
+from rmwbench.lab.host.kind import NAMESPACES, Kind
+from rmwbench.suite.cells import Cell, comparisons
+from rmwbench.suite.percentiles import QUANTILES, messages_needed, percentile_name
+from rmwbench.suite.seed import derive_seed
+from rmwbench.suite.suite import DECIDABLE_BLOCKS, Suite
+
+DEFAULT_FIXED_COST_S = 0.3
+"""Start, match, collect and clean up: what a trial costs besides its timeline, until the machine has been seen to
+need more."""
+NETWORK_COST_S = 0.3
+"""Of a trial over several hosts besides: 50 ms for their devices, 150 to 500 for the probe."""
+
+TYPICAL_LOG_RATIO_SDS = (0.1, 0.6)
+"""Spread of block log-ratios on a quiet machine and on a small shared virtual one: what a plan can say before
+anything was measured."""
+
+NOTHING: Mapping[int, str] = {}
+
+FixedCost = float | Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One execution of one cell. `trial` counts from 1, `block` and `position` (within the block) from 0.
+
+    `seed` draws the schedule and is the same for every arm of a comparison within a block, so that they get the same
+    arrivals. `repeats` is the number of the void trial whose place this one takes; no plan has such.
+    """
+
+    trial: int
+    cell: int
+    block: int
+    position: int
+    seed: int
+    estimated_s: float
+    repeats: int | None = None
+
+
+@dataclass(frozen=True)
+class Percentile:
+    """Whether a quantile may be printed: per trial and over all blocks pooled, by n·(1−q) ≥ 10."""
+
+    quantile: float
+    needed: int
+    per_trial: bool
+    pooled: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The cells that are compared with each other. `steady_messages` is None where the middleware's speed decides it
+    (saturation)."""
+
+    key: str
+    cells: tuple[Cell, ...]
+    steady_messages: int | None
+    percentiles: tuple[Percentile, ...]
+    contenders: int
+    resolvable: tuple[tuple[float, float], ...]
+
+    @property
+    def workload(self) -> str:
+        return self.cells[0].workload.name
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a campaign will do. Times are estimates from the timelines and the fixed cost; nothing here was measured.
+
+    `blocks` will run, or in a sequential design at most that many: `looks` are the numbers of blocks after which it may
+    end, the last of them `blocks`. A fixed design has no looks. `unsupported` has the cells without trials, because
+    their middleware cannot do what they ask for, with the reason; `left_out` the optional arms whose middleware is not
+    here; `cut` what the budget does not hold. `beyond` has the cells that ask for more than the machine has, in words,
+    and `machine` what it has, as the document says it; None where the trials run elsewhere. `host` is the kind of host
+    that trials get.
+    """
+
+    suite: Suite
+    seed: int
+    cells: tuple[Cell, ...]
+    comparisons: tuple[Comparison, ...]
+    blocks: int
+    budget_s: float | None
+    block_s: float
+    trials: tuple[Trial, ...]
+    looks: tuple[int, ...] = ()
+    unsupported: Mapping[int, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    cut: Cut | None = None
+    beyond: Mapping[int, str] = field(default_factory=dict)
+    machine: Mapping[str, Any] | None = None
+    host: Kind = NAMESPACES
+
+    @property
+    def sequential(self) -> bool:
+        return bool(self.looks)
+
+    @property
+    def least_blocks(self) -> int:
+        """What runs in any case: all blocks, or those until the first look."""
+        return self.looks[0] if self.looks else self.blocks
+
+    @property
+    def within_s(self) -> float | None:
+        """The time that the suite itself gives a campaign without a budget, or what its minimum of blocks takes where
+        that is longer."""
+        asked = self.suite.blocks.within_s if self.budget_s is None else None
+        return None if asked is None else max(asked, self.minimum_s)
+
+    @property
+    def estimated_s(self) -> float:
+        """All blocks, or as many as the suite's time holds; a sequential design may take less."""
+        all_s = self.blocks * self.block_s
+        return all_s if self.within_s is None else min(all_s, self.within_s)
+
+    @property
+    def minimum_s(self) -> float:
+        """What the suite's minimum of blocks takes: the smallest budget."""
+        return self.suite.blocks.minimum * self.block_s
+
+    def cell(self, number: int) -> Cell:
+        return self.cells[number - 1]
+
+    def document(self) -> dict[str, Any]:
+        """The plan as JSON, described in docs/formats/plan.md."""
+        return {
+            "schema": "rmwbench/plan",
+            "version": 1,
+            "suite": {"name": self.suite.suite, "title": self.suite.title, "description": self.suite.description},
+            "seed": self.seed,
+            "blocks": {
+                "count": self.blocks,
+                "planned": self.suite.blocks.planned,
+                "minimum": self.suite.blocks.minimum,
+                "maximum": self.suite.blocks.maximum,
+                "within_s": self.suite.blocks.within_s,
+                "looks": list(self.looks),
+                "decide": list(self.suite.blocks.decide),
+            },
+            "outcomes": None if self.suite.outcomes is None else self.suite.outcomes.document(),
+            "budget_s": self.budget_s,
+            "block_s": round(self.block_s, 3),
+            "estimated_s": round(self.estimated_s, 3),
+            "minimum_s": round(self.minimum_s, 3),
+            "comparisons": [_comparison_document(comparison, self.least_blocks) for comparison in self.comparisons],
+            "unsupported": [{"cell": cell, "reason": reason} for cell, reason in sorted(self.unsupported.items())],
+            "left_out": [{"arm": arm, "reason": reason} for arm, reason in self.left_out.items()],
+            "not_run": None if self.cut is None else self.cut.document(),
+            "host": self.host.document(),
+            "machine": None if self.machine is None else dict(self.machine),
+            "cells": [cell.definition() for cell in self.cells],
+            "trials": [
+                {
+                    "trial": trial.trial,
+                    "cell": trial.cell,
+                    "block": trial.block,
+                    "position": trial.position,
+                    "seed": trial.seed,
+                    "estimated_s": round(trial.estimated_s, 3),
+                }
+                for trial in self.trials
+            ],
+        }
+
+
+def make_plan(
+    suite: Suite,
+    cells: Sequence[Cell],
+    *,
+    seed: int,
+    budget_s: float | None = None,
+    fixed_cost_s: FixedCost = DEFAULT_FIXED_COST_S,
+    unsupported: Mapping[int, str] = NOTHING,
+    most_blocks: int | None = None,
+) -> Plan:
+    """Blocks, order and time for the cells of a suite.
+
+    `fixed_cost_s` is what a trial costs besides its timeline, one number or one per arm's name. `unsupported` cells get
+    no trials. `most_blocks` bounds what a budget buys. Raises UserError where the budget is below what the minimum of
+    blocks takes.
+    """
+    cost_s = costs_s(cells, unsupported, fixed_cost_s)
+    block_s = math.fsum(cost_s.values())
+    blocks = suite.blocks.most
+    if budget_s is not None:
+        spent_s = budget_s if most_blocks is None else min(budget_s, most_blocks * block_s)
+        blocks = blocks_within(spent_s, block_s, suite.blocks.minimum, suite.suite)
+    looks = _looks(suite.blocks.minimum, blocks) if suite.blocks.sequential else ()
+    grouped = comparisons(cells)
+    able = {key: [cell for cell in group if cell.number in cost_s] for key, group in grouped.items()}
+    in_report = sum(_contenders(group) for group in able.values())
+    return Plan(
+        suite=suite,
+        seed=seed,
+        cells=tuple(cells),
+        comparisons=tuple(
+            _comparison(key, group, _contenders(able[key]), in_report, looks or (blocks,))
+            for key, group in grouped.items()
+        ),
+        blocks=blocks,
+        budget_s=budget_s,
+        block_s=block_s,
+        trials=_trials(able, seed, blocks, cost_s),
+        looks=looks,
+        unsupported=dict(unsupported),
+    )
+
+
+def costs_s(
+    cells: Sequence[Cell], unsupported: Mapping[int, str] = NOTHING, fixed_cost_s: FixedCost = DEFAULT_FIXED_COST_S
+) -> dict[int, float]:
+    """What a trial of each cell takes; those that are `unsupported` have none."""
+    return {
+        cell.number: cell.timeline.duration_s + _fixed_cost_s(fixed_cost_s, cell.arm.name) + _network_cost_s(cell)
+        for cell in cells
+        if cell.number not in unsupported
+    }
+
+
+def _looks(minimum: int, maximum: int) -> tuple[int, ...]:
+    from rmwbench.analysis.verdicts.sequential import looks  # its scipy takes half a second: not for `--help`
+
+    return tuple(looks(minimum, maximum))
+
+
+def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> int:
+    """Whole blocks that fit into the budget; UserError where they are fewer than `minimum` or too many."""
+    # a budget typed from a printed estimate must not lose a block to the last binary digit
+    blocks = math.floor(budget_s / block_s + 1e-9)
+    if blocks < minimum:
+        needed_s = minimum * block_s
+        raise UserError(
+            f"the budget is too small for suite `{suite}`",
+            expected=f"at least {duration_text(needed_s)}: {minimum} blocks of {duration_text(block_s)}",
+            actual=duration_text(budget_s),
+            fix=f"give it --budget {budget_text(needed_s)} or more; fewer with --short, --workload NAME or --arm NAME",
+        )
+    if blocks > MAX_BLOCKS:
+        raise UserError(
+            f"the budget is too large for suite `{suite}`",
+            expected=f"at most {duration_text(MAX_BLOCKS * block_s)}: {MAX_BLOCKS} blocks of {duration_text(block_s)}",
+            actual=duration_text(budget_s),
+            fix="give it less: a few dozen blocks decide what can be decided",
+        )
+    return blocks
+
+
+MAX_BLOCKS = 10_000
+"""As in a suite file. More are no campaign but a slip of the finger, and their plan alone would fill the memory."""
+
+
+def duration_text(seconds: float) -> str:
+    """`48 s`, `4.8 min`, `1.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 5400 else f"{seconds / 3600:.3g} h"
+
+
+def budget_text(seconds: float) -> str:
+    """The next longer time that `--budget` reads: `48s`, `5m`, `1.6h`."""
+    if seconds < 90:
+        return f"{math.ceil(seconds)}s"
+    return f"{math.ceil(seconds / 60)}m" if seconds < 5400 else f"{math.ceil(seconds / 360) / 10:g}h"
+
+
+def _network_cost_s(cell: Cell) -> float:
+    """What joining hosts and trying the network adds."""
+    return NETWORK_COST_S if cell.links is not None else 0.0
+
+
+def _fixed_cost_s(fixed_cost_s: FixedCost, arm: str) -> float:
+    return fixed_cost_s.get(arm, DEFAULT_FIXED_COST_S) if isinstance(fixed_cost_s, Mapping) else fixed_cost_s
+
+
+def _trials(
+    grouped: Mapping[str, Sequence[Cell]], seed: int, blocks: int, costs_s: Mapping[int, float]
+) -> tuple[Trial, ...]:
+    """Block after block: its comparisons in random order, and within each its arms in random order, back to back.
+
+    Sorting by a keyed hash is a uniform random permutation, and one that Python versions cannot change.
+    """
+    trials: list[Trial] = []
+    for block in range(blocks):
+        position = 0
+        for key in sorted(grouped, key=lambda key: derive_seed(seed, "comparison order", block, key)):
+            schedule_seed = derive_seed(seed, "schedule", block, key)
+            for cell in sorted(
+                grouped[key], key=lambda cell: derive_seed(seed, "arm order", block, key, cell.arm.name)
+            ):
+                trials.append(Trial(len(trials) + 1, cell.number, block, position, schedule_seed, costs_s[cell.number]))
+                position += 1
+    return tuple(trials)
+
+
+def _contenders(group: Sequence[Cell]) -> int:
+    return sum(not cell.arm.is_floor for cell in group)
+
+
+def _comparison(key: str, group: Sequence[Cell], contenders: int, in_report: int, looks: Sequence[int]) -> Comparison:
+    """`resolvable` is what the last look can tell with its share of alpha; a percentile that needs blocks pooled is
+    promised of those until the first look only. A fixed design has one look, its end."""
+    first = group[0]
+    messages = None if first.saturating else first.steady_messages
+    percentiles = tuple(
+        Percentile(
+            quantile=quantile,
+            needed=messages_needed(quantile),
+            per_trial=messages is not None and messages >= messages_needed(quantile),
+            pooled=messages is not None and messages * looks[0] >= messages_needed(quantile),
+        )
+        for quantile in QUANTILES
+    )
+    from rmwbench.analysis.stats import resolution
+    from rmwbench.analysis.verdicts import sequential  # their scipy takes half a second: not for `--help`
+
+    tests, alpha = resolution.comparisons(contenders, in_report), sequential.alpha_at(looks, looks[-1])
+    decidable = looks[-1] >= DECIDABLE_BLOCKS
+    resolvable = tuple(
+        (sd, resolution.resolvable_ratio(looks[-1], tests, sd, alpha=alpha) if decidable else math.inf)
+        for sd in TYPICAL_LOG_RATIO_SDS
+    )
+    return Comparison(key, tuple(group), messages, percentiles, contenders, resolvable)
+
+
+def _comparison_document(comparison: Comparison, blocks: int) -> dict[str, Any]:
+    workload, messages = comparison.cells[0].workload, comparison.steady_messages
+    return {
+        "comparison": comparison.key,
+        "workload": workload.name,
+        "title": workload.display_title,
+        "description": workload.description,
+        "factors": dict(comparison.cells[0].factors),
+        "primary_metric": workload.primary_metric,
+        "cells": [cell.number for cell in comparison.cells],
+        "contenders": comparison.contenders,
+        "steady_messages": {"per_trial": messages, "pooled": None if messages is None else messages * blocks},
+        "percentiles": [
+            {
+                "percentile": percentile_name(p.quantile),
+                "quantile": p.quantile,
+                "needed": p.needed,
+                "per_trial": None if messages is None else p.per_trial,
+                "pooled": None if messages is None else p.pooled,
+            }
+            for p in comparison.percentiles
+        ],
+        "resolution": [
+            {"log_ratio_sd": sd, "resolvable_ratio": round(ratio, 3) if math.isfinite(ratio) else None}
+            for sd, ratio in comparison.resolvable
+        ],
+    }

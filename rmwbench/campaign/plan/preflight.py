@@ -1,0 +1,162 @@
+"""What must hold before the first trial, found before anything is run or written: each a UserError that says what to
+do."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rmwbench.campaign.plan.plan import Plan
+from rmwbench.campaign.plan.profile import resolved_profile
+from rmwbench.campaign.plan.shared_host import queue_bytes
+from rmwbench.campaign.plan.source_lines import Places
+from rmwbench.campaign.trial.attest import ASKED
+from rmwbench.campaign.trial.void import PATH_OPTION
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.lab.camera.source import ring_bytes, senders
+from rmwbench.lab.host import Host, check, check_tap
+from rmwbench.lab.host.host import available_memory_bytes
+from rmwbench.lab.middleware import Worker, require_workers
+from rmwbench.lab.network import NetworkBroken
+from rmwbench.lab.network.plumbing import HOST_FIELDS, rehearse_host
+from rmwbench.lab.network.switch import NAME as NETWORK_TOOL
+from rmwbench.lab.process import tool
+from rmwbench.lab.sampling import allocations, background, sampler
+from rmwbench.suite.cells import Cell
+
+MIB = 1 << 20
+# Parquet takes about a third of a slot; small tables and logs about this much per trial.
+DISK_PER_SLOT_BYTE, DISK_PER_TRIAL_BYTES, DISK_RESERVE_BYTES = 0.5, 100_000, 100 * MIB
+MEMORY_RESERVE_BYTES = 256 * MIB
+
+
+def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
+    """The workers of the plan's arms, with the profiles that its cells ask for, and the sampler. Writes and runs
+    nothing but `--describe`. What a middleware cannot do is no error (`unsupported.py`)."""
+    tool.find(sampler.NAME)
+    if plan.suite.sampling.allocations:
+        allocations.library()
+    if any(background.asks(cell.conditions) for cell in plan.cells):
+        tool.find(background.TOOL)
+    workers = require_workers(list(dict.fromkeys(name for cell in plan.cells for name in cell.middlewares)))
+    if not plan.host.shared:  # there are no networks to make on a shared host
+        _check_networks(plan.cells, places)
+    for cell in plan.cells:
+        _check_profiles(cell, workers, places)
+        _check_path(cell, places)
+    return workers
+
+
+def check_room(plan: Plan, directory: Path) -> None:
+    """Disk for the bundle and memory for the largest trial."""
+    check_disk(plan, directory)
+    check_memory(plan)
+
+
+def check_disk(plan: Plan, directory: Path) -> None:
+    by_number: Mapping[int, Cell] = {cell.number: cell for cell in plan.cells}
+    slots = sum(by_number[trial.cell].record_bytes for trial in plan.trials)
+    wanted = int(slots * DISK_PER_SLOT_BYTE) + len(plan.trials) * DISK_PER_TRIAL_BYTES + DISK_RESERVE_BYTES
+    place = next(parent for parent in [directory.absolute(), *directory.absolute().parents] if parent.exists())
+    status = os.statvfs(place)
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK) or not status.f_blocks:
+        raise UserError(
+            "a campaign cannot be written here",
+            where=str(place),
+            expected="a directory that may be written to",
+            actual="a file" if not place.is_dir() else "a directory that may not",
+            fix="choose another place with --out DIR",
+        )
+    free = status.f_bavail * status.f_frsize
+    if free < wanted:
+        raise UserError(
+            "not enough disk for this campaign",
+            where=str(place),
+            expected=f"about {wanted / MIB:.0f} MiB free",
+            actual=f"{free / MIB:.0f} MiB",
+            fix="free some, or choose another place with --out DIR",
+        )
+
+
+def check_memory(plan: Plan) -> None:
+    """Of this machine, for the largest trial."""
+    largest = max(plan.cells, key=memory_bytes)
+    wanted, available = memory_bytes(largest) + MEMORY_RESERVE_BYTES, available_memory_bytes()
+    if available < wanted:
+        raise UserError(
+            "not enough memory for this campaign",
+            where=f"workload {largest.workload.name}, arm {largest.arm.name}",
+            expected=f"about {wanted / MIB:.0f} MiB available",
+            actual=f"{available / MIB:.0f} MiB",
+            fix="end other programs, or run other workloads with --workload NAME",
+        )
+    if plan.host.shared:  # what does not fit there is left out, arm by arm (shared_host.py)
+        return
+    # Half of the available memory is the limit of a host's /dev/shm (rmwbench/lab/host).
+    shared = sum(queue_bytes(endpoint) for endpoint in largest.endpoints if endpoint.writes)
+    if shared > available // 2:
+        raise UserError(
+            "the messages of one trial do not fit into shared memory",
+            where=f"workload {largest.workload.name}",
+            expected=f"{shared / MIB:.0f} MiB of /dev/shm",
+            actual=f"{available // 2 / MIB:.0f} MiB, half of the available memory",
+            fix="reduce the history depth or the message size",
+        )
+
+
+def check_lab() -> Host:
+    """A host to start with; proves that hosts can be made."""
+    return check()
+
+
+def memory_bytes(cell: Cell) -> int:
+    """What a trial keeps in memory at least: the record files, the rings of frames, and of every endpoint a full
+    history of messages with two in the making."""
+    rings = sum(ring_bytes(endpoint.type.payload_bytes) for endpoint in senders(cell))
+    return cell.record_bytes + rings + sum(queue_bytes(endpoint) for endpoint in cell.endpoints)
+
+
+def _check_profiles(cell: Cell, workers: Mapping[str, Worker], places: Places) -> None:
+    for process, side in cell.sides.items():
+        try:
+            resolved_profile(side, workers[side.middleware])
+        except UserError as error:
+            error.where = places.side(cell, process, "profile")
+            raise
+
+
+def _check_networks(cells: Sequence[Cell], places: Places) -> None:
+    """Whether hosts can be joined here as the cells ask for, each kind of network once."""
+    tried: set[str] = set()
+    for cell in cells:
+        if cell.links is None:
+            continue
+        if not tried:
+            tool.find(NETWORK_TOOL)
+            check_tap()
+        for host in cell.links.hosts:
+            content = repr(
+                (host, cell.links.network.up(host).nic(), cell.links.network.model_dump(include=HOST_FIELDS))
+            )
+            if content in tried:
+                continue
+            tried.add(content)
+            try:
+                rehearse_host(cell.links, host)
+            except NetworkBroken as broken:
+                raise UserError(
+                    f"the network of workload `{cell.workload.name}` cannot be made here",
+                    where=places.workload(cell, "network"),
+                    actual=str(broken),
+                ) from None
+
+
+def _check_path(cell: Cell, places: Places) -> None:
+    asked = cell.arm.options.get(PATH_OPTION)
+    if asked is not None and asked not in ASKED:
+        raise UserError(
+            f"unknown path `{asked}`",
+            where=places.arm(cell, "options", PATH_OPTION),
+            expected="one of " + ", ".join(ASKED),
+            actual=str(asked),
+            fix=did_you_mean(str(asked), ASKED),
+        )

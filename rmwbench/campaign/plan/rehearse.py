@@ -1,0 +1,96 @@
+"""Asks each arm's worker to open its session once, before anything is written: only the worker knows which options and
+profile texts it accepts, and a misspelt one must not be learnt from a finished campaign.
+
+Only what a worker refuses as invalid or unsupported is the user's mistake, but for a mode: a level that a middleware
+cannot do makes its cells not supported. One that fails or crashes here is left to
+its trials, which it costs without costing those of the others.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rmwbench.campaign.plan.profile import DAEMONS_OPTION, Workers, daemons, open_fields
+from rmwbench.campaign.plan.source_lines import Places
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.lab.host import HostBroken, make
+from rmwbench.lab.middleware import Worker
+from rmwbench.lab.process import records
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import WorkerFailed, WorkerProcess
+from rmwbench.suite.cells import Cell
+
+TIMEOUT_S = 10.0
+MODE = "mode "
+"""How the object of an error begins that is a mode's: what the middleware cannot do, not what the user did wrong."""
+_KNOWN_OPTIONS = "known options: "
+
+
+def rehearse(cells: Iterable[Cell], workers: Workers, places: Places) -> dict[int, str]:
+    """Cell → which mode its middleware cannot do, and why. Raises UserError at the line of the option or profile that a
+    worker refuses. About 50 ms per side of an arm, more where a daemon has to serve first."""
+    tried: list[tuple[tuple[str, dict[str, Any], list[str]], dict[str, Any] | None]] = []
+    found: dict[int, str] = {}
+    for cell in cells:
+        for process, side in cell.sides.items():
+            worker = workers[side.middleware]
+            asked = (side.middleware, open_fields(side, worker, nonce=1), daemons(side, worker))
+            known = next((before for before in tried if before[0] == asked), None)
+            if known is None:
+                known = (asked, _refusal(worker, *asked[1:]))
+                tried.append(known)
+            error = known[1]
+            if error is None:
+                continue
+            if error.get("kind") != "unsupported" or not str(error.get("object")).startswith(MODE):
+                raise _explained(cell, process, error, places)
+            found.setdefault(cell.number, f"{side.middleware}: {error.get('object')}: {error.get('message')}")
+    return found
+
+
+def _refusal(worker: Worker, fields: Mapping[str, Any], needed: Sequence[str]) -> dict[str, Any] | None:
+    """The worker's `error` to `open`, or that of a daemon that it needs, where that is invalid or unsupported."""
+    name = "rehearsal"
+    try:
+        with make(name) as host, Crew(host) as crew, records.made([], nonce=1) as fd:
+            host.wait_ready()
+            fields = {**fields, "domain_id": host.domain_id}
+            for daemon in needed:
+                if error := _answer(crew, crew.spawn_daemon(daemon, worker.executable, worker.environment), fields):
+                    return error
+            return _answer(crew, crew.spawn(name, worker.executable, fd, environment=worker.environment), fields)
+    except (WorkerFailed, HostBroken):
+        return None
+
+
+def _answer(crew: Crew, process: WorkerProcess, fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    crew.wait_hello(TIMEOUT_S)
+    number = process.request("open", fields)
+    crew.wait(lambda: number in process.replies, TIMEOUT_S, "answer to open")
+    error = process.replies[number].get("error")
+    return error if error and error.get("kind") in ("invalid", "unsupported") else None
+
+
+def _explained(cell: Cell, process: str, error: Mapping[str, Any], places: Places) -> UserError:
+    side = cell.sides[process]
+    refused, why = str(error.get("object")), str(error.get("message"))
+    kind, _, name = refused.partition(" ")
+    if kind == "daemon":
+        name = DAEMONS_OPTION
+    is_option = kind in ("option", "daemon") and name in side.options
+    place = ("options", name) if is_option else ("modes", name) if kind == "mode" else ()
+    what = f"arm `{cell.arm.name}`: {side.middleware} refuses {refused}"
+    if why.startswith(_KNOWN_OPTIONS):
+        known = why.removeprefix(_KNOWN_OPTIONS).split(", ")
+        wrong, expected = name, "one of " + ", ".join(known)
+    else:  # the worker's own words; they often say "unknown `a`, expected one of `b`, `c`"
+        wrong, *known = re.findall(r"`([^`]+)`", why) or [name]
+        what, expected = f"{what}: {why}", None
+    otherwise = None if place else "correct the profile, or use one that comes with the worker"
+    return UserError(
+        what,
+        where=places.side(cell, process, *(place or ("profile",))),
+        expected=expected,
+        actual=f"{name}: {side.options[name]}" if is_option else None,
+        fix=did_you_mean(wrong, known) or otherwise,
+    )

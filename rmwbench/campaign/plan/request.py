@@ -1,0 +1,278 @@
+"""What the user asked for, and the plan that follows from it: which cells, and within a budget which of them.
+
+What a budget leaves out is decided once. The campaign keeps the decision (`Request.shortened`, `comparisons`,
+`most_blocks`), so that resuming it on a machine that has become faster, or with more workers, plans the same trials.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rmwbench.campaign.plan import cut, unsupported
+from rmwbench.campaign.plan.cut import Cut
+from rmwbench.campaign.plan.machine_limits import Machine
+from rmwbench.campaign.plan.plan import (
+    NOTHING,
+    Plan,
+    budget_text,
+    costs_s,
+    duration_text,
+    make_plan,
+)
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.lab.host import host_kind
+from rmwbench.lab.middleware import find_workers, names_here
+from rmwbench.suite.cells import Cell, cells, comparisons, renumbered
+from rmwbench.suite.file.candidates import NO_CHOICE, Choice
+from rmwbench.suite.file.load import parse, plain, shown, written
+from rmwbench.suite.file.short import KEY as SHORT_KEY
+from rmwbench.suite.network import placement
+from rmwbench.suite.suite import Suite
+
+MOST_SHORT_BLOCKS = 20
+"""Of a short version that stands in for the whole suite: more decide nothing more, and are not what was asked for."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What makes the plan besides the suite's text. `suite_file` is where profile files are looked for from; `sampling`
+    overrides the suite's. `comparisons` are those that the budget holds, all where None; `most_blocks` bounds what the
+    budget buys. `written` are the suite's arms where candidates or the command line say them, and not its text."""
+
+    suite_file: str
+    seed: int
+    budget_s: float | None
+    workloads: tuple[str, ...]
+    arms: tuple[str, ...]
+    sampling: dict[str, Any] = field(default_factory=dict)
+    shortened: bool = False
+    placed: str | None = None
+    comparisons: tuple[str, ...] | None = None
+    most_blocks: int | None = None
+    written: tuple[dict[str, Any], ...] | None = None
+
+    @staticmethod
+    def of_document(raw: Mapping[str, Any]) -> "Request":
+        """From campaign.json; KeyError or TypeError where it is none."""
+        held, written = raw.get("comparisons"), raw.get("written")
+        return Request(
+            raw["suite_file"],
+            raw["seed"],
+            raw["budget_s"],
+            tuple(raw["workloads"]),
+            tuple(raw["arms"]),
+            raw.get("sampling", {}),
+            raw.get("shortened", False),
+            raw.get("placed"),
+            None if held is None else tuple(held),
+            raw.get("most_blocks"),
+            None if written is None else tuple(written),
+        )
+
+
+@dataclass(frozen=True)
+class _Version:
+    """The whole suite or its short version, with the cells that were asked for and what each comparison costs per
+    block."""
+
+    name: str
+    suite: Suite
+    groups: Mapping[str, tuple[Cell, ...]]
+    costs_s: Mapping[str, float]
+
+    @property
+    def minimum(self) -> int:
+        return self.suite.blocks.minimum
+
+    @property
+    def block_s(self) -> float:
+        return math.fsum(self.costs_s.values())
+
+    @property
+    def minimum_s(self) -> float:
+        return self.minimum * self.block_s
+
+    @property
+    def least_s(self) -> float:
+        """The smallest budget that holds any comparison."""
+        return self.minimum * min((cost for cost in self.costs_s.values() if cost > 0), default=math.inf)
+
+    def fits(self, budget_s: float) -> bool:
+        return self.minimum_s <= budget_s * (1 + 1e-9)
+
+
+class Planner:
+    """Plans of one suite's text; each version of it is read once. `choice`: what the command line says of its arms."""
+
+    def __init__(self, text: str, suite_file: str, choice: Choice = NO_CHOICE):
+        self._text, self._path, self.choice = text, Path(suite_file), choice
+
+    def written(self) -> tuple[dict[str, Any], ...] | None:
+        """The arms, where the text alone does not say them."""
+        return written(self._text, where=shown(self._path), choice=self.choice)
+
+    @cached_property
+    def _whole(self) -> tuple[Suite, tuple[Cell, ...]]:
+        return self._read(False)
+
+    @cached_property
+    def _short(self) -> tuple[Suite, tuple[Cell, ...]]:
+        return self._read(True)
+
+    def _read(self, shortened: bool) -> tuple[Suite, tuple[Cell, ...]]:
+        suite = parse(
+            self._text,
+            where=shown(self._path),
+            directory=self._path.parent,
+            middlewares=names_here(),  # a user's own worker is as good as a shipped one
+            shortened=shortened,
+            choice=self.choice,
+        )
+        return suite, cells(suite)
+
+    def chosen(self, request: Request) -> tuple[Suite, tuple[Cell, ...]]:
+        """The suite with the request's sampling, and the cells asked for. Raises UserError where there are none."""
+        suite, found = self._short if request.shortened else self._whole
+        if request.sampling:
+            suite = suite.model_copy(update={"sampling": suite.sampling.model_copy(update=request.sampling)})
+            found = tuple(replace(cell, sampling=suite.sampling) for cell in found)
+        found = _chosen(suite, found, request)
+        return suite, found if request.placed is None else placement.placed(found, request.placed)
+
+    def plan(
+        self, request: Request, lacking: Mapping[int, str] = NOTHING, machine: Machine | None = None, **more: Any
+    ) -> Plan:
+        """`machine` marks the cells that ask for more than it has; `more` are fields of the plan."""
+        suite, found = self.chosen(request)
+        made = make_plan(
+            suite,
+            found,
+            seed=request.seed,
+            budget_s=request.budget_s,
+            most_blocks=request.most_blocks,
+            unsupported=lacking,
+        )
+        if machine is not None:
+            beyond = machine.all_beyond(found)
+            more |= {
+                "beyond": {number: one.text for number, one in beyond.items()},
+                "machine": machine.document() | {"beyond": [one.document(number) for number, one in beyond.items()]},
+            }
+        return replace(made, **more)
+
+    def without_absent(self, request: Request) -> tuple[Request, dict[str, str]]:
+        """The request for the arms that can run here, and the optional ones that cannot, with the reason: a resumed
+        campaign has the same arms, whatever is built by then. Raises UserError where none is left."""
+        _, found = self.chosen(request)
+        absent = unsupported.left_out({cell.arm.name: cell.arm for cell in found}.values())
+        if not absent:
+            return request, {}
+        kept = tuple(dict.fromkeys(cell.arm.name for cell in found if cell.arm.name not in absent))
+        unsupported.check_arms_left(kept, absent, shown(self._path))
+        return replace(request, arms=kept), absent
+
+    def within_budget(self, request: Request, machine: Machine) -> tuple[Request, Cut | None]:
+        """The request for what its budget holds: the whole suite, else its short version, else as many comparisons as
+        fit (cut.py), those last that ask for more than the machine has. Raises UserError where not one fits."""
+        if request.budget_s is None:
+            return request, None
+        whole, shorter = self._version(request), None
+        if whole.fits(request.budget_s):
+            return request, None
+        if asked := self._shortened(request):
+            request, shorter = asked, self._version(asked)
+        runs = shorter or whole
+        held, short = None, shorter is not None
+        if not runs.fits(request.budget_s):
+            beyond = {key for key, group in runs.groups.items() if any(machine.beyond(cell) for cell in group)}
+            costs = {key: runs.minimum * cost for key, cost in runs.costs_s.items()}
+            found = cut.kept(runs.suite, runs.groups, costs, request.budget_s, beyond)
+            if not found:
+                raise self._too_small(request, whole, runs)
+            held = tuple(key for key in runs.groups if key in found)
+        run = runs.groups.keys() if held is None else set(held)
+        # told as levels of the version that was asked for, so that what the short one has not is named too
+        not_run = tuple(key for key in whole.groups if key not in run)
+        made = Cut(
+            duration_text(request.budget_s),
+            runs.name,
+            f"{duration_text(whole.minimum_s)} ({whole.minimum} blocks of {duration_text(whole.block_s)})",
+            whole.minimum_s,
+            len(whole.groups),
+            not_run,
+            cut.words(whole.suite, whole.groups, run),
+        )
+        most = max(MOST_SHORT_BLOCKS, runs.suite.blocks.most) if short else request.most_blocks
+        return replace(request, comparisons=held, most_blocks=most), made
+
+    def _version(self, request: Request) -> _Version:
+        suite, found = self.chosen(request)
+        workers = find_workers({name for cell in found for name in cell.middlewares})
+        lacking = unsupported.described(found, workers, host_kind())
+        costs = costs_s(found, {} if len(lacking) == len(found) else lacking)
+        groups = comparisons(found)
+        each = {key: math.fsum(costs.get(cell.number, 0.0) for cell in group) for key, group in groups.items()}
+        return _Version(cut.SHORT if request.shortened else cut.WHOLE, suite, groups, each)
+
+    def _shortened(self, request: Request) -> Request | None:
+        """The same of the short version, without the arms and workloads that it has not; None where the suite has none,
+        or none with anything that was asked for by name."""
+        if request.shortened or SHORT_KEY not in plain(self._text, where=shown(self._path), choice=self.choice):
+            return None
+        suite, _ = self._short
+        workloads, arms = {workload.name for workload in suite.workloads}, {arm.name for arm in suite.arms}
+        if request.workloads and not workloads & set(request.workloads):
+            return None
+        asked = replace(
+            request,
+            shortened=True,
+            workloads=tuple(name for name in request.workloads if name in workloads),
+            arms=tuple(name for name in request.arms if name in arms),
+        )
+        return None if request.arms and not asked.arms else asked
+
+    def _too_small(self, request: Request, whole: _Version, runs: _Version) -> UserError:
+        least_s = min(version.least_s for version in (whole, runs))
+        hints = ["fewer with --workload NAME or --arm NAME"]
+        if runs is not whole:
+            hints.insert(0, f"or all of the short version with --short --budget {budget_text(runs.minimum_s)}")
+        return UserError(
+            f"the budget is too small for suite `{runs.suite.suite}`: it holds not even one comparison",
+            expected=f"at least {duration_text(least_s)}, which is {runs.minimum} blocks of the smallest; all take "
+            f"{duration_text(whole.minimum_s)}",
+            actual=duration_text(request.budget_s or 0.0),
+            fix=f"give it --budget {budget_text(least_s)} or more; {'; '.join(hints)}",
+        )
+
+
+def _chosen(suite: Suite, found: tuple[Cell, ...], request: Request) -> tuple[Cell, ...]:
+    """The cells of the workloads, arms and comparisons that were asked for; all where none was named."""
+    for kind, wanted, known in (
+        ("workload", request.workloads, [workload.name for workload in suite.workloads]),
+        ("arm", request.arms, [arm.name for arm in suite.arms]),
+    ):
+        for name in wanted:
+            if name not in known:
+                raise UserError(
+                    f"suite `{suite.suite}` has no {kind} `{name}`",
+                    where=f"--{kind}",
+                    expected="one of " + ", ".join(known),
+                    actual=name,
+                    fix=did_you_mean(name, known),
+                )
+    held = None if request.comparisons is None else set(request.comparisons)
+    left = tuple(
+        cell
+        for cell in found
+        if (not request.workloads or cell.workload.name in request.workloads)
+        and (not request.arms or cell.arm.name in request.arms)
+        and (held is None or cell.comparison in held)
+    )
+    if not left:
+        raise UserError(
+            f"suite `{suite.suite}` excludes these workloads for these arms", fix="leave out --workload or --arm"
+        )
+    return renumbered(left) if len(left) < len(found) else left

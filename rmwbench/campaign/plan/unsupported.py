@@ -1,0 +1,171 @@
+"""What cannot be run at all, with its reason: a cell whose middleware says that it has no such quality of service, mode
+or service. It is no failure and no mistake of the user's: a suite over many middlewares asks each for everything.
+
+What a worker's description tells is found here, what only its `open` tells in `rehearse.py`, and the rest by the first
+trial.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from rmwbench.campaign.plan import shared_host
+from rmwbench.campaign.plan.plan import Plan
+from rmwbench.campaign.plan.profile import Workers
+from rmwbench.campaign.plan.source_lines import Places
+from rmwbench.errors import UserError
+from rmwbench.lab.camera import source
+from rmwbench.lab.host import Kind
+from rmwbench.lab.host.kind import NAMESPACES
+from rmwbench.lab.middleware import Worker, find_workers, why_not_ready
+from rmwbench.lab.network.kernel_tries import why_not
+from rmwbench.suite.arm import Arm
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.side import Side
+
+NOT_SUPPORTED = "not supported"
+NAMED = 3
+WITHIN_A_HOST = ("shm", "unix", "intra_process")
+"""Levels of the mode `transport` that no network carries."""
+
+
+def described(cells: Sequence[Cell], workers: Workers, kind: Kind = NAMESPACES) -> dict[int, str]:
+    """Cell → what its workers' descriptions say it cannot do, or the kernel of its network, or the kind of its host;
+    only cells that lack something."""
+    return {
+        cell.number: reason
+        for cell in cells
+        if (
+            reason := shared_host.lacking(cell, workers, kind)
+            or _network(cell)
+            or source.missing(cell)
+            or next(_lacking(cell, workers), None)
+        )
+    }
+
+
+def _network(cell: Cell) -> str | None:
+    return why_not(cell.links) if cell.links is not None else None
+
+
+def left_out(arms: Iterable[Arm]) -> dict[str, str]:
+    """Arms that cannot be run here because a middleware of theirs is not ready, with the reason and, where there is
+    one, the command that changes it. The others run; where none is left, an arm that is not `optional` keeps its place,
+    so that preflight says what to build."""
+    arms = list(arms)
+    names = {name for arm in arms for name in arm.middlewares}
+    found = find_workers(names) if names else {}
+    reasons = {name: why_not_ready(name, found) for name in names}
+    absent = {
+        arm.name: reason
+        for arm in arms
+        if (reason := next((found for name in arm.middlewares if (found := reasons[name])), None))
+    }
+    if len(absent) < len(arms):
+        return absent
+    return {arm.name: absent[arm.name] for arm in arms if arm.optional}
+
+
+def told(plan: Plan, reasons: Mapping[int, str]) -> list[str]:
+    """`ARM in COMPARISONS: REASON`, each arm and reason once."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for number, reason in reasons.items():
+        cell = plan.cell(number)
+        places.setdefault((cell.arm.name, reason), []).append(cell.comparison)
+    return [f"{arm} in {few(found)}: {reason}" for (arm, reason), found in places.items()]
+
+
+def few(names: Sequence[str]) -> str:
+    """`a, b, c and 2 more`."""
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def check_arms_left(kept: Sequence[str], absent: Mapping[str, str], where: str) -> None:
+    """Raises UserError where every arm is left out."""
+    if not kept:
+        raise UserError("no arm of this suite can be run here", where=where, actual="; ".join(absent.values()))
+
+
+def check_some_left(plan: Plan, unsupported: dict[int, str], places: Places) -> None:
+    """Raises UserError where nothing is left to run: then it was the user's wish and not one level of many."""
+    if len(unsupported) < len(plan.cells):
+        return
+    cell = plan.cells[0]
+    raise UserError(
+        f"arm `{cell.arm.name}` cannot do what workload `{cell.workload.name}` asks of {', '.join(cell.middlewares)}",
+        where=places.arm(cell),
+        actual=unsupported[cell.number],
+        fix="choose another setting, or exclude the combination under `exclude`",
+    )
+
+
+def _lacking(cell: Cell, workers: Workers) -> Iterator[str]:
+    for process, side in cell.sides.items():
+        if side.middleware not in workers or workers[side.middleware].description is None:
+            continue  # a plan can be looked at before everything is built
+        stated = (workers[side.middleware].description or {}).get("capabilities", {})
+        needed = list(needed_capabilities(cell, process))
+        for capability, why in needed:
+            answer = stated.get(capability, "yes")  # a name that an older worker does not know is found by asking it
+            if answer.startswith("no"):
+                yield f"{side.middleware} has no {capability}, needed because {why}{_reason(answer)}"
+        modes = (workers[side.middleware].description or {}).get("modes")
+        for mode in side.modes:
+            answer = "no: its worker knows no modes" if modes is None else modes.get(mode, "no")
+            if answer.startswith("no"):
+                yield f"{side.middleware} has no mode {mode}{_reason(answer)}"
+        if any(capability == "inter_host" for capability, _ in needed):
+            yield from _kept_within_its_host(side, workers[side.middleware])
+
+
+def _kept_within_its_host(side: Side, worker: Worker) -> Iterator[str]:
+    """What the profile or the transport cannot reach: a trial would end in `no match`, after the whole wait."""
+    if side.profile.text is None:
+        bound = worker.profile(side.profile.name).get("one_host")
+        if bound is not None and not set(bound.get("unless", ())) & set(side.modes):
+            yield f"{side.middleware}'s profile {side.profile.name} is for one host: {bound['reason']}"
+    if (transport := side.modes.get("transport")) in WITHIN_A_HOST:
+        yield f"transport: {transport} reaches no other host"
+
+
+def _reason(answer: str) -> str:
+    reason = answer.partition(": ")[2]
+    return f": {reason}" if reason else ""
+
+
+def needed_capabilities(cell: Cell, process: str | None = None) -> Iterator[tuple[str, str]]:
+    """Names of the protocol's capabilities that a cell, or one process of it, needs, with what in the cell needs
+    them."""
+    place = {endpoint.endpoint: endpoint.process for endpoint in cell.endpoints}
+    host = {endpoint.endpoint: endpoint.host for endpoint in cell.endpoints}
+    mine = [endpoint for endpoint in cell.endpoints if process in (None, endpoint.process)]
+    for endpoint in mine:
+        whose = f"node {endpoint.node}"
+        if endpoint.kind in ("client", "service"):
+            yield "services", f"{whose} has a {endpoint.kind}"
+        qos = endpoint.qos.wire()
+        yield qos["reliability"], f"{whose} asks for it"
+        yield qos["history"], f"{whose} asks for it"
+        if qos["durability"] == "transient_local":
+            yield "transient_local", f"{whose} asks for it"
+        for name in ("content_filter", "instance_key"):
+            if qos.get(name):
+                yield name, f"{whose} asks for it"
+        for peer in endpoint.peers:
+            near = place[peer] == endpoint.process
+            yield (
+                ("intra_process", f"{whose} has a peer in its process")
+                if near
+                else ("inter_process", f"{whose} has a peer in another")
+            )
+            if host[peer] != endpoint.host:
+                yield "inter_host", f"{whose} has a peer on another host"
+    if any(endpoint.reads for endpoint in mine):
+        yield cell.arm.wait, f"the arm's wait is {cell.arm.wait}"
+    if cell.arm.take == "raw" and any(endpoint.kind == "subscription" for endpoint in mine):
+        yield "take_raw", "the arm's take is raw"
+    if not any(endpoint.kind in ("publisher", "client") for endpoint in mine):
+        return
+    if cell.arm.loan:
+        yield "loan", "the arm publishes by loan"
+    if cell.arm.publish_mode != "default":
+        yield f"publish_{cell.arm.publish_mode}", f"the arm's publish_mode is {cell.arm.publish_mode}"

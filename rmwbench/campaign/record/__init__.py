@@ -1,0 +1,1 @@
+"""What a trial leaves: its outcome in; tables of the bundle out."""

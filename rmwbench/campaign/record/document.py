@@ -1,0 +1,110 @@
+"""What a campaign says of itself: campaign.json and the tables `cells` and `machine` (docs/formats/bundle.md)."""
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+import pyarrow as pa
+
+from rmwbench.bundle.schema import table_from_rows
+from rmwbench.campaign.calibrate import store
+from rmwbench.campaign.plan.buffers import granted_less
+from rmwbench.campaign.plan.plan import Plan
+from rmwbench.campaign.plan.profile import distinct_sides, forced, resolved_profile
+from rmwbench.campaign.plan.shared_host import flag
+from rmwbench.lab import machine
+from rmwbench.lab.middleware import Worker
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.side import Side
+
+TRACED = "traced: every thread's schedule was recorded, which costs time; compare its latencies with traced trials only"
+UNTIMED = "untimed: all that takes or gives back memory was counted, which costs time; its latencies are no results"
+
+
+def campaign_document(
+    name: str,
+    plan: Plan,
+    suite_text: str,
+    suite_sha256: str,
+    request: Mapping[str, Any],
+    workers: Mapping[str, Worker],
+    *,
+    calibrated: bool = True,
+    described: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """campaign.json. `request` is what `--resume` needs to make the same plan again. The machine's newest calibration
+    is copied in unless `calibrated` is false: a calibration must not rest on the one before it. `described` is the card
+    of the machine that the trials run on, this one where None."""
+    described = described or machine.describe()
+    return {
+        "campaign": name,
+        "tool_version": version("rmwbench"),
+        "created_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "seed": plan.seed,
+        "suite": {"name": plan.suite.suite, "text": suite_text, "sha256": suite_sha256},
+        "request": dict(request),
+        "plan": plan.document(),
+        "machine": described | (store.for_campaign(described) if calibrated else {}),
+        "middlewares": [worker.description for worker in workers.values()],
+    }
+
+
+def cells_table(plan: Plan, workers: Mapping[str, Worker], sysctls: Mapping[str, Any]) -> pa.Table:
+    """The table `cells`; in `definition` profiles are written out. A cell that mixes middlewares has all of them in its
+    columns, joined by ` + `, and the oldest release date. `sysctls` are those of the machine that it runs on."""
+    rows = []
+    for cell in plan.cells:
+        sides = distinct_sides(cell)
+        definition = cell.definition()
+        definition["arm"]["profile"] = resolved_profile(cell.arm, workers[cell.arm.middleware]) if _is_run(cell) else {}
+        for key, override in cell.arm.processes.items():
+            side = override.over(cell.arm)
+            if side.middleware in workers:
+                definition["arm"]["processes"][key]["profile"] = resolved_profile(side, workers[side.middleware])
+        flags = [(side.profile.name, forced(side, workers[side.middleware])) for side in sides]
+        flags += [(side.profile.name, _less_buffer(side, workers[side.middleware], sysctls)) for side in sides]
+        definition["flags"] = list(dict.fromkeys(f"{name}*: {text}" for name, text in flags if text))
+        if plan.host.shared:
+            told = [f"{side.profile.name}*: {flag(side, workers[side.middleware])}" for side in sides]
+            definition["flags"] += list(dict.fromkeys(told))
+        definition["flags"] += [TRACED] if cell.sampling.traced else []
+        definition["flags"] += [UNTIMED] if cell.sampling.allocations else []
+        definition["flags"] += ["; ".join(cell.real.told())] if cell.real is not None else []
+        described = [workers[side.middleware].description or {} for side in sides]
+        rows.append(
+            {
+                "cell": cell.number,
+                "workload": cell.workload.name,
+                "arm": cell.arm.name,
+                "middleware": _joined(side.middleware for side in sides),
+                "layer": _joined(one["layer"] for one in described),
+                "version": _joined(one["version"] for one in described),
+                "release_date": min(one["release_date"] for one in described),
+                "profile": _joined(side.profile.name for side in sides),
+                "factors": json.dumps(dict(cell.factors)),
+                "definition": json.dumps(definition),
+            }
+        )
+    return table_from_rows("cells", rows)
+
+
+def _less_buffer(side: Side, worker: Worker, sysctls: Mapping[str, Any]) -> str | None:
+    return granted_less(resolved_profile(side, worker)["text"], side.modes, sysctls)
+
+
+def _is_run(cell: Cell) -> bool:
+    """Whether a process runs the arm's own side: overrides may cover all of them."""
+    return any(side is cell.arm for side in cell.sides.values())
+
+
+def _joined(words: Iterable[str]) -> str:
+    return " + ".join(dict.fromkeys(words))
+
+
+def machine_table(described: Mapping[str, Any], end: Mapping[str, Any] | None) -> pa.Table:
+    """The table `machine`; `end` is null until the campaign has one."""
+    row = {name: json.dumps(described[name]) for name in ("hardware", "kernel", "sysctls")}
+    row |= {"start": json.dumps(described["state"]), "end": None if end is None else json.dumps(end)}
+    return table_from_rows("machine", [row])

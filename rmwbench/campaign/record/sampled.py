@@ -1,0 +1,235 @@
+"""From the sampler's document to rows of the tables `counters`, `probes`, `samples` and `schedule`
+(docs/formats/bundle.md).
+
+A worker accounts for itself: what it says of its own CPU, faults and memory is taken, and the sampler's reading only
+adds what a process cannot know of itself. Everything else in the host (daemons, what a middleware started, our own
+processes) is known through the sampler alone. A process that began within the window had used nothing at its beginning.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rmwbench.campaign.trial.outcome import Outcome
+
+HARNESS = "harness"
+MACHINE = "machine"
+WORKER = "worker"
+FEWEST_WAKE_UPS = 10
+"""Of one processor; of fewer, one late wake-up would be a large fraction."""
+LATE_EVENTS = 1_000
+
+_OF_PROCESS = {
+    "cpu_ns": ("cpu", "ns"),
+    "voluntary_switches": ("voluntary_switches", "count"),
+    "involuntary_switches": ("involuntary_switches", "count"),
+    "minor_faults": ("minor_faults", "count"),
+    "major_faults": ("major_faults", "count"),
+    "run_delay_ns": ("run_delay", "ns"),
+}
+_OWN_ACCOUNT = {"cpu", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"}
+_OF_HOST = ("udp", "ip", "tcp", "softnet")
+_ENDS = ("steady_begin", "steady_end")
+
+Row = dict[str, Any]
+
+
+def role_of(outcome: Outcome, process: str) -> str:
+    """`publisher`, `subscription`, `client` or `service` for a worker whose endpoints are all of that kind, else
+    `both`; `node` for one without endpoints."""
+    kinds = {endpoint.kind for endpoint in outcome.order.cell.endpoints if endpoint.process == process}
+    return "node" if not kinds else kinds.pop() if len(kinds) == 1 else "both"
+
+
+def counters(outcome: Outcome) -> Iterator[Row]:
+    """Rows of `counters`: what the window cost, by process, and what the host and the machine counted."""
+    if outcome.own_cpu_ns is not None:
+        for at, value in zip(_ENDS, outcome.own_cpu_ns, strict=True):
+            yield _row("orchestrator", HARNESS, "cpu", "ns", at, value)
+    if outcome.link_cpu_ns is not None:
+        for at, value in zip(_ENDS, outcome.link_cpu_ns, strict=True):
+            yield _row("link", HARNESS, "cpu", "ns", at, value)
+    document = outcome.sampled
+    if document is None:
+        return
+    edges = _edges(document)
+    for name in dict.fromkeys(name for edge in edges for name in edge["processes"]):
+        yield from _process(outcome, name, edges, document)
+    for host in outcome.order.cell.hosts:
+        for edge in _edges(outcome.sampled_at.get(host, document)):
+            yield from _of_host(host, edge)
+    for edge in edges:
+        for key, value in edge.get("machine", {}).items():
+            if key.endswith("_ns"):
+                yield _row(MACHINE, MACHINE, f"processor.{key.removesuffix('_ns')}", "ns", edge["at"], value)
+            else:
+                yield _row(MACHINE, MACHINE, key, "count", edge["at"], value)
+    for name, found in document.get("energy", {}).items():
+        yield _row(MACHINE, MACHINE, f"energy.{name}", "J", "window", found["joules"])
+
+
+def _of_host(host: str, edge: Mapping[str, Any]) -> Iterator[Row]:
+    for interface, values in edge["interfaces"].items():
+        for key, value in values.items():
+            unit = "bytes" if key.endswith("bytes") else "count"
+            yield _row(host, MACHINE, f"interface.{interface}.{key}", unit, edge["at"], value)
+    for group in _OF_HOST:
+        for key, value in edge.get(group, {}).items():
+            yield _row(host, MACHINE, f"{group}.{key}", "count", edge["at"], value)
+
+
+def _edges(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Both snapshots, in their order, or neither."""
+    by_name = {snapshot["at"]: snapshot for snapshot in document["snapshots"]}
+    return [by_name[at] for at in _ENDS] if by_name.keys() >= set(_ENDS) else []
+
+
+def _process(outcome: Outcome, name: str, edges: list[Mapping[str, Any]], document: Mapping[str, Any]) -> Iterator[Row]:
+    found = [edge["processes"].get(name) for edge in edges]
+    begin, end = found
+    role = (end or begin)["role"]
+    accounts_itself = role == WORKER and name in outcome.collected
+    shown = role_of(outcome, name) if role == WORKER else role
+    if end is None:  # it ended within the window and took its counters along; `no_data` says so
+        return
+    for key, (counter, unit) in _OF_PROCESS.items():
+        if key not in end or (accounts_itself and counter in _OWN_ACCOUNT):
+            continue
+        for at, reading in zip(_ENDS, (begin if begin is not None else {key: 0}, end), strict=True):
+            if key in reading:
+                yield _row(name, shown, counter, unit, at, reading[key])
+    for edge in edges:
+        drops = [socket["drops"] for socket in edge["sockets"] if socket.get("process") == name and "drops" in socket]
+        if drops:
+            yield _row(name, shown, "socket_drops", "count", edge["at"], sum(drops))
+    if not accounts_itself:
+        yield _row(name, shown, "threads", "count", "end", end.get("threads"))
+        memory = document["memory"].get(name, {})
+        for key in ("rss", "pss", "peak_rss", "virtual"):
+            yield _row(name, shown, key, "bytes", "end", memory.get(f"{key}_bytes"))
+        if "shared_segments" in memory:
+            for key in ("rss", "pss"):
+                total = sum(segment[f"{key}_bytes"] for segment in memory["shared_segments"])
+                yield _row(name, shown, f"shared_{key}", "bytes", "end", total)
+    threads: dict[tuple[str, str], int] = {}
+    for thread in document.get("threads", {}).get(name, []):
+        for key, counter in (("cpu_ns", "cpu"), ("run_delay_ns", "run_delay")):
+            place = (thread["name"], counter)
+            threads[place] = threads.get(place, 0) + thread[key]
+    for (thread_name, counter), value in threads.items():
+        yield _row(name, shown, f"thread.{thread_name}.{counter}", "ns", "window", value)
+
+
+def _row(process: str, role: str, counter: str, unit: str, at: str, value: float | None) -> Row:
+    """`value` may be None, which `absent` leaves out."""
+    return {
+        "process": process,
+        "role": role,
+        "endpoint": None,
+        "counter": counter,
+        "unit": unit,
+        "at": at,
+        "value": None if value is None else float(value),
+    }
+
+
+def cpu_by_role(outcome: Outcome) -> dict[str, int]:
+    """CPU time within the window in ns by role, as the sampler read it; the orchestrator is part of `harness`."""
+    found: dict[str, int] = {}
+    if outcome.own_cpu_ns is not None:
+        found[HARNESS] = outcome.own_cpu_ns[1] - outcome.own_cpu_ns[0]
+    if outcome.link_cpu_ns is not None:
+        found[HARNESS] = found.get(HARNESS, 0) + outcome.link_cpu_ns[1] - outcome.link_cpu_ns[0]
+    edges = _edges(outcome.sampled) if outcome.sampled else []
+    if not edges:
+        return found
+    for name, end in edges[1]["processes"].items():
+        used = end["cpu_ns"] - edges[0]["processes"].get(name, {"cpu_ns": 0})["cpu_ns"]
+        role = role_of(outcome, name) if end["role"] == WORKER else end["role"]
+        found[role] = found.get(role, 0) + used
+    return found
+
+
+def processors(outcome: Outcome) -> int | None:
+    """Processors of the machine."""
+    edges = _edges(outcome.sampled) if outcome.sampled else []
+    return edges[0].get("machine", {}).get("processors") if edges else None
+
+
+def canary_probes(document: Mapping[str, Any] | None) -> Iterator[Row]:
+    """Rows of `probes`, `at` = `window`: how late a sleeping thread woke (ns), and the fractions of wake-ups that came
+    more than 1 ms (`late`) and 10 ms (`stalled`) late, of the worst processor among those with enough of them. A
+    quantile with too few values beyond it is left out."""
+    canary = (document or {}).get("canary")
+    if not canary or not canary["count"]:
+        return
+    for name in ("p50", "p99", "max"):
+        if canary[f"{name}_ns"] is not None:
+            yield _probe(f"canary_{name}", "ns", canary[f"{name}_ns"])
+    watched = [one for one in canary["processors"].values() if one["count"] >= FEWEST_WAKE_UPS]
+    for name in ("late", "stalled") if watched else ():
+        yield _probe(f"canary_{name}", "fraction", max(one[name] / one["count"] for one in watched))
+
+
+def _probe(name: str, unit: str, value: float) -> Row:
+    return {"probe": name, "unit": unit, "at": "window", "value": float(value)}
+
+
+def events(outcome: Outcome) -> Iterator[Row]:
+    """What the sampler could not read and why, one `no_data` event each; what nobody asked for is no news."""
+    reasons = dict((outcome.sampled or {}).get("no_data", {}))
+    if outcome.unsampled:
+        reasons[""] = outcome.unsampled
+    time_ns = outcome.window.end_ns if outcome.window else outcome.begun_ns
+    for what, why in reasons.items():
+        if why != "not asked":
+            text = f"{what}: {why}" if what else why
+            yield {"time_ns": time_ns, "process": "sampler", "event": "no_data", "text": text}
+
+
+def canary_events(document: Mapping[str, Any] | None) -> Iterator[Row]:
+    """One `canary` event (value: its wake-ups) and one `canary_late` (at its time; value: ns) for each late one, at
+    most LATE_EVENTS: the witnesses of a tail."""
+    canary = (document or {}).get("canary")
+    if not canary:
+        return
+    yield {
+        "time_ns": document["snapshots"][-1]["time_ns"],
+        "process": "sampler",
+        "event": "canary",
+        "value": canary["count"],
+    }
+    for due_ns, late_ns in canary.get("late", [])[:LATE_EVENTS]:
+        yield {"time_ns": due_ns, "process": "sampler", "event": "canary_late", "value": late_ns}
+
+
+def samples(document: Mapping[str, Any] | None) -> dict[str, list]:
+    """Columns of the table `samples`; without rows where no series was asked for."""
+    columns: dict[str, list] = {name: [] for name in ("time_ns", "process", "counter", "unit", "value")}
+
+    def put(time_ns: int, process: str, counter: str, unit: str, value: float) -> None:
+        for name, item in zip(columns, (time_ns, process, counter, unit, float(value)), strict=True):
+            columns[name].append(item)
+
+    for sample in (document or {}).get("series", []):
+        time_ns, host = sample["time_ns"], sample.get("host", MACHINE)
+        for process, values in sample["processes"].items():
+            for key, value in values.items():
+                counter, _, unit = key.rpartition("_")
+                put(time_ns, process, counter, unit, value)
+        for key, value in sample.get("machine", {}).items():
+            if key.endswith("_ns"):
+                put(time_ns, MACHINE, f"processor.{key.removesuffix('_ns')}", "ns", value)
+        for interface, values in sample["interfaces"].items():
+            for key, value in values.items():
+                put(time_ns, host, f"interface.{interface}.{key}", "bytes" if "bytes" in key else "count", value)
+        for group in _OF_HOST:
+            for key, value in sample.get(group, {}).items():
+                put(time_ns, host, f"{group}.{key}", "count", value)
+    return columns
+
+
+def schedule(document: Mapping[str, Any] | None) -> dict[str, list]:
+    """Columns of the table `schedule`; without rows where it was not asked for or may not be read."""
+    found = ((document or {}).get("schedule") or {}).get("events", [])
+    names = ("time_ns", "process", "thread", "event")
+    return {name: [event[place] for event in found] for place, name in enumerate(names)}

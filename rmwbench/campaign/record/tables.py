@@ -1,0 +1,257 @@
+"""From a trial's outcome to the tables of the bundle (docs/formats/bundle.md), and nothing else: no judgement, no input
+or output."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from rmwbench.bundle.schema import table_from_columns, table_from_rows
+from rmwbench.campaign.record import sampled
+from rmwbench.campaign.record.schedule import never_sent_due_ns, planned
+from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.lab.network.frames import frames_columns
+from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, Section
+from rmwbench.suite.timeline import to_ns
+
+LOANED, WARMUP = 2, 4
+
+# Usage counters that are taken at both ends of the window, with their units.
+_USAGE = {
+    "cpu_ns": ("cpu", "ns"),
+    "voluntary_switches": ("voluntary_switches", "count"),
+    "involuntary_switches": ("involuntary_switches", "count"),
+    "minor_faults": ("minor_faults", "count"),
+    "major_faults": ("major_faults", "count"),
+    "allocations": ("allocations", "count"),
+    "allocated_bytes": ("allocated", "bytes"),
+    "frees": ("frees", "count"),
+}
+_MEMORY = ("rss", "pss", "peak_rss", "virtual", "records_rss")
+_AT = {"steady_begin": "steady_begin", "steady_end": "steady_end", "now": "end"}
+
+
+def trial_row(outcome: Outcome, status: str, reason: str | None) -> dict[str, Any]:
+    """The row of the table `trials`."""
+    order, window = outcome.order, outcome.window
+    return {
+        "trial": order.trial,
+        "cell": order.cell.number,
+        "block": order.block,
+        "position": order.position,
+        "status": status,
+        "reason": reason,
+        "started_utc": outcome.started_utc,
+        "seed": order.seed,
+        "start_ns": window.start_ns if window else None,
+        "steady_begin_ns": window.steady_ns if window else None,
+        "steady_end_ns": window.end_ns if window else None,
+        "drain_end_ns": outcome.drain_end_ns,
+        "setup_ns": window.start_ns - outcome.begun_ns if window else None,
+        "duration_ns": outcome.ended_ns - outcome.begun_ns if outcome.ended_ns is not None else None,
+        "nonce": f"{order.nonce:016x}",
+    }
+
+
+def trial_tables(
+    outcome: Outcome, status: str, reason: str | None, attested: list[dict[str, Any]]
+) -> dict[str, pa.Table]:
+    """Every table of a trial that has rows."""
+    trial = outcome.order.trial
+    small = {
+        "trials": [trial_row(outcome, status, reason)],
+        "endpoints": list(_endpoints(outcome)),
+        "events": sorted(_events(outcome), key=lambda row: row["time_ns"]),
+        "counters": [row for row in _counters(outcome) if row["value"] is not None],
+        "probes": outcome.probes,
+        "clock_map": list(outcome.clocks.rows()) if outcome.clocks else [],
+        "attestations": attested,
+        "leftovers": outcome.leftovers,
+    }
+    tables = {
+        name: table_from_rows(name, [{**row, "trial": trial} for row in rows]) for name, rows in small.items() if rows
+    }
+    for name, columns in (
+        ("samples", sampled.samples(outcome.sampled)),
+        ("schedule", sampled.schedule(outcome.sampled)),
+    ):
+        if columns["time_ns"]:
+            tables[name] = table_from_columns(name, {"trial": trial, **columns})
+    for name, parts in (
+        ("sent", list(_sent(outcome))),
+        ("received", list(_received(outcome))),
+        ("spans", list(_spans(outcome))),
+    ):
+        parts = [part for part in parts if len(next(iter(part.values())))]
+        if parts:
+            columns = {key: np.ma.concatenate([part[key] for part in parts]) for key in parts[0]}
+            tables[name] = table_from_columns(name, {"trial": trial, **columns})
+    if outcome.frames is not None and len(outcome.frames):
+        columns = frames_columns(outcome.frames, outcome.order.cell.hosts)
+        tables["frames"] = table_from_columns("frames", {"trial": trial, **columns})
+    return tables
+
+
+def _endpoints(outcome: Outcome) -> Iterator[dict[str, Any]]:
+    cell, seed = outcome.order.cell, outcome.order.seed
+    for endpoint in cell.endpoints:
+        wire = endpoint.wire(cell.arm, seed)
+        kept = ("qos", "touch", "loan", "publish_mode", "wait", "take", "arrival")
+        asked = {key: wire[key] for key in kept if key in wire}
+        life = endpoint.life
+        granted = outcome.granted.get(endpoint.endpoint)
+        yield {
+            "endpoint": endpoint.endpoint,
+            "kind": endpoint.kind,
+            "node": endpoint.node,
+            "process": endpoint.process,
+            "host": endpoint.host,
+            "topic": endpoint.topic,
+            "type": endpoint.type.name,
+            "payload_bytes": endpoint.type.payload_bytes,
+            "asked": json.dumps(asked),
+            "granted": None if granted is None else json.dumps(granted),
+            "matches": outcome.matched.get(endpoint.endpoint),
+            "peers": json.dumps(endpoint.peers),
+            "reply_bytes": endpoint.reply_type.payload_bytes if endpoint.reply_type else None,
+            "middleware": cell.sides[endpoint.process].middleware,
+            "joins_ns": None if life.begin_s is None else to_ns(life.begin_s),
+            "leaves_ns": None if life.end_s is None else to_ns(life.end_s),
+        }
+
+
+def _events(outcome: Outcome) -> Iterator[dict[str, Any]]:
+    for event in outcome.events:
+        row = {"time_ns": event["time_ns"], "process": event["process"], "event": event["event"]}
+        row |= {key: event.get(key) for key in ("endpoint", "writer", "value", "text", "code")}
+        yield row
+    yield from sampled.events(outcome)
+    yield from sampled.canary_events(outcome.sampled)
+
+
+def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
+    yield from sampled.counters(outcome)
+    for at, by_host in outcome.traffic.items():
+        for host, found in by_host.items():
+            yield from _interfaces(host, found, at)
+    host_done = outcome.sampled is not None
+    for process, reply in outcome.collected.items():
+        base = {"process": process, "role": sampled.role_of(outcome, process), "endpoint": None}
+        for usage in reply.get("usage", []):
+            at = _AT.get(usage["at"])
+            if at is None:
+                continue
+            for key, (counter, unit) in _USAGE.items():
+                yield from _counter(base, counter, unit, at, usage.get(key))
+            if at != "end":
+                yield from _counter(base, "snapshot_time", "ns", at, usage.get("time_ns"))
+            if not host_done:
+                yield from _interfaces(outcome.order.cell.hosts[0], usage, at)
+        host_done = True
+        memory = reply.get("memory", {})
+        for name in _MEMORY:
+            yield from _counter(base, name, "bytes", "end", memory.get(f"{name}_bytes"))
+        yield from _counter(base, "threads", "count", "end", memory.get("threads"))
+        if "shared_segments" in memory:
+            for name in ("rss", "pss"):
+                total = sum(segment[f"{name}_bytes"] for segment in memory["shared_segments"])
+                yield from _counter(base, f"shared_{name}", "bytes", "end", total)
+        for endpoint, account in reply.get("endpoints", {}).items():
+            mine = base | {"endpoint": int(endpoint)}
+            for name in ("publish_failures", "reader_drops"):
+                yield from _counter(mine, name, "count", "end", account.get(name))
+            for name, value in account.get("counters", {}).items():
+                yield from _counter(mine, f"own.{name}", "count", "end", value)
+    for name, value in outcome.steps_ns.items():
+        base = {"process": "orchestrator", "role": "machine", "endpoint": None}
+        yield from _counter(base, f"step.{name}", "ns", "end", value)
+    places = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
+    for section in outcome.sections:
+        process = places[section.endpoint]
+        base = {"process": process, "role": sampled.role_of(outcome, process), "endpoint": section.endpoint}
+        yield from _counter(base, "records_unfinished", "count", "end", section.unfinished)
+
+
+def _interfaces(host: str, usage: Mapping[str, Any], at: str) -> Iterator[dict[str, Any]]:
+    """Of a host, under its name: at the edges of the window from one worker only, and only where there is no
+    sampler."""
+    base = {"process": host, "role": "machine", "endpoint": None}
+    for interface, values in usage.get("interfaces", {}).items():
+        for name, value in values.items():
+            unit = "bytes" if name.endswith("bytes") else "count"
+            yield from _counter(base, f"interface.{interface}.{name}", unit, at, value)
+    for name, value in (usage.get("udp") or {}).items():
+        yield from _counter(base, f"udp.{name}", "count", at, value)
+
+
+def _counter(base: Mapping[str, Any], counter: str, unit: str, at: str, value: Any) -> Iterator[dict[str, Any]]:
+    if value is not None:
+        yield {**base, "counter": counter, "unit": unit, "at": at, "value": float(value)}
+
+
+def _sent(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
+    """What was recorded, then what never was: the schedule's wish is in the ledger either way."""
+    by_endpoint = {endpoint.endpoint: endpoint for endpoint in outcome.order.cell.endpoints}
+    for section in (s for s in outcome.sections if s.kind == SENT):
+        yield _recorded_sent(section)
+        finished = outcome.finished.get(section.endpoint)
+        stuck = section.endpoint in outcome.unfinished
+        if outcome.window and (stuck or (finished and finished["never_sent"])):
+            endpoint = by_endpoint[section.endpoint]
+            arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed)["arrival"]
+            told = outcome.windows.get(endpoint.process, outcome.window)
+            # Who never told how many it left did not send what its schedule had besides.
+            left = (
+                planned(arrival, told.end_ns - told.start_ns) - len(section.rows) if stuck else finished["never_sent"]
+            )
+            yield _never_sent(section, arrival, left, told.start_ns, told.steady_ns)
+
+
+def _recorded_sent(section: Section) -> dict[str, np.ndarray]:
+    rows = section.rows
+    columns = {name: rows[name] for name in ("seq", "intended_ns", "bytes", "flags")}
+    columns |= {name: np.ma.masked_equal(rows[name], 0) for name in ("begun_ns", "call_ns", "return_ns")}
+    caused = rows["cause_endpoint"] != 0
+    columns["cause_endpoint"] = np.ma.masked_array(rows["cause_endpoint"], mask=~caused)
+    columns["cause_seq"] = np.ma.masked_array(rows["cause_seq"], mask=~caused)
+    # Of a loaned message without a cause its place holds how long the payload was written (docs/formats/records.md).
+    filled = ((rows["flags"] & LOANED) != 0) & ~caused & (rows["cause_seq"] != 0)
+    columns["fill_ns"] = np.ma.masked_array(rows["cause_seq"].astype(np.int64), mask=~filled)
+    return {"endpoint": np.full(len(rows), section.endpoint, np.uint32), **columns}
+
+
+def _never_sent(
+    section: Section, arrival: Mapping[str, Any], never_sent: int, start_ns: int, steady_ns: int
+) -> dict[str, np.ndarray]:
+    attempted = len(section.rows)
+    due = np.array(never_sent_due_ns(arrival, start_ns, attempted, never_sent), np.int64)
+    first = int(section.rows["seq"].max()) + 1 if attempted else 0
+    absent = {
+        name: np.ma.masked_all(len(due), section.rows.dtype[name])
+        for name in ("begun_ns", "call_ns", "return_ns", "bytes", "cause_endpoint", "cause_seq")
+    }
+    absent["fill_ns"] = np.ma.masked_all(len(due), np.int64)
+    return {
+        "endpoint": np.full(len(due), section.endpoint, np.uint32),
+        "seq": np.arange(first, first + len(due), dtype=np.uint64),
+        "intended_ns": due,
+        "flags": np.where(due < steady_ns, WARMUP, 0).astype(np.uint32),
+        **absent,
+    }
+
+
+def _received(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
+    for section in (s for s in outcome.sections if s.kind == RECEIVED):
+        rows = section.rows
+        columns = {name: rows[name] for name in ("writer", "seq", "bytes", "flags")}
+        stamps = ("notified_ns", "taken_ns", "callback_ns", "consumed_ns", "intended_ns")
+        columns |= {name: np.ma.masked_equal(rows[name], 0) for name in stamps}
+        yield {"endpoint": np.full(len(rows), section.endpoint, np.uint32), **columns}
+
+
+def _spans(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
+    for section in (s for s in outcome.sections if s.kind == SPAN):
+        columns = {name: section.rows[name] for name in ("writer", "seq", "layer", "time_ns")}
+        yield {"endpoint": np.full(len(section.rows), section.endpoint, np.uint32), **columns}

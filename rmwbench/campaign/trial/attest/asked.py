@@ -1,0 +1,58 @@
+"""The path that an arm asked for, held against the one that was attested; and, where they differ, why.
+
+A trial that asked for one path and took another is void: its numbers would stand under the wrong name. The reason comes
+from whoever knows it: the worker says at creation what keeps its middleware from a path (a note that begins with
+`path:`), and counters say what happened on the way.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rmwbench.campaign.trial.attest.path import MAJORITY
+from rmwbench.campaign.trial.outcome import Outcome
+
+NOTE = "path:"
+"""How a worker's note on the path begins (docs/formats/worker-protocol.md)."""
+
+# What an arm may ask for → the rows of an attestation that grant it: path, or interface.
+ASKED: Mapping[str, frozenset[str]] = {
+    "shm": frozenset({"shm"}),
+    "udp": frozenset({"udp", "network"}),
+    "tcp": frozenset({"tcp", "network"}),
+    "lo": frozenset({"lo"}),
+    "eth0": frozenset({"eth0"}),
+    # without the kernel's word on Unix sockets, neither mapped segments nor an unknown remainder contradict one
+    "unix": frozenset({"unix", "other"}),
+    "process": frozenset({"process"}),
+}
+
+
+def contradiction(asked: str | None, rows: Sequence[Mapping[str, Any]], reasons: Sequence[str] = ()) -> str | None:
+    """Why the attested path is not the one that the arm asked for, or None. `reasons` are told with it."""
+    if asked is None or not rows:
+        return None
+    found = sum(row["fraction"] for row in rows if _grants(asked, row))
+    if found >= MAJORITY:
+        return None
+    text = ", ".join(
+        f"{row['path']}{' on ' + row['interface'] if row['interface'] else ''} "
+        f"{100 * row['fraction']:.0f} % ({row['label']})"
+        for row in rows
+        if row["fraction"] >= 0.005
+    )
+    told = [row["note"] for row in rows if row["path"] == "other" and row["fraction"] >= MAJORITY]
+    why = f"; {'; '.join(reasons or told)}" if reasons or told else "; the middleware gave no reason"
+    return f"path: asked for {asked}, but only {100 * found:.0f} % of the bytes took it: {text}{why}"
+
+
+def _grants(asked: str, row: Mapping[str, Any]) -> bool:
+    if row["path"] in ASKED[asked] or row["interface"] in ASKED[asked]:
+        return True
+    return asked == "unix" and row["path"] == "shm" and row["label"] == "inferred"
+
+
+def reasons(outcome: Outcome) -> list[str]:
+    """What the workers said keeps bytes from a path, each once, in the order of endpoints."""
+    notes = (note for endpoint in sorted(outcome.granted) for note in outcome.granted[endpoint].get("notes") or [])
+    found = [note.removeprefix(NOTE).strip() for note in notes if note.startswith(NOTE)]
+    return list(dict.fromkeys(found))

@@ -1,0 +1,124 @@
+"""What the kernel counted over the steady window, by transport and interface.
+
+Interfaces count bytes without knowing the transport; TCP sockets count their payload; UDP counts datagrams only. So TCP
+is what its sockets say plus its headers, and UDP the rest of the interface. A multicast datagram passes the interface
+once however many sockets receive it, so UDP's bytes count once per datagram received.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.lab.sampling.background import Flow
+
+LOOPBACK = "lo"
+TCP_HEADER_BYTES = 52
+"""IPv4 20, TCP 32 with time stamps: what the loopback counts of a segment besides its payload (it has no Ethernet)."""
+
+Snapshot = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Carried:
+    """Bytes over one interface in the window. `transport` is `tcp`, `udp`, or `network` where they cannot be told
+    apart. `copies`: how often a datagram was received, on average; 1 besides multicast.
+    """
+
+    transport: str
+    interface: str
+    bytes: int
+    copies: float = 1.0
+
+
+def window(outcome: Outcome) -> tuple[Snapshot, Snapshot] | None:
+    """The snapshots at both ends of the steady window: the sampler's, or those of a worker without sockets; an
+    interface belongs to the host, and every process of it sees the same. None where neither came."""
+    readings = [(outcome.sampled or {}).get("snapshots", [])]
+    readings += [reply.get("usage", []) for reply in outcome.collected.values()]
+    for reading in readings:
+        at = {snapshot["at"]: snapshot for snapshot in reading}
+        if "steady_begin" in at and "steady_end" in at:
+            return at["steady_begin"], _without(outcome.background, at["steady_begin"], at["steady_end"])
+    return None
+
+
+def _without(flow: Flow, begin: Snapshot, end: Snapshot) -> Snapshot:
+    """The counters at the end without what our own background load sent over the loopback since the beginning."""
+    if not flow.bursts:
+        return end
+    sent = flow.datagrams(begin["time_ns"], end["time_ns"])
+    interfaces = dict(end.get("interfaces", {}))
+    if LOOPBACK in interfaces:
+        size = sent * flow.datagram_bytes
+        before = begin.get("interfaces", {}).get(LOOPBACK, {})
+        less = {"tx_bytes": size, "rx_bytes": size, "tx_packets": sent, "rx_packets": sent}
+        interfaces[LOOPBACK] = _less(interfaces[LOOPBACK], before, less)
+    udp = _less(end.get("udp") or {}, begin.get("udp") or {}, {"in_datagrams": sent, "out_datagrams": sent})
+    return {**end, "interfaces": interfaces, "udp": udp}
+
+
+def _less(counters: Mapping[str, int], before: Mapping[str, int], amounts: Mapping[str, int]) -> dict[str, int]:
+    """Never below what it was before: a burst under way at an edge must not make a negative count."""
+    return {
+        name: max(before.get(name, 0), value - amounts[name]) if name in amounts else value
+        for name, value in counters.items()
+    }
+
+
+def carried(edges: tuple[Snapshot, Snapshot]) -> Iterator[Carried]:
+    """What every interface transmitted, the loopback first and always; others only where they carried something."""
+    interfaces = edges[0].get("interfaces", {}).keys() & edges[1].get("interfaces", {}).keys()
+    for name in sorted(interfaces, key=lambda name: (name != LOOPBACK, name)):
+        sent = grown(edges, "interfaces", name, "tx_bytes") or 0
+        if sent > 0 or name == LOOPBACK:
+            yield from _by_transport(edges, name, sent)
+
+
+def _by_transport(edges: tuple[Snapshot, Snapshot], name: str, sent: int) -> Iterator[Carried]:
+    datagrams = grown(edges, "udp", "out_datagrams")
+    if datagrams is None or "sockets" not in edges[1]:
+        yield Carried("network", name, sent)
+        return
+    # Sockets of one host meet on the loopback; what leaves by another interface is for nobody here.
+    segments = grown(edges, "tcp", "out_segments") or 0
+    packets = grown(edges, "interfaces", name, "tx_packets") or 0
+    payload = tcp_payload(edges) if name == LOOPBACK else 0
+    tcp = min(sent, payload + TCP_HEADER_BYTES * min(segments, packets)) if payload or not datagrams else 0
+    if segments and not datagrams:
+        tcp = sent
+    if tcp:
+        yield Carried("tcp", name, tcp)
+    if sent > tcp or not tcp:
+        received = grown(edges, "udp", "in_datagrams") or 0
+        yield Carried("udp", name, sent - tcp, max(1.0, received / datagrams) if datagrams else 1.0)
+
+
+def tcp_payload(edges: tuple[Snapshot, Snapshot]) -> int:
+    """Bytes that TCP sockets which lived at the end of the window sent in it; those closed before are in UDP's rest."""
+    before = {socket["inode"]: socket.get("sent_bytes", 0) for socket in _sockets(edges[0], "tcp")}
+    return sum(socket.get("sent_bytes", 0) - before.get(socket["inode"], 0) for socket in _sockets(edges[1], "tcp"))
+
+
+def unix_peers(snapshot: Snapshot) -> set[frozenset[str]]:
+    """Pairs of processes that a Unix socket connects."""
+    return {
+        frozenset((socket["process"], socket["peer_process"]))
+        for socket in _sockets(snapshot, "unix")
+        if socket.get("process") and socket.get("peer_process") and socket["process"] != socket["peer_process"]
+    }
+
+
+def _sockets(snapshot: Snapshot, kind: str) -> list[Mapping[str, Any]]:
+    return [socket for socket in snapshot.get("sockets", []) if socket["kind"] == kind]
+
+
+def grown(edges: tuple[Snapshot, Snapshot], *path: str) -> int | None:
+    """How much a counter grew; None where either end lacks it."""
+    ends = []
+    for snapshot in edges:
+        value: Any = snapshot
+        for key in path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        ends.append(value)
+    return None if None in ends else ends[1] - ends[0]

@@ -1,0 +1,71 @@
+"""The path in a trial over several hosts: between two of them there is the network and nothing else, so only its
+transport is open. What stays on one host is told apart by who wrote and who read it, and no further.
+
+Each host counts for itself; bytes are as they left the senders' devices, Ethernet headers included, lost ones too.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rmwbench.campaign.trial.attest.counted import Carried, Snapshot, grown, tcp_payload
+from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.lab.process.records import RECEIVED
+
+DEVICE = "eth0"
+TCP_HEADER_BYTES = 66
+"""Ethernet 14, IPv4 20, TCP 32 with time stamps."""
+FOREIGN = 16
+
+
+def carried_between(outcome: Outcome) -> list[Carried]:
+    """What all hosts sent to others in the window, by transport; `network` where no sampler tells them apart."""
+    totals: dict[str, int] = {}
+    devices = _devices(outcome)
+    for host, document in outcome.sampled_at.items():
+        at = {snapshot["at"]: snapshot for snapshot in document["snapshots"]}
+        if "steady_begin" in at and "steady_end" in at:
+            for transport, size in _of_host((at["steady_begin"], at["steady_end"]), devices.get(host, DEVICE)):
+                totals[transport] = totals.get(transport, 0) + size
+    if not totals and outcome.frames is not None and outcome.window is not None:
+        begun = outcome.frames["in_ns"]
+        inside = (begun >= outcome.window.steady_ns) & (begun < outcome.window.end_ns)
+        _, first = np.unique(outcome.frames["index"][inside], return_index=True)  # a row per destination
+        totals["network"] = int(outcome.frames["frame_bytes"][inside][first].sum(dtype=np.int64))
+    device = " + ".join(dict.fromkeys(devices.values())) or DEVICE
+    return [Carried(transport, device, size) for transport, size in sorted(totals.items()) if size > 0]
+
+
+def crossing_fraction(outcome: Outcome) -> float:
+    """Of the payload bytes that readers took in the window, the share whose writer was on another host."""
+    assert outcome.window is not None
+    host = {e.endpoint: e.host for e in outcome.order.cell.endpoints}
+    process = {e.endpoint: e.process for e in outcome.order.cell.endpoints}
+    total = across = 0
+    for section in outcome.sections:
+        if section.kind == RECEIVED:
+            rows, told = section.rows, outcome.windows.get(process[section.endpoint], outcome.window)
+            inside = (rows["taken_ns"] >= told.steady_ns) & (rows["taken_ns"] < told.end_ns)
+            inside &= rows["flags"] & FOREIGN == 0
+            here = [number for number, name in host.items() if name == host[section.endpoint]]
+            total += int(rows["bytes"][inside].sum(dtype=np.int64))
+            across += int(rows["bytes"][inside & ~np.isin(rows["writer"], here)].sum(dtype=np.int64))
+    return across / total if total else 1.0
+
+
+def _devices(outcome: Outcome) -> dict[str, str]:
+    """Host → the interface with its address, where hosts are machines; everything that it sends is counted then."""
+    real = outcome.order.cell.real
+    cards = real.gang.cards if real is not None and real.gang is not None else {}
+    return {host: card["device"] for host, card in cards.items() if card.get("device")}
+
+
+def _of_host(edges: tuple[Snapshot, Snapshot], device: str) -> Iterator[tuple[str, int]]:
+    sent = grown(edges, "interfaces", device, "tx_bytes") or 0
+    packets = grown(edges, "interfaces", device, "tx_packets") or 0
+    segments = min(packets, grown(edges, "tcp", "out_segments") or 0)
+    tcp = min(sent, tcp_payload(edges) + TCP_HEADER_BYTES * segments)
+    if segments and not (grown(edges, "udp", "out_datagrams") or 0):
+        tcp = sent
+    yield "tcp", tcp
+    yield "udp", sent - tcp

@@ -1,0 +1,235 @@
+"""From what was counted and what the middleware says to the share of the payload on every path.
+
+Three kinds of knowledge, best first: the middleware's own evidence per message, the kernel's counters over the steady
+window, and, for the remainder that no interface saw, an inference from what connects writer and reader (segments that
+both map, Unix sockets, one process). Each row says which it is. Counted bytes include headers, acknowledgements and
+discovery; with small messages they can exceed the payload, so a fraction is capped at 1 and the surplus shows in
+`bytes`. Evidence is a claim: where the counters leave no room for it, it is dropped and the note says so.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rmwbench.campaign.trial.attest.counted import LOOPBACK, Carried, carried, unix_peers, window
+from rmwbench.campaign.trial.attest.hosts import carried_between, crossing_fraction
+from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.lab.process.records import RECEIVED
+
+FOREIGN = 16
+ON_INTERFACES = ("udp", "tcp")
+"""Evidence for these needs no row of its own: the interface counts their bytes."""
+
+_NAMES = {"intra_process": "process", "unknown": "other"}
+"""Workers' words for paths that have another name in a bundle."""
+
+UNSEEN = "no interface saw them"
+CONTROL_SUFFICES = "the messages are so few and small that discovery alone may be what interfaces sent"
+
+EDGE = 0.05
+"""Counters and stamps are not read at the same instant: messages in flight at the window's edges may be this share."""
+
+MAJORITY = 0.5
+SEGMENTS_NAMED = 2
+CONTROL_BYTES_PER_MESSAGE = 1024
+"""What a message that went through memory may still send over an interface: a descriptor, headers, acknowledgements."""
+CONTROL_BYTES_PER_SECOND = 4096
+"""What a process sends for discovery and heartbeats, whatever its messages do: 1.6 to 1.8 kB/s measured of Fast DDS as
+installed in its first seconds, more than some payloads."""
+
+
+def delivered_bytes(outcome: Outcome) -> int:
+    """Payload bytes that readers took in the steady window, each reader's copy counted."""
+    if outcome.window is None:
+        return 0
+    total = 0
+    places = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
+    for section in outcome.sections:
+        if section.kind == RECEIVED:
+            rows = section.rows
+            told = outcome.windows.get(places[section.endpoint], outcome.window)
+            inside = (rows["taken_ns"] >= told.steady_ns) & (rows["taken_ns"] < told.end_ns)
+            total += int(rows["bytes"][inside & (rows["flags"] & FOREIGN == 0)].sum(dtype=np.int64))
+    return total
+
+
+def attestations(outcome: Outcome) -> list[dict[str, Any]]:
+    """Rows of the table `attestations` without `trial`; none where nothing was delivered or no counters came."""
+    delivered, edges = delivered_bytes(outcome), window(outcome)
+    if delivered and len(outcome.order.cell.hosts) > 1:
+        return _over_hosts(outcome, delivered)
+    if not delivered or edges is None:
+        return []
+    counted = list(carried(edges))
+    note = "sent during the window, headers included"
+    if outcome.shared_host:  # it uses no other, and what those carry is somebody else's
+        counted = [found for found in counted if found.interface == LOOPBACK]
+        note += "; on the shared host that of other programs too"
+    claimed = _evidence(outcome)
+    apart = {path: size for path, size in claimed.items() if path not in ON_INTERFACES}
+    if _is_disproved(outcome, sum(apart.values()), delivered, counted):
+        note += f"; the middleware's own word was {', '.join(apart)}, for which these leave no room"
+        apart = {}
+    rows, rest = [], 1.0
+    segments = shared_segments(outcome)
+    path, why, known = _remainder(outcome, segments, bool(claimed), edges[1])
+    if not claimed and path != "other" and _is_control(outcome, delivered, counted):
+        text = f"{CONTROL_SUFFICES}; {why.removeprefix(UNSEEN + ', and ')}"
+        silent = [_row(c.transport, c.interface, "counted", c.bytes, 0.0, note) for c in counted]
+        return [*silent, _row("other", None, "inferred", delivered, 1.0, text, known)]
+    for path, size in apart.items():
+        fraction = min(rest, size / delivered)
+        rest -= fraction
+        said = f"the middleware's own word: {path}"
+        known = segments if path == "shm" else []
+        rows.append(_row(path, None, "evidence", round(fraction * delivered), fraction, said, known))
+    for found, fraction in _shares(counted, delivered, rest, claimed):
+        rest -= fraction
+        told = note if found.copies < 1.05 else f"{note}; each datagram was received {found.copies:.3g} times"
+        rows.append(_row(found.transport, found.interface, "counted", found.bytes, fraction, told))
+    if rest * delivered >= 1:
+        most = max((row for row in rows if row["label"] == "counted"), key=lambda row: row["fraction"], default=None)
+        if rest <= EDGE and most is not None and most["fraction"] > MAJORITY:
+            most["fraction"] += rest
+            return rows
+        rows.append(_row(path, None, "inferred", round(rest * delivered), rest, why, known))
+    return rows
+
+
+def _over_hosts(outcome: Outcome, delivered: int) -> list[dict[str, Any]]:
+    """Between hosts there is the network alone; its transports have a share each by what they sent, but where the
+    middleware names one, the others carried none of its messages."""
+    across = crossing_fraction(outcome)
+    counted = carried_between(outcome)
+    named = _evidence(outcome).keys() & {found.transport for found in counted}
+    told = [found for found in counted if not named or found.transport in named]
+    sent = sum(found.bytes for found in told)
+    note = "sent by all hosts during the window, headers and lost frames included"
+    rows = []
+    for found in counted:
+        fraction = across * found.bytes / sent if found in told and sent else 0.0
+        rows.append(_row(found.transport, found.interface, "counted", found.bytes, fraction, note))
+    rest = 1.0 - sum(row["fraction"] for row in rows)
+    if rest * delivered >= 1:
+        why = "between processes of one host, in a trial over several" if sent else "no counters came"
+        rows.append(_row("other", None, "inferred", round(rest * delivered), rest, why))
+    return rows
+
+
+def _is_control(outcome: Outcome, delivered: int, counted: list[Carried]) -> bool:
+    """Whether what interfaces sent could be most of the payload, and could as well be none of it."""
+    assert outcome.window is not None
+    seconds = (outcome.window.end_ns - outcome.window.steady_ns) / 1e9
+    sent = sum(found.bytes for found in counted)
+    most = sum(found.bytes * found.copies for found in counted)
+    beyond = sent - CONTROL_BYTES_PER_SECOND * seconds * len(outcome.collected)
+    return beyond < MAJORITY * delivered <= most
+
+
+def _shares(
+    counted: list[Carried], delivered: int, room: float, claimed: Mapping[str, int]
+) -> list[tuple[Carried, float]]:
+    """Each with its fraction of the payload. Together at most `room`: beyond it they are cut in proportion, because
+    headers and control traffic belong to all of them. Where the middleware names a transport that did carry bytes, the
+    others carried none of its messages."""
+    named = claimed.keys() & {found.transport for found in counted if found.bytes}
+    wanted = [
+        found.bytes * found.copies / delivered if not named or found.transport in named else 0.0 for found in counted
+    ]
+    scale = min(1.0, room / sum(wanted)) if sum(wanted) else 0.0
+    return [(found, share * scale) for found, share in zip(counted, wanted, strict=True)]
+
+
+def _remainder(
+    outcome: Outcome, segments: list[str], has_evidence: bool, end: Mapping[str, Any]
+) -> tuple[str, str, list[str]]:
+    """Path, note and segments of what no interface saw. A middleware that gives evidence and does not name shared
+    memory for these did not use it, whatever is mapped."""
+    if len(outcome.collected) == 1:
+        return "process", f"{UNSEEN}, and all nodes share one process", []
+    sockets = bool(unix_peers(end))
+    if segments and not has_evidence:
+        beside = ", and so does a Unix socket between them" if sockets else ""
+        return "shm", f"{UNSEEN}, and writer and reader map the same segments ({_named(segments)}){beside}", segments
+    if sockets:
+        return "unix", f"{UNSEEN}, and a Unix socket connects writer and reader", []
+    return "other", UNSEEN, []
+
+
+def shared_segments(outcome: Outcome) -> list[str]:
+    """Names of segments that at least two processes map and at least one of them may write to; any segment where all
+    nodes share one process. What nobody may write to carries no message."""
+    maps = [
+        {
+            segment["name"]: segment.get("writable", True)  # a worker from before does not say
+            for segment in reply.get("memory", {}).get("shared_segments", [])
+            if _is_segment(segment["name"])
+        }
+        for reply in outcome.collected.values()
+    ]
+    if len(maps) == 1:
+        return sorted(maps[0])
+    mapped: dict[str, list[bool]] = {}
+    for segments in maps:
+        for name, writable in segments.items():
+            mapped.setdefault(name, []).append(writable)
+    return sorted(name for name, writable in mapped.items() if len(writable) >= 2 and any(writable))
+
+
+_SEGMENTS = ("/dev/shm/", "/memfd:", "/SYSV", "/dev/zero (deleted)")
+
+
+def _is_segment(name: str) -> bool:
+    """As `is_segment` of native/harness/src/usage.rs, for workers that list every shared mapping."""
+    return name.startswith(_SEGMENTS) or name.endswith(" (deleted)")
+
+
+def _named(segments: Sequence[str]) -> str:
+    """The first ones by name: `/dev/shm/a, /dev/shm/b and 3 more`."""
+    more = len(segments) - SEGMENTS_NAMED
+    return ", ".join(segments[:SEGMENTS_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _is_disproved(outcome: Outcome, claimed: int, delivered: int, counted: list[Carried]) -> bool:
+    """Whether the interfaces carried so much that at least half of what is claimed for other paths went there."""
+    messages = sum(len(section.rows) for section in outcome.sections if section.kind == RECEIVED)
+    sent = sum(found.bytes for found in counted)
+    room = max(0, delivered - claimed) + CONTROL_BYTES_PER_MESSAGE * messages
+    return claimed > 0 and sent - room > MAJORITY * claimed
+
+
+def _row(
+    path: str,
+    interface: str | None,
+    label: str,
+    size: int,
+    fraction: float,
+    note: str,
+    segments: list[str] | None = None,
+) -> dict[str, Any]:
+    return {
+        "path": path,
+        "interface": interface,
+        "label": label,
+        "bytes": size,
+        "fraction": fraction,
+        "segments": json.dumps(segments or []),
+        "note": note,
+    }
+
+
+def _evidence(outcome: Outcome) -> dict[str, int]:
+    """Path → payload bytes that readers' evidence vouches for, scaled from the whole trial to the steady window."""
+    size = {e.endpoint: e.read_bytes for e in outcome.order.cell.endpoints if e.reads}
+    received = {s.endpoint: len(s.rows) for s in outcome.sections if s.kind == RECEIVED}
+    total, inside = sum(received[e] * size[e] for e in received if e in size), delivered_bytes(outcome)
+    found: dict[str, int] = {}
+    for reply in outcome.collected.values():
+        for endpoint, account in reply.get("endpoints", {}).items():
+            if int(endpoint) in size:
+                for evidence in account.get("evidence", []):
+                    path = _NAMES.get(evidence["path"], evidence["path"])
+                    found[path] = found.get(path, 0) + evidence["messages"] * size[int(endpoint)]
+    return {path: round(value * inside / total) if total else 0 for path, value in found.items()}

@@ -1,0 +1,139 @@
+"""Until a trial can start: sessions open, endpoints are created, all are matched, and every reader has heard each of
+its writers.
+
+`match` is asked together with `create`, so that each endpoint's time to match is what its worker saw, however slowly
+another one creates; the time limit counts from when all were created. Interfaces are read before the first session
+opens and once the graph is complete: what lies between is discovery.
+"""
+
+import time
+from typing import Any
+
+from rmwbench.campaign.plan.profile import Workers, domain_id, open_fields
+from rmwbench.campaign.trial import timeouts
+from rmwbench.campaign.trial.noting import note, step, take_events
+from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.codes import Code
+from rmwbench.lab.host import traffic
+from rmwbench.lab.process.crew import Crew, Posted
+from rmwbench.lab.process.worker import WorkerFailed
+
+BEFORE_OPEN, COMPLETE = "before_open", "complete"
+
+
+def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
+    """Raises WorkerFailed; `outcome.barrier` then says whether it was for want of a match or a message."""
+    present = [process.name for process in outcome.order.cell.processes if process.opens_s is None]
+    _read_traffic(outcome, crew, BEFORE_OPEN)
+    with step(outcome, "open"):
+        opened = {name: crew.post(name, "open", fields_of(outcome, crew, workers, name)) for name in present}
+        crew.gather(opened.values(), timeouts.COMMAND_TIMEOUT_S, take=lambda one: take_opened(outcome, one))
+    timeout_s = outcome.order.cell.timeline.match_s
+    with step(outcome, "create"):
+        created, matching = [], {}
+        for name in present:
+            created.append(crew.post(name, "create", {"nodes": _nodes(outcome, name)}))
+            matching[name] = crew.post(name, "match", {"timeout_ns": round(timeout_s * 1e9)})
+        crew.gather(created, timeouts.COMMAND_TIMEOUT_S, take=lambda one: take_created(outcome, one))
+    try:
+        with step(outcome, "match"):
+            _match(outcome, crew, matching, time.monotonic() + timeout_s)
+        _read_traffic(outcome, crew, COMPLETE)
+        with step(outcome, "first_message"):
+            _first_messages(outcome, crew)
+    finally:
+        take_events(outcome, crew)
+
+
+def fields_of(outcome: Outcome, crew: Crew, workers: Workers, process: str) -> dict[str, Any]:
+    """The `open` of a process."""
+    side = outcome.order.cell.sides[process]
+    return open_fields(side, workers[side.middleware], outcome.order.nonce, domain_id(outcome.order.cell, crew.hosts))
+
+
+def take_opened(outcome: Outcome, posted: Posted) -> None:
+    """Notes it, and keeps the configuration in force."""
+    process, answered_ns, reply = posted.worker.process, posted.answered_ns, posted.take()
+    note(outcome, process, "opened", reply.get("time_ns", answered_ns))
+    if configuration := reply.get("configuration"):
+        outcome.files[f"{process}.configuration.{configuration['format']}"] = configuration["text"].encode()
+
+
+def take_created(outcome: Outcome, posted: Posted) -> None:
+    process, answered_ns, reply = posted.worker.process, posted.answered_ns, posted.take()
+    time_ns = reply.get("time_ns", answered_ns)  # when it was done, or when we read that it was
+    for endpoint, granted in reply.get("endpoints", {}).items():
+        outcome.granted[int(endpoint)] = granted
+        note(outcome, process, "created", time_ns, endpoint=int(endpoint))
+
+
+def take_matched(outcome: Outcome, posted: Posted) -> None:
+    process, reply = posted.worker.process, posted.take()
+    for endpoint, found in reply.get("endpoints", {}).items():
+        outcome.matched[int(endpoint)] = found["matched"]
+        note(outcome, process, "matched", found["time_ns"], endpoint=int(endpoint), value=found["matched"])
+
+
+def _nodes(outcome: Outcome, process: str) -> list[dict[str, Any]]:
+    return outcome.order.cell.create_command(process, outcome.order.seed)
+
+
+def _match(outcome: Outcome, crew: Crew, matching: dict[str, Posted], deadline: float) -> None:
+    """One whose time was up before all were created is asked again for the rest of it."""
+    while matching:
+        crew.await_answers(matching.values(), deadline - time.monotonic() + timeouts.MATCH_MARGIN_S)
+        again = {}
+        for name, posted in matching.items():
+            try:
+                take_matched(outcome, posted)
+            except WorkerFailed as failed:
+                rest_s = deadline - time.monotonic()
+                timed_out = failed.error is not None and failed.error.get("kind") == "failed"
+                if not timed_out or rest_s < timeouts.PROBE_INTERVAL_S:
+                    outcome.barrier = Code.NO_MATCH if timed_out else None
+                    raise
+                again[name] = rest_s
+        matching = {
+            name: crew.post(name, "match", {"timeout_ns": round(rest_s * 1e9)}) for name, rest_s in again.items()
+        }
+
+
+def _first_messages(outcome: Outcome, crew: Crew) -> None:
+    """Probes until every reader has heard every one of its writers."""
+    cell = outcome.order.cell
+    wanted = {(reader, writer) for reader, writers in cell.pairs.items() for writer in writers}
+    missing = lambda: wanted - {(e["endpoint"], e["writer"]) for e in outcome.events if e["event"] == "first_message"}  # noqa: E731
+    present = [process.name for process in cell.processes if process.opens_s is None]
+
+    def done() -> bool:
+        take_events(outcome, crew)
+        return not missing()
+
+    limit_s = cell.timeline.match_s
+    deadline, interval_s = time.monotonic() + limit_s, timeouts.PROBE_INTERVAL_S
+    while not done():
+        if time.monotonic() > deadline:
+            reader, writer = min(missing())
+            place = next(e.process for e in cell.endpoints if e.endpoint == reader)
+            text = (
+                f"endpoint {reader} heard nothing from endpoint {writer} within {limit_s:g} s, though both are matched"
+            )
+            outcome.barrier = Code.NO_DELIVERY
+            raise crew.workers[place].failure("timeout", text)
+        crew.ask({name: ("probe", {}) for name in present}, timeouts.COMMAND_TIMEOUT_S)
+        again = time.monotonic() + interval_s
+        interval_s = min(2 * interval_s, timeouts.PROBE_INTERVAL_MAX_S)
+        while not done() and (rest := again - time.monotonic()) > 0:
+            crew.turn(rest)
+
+
+def _read_traffic(outcome: Outcome, crew: Crew, at: str) -> None:
+    for host, far in crew.hosts.remote.items():
+        if found := far.answer(far.post("traffic")):
+            outcome.traffic.setdefault(at, {})[host] = found
+    for host in crew.hosts:
+        here = (worker for worker in crew.workers.values() if worker.host is crew.hosts[host])
+        pid = next((worker.pid for worker in here if worker.pid is not None), None)
+        found = traffic.read(pid) if pid is not None else None
+        if found is not None:
+            outcome.traffic.setdefault(at, {})[host] = found

@@ -1,0 +1,267 @@
+"""Nodes that join and leave within the steady state, processes and daemons that are killed, readers that freeze and
+networks that change: each at its time, and nobody waits.
+
+A process whose nodes are all late opens its session when the first of them joins, as a node that is started then does.
+What joins begins to send at once, matched or not; a match that does not come is an event and fails nothing.
+"""
+
+import signal
+import time
+from collections import deque
+from collections.abc import Callable
+
+from rmwbench.campaign.plan.profile import NeededDaemon, Workers, address_environment, domain_id, needed_daemons
+from rmwbench.campaign.trial import timeouts
+from rmwbench.campaign.trial.barrier import fields_of, take_created, take_opened
+from rmwbench.campaign.trial.killed import KILLED
+from rmwbench.campaign.trial.network import noted
+from rmwbench.campaign.trial.noting import note, note_hello
+from rmwbench.campaign.trial.outcome import Outcome, Window
+from rmwbench.campaign.trial.spawn import Spawner
+from rmwbench.lab import clock
+from rmwbench.lab.network import Emulation
+from rmwbench.lab.process.crew import Crew, Posted
+from rmwbench.lab.process.worker import WorkerFailed
+from rmwbench.suite.cells import Change
+from rmwbench.suite.timeline import to_ns
+
+Take = Callable[[Posted], None]
+
+
+def start_fields(told: Window, grace_ns: int) -> dict[str, int]:
+    """The times of a `start`; `told` is on the worker's clock."""
+    return {"at_ns": told.start_ns, "steady_ns": told.steady_ns, "end_ns": told.end_ns, "grace_ns": grace_ns}
+
+
+class Changes:
+    """The joins and leaves of one trial."""
+
+    def __init__(
+        self,
+        outcome: Outcome,
+        crew: Crew,
+        workers: Workers,
+        window: Window,
+        network: Emulation | None = None,
+        spawner: Spawner | None = None,
+    ):
+        self._network, self._spawner = network, spawner
+        self._outcome, self._crew, self._workers, self._window = outcome, crew, workers, window
+        self._due = deque(outcome.order.cell.changes)
+        self._endpoints = {e.endpoint: e for e in outcome.order.cell.endpoints}
+        self._unopened = {p.name for p in outcome.order.cell.processes if p.opens_s is not None}
+        self._successors = {p.name for p in outcome.order.cell.processes if p.follows is not None}
+        self._waiting_successors, self._starting_successors = self._successors.copy(), set[str]()
+        kill_s = outcome.order.cell.workload.daemons_end_s
+        self._kill_ns = None if kill_s is None else window.steady_ns + to_ns(kill_s)
+        self._killed = False
+        return_s = outcome.order.cell.workload.daemons_return_s
+        self._return_ns = None if return_s is None else window.steady_ns + to_ns(return_s)
+        self._returning: dict[str, NeededDaemon] = {}
+        freeze_s = outcome.order.cell.workload.readers_freeze_s
+        self._freeze_ns = None if freeze_s is None else window.steady_ns + to_ns(freeze_s)
+        self._frozen: list[str] = []
+        self._dead: list[str] = []
+        clocks = outcome.clocks
+        self._clocks = clocks if clocks is not None and clocks.foreign else None
+        self._reading_ns = self._next_reading_ns(window.steady_ns)
+        self._posted: list[tuple[Posted, Take]] = []
+        self.gone: set[int] = set()
+        """Endpoints that have left: nothing can be asked of them any more."""
+
+    def watch_until(self, deadline_ns: int) -> None:
+        """Sleeps until the time (CLOCK_MONOTONIC), awake for what is due and for what workers say. Raises
+        WorkerFailed."""
+        while (now_ns := time.monotonic_ns()) < deadline_ns:
+            while self._due and self._at_ns(self._due[0]) <= now_ns:
+                change = self._due.popleft()
+                (self._join if change.joins else self._kill if change.killed else self._leave)(change)
+            if self._kill_ns is not None and self._kill_ns <= now_ns:
+                self._kill_ns, self._killed = None, True
+                first_only = self._outcome.order.cell.workload.daemons_end == "first"
+                self._dead = self._crew.kill_daemons(first_only=first_only)
+                for name in self._dead:
+                    note(self._outcome, name, "killed", text="daemons_end_s")
+            if self._return_ns is not None and self._return_ns <= now_ns:
+                self._return_ns = None
+                self._return_daemons()
+            if self._freeze_ns is not None and self._freeze_ns <= now_ns:
+                self._freeze_ns = None
+                self._freeze()
+            if self._clocks is not None and self._reading_ns is not None and self._reading_ns <= now_ns:
+                self._clocks.read_in_window()
+                self._reading_ns = self._next_reading_ns(now_ns)
+            if self._network is not None:
+                self._network.apply_due(now_ns)
+            next_ns = min(
+                deadline_ns,
+                self._at_ns(self._due[0]) if self._due else deadline_ns,
+                self._kill_ns or deadline_ns,
+                self._return_ns or deadline_ns,
+                self._freeze_ns or deadline_ns,
+                self._reading_ns or deadline_ns,
+                (self._network and self._network.due_ns) or deadline_ns,
+            )
+            self._crew.turn(max(0, next_ns - time.monotonic_ns()) / 1e9)
+            self._hear()
+        for process in self._frozen:
+            self._crew.signal(process, signal.SIGCONT)
+            note(self._outcome, process, "thawed")
+
+    def _next_reading_ns(self, last_ns: int) -> int | None:
+        """When the hosts' clocks are read again, where they are not ours."""
+        if self._clocks is None:
+            return None
+        quarter_ns = (self._window.end_ns - self._window.steady_ns) // 4
+        return last_ns + max(clock.IN_WINDOW_NS, quarter_ns)
+
+    def _return_daemons(self) -> None:
+        """Starts again what was killed, in the same host, where a daemon may find what it left."""
+        cell, nonce = self._outcome.order.cell, self._outcome.order.nonce
+        for daemon in needed_daemons(cell, self._workers, nonce, domain_id(cell, self._crew.hosts)):
+            if daemon.label in self._dead:
+                label = f"{daemon.label} again"
+                worker, at = daemon.worker, daemon.host
+                environment = {**worker.environment, **address_environment(cell, at)}
+                self._crew.spawn_daemon(daemon.name, worker.executable, environment, label, at)
+                self._returning[label] = daemon
+
+    def _open_returned(self) -> None:
+        for label in [name for name in self._returning if self._crew.daemons[name].hello]:
+            fields = self._returning.pop(label).fields
+            self._posted.append((self._crew.post_daemon(label, "open", fields), self._returned))
+
+    def _returned(self, posted: Posted) -> None:
+        posted.take()
+        note(self._outcome, posted.worker.process, "returned", posted.answered_ns)
+
+    def _freeze(self) -> None:
+        """Stops what only reads, as a debugger or a starved machine does: its peers see a reader that takes nothing."""
+        writing = {e.process for e in self._endpoints.values() if e.writes}
+        for process in self._outcome.order.cell.processes:
+            if process.name not in writing:
+                self._crew.signal(process.name, signal.SIGSTOP)
+                self._frozen.append(process.name)
+                note(self._outcome, process.name, "frozen")
+
+    def settle(self, timeout_s: float) -> None:
+        """Waits for the answers that are still owed."""
+        try:
+            self._crew.await_answers([posted for posted, _ in self._posted], timeout_s)
+        except WorkerFailed as failed:
+            late = {posted.worker.process for posted, _ in self._posted if not posted.answered}
+            if failed.kind != "timeout" or not late <= self._successors:
+                raise
+            for process in late:
+                self._crew.kill(process)
+                self._posted = [(posted, take) for posted, take in self._posted if posted.worker.process != process]
+                self._not_joined(process, time.monotonic_ns(), failed.message)
+        self._hear()
+        if self._network is not None:
+            self._network.settle(noted(self._outcome))
+
+    def _at_ns(self, change: Change) -> int:
+        return self._window.steady_ns + to_ns(change.at_s)
+
+    def _post(self, process: str, cmd: str, fields: dict, take: Take) -> None:
+        self._posted.append((self._crew.post(process, cmd, fields), take))
+
+    def _hear(self) -> None:
+        self._open_returned()
+        for process in [name for name in self._starting_successors if self._crew.workers[name].hello]:
+            self._starting_successors.remove(process)
+            note_hello(self._outcome, process, self._crew.workers[process])
+        if self._network is not None:
+            self._network.hear(noted(self._outcome))
+        heard = [(posted, take) for posted, take in self._posted if posted.answered]
+        self._posted = [item for item in self._posted if item not in heard]
+        for posted, take in heard:
+            try:
+                take(posted)
+            except WorkerFailed as failed:
+                if not self._killed and posted.worker.process not in self._successors:
+                    raise
+                # Without its daemon, or beside what a dead process left, a node may not come up: that was asked, and
+                # the ledger shows what it missed.
+                self._not_joined(posted.worker.process, posted.answered_ns, failed.message)
+
+    def _not_joined(self, process: str, time_ns: int, why: str) -> None:
+        note(self._outcome, process, "not_joined", time_ns, text=why)
+        lost = {n for n, e in self._endpoints.items() if e.process == process}
+        self._outcome.not_joined |= lost - self._outcome.granted.keys()
+        self.gone |= self._outcome.not_joined
+
+    def _join(self, change: Change) -> None:
+        outcome, process = self._outcome, change.process
+        note(outcome, process, "joining", text=change.node)
+        if process in self._waiting_successors:
+            self._start_successor(process)
+        if process in self._unopened:
+            self._unopened.remove(process)
+            fields = fields_of(outcome, self._crew, self._workers, process)
+            self._post(process, "open", fields, lambda posted: take_opened(outcome, posted))
+        nodes = outcome.order.cell.create_command(process, outcome.order.seed, change.endpoints)
+        self._post(process, "create", {"nodes": nodes}, lambda posted: self._created(posted, change))
+        # A running schedule owns its publisher, which cannot be asked then: its readers tell of their first message.
+        asked = [e for e in change.endpoints if self._endpoints[e].kind in ("subscription", "service")]
+        if asked:
+            rest_ns = max(0, self._window.end_ns - time.monotonic_ns())
+            fields = {"timeout_ns": rest_ns, "endpoints": asked}
+            self._post(process, "match", fields, lambda posted: self._matched(posted, asked))
+
+    def _start_successor(self, process: str) -> None:
+        """A new process in the place of one that was killed, in the same host, with whatever that one left there."""
+        assert self._spawner is not None
+        self._waiting_successors.remove(process)
+        self._starting_successors.add(process)
+        self._spawner.spawn(process)
+        # Its account of the window begins with itself; what it sends is started when it is there.
+        told, grace_ns = self._outcome.windows[process], round(self._outcome.order.cell.timeline.grace_s * 1e9)
+        self._post(process, "start", {**start_fields(told, grace_ns), "endpoints": []}, lambda posted: posted.take())
+
+    def _created(self, posted: Posted, change: Change) -> None:
+        take_created(self._outcome, posted)
+        senders = [e for e in change.endpoints if self._endpoints[e].writes]
+        at_ns = time.monotonic_ns() + timeouts.JOIN_LEAD_NS
+        if not senders or at_ns >= self._window.end_ns:
+            return
+        window, grace_ns = self._window, round(self._outcome.order.cell.timeline.grace_s * 1e9)
+        times = Window(at_ns, at_ns, window.end_ns).on(self._outcome.clock_of(change.process))
+        self._outcome.started |= set(senders)
+        fields = {**start_fields(times, grace_ns), "endpoints": senders}
+        self._post(change.process, "start", fields, lambda posted: posted.take())
+
+    def _matched(self, posted: Posted, asked: list[int]) -> None:
+        time_ns, process = posted.answered_ns, posted.worker.process
+        try:
+            reply = posted.take()
+        except WorkerFailed as failed:
+            for number in asked:
+                note(self._outcome, process, "unmatched", time_ns, endpoint=number, text=failed.message)
+            return
+        for number in asked:
+            if found := reply.get("endpoints", {}).get(str(number)):
+                self._outcome.matched[number] = found["matched"]
+                note(self._outcome, process, "matched", found["time_ns"], endpoint=number, value=found["matched"])
+
+    def _kill(self, change: Change) -> None:
+        """SIGKILL for the node's process. Nothing is asked of it any more, and nothing waited for."""
+        process = change.process
+        worker = self._crew.workers[process]
+        if not worker.killed:
+            self._crew.kill(process)
+            note(self._outcome, process, "killed", value=worker.pid, text=KILLED)
+            self._posted = [(posted, take) for posted, take in self._posted if posted.worker is not worker]
+        self.gone |= set(change.endpoints)
+        self._outcome.started -= set(change.endpoints)
+
+    def _leave(self, change: Change) -> None:
+        note(self._outcome, change.process, "leaving", text=change.node)
+        self._post(change.process, "destroy", {"nodes": [change.node]}, lambda posted: self._left(posted, change))
+
+    def _left(self, posted: Posted, change: Change) -> None:
+        time_ns = posted.answered_ns
+        posted.take()
+        self.gone |= set(change.endpoints)
+        for endpoint in change.endpoints:
+            note(self._outcome, change.process, "destroyed", time_ns, endpoint=endpoint)

@@ -1,0 +1,99 @@
+"""What a trial's processes left in their hosts when all were gone: files and sockets in /dev/shm and /tmp.
+
+Every host has a fresh /dev/shm and /tmp of its own, so whatever is there at the end is of this trial. All that still
+run are told to exit, and do so in order: what is left is what nobody removes, a killed process's first of all.
+"""
+
+import json
+import marshal
+import os
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from rmwbench.campaign.trial.noting import note
+from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.lab.host import Host, RemoteHost, SharedHost
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import WorkerFailed, WorkerProcess
+
+EVENT = "leftovers"
+EXIT_TIMEOUT_S = 5.0
+LISTING_TIMEOUT_S = 5.0
+PLACES = ("/dev/shm", "/tmp")
+MOST_ROWS = 1000
+"""Of the table, per host; all are counted."""
+
+# Runs in the host, in a fork of its init: only what that has imported costs nothing.
+PROGRAM = """
+import marshal, os, stat
+KINDS = ((stat.S_ISREG, "file"), (stat.S_ISSOCK, "socket"), (stat.S_ISDIR, "directory"), (stat.S_ISFIFO, "fifo"))
+found, places = [], list(ARGUMENTS)
+while places:
+    for entry in os.scandir(places.pop(0)):
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            continue
+        kind = next((name for test, name in KINDS if test(status.st_mode)), "other")
+        if kind == "directory":
+            places.append(entry.path)
+        found.append((entry.path, kind, status.st_blocks * 512))
+os.write(4, marshal.dumps(found))
+"""
+
+
+def take_leftovers(outcome: Outcome, crew: Crew) -> None:
+    """Ends every worker and daemon in order, then looks what is there: rows of the table `leftovers`, and an event per
+    host with all bytes and, as text, how many of each kind."""
+    _leave(outcome, crew, crew.living)
+    _leave(outcome, crew, {name: one for name, one in crew.daemons.items() if not one.ended})
+    if outcome.shared_host:
+        text = f"leftovers: of the shared host's {PLACES[0]} nothing is listed: others use it too"
+        note(outcome, crew.hosts.first.name, "problem", text=text)
+    for host in crew.hosts.remote:
+        note(outcome, host, "problem", text="leftovers: not listed, the host is on another machine")
+    near = [host for host in crew.hosts if host not in crew.hosts.remote]
+    files = {host: os.memfd_create("rmwbench-leftovers", os.MFD_CLOEXEC) for host in near}
+    try:
+        programs = {host: (PROGRAM, places(crew.hosts[host]), file) for host, file in files.items()}
+        statuses = crew.run_programs(programs, LISTING_TIMEOUT_S)
+        for host, file in files.items():
+            if statuses[host] != 0:
+                note(outcome, host, "problem", text=f"leftovers: the listing ended with status {statuses[host]}")
+                continue
+            found = marshal.loads(os.pread(file, os.fstat(file).st_size, 0))
+            outcome.leftovers += [row(host, *one) for one in sorted(found)[:MOST_ROWS]]
+            kinds = dict(sorted(Counter(kind for _, kind, _ in found).items()))
+            note(outcome, host, EVENT, value=sum(size for *_, size in found), text=json.dumps(kinds))
+    finally:
+        for file in files.values():
+            os.close(file)
+
+
+def places(host: Host | RemoteHost) -> Sequence[str]:
+    """Where what is there is of this trial alone."""
+    return (host.directory,) if isinstance(host, SharedHost) else PLACES
+
+
+def row(host: str, path: str, kind: str, size: int) -> dict[str, Any]:
+    return {"host": host, "path": path, "kind": kind, "bytes": size}
+
+
+def _leave(outcome: Outcome, crew: Crew, processes: dict[str, WorkerProcess]) -> None:
+    """What does not exit in time, or crashes as it does, is a problem of the trial's record and not of the trial: its
+    messages have been collected."""
+    for process in processes.values():
+        if not process.ended:
+            process.request("exit", {})
+    deadline = time.monotonic() + EXIT_TIMEOUT_S
+    while [p for p in processes.values() if p.wait_status is None] and (rest := deadline - time.monotonic()) > 0:
+        try:
+            crew.turn(rest)
+        except WorkerFailed as failed:
+            note(outcome, failed.process, "problem", text=f"exit: {failed.reason()}")
+    for name, process in processes.items():
+        if process.wait_status is None:
+            text = f"exit: it still ran {EXIT_TIMEOUT_S:g} s after it was told to"
+            note(outcome, name, "problem", text=text)

@@ -1,0 +1,122 @@
+"""A trial whose hosts are machines of their own: each is probed like the one that the trial is driven from, each can
+spoil it, and what lies between them is written down instead of made.
+
+Rows of the table `probes` of another machine have `@HOST` behind the probe's name; those of the first host's machine
+are named as ever. The rules are applied to each machine's rows by themselves.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from rmwbench.campaign.record import sampled
+from rmwbench.campaign.trial.noting import note, note_flag
+from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.codes import Code, Reason
+from rmwbench.lab import machine
+from rmwbench.lab.machine import Reading, Ticks
+from rmwbench.lab.machine.timekeeping import timekeeping
+from rmwbench.lab.process.crew import Crew
+
+Posted = dict[str, int]
+"""Host → the number of a question to its machine."""
+AT = "@"
+REAL = "real_network"
+"""The event that says so, once per trial."""
+
+
+def post(crew: Crew, question: str) -> Posted:
+    """Asks every other machine and does not wait."""
+    return {host: far.post(question) for host, far in crew.hosts.remote.items()}
+
+
+def idle_probes(crew: Crew) -> Iterator[dict[str, Any]]:
+    for host, number in post(crew, "idle_probe").items():
+        for row in crew.hosts.remote[host].answer(number) or ():
+            yield _of(host, row)
+
+
+def edge_probes(crew: Crew, begin: Posted, end: Posted) -> Iterator[dict[str, Any]]:
+    """What each machine's kernel counted between two `edge` questions."""
+    for host, far in crew.hosts.remote.items():
+        edges = [far.answer(posted[host]) for posted in (begin, end)]
+        if None not in edges:
+            first, last = (Reading(Ticks(*ticks), *rest) for ticks, *rest in edges)
+            for row in machine.edge_probes(first, last):
+                yield _of(host, row)
+
+
+def sampled_probes(outcome: Outcome, crew: Crew) -> Iterator[dict[str, Any]]:
+    """Of each machine, by its own sampler: the other machines' canaries, and the share of processor time of this trial
+    and of others."""
+    for host, document in outcome.sampled_at.items():
+        if outcome.window is None:
+            return
+        far = host in crew.hosts.remote
+        name = host if far else ""
+        rows = list(sampled.canary_probes(document)) if far else []
+        window = [row for row in _stripped(outcome.probes, name) if row["at"] == "window"]
+        length_ns = outcome.window.end_ns - outcome.window.steady_ns
+        at = {snapshot["at"]: snapshot for snapshot in document["snapshots"]}
+        if "steady_begin" in at and "steady_end" in at:
+            edges = at["steady_begin"], at["steady_end"]
+            own_ns = sum(
+                end["cpu_ns"] - edges[0]["processes"].get(process, {"cpu_ns": 0})["cpu_ns"]
+                for process, end in edges[1]["processes"].items()
+            )
+            if not far and outcome.own_cpu_ns is not None:
+                own_ns += outcome.own_cpu_ns[1] - outcome.own_cpu_ns[0]
+            count = edges[0].get("machine", {}).get("processors") or 0
+            rows += machine.attributed_probes(window, {"trial": own_ns}, length_ns, count)
+        for row in rows:
+            yield _of(host, row) if far else row
+
+
+def by_machine(probes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """(what a reason says behind its text, rows of one machine with their plain names)."""
+    rows = list(probes)
+    hosts = dict.fromkeys(row["probe"].partition(AT)[2] for row in rows) or {"": None}
+    for host in hosts:
+        yield (f" (on the machine of host {host})" if host else ""), _stripped(rows, host)
+
+
+def void_reasons(probes: Iterable[Mapping[str, Any]]) -> Iterator[Reason]:
+    for where, rows in by_machine(probes):
+        for reason in machine.voids(rows):
+            yield replace(reason, text=reason.text + where)
+
+
+def flags(probes: Iterable[Mapping[str, Any]]) -> Iterator[Reason]:
+    for where, rows in by_machine(probes):
+        for flag in machine.flags(rows):
+            yield replace(flag, text=flag.text + where)
+
+
+def note_network(outcome: Outcome, crew: Crew) -> None:
+    """What the trial ran over, as the file `network.json`: the machines, their interfaces, who keeps their clocks."""
+    real = outcome.order.cell.real
+    if real is None or real.gang is None:
+        return
+    asked = post(crew, "timekeeping")
+    clocks = {host: crew.hosts.remote[host].answer(number) for host, number in asked.items()}
+    hosts = {
+        host: {"machine": spot.machine, "interface": real.gang.cards.get(host), "timekeeping": clocks.get(host)}
+        for host, spot in real.gang.spots.items()
+    }
+    first = next(iter(hosts))
+    hosts[first]["timekeeping"] = timekeeping()
+    document = {"network": real.definition(), "domain_id": real.gang.domain_id, "hosts": hosts}
+    outcome.files["network.json"] = json.dumps(document).encode()
+    note(outcome, "network", REAL, text="; ".join(real.told()))
+    for text in real.gang.notes:
+        note_flag(outcome, Reason(Code.PLACEMENT, text))
+
+
+def _of(host: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    return {**row, "probe": f"{row['probe']}{AT}{host}"}
+
+
+def _stripped(probes: Iterable[Mapping[str, Any]], host: str) -> list[dict[str, Any]]:
+    parts = [(row, *row["probe"].partition(AT)) for row in probes]
+    return [{**row, "probe": name} for row, name, _, owner in parts if owner == host]

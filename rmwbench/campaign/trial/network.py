@@ -1,0 +1,103 @@
+"""The network between the hosts of a trial, in the trial's life: up and tried before anything else, ended after
+everything else, and what it was not told as flag or void.
+
+A trial on one host has none, and passes here without a word.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+from rmwbench.campaign.trial import timeouts
+from rmwbench.campaign.trial.noting import note, step
+from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.codes import Code, Reason
+from rmwbench.lab.host import HostBroken, Hosts
+from rmwbench.lab.network import Emulation, NetworkBroken
+from rmwbench.lab.network.switch import log_records
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import WorkerFailed
+
+
+@contextlib.contextmanager
+def between(outcome: Outcome, crew: Crew, hosts: Hosts) -> Iterator[Emulation | None]:
+    """The network of a trial with several hosts, else None."""
+    links = outcome.order.cell.links
+    if links is None:
+        yield None
+        return
+    with contextlib.closing(Emulation(crew, hosts, links, _room(outcome))) as network:
+        yield network
+
+
+def up(outcome: Outcome, crew: Crew, network: Emulation | None) -> None:
+    """Raises NetworkBroken where it is not what was asked for, WorkerFailed or HostBroken where the lab breaks,
+    UserError where the link is not built."""
+    if network is None:
+        return
+    with step(outcome, "network"):
+        network.spawn()
+        crew.wait_hello(timeouts.HELLO_TIMEOUT_S)
+        network.up(outcome.order.seed)
+    with step(outcome, "network_probe"):
+        network.probe()
+    for finding in network.findings:
+        if finding.void:
+            raise NetworkBroken(finding.text, machine=finding.machine)
+
+
+def end(outcome: Outcome, network: Emulation | None) -> None:
+    """Takes what it wrote down, also of a trial that failed: where messages stayed is then the question. Raises
+    nothing: what breaks now is told where nothing broke before."""
+    if network is None or not network.is_up:
+        return
+    window = outcome.window
+    begin_ns, end_ns = (window.steady_ns, window.end_ns) if window else (0, 1 << 62)
+    with step(outcome, "network_end"):
+        try:
+            network.end(begin_ns, end_ns, noted(outcome))
+        except (NetworkBroken, HostBroken, WorkerFailed) as broken:
+            if outcome.collected:
+                outcome.network_broken = broken_reason(broken)
+    outcome.probes += network.rows
+    outcome.findings += network.findings
+    outcome.frames = network.frames
+    outcome.files |= network.files
+
+
+def noted(outcome: Outcome) -> Callable[[str, str, int], None]:
+    """Notes a change of a host's network as an event `network`."""
+    return lambda host, what, done_ns: note(outcome, host, "network", done_ns, text=what)
+
+
+def void_reasons(outcome: Outcome) -> Iterator[Reason]:
+    """Of the findings that no result can bear."""
+    for finding in outcome.findings:
+        if finding.void:
+            yield _reason(finding.text, finding.machine)
+
+
+def flags(outcome: Outcome) -> Iterator[Reason]:
+    for finding in outcome.findings:
+        if not finding.void:
+            yield Reason(Code.NETWORK, f"network: {finding.text}", machine=finding.machine)
+
+
+def broken_reason(broken: NetworkBroken | HostBroken | WorkerFailed) -> Reason:
+    """Why a trial that had no network is void."""
+    if isinstance(broken, WorkerFailed):
+        return _reason(broken.reason(), machine=False)
+    return _reason(str(broken), isinstance(broken, NetworkBroken) and broken.machine)
+
+
+def _reason(text: str, machine: bool) -> Reason:
+    return Reason(Code.NETWORK, ("machine: " if machine else "") + f"network: {text}", machine)
+
+
+def _room(outcome: Outcome) -> int:
+    cell = outcome.order.cell
+    counts = [
+        (e.capacity, e.type.payload_bytes + (e.reply_type.payload_bytes if e.reply_type else 0), len(e.peers))
+        for e in cell.endpoints
+        if e.writes
+    ]
+    return log_records(cell.links, counts, cell.timeline.duration_s)

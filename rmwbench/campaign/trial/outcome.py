@@ -1,0 +1,119 @@
+"""What a trial left: facts as the workers reported them, before anything is judged or tabulated.
+
+One mutable record that the life of a trial fills step by step, so that a failed trial still has all that was learned
+before it failed.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rmwbench.codes import Code, FailedBy, Reason
+from rmwbench.lab.camera.source import Account
+from rmwbench.lab.clock import OWN, Clock, HostClocks
+from rmwbench.lab.network import Finding
+from rmwbench.lab.process.records import Section
+from rmwbench.lab.sampling.background import Flow
+from rmwbench.suite.cells import Cell
+
+
+@dataclass(frozen=True)
+class Order:
+    """A trial to run. `seed` draws the schedule; `nonce` (64 bits) marks its messages."""
+
+    trial: int
+    cell: Cell
+    block: int
+    position: int
+    seed: int
+    nonce: int
+
+
+@dataclass
+class Window:
+    """Absolute times of a trial in ns: on the orchestrator's CLOCK_MONOTONIC, or on a host's."""
+
+    start_ns: int
+    steady_ns: int
+    end_ns: int
+
+    @property
+    def steady(self) -> tuple[int, int]:
+        return self.steady_ns, self.end_ns
+
+    def on(self, clock: Clock) -> "Window":
+        """The same moments as that clock tells them."""
+        return Window(*(clock.from_reference(t) for t in (self.start_ns, self.steady_ns, self.end_ns)))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a trial failed, and who is at fault."""
+
+    reason: Reason
+    by: FailedBy
+
+
+@dataclass
+class Outcome:
+    """`granted` maps endpoint → reply of create; `events` are the workers' with `process` added; `collected` maps
+    process → reply, asked and answered between the two of `collecting_ns`. `sampled` is the sampler's document
+    (docs/formats/sampler.md), or `unsampled` says why there is none; `own_cpu_ns` is the orchestrator's CPU time at
+    both ends of the window; `clocks` are the hosts', and `windows` maps process → the window as it was told it, on its
+    own clock: what a worker stamped is on that, all other times are on ours; `traffic` what interfaces had carried
+    before the first session opened and once the graph was complete, by host. Of a network between hosts: `findings` are
+    what it was not, `frames` its log (rmwbench.lab.network.switch), `network_broken` why there was none, `link_cpu_ns`
+    its process's time at both ends of the window, `sampled_at` each host's own document of the sampler. `started`
+    are endpoints that owe a `finished`, `unfinished` those that never told it, since a dead peer holds them;
+    `barrier` says of a failure at the barrier for want of what; `unsupported` what a worker said it cannot do;
+    `not_joined` are endpoints of nodes that could not come up without their daemon, or after a kill; `leftovers` what
+    was left in the hosts' files, where that was asked. `shared_host`: its interfaces carry what others send, too."""
+
+    order: Order
+    started_utc: str
+    begun_ns: int
+    window: Window | None = None
+    windows: dict[str, Window] = field(default_factory=dict)
+    clocks: HostClocks | None = None
+    started_late_ns: int = 0
+    shared_host: bool = False
+    drain_end_ns: int | None = None
+    drained: bool | None = None
+    ended_ns: int | None = None
+    granted: dict[int, dict[str, Any]] = field(default_factory=dict)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    matched: dict[int, int] = field(default_factory=dict)
+    started: set[int] = field(default_factory=set)
+    not_joined: set[int] = field(default_factory=set)
+    finished: dict[int, dict[str, Any]] = field(default_factory=dict)
+    unfinished: set[int] = field(default_factory=set)
+    collected: dict[str, dict[str, Any]] = field(default_factory=dict)
+    collecting_ns: tuple[int, int] | None = None
+    sampled: dict[str, Any] | None = None
+    sampled_at: dict[str, dict[str, Any]] = field(default_factory=dict)
+    unsampled: str | None = None
+    own_cpu_ns: tuple[int, int] | None = None
+    link_cpu_ns: tuple[int, int] | None = None
+    network_broken: Reason | None = None
+    findings: list[Finding] = field(default_factory=list)
+    leftovers: list[dict[str, Any]] = field(default_factory=list)
+    frames: np.ndarray | None = None
+    traffic: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    background: Flow = field(default_factory=Flow)
+    sources: list[Account] = field(default_factory=list)
+    probes: list[dict[str, Any]] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    failure: Failure | None = None
+    barrier: Code | None = None
+    unsupported: str | None = None
+    steps_ns: dict[str, int] = field(default_factory=dict)
+
+    def clock_of(self, process: str) -> Clock:
+        """The clock that a worker stamps with. Raises WorkerFailed where its readings contradict each other."""
+        return OWN if self.clocks is None else self.clocks.of(process)
+
+    def clock_at(self, host: str) -> Clock:
+        """The clock of whatever runs on a host. Raises as `clock_of`."""
+        return OWN if self.clocks is None else self.clocks.of_host(host)

@@ -1,0 +1,61 @@
+"""Publishers of one process share its schedule thread, as the timers of a node share its executor. Where one's publish
+call makes another late, the other's response latency holds the harness's own queue: that is flagged."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.codes import Code, Reason
+from rmwbench.lab.process.records import SENT, Section
+
+LATE_NS = 100_000
+"""A schedule thread that is only woken is later than this on a busy machine alone."""
+SHARE = 0.01
+WARMUP = 4
+
+
+def flags(outcome: Outcome) -> Iterator[Reason]:
+    """A flag per publisher of which at least 1 % of the steady messages waited more than 0.1 ms for the publish call of
+    another publisher of their process."""
+    arrivals = {e.endpoint: e for e in outcome.order.cell.endpoints if e.kind == "publisher" and not e.relay_from}
+    by_process: dict[str, list[Section]] = defaultdict(list)
+    for section in outcome.sections:
+        if section.kind == SENT and section.endpoint in arrivals and len(section.rows):
+            by_process[arrivals[section.endpoint].process].append(section)
+    for process, sections in by_process.items():
+        if len(sections) < 2:
+            continue
+        for endpoint, share, longest_ns in _held_up(sections):
+            if share >= SHARE:
+                yield Reason(
+                    Code.LATE_BY_SIBLING,
+                    f"late_by_sibling: {100 * share:.2g} % of the messages of endpoint {endpoint} waited for the "
+                    f"publish call of another publisher of process {process}, at most {longest_ns / 1e6:.3g} ms",
+                )
+
+
+def _held_up(sections: list[Section]) -> Iterator[tuple[int, float, int]]:
+    """Per publisher: the share of its steady messages that a sibling held up, and the longest time in ns."""
+    columns = {
+        name: np.concatenate([section.rows[name] for section in sections]).astype(np.int64)
+        for name in ("intended_ns", "begun_ns", "return_ns", "flags")
+    }
+    owner = np.concatenate([np.full(len(section.rows), section.endpoint) for section in sections])
+    order = np.argsort(columns["begun_ns"], kind="stable")
+    columns = {name: values[order] for name, values in columns.items()}
+    owner = owner[order]
+    # One thread: what was sent just before a message is what it waited for, if it was due by then.
+    waited_ns = np.zeros(len(owner), np.int64)
+    waited_ns[1:] = columns["return_ns"][:-1] - columns["intended_ns"][1:]
+    by_sibling = np.zeros(len(owner), bool)
+    by_sibling[1:] = owner[1:] != owner[:-1]
+    held_up = by_sibling & (waited_ns > LATE_NS)
+    steady = (columns["flags"] & WARMUP) == 0
+    for endpoint in np.unique(owner):
+        mine = steady & (owner == endpoint)
+        if mine.any():
+            held = mine & held_up
+            longest_ns = int(waited_ns[held].max()) if held.any() else 0
+            yield int(endpoint), float(held.sum() / mine.sum()), longest_ns

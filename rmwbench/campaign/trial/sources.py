@@ -1,0 +1,81 @@
+"""The sources of frames in the life of a trial: started before the workers, and judged by their own rate.
+
+A source that does not keep its rate voids the trial: what it did not make, no middleware can carry, and the publisher
+then sends old frames. It is no fault of the machine's alone (an arm may have taken the processors), so such a trial is
+not repeated. Nothing here looks at what arrived.
+"""
+
+from collections.abc import Iterator
+
+from rmwbench.campaign.trial.noting import note, step
+from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.codes import Code, Reason
+from rmwbench.lab.camera import source
+from rmwbench.lab.camera.source import FrameSources
+from rmwbench.lab.sampling.sampler import Samplers
+
+KEPT_VOID, LATE_FLAG, REPEATED_FLAG = 0.98, 0.01, 0.01
+"""At 98 % one frame in fifty is missing. What is late by less than two periods no message notices."""
+
+
+def start(outcome: Outcome, sources: FrameSources, sampler: Samplers) -> None:
+    """Once the sampler runs. Raises SourceBroken."""
+    if not sources:
+        return
+    with step(outcome, "sources"):
+        try:
+            sources.start()
+            sources.wait()
+        finally:
+            outcome.files |= sources.logs()
+    for process, pid, role, host in sources.pids:
+        sampler.watch([(process, pid, role)], host)
+
+
+def take(outcome: Outcome, sources: FrameSources) -> None:
+    """What they did in the window."""
+    if not sources or outcome.window is None:
+        return
+    window = outcome.window
+    outcome.sources = sources.accounts(lambda host: window.on(outcome.clock_at(host)).steady)
+    outcome.probes += source.probes(outcome.sources)
+    for one in outcome.sources:
+        text = f"{one.made} of {one.due} frames, {one.late} of them more than a period late"
+        text += f", the latest {one.latest_ns / 1e6:.3g} ms" if one.made else ""
+        note(outcome, f"frames {one.endpoint}", "source", window.end_ns, endpoint=one.endpoint, text=text)
+
+
+def void_reasons(outcome: Outcome) -> Iterator[Reason]:
+    for one in outcome.sources:
+        if one.ended is not None:
+            yield _reason(f"GStreamer, which makes the frames of endpoint {one.endpoint}, ended within the trial")
+        elif one.kept < KEPT_VOID:
+            yield _reason(
+                f"GStreamer made {one.made} of the {one.due} frames of endpoint {one.endpoint} that were due "
+                f"in the window (limit {100 * KEPT_VOID:.0f} %): this machine has no more processor time for it"
+            )
+
+
+def flags(outcome: Outcome) -> Iterator[Reason]:
+    for one in outcome.sources:
+        late = (one.late + one.due - one.made) / one.due if one.due else 0.0
+        if late > LATE_FLAG:
+            yield _reason(f"{100 * late:.2g} % of the frames of endpoint {one.endpoint} were more than a period late")
+        counters = _counters(outcome, one.endpoint)
+        sent = counters.get("frames_fresh", 0) + counters.get("frames_repeated", 0)
+        if sent and counters["frames_repeated"] / sent > REPEATED_FLAG:
+            share = 100 * counters["frames_repeated"] / sent
+            yield _reason(f"{share:.2g} % of the messages of endpoint {one.endpoint} had the frame before once more")
+        if torn := counters.get("frames_torn"):
+            yield _reason(f"{torn} frames of endpoint {one.endpoint} were overwritten while they were copied")
+
+
+def _reason(text: str) -> Reason:
+    return Reason(Code.SOURCE, f"source: {text}")
+
+
+def _counters(outcome: Outcome, endpoint: int) -> dict[str, int]:
+    for reply in outcome.collected.values():
+        if found := reply.get("endpoints", {}).get(str(endpoint)):
+            return found.get("counters", {})
+    return {}

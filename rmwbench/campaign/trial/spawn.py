@@ -1,0 +1,32 @@
+"""The worker of one process of a cell: at the start of a trial, or in the place of one that was killed."""
+
+from collections.abc import Mapping
+
+from rmwbench.campaign.plan.profile import Workers, address_environment
+from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.lab.camera.source import FrameSources
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import WorkerProcess
+
+
+class Spawner:
+    """Starts workers of one trial. `files`: process → its records file."""
+
+    def __init__(self, outcome: Outcome, crew: Crew, workers: Workers, files: Mapping[str, int], sources: FrameSources):
+        self._outcome, self._crew, self._workers, self._files = outcome, crew, workers, files
+        self._sources = sources
+
+    def spawn(self, process: str) -> WorkerProcess:
+        """Does not wait for its hello. Raises UserError where the program is gone."""
+        cell = self._outcome.order.cell
+        worker = self._workers[cell.sides[process].middleware]
+        host = next(one.host for one in cell.processes if one.name == process)
+        return self._crew.spawn(
+            process,
+            worker.executable,
+            self._files[process],
+            environment={**worker.environment, **address_environment(cell, host)},
+            count_allocations=cell.sampling.allocations,
+            host=host,
+            **self._sources.given(process),
+        )

@@ -1,0 +1,318 @@
+"""The life of a trial (docs/formats/worker-protocol.md): host, workers, barrier, window, drain, collection, end.
+
+A trial never raises for what a worker or its host does: that becomes the `failed` of this trial alone, or the
+`unsupported` of its cell; a network between hosts that is not what was asked for makes it `void`. Every step has its
+own time limit (`timeouts.py`).
+"""
+
+import contextlib
+import itertools
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from rmwbench.campaign.plan.profile import Workers, address_environment, domain_id, needed_daemons
+from rmwbench.campaign.record import sampled
+from rmwbench.campaign.record.tables import trial_tables
+from rmwbench.campaign.trial import machines, siblings, sources, timeouts
+from rmwbench.campaign.trial import network as the_network
+from rmwbench.campaign.trial.attest import attestations
+from rmwbench.campaign.trial.barrier import open_and_match
+from rmwbench.campaign.trial.failing import delivered_nothing, of_worker
+from rmwbench.campaign.trial.killed import tell_held
+from rmwbench.campaign.trial.leftovers import take_leftovers
+from rmwbench.campaign.trial.noting import note, note_flag, note_hellos, step, take_events
+from rmwbench.campaign.trial.outcome import Failure, Order, Outcome
+from rmwbench.campaign.trial.spawn import Spawner
+from rmwbench.campaign.trial.void import is_machines_fault, of_the_machine, void_reasons
+from rmwbench.campaign.trial.window import drain, run_window
+from rmwbench.codes import Code, FailedBy, Reason, joined
+from rmwbench.errors import UserError
+from rmwbench.lab import machine
+from rmwbench.lab.camera.source import FrameSources, SourceBroken
+from rmwbench.lab.clock import HostClocks
+from rmwbench.lab.host import Host, HostBroken, Hosts
+from rmwbench.lab.host.kind import SHARED
+from rmwbench.lab.middleware import Worker
+from rmwbench.lab.network import Emulation, NetworkBroken
+from rmwbench.lab.process import records
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.records import RecordsDamaged, SectionPlan
+from rmwbench.lab.process.worker import WorkerFailed
+from rmwbench.lab.sampling.background import Background
+from rmwbench.lab.sampling.sampler import Samplers
+
+LOG_TAIL_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """`status` is `done`, `failed`, `void`, or `unsupported` where a worker said that its middleware cannot do this:
+    then the cell is not run again and the trial is none. `steps_ns` says where the time went. `cause` is `machine` for
+    a trial that is void for the machine's sake alone, `no match` or `no delivery` for one that failed because no
+    message came through. `reasons` are what `reason` says, with their codes; `failed_by` says of a failed trial who is
+    at fault."""
+
+    order: Order
+    status: str
+    reason: str | None
+    tables: dict[str, pa.Table]
+    files: dict[str, bytes]
+    steps_ns: dict[str, int]
+    cause: str | None = None
+    reasons: tuple[Reason, ...] = ()
+    failed_by: FailedBy | None = None
+
+
+def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None = None) -> TrialResult:
+    """Runs one trial with the workers of its middlewares; one alone stands for all. `host`, made beforehand, saves its
+    start (Hosts where the cell has several); it is closed here in any case."""
+    if isinstance(workers, Worker):
+        workers = dict.fromkeys(order.cell.middlewares, workers)
+    outcome = Outcome(order, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic_ns())
+    if isinstance(host, Host) and len(order.cell.hosts) > 1:
+        host.close()  # it is none of several: they are made in another way
+        host = None
+    hosts = Hosts.alone(order.cell.hosts[0], host) if isinstance(host, Host) else host
+    if hosts is None and order.cell.real is not None:
+        raise ValueError(f"cell {order.cell.number} is over real machines: its hosts are made by rmwbench.cluster")
+    hosts = hosts or Hosts(f"trial-{order.trial}", order.cell.hosts)
+    files: dict[str, int] = {}
+    try:
+        with step(outcome, "host"):
+            hosts.wait_ready()
+        outcome.shared_host = hosts.first.kind == SHARED
+        for process in order.cell.processes:
+            plan = [SectionPlan(*section) for section in order.cell.sections(process.name)]
+            files[process.name] = records.make(plan, order.nonce)
+        with Crew(hosts) as crew, the_network.between(outcome, crew, hosts) as network:
+            background = Background(crew, order.cell.conditions, order.cell.background_hosts)
+            try:
+                the_network.up(outcome, crew, network)
+                _daemons(outcome, crew, workers)
+                frames = FrameSources(crew, order.cell)
+                with contextlib.closing(frames), contextlib.closing(Samplers(crew)) as sampler:
+                    _live(outcome, crew, workers, files, sampler, background, network, frames)
+            finally:
+                the_network.end(outcome, network)
+                with step(outcome, "kill"):
+                    hosts.close()
+                _take_logs(outcome, crew)  # after the end of all: another machine's are here only then
+                background.close()
+    except NetworkBroken as broken:
+        outcome.network_broken = the_network.broken_reason(broken)
+    except WorkerFailed as failed:
+        if failed.role == "network":
+            outcome.network_broken = the_network.broken_reason(failed)
+        outcome.failure, outcome.unsupported = of_worker(failed, outcome.barrier), failed.unsupported
+    except HostBroken as broken:
+        outcome.failure = _ours(Code.HOST, f"host: {broken}")
+    except SourceBroken as broken:
+        outcome.failure = _ours(Code.SOURCE, str(broken))
+    except UserError as vanished:
+        outcome.failure = _ours(Code.ORCHESTRATOR, str(vanished))
+    finally:
+        hosts.close()
+        _take_records(outcome, files)
+        tell_held(outcome)
+    outcome.ended_ns = time.monotonic_ns()
+    return _result(outcome)
+
+
+def _daemons(outcome: Outcome, crew: Crew, workers: Workers) -> None:
+    """What the profiles say must serve before any worker opens, one after the other; none for most."""
+    cell = outcome.order.cell
+    for daemon in needed_daemons(cell, workers, outcome.order.nonce, domain_id(cell, crew.hosts)):
+        with step(outcome, f"daemon.{daemon.label}"):
+            environment = {**daemon.worker.environment, **address_environment(cell, daemon.host)}
+            crew.spawn_daemon(daemon.name, daemon.worker.executable, environment, daemon.label, daemon.host)
+            crew.wait_hello(timeouts.HELLO_TIMEOUT_S)
+            crew.ask_daemon(daemon.label, "open", daemon.fields, timeouts.COMMAND_TIMEOUT_S)
+
+
+def _live(
+    outcome: Outcome,
+    crew: Crew,
+    workers: Workers,
+    files: Mapping[str, int],
+    sampler: Samplers,
+    background: Background,
+    network: Emulation | None,
+    frames: FrameSources,
+) -> None:
+    spawner = Spawner(outcome, crew, workers, files, frames)
+    places = {process.name: process.host for process in outcome.order.cell.processes}
+    with step(outcome, "spawn"):
+        for process in outcome.order.cell.processes:
+            if process.follows is None:
+                spawner.spawn(process.name)
+        sampler.spawn()
+        crew.wait_hello(timeouts.HELLO_TIMEOUT_S)
+    note_hellos(outcome, crew)
+    outcome.clocks = HostClocks(crew, places)
+    outcome.clocks.begin()
+    machines.note_network(outcome, crew)
+    roles = [("worker", crew.workers), ("daemon", crew.daemons)]
+    for host in crew.hosts:
+        here = [(role, name, p) for role, found in roles for name, p in found.items() if p.host is crew.hosts[host]]
+        sampler.watch([(name, p.inner_pid, role) for role, name, p in here], host)
+    sources.start(outcome, frames, sampler)
+    try:
+        open_and_match(outcome, crew, workers)
+        with step(outcome, "probe"):
+            outcome.probes += machine.idle_probe()
+            outcome.probes += machines.idle_probes(crew)
+        if background.asked:
+            with step(outcome, "background"):
+                background.start()
+            for host in crew.hosts:
+                sampler.watch(background.pids(host), host)
+        changes = run_window(outcome, crew, workers, sampler, background, network, spawner)
+        with step(outcome, "drain"):
+            drain(outcome, crew, changes, files)
+        sources.take(outcome, frames)
+        if background.asked:
+            with step(outcome, "background_end"):
+                background.stop()
+            _take_background(outcome, background)
+        outcome.clocks.read()
+        outcome.clocks.check()
+        with step(outcome, "collect"):
+            sampler.ask()
+            asked_ns = time.monotonic_ns()
+            outcome.collected = crew.ask_all("collect", {}, timeouts.COMMAND_TIMEOUT_S)
+            outcome.collecting_ns = (asked_ns, time.monotonic_ns())
+        with step(outcome, "sampler"):
+            sampler.read(timeouts.COMMAND_TIMEOUT_S)
+            for process in outcome.order.cell.processes:
+                if process.follows is not None and process.name in crew.workers:
+                    sampler.found(process.name, crew.workers[process.name].inner_pid, process.host)
+            _take_sampled(outcome, sampler, crew)
+        if outcome.order.cell.sampling.leftovers:
+            with step(outcome, "leftovers"):
+                take_leftovers(outcome, crew)
+    finally:
+        take_events(outcome, crew)
+
+
+def _take_background(outcome: Outcome, background: Background) -> None:
+    outcome.background = background.own_flow
+    outcome.probes = machine.awake_as_idle(outcome.probes, background.awake) + background.probes()
+    for name, problem in background.problems.items():
+        note(outcome, name, "problem", text=problem)
+
+
+def _take_sampled(outcome: Outcome, sampler: Samplers, crew: Crew) -> None:
+    for host in outcome.clocks.foreign if outcome.clocks else ():
+        sampler.on_reference(host, outcome.clock_at(host).to_reference)
+    outcome.sampled, outcome.unsampled, outcome.sampled_at = sampler.document, sampler.problem, sampler.by_host
+    outcome.files |= sampler.files
+    outcome.probes += sampled.canary_probes(outcome.sampled)
+    if outcome.order.cell.real is not None:
+        outcome.probes += machines.sampled_probes(outcome, crew)
+    elif outcome.sampled and outcome.window:
+        length_ns = outcome.window.end_ns - outcome.window.steady_ns
+        by_role, processors = sampled.cpu_by_role(outcome), sampled.processors(outcome) or 0
+        window = [row for row in outcome.probes if row["at"] == "window"]
+        outcome.probes += machine.attributed_probes(window, by_role, length_ns, processors)
+
+
+def _take_logs(outcome: Outcome, crew: Crew) -> None:
+    network = [(crew.network.process, crew.network)] if crew.network else []
+    for process, worker in [*crew.workers.items(), *crew.daemons.items(), *crew.tools.items(), *network]:
+        for name, content in (("stdout", worker.stdout(LOG_TAIL_BYTES)), ("stderr", worker.stderr(LOG_TAIL_BYTES))):
+            if content:
+                outcome.files[f"{process}.{name}"] = content
+
+
+def _take_records(outcome: Outcome, files: Mapping[str, int]) -> None:
+    """After the workers are gone, so that nothing moves any more. What a killed worker had recorded is still there."""
+    with step(outcome, "records"):
+        for process, fd in files.items():
+            try:
+                outcome.sections += records.read(fd, outcome.order.nonce)
+            except RecordsDamaged as damaged:
+                text = f"worker {process}: damaged its records file: {damaged}"
+                by_worker = Failure(Reason(Code.RECORDS, text), FailedBy.WORKER)
+                outcome.failure = outcome.failure or by_worker
+            finally:
+                os.close(fd)
+
+
+def _ours(code: Code, text: str) -> Failure:
+    return Failure(Reason(code, text), FailedBy.HOST)
+
+
+_CAUSES = {
+    Code.NO_MATCH: "no match",
+    Code.NO_DELIVERY: "no delivery",
+    Code.DELIVERED_NOTHING: "no delivery",
+}
+"""In one word, for a reader who asks whether anything arrived at all."""
+
+
+@dataclass(frozen=True)
+class _Judged:
+    status: str
+    reasons: tuple[Reason, ...] = ()
+    failed_by: FailedBy | None = None
+    attested: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def cause(self) -> str | None:
+        if self.status == "void" and (self.failed_by or is_machines_fault(self.reasons)):
+            return "machine"
+        return _CAUSES.get(self.reasons[0].code) if self.status == "failed" else None
+
+
+def _judged(outcome: Outcome) -> _Judged:
+    """A machine that breaks a rule voids the trial, whatever else happened in it."""
+    if outcome.network_broken is not None:
+        return _Judged("void", (outcome.network_broken,))
+    failure = outcome.failure
+    if failure is None:
+        attested = attestations(outcome)
+        if reasons := void_reasons(outcome, attested):
+            return _Judged("void", tuple(reasons), attested=tuple(attested))
+        failure = delivered_nothing(outcome)
+        if failure is None:
+            return _Judged("done", attested=tuple(attested))
+    spoilt = of_the_machine(outcome)
+    if spoilt or failure.by is FailedBy.MACHINE:
+        return _Judged("void", (*spoilt, failure.reason), FailedBy.MACHINE)
+    return _Judged("failed", (failure.reason,), failure.by)
+
+
+def _result(outcome: Outcome) -> TrialResult:
+    order = outcome.order
+    if outcome.unsupported is not None:
+        return TrialResult(order, "unsupported", outcome.unsupported, {}, outcome.files, outcome.steps_ns)
+    judged = _judged(outcome)
+    end_ns = outcome.window.end_ns if outcome.window else None
+    flags = (
+        machines.flags(outcome.probes),
+        sources.flags(outcome),
+        the_network.flags(outcome),
+        siblings.flags(outcome),
+    )
+    for flag in itertools.chain.from_iterable(flags):
+        note_flag(outcome, flag, end_ns)
+    begun = time.monotonic_ns()
+    reason = joined(judged.reasons) or None
+    tables = trial_tables(outcome, judged.status, reason, list(judged.attested))
+    outcome.steps_ns["tables"] = time.monotonic_ns() - begun
+    return TrialResult(
+        order,
+        judged.status,
+        reason,
+        tables,
+        outcome.files,
+        outcome.steps_ns,
+        judged.cause,
+        judged.reasons,
+        judged.failed_by,
+    )

@@ -1,0 +1,84 @@
+"""When a finished trial is void: it ran, but not what was asked, or not on a machine that could run it.
+
+All rules in one list. None looks at a latency or a loss: a rule that sees results could be made to say anything.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from rmwbench.campaign.trial import machines, network, sources
+from rmwbench.campaign.trial.attest import contradiction, reasons
+from rmwbench.campaign.trial.clock import strange_clocks
+from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.codes import Code, Reason
+from rmwbench.lab import machine
+from rmwbench.lab.process.records import KIND_NAMES
+
+PATH_OPTION = "path"
+"""The arm's option that says which path its bytes must take; it is for us and not for the worker."""
+
+
+def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[Reason]:
+    """Every reason; empty for a good trial."""
+    rules: tuple[Callable[[], Iterable[Reason]], ...] = (
+        lambda: _overflow(outcome),
+        lambda: _granted(outcome),
+        lambda: of_the_machine(outcome),
+        lambda: (Reason(Code.WORKER_CLOCK, text) for text in strange_clocks(outcome)),
+        lambda: network.void_reasons(outcome),
+        lambda: sources.void_reasons(outcome),
+        lambda: _path(outcome, attested),
+    )
+    return [reason for rule in rules for reason in rule()]
+
+
+def of_the_machine(outcome: Outcome) -> list[Reason]:
+    """The rules of the machine that the trial broke, as far as it came."""
+    late = [{"probe": "start_late", "at": "window", "value": max(0, outcome.started_late_ns)}]
+    return [*machine.voids(late), *machines.void_reasons(outcome.probes)]
+
+
+def is_machines_fault(reasons: Sequence[Reason]) -> bool:
+    """Whether the machine alone made the trial void, so that it may run again; what a middleware did stays as it is."""
+    return bool(reasons) and all(reason.machine for reason in reasons)
+
+
+def _overflow(outcome: Outcome) -> Iterator[Reason]:
+    for section in outcome.sections:
+        if section.overflow:
+            yield Reason(
+                Code.RECORDS,
+                f"records: endpoint {section.endpoint} had {section.claimed} {KIND_NAMES[section.kind]} records "
+                f"and room for {section.capacity}",
+            )
+
+
+def _path(outcome: Outcome, attested: list[dict[str, Any]]) -> Iterator[Reason]:
+    asked_path = outcome.order.cell.arm.options.get(PATH_OPTION)
+    if text := contradiction(asked_path, attested, reasons(outcome)):
+        yield Reason(Code.PATH, text)
+
+
+def _granted(outcome: Outcome) -> Iterator[Reason]:
+    """Quality of service and modes as granted, against those asked; `default` asks for nothing."""
+    for endpoint in outcome.order.cell.endpoints:
+        if endpoint.endpoint in outcome.not_joined:
+            continue
+        granted = outcome.granted.get(endpoint.endpoint, {})
+        asked = endpoint.wire(outcome.order.cell.arm, outcome.order.seed)
+        pairs = [(name, value, granted.get("qos", {}).get(name)) for name, value in asked["qos"].items()]
+        pairs = [pair for pair in pairs if not (pair[0] == "depth" and asked["qos"].get("history") == "keep_all")]
+        for name in ("publish_mode", "wait"):
+            if asked.get(name, "default") != "default":
+                pairs.append((name, asked[name], granted.get(name)))
+        # Where an API lends, a message is lent whatever was asked; `typed` is never answered by raw.
+        if granted.get("take") not in {None, "lent", asked.get("take", "typed")}:
+            pairs.append(("take", asked.get("take", "typed"), granted["take"]))
+        if asked.get("hold_ns", 0) != granted.get("hold_ns", 0):
+            pairs.append(("hold_ns", asked.get("hold_ns"), granted.get("hold_ns")))
+        for name, wanted, given in pairs:
+            if given != wanted:
+                yield Reason(
+                    Code.GRANTED,
+                    f"granted: endpoint {endpoint.endpoint} asked for {name} {wanted}, was given {given}",
+                )

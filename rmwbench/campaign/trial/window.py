@@ -1,0 +1,186 @@
+"""The window of a trial and its drain. Between `start` and the end of the window this process only waits."""
+
+import contextlib
+import gc
+import time
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
+
+from rmwbench.campaign.plan.profile import Workers
+from rmwbench.campaign.trial import machines, timeouts
+from rmwbench.campaign.trial.changes import Changes, start_fields
+from rmwbench.campaign.trial.noting import note, step, take_events
+from rmwbench.campaign.trial.outcome import Outcome, Window
+from rmwbench.campaign.trial.spawn import Spawner
+from rmwbench.lab import machine
+from rmwbench.lab.network import Emulation
+from rmwbench.lab.process import records
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import WorkerFailed
+from rmwbench.lab.sampling.background import Background
+from rmwbench.lab.sampling.sampler import Samplers
+
+UNFINISHED = "unfinished"
+"""Event of an endpoint whose schedule did not end, in a trial in which somebody was killed."""
+
+
+def run_window(
+    outcome: Outcome,
+    crew: Crew,
+    workers: Workers,
+    sampler: Samplers,
+    background: Background,
+    network: Emulation | None = None,
+    spawner: Spawner | None = None,
+) -> Changes:
+    """From `start` until every schedule has ended. Raises WorkerFailed."""
+    cell = outcome.order.cell
+    timeline = cell.timeline
+    with step(outcome, "collect_garbage"):
+        gc.collect()
+    with _quiet():
+        if outcome.clocks is not None:
+            outcome.clocks.read()
+        least_ns = timeouts.START_LEAD_NS if cell.real is None else timeouts.START_LEAD_MACHINES_NS
+        lead_ns = max(least_ns, timeouts.START_LEAD_PER_PROCESS_NS * len(cell.processes))
+        start_ns = time.monotonic_ns() + lead_ns
+        window = Window(start_ns, start_ns + timeline.warmup_ns, start_ns + timeline.end_ns)
+        changes = Changes(outcome, crew, workers, window, network, spawner)
+        if network is not None:
+            network.schedule(window.steady_ns)
+        grace_ns = round(timeline.grace_s * 1e9)
+        # Each on its own clock: one moment for all.
+        outcome.windows = {p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes}
+        starts = {name: ("start", start_fields(outcome.windows[name], grace_ns)) for name in crew.living}
+        steady = {host: window.on(outcome.clock_at(host)).steady for host in cell.hosts}
+        sampler.start(cell.sampling, steady)
+        background.window(steady)
+        # Also those that open late: each takes its usage at both edges.
+        crew.ask(starts, timeouts.COMMAND_TIMEOUT_S)
+        outcome.started |= {e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None}
+        outcome.window = window
+        outcome.started_late_ns = time.monotonic_ns() - window.start_ns
+        crew.watch_until(window.steady_ns - timeouts.TICKS_LEAD_NS)
+        begin, own_begin_ns = machine.read_edge(), time.process_time_ns()
+        far_begin = machines.post(crew, "edge")
+        link_begin_ns = network.cpu_ns() if network else None
+        changes.watch_until(window.end_ns)
+        end, own_end_ns = machine.read_edge(), time.process_time_ns()
+        far_end = machines.post(crew, "edge")
+        link_end_ns = network.cpu_ns() if network else None
+    outcome.steps_ns["start_lead"] = lead_ns
+    outcome.own_cpu_ns = own_begin_ns, own_end_ns
+    if link_begin_ns is not None and link_end_ns is not None:
+        outcome.link_cpu_ns = link_begin_ns, link_end_ns
+    outcome.probes += machine.edge_probes(begin, end)
+    outcome.probes += machines.edge_probes(crew, far_begin, far_end)
+    with step(outcome, "finish"):
+        changes.settle(timeouts.COMMAND_TIMEOUT_S)
+        _finish(outcome, crew, timeline.grace_s + timeouts.FINISH_MARGIN_S)
+    return changes
+
+
+def _finish(outcome: Outcome, crew: Crew, timeout_s: float) -> None:
+    """Everything that was started tells its end: schedules, relays, services."""
+
+    def finished() -> bool:
+        take_events(outcome, crew)
+        return outcome.started <= outcome.finished.keys()
+
+    late = lambda: [  # noqa: E731
+        crew.workers[e.process]
+        for e in outcome.order.cell.endpoints
+        if e.endpoint in outcome.started and e.endpoint not in outcome.finished
+    ]
+    try:
+        crew.wait(finished, timeout_s, "end of the schedule", late)
+    except WorkerFailed as failed:
+        if failed.kind != "timeout" or not any(e.life.killed for e in outcome.order.cell.endpoints):
+            raise
+        # A writer that waits for the dead is what such a trial asks about, and no failure of it.
+        for endpoint in outcome.order.cell.endpoints:
+            if endpoint.endpoint in outcome.started - outcome.finished.keys():
+                text = f"its schedule had not ended {timeout_s:.3g} s after its time: a publish call does not return"
+                note(outcome, endpoint.process, UNFINISHED, endpoint=endpoint.endpoint, text=text)
+                outcome.unfinished.add(endpoint.endpoint)
+
+
+def drain(outcome: Outcome, crew: Crew, changes: Changes, files: Mapping[str, int] = MappingProxyType({})) -> None:
+    """Readers wait for the last message of each of their writers; with nothing sent there is nothing to wait for. A
+    client waits for the replies to its own requests, which it knows by its own number.
+
+    Best-effort readers wait for the suite's `drain_s`. Reliable ones wait until everything came, or until nothing came
+    for so long that nothing more is to be expected; `files` are the workers' records, which say how long that is.
+    """
+    timeline = outcome.order.cell.timeline
+    last = {
+        writer: event["last_seq"] for writer, event in outcome.finished.items() if event.get("last_seq") is not None
+    }
+    quiet_ns = round(_quiet_s(outcome, files) * 1e9)
+    limits_of = {
+        False: {"timeout_ns": round(timeline.drain_s * 1e9)},
+        True: {"timeout_ns": round(timeline.drain_most_s * 1e9), "quiet_ns": quiet_ns},
+    }
+    posted = []
+    for process in outcome.order.cell.processes:
+        if process.name not in crew.living:
+            continue
+        for reliable, fields in limits_of.items():
+            expect = _expected(outcome, process.name, last, changes.gone, reliable)
+            if any(expect.values()):
+                posted.append(crew.post(process.name, "drain", {"expect": expect, **fields}))
+    crew.await_answers(posted, timeline.drain_most_s + timeouts.COMMAND_TIMEOUT_S)
+    replies = [(one.worker.process, one.take()) for one in posted]
+    outcome.drained = all(reply["complete"] for _, reply in replies)
+    ends = (outcome.clock_of(process).to_reference(reply["time_ns"]) for process, reply in replies)
+    outcome.drain_end_ns = max(map(int, ends), default=time.monotonic_ns())
+
+
+def _expected(
+    outcome: Outcome, process: str, last: Mapping[int, int], gone: Collection[int], reliable: bool
+) -> dict[str, dict[str, int]]:
+    """Reader → writer → last sequence number, of a process's readers of that reliability."""
+    readers = {
+        e.endpoint: (e.endpoint,) if e.kind == "client" else e.peers
+        for e in outcome.order.cell.endpoints
+        if e.process == process
+        and e.reads
+        and e.peers
+        and e.endpoint not in gone
+        and (e.qos.wire()["reliability"] == "reliable") == reliable
+    }
+    return {str(r): {str(w): last[w] for w in writers if w in last} for r, writers in readers.items()}
+
+
+def _quiet_s(outcome: Outcome, files: Mapping[str, int]) -> float:
+    """How long nothing must come before a reliable stream has come to its end: longer than a late message or the next
+    repeat of a lost one takes, as far as this trial has shown."""
+    heartbeats = (timeouts.HEARTBEAT_S.get(name, 0.0) for name in outcome.order.cell.middlewares)
+    longest_s = _longest_latency_ns(outcome, files) / 1e9
+    return max(timeouts.DRAIN_QUIET_S, timeouts.DRAIN_QUIET_LATENCIES * longest_s, *heartbeats)
+
+
+def _longest_latency_ns(outcome: Outcome, files: Mapping[str, int]) -> int:
+    """Of what has arrived by now, as its readers recorded it; 0 where that cannot be told, as over several clocks."""
+    if outcome.clocks is not None and outcome.clocks.foreign:
+        return 0
+    longest_ns = 0
+    for fd in files.values():
+        try:
+            sections = records.read(fd, outcome.order.nonce)
+        except records.RecordsDamaged:
+            continue  # told when the trial's records are taken
+        for section in sections:
+            if section.kind == records.RECEIVED and len(section.rows):
+                longest_ns = max(longest_ns, int((section.rows["taken_ns"] - section.rows["intended_ns"]).max()))
+    return longest_ns
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """No garbage collection of ours: the processor belongs to the trial."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

@@ -1,0 +1,112 @@
+"""`rmwbench claims [SOURCE|CLAIM…]`: what the published evaluations claim, and what became of it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.evaluations.campaigns import documents
+from rmwbench.cli.pages import Html, Out, page, say_written
+
+if TYPE_CHECKING:
+    from rmwbench.evaluations.claims.model import Claims
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="claims", help="What seven published evaluations claim: as published, as corrected, as measured.")(
+        claims
+    )
+
+
+def claims(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SOURCE|CLAIM…]", help="Shipped sources, claims files, ids of claims; all in brief if absent."
+        ),
+    ] = None,
+    campaign: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Judge with this campaign, or with those of `run --claims`; may be repeated."),
+    ] = None,
+    heading: Annotated[str | None, typer.Option(metavar="TEXT", help="Only claims of headings with this text.")] = None,
+    verdict: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only claims of this verdict: holds, open, contradicted …; may be repeated."),
+    ] = None,
+    shipped: Annotated[
+        bool, typer.Option("--shipped/--no-shipped", help="Also what was measured for the shipped ledger.")
+    ] = True,
+    out: Out = None,
+    html: Html = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write what these campaigns measured to DIR/SOURCE/measured, to be shipped with the claims.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the ledger (docs/formats/claims.md).")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/claims.md.")] = False,
+) -> None:
+    from rmwbench.errors import UserError
+    from rmwbench.evaluations.claims.document import ledger
+    from rmwbench.evaluations.claims.measured import shipped_of
+    from rmwbench.evaluations.claims.named import asked
+    from rmwbench.evaluations.claims.state import named
+
+    path = page(out, html)
+    if sum(map(bool, (markdown, as_json, path, save))) > 1:
+        raise UserError("one form at a time", where="--json, --markdown, --out, --save", expected="one of them")
+    verdicts = named(verdict or (), "--verdict")
+    wanted = asked(words or ())
+    files = wanted.files
+    given = documents(campaign or (), "claims")
+    if save is not None:
+        _save(files, given, save)
+        return
+    there = shipped_of(files) if shipped else {}
+    document = ledger(
+        files, given, heading=heading, shipped=there, ids=wanted.ids, verdicts=verdicts, given=wanted.given
+    )
+    if heading and not verdicts and not any(part["claims"] or part["headings"] for part in document["sources"]):
+        raise UserError("no heading has that text", where="--heading", actual=heading)
+    if as_json:
+        print_json(document)
+    elif markdown:
+        from rmwbench.evaluations.claims.markdown import page as markdown_page
+
+        typer.echo(markdown_page(document), nl=False)
+    elif path is not None:
+        from rmwbench.evaluations.claims.render.page import write_html
+
+        write_html(document, {found["campaign"]["name"]: found for found in given}, path)
+        say_written(path)
+    else:
+        from rmwbench.evaluations.claims.render.terminal import print_ledger
+
+        narrowed = words or heading or verdicts
+        print_ledger(document, stdout_console(), "cells" if wanted.ids else "reasons" if narrowed else "brief")
+
+
+def _save(files: "list[Claims]", given: list[dict[str, Any]], directory: Path) -> None:
+    from rmwbench.errors import UserError
+    from rmwbench.evaluations.claims.judge import today
+    from rmwbench.evaluations.claims.measured import file_name, measured, text
+    from rmwbench.evaluations.claims.measured_files import FOLDER
+    from rmwbench.evaluations.figures.model import drawn_of
+    from rmwbench.whole_file import make_directory, write_whole
+
+    if not given:
+        raise UserError("what is to be saved?", where="--save", fix="name the campaigns with --campaign DIR")
+    # Of a source whose claims they do not speak of, not even what its figures would draw: it was not asked for.
+    spoken_of = [file for file in files if any(today(file, claim, one) for claim in file.items for one in given)]
+    found = [summary for file in spoken_of if (summary := measured(file, given, drawn_of(file.claims)))]
+    if not found:
+        raise UserError("these campaigns say nothing of these claims", where="--save")
+    for summary in found:
+        path = directory / summary["source"] / FOLDER / file_name(summary)
+        make_directory(path.parent)
+        write_whole(path, text(summary))
+        typer.echo(path)

@@ -1,0 +1,1 @@
+"""A module per verb, each with `register(app)`."""

@@ -1,0 +1,155 @@
+"""`rmwbench capacity SUITE --workload W --limit …`: up to which rate (or size, subscribers, topics) a limit holds."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rmwbench.cli.choice import Candidates, With, Without, choice
+from rmwbench.cli.console import print_json, stderr_console, stdout_console
+from rmwbench.cli.verbs.suites import complete_suite
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        name="capacity",
+        help="Find the highest rate (or size, subscribers, topics) at which a limit holds.",
+        epilog="Exit code 0: every arm has a capacity, 1: an arm does not hold the limit at any level, "
+        "2: could not tell, 130: stopped.",
+    )(capacity)
+
+
+def capacity(
+    suite: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUITE",
+            help="A shipped suite such as `quick` (`rmwbench suites` lists them), or the path of a suite file (.yaml).",
+            autocompletion=complete_suite,
+        ),
+    ],
+    workload: Annotated[str, typer.Option(metavar="NAME", help="The workload whose level is raised.")],
+    limit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help='What must hold, for example "p99 response < 5 ms, loss < 0.1 %".',
+            show_default=False,
+        ),
+    ] = None,
+    limits: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The same from a limits file (docs/limits.md).", show_default=False),
+    ] = None,
+    arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
+    candidates: Candidates = None,
+    added: With = None,
+    without: Without = None,
+    along: Annotated[str, typer.Option(metavar="AXIS", help="rate, size, subscribers or topics.")] = "rate",
+    least: Annotated[
+        str | None,
+        typer.Option("--from", metavar="LEVEL", help="Lowest level, such as 10, 1kHz or 64kB.", show_default=False),
+    ] = None,
+    most: Annotated[
+        str | None, typer.Option("--to", metavar="LEVEL", help="Highest level.", show_default=False)
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="End after this time, such as 5m; without it, when every arm is decided."),
+    ] = None,
+    resolution: Annotated[
+        str, typer.Option(metavar="PERCENT", help="How far levels are apart; no interval is narrower.")
+    ] = "5%",
+    seed: Annotated[int, typer.Option(min=0, help="Draws the order of arms and the schedules.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where the campaign goes; ./campaigns/capacity-SUITE-DATE-TIME if absent."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the capacity document (docs/formats/capacity.md).")
+    ] = False,
+) -> None:
+    from rmwbench.bundle import Bundle
+    from rmwbench.bundle.newest import CAMPAIGNS
+    from rmwbench.campaign.capacity.request import Request, forecast, prepare
+    from rmwbench.campaign.capacity.run import CapacityCampaign
+    from rmwbench.cli.verbs.plan import parse_duration_s
+    from rmwbench.results.capacity.document import summarise
+
+    directory = out or CAMPAIGNS / f"capacity-{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    request = Request(
+        suite_file=suite,
+        workload=workload,
+        arms=tuple(arm or ()),
+        limit=_limit(limit, limits),
+        along=along,
+        least=least,
+        most=most,
+        budget_s=None if budget is None else parse_duration_s(budget),
+        resolution=_parse_percent(resolution),
+        seed=seed,
+    )
+    console = stderr_console()
+    prepared = prepare(request, suite, directory, choice(candidates, added, without))
+    with prepared.writer:
+        console.print(forecast(prepared), markup=False)
+        for warning in prepared.warnings:
+            console.print(f"! {warning}", style="yellow", markup=False)
+        campaign = CapacityCampaign(prepared, console)
+        stopped_by = campaign.run()
+    console.print(campaign.summary())
+    document = summarise(Bundle(directory))
+    if as_json:
+        print_json(document)
+    else:
+        from rmwbench.report.capacity.html import write_html
+        from rmwbench.report.capacity.terminal import print_capacity
+
+        print_capacity(document, stdout_console())
+        path = directory / "report.html"
+        write_html(document, path)
+        typer.echo(f"report: {path}")
+    if stopped_by:
+        console.print(f"stopped by {stopped_by}; {directory} is a valid campaign of what was finished")
+        raise typer.Exit(130)
+    states = [a["capacity"]["state"] for a in document["arms"]]
+    raise typer.Exit(2 if "no data" in states else 1 if "below" in states else 0)
+
+
+def _limit(text: str | None, file: Path | None) -> str:
+    """In words, as the campaign keeps it. UserError unless exactly one of them says it."""
+    from rmwbench.analysis.capacity.limit import EXAMPLE, of_limits
+    from rmwbench.errors import UserError
+    from rmwbench.suite.file.limits_file import read_limits
+
+    if (text is None) == (file is None):
+        raise UserError(
+            "a search needs one limit",
+            where="--limit, --limits",
+            expected=f'--limit "{EXAMPLE}", or --limits FILE',
+            actual="neither" if text is None else "both",
+        )
+    if file is None:
+        return str(text)
+    return of_limits(read_limits(file).document(), str(file)).text
+
+
+def _parse_percent(text: str) -> float:
+    """0.05 of `5%`, `5 %` or `0.05`. UserError for anything that makes no levels."""
+    from rmwbench.errors import UserError
+
+    bare = text.replace("%", "").strip()
+    try:
+        value = float(bare) / (100 if "%" in text else 1)
+    except ValueError:
+        value = -1.0
+    if not 0.01 <= value <= 1.0:
+        raise UserError(
+            f"`{text}` is no resolution",
+            where="--resolution",
+            expected="1% to 100%",
+            actual=text,
+            fix=f"did you mean `{bare}%`?" if value > 1 else None,
+        )
+    return value

@@ -1,0 +1,47 @@
+"""`rmwbench clean [DIR]`: removes what a campaign left behind, for example after a power cut or a `kill -9`.
+
+Everything of a trial dies with its host's init, which dies with its orchestrator, so there is normally nothing to do.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="clean", help="Remove what dead campaigns of this user left behind; nothing else is touched.")(
+        clean
+    )
+
+
+def clean(
+    directory: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[DIR]",
+            help="Also settle the journal of this campaign and remove the tables that a killed step of it left; any "
+            "other file in DIR stays.",
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+) -> None:
+    from rmwbench.campaign.clean import settle
+    from rmwbench.lab.host.sweep import remove_directories, remove_strays
+    from rmwbench.lab.sampling import cgroup
+
+    verb = "would remove" if dry_run else "removed"
+    strays = remove_strays(dry_run)
+    for stray in strays:
+        print(f"{verb} process {stray.pid}, host of {stray.marker.name} of the dead orchestrator {stray.marker.pid}")
+    directories = remove_directories(dry_run)
+    for place in directories:
+        print(f"{verb} {place}, a shared host of a dead orchestrator")
+    groups = cgroup.stale() if dry_run else cgroup.remove_stale()
+    for group in groups:
+        print(f"{verb} control group {group}")
+    settled = settle(directory, dry_run) if directory else []
+    for text in settled:
+        print(f"{verb} {text}")
+    if not strays and not directories and not groups and not settled:
+        print("nothing was left behind")

@@ -1,0 +1,75 @@
+"""`rmwbench decide --limits FILE [DIR…]`: one user's answer from what was measured."""
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rmwbench.cli.console import print_json, stderr_console, stdout_console
+
+EXIT_CODES = {"meets": 0, "misses": 1, "open": 2}
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        name="decide",
+        help="Decide for one robot: which candidate meets all of its limits, with what probability, and why.",
+        epilog="Exit code 0: a candidate meets all limits (on every machine, where campaigns are of several), "
+        "1: every candidate misses one, 2: cannot tell.",
+    )(decide)
+
+
+def decide(
+    directories: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[DIR]...",
+            help="Campaigns of suites; those of one machine are pooled. The newest below ./campaigns if absent.",
+        ),
+    ] = None,
+    limits: Annotated[
+        Path | None,
+        typer.Option("--limits", metavar="FILE", help="What the robot needs (docs/limits.md).", show_default=False),
+    ] = None,
+    hours: Annotated[
+        float, typer.Option("--hours", min=0.01, max=1000.0, help="How much more measuring is valued.")
+    ] = 1.0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write the page (.html) here.", show_default=False),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the decide document (docs/formats/decide.md).")
+    ] = False,
+) -> None:
+    from rmwbench.bundle import Bundle
+    from rmwbench.bundle.newest import newest_campaign
+    from rmwbench.errors import UserError
+    from rmwbench.report.decide.html import write_html
+    from rmwbench.report.decide.terminal import print_decide
+    from rmwbench.results.decide.document import summarise
+    from rmwbench.suite.file.limits_file import read_limits
+
+    if limits is None:
+        raise UserError(
+            "what the robot needs is not said",
+            where="--limits",
+            expected="a limits file (docs/limits.md)",
+            fix="copy one of limits/ and set your numbers",
+        )
+    if out is not None and out.suffix != ".html":
+        raise UserError("only HTML can be written", where="--out", expected="a name ending in .html", actual=str(out))
+    if not math.isfinite(hours):
+        raise UserError("this is no time", where="--hours", expected="0.01 to 1000", actual=str(hours))
+    asked = read_limits(limits)
+    bundles = [Bundle(directory) for directory in directories or [newest_campaign()]]
+    document = summarise(bundles, asked, hours=hours)
+    if out is not None:
+        write_html(document, out)
+        stderr_console().print(f"page: {out}", markup=False)
+    if as_json:
+        print_json(document)
+    else:
+        print_decide(document, stdout_console())
+    raise typer.Exit(EXIT_CODES[document["outcome"]])

@@ -1,0 +1,58 @@
+"""`rmwbench explain [DIR]`: which path the bytes took, where messages were lost, why the slowest were slow."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.errors import UserError, did_you_mean
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        name="explain", help="Why: the path of the bytes, where messages were lost, what made the slowest slow."
+    )(explain)
+
+
+def explain(
+    directory: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."),
+    ] = None,
+    workload: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
+    ] = None,
+    arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
+    trial: Annotated[
+        int | None, typer.Option(metavar="N", help="The slowest messages of this trial, not of each arm's worst.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print paths, losses and tails (docs/formats/show.md).")
+    ] = False,
+) -> None:
+    from rmwbench.bundle import Bundle
+    from rmwbench.bundle.newest import newest_campaign
+    from rmwbench.results.explain import explanations
+
+    bundle = Bundle(directory or newest_campaign())
+    found = explanations(bundle, trial)
+    for option, wanted, key in (("--workload", workload, "workload"), ("--arm", arm, "arm")):
+        known = list(dict.fromkeys(one[key] for one in found))
+        for name in wanted or ():
+            if name not in known:
+                raise UserError(
+                    f"this campaign has no {key} `{name}`" + ("" if trial is None else f" in trial {trial}"),
+                    where=option,
+                    expected="one of " + ", ".join(known),
+                    actual=name,
+                    fix=did_you_mean(name, known),
+                )
+        if wanted:
+            found = [one for one in found if one[key] in wanted]
+    if as_json:
+        print_json(found)
+        return
+    from rmwbench.report.explain.terminal import print_explanations
+
+    print_explanations(found, stdout_console())

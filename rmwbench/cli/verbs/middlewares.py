@@ -1,0 +1,181 @@
+"""`rmwbench middlewares`, `… show NAME` and `… build NAME`: what is built, what is not, why, and the command that
+changes it."""
+
+from typing import Annotated, Any
+
+import typer
+
+from rmwbench.cli.console import print_json, say, stdout_console
+from rmwbench.cli.help import PlainGroup
+from rmwbench.errors import UserError, did_you_mean
+
+SCHEMA, VERSION = "rmwbench/middlewares", 1
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(
+        cls=PlainGroup, help="List the middlewares that can be run here, or build them.", invoke_without_command=True
+    )
+    group.callback()(list_all)
+    group.command(name="show", help="All that these can and cannot do, with reasons, and their profiles.")(show)
+    group.command(name="build", help="Build workers (those named, or the first set) and our tools.")(build)
+    app.add_typer(group, name="middlewares")
+
+
+def list_all(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the document of docs/formats/middlewares.md.")] = False,
+) -> None:
+    if context.invoked_subcommand is not None:
+        return
+    found = document()
+    if as_json:
+        print_json(found)
+    else:
+        _print_list(found)
+
+
+def document() -> dict[str, Any]:
+    """docs/formats/middlewares.md."""
+    from rmwbench.lab.middleware import find_workers, recipes, ros2
+    from rmwbench.lab.middleware.status import status
+
+    known, workers = recipes(), find_workers()
+    # It is listed once per RMW where it is built, and by its own name where it could be.
+    known |= {} if any(name.startswith(f"{ros2.NAME}/") for name in workers) else ros2.recipes()
+    names = [*known, *(name for name in workers if name not in known)]
+    entries = [status(name, known.get(name), workers.get(name)) for name in names]
+    return {"schema": SCHEMA, "version": VERSION, "middlewares": entries}
+
+
+def show(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Middlewares; all if none.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the document of docs/formats/middlewares.md, of these alone.")
+    ] = False,
+) -> None:
+    entries = {entry["middleware"]: entry for entry in document()["middlewares"]}
+    for name in names or []:
+        if name not in entries:
+            raise UserError(
+                f"no middleware is called `{name}`",
+                expected="one of " + ", ".join(entries),
+                actual=name,
+                fix=did_you_mean(name, list(entries)),
+            )
+    wanted = [entries[name] for name in dict.fromkeys(names or entries)]
+    if as_json:
+        print_json({"schema": SCHEMA, "version": VERSION, "middlewares": wanted})
+    else:
+        _print_whole(wanted)
+
+
+def build(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Middlewares; the first set if none.")
+    ] = None,
+    partly: Annotated[
+        bool,
+        typer.Option("--partly", help="Leave out what cannot be built here; fail only for a tool, or if none can."),
+    ] = False,
+) -> None:
+    """Exit status: 0 when all were built, or with `--partly` every tool and any middleware; 1 otherwise."""
+    from rmwbench.lab.middleware import build as building
+    from rmwbench.lab.process import tool
+
+    chosen = building.choose(names or [])
+    if partly:
+        for name, packages in building.without_packages(chosen).items():
+            say(f"{name}: left out, it needs {', '.join(packages)}: {building.apt_command(packages)}")
+            chosen = [recipe for recipe in chosen if recipe.middleware != name]
+    building.check(chosen)
+    results = building.build(chosen, lambda text: print(text, flush=True))
+    for result in results:
+        outcome = result.problem or f"built in {result.seconds:.0f} s"
+        say(f"{result.middleware}: {outcome}")
+    failed = {result.middleware for result in results if result.problem}
+    if partly and not failed & tool.recipes().keys() and len(failed) < len(chosen) - len(tool.recipes()):
+        for name in sorted(failed):
+            say(f"{name}: its arms are left out until it is built: rmwbench middlewares build {name}")
+        raise typer.Exit(0)
+    raise typer.Exit(1 if failed else 0)
+
+
+def _print_list(found: dict[str, Any]) -> None:
+    """A line each: a wide table of every capability could not be read."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from rmwbench.suite.modes import NAMES
+
+    console = stdout_console()
+    built = [entry for entry in found["middlewares"] if entry["built"]]
+    if built:
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+        for heading in ("ready", "version", "released", "layer", "services", "loans", "modes"):
+            table.add_column(heading, no_wrap=True)
+        table.add_column("transports")
+        for entry in built:
+            can = entry["capabilities"]
+            answers = [can.get(name, "–").partition(":")[0] for name in ("services", "loan")]
+            modes = entry["modes"] or {}
+            able = [name for name, answer in modes.items() if not answer.startswith("no")]
+            transports = modes["transport"].replace("|", " ") if "transport" in able else "–"
+            table.add_row(
+                f"[bold]{escape(entry['middleware'])}[/bold]",
+                escape(entry["version"]),
+                entry["release_date"][:7],
+                entry["layer"],
+                *answers,
+                f"{len(able)}/{len(NAMES)}" if able else "–",
+                escape(transports),
+            )
+        console.print(table)
+        console.print()
+    for entry in found["middlewares"]:
+        if not entry["built"]:
+            name = f"[bold]{escape(entry['middleware'])}[/bold]"
+            console.print(f"{name} [yellow]not ready[/yellow]: {escape(entry['reason'])}")
+            if entry["command"]:
+                console.print(f"  do: {escape(entry['command'])}")
+    console.print("\nEverything that one can and cannot do, and why: rmwbench middlewares show NAME")
+
+
+def _print_whole(entries: list[dict[str, Any]]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = stdout_console()
+    for entry in entries:
+        name = f"[bold]{escape(entry['middleware'])}[/bold]"
+        if entry["built"]:
+            console.print(
+                f"{name} {escape(entry['version'])}, released {entry['release_date']}, layer {entry['layer']}"
+            )
+        else:
+            console.print(f"{name} [yellow]not ready[/yellow]: {escape(entry['reason'])}")
+        table = Table.grid(padding=(0, 1))
+        table.add_column(min_width=11, no_wrap=True)
+        table.add_column()
+        for label, text in _lines(entry):
+            table.add_row(f"  {label}", escape(text))
+        console.print(table)
+        console.print()
+
+
+def _lines(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    lines = [("what", entry["summary"])]
+    if not entry["built"]:
+        return [*lines, ("do", entry["command"] or "")] if entry["command"] else lines
+    profiles = (f"{p['name']} ({p['summary']})" if p["summary"] else p["name"] for p in entry["profiles"])
+    lines.append(("profiles", "; ".join(profiles)))
+    answers = [(name, *answer.partition(": ")[::2]) for name, answer in entry["capabilities"].items()]
+    for label, wanted in (("can", "yes"), ("can partly", "partly"), ("cannot", "no")):
+        found = [f"{name} ({reason})" if reason else name for name, answer, reason in answers if answer == wanted]
+        if found:
+            lines.append((label, (", " if wanted == "yes" else "; ").join(found)))
+    modes = (entry["modes"] or {}).items()
+    lines.append(("modes", "; ".join(f"{name} {levels}" for name, levels in modes if not levels.startswith("no"))))
+    lacking = [(name, levels.partition(": ")[2]) for name, levels in modes if levels.startswith("no")]
+    lines.append(("no mode", "; ".join(f"{name} ({reason})" if reason else name for name, reason in lacking)))
+    return [(label, text) for label, text in lines if text]

@@ -1,0 +1,88 @@
+"""`rmwbench query SQL [DIR]`: SQL over a campaign's tables, for people and for scripts."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.words.printable import printable
+
+if TYPE_CHECKING:
+    from rmwbench.bundle.query import Answer
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="query", help="Ask a campaign's tables with SQL (DuckDB).")(query)
+
+
+def query(
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help='For example "select arm, count(*) from cells group by arm".')
+    ],
+    directory: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list with one object per row.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header line.")] = False,
+    rows: Annotated[
+        int, typer.Option(metavar="N", min=1, max=100_000, help="Rows of the table; --json and --csv print all.")
+    ] = 100,
+) -> None:
+    from rmwbench.bundle import Bundle
+    from rmwbench.bundle.newest import newest_campaign
+    from rmwbench.bundle.query import ask
+    from rmwbench.errors import UserError
+
+    if as_json and as_csv:
+        raise UserError("two output formats at once", where="--json --csv", fix="choose one")
+    everything = as_json or as_csv
+    found = ask(Bundle(directory or newest_campaign()), sql, None if everything else rows)
+    if as_json:
+        _json(found.columns, found.rows)
+    elif as_csv:
+        _csv(found.columns, found.rows)
+    else:
+        _table(found)
+
+
+def _json(columns: list[str], rows: list[tuple]) -> None:
+    import math
+
+    def plain(value):
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    print_json([{c: plain(v) for c, v in zip(columns, row, strict=True)} for row in rows], default=str)
+
+
+def _csv(columns: list[str], rows: list[tuple]) -> None:
+    import csv
+    import sys
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    for row in (columns, *rows):
+        writer.writerow(map(printable, row) if sys.stdout.isatty() else row)
+
+
+def _table(found: "Answer") -> None:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    columns, rows = found.columns, found.rows
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    numeric = [
+        bool(rows) and all(isinstance(row[i], (int, float)) or row[i] is None for row in rows)
+        for i in range(len(columns))
+    ]
+    for column, right in zip(columns, numeric, strict=True):
+        table.add_column(escape(column), justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*("–" if value is None else escape(str(value)) for value in row))
+    console = stdout_console()
+    console.print(table)
+    if found.total > len(rows):
+        console.print(f"the first {len(rows)} of {found.total} rows; --rows N shows more, --csv all", style="dim")
+    else:
+        console.print(f"{len(rows)} row{'' if len(rows) == 1 else 's'}", style="dim")

@@ -1,0 +1,85 @@
+"""`rmwbench report [DIR]`: the answer of a campaign as a page for a browser, or as Markdown with pictures."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rmwbench.cli.pages import say_written
+
+
+class Format(StrEnum):
+    html = "html"
+    markdown = "markdown"
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="report", help="Write a campaign's report: one HTML file, or Markdown with SVG and PNG.")(report)
+
+
+def report(
+    directory: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."),
+    ] = None,
+    kind: Annotated[
+        Format, typer.Option("--format", help="One self-contained HTML file, or Markdown with charts beside it.")
+    ] = Format.html,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where it goes; DIR/report.html or DIR/report.md if absent."),
+    ] = None,
+    open_it: Annotated[bool, typer.Option("--open", help="Open it in the browser or viewer.")] = False,
+) -> None:
+    from rmwbench.bundle import Bundle
+    from rmwbench.bundle.newest import newest_campaign
+    from rmwbench.results.capacity import document as capacity
+    from rmwbench.results.show import summarise
+
+    directory = directory or newest_campaign()
+    path = out or directory / ("report.html" if kind is Format.html else "report.md")
+    bundle = Bundle(directory)  # first: without a campaign there is nothing to complain about but that
+    _check(kind, path)
+    document = capacity.summarise(bundle) if capacity.is_capacity(bundle) else summarise(bundle)
+    _write(kind, document, path)
+    say_written(path)
+    if open_it:
+        typer.launch(str(path.resolve()))
+
+
+def _check(kind: Format, path: Path) -> None:
+    """UserError where a report of this format cannot be written to that path."""
+    from rmwbench.errors import UserError
+    from rmwbench.whole_file import check_page, is_written_through
+
+    check_page(path, "Markdown" if kind is Format.markdown else "HTML")
+    other = {".md": Format.markdown, ".html": Format.html, ".htm": Format.html}.get(path.suffix.lower(), kind)
+    if other is not kind:
+        raise UserError(
+            "the name of the report promises another format",
+            where=str(path),
+            expected=kind.value,
+            actual=other.value,
+            fix=f"--format {other.value}",
+        )
+    if kind is Format.markdown and is_written_through(path):
+        raise UserError(
+            "a report in Markdown has pictures beside it, and here is no place for them",
+            where=str(path),
+            fix="name a file in a directory",
+        )
+
+
+def _write(kind: Format, document: dict, path: Path) -> None:
+    if document["schema"] == "rmwbench/capacity":
+        from rmwbench.report.capacity.html import write_html
+        from rmwbench.report.capacity.markdown import write_markdown
+
+        (write_html if kind is Format.html else write_markdown)(document, path)
+        return
+    from rmwbench.evaluations.beside import evaluated
+    from rmwbench.report.html import write_html as write_page
+    from rmwbench.report.markdown import write_markdown as write_text
+
+    (write_page if kind is Format.html else write_text)(document, path, evaluated(document))

@@ -1,0 +1,96 @@
+"""`rmwbench show [DIR]`: the answer of a campaign in the terminal, or as the show document for scripts and gates."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.gate import exit_code
+from rmwbench.errors import UserError
+
+if TYPE_CHECKING:
+    from rmwbench.bundle import Bundle
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        name="show",
+        help="Show a campaign's answer: a table per workload, and what to conclude.",
+        epilog="Exit code 0, unless the suite or --limits says what is acceptable (docs/limits.md): then 1 where a "
+        "condition is not acceptable, 2 where that could not be told.",
+    )(show)
+
+
+def show(
+    directory: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the show document (docs/formats/show.md).")] = False,
+    limits: Annotated[
+        Path | None,
+        typer.Option(
+            "--limits",
+            metavar="FILE",
+            help="Judge by this limits file (docs/limits.md) instead of the suite's `outcomes`.",
+        ),
+    ] = None,
+    fit: Annotated[
+        bool, typer.Option("--fit", help="Which distribution each arm's latencies follow, with parameters.")
+    ] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="With --fit: print the parameters as CSV.")] = False,
+) -> None:
+    from rmwbench.bundle import Bundle
+    from rmwbench.bundle.newest import newest_campaign
+    from rmwbench.results.capacity import document as capacity
+    from rmwbench.results.imported import is_imported
+    from rmwbench.results.show import summarise
+    from rmwbench.suite.file.limits_file import read_limits
+
+    if as_csv and (as_json or not fit):
+        raise UserError("`--csv` is for `--fit` alone, and not beside `--json`", where="--csv")
+    asked = None if limits is None else read_limits(limits)
+    bundle = Bundle(directory or newest_campaign())
+    if fit:
+        _fit(bundle, as_json=as_json, as_csv=as_csv)
+        return
+    if is_imported(bundle):
+        _imported(bundle, as_json)
+        return
+    is_capacity = capacity.is_capacity(bundle)
+    document = capacity.summarise(bundle) if is_capacity else summarise(bundle, asked)
+    if as_json:
+        print_json(document)
+        raise typer.Exit(exit_code(document))
+    from rmwbench.report.capacity.terminal import print_capacity
+    from rmwbench.report.terminal import print_show
+
+    if is_capacity:
+        print_capacity(document, stdout_console())
+    else:
+        from rmwbench.evaluations.beside import evaluated
+
+        print_show(document, stdout_console(), evaluated(document))
+    raise typer.Exit(exit_code(document))
+
+
+def _fit(bundle: "Bundle", *, as_json: bool, as_csv: bool) -> None:
+    from rmwbench.results import fits
+
+    document = fits.fits(bundle)
+    if as_csv:
+        typer.echo(fits.as_csv(document), nl=False)
+    elif as_json:
+        print_json(document)
+    else:
+        fits.print_fits(document, stdout_console())
+
+
+def _imported(bundle: "Bundle", as_json: bool) -> None:
+    from rmwbench.results.imported import document, print_imported
+
+    if as_json:
+        print_json(document(bundle))
+        return
+    print_imported(document(bundle), stdout_console())

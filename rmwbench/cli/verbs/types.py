@@ -1,0 +1,53 @@
+"""`rmwbench types`: the message types that a suite may name, with their exact sizes."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rmwbench.cli.console import print_json, stdout_console
+
+if TYPE_CHECKING:
+    from rmwbench.suite.workload.message_type import MessageType
+
+FAMILIES = (
+    ("Bytes(N)", "N bytes of payload, from 64: std_msgs/msg/UInt8MultiArray"),
+    ("Image(WIDTHxHEIGHT)", "an RGB image of that many pixels: sensor_msgs/msg/Image"),
+)
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="types", help="List the message types that a suite may name, one line each.")(types)
+
+
+def types(
+    as_json: Annotated[
+        bool, typer.Option("--json", help='Print a list of {"type", "ros_type", "payload_bytes", "message_bytes"}.')
+    ] = False,
+) -> None:
+    from rmwbench.suite.workload.message_type import message_type, message_type_names
+
+    found = [message_type(name) for name in message_type_names()]
+    if as_json:
+        print_json([_document(one) for one in found])
+        return
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for heading, justify in (("type", "left"), ("payload, bytes", "right"), ("ROS type", "left")):
+        table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    for one in found:
+        table.add_row(one.name, str(one.payload_bytes), one.ros_type)
+    console = stdout_console()
+    console.print(table)
+    console.print("\nAnd of any size:")
+    for name, what in FAMILIES:
+        console.print(f"  {name}: {what}", markup=False)
+
+
+def _document(one: "MessageType") -> dict[str, Any]:
+    return {
+        "type": one.name,
+        "ros_type": one.ros_type,
+        "payload_bytes": one.payload_bytes,
+        "message_bytes": one.cdr_bytes,
+    }

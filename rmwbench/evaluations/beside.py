@@ -1,0 +1,21 @@
+"""A campaign's show document, set beside the published evaluations: what its report shows of them."""
+
+from functools import partial
+from typing import Any
+
+from rmwbench.evaluations.claims.render.rows import ANSWERS, of_campaign
+from rmwbench.evaluations.claims.render.short import lines, table
+from rmwbench.evaluations.figures.beside import write_beside
+from rmwbench.report.evaluated import Evaluated
+
+
+def evaluated(document: dict[str, Any]) -> Evaluated:
+    """What the shipped claims and figures say of the campaign; `document` is as `summarise` made it."""
+    section = of_campaign(document)
+    return Evaluated(
+        section=section,
+        answers=ANSWERS,
+        lines=lines(section),
+        table=table(section),
+        write_figures=partial(write_beside, document),
+    )

@@ -1,0 +1,467 @@
+"""Whether a claim holds here: its tests against show documents (docs/formats/show.md). Pure.
+
+A claim speaks of one layer, of versions of its time, and of a machine. Where a campaign has others the answer is a
+proxy: it says what holds here, and never refutes the original. Campaigns of one machine are pooled by their blocks
+(values.py); each machine has its own answer, undecided ones too, and none is selected for what it says: the
+one with the most blocks stands first. By which rules a cell is decided: rules.py.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rmwbench.evaluations.claims.model import Claim, Claims, Conditions, Test, is_suite
+from rmwbench.evaluations.claims.rules import (
+    LEAST_BLOCKS,
+    Answer,
+    Code,
+    decided,
+    leaning,
+    together,
+    whole,
+)
+from rmwbench.evaluations.claims.values import CLOCKS, Arm, Sides, found_of, left_values, right_values
+from rmwbench.evaluations.claims.words import POINTS, RATIO, UNITLESS, amount, interval, unit_of
+
+Document = Mapping[str, Any]
+Side = tuple[str, Arm]
+"""The workload that an arm stands in, and the arm."""
+MACHINE_BOUND = "machine: machine_bound"
+"""How the flag of an arm begins whose trials left less than 10 % of the processor time idle."""
+
+__all__ = ["CLOCKS", "MACHINE_BOUND", "Cell", "Today", "answers", "compared", "of_suite", "today"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One matching cell's answer. `value` is the ratio left ÷ right (or what the test makes of both sides), left −
+    right where the test is by difference, or the left value where it has a level alone."""
+
+    workload: str
+    answer: Answer
+    left: str
+    right: str | None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+    code: Code | None = None
+    leans: Answer | None = None
+    """What the value alone would say, where there are too few blocks to decide."""
+    blocks: int = 0
+    """That both sides have."""
+    part: int = 0
+    """Which of the claim's tests it is of."""
+    metric: str = ""
+    unit: str = RATIO
+    left_in: str = ""
+    """The workload of the left side; `workload` names both where they differ."""
+    right_in: str | None = None
+    left_trials: tuple[tuple[int, float], ...] = ()
+    """(number of the block over all campaigns, value)"""
+    right_trials: tuple[tuple[int, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Today:
+    """What the campaigns of one machine say of a claim at one layer."""
+
+    campaigns: tuple[str, ...]
+    layer: str
+    answer: Answer
+    verdict: str
+    arms: tuple[str, ...]
+    """Arms with their versions."""
+    cells: tuple[Cell, ...]
+    proxy: tuple[str, ...] = field(default=())
+    """Why it is no answer to the original, in words."""
+    proxy_codes: tuple[str, ...] = field(default=())
+    """The same: layer, version, touch, machine."""
+    machine: str | None = None
+    date: str | None = None
+    """Of the newest campaign."""
+    blocks: int = 0
+    """The fewest common blocks that one of its cells stands on."""
+    shipped: bool = False
+    before_correction: bool = False
+    """Some campaign was made before the method was corrected (evaluations/claims/measured_files.py)."""
+
+    @property
+    def campaign(self) -> str:
+        """The newest."""
+        return self.campaigns[-1]
+
+    @property
+    def leans(self) -> Answer | None:
+        """Of an undecided answer with too few blocks, where all cells that lean do so to one side."""
+        found = {cell.leans for cell in self.cells if cell.leans}
+        return found.pop() if self.answer == "undecided" and len(found) == 1 else None
+
+    def text(self) -> str:
+        words = self.answer + (f" (leans to *{self.leans}*)" if self.leans else "")
+        words += f" with {', '.join(self.arms)} at the {self.layer} layer on "
+        words += f"{self.machine} ({self.date})" if self.machine else "this machine"
+        words += f" (proxy: {'; '.join(self.proxy)})" if self.proxy else ""
+        return words + (f": {found}" if (found := self.seen()) else "")
+
+    def seen(self) -> str:
+        """`0.52 [0.5–0.55]×`, or for several cells `3 cells, 0.52× to 1.4×`; empty where no cell has a value."""
+        told = [cell for cell in self.cells if cell.low is not None and cell.high is not None]
+        if len(told) == 1 and len(self.cells) == 1 and told[0].low is not None and told[0].high is not None:
+            return interval(told[0].value, told[0].low, told[0].high, told[0].unit)
+        if not any(cell.value is not None for cell in told):
+            return ""
+        counts = Counter(cell.answer for cell in self.cells)
+        answers = ", ".join(f"{answer} {count}" for answer, count in counts.items()) if len(counts) > 1 else ""
+        text = "; ".join([f"{len(self.cells)} cells", *_ranges(told)])
+        return f"{text} ({answers})" if answers else text
+
+
+def _ranges(cells: Sequence[Cell]) -> Iterator[str]:
+    """`0.52× to 1.4×` of the cells of each unit."""
+    for unit in dict.fromkeys(cell.unit for cell in cells):
+        values = sorted(cell.value for cell in cells if cell.value is not None and cell.unit == unit)
+        if values:
+            same = values[0] == values[-1]
+            yield amount(values[0], unit) if same else f"{amount(values[0], unit)} to {amount(values[-1], unit)}"
+
+
+def today(claims: Claims, claim: Claim, document: Document, *, earlier: int | None = None) -> list[Today]:
+    """The answers of one campaign, one per layer that has both sides, the claim's own layer first. `earlier`: as in
+    `claims_rules.level_of`, of a campaign that is under way."""
+    return answers(claims, claim, [document], earlier=earlier)
+
+
+def answers(claims: Claims, claim: Claim, documents: Sequence[Document], *, earlier: int | None = None) -> list[Today]:
+    """What these campaigns say, one answer per machine and layer: the claim's own layer first, then the answer with
+    the most blocks, then the newest, whatever it says. Empty where they have none of the claim's cells."""
+    found = []
+    for of_machine in _by_machine(documents):
+        for layer in sorted(_layers(of_machine)):
+            cells, used = _cells(claims, claim, of_machine, layer, earlier)
+            if cells:
+                found.append(_today(claims, claim, of_machine, layer, cells, used))
+    own = claims.layer_of(claim)
+    found.sort(key=lambda one: one.date or "", reverse=True)
+    return sorted(found, key=lambda one: (one.answer == "no data", one.layer != own, -one.blocks))
+
+
+def compared(claims: Claims, claim: Claim, document: Document) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """(workload, arm, metrics) of every cell that the claim compares in this document, at any layer."""
+    for test in claim.tests:
+        if of_suite(test, document):
+            for layer in _layers([document]):
+                for sides in _sides(test, claims.sides, document, layer):
+                    for workload, arm in filter(None, sides):
+                        yield workload, arm["arm"], test.metrics
+
+
+def of_suite(test: Test, document: Document) -> bool:
+    """Whether the campaign ran the test's suite."""
+    return is_suite(test.suite, str(document["campaign"]["suite"]))
+
+
+def _by_machine(documents: Sequence[Document]) -> list[list[Document]]:
+    """Of each machine its campaigns, the oldest first. What does not say its machine stands alone."""
+    found: dict[object, list[Document]] = {}
+    for number, document in enumerate(documents):
+        machine = (document.get("machine") or {}).get("summary")
+        found.setdefault((machine, bool(document.get("shipped"))) if machine else number, []).append(document)
+    return [sorted(of_one, key=lambda one: str(one["campaign"].get("created_utc"))) for of_one in found.values()]
+
+
+def _layers(documents: Sequence[Document]) -> set[str]:
+    return {arm["layer"] for one in documents for w in one["workloads"] for arm in w["arms"]}
+
+
+def _cells(
+    claims: Claims, claim: Claim, documents: Sequence[Document], layer: str, earlier: int | None
+) -> tuple[list[Cell], dict[str, tuple[Arm, Document]]]:
+    """The cells of all tests, each pooled over the campaigns, and the arms that they are of."""
+    cells, used = [], {}
+    for part, test in enumerate(claim.tests):
+        pooled: dict[Any, list[Sides]] = {}
+        places: dict[Any, tuple[Side, Side | None]] = {}
+        for number, document in enumerate(documents):
+            if not of_suite(test, document):
+                continue
+            for left, right, left_base, right_base in _sides(test, claims.sides, document, layer):
+                key = _key(left, right)
+                bases = [side and side[1] for side in (left_base, right_base)]
+                pooled.setdefault(key, []).append(Sides(number, left[1], right and right[1], *bases))
+                places.setdefault(key, (left, right))
+                for _, arm in filter(None, (left, right)):
+                    used[f"{arm['arm']} {arm['version']}"] = arm, document
+        for key, sides in pooled.items():
+            cells.append(_cell(claims.conditions, test, part, places[key], sides, documents, earlier))
+    return cells, used
+
+
+def _key(left: Side, right: Side | None) -> tuple[Any, ...]:
+    """What must be the same for two campaigns to have measured the same cell."""
+    return tuple(
+        (side[0], side[1]["arm"], side[1]["version"], tuple(sorted((k, str(v)) for k, v in side[1]["factors"].items())))
+        for side in (left, right)
+        if side is not None
+    )
+
+
+def _today(
+    claims: Claims,
+    claim: Claim,
+    documents: Sequence[Document],
+    layer: str,
+    cells: Sequence[Cell],
+    used: Mapping[str, tuple[Arm, Document]],
+) -> Today:
+    proxy = _proxy(claims, claim, layer, used)
+    parts = [
+        together([cell.answer for cell in cells if cell.part == part], test) for part, test in enumerate(claim.tests)
+    ]
+    answer = whole(parts)
+    verdict = {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
+    if proxy and answer in ("holds", "does not hold"):
+        verdict = "proxy"
+    theirs = [one for one in documents if any(of_suite(test, one) for test in claim.tests)]
+    last = theirs[-1]
+    dates = [str(one["campaign"]["created_utc"])[:10] for one in theirs if one["campaign"].get("created_utc")]
+    return Today(
+        tuple(one["campaign"]["name"] for one in theirs),
+        layer,
+        answer,
+        verdict,
+        tuple(used),
+        tuple(cells),
+        tuple(proxy.values()),
+        tuple(proxy),
+        (last.get("machine") or {}).get("summary"),
+        max(dates, default=None),
+        min((cell.blocks for cell in cells if cell.answer != "no data"), default=0),
+        bool(last.get("shipped")),
+        any(one.get("before_correction") for one in theirs),
+    )
+
+
+def _proxy(claims: Claims, claim: Claim, layer: str, used: Mapping[str, tuple[Arm, Document]]) -> dict[str, str]:
+    """Code -> why the answer is none to the original: what the source says of its own conditions, and these campaigns
+    do not have."""
+    asked, found = claims.conditions, {}
+    own = claims.layer_of(claim)
+    if layer != own:
+        found["layer"] = f"the claim speaks of the {own} layer"
+    of_ros = [arm for arm, _ in used.values() if arm["layer"] in ("rclcpp", "rclpy")]
+    if not of_ros or not all(_version_is(asked, arm) for arm in of_ros):
+        found["version"] = f"the claim speaks of {', '.join(claims.versions) or 'versions of its time'}"
+    if asked.touch is not None and any(arm.get("touch", "all") != asked.touch for arm, _ in used.values()):
+        found["touch"] = f"there the payload was touched: {asked.touch}"
+    if any(not of_class(asked, document) for _, document in used.values()):
+        found["machine"] = f"the claim speaks of {_class(asked)}"
+    return found
+
+
+def _version_is(asked: Conditions, arm: Arm) -> bool:
+    """The first word of a version at the rclcpp layer is that of rclcpp, of which each distribution has its own."""
+    if asked.rclcpp is None:
+        return False
+    first, below = (_numbers(part) for part in asked.rclcpp)
+    versions = [_numbers(part.split()[0]) for part in str(arm["version"]).split(" + ")]
+    return all(first <= version < below for version in versions)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def of_class(asked: Conditions, document: Document) -> bool:
+    """Whether the campaign's machine is of the original's class, as far as the source says."""
+    machine = document.get("machine") or {}
+    facts = {fact["name"]: fact["value"] for fact in machine.get("facts", ())} | dict(machine)
+    if asked.processors is not None:
+        cores = str(facts.get("cores", "")).split()
+        if not cores or not cores[0].isdigit() or int(cores[0]) < asked.processors:
+            return False
+    return asked.virtual is None or asked.virtual == ("hypervisor" in str(facts.get("virtualization", "")))
+
+
+def _class(asked: Conditions) -> str:
+    words = [f"{asked.processors} processors or more" if asked.processors else ""]
+    words.append({True: "a virtual machine", False: "no virtual machine", None: ""}[asked.virtual])
+    return " and ".join(filter(None, words))
+
+
+def _sides(
+    test: Test, sides: Mapping[str, Sequence[str]], document: Document, layer: str
+) -> Iterator[tuple[Side, Side | None, Side | None, Side | None]]:
+    """Left and right of every cell that the test speaks of, and the cells that either is divided by."""
+    lefts = list(_arms(document, layer, sides[test.left], test.workload, {**test.at, **test.left_at}))
+    if test.right is None:
+        yield from ((left, None, None, None) for left in lefts)
+        return
+    name = test.right_workload or test.workload
+    other_layer = None if test.across_layers else layer
+    rights = list(_arms(document, other_layer, sides[test.right], name, {**test.at, **test.right_at}))
+    free = {*test.left_at, *test.right_at}
+    for label, left in lefts:
+        for other, right in rights:
+            same = _rest(left, free) == _rest(right, free)
+            # Without factors that differ, left and right stand in the same cell; otherwise in two.
+            if not (same and (free or test.right_workload or label == other)):
+                continue
+            bases = [_base(test, document, side) for side in ((label, left), (other, right))]
+            if not test.base_at or all(bases):
+                yield (label, left), (other, right), bases[0], bases[1]
+
+
+def _base(test: Test, document: Document, side: Side) -> Side | None:
+    """The same arm at the levels that it is divided by."""
+    if not test.base_at:
+        return None
+    label, arm = side
+    at = {**arm["factors"], **test.base_at}
+    name = label.partition(" [")[0]
+    return next(iter(_arms(document, arm["layer"], [arm["arm"]], name, at)), None)
+
+
+def _arms(
+    document: Document, layer: str | None, names: Sequence[str], workload: str | None, at: Mapping[str, Any]
+) -> Iterator[tuple[str, Arm]]:
+    for item in document["workloads"]:
+        if workload is not None and item["workload"].partition(" [")[0] != workload:
+            continue
+        arms = [a for a in item["arms"] if a["arm"] in names and layer in (None, a["layer"])]
+        here = [a for a in arms if _stands(a["factors"], at)]
+        if here:
+            yield item["workload"], min(here, key=lambda arm: list(names).index(arm["arm"]))
+
+
+def _stands(factors: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
+    return all(name in factors and _is_meant(factors[name], level) for name, level in at.items())
+
+
+def _is_meant(level: Any, asked: Any) -> bool:
+    """`asked` is a level, or several of which any is meant."""
+    return any(_same(level, one) for one in (asked if isinstance(asked, list) else [asked]))
+
+
+def _same(a: Any, b: Any) -> bool:
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (a, b))
+    return math.isclose(a, b) if numbers else a == b
+
+
+def _rest(arm: Arm, free: set[str]) -> dict[str, Any]:
+    return {name: level for name, level in arm["factors"].items() if name not in free}
+
+
+def _cell(
+    conditions: Conditions,
+    test: Test,
+    part: int,
+    place: tuple[Side, Side | None],
+    sides: Sequence[Sides],
+    documents: Sequence[Document],
+    earlier: int | None,
+) -> Cell:
+    (left_in, left), (right_in, right) = place[0], place[1] or (None, None)
+    label = left_in if right_in in (None, left_in) else f"{left_in} against {right_in}"
+    cell = Cell(
+        label,
+        "no data",
+        left["arm"],
+        right["arm"] if right else None,
+        part=part,
+        metric=test.metric,
+        unit=_unit(test),
+        left_in=left_in,
+        right_in=right_in,
+    )
+    for one in sides:
+        refused = _refused(conditions, test, one, documents[one.campaign])
+        if refused is not None and (len(sides) == 1 or refused[0] == "other_machine"):
+            return replace(cell, code=refused[0], reason=refused[1])
+    good = [one for one in sides if _refused(conditions, test, one, documents[one.campaign]) is None]
+    if not good:
+        code, why = next(filter(None, (_refused(conditions, test, one, documents[one.campaign]) for one in sides)))
+        return replace(cell, code=code, reason=why)
+    return _judged(test, cell, good, earlier)
+
+
+def _refused(conditions: Conditions, test: Test, sides: Sides, document: Document) -> tuple[Code, str] | None:
+    """Why a campaign says nothing of a cell."""
+    if test.of_machine and not of_class(conditions, document):
+        return "other_machine", f"an absolute number of {_class(conditions)}, which this machine is not"
+    for arm in sides.arms:
+        if arm.get("not_supported"):
+            return "not_supported", f"{arm['arm']}: {arm['not_supported']}"
+        if why := _bound(test, arm):
+            return "machine_bound", why
+    for arm, name in _taken(test, sides):
+        if why := _absent(arm, name):
+            return "absent", f"{arm['arm']}: {why}"
+    if test.by == "difference" and unit_of(test.metric) != "fraction":
+        return "no_fraction", f"{test.metric} is no fraction, which a difference is of"
+    return None
+
+
+def _taken(test: Test, sides: Sides) -> Iterator[tuple[Arm, str]]:
+    """Each arm with each metric that the test takes of it. One arm may be both sides."""
+    right = test.right_metric or test.metric
+    both = ((sides.left, test.metric), (sides.left_base, test.metric), (sides.right, right), (sides.right_base, right))
+    for arm, metric in both:
+        if arm is not None:
+            yield arm, metric
+            if test.times_metric:
+                yield arm, test.times_metric
+
+
+def _bound(test: Test, arm: Arm) -> str | None:
+    """Where the processors were busy throughout, nothing says what a middleware or a network does (rule 10 of the
+    method); what it holds in memory is the same."""
+    if unit_of(test.metric) == "bytes":
+        return None
+    told = next((flag for flag in arm.get("flags", ()) if flag.startswith(MACHINE_BOUND)), None)
+    return f"{arm['arm']}: {told}" if told else None
+
+
+def _absent(arm: Arm, metric: str) -> str | None:
+    found = arm["metrics"].get(metric)
+    if found is None:
+        return f"the campaign has no {metric}"
+    return found.get("no_data")
+
+
+def _judged(test: Test, cell: Cell, sides: Sequence[Sides], earlier: int | None) -> Cell:
+    found = found_of(test, sides, earlier=earlier)
+    cell = replace(
+        cell,
+        blocks=found.blocks,
+        left_trials=_numbered(left_values(test, sides)),
+        right_trials=_numbered(right_values(test, sides)),
+    )
+    if found.value is None and (found.low, found.high) == (0.0, math.inf):
+        why = "no ratio, both may be 0 or infinite"
+        return replace(cell, answer="undecided", code="no_ratio", reason=f"{test.metric}: {why}")
+    cell = replace(cell, value=found.value, low=found.low, high=found.high)
+    if found.blocks < LEAST_BLOCKS:
+        why = f"{found.blocks} common block{'s' * (found.blocks != 1)}, {LEAST_BLOCKS} are needed"
+        return replace(cell, answer="undecided", code="few_blocks", reason=why, leans=leaning(test, found.value))
+    answer, code = decided(test, found.value, found.low, found.high)
+    if found.infinite and not found.enough:
+        why = f"infinite or 0 in some of {found.blocks} blocks, whose range covers the median too seldom"
+        return replace(cell, answer="undecided", code="few_for_infinite", reason=why)
+    why = "the difference is below the margin" if code == "within_margin" else None
+    return replace(cell, answer=answer, code=code, reason=why)
+
+
+def _numbered(values: Mapping[tuple[int, int], float]) -> tuple[tuple[int, float], ...]:
+    """With the blocks of all campaigns counted on."""
+    return tuple((number, values[block]) for number, block in enumerate(sorted(values)))
+
+
+def _unit(test: Test) -> str:
+    if test.by == "difference":
+        return POINTS
+    if test.by == "exponent" or (test.right is None and test.times_metric):
+        return UNITLESS
+    return RATIO if test.level is None else unit_of(test.metric)

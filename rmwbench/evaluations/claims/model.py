@@ -1,0 +1,373 @@
+"""Claims: the checkable statements of a published evaluation, as data that anyone can extend (docs/formats/claims.md).
+
+A file per source, `suites/published/SOURCE/claims.yaml`. What a claim's words mean is checked here; whether it holds
+is decided in `evaluations/claims/judge.py`, and what it says of the source's own data in
+`evaluations/claims/original_data.py`.
+"""
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.file.load import CLAIMS_FILE, read, shown, source_directory, source_file, sources_with, validated
+
+Kind = Literal["comparison", "scaling", "threshold", "ratio", "absence", "count", "declaration", "opinion"]
+Relation = Literal["less", "greater", "within", "differs"]
+Layer = Literal["floor", "native", "rclcpp", "rclpy"]
+Settled = Literal[
+    "supported", "contradicted", "contradicted within the source", "partly supported", "data not published", "no data"
+]
+RANGES = ("within", "differs")
+"""Relations to a range around the bar, which `factor` is half as wide as."""
+Scalar = str | int | float | bool
+Text = Annotated[str, Field(min_length=1)]
+Levels = dict[str, Scalar | list[Scalar]]
+"""Factor -> its level, or those among its levels that are meant."""
+
+
+class Judged(Strict):
+    """What the source's own data says, and why: which figure, which error."""
+
+    verdict: Settled
+    why: Text
+
+
+class Check(Strict):
+    """One comparison of two points of an importer's figures, or of a point with a number: `of` relation `factor` ×
+    `than`. `within`: the ratio lies between 1 ÷ factor and factor; `differs`: it does not."""
+
+    figure: Text
+    of: Annotated[tuple[str, str], Field(strict=False)]
+    """Series and x of the point."""
+    relation: Relation
+    than: Annotated[tuple[str, str], Field(strict=False)] | float
+    factor: Annotated[float, Field(gt=0)] = 1.0
+
+
+class Data(Strict):
+    """Points of imported data that decide a claim: all checks hold (supported), none does (contradicted), or some."""
+
+    kind: Text
+    """Of `rmwbench import --list`."""
+    checks: Annotated[tuple[Check, ...], Field(strict=False, min_length=1)]
+
+
+class Cells(Strict):
+    """Of the `of` cells that a statement speaks of, at least and at most so many are as the test says; all of them
+    where neither is given. A cell that was not measured counts as undecided."""
+
+    of: Annotated[int, Field(ge=1)]
+    at_least: Annotated[int, Field(ge=0)] | None = None
+    at_most: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _possible(self) -> "Cells":
+        low = self.of if self.at_least is None and self.at_most is None else self.at_least or 0
+        high = self.of if self.at_most is None else self.at_most
+        if not 0 <= low <= high <= self.of:
+            raise Fault(
+                "so many cells cannot be",
+                expected="at_least ≤ at_most ≤ of",
+                actual=f"{low} ≤ {high} ≤ {self.of}",
+                at=("of",),
+            )
+        return self
+
+    @property
+    def least(self) -> int:
+        return self.of if self.at_least is None and self.at_most is None else self.at_least or 0
+
+    @property
+    def most(self) -> int:
+        return self.of if self.at_most is None else self.at_most
+
+
+class Test(Strict):
+    """Which cells of which suite decide the claim today, and how: `metric` of `left` relation `factor` × that of
+    `right` (or `level`, in the metric's unit), in every cell that matches, or in as many as `cells` says.
+
+    `at` are levels of factors that both sides have; `left_at` and `right_at` those in which they differ, which makes a
+    comparison of one arm with itself in two cells: scaling.
+
+    Of each side the value in a block may be made of several:
+    `times_metric`: the product of both metrics (CPU per message × messages per second).
+    `right_metric`: the right side's, where it is another (two metrics of one arm).
+    `base_at`: each side is divided by its own value at these levels; left against right is then a ratio of ratios.
+
+    `by: difference`, of fractions: left − right relation `level`, for what may be 0 on both sides.
+    `by: exponent`: log(left ÷ right) ÷ log of the ratio of `sizes` (those of left and right) relation `level`: 1 is
+    linear growth, 2 is quadratic.
+    `of_machine`: the level is an absolute number of the original's hardware, which another class of machine can
+    neither confirm nor refute.
+    """
+
+    __test__ = False  # pytest collects classes by this name
+
+    suite: Text
+    metric: Text
+    left: Text
+    relation: Relation
+    right: str | None = None
+    level: float | None = None
+    by: Literal["ratio", "difference", "exponent"] = "ratio"
+    times_metric: str | None = None
+    right_metric: str | None = None
+    base_at: Levels = Field(default_factory=dict)
+    sizes: Annotated[tuple[float, float], Field(strict=False)] | None = None
+    cells: Cells | None = None
+    of_machine: bool = False
+    factor: Annotated[float, Field(gt=0)] = 1.0
+    times: Annotated[float, Field(gt=0)] = 1.0
+    """Of `within`: the middle, as a ratio. `within: 6 times as much, give or take a factor of 1.5`."""
+    workload: str | None = None
+    right_workload: str | None = None
+    at: Levels = Field(default_factory=dict)
+    left_at: Levels = Field(default_factory=dict)
+    right_at: Levels = Field(default_factory=dict)
+    across_layers: bool = False
+    """The sides are of two layers on purpose: what a layer adds."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """All that it takes."""
+        found = (self.metric, self.times_metric, self.right_metric)
+        return tuple(dict.fromkeys(name for name in found if name))
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Test":
+        check = {"ratio": self._of_a_ratio, "difference": self._of_a_difference, "exponent": self._of_an_exponent}
+        check[self.by]()
+        if self.right is None and (self.base_at or self.right_metric):
+            raise Fault(
+                "one side alone is compared with a level",
+                expected="`right: SIDE`",
+                actual="base_at" if self.base_at else "right_metric",
+                at=("base_at" if self.base_at else "right_metric",),
+            )
+        if self.of_machine and self.level is None:
+            raise Fault("only a level is a number of a machine", expected="`level: NUMBER`", at=("of_machine",))
+        return self
+
+    def _of_a_ratio(self) -> None:
+        if (self.right is None) == (self.level is None):
+            raise Fault(
+                "a test compares with another side or with a level",
+                expected="`right: SIDE` or `level: NUMBER`",
+                actual="both" if self.right else "neither",
+                at=("right",) if self.right else (),
+            )
+        self._factor(self.level is not None)
+        if self.relation not in RANGES and self.times != 1:
+            raise Fault(
+                "`times` is the middle of a range",
+                expected="`relation: within`, or `factor` alone",
+                actual=f"{self.relation}, times {self.times:g}",
+                at=("times",),
+            )
+        if self.sizes is not None:
+            raise Fault("sizes belong to an exponent", expected="`by: exponent`", actual=self.by, at=("sizes",))
+
+    def _factor(self, of_level: bool) -> None:
+        if self.relation in RANGES and self.factor <= 1:
+            raise Fault(
+                f"`{self.relation}` needs a factor above 1",
+                expected="for example `factor: 1.1`",
+                actual=f"{self.factor:g}",
+                at=("relation",),
+            )
+        if of_level and self.relation not in RANGES and self.factor != 1:
+            raise Fault(
+                "a level is compared as it stands",
+                expected="no factor, or `relation: within`",
+                actual=f"{self.relation}, factor {self.factor:g}",
+                at=("level",),
+            )
+
+    def _of_a_difference(self) -> None:
+        if self.right is None or self.level is None:
+            raise Fault(
+                "a difference is of two sides, compared with a level",
+                expected="`right: SIDE` and `level: NUMBER`, 0.05 for five points",
+                actual=" and ".join(key for key in ("right", "level") if getattr(self, key) is None) + " left out",
+                at=("by",),
+            )
+        made_of = self.times_metric or self.right_metric or self.base_at or self.sizes
+        if self.relation in RANGES or self.factor != 1 or self.times != 1 or made_of:
+            raise Fault(
+                "a difference is compared with its level as it stands",
+                expected="`relation: less` or `greater` and one metric; no factor, `times`, `base_at` or `sizes`",
+                actual=f"{self.relation}, factor {self.factor:g}, times {self.times:g}",
+                at=("by",),
+            )
+
+    def _of_an_exponent(self) -> None:
+        sizes = self.sizes or (0.0, 0.0)
+        if self.right is None or self.level is None or min(sizes) <= 0 or sizes[0] == sizes[1]:
+            raise Fault(
+                "an exponent is of two sides at two sizes, compared with a level",
+                expected="`right: SIDE`, `sizes: [16, 4]` and `level: 2`",
+                actual=f"right {self.right}, sizes {self.sizes}, level {self.level}",
+                at=("by",),
+            )
+        self._factor(True)
+
+
+class Claim(Strict):
+    """A statement in our own words."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
+    heading: Text
+    says: Text
+    kind: Kind
+    layer: Layer | None = None
+    """Where it differs from the file's."""
+    figure: str | None = None
+    """What the source printed."""
+    published: Judged | None = None
+    corrected: Judged | None = None
+    data: Data | None = None
+    test: Test | None = None
+    also: Annotated[tuple[Test, ...], Field(strict=False)] = ()
+    """Further tests of a statement that says several things: all must hold, and one against it is enough."""
+    not_testable: str | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Claim":
+        judged = ("published", "corrected", "data", "test")
+        if self.kind == "opinion":
+            extra = [name for name in judged if getattr(self, name) is not None]
+            if extra:
+                raise Fault(
+                    "an opinion is listed, not judged",
+                    expected="no " + ", ".join(judged),
+                    actual=", ".join(extra),
+                    at=(extra[0],),
+                )
+            return self
+        if self.published is None:
+            raise Fault(f"claim `{self.id}` has no verdict as published", expected="`published: {verdict, why}`")
+        if (self.test is None) == (self.not_testable is None):
+            raise Fault(
+                f"claim `{self.id}` says neither how it is tested nor why it is not"
+                if self.test is None
+                else f"claim `{self.id}` has a test and is not testable",
+                expected="`test:` or `not_testable: REASON`",
+                at=() if self.test is None else ("not_testable",),
+            )
+        if self.also and self.test is None:
+            raise Fault(f"claim `{self.id}` has further tests and no test", expected="`test:`", at=("also",))
+        if len({test.suite for test in self.tests}) > 1:
+            raise Fault(
+                f"the tests of claim `{self.id}` are of several suites",
+                expected="one suite",
+                actual=", ".join(dict.fromkeys(test.suite for test in self.tests)),
+                at=("also",),
+            )
+        if self.data is not None and self.corrected is None:
+            raise Fault(
+                f"claim `{self.id}` has data and no verdict as corrected", expected="`corrected:`", at=("data",)
+            )
+        return self
+
+    @property
+    def tests(self) -> tuple[Test, ...]:
+        """All of them; none where it is not testable."""
+        return () if self.test is None else (self.test, *self.also)
+
+
+class Heading(Strict):
+    """A heading of the source without claims, and why it has none."""
+
+    heading: Text
+    reason: Text
+
+
+class Conditions(Strict):
+    """What a source measured with, as far as it says: what a campaign must have to support or refute it. `rclcpp`:
+    from this version on, and below that; `touch`: what became of the payload; `processors` (at least) and `virtual`:
+    the class of its machine."""
+
+    rclcpp: Annotated[tuple[str, str], Field(strict=False)] | None = None
+    touch: Literal["none", "header", "all"] | None = None
+    processors: Annotated[int, Field(ge=1)] | None = None
+    virtual: bool | None = None
+
+    @model_validator(mode="after")
+    def _versions(self) -> "Conditions":
+        if self.rclcpp is not None and not all(re.fullmatch(r"\d+(\.\d+)*", part) for part in self.rclcpp):
+            raise Fault(
+                "a version is numbers and points",
+                expected='`rclcpp: ["5.0", "6.0"]`',
+                actual=", ".join(self.rclcpp),
+                at=("rclcpp",),
+            )
+        return self
+
+
+class Claims(Strict):
+    """A source and its claims. `sides` names what claims compare: for each side the arms of suites that stand for it,
+    at any layer."""
+
+    claims: Text
+    title: Text
+    published: Text
+    text: Text
+    """File name of the source's text, as kept beside the checkout."""
+    layer: Layer
+    versions: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    """Versions that the claims speak of, in words."""
+    conditions: Conditions = Field(default_factory=Conditions)
+    """The same as data, with the rest that makes an answer of today more than a proxy."""
+    sides: dict[str, Annotated[tuple[str, ...], Field(strict=False, min_length=1)]] = Field(default_factory=dict)
+    headings: Annotated[tuple[Heading, ...], Field(strict=False)] = ()
+    items: Annotated[tuple[Claim, ...], Field(strict=False, min_length=1)]
+
+    @model_validator(mode="after")
+    def _names_known(self) -> "Claims":
+        seen: dict[str, int] = {}
+        for n, claim in enumerate(self.items):
+            if claim.id in seen:
+                raise Fault(f"two claims have the id `{claim.id}`", expected="an id each", at=("items", n, "id"))
+            seen[claim.id] = n
+            for place, test in enumerate(claim.tests):
+                at = ("items", n, "test") if place == 0 else ("items", n, "also", place - 1)
+                for key in ("left", "right"):
+                    side = getattr(test, key)
+                    if side is not None and side not in self.sides:
+                        raise unknown("side", side, list(self.sides), at=(*at, key))
+        return self
+
+    def layer_of(self, claim: Claim) -> str:
+        return claim.layer or self.layer
+
+
+def sources() -> list[str]:
+    """The sources that have claims, by the name of their folder."""
+    return sources_with(CLAIMS_FILE)
+
+
+def sources_about(suite: str) -> list[str]:
+    """The sources with a claim whose test runs a suite that calls itself so. Only their texts are searched: reading a
+    claims file takes a quarter of a second, and most campaigns are about no claim."""
+    found = []
+    for source in sources():
+        text = (source_directory(source) / CLAIMS_FILE).read_text(encoding="utf-8")
+        if any(is_suite(name, suite) for name in set(re.findall(r"\bsuite: *([^\s,}]+)", text))):
+            found.append(source)
+    return found
+
+
+def is_suite(name: str, suite: str) -> bool:
+    """Whether a test's `suite: NAME` means the suite that calls itself `suite`: a file `folder/name` may call itself
+    `folder-name` or `name`, and a file of one's own is known by its name without suffix."""
+    name = name.strip("\"'").removesuffix(".yaml").removesuffix(".yml")
+    return suite in (name, name.replace("/", "-"), name.rpartition("/")[2])
+
+
+def load(source: str | Path) -> Claims:
+    """The claims of a shipped source, or of a file by its path. UserError, with file and line, for anything wrong."""
+    path = source_file(source, CLAIMS_FILE, "claims")
+    return validated(read(path), where=shown(path), model=Claims)

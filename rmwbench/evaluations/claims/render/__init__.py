@@ -1,0 +1,1 @@
+"""The ledger for a person: page, terminal, and the short form beside a campaign's report."""

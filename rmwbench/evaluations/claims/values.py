@@ -1,0 +1,311 @@
+"""The values that a claim's test compares, block by block over the campaigns of one machine, and their interval. Pure.
+
+Campaigns of one machine are pooled by their blocks: each block gives one value of the test (a ratio, a product, a ratio
+of ratios), and all of them together one t interval, as if it had been one longer campaign. Where the campaigns differ
+by more than their blocks do, the interval is widened by Birge's ratio √(Q ÷ (k − 1)) of the k campaigns' means (Phys.
+Rev. 40, 1932; the scale factor of the Particle Data Group): it is never narrowed.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.stats import intervals
+from rmwbench.analysis.stats.intervals import Interval
+from rmwbench.analysis.verdicts.difference import difference
+from rmwbench.analysis.verdicts.pairs import pairs
+from rmwbench.analysis.verdicts.verdict import Arm as Compared
+from rmwbench.analysis.verdicts.verdict import Ratio
+from rmwbench.evaluations.claims.model import Test
+from rmwbench.evaluations.claims.rules import RULES, Level, level_of, unseen
+from rmwbench.evaluations.claims.words import unit_of
+
+Arm = Mapping[str, Any]
+Block = tuple[int, int]
+"""The number of the campaign, and of the block in it."""
+Values = Mapping[Block, float]
+CLOCKS = "for the clocks of two hosts"
+"""In an interval that was widened: the values of single trials were not, so no ratio may be taken of them."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The arms of one cell in one campaign: left and right, and each at the levels that it is divided by."""
+
+    campaign: int
+    """Campaigns are numbered in the order in which they were run."""
+    left: Arm
+    right: Arm | None = None
+    left_base: Arm | None = None
+    right_base: Arm | None = None
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        found = (self.left, self.right, self.left_base, self.right_base)
+        return tuple(arm for arm in found if arm is not None)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A value with its interval at `level`, from so many blocks that both sides have; None where there is no ratio."""
+
+    value: float | None
+    low: float
+    high: float
+    blocks: int
+    infinite: bool = False
+    """Some block has no finite positive ratio: the interval is the range of the blocks."""
+    enough: bool = True
+    """Whether the range of so many blocks covers the median as often as the level asks."""
+
+
+def per_trial(arm: Arm, metric: str) -> dict[int, float]:
+    """Block -> the trial's value."""
+    return {one["block"]: float(one["value"]) for one in arm["per_trial"].get(metric, ())}
+
+
+def left_values(test: Test, cell: Sequence[Sides]) -> dict[Block, float]:
+    return _values(test, [(one.campaign, one.left, one.left_base) for one in cell], test.metric)
+
+
+def right_values(test: Test, cell: Sequence[Sides]) -> dict[Block, float]:
+    found = [(one.campaign, one.right, one.right_base) for one in cell if one.right is not None]
+    return _values(test, found, test.right_metric or test.metric)
+
+
+def _values(test: Test, sides: Sequence[tuple[int, Arm, Arm | None]], metric: str) -> dict[Block, float]:
+    out = {}
+    for campaign, arm, base in sides:
+        for block, value in _products(test, arm, metric).items():
+            if base is None:
+                out[campaign, block] = value
+            elif (below := _products(test, base, metric).get(block)) is not None:
+                out[campaign, block] = _quotient(value, below)
+    return out
+
+
+def _products(test: Test, arm: Arm, metric: str) -> dict[int, float]:
+    found = per_trial(arm, metric)
+    if test.times_metric is None:
+        return found
+    other = per_trial(arm, test.times_metric)
+    return {block: value * other[block] for block, value in found.items() if block in other}
+
+
+def _quotient(a: float, b: float) -> float:
+    """nan where neither is anything: 0 ÷ 0, ∞ ÷ ∞."""
+    if b == 0:
+        return math.nan if a == 0 else math.inf
+    return math.nan if math.isinf(a) and math.isinf(b) else a / b
+
+
+def blocks_by_campaign(blocks: Sequence[Block]) -> list[int]:
+    """How many of these blocks each campaign has, in the order of the campaigns."""
+    return [count for _, count in sorted(Counter(campaign for campaign, _ in blocks).items())]
+
+
+def found_of(test: Test, cell: Sequence[Sides], *, earlier: int | None = None) -> Found:
+    """What the test takes of a cell. `earlier`: as in `claims_rules.level_of`."""
+    if test.right is None:
+        return _level(test, cell, earlier)
+    if test.by == "difference":
+        return _difference(test, cell, earlier)
+    found = _ratio(test, cell, earlier)
+    return _exponent(test, found) if test.by == "exponent" else found
+
+
+def _exponent(test: Test, found: Found) -> Found:
+    assert test.sizes is not None, "checked when the file was read"
+    scale = math.log(test.sizes[0] / test.sizes[1])
+
+    def of(x: float) -> float:
+        return (math.inf if math.isinf(x) else -math.inf if x == 0 else math.log(x)) / scale
+
+    ends = sorted((of(found.low), of(found.high)))
+    return Found(
+        None if found.value is None else of(found.value), ends[0], ends[1], found.blocks, found.infinite, found.enough
+    )
+
+
+def _ratio(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
+    """Of the block ratios. Where there are none, since what is compared are percentiles of messages that only all
+    trials together have enough of, or since two hosts' clocks widened them, of the metrics' own intervals."""
+    left, right = left_values(test, cell), right_values(test, cell)
+    common = sorted(left.keys() & right.keys())
+    widened = any(
+        CLOCKS in str(arm["metrics"].get(name, {}).get("interval"))
+        for one in cell
+        for arm in one.arms
+        for name in test.metrics
+    )
+    if not common or widened:
+        return _of_intervals(test, cell, earlier)
+    level = level_of(blocks_by_campaign(common), earlier=earlier)
+    ratios = np.array([_quotient(left[block], right[block]) for block in common])
+    if np.isnan(ratios).any():
+        return Found(None, 0.0, math.inf, len(common))
+    if np.isinf(ratios).any() or (ratios <= 0).any():
+        return _range(ratios, level)
+    if len(common) < 2:
+        return Found(float(ratios[0]), 0.0, math.inf, 1)
+    numbers = range(len(common))
+    both = [
+        Compared(str(n), dict(zip(numbers, (side[b] for b in common), strict=True)))
+        for n, side in enumerate((left, right))
+    ]
+    (pair,) = pairs([both], RULES)
+    found = pair.ratio(0, 1, level.error, 2)
+    assert isinstance(found, Ratio), "all are finite and there are two"
+    scale = birge(np.log(ratios), [campaign for campaign, _ in common])
+    low, high = (_scaled(found.value, end, scale) for end in (found.low, found.high))
+    return Found(found.value, low, high, len(common))
+
+
+def _scaled(value: float, end: float, times: float) -> float:
+    """A bound so many times as far from its value, on the logarithms."""
+    if end <= 0 or math.isinf(end):
+        return end
+    log = math.log(value) + times * (math.log(end) - math.log(value))
+    return math.exp(log) if log < 700 else math.inf
+
+
+def _range(values: np.ndarray, level: Level) -> Found:
+    """Order needs no finite numbers: the range of n values covers their median with 1 − 2^(1−n)."""
+    (value, low, high), covered = intervals.median_range(values)
+    return Found(value, low, high, len(values), infinite=True, enough=covered >= level.confidence)
+
+
+def birge(values: np.ndarray, campaigns: Sequence[int]) -> float:
+    """By how much the means of campaigns scatter more than their blocks explain, at least 1; 1 for one campaign.
+    `values`: of the blocks, shape (blocks,); `campaigns`: of each block its campaign."""
+    names = np.array(campaigns)
+    groups = [values[names == name] for name in dict.fromkeys(campaigns)]
+    inside = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
+    freedom = len(values) - len(groups)
+    if len(groups) < 2 or freedom < 1 or inside == 0:
+        return 1.0
+    between = sum(len(group) * (float(group.mean()) - float(values.mean())) ** 2 for group in groups)
+    return max(1.0, math.sqrt(between / (len(groups) - 1) / (inside / freedom)))
+
+
+def _of_intervals(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
+    """The left's interval against the right's, which is the more careful."""
+    left, right = ([arm for one in cell if (arm := getattr(one, side))] for side in ("left", "right"))
+    if test.times_metric or test.base_at:
+        return Found(None, 0.0, math.inf, 0)
+    trials = [_trials(one, test.metric) for one in left]
+    level = level_of(trials, earlier=earlier)
+    x, x_low, x_high = _combined([one["metrics"][test.metric] for one in left], level)
+    y, y_low, y_high = _combined([one["metrics"][test.right_metric or test.metric] for one in right], level)
+    blocks = min(sum(trials), sum(_trials(one, test.right_metric or test.metric) for one in right))
+    low = x_low / y_high if y_high > 0 and math.isfinite(y_high) else 0.0
+    high = x_high / y_low if y_low > 0 and math.isfinite(x_high) else math.inf
+    value = x / y if x is not None and y and math.isfinite(x) and math.isfinite(y) else None
+    if value is None and not (low == 0 and high == math.inf):
+        value = math.inf if x is None or math.isinf(x) or not y else 0.0
+    return Found(value, low, high, blocks)
+
+
+def _trials(arm: Arm, metric: str) -> int:
+    return int(arm["metrics"].get(metric, {}).get("trials") or 0)
+
+
+def _combined(metrics: Sequence[Mapping[str, Any]], level: Level) -> tuple[float | None, float, float]:
+    """The mean of the campaigns' values by their trials, its bounds those of the widest: each campaign's interval of
+    95 % widened to the level, on the logarithms where it can be."""
+    ends = [_at_level(metric, level) for metric in metrics]
+    low, high = min(end[1] for end in ends), max(end[2] for end in ends)
+    weights = [float(metric.get("trials") or 1) for metric in metrics]
+    if any(end[0] is None for end in ends):
+        return None, low, high
+    value = sum(float(end[0]) * w for end, w in zip(ends, weights, strict=True)) / sum(weights)
+    return value, low, high
+
+
+def _at_level(metric: Mapping[str, Any], level: Level) -> tuple[float | None, float, float]:
+    """Value, low, high of a metric's interval of 95 %, at another level: its half is so many times as wide as t with
+    its trials' degrees of freedom is. A one-sided bound reaches to infinity and has no value."""
+    if "at_least" in metric:
+        return None, float(metric["at_least"]), math.inf
+    value = float(metric["value"])
+    low, high = (float(x) if (x := metric.get(key)) is not None else value for key in ("low", "high"))
+    if level.error <= 0:
+        return value, -math.inf, math.inf
+    freedom = max(int(metric.get("trials") or 2) - 1, 1)
+    times = max(1.0, float(special.stdtrit(freedom, level.error) / special.stdtrit(freedom, 0.025)))
+    if math.isinf(value):
+        return value, low, high
+    if value == 0:  # a bound on what never happened shrinks with the logarithm of the error
+        return value, low, high * max(1.0, math.log(2 * level.error) / math.log(0.05))
+    if low > 0 and math.isfinite(high):
+        return value, _scaled(value, low, times), _scaled(value, high, times)
+    return value, max(0.0, value - (value - low) * times) if low >= 0 else low, value + (high - value) * times
+
+
+def _level(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
+    """The metric's own interval over the trials of all campaigns, at the level of the look."""
+    values = left_values(test, cell)
+    metrics = [one.left["metrics"][test.metric] for one in cell]
+    widened = any(CLOCKS in str(metric.get("interval")) for metric in metrics)
+    if not values or widened:
+        trials = [_trials(one.left, test.metric) for one in cell]
+        value, low, high = _combined(metrics, level_of(trials, earlier=earlier))
+        return Found(value, low, high, sum(trials))
+    blocks = sorted(values)
+    level = level_of(blocks_by_campaign(blocks), earlier=earlier)
+    of_all = np.array([values[block] for block in blocks])
+    if not np.isfinite(of_all).all():
+        return _range(of_all, level)
+    if len(of_all) < 2 or level.error <= 0:
+        return Found(float(of_all.mean()), -math.inf, math.inf, len(of_all))
+    value, low, high = _over_trials(test, cell, of_all, level)
+    scale = birge(of_all, [campaign for campaign, _ in blocks])
+    return Found(value, value - (value - low) * scale, value + (high - value) * scale, len(of_all))
+
+
+def _over_trials(test: Test, cell: Sequence[Sides], values: np.ndarray, level: Level) -> Interval:
+    """As `aggregate.over_trials`, at another confidence than 95 %."""
+    unit = unit_of(test.metric) if test.times_metric is None else ""
+    if unit == "fraction":
+        return _fraction([one.left["metrics"][test.metric] for one in cell], values, level)
+    if unit == "messages":
+        return intervals.clustered_count(values, level.confidence)[0]
+    if not values.any():  # zeros have no spread: the bound that the metric has
+        return _combined([one.left["metrics"][test.metric] for one in cell], level)  # type: ignore[return-value]
+    if (values > 0).all() and (test.metric not in GLOSSARY or GLOSSARY[test.metric].kind != "amount"):
+        return intervals.log_t(values, level.confidence)
+    return intervals.plain_t(values, level.confidence, least=0.0 if (values >= 0).all() else -math.inf)
+
+
+def _fraction(metrics: Sequence[Mapping[str, Any]], values: np.ndarray, level: Level) -> Interval:
+    """Of so many events a trial: `count` has all of a campaign."""
+    trials = sum(int(metric["trials"]) for metric in metrics)
+    total = sum(int(metric["count"]) for metric in metrics) / trials
+    totals = np.full(len(values), max(total, 1.0))
+    return intervals.clustered_fraction(values * totals, totals, level.confidence)[0]
+
+
+def _difference(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
+    """Block by block. A side may have trials that go wrong as a whole and were not seen (`claims_rules.unseen`): that
+    bound is taken where it is wider than what the messages and the spread of the trials say."""
+    left, right = left_values(test, cell), right_values(test, cell)
+    common = sorted(left.keys() & right.keys())
+    level = level_of(blocks_by_campaign(common), earlier=earlier)
+    if len(common) < 2 or level.error <= 0:
+        value = float(np.mean([left[b] - right[b] for b in common])) if common else None
+        return Found(value, -1.0, 1.0, len(common))
+    own = []
+    for side, values in (("left", left), ("right", right)):
+        metrics = [getattr(one, side)["metrics"][test.metric] for one in cell if getattr(one, side) is not None]
+        own.append(_fraction(metrics, np.array([values[b] for b in common]), level))
+    numbers = range(len(common))
+    i, j = (dict(zip(numbers, (values[b] for b in common), strict=True)) for values in (left, right))
+    value, low, high = difference(i, j, *own, level=level.error, unseen=unseen(len(common), level))
+    scale = birge(np.array([i[n] - j[n] for n in numbers]), [campaign for campaign, _ in common])
+    return Found(value, max(-1.0, value - (value - low) * scale), min(1.0, value + (high - value) * scale), len(common))

@@ -1,0 +1,47 @@
+"""A campaign's own figures page: those figures of the published evaluations that it measures, with the shipped points
+of the originals. It lies beside the report and is linked there; campaigns of other suites have none.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from rmwbench.evaluations.figures import document as redrawn
+from rmwbench.evaluations.figures.measured import of_suite
+from rmwbench.evaluations.figures.model import FIGURES_FILE, load, published_file, sources
+from rmwbench.evaluations.figures.page import write_html
+from rmwbench.evaluations.figures.points import read
+from rmwbench.suite.file.load import source_directory
+from rmwbench.whole_file import is_written_through
+
+SHIPPED = "the points extracted from the published data, five digits"
+
+
+def document(shown: dict[str, Any]) -> dict[str, Any] | None:
+    """The figures document of a show document with what it measures alone; None where it measures no figure."""
+    files = [(name, load(name)) for name in sources() if _mentions(name, shown)]
+    found = []
+    for name, file in files:
+        shipped = published_file(name)
+        rows = read(shipped) if shipped.is_file() else {}
+        found.append((file, rows, SHIPPED if rows else "what its text prints, where it prints any"))
+    made = redrawn.only_measured(redrawn.document(found, [shown]))
+    made["sources"] = [source for source in made["sources"] if source["figures"]]
+    return made if made["sources"] else None
+
+
+def write_beside(shown: dict[str, Any], report: Path) -> str | None:
+    """Writes the page beside a report; its name, or None where there is nothing to draw or, as beside /dev/stdout, no
+    place for it."""
+    made = None if is_written_through(report) else document(shown)
+    if made is None:
+        return None
+    path = report.with_name(f"{report.stem}-figures.html")
+    write_html(made, path)
+    return path.name
+
+
+def _mentions(name: str, shown: dict[str, Any]) -> bool:
+    """Whether a figures file names the campaign's suite: most are of none, and reading YAML takes long."""
+    text = (source_directory(name) / FIGURES_FILE).read_text(encoding="utf-8")
+    return any(of_suite(suite, shown) for suite in set(re.findall(r"suite: ([\w./-]+)", text)))

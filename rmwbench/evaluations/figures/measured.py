@@ -1,0 +1,232 @@
+"""What was measured of a part of a figure: points of campaigns and of the shipped summaries, where they are from, and
+how many of the cells of the whole suite they are.
+
+Of a cell that was measured several times the first campaign with a value stands: those that were given come before the
+shipped ones, and of these the newest first (`shipped.py`). Of shipped ones a part takes those of one machine.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean, pvariance
+from typing import Any
+
+from rmwbench.analysis.metrics.latency import SERIES_POINTS
+from rmwbench.errors import UserError
+from rmwbench.evaluations.claims.judge import MACHINE_BOUND
+from rmwbench.evaluations.claims.model import is_suite
+from rmwbench.evaluations.figures import cells as figure_cells
+from rmwbench.evaluations.figures.model import OVER_TIME, Measured, Part
+from rmwbench.words import numbers as fmt
+
+Rows = list[dict[str, Any]]
+Key = tuple[Any, ...]
+
+
+def of_suite(suite: str, campaign: Mapping[str, Any]) -> bool:
+    """Whether a campaign ran that suite; a file `folder/name` may call itself `folder-name` or `name`."""
+    return is_suite(suite, str(campaign["campaign"]["suite"]))
+
+
+def measured(part: Part, names: Mapping[str, str], campaigns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """`measured` of a part in the figures document: points, `from` which campaigns, how many `cells`, or why there are
+    none."""
+    if not part.measured:
+        return {"points": [], "from": [], "cells": None, "absent": part.not_measured}
+    tried = [_found(part, names, chosen) for chosen in _of_one_machine(campaigns)]
+    # What two machines measured is not compared within a picture: that which measured most of it, the newest of equals.
+    found, sources = max(tried, key=lambda one: sum(not _empty(entry["rows"]) for entry in one[0].values()))
+    points, used = _together(found, sources)
+    if points:
+        return {"points": points, "from": used, "cells": _count(part, names, found), "absent": None}
+    return {"points": [], "from": [], "cells": None, "absent": _why_none(part, campaigns)}
+
+
+def _of_one_machine(campaigns: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """The campaigns that were given, each time with what is shipped of one machine, the newest machine first."""
+    shipped = [campaign for campaign in campaigns if campaign.get("shipped")]
+    machines = dict.fromkeys(_source(campaign)["machine"] for campaign in shipped) or {None: None}
+    return [[x for x in campaigns if not x.get("shipped") or _source(x)["machine"] == name] for name in machines]
+
+
+def _found(
+    part: Part, names: Mapping[str, str], campaigns: Sequence[Mapping[str, Any]]
+) -> tuple[dict[Key, dict[str, Any]], Rows]:
+    """Cell -> its rows and their place among the sources; the sources."""
+    found: dict[Key, dict[str, Any]] = {}
+    sources: Rows = []
+    for number, one in enumerate(part.measured):
+        for campaign in campaigns:
+            if not of_suite(one.suite, campaign):
+                continue
+            place = len(sources)
+            kept = [(cell, rows) for cell, every in _cells(one, campaign, names) if (rows := _on_axes(part, every))]
+            for cell, rows in kept:
+                old = found.get((number, *cell))
+                if old is None or (_empty(old["rows"]) and not _empty(rows)):
+                    found[number, *cell] = {"rows": rows, "from": place}
+            if kept:
+                sources.append(_source(campaign))
+    return found, sources
+
+
+def _together(found: Mapping[Key, Mapping[str, Any]], sources: Rows) -> tuple[Rows, Rows]:
+    """The points in the order in which they were found, with the campaigns that are left of them."""
+    used: Rows = []
+    points: Rows = []
+    for entry in found.values():
+        source = sources[entry["from"]]
+        if source not in used:
+            used.append(source)
+        place = used.index(source)
+        points += [row | {"from": place} for row in entry["rows"]]
+    return points, used
+
+
+def _source(campaign: Mapping[str, Any]) -> dict[str, Any]:
+    about = campaign["campaign"]
+    return {
+        "campaign": about["name"],
+        "suite": about["suite"],
+        "date": str(about["created_utc"])[:10] if about.get("created_utc") else None,
+        "machine": (campaign.get("machine") or {}).get("summary"),
+        "shipped": bool(campaign.get("shipped")),
+    }
+
+
+def _on_axes(part: Part, rows: Rows) -> Rows:
+    known = part.x.order or part.x.positions
+    return rows if known is None or part.chart == "heat" else [row for row in rows if row["x"] in known]
+
+
+def _empty(rows: Any) -> bool:
+    return all(row["y"] is None for row in rows)
+
+
+def _count(part: Part, names: Mapping[str, str], found: Mapping[Key, Mapping[str, Any]]) -> dict[str, Any] | None:
+    """How many cells have a value, of how many of the whole suites; the places on the x axis of both."""
+    valued = {key: entry["rows"] for key, entry in found.items() if not _empty(entry["rows"])}
+    asked: set[Key] = set(valued)
+    places: dict[str, None] = {}
+    for number, one in enumerate(part.measured):
+        try:
+            cells = list(figure_cells.asked_for(one))
+        except UserError:  # a suite that is not here: nobody knows how many cells it has
+            return None
+        for cell in cells:
+            where = figure_cells.place(one, cell)
+            if where is not None and _on_axes(part, [{"x": names.get(where["x"], where["x"])}]):
+                asked.add((number, *_key(cell)))
+                places[names.get(where["x"], where["x"])] = None
+    at = dict.fromkeys(row["x"] for rows in valued.values() for row in rows if row["x"] in places)
+    return {"measured": len(valued), "asked": len(asked), "at": list(at), "places": len(places)}
+
+
+def _why_none(part: Part, campaigns: Sequence[Mapping[str, Any]]) -> str:
+    suites = list(dict.fromkeys(one.suite for one in part.measured))
+    here = [campaign for campaign in campaigns if any(of_suite(suite, campaign) for suite in suites)]
+    if any(not campaign.get("shipped") for campaign in here):
+        levels = " or ".join(
+            dict.fromkeys(", ".join(f"{k} {_level(v)}" for k, v in m.at.items()) or m.suite for m in part.measured)
+        )
+        return f"the campaign has no cell for it ({levels})"
+    metrics = ", ".join(dict.fromkeys(name for one in part.measured for name in one.metrics))
+    run = f"not yet: `rmwbench run {suites[0]} --short` (without --short: all levels), then --campaign DIR"
+    return f"{run}; the shipped summaries of it keep no {metrics} of these cells" if here else run
+
+
+def _level(value: Any) -> str:
+    return " or ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _key(cell: Mapping[str, Any]) -> Key:
+    """Of a cell, whatever the order of its factors and however it is known that it is a pair."""
+    own = (name for name in cell if name not in ("talker", "listener") and not name.endswith(("%", "+2")))
+    return tuple(sorted((name, str(cell[name])) for name in own))
+
+
+def _cells(one: Measured, campaign: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tuple[Key, Rows]]:
+    """The points of each cell that the figure asks for."""
+    for workload in campaign["workloads"]:
+        # A comparison is named by its workload, with its levels in brackets where the suite has factors.
+        plain = workload["workload"].partition(" [")[0]
+        for arm in workload["arms"]:
+            if arm.get("role") == "floor" or arm["middleware"] == "floor":
+                continue
+            cell = figure_cells.values(plain, arm["arm"], arm["factors"], arm.get("pair"))
+            place = figure_cells.place(one, cell) if figure_cells.chosen(one, cell) else None
+            if place is None:
+                continue
+            place = {key: names.get(text, text) for key, text in place.items()}
+            rows = _over_time(one, workload, arm) if one.metric in OVER_TIME else _value(one, campaign, arm)
+            about = {"arm": arm["arm"], "middleware": arm["middleware"], "layer": arm.get("layer")}
+            if any(flag.startswith(MACHINE_BOUND) for flag in arm.get("flags", ())):
+                about["machine_bound"] = True
+            if rows:
+                yield _key(cell), [place | row | about for row in rows]
+
+
+def _value(one: Measured, campaign: Mapping[str, Any], arm: Mapping[str, Any]) -> Rows:
+    """The one point of a metric; none where a shipped summary does not keep the metric of this cell."""
+    if campaign.get("shipped") and any(name not in arm["metrics"] for name in one.metrics):
+        return []
+    entries = [arm["metrics"].get(name) or {"no_data": "not measured for this arm"} for name in one.metrics]
+    point = _computed(one, entries, _threads(campaign) if one.of_machine else 1)
+    if point["y"] is None:
+        told = arm.get("not_supported") or next((e["no_data"] for e in entries if e.get("no_data")), None)
+        point["note"] = str(told or _infinite(one, entries, point))
+    return [point | {"blocks": entries[0].get("trials")}]
+
+
+def _computed(one: Measured, entries: Sequence[Mapping[str, Any]], threads: int | None) -> dict[str, Any]:
+    """y, with low and high of a metric that stands alone."""
+    value, low, high = (fmt.finite(entries[0].get(key)) for key in ("value", "low", "high"))
+    if threads is None:
+        return {"y": None}
+    if one.inverse is not None:
+        ends = [one.inverse / end if end else None for end in (value, high, low)]
+        return {"y": ends[0]} | ({"low": ends[1], "high": ends[2]} if None not in ends else {})
+    if one.times:
+        other = fmt.finite(entries[1].get("value"))
+        return {"y": None if value is None or other is None else value * other * one.factor / threads}
+    point: dict[str, Any] = {"y": None if value is None else value * one.factor / threads}
+    if None not in (value, low, high):
+        point |= {"low": low * one.factor / threads, "high": high * one.factor / threads}
+    return point
+
+
+def _infinite(one: Measured, entries: Sequence[Mapping[str, Any]], point: Mapping[str, Any]) -> str:
+    """Why a metric that has data has no value here."""
+    if one.inverse is not None and entries[0].get("value") == 0:
+        return "nothing arrived"
+    if any("at_least" in entry for entry in entries):
+        return "only a lower bound"
+    if one.of_machine and all(fmt.finite(entry.get("value")) is not None for entry in entries):
+        return "the machine's hardware threads are not known"
+    return "never arrived"
+
+
+def _threads(campaign: Mapping[str, Any]) -> int | None:
+    """How many hardware threads the machine has: `2 of 4` is two usable ones of four."""
+    machine = campaign.get("machine") or {}
+    told = {fact["name"]: fact["value"] for fact in machine.get("facts", ())}.get("cores", machine.get("cores"))
+    last = str(told or "").rpartition(" ")[2]
+    return int(last) if last.isdigit() and int(last) else None
+
+
+def _over_time(one: Measured, workload: Mapping[str, Any], arm: Mapping[str, Any]) -> Rows:
+    """A value for each whole second, as the originals have: what arrived, the mean over trials; or mean and variance
+    of the latencies of one trial, the one that the report draws message by message. A second without any has none."""
+    kind, values = ("delivered", "rate_hz") if one.metric == "delivered" else ("series", "latency_ns")
+    series = next((s for s in workload.get("charts", {}).get(kind, ()) if s["arm"] == arm["arm"]), None)
+    if series is None:
+        return []
+    if kind == "series" and len(series["time_s"]) >= SERIES_POINTS:  # of neighbours the worst was kept: no mean
+        return [{"x": "1", "y": None, "note": "too many messages: the document keeps the worst of each few"}]
+    seconds: dict[int, list[float]] = {}
+    for time, value in zip(series["time_s"], series[values], strict=True):
+        if value is not None:
+            seconds.setdefault(int(time) + 1, []).append(value)
+    of = pvariance if one.metric == "latency_variance_by_second" else fmean
+    blocks = (arm.get("trials") or {}).get("done") if kind == "delivered" else 1
+    return [
+        {"x": str(second), "y": one.factor * of(found), "blocks": blocks} for second, found in sorted(seconds.items())
+    ]

@@ -1,0 +1,1 @@
+"""A reader per published format: `recognises(item)`, `read(source, out)`, `PLAUSIBLE`."""

@@ -1,0 +1,1 @@
+"""Frames from outside the workers: a GStreamer pipeline that fills a ring."""

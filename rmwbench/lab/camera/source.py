@@ -1,0 +1,283 @@
+"""Frames of a source outside of the workers: GStreamer's, in the trial's host, into a ring in memory from which a
+publisher takes one for each message (docs/formats/frames.md).
+
+No worker links GStreamer and all get the same frames. What the source costs is its own (role `source`), and whether it
+kept its rate is told by its own clock: a slow source is no loss of a middleware's.
+
+    sources = FrameSources(crew, cell)      # rings; nothing runs yet
+    crew.spawn(…, **sources.given("talker"))
+    sources.start(); sources.wait()         # every ring has frames
+    …the window…
+    sources.accounts(lambda host: (steady_ns, end_ns))
+    sources.close()
+"""
+
+import math
+import mmap
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from struct import Struct
+from typing import Any
+
+import numpy as np
+
+from rmwbench.lab.host.host import TARGETS
+from rmwbench.lab.process.crew import Crew, Program
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.workload.camera import Format, element, frame_format
+from rmwbench.suite.workload.endpoints import Endpoint
+
+ROLE = "source"
+LAUNCHER = "gst-launch-1.0"
+PACKAGES = "gstreamer1.0-tools and gstreamer1.0-plugins-base"
+MAGIC, VERSION = b"RMWBFRM1", 1
+SLOTS = 6
+"""Two of slack, one that is being written, one that is being read, and room for a publisher that is late."""
+TIMES = 1 << 16
+"""Of the newest frames: 18 minutes at 60 Hz."""
+PAGE_BYTES = 4096
+TIMES_OFFSET = PAGE_BYTES
+FIRST_SLOT = TIMES_OFFSET + 8 * TIMES
+FIRST_FD = 10
+"""In the worker; below are its control socket, records and the library that counts allocations."""
+ENOUGH = 4
+"""Frames before a trial goes on: the first one that is sent lies two behind the newest."""
+TIMEOUT_S = 15.0
+STDERR_BYTES = 2000
+
+_HEADER = Struct("<8sIIQQQqqq")
+_PROGRAM = Path(__file__).with_name("frame_program.py")
+
+
+class SourceBroken(Exception):
+    """A source that gave no frames; the text says why."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a source did in the window: `due` frames by its rate, of which `made` came in it, `late` of them more than a
+    period after their time. That time is its own best: the line through its earliest frame. `latest_ns` is how late the
+    latest was, `ended` the wait status of one that ended."""
+
+    endpoint: int
+    due: int
+    made: int
+    late: int
+    latest_ns: float
+    ended: int | None
+
+    @property
+    def kept(self) -> float:
+        """Made, of those due."""
+        return self.made / self.due if self.due else 1.0
+
+
+def senders(cell: Cell) -> list[Endpoint]:
+    """The publishers that send frames of a source."""
+    return [endpoint for endpoint in cell.endpoints if endpoint.frames is not None]
+
+
+def missing(cell: Cell) -> str | None:
+    """Why this cell's frames cannot be made here; None where they can, or where it has none."""
+    if not senders(cell):
+        return None
+    if max(Counter(endpoint.process for endpoint in senders(cell)).values()) > TARGETS - FIRST_FD:
+        return f"frames: a process may have {TARGETS - FIRST_FD} publishers of a source's frames, and one here has more"
+    if cell.real is not None:
+        return "frames: gstreamer is not there over real machines: its ring is memory of this one"
+    if launcher() is not None:
+        return None
+    return f"frames: gstreamer needs {LAUNCHER}, which is not installed (Debian: {PACKAGES})"
+
+
+@cache
+def launcher() -> str | None:
+    return shutil.which(LAUNCHER)
+
+
+def pipeline(source: str, format_: Format) -> list[str]:
+    """The arguments of GStreamer for a source in that format on its standard output, paced by the clock."""
+    words = element(source).split()
+    if words[0] == "videotestsrc":
+        words += ["is-live=true", "do-timestamp=true"]
+    caps = f"video/x-raw,format=RGB,width={format_.width},height={format_.height}"
+    caps += f",framerate={format_.rate_hz.numerator}/{format_.rate_hz.denominator}"
+    return [launcher() or LAUNCHER, "-q", *words, "!", caps, "!", "fdsink", "fd=1"]
+
+
+def ring_bytes(frame_bytes: int) -> int:
+    return FIRST_SLOT + SLOTS * _slot_bytes(frame_bytes)
+
+
+def _slot_bytes(frame_bytes: int) -> int:
+    return -(-frame_bytes // PAGE_BYTES) * PAGE_BYTES
+
+
+class FrameSources:
+    """The sources of one trial; empty for most."""
+
+    def __init__(self, crew: Crew, cell: Cell):
+        self._crew = crew
+        self._rings = [_Ring(endpoint) for endpoint in senders(cell)]
+
+    def __bool__(self) -> bool:
+        return bool(self._rings)
+
+    def given(self, process: str) -> dict[str, Any]:
+        """What `Crew.spawn` needs besides for a worker: arguments and descriptors of its rings."""
+        mine = [ring for ring in self._rings if ring.endpoint.process == process]
+        words: list[str] = []
+        for place, ring in enumerate(mine):
+            words += ["--frames", f"{ring.endpoint.endpoint}={FIRST_FD + place}"]
+        return {"more": words, "more_files": {FIRST_FD + place: ring.fd for place, ring in enumerate(mine)}}
+
+    def start(self) -> None:
+        """One after the other the processes start; their first frames come some milliseconds later."""
+        source = _PROGRAM.read_text()
+        for ring in self._rings:
+            name, files = f"frames {ring.endpoint.endpoint}", {2: ring.log, 4: ring.fd}
+            ring.program = self._crew.start_program(name, source, ring.arguments(), files, ring.endpoint.host)
+
+    def wait(self, timeout_s: float = TIMEOUT_S) -> None:
+        """Until every ring has frames. Raises SourceBroken, and WorkerFailed where a worker ends meanwhile."""
+        deadline = time.monotonic() + timeout_s
+        while short := [ring for ring in self._rings if ring.finished < ENOUGH]:
+            ring = short[0]
+            if ring.ended is not None or (ring.program and ring.program.ended) or time.monotonic() > deadline:
+                raise SourceBroken(ring.complaint(timeout_s))
+            self._crew.turn(0.005)
+
+    @property
+    def pids(self) -> list[tuple[str, int | None, str, str]]:
+        """(process, PID in its host, role, host) for the sampler, once `wait` was called."""
+        found = []
+        for ring in self._rings:
+            name, host = f"frames {ring.endpoint.endpoint}", ring.endpoint.host
+            found.append((name, ring.program.inner_pid if ring.program else None, ROLE, host))
+            found.append((f"{name} gstreamer", ring.child, ROLE, host))
+        return found
+
+    def accounts(self, window: Callable[[str], tuple[int, int]]) -> list[Account]:
+        """Of the window: host → its begin and end, in ns of that host's clock."""
+        return [ring.account(*window(ring.endpoint.host)) for ring in self._rings]
+
+    def logs(self) -> dict[str, bytes]:
+        """File → what GStreamer said, where it said anything."""
+        return {f"frames-{r.endpoint.endpoint}.stderr": text for r in self._rings if (text := r.said())}
+
+    def close(self) -> None:
+        """Gives the memory back; the processes end with their host."""
+        for ring in self._rings:
+            ring.close()
+
+
+class _Ring:
+    """One publisher's ring and its source."""
+
+    def __init__(self, endpoint: Endpoint):
+        assert endpoint.frames is not None
+        self.endpoint = endpoint
+        self.format = frame_format(endpoint.type, endpoint.arrival)
+        self.program: Program | None = None
+        size = ring_bytes(self.format.frame_bytes)
+        self.fd = os.memfd_create("rmwbench-frames", os.MFD_CLOEXEC)
+        self.log = os.memfd_create("rmwbench-frames-log", os.MFD_CLOEXEC)
+        os.ftruncate(self.fd, size)
+        frame_bytes = self.format.frame_bytes
+        head = (MAGIC, VERSION, SLOTS, frame_bytes, _slot_bytes(frame_bytes), FIRST_SLOT, 0, 0, 0)
+        os.pwrite(self.fd, _HEADER.pack(*head), 0)
+        self._view = mmap.mmap(self.fd, FIRST_SLOT, prot=mmap.PROT_READ)
+
+    def arguments(self) -> list[str]:
+        frame_bytes = self.format.frame_bytes
+        numbers = (SLOTS, frame_bytes, _slot_bytes(frame_bytes), FIRST_SLOT, TIMES)
+        return [*map(str, numbers), *pipeline(self.endpoint.frames or "", self.format)]
+
+    def _header(self) -> tuple[int, int, int]:
+        """Frames finished, PID of the program that makes them, its wait status plus one."""
+        return _HEADER.unpack_from(self._view, 0)[-3:]
+
+    @property
+    def finished(self) -> int:
+        return self._header()[0]
+
+    @property
+    def child(self) -> int | None:
+        return self._header()[1] or None
+
+    @property
+    def ended(self) -> int | None:
+        """The wait status, once it has ended by itself."""
+        status = self._header()[2]
+        return status - 1 if status else None
+
+    def said(self) -> bytes:
+        size = os.fstat(self.log).st_size
+        return os.pread(self.log, STDERR_BYTES, max(0, size - STDERR_BYTES))
+
+    def complaint(self, timeout_s: float) -> str:
+        last = self.said().decode(errors="replace").strip().splitlines()[:1]
+        text = f"source of endpoint {self.endpoint.endpoint}: "
+        ended = self.ended
+        text += (
+            f"{self.finished} frames within {timeout_s:g} s"
+            if ended is None
+            else f"GStreamer ended with exit code {os.waitstatus_to_exitcode(ended)} after {self.finished} frames"
+        )
+        return text + (f"; it said: {last[0][:300]}" if last else "")
+
+    def account(self, begin_ns: int, end_ns: int) -> Account:
+        finished, _, ended = self._header()
+        numbers = np.arange(max(0, finished - TIMES), finished)
+        ring = np.frombuffer(self._view, dtype="<i8", count=TIMES, offset=TIMES_OFFSET).copy()
+        whole_ns = ring[numbers % TIMES]
+        edges = (self.format.period_ns, begin_ns, end_ns)
+        return account(self.endpoint.endpoint, numbers, whole_ns, *edges, ended or None)
+
+    def close(self) -> None:
+        self._view.close()
+        os.close(self.fd)
+        os.close(self.log)
+
+
+def account(
+    endpoint: int,
+    numbers: np.ndarray,
+    whole_ns: np.ndarray,
+    period_ns: float,
+    begin_ns: int,
+    end_ns: int,
+    ended: int | None = None,
+) -> Account:
+    """From the frames' numbers and when each was whole; `ended` as the ring has it. The frames of the window's last two
+    periods are left out: they may still be on their way."""
+    status = None if ended is None else ended - 1
+    judged_ns = end_ns - 2 * period_ns
+    here = (whole_ns >= begin_ns - 2 * period_ns) & (whole_ns < end_ns)
+    if not here.any():
+        return Account(endpoint, max(0, round((judged_ns - begin_ns) / period_ns)), 0, 0, math.inf, status)
+    line_ns = (whole_ns - numbers * period_ns)[here].min()
+    first, last = (math.ceil((edge - line_ns) / period_ns) for edge in (begin_ns, judged_ns))
+    due = max(0, last - first)
+    # By its number, not by when it came: one that came much later was due in the window all the same.
+    mine = (numbers >= first) & (numbers < last) & (whole_ns < end_ns)
+    late_ns = (whole_ns - numbers * period_ns - line_ns)[mine]
+    made, late = len(late_ns), int((late_ns > period_ns).sum())
+    return Account(endpoint, due, made, late, float(late_ns.max()) if made else math.inf, status)
+
+
+def probes(accounts: Sequence[Account]) -> list[dict[str, Any]]:
+    """Rows of the table `probes`: the worst source's."""
+    if not accounts:
+        return []
+    late = max((one.late + one.due - one.made) / one.due if one.due else 0.0 for one in accounts)
+    return [
+        {"probe": "source_kept", "unit": "fraction", "at": "window", "value": min(one.kept for one in accounts)},
+        {"probe": "source_late", "unit": "fraction", "at": "window", "value": late},
+    ]

@@ -1,0 +1,1 @@
+"""The processes of a trial and the protocol with them: start, command, hear, end."""

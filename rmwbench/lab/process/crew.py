@@ -1,0 +1,465 @@
+"""All processes of a trial, and the protocol with them.
+
+Decision: one selector over all of them. Commands go to all first and answers are gathered afterwards, so that the fixed
+cost of a step is that of the slowest worker and not the sum.
+"""
+
+import os
+import selectors
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rmwbench.lab.host import Configured, Exited, Host, HostBroken, Hosts, RemoteHost, SharedHost, Spawned, SpawnFailed
+from rmwbench.lab.host.host import INHERITED_VARIABLES, NetlinkMessage, Write
+from rmwbench.lab.process.worker import CONTROL_FD, RECORDS_FD, STATUS_TIMEOUT_S, Role, WorkerFailed, WorkerProcess
+from rmwbench.lab.sampling import allocations
+
+NOTHING: Mapping[str, str] = {}
+NO_FILES: Mapping[int, int] = {}
+NETWORK_HOST = "/network"
+"""The host of the network between the others, where `configure` and `run_programs` name one; no suite's host can be
+called so."""
+
+
+class Crew:
+    """The processes of one trial in its hosts: workers, daemons of their middleware, tools of ours, and the network
+    where there are several. Use as a context manager; leaving it closes the descriptors, not the hosts. What names no
+    host is on the first one."""
+
+    def __init__(self, hosts: Host | Hosts):
+        self.hosts = Hosts.alone(hosts.name, hosts) if isinstance(hosts, Host) else hosts
+        self.workers: dict[str, WorkerProcess] = {}
+        self.daemons: dict[str, WorkerProcess] = {}
+        self.tools: dict[str, WorkerProcess] = {}
+        self.network: WorkerProcess | None = None
+        self.configured: dict[str, Configured] = {}
+        """What became of each `configure`, by its token."""
+        self._programs: dict[tuple[int, str], Program] = {}
+        self._selector = selectors.DefaultSelector()
+        for host in self.hosts.all:
+            self._selector.register(host, selectors.EVENT_READ, host)
+
+    def __enter__(self) -> "Crew":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._selector.close()
+        for worker in self._everyone:
+            worker.control.close()
+            os.close(worker.stdout_fd)
+            os.close(worker.stderr_fd)
+
+    @property
+    def _everyone(self) -> list[WorkerProcess]:
+        network = [self.network] if self.network else []
+        return [*self.workers.values(), *self.daemons.values(), *self.tools.values(), *network]
+
+    def spawn(
+        self,
+        process: str,
+        executable: Path,
+        records_fd: int,
+        arguments: Sequence[str] = (),
+        environment: Mapping[str, str] = NOTHING,
+        *,
+        count_allocations: bool = False,
+        host: str | None = None,
+        more: Sequence[str] = (),
+        more_files: Mapping[int, int] = NO_FILES,
+    ) -> WorkerProcess:
+        """Starts a worker; `hello` of `wait_hello` tells whether it came up. `environment` is what its description asks
+        for beyond what every process gets. Raises UserError where allocations cannot be counted."""
+        words = [*arguments, "--control-fd", str(CONTROL_FD), "--records-fd", str(RECORDS_FD), *more]
+        files = {RECORDS_FD: records_fd, **more_files}
+        if count_allocations:
+            files[allocations.FD] = allocations.library()
+            environment = {**environment, **allocations.ENVIRONMENT}
+        return self._spawn("worker", process, executable, words, files, environment, host=self._host(host))
+
+    def spawn_daemon(
+        self,
+        name: str,
+        executable: Path,
+        environment: Mapping[str, str] = NOTHING,
+        label: str | None = None,
+        host: str | None = None,
+    ) -> WorkerProcess:
+        """Starts a daemon of a worker's middleware: the same program, and the same protocol. `label` is what it is
+        called here, where two have one name."""
+        words = ["--daemon", name, "--control-fd", str(CONTROL_FD)]
+        on = self._host(host)
+        return self._spawn("daemon", label or name, executable, words, {}, environment, name, host=on)
+
+    def spawn_tool(self, name: str, executable: Path, document_fd: int, host: str | None = None) -> WorkerProcess:
+        """Starts a tool of ours that writes its answer to a file. Whatever becomes of it, nothing is raised."""
+        words = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD)]
+        return self._spawn("tool", name, executable, words, {RECORDS_FD: document_fd}, host=self._host(host))
+
+    def spawn_network(self, name: str, executable: Path, document_fd: int, files: Mapping[int, int]) -> WorkerProcess:
+        """Starts the network between the hosts; its end is raised like a worker's. The lowest of `files` is its log."""
+        words = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD), "--log-fd", str(min(files))]
+        assert self.hosts.network is not None
+        all_files = {RECORDS_FD: document_fd, **files}
+        return self._spawn("network", name, executable, words, all_files, host=self.hosts.network)
+
+    def _host(self, name: str | None) -> Host | RemoteHost:
+        if name == NETWORK_HOST:
+            assert self.hosts.network is not None
+            return self.hosts.network
+        return self.hosts.first if name is None else self.hosts[name]
+
+    def _spawn(
+        self,
+        role: Role,
+        process: str,
+        executable: Path,
+        words: list[str],
+        files: Mapping[int, int],
+        environment: Mapping[str, str] = NOTHING,
+        program: str | None = None,
+        *,
+        host: Host | RemoteHost,
+    ) -> WorkerProcess:
+        """Both output streams go to memory files: a pipe would have to be read during the window, or would block a
+        talkative middleware."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        ours.setblocking(False)
+        logs = [os.memfd_create(f"rmwbench-{name}", os.MFD_CLOEXEC) for name in ("stdout", "stderr")]
+        worker = WorkerProcess(process, ours, *logs, role, program, host=host)
+        if role == "network":
+            self.network = worker
+        else:
+            {"worker": self.workers, "daemon": self.daemons, "tool": self.tools}[role][process] = worker
+        self._selector.register(ours, selectors.EVENT_READ, worker)
+        fds = {1: logs[0], 2: logs[1], CONTROL_FD: theirs.fileno(), **files}
+        with theirs:
+            if isinstance(host, SharedHost):
+                host.hold(ours.fileno())
+            host.spawn(_token(role, process), executable, words, fds, _environment(environment, host.directory))
+        return worker
+
+    def configure(
+        self,
+        host: str,
+        what: str,
+        messages: Sequence[NetlinkMessage] = (),
+        writes: Sequence[Write] = (),
+        reads: Sequence[str] = (),
+    ) -> str:
+        """Asks a host for changes of its network and does not wait; `configured` has what came of it, under the token
+        returned."""
+        token = f"{host} {what} {len(self.configured)} {time.monotonic_ns()}"
+        self._host(host).configure(token, messages, writes, reads)
+        return token
+
+    def await_configured(self, tokens: Iterable[str], timeout_s: float) -> list[Configured]:
+        """Raises WorkerFailed where a worker ends meanwhile, HostBroken where a host does not answer."""
+        tokens = list(tokens)
+        deadline = time.monotonic() + timeout_s
+        while missing := [token for token in tokens if token not in self.configured]:
+            rest = deadline - time.monotonic()
+            if rest <= 0:
+                raise HostBroken(f"no answer within {timeout_s:g} s to: {missing[0]}")
+            self.turn(rest)
+        return [self.configured.pop(token) for token in tokens]
+
+    def run_programs(
+        self, programs: Mapping[str, tuple[str, Sequence[str], int]], timeout_s: float, shared: int | None = None
+    ) -> dict[str, int | None]:
+        """Runs a program in Python (its source, arguments, and the file for its result, descriptor 4) in each of the
+        hosts named, all at once; `shared` is a file that all have as descriptor 5. Host → wait status, None for one
+        that did not end in time. Raises as `await_configured` does."""
+        running = {}
+        for name, (source, arguments, file) in programs.items():
+            host = self._host(name)
+            program = running[name] = Program()
+            self._programs[id(host), f"program {name}"] = program
+            logs = os.memfd_create("rmwbench-program", os.MFD_CLOEXEC)
+            try:
+                files = {1: logs, 2: logs, RECORDS_FD: file} | ({} if shared is None else {RECORDS_FD + 1: shared})
+                host.interpret(f"program {name}", source, arguments, files)
+            finally:
+                os.close(logs)
+        deadline = time.monotonic() + timeout_s
+        while any(not program.ended for program in running.values()) and (rest := deadline - time.monotonic()) > 0:
+            self.turn(rest)
+        return {name: program.wait_status for name, program in running.items()}
+
+    def start_program(
+        self, name: str, source: str, arguments: Sequence[str], files: Mapping[int, int], host: str | None = None
+    ) -> "Program":
+        """Starts a program in Python and does not wait; it ends with its host at the latest."""
+        where, token = self._host(host), f"program {name}"
+        program = self._programs[id(where), token] = Program()
+        where.interpret(token, source, arguments, files)
+        return program
+
+    def wait_hello(self, timeout_s: float) -> None:
+        """Until every worker and daemon, and the network, said hello; a tool may take its time."""
+        workers = [one for one in self._everyone if one.role != "tool"]
+        self.wait(
+            lambda: all(w.hello for w in workers), timeout_s, "hello", lambda: [w for w in workers if not w.hello]
+        )
+
+    def ask(self, requests: Mapping[str, tuple[str, Mapping[str, Any]]], timeout_s: float) -> dict[str, dict[str, Any]]:
+        """Sends one command to each named process, then gathers the answers: process → its `ok`.
+
+        Raises WorkerFailed; an `error` answer is of kind `refused`.
+        """
+        return self._ask(self.workers, requests, timeout_s)
+
+    def ask_daemon(self, name: str, cmd: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+        """One command to one daemon: its `ok`. Raises as `ask` does."""
+        return self._ask(self.daemons, {name: (cmd, fields)}, timeout_s)[name]
+
+    def ask_network(self, cmd: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+        """One command to the network's process: its `ok`. Raises as `ask` does."""
+        assert self.network is not None
+        return self.gather([self._post(self.network, cmd, fields)], timeout_s)[self.network.process]
+
+    def _ask(
+        self,
+        asked: Mapping[str, WorkerProcess],
+        requests: Mapping[str, tuple[str, Mapping[str, Any]]],
+        timeout_s: float,
+    ) -> dict[str, dict[str, Any]]:
+        posted = [self._post(asked[process], cmd, fields) for process, (cmd, fields) in requests.items()]
+        return self.gather(posted, timeout_s)
+
+    def kill_daemons(self, *, first_only: bool = False) -> list[str]:
+        """Kills every daemon at once, as a crash does; their ends are then no failure. Their names."""
+        killed = [name for name, daemon in self.daemons.items() if not daemon.ended and daemon.inner_pid is not None]
+        for name in killed[:1] if first_only else killed:
+            self.daemons[name].leaving = True
+            self.daemons[name].host.signal(self.daemons[name].inner_pid, int(signal.SIGKILL))
+        return killed[:1] if first_only else killed
+
+    def kill(self, process: str) -> None:
+        """SIGKILL for a worker, and for no other process: its end is then no failure, and what it owes is forgotten."""
+        worker = self.workers[process]
+        worker.killed = worker.leaving = True
+        worker.pending.clear()
+        if worker.inner_pid is not None:
+            worker.host.signal(worker.inner_pid, int(signal.SIGKILL))
+
+    @property
+    def living(self) -> dict[str, WorkerProcess]:
+        """The workers that nobody killed."""
+        return {name: worker for name, worker in self.workers.items() if not worker.killed}
+
+    def signal(self, process: str, number: signal.Signals) -> None:
+        """Sends a signal to a worker."""
+        pid = self.workers[process].inner_pid
+        if pid is not None:
+            self.workers[process].host.signal(pid, int(number))
+
+    def post(self, process: str, cmd: str, fields: Mapping[str, Any]) -> "Posted":
+        """Sends a command to a worker and does not wait."""
+        return self._post(self.workers[process], cmd, fields)
+
+    def post_daemon(self, name: str, cmd: str, fields: Mapping[str, Any]) -> "Posted":
+        """The same to a daemon."""
+        return self._post(self.daemons[name], cmd, fields)
+
+    def _post(self, worker: WorkerProcess, cmd: str, fields: Mapping[str, Any]) -> "Posted":
+        return Posted(worker, cmd, worker.request(cmd, fields))
+
+    def gather(
+        self,
+        posted: "Iterable[Posted]",
+        timeout_s: float,
+        take: "Callable[[Posted], Any] | None" = None,
+    ) -> dict[str, Any]:
+        """The answers to what was posted: process → its `ok`, or what `take` makes of it. Raises WorkerFailed; an
+        `error` answer is of kind `refused`."""
+        posted = list(posted)
+        self.await_answers(posted, timeout_s)
+        return {one.worker.process: take(one) if take else one.take() for one in posted}
+
+    def await_answers(self, posted: "Iterable[Posted]", timeout_s: float) -> None:
+        """Until all are answered, whatever the answers say."""
+        posted = list(posted)
+        what = "answer to " + "/".join(sorted({one.cmd for one in posted}))
+        owing = lambda: [one.worker for one in posted if not one.answered]  # noqa: E731
+        self.wait(lambda: not owing(), timeout_s, what, owing)
+
+    def ask_all(self, cmd: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, dict[str, Any]]:
+        """The same command for every worker that nobody killed."""
+        return self.ask({process: (cmd, fields) for process in self.living}, timeout_s)
+
+    def wait(
+        self,
+        done: Callable[[], bool],
+        timeout_s: float,
+        what: str,
+        owing: Callable[[], list[WorkerProcess]] | None = None,
+    ) -> None:
+        """Until `done()`. Raises WorkerFailed when a worker ends, breaks the protocol, or the time is up (kind
+        `timeout`, naming the first of `owing()`)."""
+        deadline = time.monotonic() + timeout_s
+        while not done():
+            rest = deadline - time.monotonic()
+            if rest <= 0:
+                late = (owing() if owing else []) or [*self.workers.values(), *self.daemons.values()]
+                raise late[0].failure("timeout", f"no {what} within {timeout_s:.3g} s")
+            self.turn(rest)
+
+    def watch_until(self, deadline_ns: int) -> None:
+        """Sleeps until the time (CLOCK_MONOTONIC), awake only for what workers say or for their end."""
+        while (rest_ns := deadline_ns - time.monotonic_ns()) > 0:
+            self.turn(rest_ns / 1e9)
+
+    def turn(self, timeout_s: float) -> None:
+        """One round of input and output. Raises WorkerFailed at the end of a worker or daemon that was not told to
+        exit."""
+        for worker in self._everyone:
+            if not worker.ended:
+                wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.wants_to_write else 0)
+                if self._selector.get_key(worker.control).events != wanted:
+                    self._selector.modify(worker.control, wanted, worker)
+        for key, mask in self._selector.select(timeout_s):
+            if not isinstance(key.data, WorkerProcess):
+                # All of it: who says hello has been reported before, and its PID is needed by then.
+                while self._hear_host(key.data):
+                    pass
+            else:
+                self._hear_worker(key.data, mask)
+        for worker in self._everyone:
+            # A child that inherited the socket may hold it open after the worker's own end.
+            if worker.wait_status is not None and not worker.ended:
+                self._take(worker)
+                if not worker.ended:
+                    worker.ended = True
+                    self._on_end(worker)
+
+    def _hear_worker(self, worker: WorkerProcess, mask: int) -> None:
+        if mask & selectors.EVENT_WRITE:
+            worker.flush()
+        if mask & selectors.EVENT_READ:
+            self._take(worker)
+
+    def _take(self, worker: WorkerProcess) -> None:
+        """What it said, and whether it ended. A tool that breaks the protocol is not listened to any more."""
+        try:
+            worker.pump()
+            if worker.ended:
+                self._on_end(worker)
+        except WorkerFailed as failed:
+            if worker.role != "tool":
+                raise
+            worker.lost = failed
+            if not worker.ended:
+                worker.ended = True
+                self._selector.unregister(worker.control)
+
+    def _on_end(self, worker: WorkerProcess) -> None:
+        self._selector.unregister(worker.control)
+        if worker.role == "tool":
+            worker.lost = worker.failure("crashed", "ended before its answer")
+        elif not worker.leaving or worker.pending:
+            raise self._ended(worker)
+
+    def _ended(self, worker: WorkerProcess) -> WorkerFailed:
+        """Why the control socket closed: waits for the exit status, which travels another way."""
+        deadline = time.monotonic() + STATUS_TIMEOUT_S
+        while worker.wait_status is None and worker.spawn_errno is None and (rest := deadline - time.monotonic()) > 0:
+            if not self._hear_host(worker.host, rest):
+                break
+        if worker.spawn_errno is not None:
+            return worker.failure("spawn", f"cannot be executed: {os.strerror(worker.spawn_errno)}")
+        if worker.wait_status is None:
+            return worker.failure("protocol", "closed its control socket but still runs")
+        return worker.failure("crashed", "ended" if worker.hello else "ended before its hello")
+
+    def _hear_host(self, host: Host | RemoteHost, timeout_s: float = 0.0) -> bool:
+        """Takes one report of a host's init; False when there is none in time."""
+        here = [worker for worker in self._everyone if worker.host is host]
+        try:
+            report = host.receive(timeout_s)
+        except HostBroken as broken:
+            if not here:
+                raise
+            raise here[0].failure("host", f"lost its host: {broken}") from None
+        by_token = {_token(worker.role, worker.process): worker for worker in here}
+        program = None
+        if isinstance(report, (Spawned, SpawnFailed)):
+            program = self._programs.get((id(host), report.token))
+        match report:
+            case None:
+                return False
+            case Configured(token=token):
+                self.configured[token] = report
+            case Spawned(inner_pid=inner_pid) if program:
+                program.inner_pid = inner_pid
+            case SpawnFailed() if program:
+                program.ended = True
+            case Spawned(token, inner_pid, pid):
+                by_token[token].inner_pid, by_token[token].pid = inner_pid, pid
+            case SpawnFailed(token, number):
+                by_token[token].spawn_errno = number
+            case Exited(inner_pid, status):
+                for worker in by_token.values():
+                    if worker.inner_pid == inner_pid:
+                        worker.wait_status = status
+                for (owner, _), other in self._programs.items():
+                    if owner == id(host) and other.inner_pid == inner_pid:
+                        other.wait_status, other.ended = status, True
+        return True
+
+
+@dataclass
+class Program:
+    """One that `run_programs` or `start_program` runs."""
+
+    inner_pid: int | None = None
+    wait_status: int | None = None
+    ended: bool = False
+
+
+@dataclass(frozen=True)
+class Posted:
+    """A command on its way."""
+
+    worker: WorkerProcess
+    cmd: str
+    number: int
+
+    @property
+    def answered(self) -> bool:
+        return self.number in self.worker.replies
+
+    @property
+    def asked_ns(self) -> int:
+        """Just before it was sent."""
+        return self.worker.asked_ns[self.number]
+
+    @property
+    def answered_ns(self) -> int:
+        """When its answer was read."""
+        return self.worker.replied_ns[self.number]
+
+    def take(self) -> dict[str, Any]:
+        """Its `ok`. Raises WorkerFailed (`refused`) for an `error`."""
+        reply = self.worker.replies.pop(self.number)
+        error = reply.get("error")
+        if not error:
+            return reply["ok"]
+        failed = error.get("kind") == "failed"
+        verb = f"failed at {self.cmd}" if failed else f"refused {self.cmd} ({error.get('kind')})"
+        text = f"{verb}: {error.get('object')}: {error.get('message')}"
+        raise self.worker.failure("refused", text, error, self.cmd)
+
+
+def _environment(asked: Mapping[str, str], directory: str) -> dict[str, str]:
+    found = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
+    return found | {"HOME": directory, "TMPDIR": directory, "LANG": "C.UTF-8"} | dict(asked)
+
+
+def _token(role: Role, process: str) -> str:
+    """What the host calls a process: names of workers are the suite's, and may be the same as a daemon's."""
+    return f"{role} {process}"

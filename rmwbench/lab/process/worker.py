@@ -1,0 +1,262 @@
+"""One worker process and the protocol with it (docs/formats/worker-protocol.md); `crew.py` is all of them together.
+
+Whatever a worker does wrong (dies, hangs, talks nonsense) becomes one exception, WorkerFailed, that carries what its
+report needs: signal or exit code and the end of its stderr. A daemon is held to the same, and so is the network between
+hosts; a tool (the sampler) only loses what it would have told.
+"""
+
+import json
+import os
+import signal
+import socket
+import time
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from rmwbench.errors import UserError
+from rmwbench.lab.process import messages
+
+PROTOCOL = 1
+CLOCK = "CLOCK_MONOTONIC"  # of the worker's machine; here it is Python's time.monotonic_ns (clock.py compares them)
+LINE_BYTES = 1 << 20
+REQUEST_BYTES = 64 << 20
+"""What a worker takes as one command (MAX_LINE_BYTES of native/harness/src/protocol.rs)."""
+STDERR_TAIL_BYTES = 2000
+# After the end of file on the control socket: how long the exit status may take to arrive from the host's init.
+STATUS_TIMEOUT_S = 1.0
+
+CONTROL_FD, RECORDS_FD = 3, 4
+
+Role = Literal["worker", "daemon", "tool", "network"]
+
+
+class WorkerFailed(Exception):
+    """A worker cost its trial. `kind` is `crashed`, `timeout`, `protocol`, `refused` (it answered with an error, which
+    `error` and the command `cmd` is), `spawn`, `clock` (its host's clock was stepped) or `host` (its host is lost)."""
+
+    def __init__(
+        self,
+        kind: str,
+        process: str,
+        message: str,
+        *,
+        signal_name: str | None = None,
+        exit_code: int | None = None,
+        stderr_tail: str = "",
+        role: Role = "worker",
+        error: Mapping[str, Any] | None = None,
+        cmd: str | None = None,
+    ):
+        self.role, self.error, self.cmd = role, error, cmd
+        self.kind, self.process, self.message = kind, process, message
+        self.signal_name, self.exit_code, self.stderr_tail = signal_name, exit_code, stderr_tail
+        super().__init__(self.reason())
+
+    @property
+    def unsupported(self) -> str | None:
+        """What it said is impossible with this middleware, and why; None where it failed at something else, or where
+        the worker merely does not know a command."""
+        if self.error is None or self.error.get("kind") != "unsupported" or self.cmd not in ("open", "create"):
+            return None
+        return f"{self.error.get('object')}: {self.error.get('message')}"
+
+    def reason(self) -> str:
+        """One line for the trial's `reason`; the last line of stderr is often the whole story."""
+        how = (
+            f" ({self.signal_name})"
+            if self.signal_name
+            else f" (exit code {self.exit_code})"
+            if self.exit_code is not None
+            else ""
+        )
+        last = self.stderr_tail.strip().splitlines()[-1:]
+        return f"{self.role} {self.process}: {self.message}{how}" + (f"; stderr ends: {last[0][:300]}" if last else "")
+
+
+class WorkerProcess:
+    """One process of a Crew: its identity, what it said, and what it still owes. `program` is what a daemon calls
+    itself, which two in one trial may share."""
+
+    def __init__(
+        self,
+        process: str,
+        control: socket.socket,
+        stdout_fd: int,
+        stderr_fd: int,
+        role: Role = "worker",
+        program: str | None = None,
+        *,
+        host: Any = None,
+    ):
+        self.host = host
+        self.process, self.role, self.program = process, role, program or process
+        self.control = control
+        self.stdout_fd, self.stderr_fd = stdout_fd, stderr_fd
+        self.hello: dict[str, Any] | None = None
+        self.pid: int | None = None  # as seen by the orchestrator
+        self.inner_pid: int | None = None
+        self.wait_status: int | None = None
+        self.spawn_errno: int | None = None
+        self.events: deque[dict[str, Any]] = deque()
+        self.ended = False  # end of file on the control socket
+        self.leaving = False  # `exit` was sent: the end of file is expected
+        self.killed = False  # by us, since the suite says so
+        self.lost: WorkerFailed | None = None  # why a tool is out of use
+        self.pending: dict[int, str] = {}  # id → command
+        self.replies: dict[int, dict[str, Any]] = {}
+        self.asked_ns: dict[int, int] = {}  # id → just before it was sent
+        self.replied_ns: dict[int, int] = {}  # when each was read
+        self._next_id = 1
+        self._read_ns = 0  # when the bytes came that are being taken apart
+        self._incoming = bytearray()
+        self._outgoing = bytearray()
+
+    def log(self, fd: int, tail_bytes: int | None = None) -> bytes:
+        size = os.fstat(fd).st_size
+        begin = max(0, size - tail_bytes) if tail_bytes is not None else 0
+        return os.pread(fd, size - begin, begin)
+
+    def stdout(self, tail_bytes: int | None = None) -> bytes:
+        return self.log(self.stdout_fd, tail_bytes)
+
+    def stderr(self, tail_bytes: int | None = None) -> bytes:
+        return self.log(self.stderr_fd, tail_bytes)
+
+    def failure(
+        self, kind: str, message: str, error: Mapping[str, Any] | None = None, cmd: str | None = None
+    ) -> WorkerFailed:
+        """The exception for this worker, with what is known of its end."""
+        signal_name = exit_code = None
+        if self.wait_status is not None:
+            if os.WIFSIGNALED(self.wait_status):
+                signal_name = _signal_name(os.WTERMSIG(self.wait_status))
+            else:
+                exit_code = os.WEXITSTATUS(self.wait_status)
+        tail = self.stderr(STDERR_TAIL_BYTES).decode(errors="replace")
+        return WorkerFailed(
+            kind,
+            self.process,
+            message,
+            signal_name=signal_name,
+            exit_code=exit_code,
+            stderr_tail=tail,
+            role=self.role,
+            error=error,
+            cmd=cmd,
+        )
+
+    def request(self, cmd: str, fields: Mapping[str, Any]) -> int:
+        """Queues a command; the Crew sends it. Returns its id. Raises UserError for one that no worker would take."""
+        number = self._next_id
+        line = json.dumps({"id": number, "cmd": cmd, **fields}, separators=(",", ":")).encode() + b"\n"
+        if len(line) > REQUEST_BYTES:
+            raise UserError(
+                f"the command `{cmd}` is too long for a worker",
+                where=f"{self.role} {self.process}",
+                expected=f"at most {REQUEST_BYTES} bytes",
+                actual=f"{len(line)} bytes",
+                fix="give the process fewer endpoints, or shorter traces of arrivals",
+            )
+        self._next_id += 1
+        self.pending[number] = cmd
+        self.leaving |= cmd == "exit"
+        self._outgoing += line
+        self.asked_ns[number] = time.monotonic_ns()
+        self.flush()
+        return number
+
+    @property
+    def wants_to_write(self) -> bool:
+        return bool(self._outgoing)
+
+    def flush(self) -> None:
+        try:
+            while self._outgoing:
+                del self._outgoing[: self.control.send(self._outgoing)]
+        except BlockingIOError:
+            pass
+        except (BrokenPipeError, ConnectionResetError):
+            self._outgoing.clear()  # the end of file, which tells more, is on its way
+
+    def pump(self) -> None:
+        """Reads what has arrived, but no more than a few megabytes, so that a worker that never stops talking cannot
+        hold the time limits up. Raises WorkerFailed (`protocol`)."""
+        for _ in range(64):
+            try:
+                data = self.control.recv(1 << 16)
+            except BlockingIOError:
+                return
+            except ConnectionResetError:
+                data = b""
+            self._read_ns = time.monotonic_ns()
+            if not data:
+                self.ended = True
+                return
+            searched = len(self._incoming)
+            self._incoming += data
+            begin = 0
+            while (end := self._incoming.find(b"\n", max(begin, searched))) >= 0:
+                self._line(bytes(self._incoming[begin:end]))
+                begin = end + 1
+            del self._incoming[:begin]
+            if len(self._incoming) > LINE_BYTES:
+                raise self.failure("protocol", f"sent a line longer than {LINE_BYTES} bytes")
+
+    def _line(self, text: bytes) -> None:
+        try:
+            if len(text) >= LINE_BYTES:
+                raise ValueError
+            line = json.loads(text)
+        except (ValueError, RecursionError):
+            raise self.failure(
+                "protocol", f"sent a line that is no JSON of at most {LINE_BYTES} bytes: {text[:120]!r}"
+            ) from None
+        if not isinstance(line, dict):
+            raise self.failure("protocol", f"sent a line that is no JSON object: {text[:120]!r}")
+        if "hello" in line:
+            self._on_hello(line["hello"])
+        elif self.hello is None:
+            raise self.failure("protocol", f"spoke before its hello: {text[:120]!r}")
+        elif "event" in line:
+            if problem := messages.event_problem(line):
+                raise self.failure("protocol", f"sent event {line['event']} without what belongs to it: {problem}")
+            if messages.is_known_event(line):
+                self.events.append(line)
+        elif isinstance(line.get("id"), int):
+            self._on_reply(line, text)
+        else:
+            raise self.failure("protocol", f"sent a line that is neither hello, reply nor event: {text[:120]!r}")
+
+    def _on_hello(self, hello: Any) -> None:
+        if self.hello is not None:
+            raise self.failure("protocol", "said hello twice")
+        if not isinstance(hello, dict) or hello.get("protocol") != PROTOCOL:
+            found = hello.get("protocol") if isinstance(hello, dict) else hello
+            raise self.failure(
+                "protocol", f"speaks protocol {found!r}; this rmwbench speaks {PROTOCOL}: build the {self.role} again"
+            )
+        if self.role == "daemon" and hello.get("daemon") != self.program:
+            raise self.failure("protocol", f"says that it is the daemon {hello.get('daemon')!r}")
+        if hello.get("clock") != CLOCK:
+            raise self.failure("protocol", f"stamps with clock {hello.get('clock')!r}, expected {CLOCK}")
+        self.hello = hello
+
+    def _on_reply(self, line: dict[str, Any], text: bytes) -> None:
+        number = line["id"]
+        if number not in self.pending:
+            raise self.failure("protocol", f"answered id {number}, which was not asked or is answered already")
+        if not isinstance(line.get("ok"), dict) and not isinstance(line.get("error"), dict):
+            raise self.failure("protocol", f"answered with neither ok nor error: {text[:120]!r}")
+        cmd = self.pending.pop(number)
+        checked = self.role == "worker" and isinstance(line.get("ok"), dict)
+        if checked and (problem := messages.reply_problem(cmd, line["ok"])):
+            raise self.failure("protocol", f"answered {cmd} without what belongs to it: {problem}")
+        self.replies[number], self.replied_ns[number] = line, self._read_ns
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,257 @@
+"""What else the machine does during a trial, as a factor: a load of a known kind, and processors kept awake.
+
+Each is a process of `rmwbench-load` (docs/formats/load.md) in one of the trial's hosts, so that it dies with it. Hosts
+of one machine share its processors: what computes or copies is put on once per machine, what sends over `lo` once per
+host. What a load really put on is read back, and a load that did not come up voids the trial (`machine.rules`): else
+`loaded` and `idle` would be one cell under two names. Nothing here raises for what a load does: a problem becomes a
+probe, and `problems` has its text.
+
+    background = Background(crew, cell.conditions, cell.background_hosts)     # starts the processes, if any
+    background.start()                                 # matched and ready: the load goes on
+    background.window({host: (steady_ns, end_ns)})
+    …the window, the drain…
+    background.stop()                                  # the load goes off; cpu_ns, own_flow and probes() are known
+    background.close()                                 # once the host is gone: removes the control group
+"""
+
+import contextlib
+import os
+import time
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.errors import UserError
+from rmwbench.lab.process import tool
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import WorkerProcess
+from rmwbench.lab.sampling.cgroup import Group
+
+TOOL = "load"
+BACKGROUND, AWAKE = "background", "awake"
+IDLE, AS_FOUND = "idle", "as_found"
+PER_HOST = ("traffic",)
+"""Kinds of load that concern a host's own interface, and not the processors that it shares."""
+TIMEOUT_S = 10.0
+
+DATAGRAM_HEADER_BYTES = 28
+"""IPv4 20, UDP 8: what the loopback interface counts of a datagram besides its payload."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What a background load sent over `lo`, and nobody's middleware: `bursts` are (time_ns, datagrams sent by then)
+    near the window's edges, `datagram_bytes` is one datagram as the interface counts it."""
+
+    bursts: tuple[tuple[int, int], ...] = ()
+    datagram_bytes: int = 0
+
+    def datagrams(self, begin_ns: int, end_ns: int) -> int:
+        """How many were sent between two times near the edges."""
+        return self._sent_by(end_ns) - self._sent_by(begin_ns)
+
+    def _sent_by(self, time_ns: int) -> int:
+        place = bisect_right(self.bursts, time_ns, key=lambda burst: burst[0])
+        return self.bursts[max(0, place - 1)][1] if self.bursts else 0
+
+
+def asks(conditions: Mapping[str, str]) -> dict[str, str]:
+    """Role → kind of load for each condition that asks for one."""
+    roles = {BACKGROUND: conditions["background"], AWAKE: conditions["host_idle"]}
+    return {role: kind for role, kind in roles.items() if kind not in (IDLE, AS_FOUND)}
+
+
+class Background:
+    """The loads of one trial. Once `stop` was called, `cpu_ns` maps each role to its processor time in the window,
+    `awake` is the spinners' share of all processor time there, and `own_flow` what a load sent."""
+
+    def __init__(self, crew: Crew, conditions: Mapping[str, str], hosts: Sequence[str] | None = None):
+        """Starts what the conditions ask for on `hosts` (all where none is named); both idle and as found cost
+        nothing. Processors are kept awake on every machine."""
+        self.problems: dict[str, str] = {}
+        self.cpu_ns: dict[str, int] = {}
+        self.own_flow = Flow()
+        self.awake = 0.0
+        self.group_problem: str | None = None
+        self._crew = crew
+        self._loads: dict[str, _Load] = {}
+        self._group: Group | None = None
+        self.asked = asks(conditions)
+        for role, kind in self.asked.items():
+            chosen = list(crew.hosts) if role == AWAKE or hosts is None else list(hosts)
+            for place, host in enumerate(chosen if kind in PER_HOST else _one_per_machine(crew, chosen)):
+                name = role if place == 0 else f"{role}@{host}"
+                try:
+                    self._loads[name] = _Load(crew, name, role, kind, host)
+                except UserError as error:
+                    self.problems[name] = str(error)
+
+    def pids(self, host: str) -> list[tuple[str, int | None, str]]:
+        """(process, PID in the host, role) of a host's for the sampler, once `start` was called."""
+        here = {name: load for name, load in self._loads.items() if load.host == host}
+        found = [(name, load.process.inner_pid, load.role) for name, load in here.items()]
+        helpers = [(name, load.role, load.asked.get("pid")) for name, load in here.items()]
+        return found + [(f"{name} spinners", pid, role) for name, role, pid in helpers if pid is not None]
+
+    def start(self) -> None:
+        """Puts the loads on and waits until they are. Raises WorkerFailed where a worker ends meanwhile."""
+        numbers = {name: load.request("start", {"kind": load.kind}) for name, load in self._loads.items()}
+        for name, load in self._loads.items():
+            self._answer(name, numbers[name])
+            if load.role == BACKGROUND and load.process.pid is not None and not self._is_far(load.host):
+                self._own_group(load.process.pid)
+
+    def window(self, steady: Mapping[str, tuple[int, int]]) -> None:
+        """The window, host → begin and end in ns of its CLOCK_MONOTONIC; does not wait."""
+        for load in self._loads.values():
+            load.steady_ns, end_ns = steady[load.host]
+            steady_ns = load.steady_ns
+            load.request("window", {"steady_ns": steady_ns, "end_ns": end_ns})
+
+    def stop(self) -> None:
+        """Takes the accounts, and ends the loads. Raises WorkerFailed where a worker ends meanwhile."""
+        numbers = {name: load.request("collect", {}) for name, load in self._loads.items()}
+        for name, load in self._loads.items():
+            reply = self._answer(name, numbers[name])
+            load.request("exit", {})
+            if reply is None:
+                continue
+            edges = {snapshot["at"]: snapshot for snapshot in reply["snapshots"]}
+            if not {"steady_begin", "steady_end"} <= edges.keys():
+                self.problems.setdefault(name, "the load gave no account of the window")
+                continue
+            load.edges = edges["steady_begin"], edges["steady_end"]
+            self.cpu_ns[load.role] = self.cpu_ns.get(load.role, 0) + load.grown("cpu_ns")
+            if load.role == AWAKE and not self._is_far(load.host):
+                self.awake = load.grown("cpu_ns") / (max(1, load.grown("time_ns")) * (os.cpu_count() or 1))
+            if (bursts := reply.get("bursts")) and load.host == next(iter(self._crew.hosts)):
+                size = load.asked["datagram_bytes"] + DATAGRAM_HEADER_BYTES
+                self.own_flow = Flow(tuple((time_ns, sent) for time_ns, sent in bursts), size)
+
+    def close(self) -> None:
+        """Removes the control group; call it once the host is closed."""
+        if self._group is not None:
+            self._group.close()
+            self._group = None
+
+    def probes(self) -> list[dict[str, Any]]:
+        """Rows of the table `probes`, `at` = `window`: what was achieved of what was asked, 0 where a load did not come
+        up, and what it cost; none where nothing was asked. Of several hosts of this machine the least of what was
+        achieved and the sum of the rest; another machine's have its host behind their name."""
+        rows: list[dict[str, Any]] = []
+        far = [host for host in dict.fromkeys(load.host for load in self._loads.values()) if self._is_far(host)]
+        for host in (None, *far):
+            mine = {
+                name: load for name, load in self._loads.items() if (load.host if load.host in far else None) == host
+            }
+            if host is None and not mine and not self.problems:
+                continue
+            rows += [
+                row if host is None else {**row, "probe": f"{row['probe']}@{host}"} for row in self._of_machine(mine)
+            ]
+        return rows
+
+    def _of_machine(self, loads: "Mapping[str, _Load]") -> Iterator[dict[str, Any]]:
+        role_of = {name: load.role for name, load in loads.items()}
+        failed = {role_of.get(name, name.partition("@")[0]) for name in self.problems}
+        if BACKGROUND in self.asked:
+            mine = [load for load in loads.values() if load.role == BACKGROUND]
+            if not mine or BACKGROUND in failed or any(load.edges is None for load in mine):
+                yield _row("background_achieved", "fraction", 0.0)
+            else:
+                accounts = [{row["probe"]: row for row in load.account()} for load in mine]
+                for probe, first in accounts[0].items():
+                    of = min if probe == "background_achieved" else sum
+                    yield {**first, "value": of(one[probe]["value"] for one in accounts if probe in one)}
+        if AWAKE in self.asked:
+            yield _row("host_awake", "fraction", 0.0 if AWAKE in failed else 1.0)
+
+    def _is_far(self, host: str) -> bool:
+        return host in self._crew.hosts.remote
+
+    def _own_group(self, pid: int) -> None:
+        try:
+            self._group = self._group or Group("load")
+            self._group.add(pid)
+        except OSError as error:
+            self.group_problem = error.strerror or str(error)
+
+    def _answer(self, name: str, number: int) -> dict[str, Any] | None:
+        """The `ok` of a request, or None with the problem noted."""
+        process = self._loads[name].process
+        deadline = time.monotonic() + TIMEOUT_S
+        while number in process.pending and process.lost is None:
+            rest_s = deadline - time.monotonic()
+            if rest_s <= 0:
+                self.problems.setdefault(name, f"the load did not answer within {TIMEOUT_S:g} s")
+                return None
+            self._crew.turn(rest_s)
+        reply = process.replies.pop(number, None)
+        if reply is None:
+            self.problems.setdefault(name, process.lost.reason() if process.lost else "the load is gone")
+            return None
+        if error := reply.get("error"):
+            self.problems.setdefault(name, f"{error.get('object')}: {error.get('message')}")
+            return None
+        if "asked" in reply["ok"]:
+            self._loads[name].asked = reply["ok"]["asked"]
+        return reply["ok"]
+
+
+class _Load:
+    """One process: its kind, what it says was asked, and its two snapshots."""
+
+    def __init__(self, crew: Crew, name: str, role: str, kind: str, host: str):
+        executable = tool.find(TOOL).executable
+        file = os.memfd_create("rmwbench-load", os.MFD_CLOEXEC)  # every tool is given one; a load needs none
+        try:
+            self.process: WorkerProcess = crew.spawn_tool(name, executable, file, host)
+        finally:
+            os.close(file)
+        self.role, self.kind, self.host = role, kind, host
+        self.asked: dict[str, Any] = {}
+        self.steady_ns: int | None = None
+        self.edges: tuple[dict[str, Any], dict[str, Any]] | None = None
+
+    def request(self, cmd: str, fields: Mapping[str, Any]) -> int:
+        with contextlib.suppress(OSError):
+            return self.process.request(cmd, fields)
+        return 0
+
+    def grown(self, name: str) -> int:
+        assert self.edges is not None
+        return self.edges[1][name] - self.edges[0][name]
+
+    def account(self) -> list[dict[str, Any]]:
+        """A computing load is what it ran plus what it waited for a processor: where workers took their share it still
+        was the load that was asked for."""
+        assert self.edges is not None
+        begun_ns, ended_ns = (edge["time_ns"] for edge in self.edges)
+        # Whoever takes its first account late did nothing that is known of until then.
+        length_ns = ended_ns - min(begun_ns, self.steady_ns or begun_ns)
+        if length_ns <= 0:
+            return [_row("background_achieved", "fraction", 0.0)]
+        rows = [_row("background_cpu", "fraction", self.grown("cpu_ns") / (length_ns * (os.cpu_count() or 1)))]
+        if share := self.asked.get("share"):
+            waited = self.grown("wait_ns") if "wait_ns" in self.edges[0] and "wait_ns" in self.edges[1] else 0
+            achieved = (self.grown("cpu_ns") + waited) / (share * self.asked["processors"] * length_ns)
+            if self.asked.get("memory_bytes"):
+                copied = self.grown("copied_bytes")
+                rows.append(_row("background_rate", "bytes/s", copied / length_ns * 1e9))
+                achieved = achieved if copied else 0.0
+        else:
+            sent, size = self.grown("datagrams_sent"), self.asked["datagram_bytes"]
+            achieved = sent / (self.asked["datagrams_per_s"] * length_ns / 1e9)
+            rows.append(_row("background_rate", "bytes/s", sent * size / length_ns * 1e9))
+        return [_row("background_achieved", "fraction", min(1.0, achieved)), *rows]
+
+
+def _one_per_machine(crew: Crew, hosts: Sequence[str]) -> list[str]:
+    """The first of those on this machine, and all on others."""
+    near = [host for host in hosts if host not in crew.hosts.remote]
+    return [*near[:1], *(host for host in hosts if host in crew.hosts.remote)]
+
+
+def _row(probe: str, unit: str, value: float) -> dict[str, Any]:
+    return {"probe": probe, "unit": unit, "at": "window", "value": value}

@@ -1,0 +1,333 @@
+"""The sampler of one trial (docs/formats/sampler.md): started beside the workers, asked before and after the window,
+read when all is over.
+
+Whatever it does wrong costs the trial nothing but its numbers: nothing here raises, and `problem` has the reason. No
+step waits for it but the last one, so that it adds nothing to the fixed cost of a trial.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from rmwbench.errors import UserError
+from rmwbench.lab.process import tool
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import WorkerProcess
+from rmwbench.suite.sampling import Sampling
+
+NAME = "sampler"
+CANARY_NS = 10_000_000
+
+
+class Sampler:
+    """The sampler in one of a trial's hosts, the first one where none is named. `document` is the parsed reply, once
+    `read` found one, and `raw` its bytes."""
+
+    def __init__(self, crew: Crew, host: str | None = None):
+        self._host = host
+        self.name = NAME if host is None else f"{NAME}@{host}"
+        self.problem: str | None = None
+        self.document: dict[str, Any] | None = None
+        self.raw = b""
+        self._crew = crew
+        self._process: WorkerProcess | None = None
+        self._collect: int | None = None
+        self._file = os.memfd_create("rmwbench-sampler", os.MFD_CLOEXEC)
+
+    def spawn(self) -> None:
+        """Starts it, best after the workers, which somebody waits for; that it is not there becomes its problem."""
+        try:
+            self._process = self._crew.spawn_tool(self.name, tool.find(NAME).executable, self._file, self._host)
+        except UserError as error:
+            self.problem = str(error)
+
+    def close(self) -> None:
+        """The file; the process ends with its host."""
+        os.close(self._file)
+
+    @property
+    def inner_pid(self) -> int | None:
+        return self._process.inner_pid if self._process else None
+
+    def watch(self, processes: list[tuple[str, int | None, str]]) -> None:
+        """(name, PID in the host, role) of each."""
+        named = [{"process": name, "pid": pid, "role": role} for name, pid, role in processes if pid is not None]
+        self._request("watch", {"processes": named})
+
+    def start(self, sampling: Sampling, steady_ns: int, end_ns: int, canary_ns: int = CANARY_NS) -> None:
+        """The window, in ns of CLOCK_MONOTONIC; `canary_ns` 0 is none."""
+        fields = {"steady_ns": steady_ns, "end_ns": end_ns, "canary_ns": canary_ns}
+        fields |= {"interval_ns": round(1e9 / sampling.series_hz) if sampling.series_hz else 0}
+        fields |= {"threads": sampling.threads, "schedule": sampling.schedule, "memory": sampling.memory}
+        self._request("start", fields)
+
+    def ask(self) -> None:
+        """Asks for the document, which `read` takes: whoever waits for workers meanwhile loses no time."""
+        self._collect = self._request("collect", {})
+
+    def read(self, timeout_s: float) -> None:
+        """Waits for the answer to `ask`; then `document` or `problem` is set. Raises WorkerFailed where a worker ends
+        meanwhile."""
+        process, number = self._process, self._collect
+        if process is None or number is None:
+            self.problem = self.problem or (self._loss(process) if process else None)
+            return
+        deadline = time.monotonic() + timeout_s
+        while number in process.pending and process.lost is None:
+            rest_s = deadline - time.monotonic()
+            if rest_s <= 0:
+                self.problem = f"the sampler did not answer within {timeout_s:g} s"
+                return
+            self._crew.turn(rest_s)
+        refusals = [reply["error"] for reply in process.replies.values() if "error" in reply]
+        if process.lost is not None:
+            self.problem = self._loss(process)
+        elif refusals:
+            self.problem = f"the sampler refused {refusals[0].get('object')}: {refusals[0].get('message')}"
+        else:
+            self._take(process.replies[number]["ok"].get("bytes", 0))
+
+    def _loss(self, process: WorkerProcess) -> str | None:
+        """How it was lost; its exit status, which travels another way, is known by now."""
+        if process.lost is None:
+            return None
+        crashed = process.lost.kind == "crashed"
+        return (process.failure("crashed", process.lost.message) if crashed else process.lost).reason()
+
+    def _take(self, size: int) -> None:
+        self.raw = os.pread(self._file, size, 0)
+        try:
+            self.document = parse(self.raw)
+        except ValueError as error:
+            self.problem = f"the sampler wrote something else than its document: {error}"
+
+    def _request(self, cmd: str, fields: dict[str, Any]) -> int | None:
+        if self._process is None or self._process.lost is not None:
+            return None
+        return self._process.request(cmd, fields)
+
+
+class Samplers:
+    """One in each host of a trial, and what they say together: `document` and `problem` as of one, and `by_host` each
+    host's own. What the machine as a whole did is the first one's to tell."""
+
+    def __init__(self, crew: Crew):
+        self._by_host: dict[str, Sampler] = {}
+        self._crew = crew
+        for place, host in enumerate(crew.hosts):
+            self._by_host[host] = Sampler(crew, None if place == 0 else host)
+
+    @property
+    def document(self) -> dict[str, Any] | None:
+        documents = self.by_host
+        if len(documents) < len(self._by_host):
+            return None
+        return merged(documents) if len(documents) > 1 else next(iter(documents.values()))
+
+    @property
+    def by_host(self) -> dict[str, dict[str, Any]]:
+        """Of those that answered."""
+        return {host: one.document for host, one in self._by_host.items() if one.document is not None}
+
+    @property
+    def problem(self) -> str | None:
+        found = [(one.name, one.problem) for one in self._by_host.values() if one.problem]
+        if len(self._by_host) == 1:
+            return found[0][1] if found else None
+        return "; ".join(f"{name}: {text}" for name, text in found) or None
+
+    def on_reference(self, host: str, to_reference: Callable[[int], int]) -> None:
+        """Tells the times of a host's series and schedule on the orchestrator's clock, where the host has another."""
+        document = self.by_host.get(host) or {}
+        for sample in document.get("series") or []:
+            sample["time_ns"] = int(to_reference(sample["time_ns"]))
+        for event in (document.get("schedule") or {}).get("events", []):
+            event[0] = int(to_reference(event[0]))
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        return {f"{one.name}.json": one.raw for one in self._by_host.values() if one.raw}
+
+    def spawn(self) -> None:
+        for one in self._by_host.values():
+            one.spawn()
+
+    def close(self) -> None:
+        for one in self._by_host.values():
+            one.close()
+
+    def watch(self, processes: list[tuple[str, int | None, str]], host: str | None = None) -> None:
+        """(name, PID in the host, role) of each; without a host of the first one."""
+        self._by_host[host or next(iter(self._by_host))].watch(processes)
+
+    def start(self, sampling: Sampling, window: Mapping[str, tuple[int, int]]) -> None:
+        """`window`: host → begin and end of the steady state on its own clock. One canary per machine."""
+        for place, (host, one) in enumerate(self._by_host.items()):
+            watched = place == 0 or host in self._crew.hosts.remote
+            one.start(sampling, *window[host], CANARY_NS if watched else 0)
+
+    def ask(self) -> None:
+        for one in self._by_host.values():
+            one.ask()
+
+    def found(self, process: str, pid: int | None, host: str) -> None:
+        """Names a worker that was started within the window, once all was read."""
+        one = self._by_host[host]
+        if one.document is not None:
+            one.document = with_successor(one.document, process, pid)
+
+    def read(self, timeout_s: float) -> None:
+        for one in self._by_host.values():
+            one.read(timeout_s)
+
+
+def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """One document of several hosts': processes, sockets and threads of all, where a name that two hosts have gets the
+    later one's behind it; interfaces and protocols of the first, since each host has its own; series name their
+    host."""
+    (first_host, first), *rest = documents.items()
+    taken = {name for snapshot in first["snapshots"] for name in snapshot["processes"]}
+    others = [(host, _renamed(one, host, taken)) for host, one in rest]
+    found = dict(first)
+    for at, snapshot in enumerate(found["snapshots"]):
+        whole = {"processes": dict(snapshot["processes"]), "sockets": list(snapshot["sockets"])}
+        for _, other in others:
+            if len(other["snapshots"]) > at:
+                whole["processes"] |= other["snapshots"][at]["processes"]
+                whole["sockets"] += other["snapshots"][at]["sockets"]
+        found["snapshots"] = [*found["snapshots"][:at], {**snapshot, **whole}, *found["snapshots"][at + 1 :]]
+    for key in ("memory", "threads"):
+        for _, other in others:
+            found[key] = {**(found.get(key) or {}), **(other.get(key) or {})}
+    all_of_them = [(first_host, first), *others]
+    series = [{**sample, "host": host} for host, one in all_of_them for sample in one.get("series") or []]
+    found["series"] = [
+        sample if sample["host"] == first_host else {**sample, "machine": {}}
+        for sample in sorted(series, key=lambda sample: sample["time_ns"])
+    ]
+    events = [event for _, other in others for event in (other.get("schedule") or {}).get("events", [])]
+    if events:
+        found["schedule"] = {**found["schedule"], "events": [*found["schedule"].get("events", []), *events]}
+    for host, other in others:
+        reasons = {f"{what} ({host})": why for what, why in other["no_data"].items() if what not in found["no_data"]}
+        found["no_data"] = {**found["no_data"], **{what: why for what, why in reasons.items() if why != "not asked"}}
+    return found
+
+
+def _renamed(document: Mapping[str, Any], host: str, taken: set[str]) -> dict[str, Any]:
+    """The document with `@HOST` behind each process's name that another host has too; `taken` then has all of its."""
+    names = {name for snapshot in document["snapshots"] for name in snapshot["processes"]} | set(document["memory"])
+    mine = {name: f"{name}@{host}" if name in taken else name for name in names}
+    taken |= set(mine.values())
+    return _with_names(document, mine)
+
+
+def with_successor(document: Mapping[str, Any], process: str, pid: int | None) -> dict[str, Any]:
+    """The document with the worker of that PID in the host under its name: it was started within the window, and the
+    sampler, which nobody told, found it by itself."""
+    found = {
+        name: process
+        for snapshot in document["snapshots"]
+        for name, one in snapshot["processes"].items()
+        if one["pid"] == pid and name != process
+    }
+    named = _with_names(document, found)
+    for processes in [snapshot["processes"] for snapshot in named["snapshots"]] if found else ():
+        if process in processes:
+            processes[process] = {**processes[process], "role": "worker"}
+    return named
+
+
+def _with_names(document: Mapping[str, Any], mine: Mapping[str, str]) -> dict[str, Any]:
+    """The document with other names of its processes."""
+
+    def keys(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {mine.get(name, name): value for name, value in values.items()}
+
+    def socket(one: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: mine.get(value, value) if key.endswith("process") else value for key, value in one.items()}
+
+    found = dict(document)
+    found["snapshots"] = [
+        {**one, "processes": keys(one["processes"]), "sockets": [socket(each) for each in one["sockets"]]}
+        for one in document["snapshots"]
+    ]
+    found["series"] = [{**one, "processes": keys(one["processes"])} for one in document.get("series") or []]
+    for key in ("memory", "threads"):
+        if document.get(key):
+            found[key] = keys(document[key])
+    return found
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class _Process(_Part):
+    role: str
+    pid: int
+    cpu_ns: int
+
+
+class _Snapshot(_Part):
+    at: str
+    time_ns: int
+    took_ns: int
+    machine: dict[str, int] = {}
+    processes: dict[str, _Process]
+    interfaces: dict[str, dict[str, int]]
+    udp: dict[str, int] = {}
+    ip: dict[str, int] = {}
+    tcp: dict[str, int] = {}
+    softnet: dict[str, int] = {}
+    sockets: list[dict[str, Any]]
+
+
+class _Sample(_Part):
+    time_ns: int
+    machine: dict[str, int] = {}
+    processes: dict[str, dict[str, int]]
+    interfaces: dict[str, dict[str, int]]
+    udp: dict[str, int] = {}
+    ip: dict[str, int] = {}
+    tcp: dict[str, int] = {}
+
+
+class _Canary(_Part):
+    period_ns: int
+    count: int
+    p50_ns: int | None
+    p99_ns: int | None
+    max_ns: int | None
+    processors: dict[str, dict[str, int]]
+
+
+class _Own(_Part):
+    cpu_ns: int
+    window_cpu_ns: int
+    rss_bytes: int
+
+
+class _Document(_Part):
+    snapshots: list[_Snapshot]
+    series: list[_Sample] = []
+    canary: _Canary | None = None
+    memory: dict[str, dict[str, Any]]
+    energy: dict[str, dict[str, float]] = {}
+    no_data: dict[str, str]
+    own: _Own
+
+
+def parse(raw: bytes) -> dict[str, Any]:
+    """The document, checked for what is relied on here. Raises ValueError with the place of the first fault."""
+    document = json.loads(raw)
+    try:
+        _Document.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    return document

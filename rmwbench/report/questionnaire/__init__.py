@@ -1,1 +1,0 @@
-"""The questionnaire answered: one document, and its forms for the terminal, Markdown and HTML."""

@@ -1,0 +1,71 @@
+"""How much of a campaign was done, in words: once for the terminal, the page and the Markdown."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rmwbench.codes import Code
+from rmwbench.words import numbers as fmt
+
+
+def failed(campaign: dict[str, Any]) -> str | None:
+    """`2 failed`."""
+    count = campaign["trials"].get("failed")
+    return f"{count} failed" if count else None
+
+
+def void(campaign: dict[str, Any]) -> str | None:
+    """`3 void (steal 1, with its block 2), 2 of them repeated`: by the names of the rules."""
+    trials = campaign["trials"]
+    count, repeated = trials.get("void"), trials.get("repeated")
+    if not count:
+        return None
+    rules = _by_rule(trials.get("voided_by") or {})
+    again = "" if not repeated else ", repeated" if repeated == count else f", {repeated} of them repeated"
+    return f"{count} void{f' ({rules})' if rules else ''}{again}"
+
+
+def voids_per_arm(workload: Mapping[str, Any]) -> list[str]:
+    """A sentence about the arms whose trials the machine spoilt, and one about those whose trials are void for what
+    they did themselves; empty where no trial is void."""
+    void = {a["arm"]: [one for one in told_one_by_one(a) if one["status"] == "void"] for a in workload.get("arms", [])}
+    spoilt = {arm: [one for one in found if one.get("cause") == "machine"] for arm, found in void.items()}
+    own = {arm: [one for one in found if one.get("cause") != "machine"] for arm, found in void.items()}
+    out = []
+    if any(spoilt.values()):
+        text = "; ".join(f"{arm} {_counted(found)}" for arm, found in spoilt.items())
+        out.append(
+            f"Trials that the machine spoilt, by arm: {text}. Each voids its block for every arm of the workload, so "
+            "that no arm keeps its quiet moments only."
+        )
+    if any(own.values()):
+        text = "; ".join(f"{arm} {_counted(found)}" for arm, found in own.items() if found)
+        out.append(f"Trials that are void for what the arm did: {text}. Its numbers are those of its other trials.")
+    return out
+
+
+def told_one_by_one(arm: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The trials of an arm that failed or are void, without those that another arm's trial took along."""
+    found = (arm.get("trials") or {}).get("failures") or []
+    return [one for one in found if list(one.get("codes") or ()) != [Code.BLOCK]]
+
+
+def _counted(found: Sequence[Mapping[str, Any]]) -> str:
+    """`3 (steal 2, canary 1)`, `0`."""
+    rules = _by_rule(Counter(code for one in found for code in one.get("codes") or ()))
+    return f"{len(found)} ({rules})" if rules else str(len(found))
+
+
+def _by_rule(voided_by: Mapping[str, int]) -> str:
+    return ", ".join(f"{'with its block' if code == Code.BLOCK else code} {n}" for code, n in voided_by.items())
+
+
+def blocks(campaign: dict[str, Any]) -> str:
+    """`6 of 6 blocks`, or `5 of at most 20 blocks, 14 of 14 verdicts decided`."""
+    complete, planned = campaign.get("blocks_complete", 0), int(campaign.get("blocks_planned", 0))
+    look = campaign.get("looks")
+    if not look:
+        return f"{complete} of {fmt.counted(planned, 'block')}"
+    if len(look["looks"]) == 1 and look["stop"] != "time":
+        return f"{complete} of {fmt.counted(planned, 'block')}, {look['decided']} of {look['of']} verdicts decided"
+    return f"{complete} of at most {planned} blocks, {look['decided']} of {look['of']} verdicts decided"

@@ -1,0 +1,491 @@
+"""What a report may say of a workload, as typed facts read off its document; each knows its own words.
+
+A sentence is made from a fact and from nothing else, so a test can check every sentence that a report
+makes against the report's own numbers (tests/report/test_facts.py), without reading English.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.verdicts.wording import percent
+from rmwbench.results.answer.ordered_by import Words
+from rmwbench.words import numbers as fmt
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Best:
+    """Every other contender with data is decided to be worse, and none has a smaller primary metric."""
+
+    arm: str
+
+    def clause(self, order: Words) -> str:
+        return f"{self.arm} is the {order.best}"
+
+    def advice(self, order: Words) -> str:
+        return f"take {self.arm}: it is the {order.best}"
+
+
+@dataclass(frozen=True)
+class BestByLoss:
+    """Every other contender with data is decided to be worse; `faster` have a smaller primary metric and
+    are worse for what they lose."""
+
+    arm: str
+    faster: tuple[str, ...]
+
+    def clause(self, order: Words) -> str:
+        return f"{self.arm} is the best: {self._others()}"
+
+    def advice(self, order: Words) -> str:
+        return f"take {self.arm}: {self._others()}"
+
+    def _others(self) -> str:
+        lose = "loses" if len(self.faster) == 1 else "lose"
+        return f"{names(self.faster)} may be faster, but {lose} more"
+
+
+@dataclass(frozen=True)
+class BestByBlocks:
+    """Every other contender with data is decided to be worse within blocks, although the pooled metric
+    of `smaller` is smaller: blocks were lost, or their level moved."""
+
+    arm: str
+    smaller: tuple[str, ...]
+
+    def clause(self, order: Words) -> str:
+        verb = "is" if len(self.smaller) == 1 else "are"
+        worse = order.than.removesuffix(" than")
+        return (
+            f"{self.arm} is the best: {names(self.smaller)} {verb} {worse} within the blocks that they share, "
+            "although not over all blocks together"
+        )
+
+
+@dataclass(frozen=True)
+class LosesLeast:
+    """The best by its losses; its primary metric (`title`) is infinite, so it is not fast."""
+
+    arm: str
+    title: str
+
+    def clause(self, order: Words) -> str:
+        return f"{self.arm} loses least, and its {self.title} is infinite too"
+
+
+@dataclass(frozen=True)
+class Alone:
+    """The only contender with data; `absent` have none."""
+
+    arm: str
+    absent: tuple[str, ...] = ()
+
+    def clause(self, order: Words) -> str:
+        if not self.absent:
+            return f"{self.arm} was measured alone, so there is nothing to compare it with"
+        have = "has" if len(self.absent) == 1 else "have"
+        return f"only {self.arm} has data, and {names(self.absent)} {have} none: there is nothing to compare it with"
+
+
+@dataclass(frozen=True)
+class Equal:
+    """Each is decided not to be slower than any other arm by more than the margin."""
+
+    arms: tuple[str, ...]
+
+    def clause(self, order: Words) -> str:
+        if len(self.arms) == 1:
+            return f"{self.arms[0]} is not {order.than} any other by more than the margin"
+        return f"{names(self.arms)} are equally {order.alike}, within the margin"
+
+    def advice(self, order: Words) -> str:
+        if len(self.arms) == 1:
+            return f"take {self.arms[0]}: it is not {order.than} any other by more than the margin"
+        return f"take {names(self.arms, 'or')}: they are equally {order.alike}, within the margin"
+
+
+@dataclass(frozen=True)
+class Between:
+    """None of these is decided against another: one or several of them are the best."""
+
+    arms: tuple[str, ...]
+    all_arms: bool
+
+    def clause(self, order: Words) -> str:
+        if self.all_arms:
+            return f"nothing is decided yet between {names(self.arms)}"
+        return f"which of {names(self.arms)} is the {order.best} is still open"
+
+    def advice(self, order: Words) -> str:
+        if self.all_arms:
+            return self.clause(order)
+        return f"take one of {names(self.arms)}: which of them is still open"
+
+
+@dataclass(frozen=True)
+class Slower:
+    """Decided by the primary metric: (arm, its ratio to `against`), the nearest first; None: by sign,
+    where lost messages reach the metric. `lead`: whether `against` is who the sentence is about."""
+
+    against: str
+    arms: tuple[tuple[str, float | None], ...]
+    lead: bool = True
+
+    def clause(self, order: Words) -> str:
+        known = [(arm, value) for arm, value in self.arms if value is not None]
+        signed = [arm for arm, value in self.arms if value is None]
+        than = "" if self.lead else f" as {self.against}"
+        said = []
+        if 0 < len(known) <= 2:
+            first = order.amount(1, f"{fmt.significant(known[0][1])}×")
+            rest = "".join(f", {arm} {fmt.significant(value)}×" for arm, value in known[1:])
+            said.append(f"{known[0][0]} {first}{than}{rest}")
+        elif known:
+            near, far = (fmt.significant(known[n][1]) for n in (0, -1))
+            span = f"{near}×" if near == far else f"{near} to {far}×"
+            said.append(f"{names([arm for arm, _ in known])} {order.amount(len(known), span)}{than}")
+        if signed:
+            verb = "is" if len(signed) == 1 else "are"
+            said.append(f"{names(signed)} {verb} {order.than} {self.against}: lost messages reach the metric")
+        return ", ".join(said)
+
+
+@dataclass(frozen=True)
+class LosesMore:
+    """Decided by loss: the fraction of its messages that the arm did not deliver."""
+
+    arm: str
+    against: str
+    lost: float
+
+    def clause(self, order: Words) -> str:
+        return f"{self.arm} loses {percent(self.lost)} of its messages"
+
+
+@dataclass(frozen=True)
+class DoesNotWork:
+    """Decided by failure: by its own fault not one of its trials came to its end."""
+
+    arm: str
+    trials: int
+
+    def clause(self, order: Words) -> str:
+        return f"{self.arm} does not work here: it failed in each of {self.trials} trials"
+
+
+@dataclass(frozen=True)
+class Open:
+    """Undecided against the lead."""
+
+    arms: tuple[str, ...]
+
+    def clause(self, order: Words) -> str:
+        return f"{names(self.arms)} {'is' if len(self.arms) == 1 else 'are'} open"
+
+
+@dataclass(frozen=True)
+class NoData:
+    arms: tuple[str, ...]
+
+    def clause(self, order: Words) -> str:
+        return f"{names(self.arms)} {'has' if len(self.arms) == 1 else 'have'} no data"
+
+
+@dataclass(frozen=True)
+class OverTopics:
+    """In no topic decided to be worse, while every other contender is worse in one. `open_in`: topics
+    in which it is itself not decided."""
+
+    arm: str
+    open_in: tuple[str, ...] = ()
+
+    def clause(self, order: Words) -> str:
+        return f"{self.arm} is the only arm that is worse in no topic{self._still()}"
+
+    def advice(self, order: Words) -> str:
+        return f"take {self.arm}: it is the only arm that is worse in no topic{self._still()}"
+
+    def _still(self) -> str:
+        return f", and is open in {names(self.open_in)}" if self.open_in else ""
+
+
+@dataclass(frozen=True)
+class NoneInAll:
+    """Every contender is worse in some topic; (arm, the topics in which it is the best)."""
+
+    best_in: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def clause(self, order: Words) -> str:
+        found = ", ".join(f"{arm} in {names(topics)}" for arm, topics in self.best_in)
+        return "no arm is the best in every topic" + (f": {order.best} is {found}" if found else "")
+
+
+@dataclass(frozen=True)
+class AtWorst:
+    """An arm's worst topic, in which it is decided to be worse: by its ratio to the best there, by the
+    fraction that it loses there, or by sign (both None)."""
+
+    arm: str
+    topic: str
+    ratio: float | None
+    lost: float | None
+
+    def clause(self, order: Words) -> str:
+        if self.lost is not None:
+            return f"{self.arm} loses {percent(self.lost)} of {self.topic}"
+        if self.ratio is not None:
+            return f"{self.arm} {order.amount(1, f'{fmt.significant(self.ratio)}×')} (in {self.topic})"
+        return f"{self.arm} is {order.than} another (in {self.topic})"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The contenders by what the user's limits make of them; `misses`: with the topic of the limit."""
+
+    meets: tuple[str, ...]
+    misses: tuple[tuple[str, str | None], ...]
+    open: tuple[str, ...]
+
+    def clause(self, order: Words) -> str:
+        parts = []
+        if self.meets:
+            verb = "meets" if len(self.meets) == 1 else "meet"
+            parts.append(f"{names(self.meets)} {verb} your limits")
+        else:
+            parts.append("no arm is shown to meet your limits")
+        if self.misses:
+            verb = "misses" if len(self.misses) == 1 else "miss"
+            told = [arm + (f" (in {topic})" if topic else "") for arm, topic in self.misses]
+            parts.append(f"{names(told)} {verb} them")
+        if self.open:
+            parts.append(f"{names(self.open)} may or may not")
+        return "; ".join(parts)
+
+
+Fact = (
+    Best | BestByLoss | BestByBlocks | LosesLeast | Alone | Equal | Between | Slower | LosesMore | DoesNotWork
+    | Open | NoData | OverTopics | NoneInAll | AtWorst | Limits
+)  # fmt: skip
+
+
+_OWN_WORDS = ("take ", "no arm ", "nothing ", "only ", "which ")
+
+
+def sentence(facts: Iterable[Fact], order: Words, *, advise: bool = False) -> str:
+    """The facts as one sentence; empty where there are none. `advise`: it may say what to take, which is for a whole
+    workload: nobody takes another arm for each topic. What begins with an arm's name keeps its spelling."""
+    text = "; ".join(getattr(fact, "advice", fact.clause)(order) if advise else fact.clause(order) for fact in facts)
+    if text.startswith(_OWN_WORDS):
+        text = text[0].upper() + text[1:]
+    return f"{text}." if text else ""
+
+
+def contenders(workload: Document) -> list[Document]:
+    return [arm for arm in workload.get("arms", []) if arm.get("role") != "floor"]
+
+
+def by_verdict(workload: Document) -> dict[str, list[Document]]:
+    found: dict[str, list[Document]] = {}
+    for arm in contenders(workload):
+        found.setdefault(verdict_of(arm), []).append(arm)
+    return found
+
+
+def verdict_of(arm: Document) -> str:
+    return str(arm.get("verdict", {}).get("verdict", "no data"))
+
+
+def of_workload(workload: Document) -> list[Fact]:
+    """What is decided first, then what is open, then what has no data. Of a workload with topics that
+    are judged one by one: over all of them."""
+    if any(topic["judged"] for topic in workload.get("topics", ())):
+        return _over_topics(workload)
+    by = by_verdict(workload)
+    lead = leader(workload)
+    absent = tuple(arm["arm"] for arm in by.get("no data", []))
+    if lead is None:
+        return []
+    if verdict_of(lead) == "alone":
+        return [Alone(lead["arm"], absent)]
+    facts: list[Fact] = []
+    undecided = [arm["arm"] for arm in by.get("undecided", []) if arm is not lead]
+    if by.get("best"):
+        facts.append(_best(by["best"][0], by.get("worse", []), workload))
+    elif by.get("equivalent"):
+        facts.append(Equal(tuple(arm["arm"] for arm in by["equivalent"])))
+        undecided = [arm["arm"] for arm in by.get("undecided", [])]
+    elif by.get("undecided"):
+        open_ = tuple(arm["arm"] for arm in by["undecided"])
+        facts.append(Between(open_, not by.get("worse")))
+        undecided = []
+    taken = facts and (getattr(facts[0], "arm", None) == lead["arm"] or lead["arm"] in getattr(facts[0], "arms", ()))
+    facts += _worse(by.get("worse", []), lead["arm"] if taken and not isinstance(facts[0], Between) else None)
+    if undecided:
+        facts.append(Open(tuple(undecided)))
+    if absent:
+        facts.append(NoData(absent))
+    return facts
+
+
+def _best(best: Document, worse: Sequence[Document], workload: Document) -> Fact:
+    if is_endless(best, workload):
+        return LosesLeast(best["arm"], title_of(workload["primary_metric"]))
+    smaller = [arm for arm in worse if primary(arm, workload) < primary(best, workload)]
+    if not smaller:
+        return Best(best["arm"])
+    listed = tuple(arm["arm"] for arm in smaller)
+    if all(is_by_loss(arm) for arm in smaller):
+        return BestByLoss(best["arm"], listed)
+    return BestByBlocks(best["arm"], listed)
+
+
+def _worse(worse: Sequence[Document], lead: str | None) -> list[Fact]:
+    """Those behind the lead first, then those behind others, then those that lose more. `lead`: whom the sentence is
+    about; None where it is about several."""
+    by_against: dict[str, list[tuple[str, float | None]]] = {}
+    for arm in worse:
+        if not (is_by_loss(arm) or is_by_failure(arm)):
+            value = fmt.finite((arm["verdict"].get("ratio") or {}).get("value"))
+            by_against.setdefault(str(arm["verdict"].get("against")), []).append((arm["arm"], value))
+    order = sorted(by_against, key=lambda against: against != lead)
+    facts: list[Fact] = [
+        Slower(
+            against,
+            tuple(sorted(by_against[against], key=lambda x: inf if x[1] is None else x[1])),
+            against == lead,
+        )
+        for against in order
+    ]
+    for arm in worse:
+        if is_by_loss(arm):
+            lost = fmt.finite(arm["metrics"].get("undelivered", {}).get("value")) or 0.0
+            facts.append(LosesMore(arm["arm"], str(arm["verdict"].get("against")), lost))
+    return [*facts, *(_does_not_work(arm) for arm in worse if is_by_failure(arm))]
+
+
+def _does_not_work(arm: Document) -> DoesNotWork:
+    return DoesNotWork(arm["arm"], int(arm["trials"]["failed"]))
+
+
+def _over_topics(workload: Document) -> list[Fact]:
+    arms = contenders(workload)
+    worse = [arm for arm in arms if verdict_of(arm) == "worse"]
+    standing = [arm for arm in arms if verdict_of(arm) in ("best", "equivalent", "undecided")]
+    absent = tuple(arm["arm"] for arm in arms if verdict_of(arm) == "no data")
+    alone = [arm for arm in arms if verdict_of(arm) == "alone"]
+    if alone:
+        return [Alone(alone[0]["arm"], absent)]
+    facts: list[Fact] = []
+    if len(standing) == 1 and worse:
+        facts.append(OverTopics(standing[0]["arm"], _open_in(workload, standing[0]["arm"])))
+    elif standing:
+        open_ = tuple(arm["arm"] for arm in standing if verdict_of(arm) == "undecided")
+        equal = tuple(arm["arm"] for arm in standing if verdict_of(arm) != "undecided")
+        if equal:
+            facts.append(Equal(equal))
+            facts += [Open(open_)] if open_ else []
+        else:
+            facts.append(Between(open_, not worse))
+    elif worse:
+        facts.append(NoneInAll(_best_in(workload)))
+    running = [arm for arm in worse if not is_by_failure(arm)]
+    facts += [_at_worst(arm, workload) for arm in sorted(running, key=_severity)]
+    facts += [_does_not_work(arm) for arm in worse if is_by_failure(arm)]
+    return [*facts, NoData(absent)] if absent else facts
+
+
+def _severity(arm: Document) -> tuple[bool, float]:
+    value = fmt.finite((arm["verdict"].get("ratio") or {}).get("value"))
+    return is_by_loss(arm), inf if value is None else value
+
+
+def _at_worst(arm: Document, workload: Document) -> AtWorst:
+    topic = str(arm["verdict"]["topic"])
+    lost = None
+    if is_by_loss(arm):
+        (there,) = [t for t in workload["topics"] if t["topic"] == topic]
+        (own,) = [a for a in there["arms"] if a["arm"] == arm["arm"]]
+        lost = fmt.finite(own["metrics"].get("undelivered", {}).get("value"))
+    return AtWorst(arm["arm"], topic, fmt.finite((arm["verdict"].get("ratio") or {}).get("value")), lost)
+
+
+def _best_in(workload: Document) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    found: dict[str, list[str]] = {}
+    for topic in workload["topics"]:
+        for fact in of_workload(topic):
+            if isinstance(fact, Best):
+                found.setdefault(fact.arm, []).append(topic["topic"])
+    return tuple((arm, tuple(topics)) for arm, topics in found.items())
+
+
+def _open_in(workload: Document, name: str) -> tuple[str, ...]:
+    return tuple(
+        topic["topic"]
+        for topic in workload["topics"]
+        for arm in topic["arms"]
+        if arm["arm"] == name and verdict_of(arm) in ("undecided", "no data")
+    )
+
+
+def limits(condition: Document | None) -> Limits | None:
+    """Of a condition of the document's `outcomes`; None where the suite declares no limits."""
+    if condition is None:
+        return None
+    arms = [arm for arm in condition["arms"] if arm["outcome"] != "not supported"]
+    return Limits(
+        tuple(arm["arm"] for arm in arms if arm["outcome"] == "acceptable"),
+        tuple((arm["arm"], arm.get("topic")) for arm in arms if arm["outcome"] in ("degraded", "none")),
+        tuple(arm["arm"] for arm in arms if arm["outcome"] in ("undecided", "no data")),
+    )
+
+
+def leader(workload: Document) -> Document | None:
+    """The contender that the others are judged against: the named best, else the one most verdicts point to, else the
+    one with the smallest primary metric."""
+    arms = contenders(workload)
+    for arm in arms:
+        if verdict_of(arm) in ("best", "alone"):
+            return arm
+    named = [arm["verdict"].get("against") for arm in arms if verdict_of(arm) in ("worse", "equivalent", "undecided")]
+    for arm in sorted(arms, key=lambda arm: -named.count(arm["arm"])):
+        if arm["arm"] in named and verdict_of(arm) != "worse":
+            return arm
+    measured = [arm for arm in arms if primary(arm, workload) < inf]
+    return min(measured, key=lambda arm: primary(arm, workload), default=None)
+
+
+def primary(arm: Document, workload: Document) -> float:
+    """Infinite where there is no value."""
+    value = fmt.finite(arm.get("metrics", {}).get(workload.get("primary_metric", ""), {}).get("value"))
+    return inf if value is None else value
+
+
+def is_by_loss(arm: Document) -> bool:
+    return verdict_of(arm) == "worse" and arm["verdict"].get("by") == "loss"
+
+
+def is_by_failure(arm: Document) -> bool:
+    return verdict_of(arm) == "worse" and arm["verdict"].get("by") == "failure"
+
+
+def is_endless(arm: Document, workload: Document) -> bool:
+    """Whether its primary metric is infinite: best by its losses, and fast it is not."""
+    return arm.get("metrics", {}).get(workload.get("primary_metric", ""), {}).get("value") == "inf"
+
+
+def title_of(metric: str) -> str:
+    """How a sentence calls a metric."""
+    plain = metric == "response_latency_p50" or metric not in GLOSSARY
+    return "median response" if plain else GLOSSARY[metric].title
+
+
+def names(found: Sequence[str], last: str = "and") -> str:
+    """`a`, `a and b`, `a, b, c and 3 others`."""
+    found = list(found)
+    if len(found) > 4:
+        found = [*found[:3], f"{len(found) - 3} others"]
+    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} {last} {found[-1]}"

@@ -1,0 +1,185 @@
+"""How a calibration is shown: in full after `rmwbench calibrate`, in one line in every report of its machine.
+
+A report's line is read off the campaign alone, and the calibration's age is counted to the campaign's own start: the
+same bundle says the same for ever.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rmwbench.words import numbers as fmt
+
+OLD_DAYS = 1
+"""The noise of a machine is that of a day."""
+NEVER = "The instrument was not calibrated on this machine: run `rmwbench calibrate --quick`, about three minutes."
+
+
+def calibration(machine: Mapping[str, Any], created_utc: str | None) -> dict[str, Any]:
+    """`machine.calibration` of the show document: `text` (one line), `warnings`, and the counts behind them; of a
+    campaign's `machine` and its start."""
+    found = machine.get("calibration")
+    if not found and not machine.get("kernel"):  # imported: measured elsewhere, by something else
+        return {"text": "", "warnings": [], "known": False}
+    if not found:
+        return {"text": NEVER, "warnings": [NEVER], "known": False}
+    age_days = _age_days(found.get("created_utc"), created_utc)
+    kernel = (machine.get("kernel") or {}).get("release")
+    return {
+        "text": line(found, age_days),
+        "warnings": _warnings(found, age_days, kernel),
+        "known": True,
+        "created_utc": found.get("created_utc"),
+        "age_days": age_days,
+        "kernel": found.get("kernel"),
+        "truths": found["truths"],
+        "aa": found["aa"],
+        "own_cost": found.get("own_cost") or {},
+    }
+
+
+def calibration_line(machine: Mapping[str, Any]) -> str:
+    """What a renderer prints of a show document's `machine`; empty where there is none, since a warning says that."""
+    shown = machine.get("calibration") or {}
+    return str(shown.get("text", "")) if shown.get("known") else ""
+
+
+def line(found: Mapping[str, Any], age_days: float | None) -> str:
+    """`Calibrated 3 h before, Linux 6.1: 23 of 23 truths recovered, A/A different in 0 of 10, A/A floor 12 %; …`"""
+    truths, aa = found["truths"], found["aa"]
+    parts = [f"{truths['recovered']} of {fmt.counted(truths['total'], 'injected truth')} recovered"]
+    parts += [f"{truths['unknown']} could not be told"] * bool(truths["unknown"])
+    parts.append(f"A/A declared different in {aa['different']} of {aa['total']}")
+    floor = (aa.get("floor") or {}).get("all")
+    parts += [f"A/A floor {fmt.significant(100 * floor)} %"] if floor is not None else []
+    when = "" if age_days is None else f" {_age(age_days)} before"
+    own = own_text(found.get("own_cost") or {})
+    text = f"Calibrated{when}, kernel {found.get('kernel')}: {', '.join(parts)}."
+    return f"{text} {own}" if own else text
+
+
+def own_text(own: Mapping[str, Any]) -> str:
+    """What of each number is ours; empty where it was not measured. Of a calibration that knows several sizes each
+    workload says it (own_cost.py)."""
+    if own.get("sizes"):
+        return "What of a number is the instrument's own stands with each workload; nothing is subtracted."
+    parts = []
+    latency, cpu = own.get("latency") or {}, own.get("cpu_per_message") or {}
+    if "value" in latency:
+        parts.append(f"of a latency {fmt.metric(latency).text} is ours")
+    if "value" in cpu:
+        parts.append(f"of a message {fmt.metric(cpu).text} of processor time")
+    text = ", ".join(parts)
+    larger = "; larger messages cost more, which this calibration did not measure; nothing is subtracted."
+    return f"Of messages of 64 bytes: {text}{larger}" if text else ""
+
+
+def _warnings(found: Mapping[str, Any], age_days: float | None, kernel: str | None) -> list[str]:
+    again = "run `rmwbench calibrate --quick` again"
+    truths, aa = found["truths"], found["aa"]
+    out = []
+    if truths["failed"]:
+        out.append(f"The calibration of this machine did not recover {truths['failed']} of {truths['total']} truths.")
+    if aa["different"]:
+        out.append(f"The calibration found a difference where there is none in {aa['different']} of {aa['total']} A/A.")
+    if age_days is not None and age_days > OLD_DAYS:
+        out.append(f"The calibration of this machine is {_age(age_days)} old: {again}.")
+    if kernel and found.get("kernel") and kernel != found["kernel"]:
+        out.append(f"The calibration is from kernel {found['kernel']}, this campaign from {kernel}: {again}.")
+    return out
+
+
+def _age_days(earlier: str | None, later: str | None) -> float | None:
+    try:
+        begin, end = (datetime.strptime(t or "", "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC) for t in (earlier, later))
+    except ValueError:
+        return None
+    return (end - begin).total_seconds() / 86400
+
+
+def _age(days: float) -> str:
+    hours = days * 24
+    if hours < 1.5:
+        return fmt.counted(max(round(hours * 60), 0), "minute")
+    return fmt.counted(round(hours), "hour") if hours < 48 else fmt.counted(round(days), "day")
+
+
+def exit_code(document: Mapping[str, Any]) -> int:
+    """0 all recovered and A/A clean, 1 something failed, 2 could not tell."""
+    truths, aa = document["truths"], document["aa"]
+    if truths["failed"] or aa["different"]:
+        return 1
+    return 2 if truths["unknown"] or aa["unknown"] or not truths["total"] or not aa["total"] else 0
+
+
+def print_calibration(document: Mapping[str, Any], console: Console) -> None:
+    """The whole of a calibration: what failed in a table, then the answer in one sentence."""
+    truths, aa, own = document["truths"], document["aa"], document["own_cost"]
+    odd = [truth for truth in truths["list"] if truth["outcome"] != "recovered"]
+    if odd:
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+        for name in ("truth", "arm", "outcome", "what", "expected", "found"):
+            table.add_column(name, overflow="fold")
+        for truth in odd:
+            checks = [check for check in truth["checks"] if check["outcome"] != "recovered"]
+            rows = [(c["what"], c["expected"], c["found"]) for c in checks] or [(truth["reason"] or "", "", "")]
+            for what, expected, found in rows:
+                style = "red" if truth["outcome"] == "failed" else "yellow"
+                cells = (
+                    truth["truth"],
+                    f"{truth['workload']}: {truth['arm']}",
+                    truth["outcome"],
+                    what,
+                    expected,
+                    found,
+                )
+                table.add_row(*(Text(str(cell)) for cell in cells), style=style)
+        console.print(table)
+        console.print()
+    for pair in aa["pairs"]:
+        if pair["outcome"] != "no difference":
+            console.print(Text(f"A/A {pair['middleware']} {pair['workload']}: {pair['outcome']}, {pair['reason']}"))
+        if pair["unconfirmed"]:
+            text = f"A/A {pair['middleware']} {pair['workload']}: different at first, not again ({pair['unconfirmed']})"
+            console.print(Text(text))
+    for missing in document["not_tested"]:
+        console.print(Text(f"not tested: {missing['what']}: {missing['why']}", style="dim"))
+    answer = (
+        f"recovered {truths['recovered']} of {truths['total']} injected truths"
+        + (f" ({truths['failed']} failed, {truths['unknown']} could not tell)" if odd else "")
+        + f"; A/A declared different in {aa['different']} of {aa['total']}"
+        + (f" ({aa['unknown']} could not tell)" if aa["unknown"] else "")
+    )
+    console.print(Text(answer, style=("bold green", "bold red", "bold yellow")[exit_code(document)]))
+    console.print(Text(f"{truths['checks']} checks, {fmt.counted(truths['void_trials'], 'trial')} void by the machine"))
+    floor = aa["floor"]
+    if floor.get("all") is not None:
+        text = f"A/A floor at {aa['floor_blocks']} blocks: {_percent(floor['all'])}"
+        sizes = [f"{name} {_percent(value)}" for name, value in floor.items() if name != "all" and value is not None]
+        console.print(Text(f"{text} ({', '.join(sizes)}): a smaller difference is told with a warning"))
+    for size in ("small", "large"):
+        own_floors = [
+            f"{pair['middleware']} {_percent(of['value'])} [{_percent(of['low'])} to {_percent(of['high'])}]"
+            for pair in aa["pairs"]
+            if pair["workload"] == size and (of := pair.get("floor"))
+        ]
+        if own_floors:
+            console.print(Text(f"  each arm's own, {size}: {', '.join(own_floors)}", style="dim"))
+    if text := own_text(own):
+        console.print(Text(text))
+    costs = [
+        f"{title} {fmt.metric(own[name]).full}"
+        for name, title in (("clock_read", "a reading of the clock"), ("record", "a record"))
+        if "value" in own.get(name, {})
+    ]
+    if costs:
+        console.print(Text(", ".join(costs)))
+    console.print(Text(f"took {fmt.duration(document['wall_s'])}; stored as {document['stored']}", style="dim"))
+
+
+def _percent(fraction: float) -> str:
+    return f"{fmt.significant(100 * fraction)} %"

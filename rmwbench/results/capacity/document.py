@@ -1,0 +1,310 @@
+"""A capacity campaign's bundle -> the capacity document (docs/formats/capacity.md), from which terminal, HTML and
+Markdown are rendered. The searches are replayed from the trials, by the code that steered them."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rmwbench.analysis.capacity.arm import ArmSearch, Capacity
+from rmwbench.analysis.capacity.knee import FACTOR, Knee, Point, knee
+from rmwbench.analysis.capacity.limit import Condition, Finding, Limit, judge
+from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
+from rmwbench.analysis.metrics.stability import Stability, stability
+from rmwbench.analysis.metrics.trial import endpoints_of, measure_trial, told, window_of
+from rmwbench.analysis.stats.intervals import median_range
+from rmwbench.analysis.stats.metric import Measured, Metric, NoData, finite
+from rmwbench.bundle import Bundle
+from rmwbench.results.capacity import words
+from rmwbench.results.show import machine_document
+
+KIND = "capacity"
+MACHINE_BOUND_IDLE = 0.10
+"""Rule 10: a cell that leaves the machine less is bound by the machine."""
+MEDIAN, TAIL = "response_latency_p50", "response_latency_p99"
+
+
+@dataclass
+class Probe:
+    """A trial with what it says; `trial` and `stability` are None where it failed, `finding` where it says nothing."""
+
+    number: int
+    round: int
+    level: float
+    status: str
+    reason: str | None
+    finding: Finding | None
+    trial: Trial | None = None
+    stability: Stability | None = None
+    idle: float | None = None
+
+
+@dataclass
+class ArmProbes:
+    """An arm's probes in order, its search gone through again, and its cells by level."""
+
+    about: dict[str, Any]
+    search: ArmSearch | None
+    cells: dict[float, dict[str, Any]]
+    probes: list[Probe] = field(default_factory=list)
+    ended: str | None = None
+
+
+def is_capacity(bundle: Bundle) -> bool:
+    return bundle.campaign.get("kind") == KIND
+
+
+def summarise(bundle: Bundle) -> dict[str, Any]:
+    """The capacity document. UserError for a broken bundle."""
+    plan = bundle.campaign["capacity"]
+    limit = Limit(tuple(Condition(c["metric"], c["below"]) for c in plan["limit"]["conditions"]))
+    arms = _arms(bundle, plan)
+    _probes(bundle, limit, arms)
+    shown = [_arm(arm, plan, limit) for arm in arms.values()]
+    document = {
+        "schema": "rmwbench/capacity",
+        "version": 1,
+        "campaign": _campaign(bundle),
+        "machine": machine_document(bundle),
+        "search": {
+            **{name: plan[name] for name in ("along", "factor", "unit", "title", "whole", "limit", "own_level")},
+            "workload": plan["workload"],
+            "workload_title": plan["workload_title"],
+            "workload_description": plan["workload_description"],
+            "least": plan["levels"][0],
+            "most": plan["levels"][-1],
+            "resolution": plan["request"]["resolution"],
+            "budget_s": plan["request"]["budget_s"],
+            "messages": limit.messages,
+            "curve": [MEDIAN, _tail(limit)],
+        },
+        "arms": shown,
+    }
+    document["conclusions"] = words.conclusions(document)
+    used = [MEDIAN, _tail(limit), "loss", "undelivered", "achieved_rate", *(c.metric for c in limit.conditions)]
+    document["glossary"] = {name: GLOSSARY[name].document() for name in dict.fromkeys(used)}
+    return document
+
+
+def _arms(bundle: Bundle, plan: Mapping[str, Any]) -> dict[str, ArmProbes]:
+    ended = {line["arm"]: line["ended"] for line in bundle.journal.lines if line.get("type") == "capacity"}
+    cells = bundle.rows("cells")
+    arms = {}
+    for about in plan["arms"]:
+        own = [c for c in cells if c["arm"] == about["arm"]]
+        found = plan["levels"][: about["levels"]]
+        search = ArmSearch(found, about["start"], whole=plan["whole"]) if found else None
+        by_level = {_level(c, plan["factor"]): c for c in own}
+        arms[about["arm"]] = ArmProbes(about, search, by_level, ended=ended.get(about["arm"]))
+    return arms
+
+
+def _level(cell: Mapping[str, Any], factor: str) -> float:
+    return float(json.loads(cell["factors"])[factor])
+
+
+def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
+    """Every trial into its arm's search, in the order in which they were made."""
+    whose = {c["cell"]: (arm, level) for arm in arms.values() for level, c in arm.cells.items()}
+    idle: dict[int, float] = {
+        row["trial"]: row["value"] for row in bundle.rows("probes") if (row["probe"], row["at"]) == ("idle", "window")
+    }
+    lines = [line for line in bundle.trials() if line.cell in whose]
+    done = {e.trial: e for e in bundle.evidence([line for line in lines if line.status == "done"])}
+    for line in lines:
+        arm, level = whose[line.cell]
+        probe = Probe(line.trial, line.block, level, line.status, line.reason, None, idle=idle.get(line.trial))
+        if line.status == "failed":
+            probe.finding = Finding("failed", ((line.reason or "the trial failed").splitlines()[0],))
+        elif line.status == "done":
+            found = done.pop(line.trial)
+            known, clocks = told(found)
+            window = window_of(known, clocks)
+            endpoints = endpoints_of(found)
+            probe.trial = measure_trial(found)
+            probe.stability = stability(known.records, endpoints, window)
+            probe.finding = judge(limit, probe.trial, probe.stability)
+        arm.probes.append(probe)
+        if probe.finding is not None:
+            arm.search.record(level, probe.finding.holds)
+
+
+def _arm(arm: ArmProbes, plan: Mapping[str, Any], limit: Limit) -> dict[str, Any]:
+    cell = next(iter(arm.cells.values()), {})
+    judged = [p.finding.kind for p in arm.probes if p.finding is not None]
+    # An arm of which no trial could run at any level is broken, not slow.
+    broken = bool(judged) and set(judged) == {"failed"}
+    found = Capacity("no data", None, None, None, len(judged))
+    if arm.search and not broken:
+        found = arm.search.capacity()
+    levels = [_at_level(arm, level, limit) for level in sorted(arm.cells) if any(p.level == level for p in arm.probes)]
+    counts = Counter(p.status for p in arm.probes)
+    bend = knee([_point(level) for level in levels])
+    document = {
+        "arm": arm.about["arm"],
+        **{name: cell.get(name) for name in ("middleware", "layer", "version", "profile", "release_date")},
+        "role": arm.about["role"],
+        "flags": _flags(cell),
+        "ended": arm.ended,
+        "bound": arm.about["bound"],
+        "trials": {status: counts[status] for status in ("done", "failed", "void")},
+        "wide": bool(arm.search and arm.search.trials and not arm.search.resolved),
+        "capacity": found.document(plan["unit"]),
+        "breaks": _breaks(arm, found),
+        "machine_bound": _machine_bound(arm, found),
+        "knee": _knee(bend, plan["unit"], levels),
+        "levels": levels,
+        "probes": [
+            {
+                "trial": p.number,
+                "round": p.round,
+                "level": finite(p.level),
+                "kind": p.finding.kind if p.finding else "void",
+                "causes": list(p.finding.causes) if p.finding else [(p.reason or "too few messages").splitlines()[0]],
+            }
+            for p in arm.probes
+        ],
+    }
+    document["middleware"] = document["middleware"] or arm.about["middleware"]
+    document["profile"] = document["profile"] or arm.about["profile"]
+    document["answer"] = words.answer(document, plan)
+    return document
+
+
+def _at_level(arm: ArmProbes, level: float, limit: Limit) -> dict[str, Any]:
+    probes = [p for p in arm.probes if p.level == level]
+    judged = [p for p in probes if p.finding is not None]
+    trials = [p.trial for p in judged if p.trial is not None]
+    kinds = Counter(p.finding.kind for p in judged)
+    # The latency of a growing queue is no property of the level, and leaving its trials out would flatter it.
+    unstable = [p.finding is not None and p.finding.kind == "unstable" for p in judged if p.trial is not None]
+    latencies = {MEDIAN, _tail(limit)} | {c.metric for c in limit.conditions if GLOSSARY[c.metric].kind == "quantile"}
+    metrics = {}
+    for name in sorted(latencies):
+        entry = GLOSSARY[name]
+        metrics[name] = steady(entry, trials, unstable).document()
+    for name in ("loss", "undelivered", "achieved_rate", "offered_rate"):
+        metrics[name] = aggregate(GLOSSARY[name], trials).document()
+    growth = [p.stability.growth_hz for p in judged if p.stability and p.stability.unstable]
+    idle = [p.idle for p in judged if p.idle is not None]
+    return {
+        "level": finite(level),
+        "cell": arm.cells[level]["cell"],
+        "held": kinds["holds"],
+        "failed": len(judged) - kinds["holds"],
+        "void": len(probes) - len(judged),
+        "kinds": dict(kinds),
+        "causes": [cause for p in judged if not p.finding.holds for cause in p.finding.causes],
+        "unstable": bool(trials) and 2 * sum(unstable) >= len(trials),
+        "queue_growth_hz": finite(float(np.median(growth))) if growth else None,
+        "idle": finite(float(np.median(idle))) if idle else None,
+        "metrics": metrics,
+    }
+
+
+def steady(entry: Entry, trials: Sequence[Trial], unstable: Sequence[bool]) -> Metric:
+    """A latency of a level over its trials, where those with a growing queue count as infinitely slow: no data where
+    they are half or more, else the median with the range."""
+    if not any(unstable):
+        return aggregate(entry, trials)
+    if 2 * sum(unstable) >= len(trials):
+        return NoData(entry.unit, f"unstable in {sum(unstable)} of {len(trials)} trials: the queue grows")
+    values = [np.inf if bad else trial_value(entry, t) for t, bad in zip(trials, unstable, strict=True)]
+    known = np.array([v for v in values if v is not None], float)
+    (value, low, high), coverage = median_range(known)
+    if not np.isfinite(value):
+        return NoData(entry.unit, "in half of the trials the queue grows or lost messages reach this quantile")
+    count = sum(t.messages.samples[entry.source].count for t in trials)
+    how = f"median and range of {len(known)} trials ({coverage * 100:.3g} %), {sum(unstable)} of them unstable"
+    return Measured(entry.unit, value, low, high, count, len(known), how)
+
+
+def _tail(limit: Limit) -> str:
+    """The percentile that the curve shows beside the median: the limit's own where it has one beyond it."""
+    own = [c.metric for c in limit.conditions if GLOSSARY[c.metric].kind == "quantile"]
+    response = [m for m in own if GLOSSARY[m].source == "response_latency" and GLOSSARY[m].q > 0.5]
+    return response[0] if response else TAIL
+
+
+def _point(level: Mapping[str, Any]) -> Point:
+    value = level["metrics"][MEDIAN].get("value")
+    latency = None if value is None else float(value)
+    return Point(float(level["level"]), latency, level["unstable"])
+
+
+def _knee(found: Knee | None, unit: str, levels: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    if found is None:
+        few = sum("value" in level["metrics"][MEDIAN] for level in levels) < 2
+        return {"no_data": "too few levels with a latency" if few else f"the median stays below {FACTOR:g} × its least"}
+    return {
+        "value": finite(found.load),
+        "unit": unit,
+        "base": finite(found.base_load),
+        "base_ns": finite(found.base_ns),
+        "by": found.by,
+    }
+
+
+def _near(arm: ArmProbes, found: Capacity) -> list[Probe]:
+    """The failing probes that say how the limit breaks: those inside the interval and up to twice the capacity, or
+    all. A failure far below is the machine's state."""
+    failing = [p for p in arm.probes if p.finding is not None and not p.finding.holds]
+    if found.value is None:
+        return failing
+    return [p for p in failing if (found.low or 0) <= p.level <= 2.1 * found.value] or failing
+
+
+def _breaks(arm: ArmProbes, found: Capacity) -> dict[str, Any] | None:
+    """How the limit breaks just above the capacity: the most frequent kind, with the cause of the lowest such level."""
+    failing = _near(arm, found)
+    if not failing:
+        return None
+    kinds = Counter(p.finding.kind for p in failing)
+    kind = kinds.most_common(1)[0][0]
+    typical = sorted((p for p in failing if p.finding.kind == kind), key=lambda p: (p.level, p.number))
+    example = typical[len(typical) // 2]
+    return {
+        "kind": kind,
+        "cause": "; ".join(example.finding.causes),
+        "level": finite(example.level),
+        "of": len(failing),
+        "kinds": dict(kinds),
+    }
+
+
+def _machine_bound(arm: ArmProbes, found: Capacity) -> dict[str, Any] | None:
+    """Whether the machine had no time left where the limit broke."""
+    idle = [p.idle for p in _near(arm, found) if p.idle is not None]
+    if not idle or float(np.median(idle)) >= MACHINE_BOUND_IDLE:
+        return None
+    return {"idle": finite(float(np.median(idle))), "of": len(idle)}
+
+
+def _flags(cell: Mapping[str, Any]) -> list[str]:
+    return [str(f) for f in (json.loads(cell["definition"]).get("flags") or [])] if cell else []
+
+
+def _campaign(bundle: Bundle) -> dict[str, Any]:
+    c, lines = bundle.campaign, bundle.trials()
+    counts = Counter(line.status for line in lines)
+    suite = c.get("suite") or {}
+    wall: dict[str, float] = defaultdict(float)
+    for row in bundle.rows("trials"):
+        wall["s"] += (row["duration_ns"] or 0) / 1e9
+    return {
+        "name": c.get("campaign"),
+        "directory": str(bundle.directory),
+        "suite": suite.get("name"),
+        "title": ((c.get("plan") or {}).get("suite") or {}).get("title") or suite.get("name"),
+        "created_utc": c.get("created_utc"),
+        "finished": bundle.journal.finished,
+        "seed": c.get("seed"),
+        "tool_version": c.get("tool_version"),
+        "rounds": 1 + max((line.block for line in lines), default=-1),
+        "trials": {s: counts[s] for s in ("done", "failed", "void")},
+        "wall_s": round(wall["s"], 1),
+    }

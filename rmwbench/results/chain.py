@@ -1,0 +1,92 @@
+"""What the show document says of relayed messages: the parts of their way one after the other, and the layers that
+their time went to, each over trials with an interval."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rmwbench.analysis.metrics.aggregate import Trial, over_trials, widened
+from rmwbench.analysis.metrics.chain.chain import PART_QUANTILES, SAMPLES, TRANSPORT
+from rmwbench.analysis.metrics.chain.layers import SHARES, WORDS
+from rmwbench.analysis.metrics.glossary import Entry
+from rmwbench.analysis.metrics.trial import OF_CHAINS
+from rmwbench.analysis.stats.metric import Metric, NoData
+
+_SPENT = Entry("spent", "time spent", "ns", "amount", "")
+_TOOK = Entry("took", "time taken", "ns", "positive", "")
+HOP = SAMPLES[2]
+
+
+def applies(name: str, trials: Sequence[Trial], primary: str) -> bool:
+    """Whether an arm's document lists the metric: those of chains and of layers are left out where no trial could have
+    them, for most campaigns have neither."""
+    if name == primary:
+        return True
+    if name in OF_CHAINS:
+        return any(t.chain is not None for t in trials)
+    return name not in SHARES or any(t.layers is not None and t.layers.traced for t in trials)
+
+
+def document(trials: Sequence[Trial]) -> dict[str, Any] | None:
+    """`chain` of an arm; None where nothing is relayed."""
+    chains = [(t, t.chain) for t in trials if t.chain is not None]
+    if not chains:
+        return None
+    first = chains[0][1]
+    bound = max(t.clock_bounds.get(HOP, 0.0) for t, _ in chains)
+    parts = []
+    for place, of in enumerate(first.parts):
+        found = [chain.parts[place] for _, chain in chains if place < len(chain.parts)]
+        across = bound if of.kind == TRANSPORT else 0.0
+        count = sum(part.count for part in found)
+        metrics = {"typical": _over([p.typical_ns for p in found], count, _SPENT, across)}
+        for q in PART_QUANTILES:
+            metrics[f"p{q * 100:g}"] = _over([p.quantiles.get(q) for p in found], count, _TOOK, across)
+        parts.append(
+            {"kind": of.kind, "hop": of.hop, "name": of.name, "count": count, "lost": sum(p.lost for p in found)}
+            | {name: metric.document() for name, metric in metrics.items()}
+        )
+    return {
+        "ways": first.paths,
+        "nodes": list(first.nodes),
+        "wanted": sum(chain.wanted for _, chain in chains),
+        "arrived": sum(chain.arrived for _, chain in chains),
+        "parts": parts,
+    }
+
+
+def layers(trials: Sequence[Trial]) -> list[dict[str, Any]] | None:
+    """`layers` of an arm: each category with its time, all hops of a way together, and its share; None without any."""
+    found = [t.layers for t in trials if t.layers is not None]
+    if not found:
+        return None
+    whole = float(np.mean([one.end_to_end_ns for one in found]))
+    out = []
+    for name in WORDS:
+        spent = [one.spent_ns.get(name) for one in found]
+        if any(value is not None for value in spent):
+            mean = float(np.mean([value or 0.0 for value in spent]))
+            metric = _over(spent, sum(one.messages for one in found), _SPENT, 0.0).document()
+            out.append({"category": name, "text": WORDS[name], "time": metric, "share": mean / whole if whole else 0.0})
+    return out
+
+
+def _over(values: Sequence[float | None], count: int, entry: Entry, bound_ns: float) -> Metric:
+    there = np.array([value for value in values if value is not None])
+    if not len(there):
+        return NoData(entry.unit, "too few messages, or none that reached the end")
+    found = over_trials(entry, there, count, "values")
+    return widened(found, bound_ns) if bound_ns else found
+
+
+def lost_where(parts: Sequence[dict[str, Any]]) -> list[tuple[str, int]]:
+    """(name of the part, messages that it lost), of those that lost any, in the order of the way."""
+    return [(part["name"], part["lost"]) for part in parts if part["lost"]]
+
+
+def finite(metric: dict[str, Any]) -> float | None:
+    """The value of a metric's document where there is a number."""
+    value = metric.get("value")
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None

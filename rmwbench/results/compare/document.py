@@ -1,0 +1,283 @@
+"""Two campaigns, or parts of them -> the compare document (docs/formats/compare.md), from which terminal and HTML are
+rendered: first in what they differ besides their results, then every cell that both have, then what cannot be compared.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.analysis.metrics.aggregate import Trial, aggregate, clock_bound, fraction_of, trial_value
+from rmwbench.analysis.metrics.comparisons import Comparison, comparisons
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
+from rmwbench.analysis.metrics.topics import OF_TOPICS
+from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.analysis.stats.metric import finite
+from rmwbench.analysis.verdicts import regression
+from rmwbench.analysis.verdicts.interim import MARGIN, aa_noise
+from rmwbench.analysis.verdicts.unlike import between
+from rmwbench.analysis.verdicts.verdict import Rules
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.read import TrialLine
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.results.arm import ArmReport
+from rmwbench.results.compare.environment import definition_differences, environment
+from rmwbench.results.compare.select import Alone, Match, Side, match, name
+from rmwbench.results.measure import Small
+
+COST = ("cpu_per_message", "pss")
+"""Judged beside the primary metric and loss, where neither side names metrics."""
+EXIT_CODES = {"better": 0, "equivalent": 0, "worse": 1, "undecided": 2}
+
+_FAILURES = Entry(
+    regression.FAILURES, "failed trials", "fraction", "fraction", "Of the trials that ran, those that failed."
+)
+
+
+@dataclass
+class _Half:
+    """A side with what was measured of it: cell -> arm, finished trials."""
+
+    side: Side
+    arms: dict[int, ArmReport]
+    lines: list[TrialLine]
+    primary: dict[int, str]
+
+
+def compare(a: Side, b: Side, *, margin: float | None = None, metrics: Sequence[str] = ()) -> dict[str, Any]:
+    """The compare document: B against A. `margin`: the ratio minus 1 that matters, 5 % where None; `metrics` instead of
+    the primary one, loss, CPU and memory. UserError for a broken bundle, an unknown metric, or nothing to compare.
+    """
+    _check_metrics(metrics)
+    one = a.bundle.directory.resolve() == b.bundle.directory.resolve()
+    both = {c["cell"] for c in a.cells} & {c["cell"] for c in b.cells}
+    if one and both:
+        raise UserError(
+            f"{len(both)} cells are on both sides: a trial cannot be compared with itself",
+            where=b.text,
+            fix=f"select an arm on each side, such as {a.bundle.directory}:ARM, or name another campaign",
+        )
+    matches, alone = match(a, b)
+    comparable = [m for m in matches if m.chosen or not definition_differences(m)]
+    alone += [Alone(name(m.a), _definition_reason(m), True) for m in matches if m not in comparable]
+    halves = _halves(a, b, comparable)
+    rules, floors = _rules(a.bundle, b.bundle, margin)
+    groups = [_Group(m, halves[0].arms[m.a["cell"]], halves[1].arms[m.b["cell"]], one) for m in comparable]
+    asked = [(g, q) for g in groups for q in g.questions(metrics or _default(halves[0].primary[g.key[0]]))]
+    answers = regression.judge([q for _, q in asked], rules)
+    rows = [g.row(q, x) for (g, q), x in zip(asked, answers, strict=True) if metrics or not g.has_none(q, x)]
+    verdict = regression.overall([r["verdict"] for r in rows])
+    if verdict in ("equivalent", "better") and any(x.counts for x in alone):
+        verdict = "undecided"  # what A has and B lacks may be what broke
+    topics = environment(a, b, matches, (halves[0].lines, halves[1].lines))
+    return {
+        "schema": "rmwbench/compare",
+        "version": 1,
+        "a": _side(halves[0]),
+        "b": _side(halves[1]),
+        "paired": one,
+        "rules": {
+            "alpha": rules.alpha,
+            "margin": rules.margin,
+            "aa_floor": finite(rules.aa_floor) if any(floors) else None,
+        },
+        "cautions": list(_cautions(one, rules, floors, topics)),
+        "environment": topics,
+        "rows": rows,
+        "not_comparable": [{"cell": x.cell, "reason": x.reason} for x in alone],
+        "verdict": verdict,
+        "exit_code": EXIT_CODES[verdict],
+    }
+
+
+class _Group:
+    """A pair of cells, one on each side."""
+
+    def __init__(self, match: Match, a: ArmReport, b: ArmReport, paired: bool):
+        self.match, self.a, self.b, self.paired = match, a, b, paired
+        self.key = (match.a["cell"], match.b["cell"])
+        self.flags = [*match.chosen, *between(a.facts, b.facts)]
+
+    def questions(self, metrics: Sequence[str]) -> Iterator[regression.Question]:
+        for metric in dict.fromkeys(metrics):
+            for topic in self._topics(metric):
+                trials = [_trials(x, topic) for x in (self.a, self.b)]
+                sides = [_values(GLOSSARY[metric], found) for found in trials]
+                bounds = tuple(_widest(GLOSSARY[metric], found) for found in trials)
+                reliable = any(x.found.reliable.get(topic, False) for x in (self.a, self.b))
+                yield regression.Question((*self.key, topic), GLOSSARY[metric], *sides, self.paired, reliable, bounds)
+        failed = [{0: _failed(x.lines)} for x in (self.a, self.b)]
+        if any(side[0][0] for side in failed):
+            yield regression.Question((*self.key, None), _FAILURES, *failed, False)
+
+    def _topics(self, metric: str) -> list[str | None]:
+        """The topics that both have and that are judged one by one; [None], the whole, where there are none or the
+        metric is of no single topic."""
+        there = {one.name for one in self.b.topics}
+        names = [one.name for one in self.a.topics if one.name in there]
+        return names if names and metric in OF_TOPICS else [None]
+
+    def has_none(self, q: regression.Question, answer: regression.Answer) -> bool:
+        """Neither side has a metric that nobody asked for: there is nothing to compare, and nothing open."""
+        return answer.verdict == "no data" and not q.a and not q.b and bool(self.a.trials and self.b.trials)
+
+    def row(self, q: regression.Question, answer: regression.Answer) -> dict[str, Any]:
+        topic = q.group[2]
+        if q.entry is _FAILURES:
+            shown = [{"unit": "fraction", "value": k / n, "count": n} if n else None for k, n in (q.a[0], q.b[0])]
+        else:
+            shown = [aggregate(q.entry, _trials(x, topic)).document() for x in (self.a, self.b)]
+        effect = answer.effect.document() if answer.effect is not None else None
+        fraction = q.entry.kind == "fraction"
+        return {
+            "cell": name(self.match.a),
+            "workload": self.match.a["workload"],
+            "arm_a": self.match.a["arm"],
+            "arm_b": self.match.b["arm"],
+            "cell_a": self.key[0],
+            "cell_b": self.key[1],
+            "metric": q.entry.name,
+            "topic": topic,
+            "title": q.entry.title if topic is None else f"{topic}: {q.entry.title}",
+            "unit": q.entry.unit,
+            "larger_is_better": q.entry.name in regression.LARGER_IS_BETTER,
+            "a": shown[0],
+            "b": shown[1],
+            "trials": [len(q.a), len(q.b)] if q.entry is not _FAILURES else [q.a[0][1], q.b[0][1]],
+            "ratio": None if fraction else effect,
+            "difference": effect if fraction else None,
+            "verdict": answer.verdict,
+            "reason": answer.reason,
+            "needed": answer.needed,
+            "flags": self.flags,
+        }
+
+
+def _trials(arm: ArmReport, topic: str | None) -> list[Trial]:
+    """The arm's trials, of that topic alone where one is named."""
+    return arm.trials if topic is None else [t.topics[topic] for t in arm.trials if topic in t.topics]
+
+
+def _values(entry: Entry, trials: Sequence[Trial]) -> dict[int, Any]:
+    if entry.kind == "fraction":
+        return {t.block: counts for t in trials if (counts := fraction_of(entry.name, t))[1]}
+    return {t.block: value for t in trials if (value := trial_value(entry, t)) is not None}
+
+
+def _failed(lines: Sequence[TrialLine]) -> regression.Counts:
+    """A void trial says nothing of the arm."""
+    return sum(x.status == "failed" for x in lines), sum(x.status in ("failed", "done") for x in lines)
+
+
+def _default(primary: str) -> tuple[str, ...]:
+    return (primary, regression.LOSS, *COST)
+
+
+def _check_metrics(metrics: Sequence[str]) -> None:
+    for metric in metrics:
+        if metric not in GLOSSARY:
+            raise UserError(
+                f"no metric {metric!r}",
+                where="--metric",
+                expected=", ".join(GLOSSARY),
+                fix=did_you_mean(metric, GLOSSARY),
+            )
+
+
+def _rules(a: Bundle, b: Bundle, margin: float | None) -> tuple[Rules, list[float]]:
+    """The rules, and the A/A floors that are known. The larger counts: a difference is real only above both."""
+    floors = [f for x in (a, b) if (f := aa_noise(x.campaign.get("machine"))) is not None]
+    floor = max(floors, default=0.0)
+    return Rules(margin=MARGIN if margin is None else margin, aa_floor=floor), floors
+
+
+def _cautions(one: bool, rules: Rules, floors: Sequence[float], topics: list[dict[str, Any]]) -> Iterator[str]:
+    if next(t for t in topics if t["topic"] == "machine")["answer"] == "different":
+        yield "The machines differ: every ratio compares machines as well as what ran on them."
+    if not one:
+        yield (
+            "The two campaigns were not interleaved: what changed between them besides what you changed (the machine's "
+            "state, other load, a new kernel) is in every ratio, and no number of trials averages it out. To be sure, "
+            "run both in one campaign."
+        )
+    day = next(t for t in topics if t["topic"] == "day")["differences"]
+    if day:
+        found = ", ".join(f"{d['name']} {d['a']} → {d['b']}" for d in day[:3])
+        yield f"The conditions differed ({found}{', …' if len(day) > 3 else ''}): a difference may be theirs."
+    if not floors:
+        yield (
+            "This machine's A/A noise is not known (`rmwbench calibrate` measures it): a small difference may be noise."
+        )
+    elif rules.aa_floor > rules.margin:
+        nothing = "" if one else ", and nothing is called equivalent"
+        floor = f"{rules.aa_floor * 100:.2g} %"
+        yield f"Identical arms differ by up to {floor} here: no smaller difference is claimed{nothing}."
+
+
+def _definition_reason(m: Match) -> str:
+    found = definition_differences(m)
+    shown = [
+        f"{d['name']}: {d['a'] if d['a'] is not None else 'absent'} → {d['b'] if d['b'] is not None else 'absent'}"
+        for d in found[:3]
+    ]
+    more = f", and {len(found) - 3} more" if len(found) > 3 else ""
+    return f"the workload is another one: {'; '.join(shown)}{more}"
+
+
+def _widest(entry: Entry, trials: Sequence[Trial]) -> float:
+    """Of the hosts' clocks, in the metric's unit."""
+    return max((clock_bound(entry, trial) for trial in trials), default=0.0)
+
+
+def _halves(a: Side, b: Side, matches: Sequence[Match]) -> tuple[_Half, _Half]:
+    """Measures the cells that are compared; one campaign is read once."""
+    wanted = [{m.a["cell"] for m in matches}, {m.b["cell"] for m in matches}]
+    if a.bundle.directory.resolve() == b.bundle.directory.resolve():
+        arms, primary = _measured(a.bundle, wanted[0] | wanted[1])
+        measured = [(arms, primary), (arms, primary)]
+    else:
+        measured = [_measured(s.bundle, w) for s, w in ((a, wanted[0]), (b, wanted[1]))]
+    return tuple(
+        _Half(s, *measured[n][:1], [x for x in s.bundle.trials() if x.cell in wanted[n]], measured[n][1])
+        for n, s in enumerate((a, b))
+    )
+
+
+def _measured(bundle: Bundle, cells: set[int]) -> tuple[dict[int, ArmReport], dict[int, str]]:
+    """Cell -> its arm, cell -> its primary metric."""
+    small = Small(bundle)
+    lines: dict[int, list[TrialLine]] = {c: [] for c in cells}
+    for line in bundle.trials():
+        if line.cell in lines:
+            lines[line.cell].append(line)
+    trials: dict[int, list[Trial]] = {c: [] for c in cells}
+    done = [x for found in lines.values() for x in found if x.status == "done"]
+    for evidence in bundle.evidence(sorted(done, key=lambda x: x.trial), small):
+        trials[evidence.cell].append(measure_trial(evidence))
+    arms, primary = {}, {}
+    for found in comparisons(bundle.campaign.get("plan") or {}, bundle.rows("cells")):
+        for cell in found.cells:
+            if (n := cell["cell"]) in cells:
+                arms[n] = _arm(found, cell, trials[n], lines[n], small, bundle)
+                primary[n] = found.primary_metric
+    return arms, primary
+
+
+def _arm(
+    found: Comparison, cell: Any, trials: list[Trial], lines: list[TrialLine], small: Small, bundle: Bundle
+) -> ArmReport:
+    return ArmReport(found.labels[cell["cell"]], cell, trials, lines, small, bundle, found.primary_metric)
+
+
+def _side(half: _Half) -> dict[str, Any]:
+    c = half.side.bundle.campaign
+    return {
+        "text": half.side.text,
+        "directory": str(half.side.bundle.directory),
+        "campaign": c.get("campaign"),
+        "created_utc": c.get("created_utc"),
+        "finished": half.side.bundle.journal.finished,
+        "tool_version": c.get("tool_version"),
+        "machine": (c.get("machine") or {}).get("summary"),
+        "selection": {k: list(v) for k, v in half.side.wanted.items()},
+        "trials": {s: sum(x.status == s for x in half.lines) for s in ("done", "failed", "void")},
+    }

@@ -1,0 +1,267 @@
+"""What was gathered -> the decide document (docs/formats/decide.md), from which terminal and page are rendered."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rmwbench.analysis.decide.answer import Answer, Limit, Met, Outcome, decide
+from rmwbench.analysis.decide.flips import Along, At, along
+from rmwbench.analysis.decide.pareto import Place, pareto
+from rmwbench.analysis.decide.worth import Worth, worth
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.stats.metric import finite
+from rmwbench.analysis.verdicts.verdict import Rules
+from rmwbench.bundle import Bundle
+from rmwbench.results.decide import words
+from rmwbench.results.decide.gather import (
+    COSTS,
+    LOSS,
+    Case,
+    Machine,
+    blocks_of,
+    candidate,
+    gather,
+    latency_of,
+)
+from rmwbench.suite.file.limits_file import check_topics, no_such_case
+from rmwbench.suite.limits import LimitsFile
+
+SCHEMA, VERSION = "rmwbench/decide", 1
+HOUR_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Decided:
+    """One machine's answer. `cases`: an answer per case that the limits are of; `points`: (case,
+    the topics that latency and loss are of, the front there)."""
+
+    machine: Machine
+    answers: tuple[Answer, ...]
+    limits: tuple[Limit, ...]
+    cases: tuple[tuple[Case, tuple[Answer, ...]], ...]
+    points: tuple[tuple[Case, str | None, tuple[Place, ...]], ...]
+    along: tuple[Along, ...]
+    worth: Worth | None
+
+
+def summarise(bundles: Sequence[Bundle], limits: LimitsFile, *, hours: float = 1.0) -> dict[str, Any]:
+    """The decide document of campaigns by a user's limits; `hours` of more measuring are valued.
+    UserError for what is no campaign of a suite, or where no cell is what the limits are of."""
+    machines = gather(bundles, limits)
+    if not any(machine.selected for machine in machines):
+        raise no_such_case(limits, [case.name for machine in machines for case in machine.cases])
+    check_topics(limits, frozenset().union(*(machine.topics for machine in machines)))
+    rules = Rules()
+    found = [_decided(machine, limits, rules, hours) for machine in machines if machine.selected]
+    outcome = overall([one.answers for one in found])
+    document = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "limits": {
+            "name": limits.limits,
+            "title": limits.title,
+            **limits.document(),
+            "of": limits.of.model_dump(),
+        },
+        "rules": {"alpha": rules.alpha, "min_blocks": rules.min_blocks, "hours": hours},
+        "outcome": str(outcome),
+        "machines": [_machine(one, limits, hours) for one in found],
+        "left_out": [machine.summary for machine in machines if not machine.selected],
+        "glossary": {
+            name: GLOSSARY[name].document()
+            for name in dict.fromkeys(limit.metric for one in found for limit in one.limits)
+        },
+    }
+    document["text"] = words.answer(document)
+    return document
+
+
+def overall(machines: Sequence[Sequence[Answer]]) -> Outcome:
+    """Over machines that stand side by side: `meets` where one candidate is decided to meet all
+    limits on each of them, `misses` where on some machine every candidate misses, else `open`."""
+    meets = [{one.candidate for one in answers if one.outcome is Outcome.MEETS} for answers in machines]
+    if meets and set.intersection(*meets):
+        return Outcome.MEETS
+    if any(answers and all(one.outcome is Outcome.MISSES for one in answers) for answers in machines):
+        return Outcome.MISSES
+    return Outcome.OPEN
+
+
+def _decided(machine: Machine, limits: LimitsFile, rules: Rules, hours: float) -> Decided:
+    selected = machine.selected
+    names = [name for name in machine.arms if any(name in machine.seen[case.name] for case in selected)]
+    # With several cases half of the error is for all of them together, half for one by one.
+    half = replace(rules, alpha=rules.alpha / 2) if len(machine.cases) > 1 else rules
+    each = replace(half, alpha=half.alpha / len(machine.cases))
+    made = [candidate(name, selected, machine) for name in names]
+    candidates, asked = [one for one, _ in made], made[0][1] if made else []
+    answers = decide(candidates, asked, half)
+    by_case = {case.name: _of_case(case, machine, each) for case in machine.cases}
+    points = tuple((case, *_front(case, machine, limits, rules)) for case in selected)
+    at = [
+        At(case.workload, case.levels, {one.candidate: one.outcome for one in by_case[case.name]})
+        for case in machine.cases
+        if limits.of.workload in (None, case.workload)
+    ]
+    more = int(hours * HOUR_S / machine.block_s) if machine.block_s else 0
+    return Decided(
+        machine,
+        tuple(answers),
+        tuple(asked),
+        tuple((case, by_case[case.name]) for case in selected),
+        points,
+        tuple(along(at)),
+        worth(candidates, asked, half, more),
+    )
+
+
+def _of_case(case: Case, machine: Machine, rules: Rules) -> tuple[Answer, ...]:
+    made = [candidate(name, [case], machine) for name in machine.seen[case.name]]
+    return tuple(decide([one for one, _ in made], made[0][1], rules))
+
+
+def _front(case: Case, machine: Machine, limits: LimitsFile, rules: Rules) -> tuple[str | None, tuple[Place, ...]]:
+    """The front of a case. Of topics that are judged apart, that one in which latency is nearest
+    to its limit for anybody: the same for all candidates."""
+    seen, latency = machine.seen[case.name], latency_of(limits.document())
+    topics = list(dict.fromkeys(topic for one in seen.values() for topic, m in one.values if m == LOSS))
+    topic = topics[0] if len(topics) == 1 else _nearest(case, machine, latency, topics)
+    metrics = {latency: (topic, latency), LOSS: (topic, LOSS), **{cost: (None, cost) for cost in COSTS}}
+    if latency.startswith("end_to_end"):
+        metrics[latency] = (None, latency)
+    found = {
+        name: {metric: blocks for metric, at in metrics.items() if (blocks := blocks_of(one, at)) is not None}
+        for name, one in seen.items()
+        if one.not_supported is None
+    }
+    order = [latency, "cpu_cores", "pss", LOSS]
+    return topic, tuple(pareto(found, order, min_blocks=rules.min_blocks))
+
+
+def _nearest(case: Case, machine: Machine, latency: str, topics: Sequence[str | None]) -> str | None:
+    def nearness(topic: str | None) -> float:
+        ratios = []
+        for one in machine.seen[case.name].values():
+            values = sorted(one.values.get((topic, latency), {}).values())
+            most = one.limits.get((topic, latency))
+            if values:
+                ratios.append(values[len(values) // 2] / (most or 1.0))
+        return max(ratios, default=0.0)
+
+    return max(topics, key=nearness, default=None)
+
+
+def _machine(one: Decided, limits: LimitsFile, hours: float) -> dict[str, Any]:
+    machine = one.machine
+    latency = latency_of(limits.document())
+    return {
+        "summary": machine.summary,
+        "campaigns": list(machine.campaigns),
+        "block_s": None if machine.block_s is None else round(machine.block_s, 3),
+        "candidates": [dict(machine.arms[answer.candidate]) | _answer(answer) for answer in one.answers],
+        "cases": [
+            {
+                "case": case.name,
+                "workload": case.workload,
+                "levels": dict(case.levels),
+                "candidates": [_answer(answer) for answer in answers],
+            }
+            for case, answers in one.cases
+        ],
+        "front": [
+            {
+                "case": case.name,
+                "topic": topic,
+                "latency": latency,
+                "candidates": [_place(place) for place in places],
+            }
+            for case, topic, places in one.points
+        ],
+        "along": [_along(found) for found in one.along],
+        "worth": None if one.worth is None else _worth(one.worth, hours),
+    }
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    return {
+        "arm": answer.candidate,
+        "outcome": str(answer.outcome),
+        "why": str(answer.why),
+        "probability": answer.probability,
+        "blocks": answer.blocks,
+        "failed": {"trials": answer.failed[0], "of": answer.failed[1]},
+        "binding": None if answer.binding is None else _met(answer.binding),
+        "limits": [_met(met) for met in answer.met],
+    }
+
+
+def _met(met: Met) -> dict[str, Any]:
+    limit = met.limit
+    values = None
+    if met.interval is not None:
+        values = dict(zip(("value", "low", "high"), map(finite, met.interval), strict=True))
+    return {
+        "case": limit.case,
+        "topic": limit.topic,
+        "metric": limit.metric,
+        "unit": GLOSSARY[limit.metric].unit,
+        "at_most": limit.at_most,
+        "outcome": str(met.outcome),
+        "probability": met.probability,
+        "blocks": met.blocks,
+        "measured": values,
+        "no_data": met.reason or None,
+        "campaigns_differ": met.differ,
+    }
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {
+        "arm": place.candidate,
+        "standing": str(place.standing),
+        "front": place.front,
+        "by": place.by,
+        "values": {
+            metric: None
+            if value is None
+            else {"unit": GLOSSARY[metric].unit} | dict(zip(("value", "low", "high"), map(finite, value), strict=True))
+            for metric, value in place.values.items()
+        },
+    }
+
+
+def _along(found: Along) -> dict[str, Any]:
+    return {
+        "workload": found.workload,
+        "factor": found.factor,
+        "fixed": dict(found.fixed),
+        "levels": [
+            {"level": level, "meets": list(meets), "open": list(open_)}
+            for level, meets, open_ in zip(found.levels, found.meets, found.open, strict=True)
+        ],
+        "flips": [
+            {
+                "arm": flip.candidate,
+                "before": str(flip.before),
+                "after": str(flip.after),
+                "from": flip.from_,
+                "to": flip.to,
+            }
+            for flip in found.flips
+        ],
+    }
+
+
+def _worth(found: Worth, hours: float) -> dict[str, Any]:
+    document: Mapping[str, Any] = {
+        "hours": hours,
+        "blocks": found.blocks,
+        "choice": found.choice,
+        "now": found.now,
+        "after": found.after,
+        "perfect": found.perfect,
+        "changes": found.changes,
+        "decided": found.decided,
+        "decided_now": found.decided_now,
+    }
+    return dict(document)

@@ -1,0 +1,367 @@
+"""Campaigns -> what every candidate did in every case, block by block, machine by machine.
+
+Campaigns of one machine are pooled where they ran the same case (equal workload, levels, network,
+processes, endpoints) with the same candidate (equal arm, version and profile); machines stand side
+by side. Nothing is selected by what came out: every finished block of every campaign counts.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rmwbench.analysis.decide.answer import Candidate, Limit
+from rmwbench.analysis.decide.posterior import Blocks
+from rmwbench.analysis.metrics.aggregate import Trial, clock_bound, fraction_of, trial_value
+from rmwbench.analysis.metrics.comparisons import comparisons, is_floor, loads
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.topics import OF_TOPICS, Topic, judged_topics
+from rmwbench.analysis.metrics.trial import focus_of, measure_trial
+from rmwbench.analysis.stats.quantile import needed
+from rmwbench.analysis.verdicts import disturbed, interim
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.evidence import Small
+from rmwbench.bundle.read import TrialLine
+from rmwbench.codes import Code
+from rmwbench.errors import UserError
+from rmwbench.results.capacity.document import is_capacity
+from rmwbench.results.imported import refuse_imported
+from rmwbench.suite.limits import LimitsFile
+
+Asked = tuple[str | None, str]
+"""(topic, metric)."""
+Place = tuple[int, int]
+"""(campaign, block)."""
+WORDS = ("title", "description", "primary_metric")
+OF_ARM = ("wait", "loan", "publish_mode", "take", "capacity", "peers", "process", "node")
+COSTS = ("cpu_cores", "pss")
+LOSS = "undelivered"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A workload at the levels of its factors. `selected`: the limits are of it."""
+
+    name: str
+    workload: str
+    levels: Mapping[str, Any]
+    selected: bool
+
+
+@dataclass
+class Seen:
+    """One candidate in one case so far. `values`: what was asked -> place -> value, of a fraction
+    (events, of). `failed`: the places that its own fault cost it."""
+
+    arm: Mapping[str, Any]
+    kinds: dict[Asked, str] = field(default_factory=dict)
+    limits: dict[Asked, float] = field(default_factory=dict)
+    values: dict[Asked, dict[Place, Any]] = field(default_factory=dict)
+    reasons: dict[Asked, str] = field(default_factory=dict)
+    bounds: dict[Asked, float] = field(default_factory=dict)
+    ran: set[Place] = field(default_factory=set)
+    failed: set[Place] = field(default_factory=set)
+    bound_trials: int = 0
+    not_supported: str | None = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What one machine's campaigns say. `seen`: case name -> candidate -> what it did;
+    `topics`: every name of a topic in them; `otherwise`: what is asked of a case in which no trial ended, whose topics
+    nobody knows; `block_s`: seconds that a block of the selected cases takes; None where nothing was timed."""
+
+    summary: str
+    campaigns: tuple[str, ...]
+    cases: tuple[Case, ...]
+    arms: Mapping[str, Mapping[str, Any]]
+    seen: Mapping[str, Mapping[str, Seen]]
+    topics: frozenset[str]
+    otherwise: Mapping[Asked, float]
+    block_s: float | None
+
+    @property
+    def selected(self) -> tuple[Case, ...]:
+        return tuple(case for case in self.cases if case.selected)
+
+
+def gather(bundles: Sequence[Bundle], limits: LimitsFile) -> list[Machine]:
+    """In the order of the bundles. UserError for what is no campaign of a suite."""
+    by_machine: dict[str, list[int]] = {}
+    for number, bundle in enumerate(bundles):
+        refuse_imported(bundle)
+        if is_capacity(bundle):
+            raise UserError(
+                "a search for a capacity has no blocks to decide by",
+                where=str(bundle.directory),
+                fix="give campaigns that `rmwbench run` made; `rmwbench show` has this one's answer",
+            )
+        by_machine.setdefault(machine_of(bundle), []).append(number)
+    for a, one in enumerate(bundles):
+        if any(one.directory.resolve() == other.directory.resolve() for other in bundles[:a]):
+            raise UserError("a campaign is given twice", where=str(one.directory), fix="name it once")
+    return [_Machine(summary, limits).of([(n, bundles[n]) for n in numbers]) for summary, numbers in by_machine.items()]
+
+
+def machine_of(bundle: Bundle) -> str:
+    summary = (bundle.campaign.get("machine") or {}).get("summary") or "machine not described"
+    return f"{summary}, on the shared host" if bundle.host == "the shared host" else str(summary)
+
+
+class _Machine:
+    def __init__(self, summary: str, limits: LimitsFile):
+        self.summary, self.limits = summary, limits
+        self.document = limits.document()
+        self.latency = latency_of(self.document)
+        self.cases: dict[tuple[str, str], Case] = {}
+        self.arms: dict[str, Mapping[str, Any]] = {}
+        self.names: dict[str, str] = {}
+        self.seen: dict[str, dict[str, Seen]] = {}
+        self.seconds = 0.0
+        self.places: set[Place] = set()
+        self.topics: set[str] = set()
+
+    def of(self, bundles: Sequence[tuple[int, Bundle]]) -> Machine:
+        for number, bundle in bundles:
+            self._take(number, bundle)
+        return Machine(
+            self.summary,
+            tuple(str(bundle.campaign.get("campaign") or bundle.directory) for _, bundle in bundles),
+            tuple(self.cases.values()),
+            self.arms,
+            self.seen,
+            frozenset(self.topics),
+            limits_of(self.document, (), ()),
+            self.seconds / len(self.places) if self.places and self.seconds else None,
+        )
+
+    def _take(self, number: int, bundle: Bundle) -> None:
+        small = Small(bundle)
+        wanted: dict[int, tuple[Case, Seen]] = {}
+        for found in comparisons(bundle.campaign.get("plan") or {}, bundle.rows("cells")):
+            cells = [cell for cell in found.cells if not is_floor(cell) and not interim.is_untimed(cell)]
+            if not cells:
+                continue
+            case = self._case(found.name, cells[0], str(bundle.campaign.get("campaign")))
+            for cell in cells:
+                name = self._candidate(found.labels[cell["cell"]], cell)
+                seen = self.seen.setdefault(case.name, {}).setdefault(name, Seen(self.arms[name]))
+                seen.not_supported = bundle.unsupported.get(cell["cell"])
+                wanted[cell["cell"]] = (case, seen)
+        lines = [line for line in bundle.trials() if line.cell in wanted]
+        for evidence in bundle.evidence((x for x in lines if x.status == "done"), small):
+            case, seen = wanted[evidence.cell]
+            trial = measure_trial(evidence)
+            focus = focus_of(loads(evidence.definition))
+            topics = judged_topics(evidence.endpoints, focus)
+            names = list(dict.fromkeys(e["topic"] for e in evidence.endpoints))
+            self._add(seen, trial, (number, trial.block), topics, names)
+            flags = disturbed.disturbances([trial.trial], small.events)
+            seen.bound_trials += any(one.code == Code.MACHINE_BOUND for one in flags)
+            if case.selected:
+                self.seconds += (evidence.row.get("duration_ns") or 0) / 1e9
+                self.places.add((number, trial.block))
+        self._failed(number, lines, wanted)
+
+    def _failed(self, number: int, lines: Iterable[TrialLine], wanted: Mapping[int, tuple[Case, Seen]]) -> None:
+        by_cell: dict[int, list[TrialLine]] = {}
+        for line in lines:
+            by_cell.setdefault(line.cell, []).append(line)
+        for cell, found in by_cell.items():
+            seen = wanted[cell][1]
+            failed = {(number, block) for block in interim.failed_blocks(found)}
+            seen.failed |= failed - seen.ran
+
+    def _case(self, name: str, cell: Mapping[str, Any], campaign: str) -> Case:
+        identity = definition_of(cell)
+        key = (name, identity)
+        if key not in self.cases:
+            workload = name.partition(" [")[0]
+            levels = dict(loads(cell["factors"]))
+            again = any(other == name for other, _ in self.cases)
+            self.cases[key] = Case(
+                f"{name} (as in {campaign})" if again else name,
+                workload,
+                levels,
+                self.limits.of.has(workload, levels),
+            )
+        return self.cases[key]
+
+    def _candidate(self, label: str, cell: Mapping[str, Any]) -> str:
+        arm = loads(cell["definition"]).get("arm") or {}
+        about = {key: cell[key] for key in ("middleware", "layer", "version", "profile")}
+        options = {k: v for k, v in arm.items() if k not in ("name", "role", "profile")}
+        profile = (arm.get("profile") or {}).get("text")
+        identity = json.dumps([label, about, options, profile], sort_keys=True, default=str)
+        if identity not in self.names:
+            name = label
+            if name in self.arms:
+                name = f"{label} {cell['version']}"
+            count = 2
+            while name in self.arms:
+                name, count = f"{label} {cell['version']} ({count})", count + 1
+            self.names[identity] = name
+            self.arms[name] = {"arm": name, **about, "role": "contender"}
+        return self.names[identity]
+
+    def _add(
+        self,
+        seen: Seen,
+        trial: Trial,
+        place: Place,
+        topics: Sequence[Topic],
+        names: Sequence[str],
+    ) -> None:
+        seen.ran.add(place)
+        self.topics.update(names, (topic.name for topic in topics))
+        seen.limits |= limits_of(self.document, topics, names)
+        asked = dict.fromkeys(seen.limits)
+        asked |= dict.fromkeys(pareto_of(topics, self.latency))
+        for topic, metric in asked:
+            part = trial if topic is None else trial.topics.get(topic)
+            if part is None:
+                continue
+            key, entry = (topic, metric), GLOSSARY[metric]
+            seen.kinds[key] = (
+                "fraction" if entry.kind == "fraction" else "amount" if entry.kind == "amount" else "positive"
+            )
+            value: Any = fraction_of(metric, part) if entry.kind == "fraction" else trial_value(entry, part)
+            if value is None or (entry.kind == "fraction" and not value[1]):
+                seen.reasons[key] = part.reasons.get(metric) or _why_none(metric, part)
+                continue
+            seen.values.setdefault(key, {})[place] = value
+            seen.bounds[key] = max(seen.bounds.get(key, 0.0), clock_bound(entry, part))
+
+
+def definition_of(cell: Mapping[str, Any]) -> str:
+    """What makes two cases the same besides their name: everything but the arm, the length of a
+    trial, words, and seeds."""
+    found = loads(cell["definition"])
+    workload = {k: v for k, v in (found.get("workload") or {}).items() if k not in WORDS}
+    endpoints = [{k: v for k, v in endpoint.items() if k not in OF_ARM} for endpoint in found.get("endpoints") or ()]
+    hosts = sorted({str(endpoint.get("host")) for endpoint in found.get("endpoints") or ()})
+    parts = {
+        "workload": workload,
+        "endpoints": endpoints,
+        "hosts": hosts,
+        "conditions": found.get("conditions"),
+        "network": found.get("network"),
+    }
+    return json.dumps(_without_seeds(parts), sort_keys=True, default=str)
+
+
+def _without_seeds(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _without_seeds(v) for k, v in value.items() if "seed" not in str(k)}
+    if isinstance(value, list | tuple):
+        return [_without_seeds(item) for item in value]
+    return value
+
+
+def limits_of(document: Mapping[str, Any], topics: Sequence[Topic], names: Sequence[str]) -> dict[Asked, float]:
+    """What is asked of a case: (topic, metric) -> at most. Where the topics are alike, all of the
+    whole; else general limits of messages hold for each topic unless it has its own."""
+    general = {limit["metric"]: limit["at_most"] for limit in document["acceptable"]}
+    own = {
+        topic: {limit["metric"]: limit["at_most"] for limit in found}
+        for topic, found in (document.get("topics") or {}).items()
+    }
+    if not topics:
+        mine = {k: v for name in names for k, v in own.get(name, {}).items()}
+        return {(None, metric): most for metric, most in {**general, **mine}.items()}
+    out: dict[Asked, float] = {}
+    for topic in topics:
+        mine = {k: v for name in (topic.name, *topic.members) for k, v in own.get(name, {}).items()}
+        of_topic = {k: v for k, v in general.items() if k in OF_TOPICS} | mine
+        out |= {(topic.name, metric): most for metric, most in of_topic.items()}
+    return out | {(None, metric): most for metric, most in general.items() if metric not in OF_TOPICS}
+
+
+def latency_of(document: Mapping[str, Any]) -> str:
+    """The latency of the front: the first that is limited, else the median response."""
+    own = [limit for found in (document.get("topics") or {}).values() for limit in found]
+    metrics = [limit["metric"] for limit in (*document["acceptable"], *own)]
+    return next((m for m in metrics if "_latency_p" in m), "response_latency_p50")
+
+
+def pareto_of(topics: Sequence[Topic], latency: str) -> list[Asked]:
+    """What the front is of; latency and loss of each topic that is judged by itself."""
+    parts = [topic.name for topic in topics] if topics else [None]
+    of_parts = [(part, metric) for part in parts for metric in (latency, LOSS) if metric in OF_TOPICS]
+    rest = [] if latency in OF_TOPICS else [(None, latency)]
+    return [*of_parts, *rest, *((None, metric) for metric in COSTS)]
+
+
+def blocks_of(seen: Seen, asked: Asked) -> Blocks | None:
+    """What blocks say of it, failed ones as if nothing had arrived; None where none has it. A cost
+    of a failed block is unknown, so it is left out."""
+    found, kind = seen.values.get(asked, {}), seen.kinds.get(asked) or _kind(asked[1])
+    lost = sorted(seen.failed) if asked[1] not in COSTS else []
+    if not found and not lost:
+        return None
+    places = sorted({*found, *lost})
+    if kind == "fraction":
+        usual = sorted(of for _, of in found.values())
+        wanted = usual[len(usual) // 2] if usual else 1
+        pairs = [found.get(place, (wanted, wanted)) for place in places]
+        values, of = tuple(float(k) for k, _ in pairs), tuple(float(n) for _, n in pairs)
+    else:
+        values, of = tuple(float(found.get(place, float("inf"))) for place in places), ()
+    return Blocks(
+        "fraction" if kind == "fraction" else "amount" if kind == "amount" else "positive",
+        values,
+        tuple(campaign for campaign, _ in places),
+        tuple(places),
+        of,
+        seen.bounds.get(asked, 0.0),
+    )
+
+
+def candidate(name: str, cases: Sequence[Case], machine: Machine) -> tuple[Candidate, list[Limit]]:
+    """The candidate over these cases, with all limits that hold there for anybody."""
+    limits = limits_in(cases, machine)
+    blocks: dict[Limit, Blocks] = {}
+    absent: dict[Limit, str] = {}
+    failed = ran = bound = trials = 0
+    refused = None
+    for case in cases:
+        seen = machine.seen[case.name].get(name)
+        own = [limit for limit in limits if limit.case == case.name]
+        if seen is None:
+            absent |= dict.fromkeys(own, "not measured in this case")
+            continue
+        refused = refused or seen.not_supported
+        failed, ran = failed + len(seen.failed), ran + len(seen.ran | seen.failed)
+        bound, trials = bound + seen.bound_trials, trials + len(seen.ran)
+        for limit in own:
+            found = blocks_of(seen, (limit.topic, limit.metric))
+            if found is not None:
+                blocks[limit] = found
+            else:
+                absent[limit] = seen.reasons.get((limit.topic, limit.metric), "not measured")
+    busy = trials > 0 and bound >= disturbed.SHARE * trials
+    return Candidate(name, blocks, absent, (failed, ran), busy, refused), limits
+
+
+def limits_in(cases: Sequence[Case], machine: Machine) -> list[Limit]:
+    """Of all candidates together: a candidate that never ran is asked the same."""
+    out = []
+    for case in cases:
+        asked: dict[Asked, float] = {}
+        for seen in machine.seen[case.name].values():
+            asked |= seen.limits
+        out += [Limit(case.name, topic, metric, most) for (topic, metric), most in (asked or machine.otherwise).items()]
+    return out
+
+
+def _kind(metric: str) -> str:
+    return GLOSSARY[metric].kind
+
+
+def _why_none(metric: str, trial: Trial) -> str:
+    entry = GLOSSARY[metric]
+    if entry.kind == "quantile":
+        sample = trial.messages.samples.get(entry.source)
+        there = sample.count if sample is not None else 0
+        return f"needs {needed(entry.q)} messages in a trial, there are {there}"
+    return "not recorded"

@@ -1,0 +1,23 @@
+"""A campaign's show document for those who set it beside what others published: claims, figures, a questionnaire."""
+
+from pathlib import Path
+from typing import Any
+
+from rmwbench.bundle import Bundle
+from rmwbench.errors import UserError
+from rmwbench.results.capacity.document import is_capacity
+from rmwbench.results.imported import is_imported
+from rmwbench.results.show import summarise
+
+
+def measured(directory: Path, who: str, *, imported: str | None = None) -> dict[str, Any]:
+    """UserError where the bundle is no suite's campaign: imported, or a search for a capacity. `who` wants it, in the
+    plural; `imported`: what to do with an imported one."""
+    bundle = Bundle(directory)
+    if is_imported(bundle) or is_capacity(bundle):
+        raise UserError(
+            f"{who} need a campaign of a suite",
+            where=str(directory),
+            fix="give what `rmwbench run` made" + (f"; {imported}" if imported and is_imported(bundle) else ""),
+        )
+    return summarise(bundle)

@@ -1,0 +1,72 @@
+"""The slowest messages of an arm, explained: of its worst trial, because a cause belongs to a moment."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rmwbench.analysis.causes.tail import explain, pairs
+from rmwbench.analysis.causes.witness import between, witnesses
+from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.outage import outages
+from rmwbench.analysis.metrics.trial import endpoints_of, told, window_of
+from rmwbench.analysis.records.frames import frames_of
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.evidence import TrialEvidence, evidence
+from rmwbench.bundle.read import TrialLine
+from rmwbench.results.measure import Small
+
+SOURCE = "response_latency"
+
+
+def worst_trial(trials: Sequence[Trial]) -> Trial | None:
+    """The trial with the slowest message that arrived; None where none did."""
+
+    def slowest(trial: Trial) -> float:
+        sample = trial.messages.samples.get(SOURCE)
+        return sample.largest_finite if sample is not None else 0.0
+
+    found = max(trials, key=slowest, default=None)
+    return found if found is not None and slowest(found) > 0 else None
+
+
+def of_worst(
+    bundle: Bundle, cells: Mapping[int, Sequence[Trial]], lines: Iterable[TrialLine], small: Small
+) -> dict[int, list[dict[str, Any]]]:
+    """Cell -> the tails of its worst trial, where it has one. In order of trials: that is how they are stored."""
+    worst = {trial.trial for found in cells.values() if (trial := worst_trial(found)) is not None}
+    return {x.cell: _of(bundle, x) for x in evidence(bundle, (x for x in lines if x.trial in worst), small)}
+
+
+def tails(bundle: Bundle, line: TrialLine, small: Small) -> list[dict[str, Any]]:
+    """One document per writer and reader of the trial (docs/formats/show.md, `tail`), the longest tail first."""
+    (found,) = evidence(bundle, [line], small)
+    return _of(bundle, found)
+
+
+def _of(bundle: Bundle, found: TrialEvidence) -> list[dict[str, Any]]:
+    places = {e["endpoint"]: e["process"] for e in found.endpoints}
+    endpoints = endpoints_of(found)
+    known, clocks = told(found)
+    window = window_of(known, clocks)
+    samples, schedule = (clocks.samples(bundle.rows(name, found.trial)) for name in ("samples", "schedule"))
+    log = found.frames()
+    frames = None if log is None else frames_of(log)
+    interruptions = outages(known.events, found.endpoints, window)
+    hosts = {e["endpoint"]: e["host"] for e in found.endpoints}
+    out = []
+    for writer, reader, first_seq, pair in pairs(known.records, endpoints, window):
+        seen = witnesses(known.events, samples, schedule, publisher=places[writer], receiver=places[reader])
+        seen = between(seen, frames, interruptions, writer=hosts[writer], reader=hosts[reader])
+        tail = explain(pair, seen)
+        if tail is not None and tail.messages:
+            document = tail.document()
+            for message in document["worst"]:
+                message["seq"] = first_seq + message.pop("place")
+            out.append({"trial": found.trial, "writer": writer, "reader": reader, **document})
+    return sorted(out, key=lambda tail: -tail["worst"][0]["latency_ns"])
+
+
+def line(tail: dict[str, Any]) -> str:
+    """One sentence for the terminal and Markdown."""
+    causes = ", ".join(f"{c['cause']} {c['share']:.0%}" for c in tail["causes"])
+    text = f"slowest {tail['messages']} of {tail['of']} messages in trial {tail['trial']}: {causes}"
+    return text + (f"; not watched: {', '.join(tail['unwatched'])}" if tail["unwatched"] else "")

@@ -1,0 +1,123 @@
+"""The topics of a workload that are judged one by one, as the show document has them: each is shaped like a workload,
+so that whatever renders a workload (headline, table, charts) renders a topic too.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.topics import OF_TOPICS, Topic
+from rmwbench.analysis.stats.metric import finites
+from rmwbench.analysis.verdicts import best
+from rmwbench.analysis.verdicts.over_topics import Overall
+from rmwbench.results import chart_points
+from rmwbench.results.answer.ordered_by import words
+from rmwbench.results.arm import ArmReport
+from rmwbench.words import numbers as fmt
+
+Documents = list[dict[str, Any]]
+SAME = ("arm", "middleware", "layer", "version", "profile", "role", "cell", "release_date")
+"""What a topic's arm repeats of the workload's arm."""
+
+
+def topics(arms: Sequence[ArmReport]) -> list[Topic]:
+    """Those of the first arm that has any, with what other arms have besides."""
+    found: dict[str, Topic] = {}
+    for arm in arms:
+        for one in arm.topics:
+            found.setdefault(one.name, one)
+    return list(found.values())
+
+
+def documents(arms: Sequence[ArmReport], primary: str, verdicts: Mapping[str, Mapping[str, best.Verdict]]) -> Documents:
+    """`topics` of a workload's document: empty where it has one topic or only ones that are alike. `verdicts`: topic ->
+    arm -> verdict; empty where the workload is judged by what is no metric of a message, such as a time to recover:
+    then its topics are told and not judged."""
+    return [_topic(one, arms, primary if verdicts else "response_latency_p50", verdicts) for one in topics(arms)]
+
+
+def _topic(
+    topic: Topic, arms: Sequence[ArmReport], primary: str, verdicts: Mapping[str, Mapping[str, best.Verdict]]
+) -> dict[str, Any]:
+    floor = next((arm for arm in arms if arm.floor), None)
+    trials = {arm.name: [t.topics[topic.name] for t in arm.trials if topic.name in t.topics] for arm in arms}
+    drawn = chart_points.source(primary)
+    made = {
+        "ecdf": [chart_points.ecdf(name, found, drawn) for name, found in trials.items()],
+        "spectrum": [chart_points.spectrum(name, found, drawn) for name, found in trials.items()],
+        "series": [chart_points.series(name, found, _primary(found, primary), drawn) for name, found in trials.items()],
+    }
+    judged = verdicts.get(topic.name)
+    return {
+        "topic": topic.name,
+        "title": topic.name,
+        "members": list(topic.members),
+        "message": topic.message,
+        "payload_bytes": topic.payload_bytes,
+        "rate_hz": topic.rate_hz,
+        "reliable": topic.reliable,
+        "judged": judged is not None,
+        "primary_metric": primary,
+        "arms": [
+            _arm(arm, topic.name, trials[arm.name], primary, floor, judged and judged.get(arm.name)) for arm in arms
+        ],
+        "charts": {kind: [c for c in found if c is not None] for kind, found in made.items()},
+    }
+
+
+def _primary(trials: Sequence[Trial], primary: str) -> dict[int, float]:
+    """Trial -> its value, of those that have one."""
+    return {t.trial: v for t in trials if (v := trial_value(GLOSSARY[primary], t)) is not None}
+
+
+def _arm(
+    arm: ArmReport,
+    topic: str,
+    trials: Sequence[Trial],
+    primary: str,
+    floor: ArmReport | None,
+    verdict: best.Verdict | None,
+) -> dict[str, Any]:
+    values = {name: [(t, v) for t in trials if (v := trial_value(GLOSSARY[name], t)) is not None] for name in OF_TOPICS}
+    verdict = verdict or best.Verdict("no data", None, None, "the workload is not judged by its topics")
+    return {
+        **{key: arm.cell.get(key) for key in SAME},
+        "arm": arm.name,
+        "role": "floor" if arm.floor else "contender",
+        "qos": arm.qos_of(topic),
+        "trials": {"done": len(trials), "numbers": [t.trial for t in trials]},
+        "metrics": {name: aggregate(GLOSSARY[name], trials).document() for name in OF_TOPICS},
+        "per_trial": {
+            name: [
+                {"trial": t.trial, "block": t.block, "value": v}
+                for (t, _), v in zip(found, finites(v for _, v in found), strict=True)
+            ]
+            for name, found in values.items()
+            if found
+        },
+        "times_floor": _times_floor(arm, floor, topic),
+        "verdict": verdict.document() | {"reason": words(primary).told(verdict.reason)},
+    }
+
+
+def _times_floor(arm: ArmReport, floor: ArmReport | None, topic: str) -> dict[str, Any]:
+    if floor is None or floor is arm:
+        return {"no_data": "this is the floor" if floor else "the workload has no floor arm"}
+    return best.ratio(arm.compared_in(topic).primary, floor.compared_in(topic).primary).document()
+
+
+def judged(overall: Overall, primary: str) -> dict[str, Any]:
+    """An arm's verdict over all topics as its document has it: with the `topic` that it rests on."""
+    document = overall.verdict.document()
+    return document | {"reason": words(primary).told(overall.verdict.reason), "topic": overall.topic}
+
+
+def facts(topic: dict[str, Any]) -> str:
+    """`PointCloud512k, 524 kB at 10 Hz, best effort`; `8 topics` where it is several that are alike."""
+    parts = [f"{len(topic['members'])} topics"] if len(topic["members"]) > 1 else []
+    size = fmt.quantity(topic["payload_bytes"], "bytes") if topic["payload_bytes"] is not None else "any size"
+    rate = topic["rate_hz"]
+    parts.append(size + ("" if rate is None else f" at {fmt.quantity(rate, 'hz')}"))
+    parts.append("reliable" if topic["reliable"] else "best effort")
+    return ", ".join(parts)

@@ -1,0 +1,187 @@
+"""The JSON configuration of eProsima's performance-test matrix, as a suite: `rmwbench plan FILE.json`.
+
+Their runner took the product of the file's lists; here the lists are the levels of factors. The arms are those of the
+suite that ships with that matrix (`fastdds-2021/interprocess` or `intraprocess`), whatever the file lists, and so are
+the blocks, the warm-up and the drain. What the file asks for and no arm does is an error, not left out.
+
+Done in the tree of the file, before anything is validated, so that errors name the line of the file's own key.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from rmwbench.suite.fault import Fault, unknown
+from rmwbench.suite.file.scalar import Scalar
+from rmwbench.suite.workload.message_type import message_type
+
+MARKS = ("rmw_implementations", "num_subs", "perf_test")
+"""Keys that all files of this kind have, and no suite."""
+KIND = "the configuration of eProsima's performance-test matrix (" + ", ".join(MARKS) + " …)"
+SHIPPED = {"inter-process": "fastdds-2021/interprocess", "intra-process": "fastdds-2021/intraprocess"}
+PROCESSES = {"inter-process": "per_node", "intra-process": "one"}
+
+OF_PERF_TEST = ("reliability", "durability", "history_kind", "history_depth", "max_runtime", "zero_copy", "dds_domain")
+KEYS = (
+    *("log_directory", "process_mode", "rates", "num_subs", "topics", "communication", "rmw_implementations"),
+    *("roundtrip_mode", "perf_test", "fastdds_xml_files"),
+)
+"""`log_directory` and `dds_domain` are read over: a campaign has a directory and a domain of its own."""
+ONE_WAY: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("communication",): ("rclcpp-single-threaded-executor",),
+    ("roundtrip_mode",): ("none",),
+    ("perf_test", "zero_copy"): ("OFF",),
+}
+"""What the arms do in one way only."""
+_XML = re.compile(r"fastdds_(?P<off>no_)?datasharing_(?P<mode>sync|async)\.xml")
+
+
+def is_matrix(tree: object) -> bool:
+    """Whether a file's tree is such a configuration."""
+    return isinstance(tree, CommentedMap) and all(key in tree for key in MARKS)
+
+
+def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: str) -> CommentedMap:
+    """The tree of a suite. `shipped` gives the tree of a suite by its name; `name` is the file's, for the title.
+
+    Raises Fault at the key of whatever is wrong, or cannot be done.
+    """
+    for key in tree:
+        if key not in KEYS:
+            raise unknown("key", key, list(KEYS), at=(str(key),))
+    perf_test = tree["perf_test"]
+    if not isinstance(perf_test, CommentedMap):
+        raise Fault("`perf_test` is a mapping", expected="some of " + ", ".join(OF_PERF_TEST), at=("perf_test",))
+    for key in perf_test:
+        if key not in OF_PERF_TEST:
+            raise unknown("key", key, list(OF_PERF_TEST), at=("perf_test", str(key)))
+    for path, known in ONE_WAY.items():
+        _levels(tree, path, lambda level, known=known: level in known, "only " + ", ".join(known))
+    modes = _levels(tree, ("process_mode",), lambda mode: mode in SHIPPED, "some of " + ", ".join(SHIPPED))
+    ours = shipped(SHIPPED[modes[0]] if len(modes) == 1 else SHIPPED["inter-process"])
+    _has_arms(tree, ours["arms"])
+
+    axes = {
+        "message": _levels(tree, ("topics",), _is_message, "types such as Array4k (docs/suites.md)"),
+        "rate_hz": _levels(tree, ("rates",), lambda rate: _is_number(rate) and rate > 0, "rates in Hz, more than 0"),
+        "subscribers": _levels(tree, ("num_subs",), _is_count, "whole numbers from 1 on"),
+        "reliability": _levels(tree, ("perf_test", "reliability"), *_words("best_effort", "reliable")),
+    }
+    qos = {
+        "durability": _levels(tree, ("perf_test", "durability"), *_words("volatile", "transient_local")),
+        "history": _levels(tree, ("perf_test", "history_kind"), *_words("keep_last", "keep_all")),
+        "depth": _levels(tree, ("perf_test", "history_depth"), _is_count, "whole numbers from 1 on"),
+    }
+    runtime = _levels(
+        tree, ("perf_test", "max_runtime"), lambda s: _is_number(s) and s > 0, "seconds, more than 0", most=1
+    )
+    axes |= {key: levels for key, levels in qos.items() if len(levels) > 1}
+    axes |= {"processes": [PROCESSES[mode] for mode in modes]} if len(modes) > 1 else {}
+
+    workload = {
+        **ours["workloads"][0],
+        "message": axes["message"][0],
+        "rate_hz": axes["rate_hz"][0],
+        "qos": {key: levels[0] for key, levels in qos.items()},
+    }
+    short = ours["short"]
+    fewer = {key: sorted(axes[key])[:2] for key in ("rate_hz", "subscribers")}
+    return _at(
+        {
+            "suite": "fastdds-2021-matrix",
+            "title": f"the matrix of {name}",
+            "description": ours["description"],
+            "blocks": ours["blocks"],
+            "timeline": {**ours["timeline"], "steady_s": runtime[0]},
+            "arms": ours["arms"],
+            "workloads": [workload],
+            "factors": axes,
+            "short": {"factors": fewer, "timeline": short["timeline"], "blocks": short["blocks"]},
+        },
+        tree,
+    )
+
+
+def _levels(
+    tree: CommentedMap, path: tuple[str, ...], good: Callable[[Any], bool], expected: str, most: int | None = None
+) -> list[Scalar]:
+    """The list at a path, or a single value as a list of one. Raises Fault where there is none, where a value is not
+    `good` or is there twice, or where there are more than `most`."""
+    node: Any = tree
+    for key in path:
+        if key not in node:
+            raise Fault(f"missing key `{'.'.join(path)}`", expected=expected, at=path[:-1])
+        node = node[key]
+    listed = isinstance(node, CommentedSeq)
+    levels = list(node) if listed else [node]
+    if not levels or (most is not None and len(levels) > most):
+        count = f"{most} of them: one campaign has one length" if most else "at least one"
+        raise Fault(f"`{path[-1]}` has {len(levels)} levels", expected=f"{expected}; {count}", at=path)
+    for index, level in enumerate(levels):
+        at = (*path, index) if listed else path
+        if not good(level):
+            raise Fault(f"`{path[-1]}` has the level `{level}`", expected=expected, actual=level, at=at)
+        if level in levels[:index]:
+            raise Fault(f"`{path[-1]}` has the level `{level}` twice", expected="each level once", at=at)
+    return levels
+
+
+def _has_arms(tree: CommentedMap, arms: CommentedSeq) -> None:
+    """Raises Fault for an implementation, or a file of Fast DDS's, for which the suite has no arm."""
+    names = sorted(name.removeprefix("rclcpp/") for arm in arms if (name := arm["middleware"]).startswith("rclcpp/"))
+    known = list(dict.fromkeys(names))
+    _levels(tree, ("rmw_implementations",), lambda rmw: rmw in known, "those with an arm: " + ", ".join(known))
+    if "fastdds_xml_files" not in tree:
+        return
+    done = {
+        (arm.get("publish_mode"), arm.get("profile") == "data_sharing")
+        for arm in arms
+        if arm["middleware"] == "fastdds"
+    }
+
+    def has_arm(file: Any) -> bool:
+        found = _XML.fullmatch(str(file))
+        return found is not None and (found["mode"], found["off"] is None) in done
+
+    ways = (f"fastdds_{'' if shared else 'no_'}datasharing_{mode}.xml" for mode, shared in sorted(done, key=str))
+    _levels(tree, ("fastdds_xml_files",), has_arm, "those with an arm: " + ", ".join(ways))
+
+
+def _words(*known: str) -> tuple[Callable[[Any], bool], str]:
+    return lambda level: level in known, "some of " + ", ".join(known)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_message(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(message_type(value))
+    except Fault:
+        return False
+
+
+def _at(value: Any, place: CommentedMap) -> Any:
+    """A tree whose every line is that of `place`: the file says where it begins, and the rest is not in it."""
+    line, column = place.lc.line, place.lc.col
+    if isinstance(value, dict):
+        made: Any = CommentedMap()
+        for key, item in value.items():
+            made[key] = _at(item, place)
+            made.lc.add_kv_line_col(key, [line, column, line, column])
+    elif isinstance(value, list | tuple):
+        made = CommentedSeq()
+        for index, item in enumerate(value):
+            made.append(_at(item, place))
+            made.lc.add_kv_line_col(index, [line, column, line, column])
+    else:
+        return value
+    made.lc.line, made.lc.col = line, column
+    return made

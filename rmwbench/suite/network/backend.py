@@ -1,0 +1,94 @@
+"""What carries out a network: the switch, which can do everything; or the kernel, which is for more than 1 Gbit/s and
+as a check of the switch, and can do less.
+
+What the kernel's way can never do is told here; what it cannot do on this machine is found by trying
+(rmwbench/lab/network/kernel_tries.py). One comparison never has both: they differ in when a loss is drawn, in what a
+frame costs and whom it costs.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from rmwbench.suite.fault import Fault
+from rmwbench.suite.network.spec import Bernoulli, Spec
+
+if TYPE_CHECKING:
+    from rmwbench.suite.network.network import Links
+
+Backend = Literal["switch", "kernel"]
+KERNEL = "kernel"
+
+NO_FRAME_LOG = "the kernel backend of the network keeps no log of frames"
+_SEEDED = "the kernel's own generator takes no seed and has no states"
+_WHY = {
+    "jitter_ms": "the kernel's only jitter is another law, which lets frames overtake",
+    "reorder": "the kernel's reordering is another: it sends some frames early instead of some late",
+    "duplicate": "the kernel's duplicates cannot be combined with a rate",
+    "corrupt": "the kernel's corruption also falls on Ethernet headers",
+    "medium": "the kernel has no model of airtime",
+    "trace": "the kernel follows no trace",
+}
+
+
+def lacking(links: "Links") -> Iterator[str]:
+    """Why the kernel cannot be this network, whatever the machine; nothing for the switch."""
+    network = links.network
+    if network.backend != KERNEL:
+        return
+    if network.multicast != "flood":
+        yield f"`multicast: {network.multicast}`: its bridge floods"
+    if network.priority:
+        yield "`priority`: its queues have one class"
+    if network.quantum_us is not None:
+        yield "`quantum_us`: it delivers frame by frame"
+    for host in links.hosts:
+        up, down = links.spec(host, "up"), links.spec(host, "down")
+        if up.mtu_bytes != down.mtu_bytes:
+            yield f"`mtu_bytes` of {host}: its devices have one MTU for both directions"
+        yield from (f"{why} ({host})" for spec in (up, down) for why in _of(spec))
+    for change in network.changes:
+        for direction in ("up", "down"):
+            spec = change.spec(direction)
+            if spec is None:
+                continue
+            if spec.mtu_bytes not in (None, links.spec(change.host, direction).mtu_bytes):
+                yield f"another `mtu_bytes` of {change.host} within a trial"
+            yield from (f"{why} ({change.host}, at {change.at_s:g} s)" for why in _of(spec))
+
+
+def needs_delay(links: "Links") -> bool:
+    specs = [links.spec(host, way) for host in links.hosts for way in ("up", "down")]
+    specs += [spec for change in links.network.changes for way in ("up", "down") if (spec := change.spec(way))]
+    return any(spec.delay_ms for spec in specs)
+
+
+def _of(spec: Spec) -> Iterator[str]:
+    for name, why in _WHY.items():
+        if getattr(spec, name):
+            yield f"`{name}`: {why}"
+    if spec.loss is not None and not isinstance(spec.loss, Bernoulli):
+        yield f"loss of kind `{spec.loss.kind}`: {_SEEDED}"
+    limit = next((name for name in ("queue_kb", "queue_ms") if getattr(spec, name) is not None), None)
+    if spec.delay_ms and spec.rate_mbps and not spec.at_nic and limit is not None:
+        yield f"`{limit}` beside `delay_ms`: what waits and what is under way share a queue that counts frames"
+
+
+def check_one_backend(workloads: Sequence[tuple[str, str | None, str]]) -> None:
+    """(workload, the one it is held against or None, backend) of every cell of several hosts. Raises Fault where a
+    comparison would have both."""
+    seen: dict[str, str] = {}
+    for name, _, backend in workloads:
+        if seen.setdefault(name, backend) != backend:
+            raise Fault(
+                f"workload `{name}` would be compared over two backends of the network",
+                expected="`backend: switch` or `backend: kernel` in all networks of a workload",
+                actual="both",
+                fix="a workload for each; what they say cannot be compared",
+            )
+    for name, against, backend in workloads:
+        if against is not None and seen.get(against, backend) != backend:
+            raise Fault(
+                f"workload `{name}` is held against `{against}`, whose network has another backend",
+                expected=f"`backend: {seen[against]}` in both",
+                actual=f"{backend} and {seen[against]}",
+            )

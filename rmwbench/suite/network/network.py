@@ -1,0 +1,400 @@
+"""The network between the hosts of a workload, as a suite says it: links, shared media, what changes when.
+
+Every host has one link to a switch, `up` from it and `down` to it (docs/formats/link.md). A network is named in the
+suite's `networks`, or written into the workload that has it.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from rmwbench.errors import did_you_mean
+from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.names import NodeName
+from rmwbench.suite.network.backend import Backend
+from rmwbench.suite.network.interfaces import Interface, check_interfaces
+from rmwbench.suite.network.spec import NOTHING, Chance, RateMbps, Spec
+from rmwbench.suite.network.trace import Trace, TraceFile
+from rmwbench.suite.timeline import Span, Timeline
+
+ALL = "all"
+"""The link of every host that has none of its own."""
+
+MOST_HOSTS = 100
+DEFAULT_MTU_BYTES = 1500
+QUANTUM_ABOVE_BPS, QUANTUM_NS = 200_000_000, 100_000
+"""Above this rate deliveries come in batches at most this far apart: a wake-up per frame would cost the rate."""
+
+LINK_CHANGES = ("blackhole", "carrier_loss", "up")
+HOST_CHANGES = ("admin_down", "up", "new_address")
+"""`up` ends what came before it, wherever that was made."""
+
+ROAM = "roam"
+
+LINK_FACTORS = ("loss", "rate_mbps", "delay_ms", "jitter_ms")
+PREFIX = "network."
+
+_DIRECTIONS = ("up", "down")
+
+
+class Access(Strict):
+    """One host's link: `both` directions alike, or `up` and `down`."""
+
+    both: Spec | None = None
+    up: Spec | None = None
+    down: Spec | None = None
+
+    @model_validator(mode="after")
+    def _one_way_to_say_it(self) -> "Access":
+        _check_directions(self)
+        return self
+
+    def at(self, direction: str) -> Spec:
+        return _at(self, direction) or NOTHING
+
+    def with_level(self, field: str, level: Any) -> "Access":
+        """Both directions with one field replaced, validated again."""
+        return Access.model_validate({name: _replaced(self.at(name), field, level) for name in _DIRECTIONS})
+
+
+class Medium(Strict):
+    """Airtime that links share: one transmission at a time, `overhead_us` before each; unicast is repeated up to
+    `retries` times where it is lost (`phy_loss`), multicast goes once at the basic rate."""
+
+    rate_mbps: RateMbps
+    overhead_us: float = Field(default=100.0, ge=0, le=1e6)
+    basic_rate_mbps: RateMbps | None = None
+    retries: int = Field(default=7, ge=0, le=255)
+    phy_loss: Chance = 0.0
+    queue_frames: int = Field(default=1000, ge=1, le=1_000_000)
+
+    def wire(self) -> dict[str, Any]:
+        basic = self.rate_mbps if self.basic_rate_mbps is None else self.basic_rate_mbps
+        return {
+            "rate_bps": round(self.rate_mbps * 1e6),
+            "overhead_ns": round(self.overhead_us * 1e3),
+            "basic_rate_bps": round(basic * 1e6),
+            "retries": self.retries,
+            "phy_loss": self.phy_loss,
+            "queue_frames": self.queue_frames,
+        }
+
+
+class Class(Strict):
+    """Frames that leave a queue before the others."""
+
+    dscp: int | None = Field(default=None, ge=0, le=63)
+    udp_port: int | None = Field(default=None, ge=1, le=65535)
+
+    @model_validator(mode="after")
+    def _one(self) -> "Class":
+        if (self.dscp is None) == (self.udp_port is None):
+            raise Fault("which frames?", expected="`dscp: 46` or `udp_port: 7412`", actual="both or neither")
+        return self
+
+    def wire(self) -> dict[str, int]:
+        return {"class": 0} | ({"udp_port": self.udp_port} if self.dscp is None else {"dscp": self.dscp})
+
+
+class NetworkChange(Strict):
+    """What becomes of a host's link, `at_s` seconds after the start of the steady state: a `change` by name, or a new
+    spec. `roam`: the host leaves its medium, is nowhere for `gap_ms`, and then on `medium`, with another address where
+    `new_address` says so."""
+
+    at_s: Span
+    host: NodeName
+    change: Literal["blackhole", "carrier_loss", "admin_down", "up", "new_address", "roam"] | None = None
+    medium: str | None = None
+    gap_ms: float | None = Field(default=None, ge=0, le=3_600_000)
+    new_address: bool | None = None
+    both: Spec | None = None
+    up: Spec | None = None
+    down: Spec | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> "NetworkChange":
+        _check_directions(self)
+        specs = [name for name in ("both", *_DIRECTIONS) if getattr(self, name) is not None]
+        if (self.change is None) == (not specs):
+            raise Fault(
+                "what changes?",
+                expected="`change: blackhole`, or a spec such as `up: {rate_mbps: 5}`",
+                actual=f"both `change` and `{specs[0]}`" if specs else "neither",
+                at=("at_s",),
+            )
+        of_roaming = [name for name in ("medium", "gap_ms", "new_address") if getattr(self, name) is not None]
+        if of_roaming and self.change != ROAM:
+            raise Fault(
+                f"`{of_roaming[0]}` is of a host that roams",
+                expected=f"`change: {ROAM}` beside it",
+                actual=f"change {self.change}" if self.change else "a new spec",
+                at=(of_roaming[0],),
+            )
+        if self.change == ROAM and self.medium is None:
+            raise Fault("where does it roam to?", expected="`medium`, one of the network's `media`", at=("change",))
+        return self
+
+    @property
+    def joined_s(self) -> float:
+        """When a host that roams is on its new medium."""
+        return self.at_s + (self.gap_ms or 0) / 1e3
+
+    def spec(self, direction: str) -> Spec | None:
+        """The new spec of a direction, or None where it stays."""
+        return _at(self, direction)
+
+    def definition(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"at_s": self.at_s, "host": self.host}
+        if self.change == ROAM:
+            found |= {"medium": self.medium, "gap_ms": self.gap_ms or 0}
+            found |= {"new_address": True} if self.new_address else {}
+        if self.change is not None:
+            return found | {"change": self.change}
+        return found | {name: described(spec) for name in _DIRECTIONS if (spec := self.spec(name)) is not None}
+
+
+class Network(Strict):
+    """What lies between the hosts of a workload. Without any of it: links that do nothing."""
+
+    links: dict[str, Access] = Field(default_factory=dict)
+    media: dict[str, Medium] = Field(default_factory=dict)
+    multicast: Literal["flood", "snoop", "drop"] = "flood"
+    priority: Annotated[tuple[Class, ...], Field(strict=False)] = ()
+    ip_fragments: Literal["stock", "tuned"] = "stock"
+    congestion_control: str = Field(default="cubic", pattern=r"^[a-z0-9_]{1,15}$")
+    neighbours: Literal["permanent", "dynamic"] = "permanent"
+    quantum_us: float | None = Field(default=None, ge=0, le=10_000)
+    backend: Backend = "switch"
+    changes: Annotated[tuple[NetworkChange, ...], Field(strict=False)] = ()
+    trace: TraceFile | None = None
+    interfaces: dict[str, Annotated[tuple[Interface, ...], Field(strict=False)]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Network":
+        for host, access in self.links.items():
+            for name in ("both", *_DIRECTIONS):
+                self._check_spec(getattr(access, name), ("links", host, name))
+        for index, change in enumerate(self.changes):
+            for name in ("both", *_DIRECTIONS):
+                self._check_spec(getattr(change, name), ("changes", index, name))
+            self._check_bottleneck(change, index)
+            if change.change == ROAM:
+                self._check_roam(change, index)
+        for host, interfaces in self.interfaces.items():
+            try:
+                check_interfaces(interfaces)
+            except Fault as fault:
+                fault.at = ("interfaces", host, *fault.at)
+                raise
+        return self
+
+    def _check_spec(self, spec: Spec | None, at: tuple[str | int, ...]) -> None:
+        if spec is None:
+            return
+        if spec.medium is not None and spec.medium not in self.media:
+            if self.media:
+                raise unknown("medium", spec.medium, list(self.media), at=(*at, "medium"))
+            raise Fault(
+                f"there is no medium `{spec.medium}`",
+                expected=f"`media: {{{spec.medium}: {{rate_mbps: 54}}}}` in the network",
+                at=(*at, "medium"),
+            )
+        if spec.at_nic and at[-1] == "down":
+            raise Fault(
+                "what goes down to a host does not pass its own device",
+                expected="`bottleneck: path` for `down`",
+                actual="nic",
+                at=(*at, "bottleneck"),
+            )
+
+    def _check_bottleneck(self, change: NetworkChange, index: int) -> None:
+        spec = change.spec("up")
+        if spec is not None and spec.at_nic != self.up(change.host).at_nic:
+            raise Fault(
+                f"the bottleneck of `{change.host}` cannot move within a trial",
+                expected="the same `bottleneck` before and after",
+                actual="nic and path",
+                at=("changes", index, "up" if change.up is not None else "both"),
+            )
+
+    def _check_roam(self, change: NetworkChange, index: int) -> None:
+        """It needs a medium to leave and another one to go to."""
+        at = ("changes", index, "medium")
+        if change.medium not in self.media:
+            raise unknown("medium", change.medium, list(self.media), at=at)
+        on = self._medium_before(change)
+        if on is None:
+            raise Fault(
+                f"`{change.host}` is on no medium that it could leave",
+                expected=f"`links: {{{change.host}: {{both: {{medium: …}}}}}}` in the network",
+                at=("changes", index, "host"),
+            )
+        if on == change.medium:
+            raise Fault(f"`{change.host}` is on `{on}` already", expected="another medium", actual=change.medium, at=at)
+
+    def _medium_before(self, change: NetworkChange) -> str | None:
+        """The medium that a host is on when it roams: that of its link, of a new spec, or where it roamed before."""
+        on = self.up(change.host).medium or self.down(change.host).medium
+        for earlier in sorted(self.changes, key=lambda one: one.at_s):
+            if earlier is change or earlier.at_s >= change.at_s:
+                break
+            if earlier.host != change.host:
+                continue
+            if earlier.change == ROAM:
+                on = earlier.medium
+            elif earlier.change is None:
+                specs = [earlier.spec(way) for way in _DIRECTIONS]
+                on = next((spec.medium for spec in specs if spec is not None), on)
+        return on
+
+    def up(self, host: str) -> Spec:
+        return self._spec(host, "up")
+
+    def down(self, host: str) -> Spec:
+        return self._spec(host, "down")
+
+    def further(self, host: str) -> tuple[Interface, ...]:
+        """Interfaces of a host that lead nowhere."""
+        return self.interfaces.get(host, self.interfaces.get(ALL, ()))
+
+    def _spec(self, host: str, direction: str) -> Spec:
+        access = self.links.get(host) or self.links.get(ALL)
+        spec = access.at(direction) if access else NOTHING
+        if self.trace is not None and spec.trace is None and spec.medium is None:
+            return _replaced(spec, "trace", self.trace)
+        return spec
+
+    def with_level(self, field: str, level: Any) -> "Network":
+        """Every link with one field replaced in both directions."""
+        links = {ALL: Access(), **self.links}
+        changed = {host: access.with_level(field, level) for host, access in links.items()}
+        return Network.model_validate(
+            {name: getattr(self, name) for name in self.model_fields_set} | {"links": changed}
+        )
+
+
+@dataclass(frozen=True)
+class Links:
+    """The network of one cell: its hosts, in the order of their addresses, and what lies between them."""
+
+    name: str | None
+    hosts: tuple[str, ...]
+    network: Network
+
+    def spec(self, host: str, direction: str) -> Spec:
+        return self.network.up(host) if direction == "up" else self.network.down(host)
+
+    def mtu_bytes(self, host: str) -> int:
+        """Of the host's own device: what its link up takes."""
+        return self.network.up(host).mtu_bytes or DEFAULT_MTU_BYTES
+
+    @property
+    def quantum_ns(self) -> int:
+        if self.network.quantum_us is not None:
+            return round(self.network.quantum_us * 1e3)
+        rates = [self.spec(host, way).rate_bps or 0 for host in self.hosts for way in _DIRECTIONS]
+        rates += [round(medium.rate_mbps * 1e6) for medium in self.network.media.values()]
+        return QUANTUM_NS if max(rates, default=0) > QUANTUM_ABOVE_BPS else 0
+
+    @property
+    def traces(self) -> dict[str, Trace]:
+        """Every trace by its file's name."""
+        specs = [self.spec(host, way) for host in self.hosts for way in _DIRECTIONS]
+        specs += [spec for change in self.network.changes for way in _DIRECTIONS if (spec := change.spec(way))]
+        return {spec.trace.name: spec.trace for spec in specs if spec.trace is not None}
+
+    def definition(self) -> dict[str, Any]:
+        """The resolved network as a cell stores it: specs in the units of the link protocol, `nic` beside them where
+        the rate is at the host's own device."""
+        network = self.network
+        found: dict[str, Any] = {
+            "name": self.name,
+            "hosts": list(self.hosts),
+            "links": {host: {way: described(self.spec(host, way)) for way in _DIRECTIONS} for host in self.hosts},
+            "media": {name: medium.wire() for name, medium in network.media.items()},
+            "multicast": network.multicast,
+            "priority": [one.wire() for one in network.priority],
+            "ip_fragments": network.ip_fragments,
+            "congestion_control": network.congestion_control,
+            "neighbours": network.neighbours,
+            "quantum_ns": self.quantum_ns,
+            "backend": network.backend,
+        }
+        if further := {host: network.further(host) for host in self.hosts if network.further(host)}:
+            found["interfaces"] = {host: [one.definition() for one in mine] for host, mine in further.items()}
+        if network.changes:
+            found["changes"] = [change.definition() for change in network.changes]
+        return found
+
+
+def described(spec: Spec) -> dict[str, Any]:
+    found = spec.wire()
+    if spec.trace is not None:
+        found["trace"] = spec.trace.definition()
+    if nic := spec.nic():
+        found["nic"] = nic
+    return found
+
+
+def resolved(
+    networks: dict[str, Network], asked: str | Network | None, hosts: tuple[str, ...], timeline: Timeline
+) -> Links | None:
+    """The network of a workload with these hosts; None for one host, where nothing lies between. Raises Fault, counted
+    from the workload."""
+    if len(hosts) < 2:
+        return None
+    if len(hosts) > MOST_HOSTS:
+        raise Fault("too many hosts", expected=f"at most {MOST_HOSTS}", actual=len(hosts), at=("hosts",))
+    name = asked if isinstance(asked, str) else None
+    network = networks[asked] if isinstance(asked, str) else asked or Network()
+    if ALL in hosts:
+        raise Fault("no host is called `all`: it stands for every link", expected="another name", at=("hosts",))
+    inside: tuple[str | int, ...] = ("network",)
+    for host in network.links:
+        if host != ALL and host not in hosts:
+            raise Fault(
+                f"network has a link of host `{host}`, which the workload does not have",
+                expected=f"one of {', '.join(hosts)}, or {ALL}",
+                actual=host,
+                fix=did_you_mean(host, list(hosts)),
+                at=(*inside, "links", host),
+            )
+    for host in network.interfaces:
+        if host != ALL and host not in hosts:
+            raise unknown("host", host, [*hosts, ALL], at=(*inside, "interfaces", host))
+    for index, change in enumerate(network.changes):
+        if change.host not in hosts:
+            raise unknown("host", change.host, list(hosts), at=(*inside, "changes", index, "host"))
+        if change.joined_s >= timeline.steady_s:
+            what = "at_s" if change.change != ROAM else "at_s and gap_ms together"
+            raise Fault(
+                "the network changes after the steady state is over",
+                expected=f"{what} below {timeline.steady_s:g} s",
+                actual=f"{change.joined_s:g}",
+                fix="lengthen `steady_s`, or let it change earlier",
+                at=(*inside, "changes", index, "at_s"),
+            )
+    return Links(name, hosts, network)
+
+
+def _check_directions(item: Access | NetworkChange) -> None:
+    if item.both is not None and (item.up is not None or item.down is not None):
+        other = "up" if item.up is not None else "down"
+        raise Fault(
+            f"`both` and `{other}` contradict each other",
+            expected="`both`, or `up` and `down`",
+            actual=f"both `both` and `{other}`",
+            at=("both",),
+        )
+
+
+def _at(item: Access | NetworkChange, direction: str) -> Spec | None:
+    """`both` with its bottleneck at the NIC has it there on the way up; on the way down the rate is the path's."""
+    if item.both is None:
+        return getattr(item, direction)
+    return _replaced(item.both, "bottleneck", None) if direction == "down" and item.both.at_nic else item.both
+
+
+def _replaced(spec: Spec, field: str, level: Any) -> Spec:
+    return Spec.model_validate({name: getattr(spec, name) for name in spec.model_fields_set} | {field: level})

@@ -1,0 +1,83 @@
+"""Hosts of a workload on machines of their own: the same cells, with the network that is really between them.
+
+A suite says which hosts there are and what lies between them; where its hosts are machines, the second half is not
+ours to make. So an emulated network is left out and said to be; but what a suite *compares* in it (a factor), and what
+it lets happen to it in a trial (changes), is refused: leaving that out would answer another question.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rmwbench.errors import UserError
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.network.real import RealNetwork
+from rmwbench.suite.network.words import told
+
+FIX = "run this workload emulated, without --place and --gang, or leave it out with --workload"
+NETWORK_FACTOR = "network"
+
+
+@dataclass(frozen=True)
+class Spot:
+    """One host's machine, and the address that the others reach it at."""
+
+    machine: str
+    address: str
+
+
+@dataclass(frozen=True)
+class Gang:
+    """Host → spot, in the order of the hosts, and what keeps gangs on one network apart."""
+
+    spots: Mapping[str, Spot]
+    domain_id: int = 0
+    cards: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Host → what its machine says of the interface with that address."""
+    notes: tuple[str, ...] = ()
+    """What every trial of theirs is flagged with."""
+
+
+def placed(cells: Iterable[Cell], where: str) -> tuple[Cell, ...]:
+    """The cells with real networks between their hosts; cells of one host stay as they are, and run isolated on one
+    machine. Raises UserError where a cell asks for a network that must be emulated; `where` is the option's name."""
+    found = tuple(_placed(cell, where) for cell in cells)
+    if not any(cell.real for cell in found):
+        raise UserError(
+            "no workload of this suite is over several hosts",
+            where=where,
+            expected="nodes with `host:`, or `hosts: [robot, base]`",
+            fix=f"run it without {where}: each trial then runs whole on one machine",
+        )
+    return found
+
+
+def _placed(cell: Cell, where: str) -> Cell:
+    if cell.links is None:
+        return cell
+    factors = [name for name in cell.factors if name.split(".")[0] == NETWORK_FACTOR]
+    if factors:
+        raise UserError(
+            f"factor `{factors[0]}` is about an emulated network, and between machines there is the real one",
+            where=where,
+            actual=f"suite {cell.suite}, workload {cell.workload.name}",
+            fix="leave the factor out of the suite, or run it emulated, without --place and --gang",
+        )
+    if changes := cell.links.network.changes:
+        raise UserError(
+            f"the network of workload `{cell.workload.name}` changes within the trial, which a real one is not told to",
+            where=where,
+            actual=f"{changes[0].change or 'a new link'} of host {changes[0].host} at {changes[0].at_s:g} s",
+            fix=FIX,
+        )
+    for name, what in cell.conditions.items():
+        if what not in ("idle", "as_found"):
+            raise UserError(
+                f"`{name}: {what}` is made on one machine only, and this trial runs on several",
+                where=where,
+                actual=f"suite {cell.suite}, workload {cell.workload.name}, arm {cell.arm.name}",
+                fix=FIX,
+            )
+    emulated = (line for line in told(cell.links) if not line.endswith(": does nothing"))
+    real = RealNetwork(cell.links.hosts, tuple(emulated))
+    return replace(cell, links=None, real=real)

@@ -1,0 +1,278 @@
+"""What one direction of a link does to frames: as a suite says it, and as the link protocol takes it
+(docs/formats/link.md).
+
+Units stand in the names of the fields; what is left out does nothing.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from rmwbench.suite.fault import Fault, Strict
+from rmwbench.suite.network.trace import TraceFile
+
+MOST_RATE_MBPS = 10_000
+LONGEST_MS = 60_000
+SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 576, 9000
+DEFAULT_CORRELATION_MS = 100.0
+
+
+def ms_to_ns(milliseconds: float) -> int:
+    return round(milliseconds * 1e6)
+
+
+def _rate(mbps: float) -> float:
+    if not 0 < mbps <= MOST_RATE_MBPS:
+        raise Fault(
+            "this is no rate of a link",
+            expected=f"more than 0 and at most {MOST_RATE_MBPS} Mbit/s",
+            actual=f"{mbps:g}",
+            fix="leave `rate_mbps` out for a link without a limit" if mbps <= 0 else None,
+        )
+    return mbps
+
+
+def _chance(value: float) -> float:
+    if not 0 <= value <= 1:
+        percent = 1 < value <= 100
+        raise Fault(
+            "a chance is between 0 and 1",
+            expected="0 … 1",
+            actual=f"{value:g}",
+            fix=f"{value / 100:g} for {value:g} %" if percent else None,
+        )
+    return value
+
+
+def _milliseconds(value: float) -> float:
+    if not 0 <= value <= LONGEST_MS:
+        raise Fault("this is no time of a link", expected=f"0 … {LONGEST_MS} ms", actual=f"{value:g}")
+    return value
+
+
+def _mtu(value: int) -> int:
+    if not SMALLEST_MTU_BYTES <= value <= LARGEST_MTU_BYTES:
+        raise Fault(
+            "this is no MTU of a link", expected=f"{SMALLEST_MTU_BYTES} … {LARGEST_MTU_BYTES} bytes", actual=value
+        )
+    return value
+
+
+RateMbps = Annotated[float, AfterValidator(_rate)]
+Chance = Annotated[float, AfterValidator(_chance)]
+Milliseconds = Annotated[float, AfterValidator(_milliseconds)]
+MtuBytes = Annotated[int, AfterValidator(_mtu)]
+
+
+class Bernoulli(Strict):
+    """Each frame is lost with chance `p`, whatever became of the others."""
+
+    kind: Literal["bernoulli"]
+    p: Chance
+
+    @property
+    def mean(self) -> float:
+        return self.p
+
+    @property
+    def correlation(self) -> float:
+        """Of the loss of one frame with that of the next."""
+        return 0.0
+
+    def wire(self) -> dict[str, Any]:
+        return {"kind": self.kind, "p": self.p}
+
+
+class GilbertElliott(Strict):
+    """Bursts: per frame a good link turns bad with chance `p` and a bad one good with chance `r`; in each state a frame
+    is lost with the chance `good` or `bad`."""
+
+    kind: Literal["gilbert_elliott"]
+    p: Chance
+    r: Chance
+    good: Chance = 0.0
+    bad: Chance = 1.0
+
+    @model_validator(mode="after")
+    def _recovers(self) -> "GilbertElliott":
+        if self.r == 0:
+            raise Fault("a link that never recovers is a blackhole", expected="`r` of more than 0", actual=0, at=("r",))
+        return self
+
+    @property
+    def mean(self) -> float:
+        share = self.p / (self.p + self.r)
+        return (1 - share) * self.good + share * self.bad
+
+    @property
+    def correlation(self) -> float:
+        share, mean = self.p / (self.p + self.r), self.mean
+        spread = share * (1 - share) * (self.bad - self.good) ** 2
+        return 0.0 if mean in (0.0, 1.0) else max(0.0, 1 - self.p - self.r) * spread / (mean * (1 - mean))
+
+    def wire(self) -> dict[str, Any]:
+        return {"kind": self.kind, "p": self.p, "r": self.r, "good": self.good, "bad": self.bad}
+
+
+class GilbertElliottTime(Strict):
+    """Bursts in time: the link is good for `good_ms` and bad for `bad_ms` on average, at the same instants for every
+    candidate."""
+
+    kind: Literal["gilbert_elliott_time"]
+    good_ms: Milliseconds
+    bad_ms: Milliseconds
+    good: Chance = 0.0
+    bad: Chance = 1.0
+
+    @model_validator(mode="after")
+    def _takes_time(self) -> "GilbertElliottTime":
+        for name in ("good_ms", "bad_ms"):
+            if getattr(self, name) <= 0:
+                raise Fault("a state of no length is none", expected="more than 0 ms", actual=0, at=(name,))
+        return self
+
+    def wire(self) -> dict[str, Any]:
+        found = {"kind": self.kind, "good_ns": ms_to_ns(self.good_ms), "bad_ns": ms_to_ns(self.bad_ms)}
+        return found | {"good": self.good, "bad": self.bad}
+
+
+def _loss(value: Any) -> Any:
+    """A number is the chance of each frame."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return {"kind": "bernoulli", "p": float(value)}
+    if isinstance(value, str):
+        raise Fault("this is no loss", expected="a chance such as 0.1, or `{kind: gilbert_elliott, …}`", actual=value)
+    return value
+
+
+Loss = Annotated[Bernoulli | GilbertElliott | GilbertElliottTime, Field(discriminator="kind"), BeforeValidator(_loss)]
+
+QUEUES = ("queue_kb", "queue_frames", "queue_ms")
+
+
+class Spec(Strict):
+    """One direction of a host's link.
+
+    `bottleneck` says where the rate is: `path`, in the network, which drops what does not fit; or `nic`, at the host's
+    own device, where a sender blocks. `jitter_ms` is a standard deviation, of a process that keeps the order and
+    forgets within `jitter_correlation_ms`; with 0 there, a draw per frame, and frames overtake. Of the queue's limits
+    one may be given.
+    """
+
+    rate_mbps: RateMbps | None = None
+    bottleneck: Literal["path", "nic"] | None = None
+    queue_kb: float | None = Field(default=None, gt=0, le=1e6)
+    queue_frames: int | None = Field(default=None, ge=1, le=1_000_000)
+    queue_ms: Milliseconds | None = None
+    delay_ms: Milliseconds | None = None
+    jitter_ms: Milliseconds | None = None
+    jitter_correlation_ms: Milliseconds | None = None
+    loss: Loss | None = None
+    reorder: Chance | None = None
+    reorder_by_ms: Milliseconds | None = None
+    duplicate: Chance | None = None
+    corrupt: Chance | None = None
+    mtu_bytes: MtuBytes | None = None
+    medium: str | None = None
+    trace: TraceFile | None = None
+    exempt_arp: bool = True
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Spec":
+        limits = [name for name in QUEUES if getattr(self, name) is not None]
+        if len(limits) > 1:
+            raise Fault(
+                "a queue has one limit",
+                expected="one of " + ", ".join(QUEUES),
+                actual=", ".join(limits),
+                at=(limits[1],),
+            )
+        paced = self.rate_mbps is not None or self.medium is not None or self.trace is not None
+        for name, needs, there in (
+            *((limit, "`rate_mbps`, a `medium` or a `trace`: nothing waits otherwise", paced) for limit in limits),
+            ("bottleneck", "`rate_mbps`, whose place it is", self.rate_mbps is not None),
+            ("jitter_correlation_ms", "`jitter_ms`", self.jitter_ms is not None),
+            ("reorder_by_ms", "`reorder`, the chance of it", self.reorder is not None),
+            ("reorder", "`reorder_by_ms` beside it", self.reorder_by_ms is not None),
+        ):
+            if getattr(self, name) is not None and not there:
+                raise Fault(f"`{name}` alone does nothing", expected=needs, at=(name,))
+        if self.medium is not None:
+            for name in ("rate_mbps", "trace"):
+                if getattr(self, name) is not None:
+                    raise Fault(
+                        f"a link on a medium has no `{name}` of its own",
+                        expected="the medium's `rate_mbps`",
+                        actual=f"medium {self.medium} and {name}",
+                        fix=f"remove `{name}`, or `medium`",
+                        at=(name,),
+                    )
+        if self.bottleneck == "nic" and self.trace is not None:
+            raise Fault(
+                "a trace changes the rate of the path",
+                expected="`bottleneck: path` with a `trace`",
+                actual="nic",
+                at=("bottleneck",),
+            )
+        return self
+
+    @property
+    def rate_bps(self) -> int | None:
+        return None if self.rate_mbps is None else round(self.rate_mbps * 1e6)
+
+    @property
+    def at_nic(self) -> bool:
+        return self.bottleneck == "nic"
+
+    @property
+    def nothing(self) -> bool:
+        """Whether frames pass as if it were not there."""
+        return not self.wire() and not self.at_nic
+
+    def nic(self) -> dict[str, int] | None:
+        """The rate at the host's own device and the limit of what waits there, or None."""
+        if not self.at_nic or self.rate_bps is None:
+            return None
+        return {"rate_bps": self.rate_bps} | self._queue()
+
+    def wire(self) -> dict[str, Any]:
+        """The spec of the link protocol: without the rate where that is the device's."""
+        found: dict[str, Any] = {}
+        if self.rate_bps is not None and not self.at_nic:
+            found["rate_bps"] = self.rate_bps
+        if not self.at_nic:
+            found |= self._queue()
+        if self.delay_ms:
+            found["delay_ns"] = ms_to_ns(self.delay_ms)
+        if self.jitter_ms:
+            correlation = self.jitter_correlation_ms
+            correlation_ns = ms_to_ns(DEFAULT_CORRELATION_MS if correlation is None else correlation)
+            shape = (
+                {"kind": "correlated", "correlation_ns": correlation_ns} if correlation_ns else {"kind": "independent"}
+            )
+            found["jitter"] = shape | {"sd_ns": ms_to_ns(self.jitter_ms)}
+        if self.loss is not None:
+            found["loss"] = self.loss.wire()
+        if self.reorder:
+            found["reorder"] = {"p": self.reorder, "by_ns": ms_to_ns(self.reorder_by_ms or 0)}
+        for name in ("duplicate", "corrupt", "mtu_bytes", "medium"):
+            if getattr(self, name):
+                found[name] = getattr(self, name)
+        if self.trace is not None:
+            found["trace"] = self.trace.wire()
+        if not self.exempt_arp:
+            found["exempt_arp"] = False
+        return found
+
+    def _queue(self) -> dict[str, int]:
+        found = {}
+        if self.queue_kb is not None:
+            found["queue_bytes"] = round(self.queue_kb * 1000)
+        if self.queue_frames is not None:
+            found["queue_frames"] = self.queue_frames
+        if self.queue_ms is not None:
+            found["queue_ns"] = ms_to_ns(self.queue_ms)
+        return found
+
+
+NOTHING = Spec()

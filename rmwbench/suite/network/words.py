@@ -1,0 +1,70 @@
+"""A network in words, for people who look at a plan: what each link does, and what changes when."""
+
+from rmwbench.suite.network.network import ROAM, Links, NetworkChange
+from rmwbench.suite.network.spec import Bernoulli, GilbertElliott, Spec
+
+
+def told(links: Links) -> list[str]:
+    """One line per host with something to say, then the network's own settings and changes."""
+    lines = []
+    for host in links.hosts:
+        up, down = (_spec(links.spec(host, way)) for way in ("up", "down"))
+        if up == down:
+            lines.append(f"{host}: {up}")
+        else:
+            lines.append(f"{host}: up {up}; down {down}")
+    network = links.network
+    if network.backend != "switch":
+        lines.append(f"by the {network.backend} backend")
+    for name, medium in network.media.items():
+        text = f"{name}: {medium.rate_mbps:g} Mbit/s shared, {medium.overhead_us:g} µs per transmission"
+        lines.append(text + (f", {100 * medium.phy_loss:g} % of them lost" if medium.phy_loss else ""))
+    own = {"multicast": "flood", "ip_fragments": "stock", "neighbours": "permanent", "congestion_control": "cubic"}
+    unusual = {key: getattr(network, key) for key, usual in own.items() if getattr(network, key) != usual}
+    more = [f"{key.replace('_', ' ')} {value}" for key, value in unusual.items()]
+    lines += [", ".join(more)] if more else []
+    for host in links.hosts:
+        if names := [f"{one.name} {one.address}" for one in network.further(host)]:
+            lines.append(f"{host} also has {', '.join(names)}, that lead nowhere")
+    lines += [_change(change) for change in sorted(network.changes, key=lambda one: one.at_s)]
+    return lines
+
+
+def _spec(spec: Spec) -> str:
+    found = []
+    if spec.rate_mbps is not None:
+        found.append(f"{spec.rate_mbps:g} Mbit/s" + (" at its own device" if spec.at_nic else ""))
+    if spec.medium is not None:
+        found.append(f"on {spec.medium}")
+    if spec.delay_ms:
+        found.append(f"{spec.delay_ms:g} ms")
+    if spec.jitter_ms:
+        found.append(f"± {spec.jitter_ms:g} ms")
+    match spec.loss:
+        case None:
+            pass
+        case Bernoulli():
+            found.append(f"{100 * spec.loss.mean:g} % lost")
+        case GilbertElliott():
+            found.append(f"{100 * spec.loss.mean:.3g} % lost in bursts")
+        case _:
+            found.append(f"bad for {spec.loss.bad_ms:g} ms after {spec.loss.good_ms:g} ms")
+    for name in ("reorder", "duplicate", "corrupt"):
+        if getattr(spec, name):
+            found.append(f"{name} {100 * getattr(spec, name):g} %")
+    if spec.mtu_bytes is not None:
+        found.append(f"MTU {spec.mtu_bytes}")
+    if spec.trace is not None:
+        found.append(f"trace {spec.trace.name}")
+    return ", ".join(found) or "does nothing"
+
+
+def _change(change: NetworkChange) -> str:
+    if change.change == ROAM:
+        gap = f" after {change.gap_ms:g} ms of nothing" if change.gap_ms else ""
+        address = ", with a new address" if change.new_address else ""
+        return f"{change.at_s:g} s: {change.host} roams to {change.medium}{gap}{address}"
+    if change.change is not None:
+        return f"{change.at_s:g} s: {change.host} {change.change.replace('_', ' ')}"
+    specs = [f"{way} {_spec(spec)}" for way in ("up", "down") if (spec := change.spec(way)) is not None]
+    return f"{change.at_s:g} s: {change.host} {'; '.join(specs)}"

@@ -1,0 +1,369 @@
+"""From the graph to endpoints: numbers, expected peers, and how many messages each will see.
+
+Everything a trial needs to know beforehand is computed here, once, from the plan: the barrier waits for `matches`,
+the record file is as large as `sections` says, and the percentiles that a trial allows follow from `steady_messages`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.suite.arm import Arm
+from rmwbench.suite.fault import Fault
+from rmwbench.suite.seed import derive_seed
+from rmwbench.suite.timeline import Timeline
+from rmwbench.suite.workload.arrival import Periodic, Relay, Saturation
+from rmwbench.suite.workload.camera import SYNTHETIC, frame_format
+from rmwbench.suite.workload.counts import Counts
+from rmwbench.suite.workload.message_type import MessageType, message_type, service_type
+from rmwbench.suite.workload.qos import Qos, incompatibility
+from rmwbench.suite.workload.topology import Life, Node
+from rmwbench.suite.workload.workload import Workload
+
+RECORD_MARGIN = 1.5
+RECORD_SLACK = 256
+"""Room for duplicates and for a Poisson draw above its mean: overflow voids a trial, a slot costs 64 bytes."""
+
+SENT, RECEIVED = 1, 2
+
+READ_BY = {"publisher": "subscription", "client": "service", "service": "client"}
+"""Kind that writes → kind that reads what it writes; both are on one topic, or of one service."""
+READERS = tuple(dict.fromkeys(READ_BY.values()))
+SCHEDULED = ("publisher", "client")
+"""Kinds with an arrival of their own."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One publisher, subscription, service or client of a cell.
+
+    `type` is that of the topic, or of the service's requests, and `reply_type` that of its replies. `sent` is due from
+    the start of the warm-up to the end of the steady state, `received` adds up what its writers send, `steady_messages`
+    is what it reads (a publisher: sends) in the steady state. `peers` are the endpoints it should match in its life,
+    `present` those of them that are there when it is created.
+    """
+
+    endpoint: int
+    kind: str
+    node: str
+    process: str
+    host: str
+    topic: str
+    type: MessageType
+    reply_type: MessageType | None
+    qos: Qos
+    touch: str
+    arrival: Any
+    relay_from: int | None
+    life: Life
+    peers: tuple[int, ...]
+    present: tuple[int, ...]
+    sent: int
+    received: int
+    steady_messages: int
+    saturating: bool
+    hold_ns: int = 0
+    frames: str | None = None
+    """The source of the frames that a publisher sends, where it is not the synthetic one."""
+
+    @property
+    def matches(self) -> int:
+        return len(self.present)
+
+    @property
+    def reads(self) -> bool:
+        return self.kind in READERS
+
+    @property
+    def writes(self) -> bool:
+        return self.kind in READ_BY
+
+    @property
+    def read_bytes(self) -> int:
+        """Payload of what it reads."""
+        type_read = self.reply_type if self.kind == "client" else self.type
+        return type_read.payload_bytes if type_read is not None and self.reads else 0
+
+    @property
+    def sections(self) -> tuple[tuple[int, int], ...]:
+        """(kind of record, slots) of its sections of the record file."""
+        sent = ((SENT, _capacity(self.sent)),) if self.writes else ()
+        return sent + (((RECEIVED, _capacity(self.received)),) if self.reads else ())
+
+    @property
+    def capacity(self) -> int:
+        """Slots of all its sections."""
+        return sum(slots for _, slots in self.sections)
+
+    def wire(self, arm: Arm, schedule_seed: int) -> dict[str, Any]:
+        """The endpoint's object in the protocol's `create`."""
+        asked: dict[str, Any] = {"endpoint": self.endpoint, "kind": self.kind, "topic": self.topic}
+        asked |= {"type": self.type.wire()}
+        if self.reply_type is not None:
+            asked["reply_type"] = self.reply_type.wire()
+        asked |= {"qos": self.qos.wire(), "touch": self.touch, "matches": self.matches}
+        if self.reads:
+            asked["wait"] = arm.wait
+        if self.kind == "subscription" and arm.take != "typed":
+            asked["take"] = arm.take
+        if self.hold_ns:
+            asked["hold_ns"] = self.hold_ns
+        if self.kind not in SCHEDULED:
+            return asked
+        if self.relay_from is not None:
+            arrival = {"kind": "relay", "from": self.relay_from}
+        else:
+            arrival = self.arrival.wire(derive_seed(schedule_seed, "arrival", self.endpoint))
+        if self.frames is not None:
+            asked["frames"] = self.frames
+        return asked | {"arrival": arrival, "loan": arm.loan, "publish_mode": arm.publish_mode}
+
+
+def _capacity(messages: int) -> int:
+    return math.ceil(messages * RECORD_MARGIN) + RECORD_SLACK
+
+
+def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
+    """The workload's endpoints, numbered from 1 in the order of nodes, within a node publishers, subscriptions,
+    services, clients; a node that restarts has new ones behind all others.
+
+    Raises Fault, counted from the workload, where the topics do not fit together (two message types on one topic,
+    qualities of service that never match) or a node joins or leaves outside of the steady state.
+    """
+    nodes = workload.written_out
+    explicit = ("nodes",) if workload.nodes is not None else None
+    _check_lives(workload, nodes, timeline)
+    drafts = _drafts(workload, nodes)
+    types = _topic_types(workload, nodes, explicit)
+    services = _service_types(workload, nodes, explicit)
+    peers = _peers(drafts, explicit)
+    counts = Counts(drafts, peers, timeline)
+    saturating = _saturating_topics(drafts)
+    by_number = {draft["endpoint"]: draft for draft in drafts}
+    found = []
+    for draft in drafts:
+        number, topic, life = draft["endpoint"], draft["topic"], draft["life"]
+        called = draft["kind"] in ("service", "client")
+        request, reply = services[topic] if called else (types[topic], None)
+        _check_frames(draft, request, explicit)
+        found.append(
+            Endpoint(
+                **draft,
+                type=request,
+                reply_type=reply,
+                peers=peers[number],
+                present=tuple(p for p in peers[number] if by_number[p]["life"].present_at(life.begin_s)),
+                sent=counts.sent(number),
+                received=counts.received(number),
+                steady_messages=counts.steady(number),
+                saturating=topic in saturating,
+            )
+        )
+    return tuple(found)
+
+
+def _check_frames(draft: dict[str, Any], type_: MessageType, explicit: tuple[str] | None) -> None:
+    """A publisher's frames: those of the workload are for images alone, and those of its own for what must be one."""
+    own = draft.pop("own_frames", False)
+    if draft.get("frames") in (None, SYNTHETIC) or (type_.pixels is None and not own):
+        draft["frames"] = None
+        return
+    at = explicit or ("frames",)
+    try:
+        frame_format(type_, draft["arrival"])
+    except Fault as fault:
+        fault.at = at
+        raise
+    if draft["touch"] != "all":
+        raise Fault("frames are written and read whole", expected="touch: all", actual=draft["touch"], at=at)
+
+
+def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) -> None:
+    if workload.daemons_return_s is not None and (
+        workload.daemons_end_s is None or workload.daemons_return_s <= workload.daemons_end_s
+    ):
+        raise Fault(
+            "the daemons return before they end",
+            expected="daemons_end_s, and daemons_return_s after it",
+            actual=f"{workload.daemons_return_s:g}",
+            at=("daemons_return_s",),
+        )
+    writing = {node.process_name for node in nodes if node.publishers or node.clients or node.services}
+    if workload.readers_freeze_s is not None and not {node.process_name for node in nodes} - writing:
+        raise Fault(
+            "no process only reads, so none can freeze",
+            expected="a node with subscriptions alone, in a process of its own",
+            actual="something in every process that sends",
+            at=("readers_freeze_s",),
+        )
+    for key, what in (
+        ("daemons_end_s", "the daemons end"),
+        ("daemons_return_s", "the daemons return"),
+        ("readers_freeze_s", "the readers freeze"),
+    ):
+        at_s = getattr(workload, key)
+        if at_s is not None and at_s >= timeline.steady_s:
+            raise Fault(
+                f"{what} after the steady state",
+                expected=f"{key} below {timeline.steady_s:g}, the length of the steady state",
+                actual=f"{at_s:g}",
+                at=(key,),
+            )
+    for index, node in enumerate(nodes):
+        for key in ("joins_s", "leaves_s", "killed_s", "restarts_s"):
+            at_s = getattr(node, key)
+            if at_s is not None and at_s >= timeline.steady_s:
+                at = ("nodes", index, key) if workload.nodes is not None else ("graph", key)
+                raise Fault(
+                    f"node `{node.name}` {'is ' if key == 'killed_s' else ''}{key.removesuffix('_s')} "
+                    "after the steady state",
+                    expected=f"{key} below {timeline.steady_s:g}, the length of the steady state",
+                    actual=f"{at_s:g}",
+                    at=at,
+                )
+
+
+def _drafts(workload: Workload, nodes: Sequence[Node]) -> list[dict[str, Any]]:
+    """Each endpoint with its own settings or the workload's; what depends on other endpoints is still missing. Second
+    lives come last, so that a restart changes no number."""
+    drafts: list[dict[str, Any]] = []
+    for turn in range(2):
+        for node in nodes:
+            if turn < len(node.lives):
+                drafts += _of_node(workload, node, node.lives[turn], len(drafts) + 1)
+    return drafts
+
+
+def _of_node(workload: Workload, node: Node, life: Life, first: int) -> list[dict[str, Any]]:
+    place = {"node": node.name, "process": node.process_of(life), "host": node.host, "life": life}
+    readers = {
+        subscription.topic: first + len(node.publishers) + index
+        for index, subscription in enumerate(node.subscriptions)
+    }
+    drafts: list[dict[str, Any]] = []
+
+    def draft(kind: str, topic: str, end: Any, arrival: Any = None) -> None:
+        drafts.append(
+            place
+            | {
+                "endpoint": first + len(drafts),
+                "kind": kind,
+                "topic": topic,
+                "qos": end.qos or workload.qos,
+                "touch": end.touch or workload.touch,
+                "arrival": arrival,
+                "relay_from": readers[arrival.source] if isinstance(arrival, Relay) else None,
+                "hold_ns": round(1e6 * getattr(end, "hold_ms", 0.0)),
+            }
+        )
+
+    for publisher in node.publishers:
+        draft("publisher", publisher.topic, publisher, _arrival(workload, publisher))
+        if not isinstance(publisher.arrival, Relay):
+            source = publisher.frames or workload.frames
+            drafts[-1] |= {"frames": source, "own_frames": publisher.frames is not None}
+    for subscription in node.subscriptions:
+        draft("subscription", subscription.topic, subscription)
+    for service in node.services:
+        draft("service", service.service, service)
+    for client in node.clients:
+        draft("client", client.service, client, _arrival(workload, client))
+    return drafts
+
+
+def _arrival(workload: Workload, sender: Any) -> Any:
+    if sender.rate_hz is not None:
+        return Periodic(kind="periodic", rate_hz=sender.rate_hz)
+    return sender.arrival or workload.schedule
+
+
+def _topic_types(workload: Workload, nodes: Sequence[Node], explicit: tuple[str] | None) -> dict[str, MessageType]:
+    """One message type per topic; a relay that names none passes on what it gets."""
+    named: dict[str, tuple[str, tuple[str | int, ...]]] = {}
+    relays: list[tuple[str, str, tuple[str | int, ...]]] = []
+
+    def assign(topic: str, name: str, at: tuple[str | int, ...]) -> None:
+        before = named.setdefault(topic, (name, at))
+        if before[0] != name:
+            raise Fault(f"topic `{topic}` has two message types", expected=before[0], actual=name, at=at)
+
+    for index, node in enumerate(nodes):
+        for place, publisher in enumerate(node.publishers):
+            at = (
+                (*explicit, index, "publishers", place, "message" if publisher.message else "topic")
+                if explicit
+                else ("message",)
+            )
+            if isinstance(publisher.arrival, Relay):
+                relays.append((publisher.arrival.source, publisher.topic, at))
+            name = publisher.message
+            if name is None and not isinstance(publisher.arrival, Relay):
+                name = workload.message
+            if name is not None:
+                assign(publisher.topic, name, at)
+    # A chain of relays settles after as many rounds as it has links, in whatever order the file lists them.
+    for _ in relays:
+        for source, target, at in relays:
+            if source in named:
+                assign(target, named[source][0], at)
+    return {topic: message_type(name) for topic, (name, _) in named.items()}
+
+
+def _service_types(
+    workload: Workload, nodes: Sequence[Node], explicit: tuple[str] | None
+) -> dict[str, tuple[MessageType, MessageType]]:
+    """Request and reply of each service."""
+    named: dict[str, tuple[str, str]] = {}
+    for index, node in enumerate(nodes):
+        for place, service in enumerate(node.services):
+            asked = service.request or workload.request, service.reply or workload.reply
+            before = named.setdefault(service.service, asked)
+            if before != asked:
+                raise Fault(
+                    f"service `{service.service}` has two types",
+                    expected=" and ".join(before),
+                    actual=" and ".join(asked),
+                    at=(*explicit, index, "services", place) if explicit else ("request",),
+                )
+    return {
+        name: (service_type(request, "request"), service_type(reply, "reply"))
+        for name, (request, reply) in named.items()
+    }
+
+
+def _peers(drafts: list[dict[str, Any]], explicit: tuple[str] | None) -> dict[int, tuple[int, ...]]:
+    peers: dict[int, list[int]] = {draft["endpoint"]: [] for draft in drafts}
+    readers: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for draft in drafts:
+        readers.setdefault((draft["kind"], draft["topic"]), []).append(draft)
+    for writer in drafts:
+        for reader in readers.get((READ_BY.get(writer["kind"], ""), writer["topic"]), ()):
+            if not writer["life"].meets(reader["life"]):
+                continue
+            reason = incompatibility(writer["qos"], reader["qos"])
+            if reason:
+                raise Fault(
+                    f"contradictory quality of service on topic `{writer['topic']}`: {reason}",
+                    expected=f"what node `{writer['node']}` offers: {_qos_words(writer['qos'])}",
+                    actual=f"node `{reader['node']}` asks for {_qos_words(reader['qos'])}",
+                    at=explicit or ("qos",),
+                )
+            if writer["kind"] != "service":  # client and service read each other: one pair, not two
+                peers[writer["endpoint"]].append(reader["endpoint"])
+                peers[reader["endpoint"]].append(writer["endpoint"])
+    return {number: tuple(found) for number, found in peers.items()}
+
+
+def _qos_words(qos: Qos) -> str:
+    return f"{qos.reliability}, {qos.durability}"
+
+
+def _saturating_topics(drafts: list[dict[str, Any]]) -> set[str]:
+    """Topics on which the number of messages is the middleware's answer: a saturating publisher, or a relay behind
+    one."""
+    found = {draft["topic"] for draft in drafts if isinstance(draft["arrival"], Saturation)}
+    relays = [draft for draft in drafts if isinstance(draft["arrival"], Relay)]
+    for _ in relays:
+        found |= {draft["topic"] for draft in relays if draft["arrival"].source in found}
+    return found

@@ -1,0 +1,201 @@
+"""Message types with exact sizes: the CDR before the payload, the payload, the CDR after it.
+
+The names and sizes are those of the types that the published evaluations used, so that a suite can repeat them byte
+for byte; the payload is the type's array, because that is what a robot fills and what our identity header lives in.
+Fields that only an older tool read (time, id) are zero: identity travels in the payload. Types without 64 contiguous
+payload bytes are absent, see the end of the table.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from rmwbench.suite.fault import Fault, unknown
+from rmwbench.suite.workload.cdr import CdrLayout
+
+HEADER_BYTES = 64
+"""The identity of a message: the first bytes of every payload (docs/formats/records.md)."""
+
+MAX_PAYLOAD_BYTES = 1 << 30
+"""1 GiB: above every message that a robot sends, and below the signed 32-bit sizes inside middlewares."""
+
+_BYTES = re.compile(r"Bytes\(\s*(\d+)\s*\)")
+_IMAGE = re.compile(r"Image\(\s*(\d+)\s*x\s*(\d+)\s*\)")
+
+
+@dataclass(frozen=True)
+class MessageType:
+    """`cdr_prefix` starts with the encapsulation header; prefix + payload + suffix is the whole serialised message."""
+
+    name: str
+    ros_type: str
+    payload_bytes: int
+    cdr_prefix: bytes
+    cdr_suffix: bytes
+    pixels: tuple[int, int] | None = None
+    """Width and height of an image."""
+
+    @property
+    def cdr_bytes(self) -> int:
+        return len(self.cdr_prefix) + self.payload_bytes + len(self.cdr_suffix)
+
+    def wire(self) -> dict[str, str | int]:
+        """The `type` object of the worker protocol."""
+        return {
+            "name": self.name,
+            "payload_bytes": self.payload_bytes,
+            "ros_type": self.ros_type,
+            "cdr_prefix_hex": self.cdr_prefix.hex(),
+            "cdr_suffix_hex": self.cdr_suffix.hex(),
+        }
+
+
+def message_type(name: str) -> MessageType:
+    """The type of that name; raises Fault for an unknown name or a payload that cannot carry the identity header."""
+    found = _BYTES.fullmatch(name)
+    if found:
+        return _bytes(int(found[1]))
+    if found := _IMAGE.fullmatch(name):
+        return _image(f"Image({int(found[1])}x{int(found[2])})", int(found[1]), int(found[2]))
+    if name == "Image1080p":
+        return _image(name, 1920, 1080)
+    if name not in _LAYOUTS:
+        raise unknown("message type", name, [*message_type_names(), "Bytes(N)", "Image(WIDTHxHEIGHT)"])
+    ros_type, lay_out = _LAYOUTS[name]
+    return _from_layout(name, ros_type, lay_out())
+
+
+def service_type(name: str, part: str) -> MessageType:
+    """The `request` or the `reply` of the service type, whose one field is `uint8[] data`. Raises Fault for anything
+    but `Bytes(N)`: what is asked of a service is how long the way there and back is, not what stands in the fields."""
+    found = _BYTES.fullmatch(name)
+    if not found:
+        raise Fault(f"`{name}` is no message of a service", expected="Bytes(N), such as Bytes(64)", actual=name)
+    payload_bytes = _checked(int(found[1]))
+    layout = CdrLayout().u32(payload_bytes).payload(payload_bytes)
+    ros_type = {"request": "rmwbench_msgs/srv/Bytes_Request", "reply": "rmwbench_msgs/srv/Bytes_Response"}[part]
+    return _from_layout(f"Bytes({payload_bytes})", ros_type, layout)
+
+
+def message_type_names() -> list[str]:
+    """Every named type; `Bytes(N)` besides, for any N from 64, and `Image(WxH)`."""
+    return [*_LAYOUTS, "Image1080p"]
+
+
+def _from_layout(name: str, ros_type: str, layout: CdrLayout) -> MessageType:
+    assert layout.payload_bytes is not None
+    return MessageType(name, ros_type, layout.payload_bytes, layout.prefix, layout.suffix)
+
+
+def _bytes(payload_bytes: int) -> MessageType:
+    _checked(payload_bytes)
+    # MultiArrayLayout without dimensions (an empty sequence and data_offset 0), then the length of `data`
+    layout = CdrLayout().u32(0).u32(0).u32(payload_bytes).payload(payload_bytes)
+    return _from_layout(f"Bytes({payload_bytes})", "std_msgs/msg/UInt8MultiArray", layout)
+
+
+def _checked(payload_bytes: int) -> int:
+    if payload_bytes < HEADER_BYTES:
+        raise Fault(
+            f"a payload of {payload_bytes} bytes cannot carry the message's identity",
+            expected=f"at least {HEADER_BYTES} bytes: the header with sequence number and intended time",
+            actual=f"{payload_bytes} bytes",
+            fix=f"use Bytes({HEADER_BYTES}) or more",
+        )
+    if payload_bytes > MAX_PAYLOAD_BYTES:
+        raise Fault(
+            "the payload is larger than a middleware can be asked to carry",
+            expected=f"at most {MAX_PAYLOAD_BYTES} bytes",
+            actual=f"{payload_bytes} bytes",
+        )
+    return payload_bytes
+
+
+def _header(layout: CdrLayout) -> CdrLayout:
+    """std_msgs/Header at time zero with an empty frame id."""
+    return layout.u32(0, 0).string("")
+
+
+def _time_and_id(layout: CdrLayout) -> CdrLayout:
+    return layout.u64(0, 0)
+
+
+def _array(payload_bytes: int) -> Callable[[], CdrLayout]:
+    return lambda: _time_and_id(CdrLayout().payload(payload_bytes))
+
+
+def _point_cloud(payload_bytes: int) -> Callable[[], CdrLayout]:
+    """A cloud of points with eight 32-bit float channels, in one row; channel names are empty, as the published sizes
+    have it."""
+    point_bytes, float32 = 32, 7
+
+    def lay_out() -> CdrLayout:
+        layout = _header(CdrLayout()).u32(1, payload_bytes // point_bytes)  # height, width
+        for channel in range(8):
+            layout.string("").u32(4 * channel).u8(float32).u32(1)  # name, offset, datatype, count
+        layout.u8(0).u32(point_bytes, payload_bytes)  # little endian, point_step, row_step
+        return _time_and_id(layout.payload(payload_bytes).u8(0))  # not dense: the pattern may be no valid point
+
+    return lay_out
+
+
+def _struct(nested_bytes: int) -> Callable[[], CdrLayout]:
+    """The nested structures are bytes and 8-byte fields that happen to need no padding: one contiguous payload."""
+    return lambda: _time_and_id(CdrLayout().payload(nested_bytes))
+
+
+def _nav_sat_fix() -> CdrLayout:
+    """The payload is the covariance, 9 doubles: the type's only array."""
+    layout = _header(CdrLayout()).u8(0).u16(0).f64(0.0, 0.0, 0.0)  # status, service; latitude, longitude, altitude
+    return _time_and_id(layout.payload(72).u8(0))
+
+
+def _radar_track() -> CdrLayout:
+    """The payload is the track's shape: 64 points of three 32-bit floats."""
+    layout = CdrLayout().u16(0).align(4).payload(768)
+    return _time_and_id(layout.f64(*[0.0] * 6))  # velocity, acceleration
+
+
+def _stamped(total_bytes: int) -> Callable[[], CdrLayout]:
+    """A stamp of 8 bytes and a tracking number of 4, which identity in the payload makes idle; then the payload."""
+    return lambda: CdrLayout().u64(0).u32(0).payload(total_bytes - 12)
+
+
+def _image(name: str, width: int, height: int) -> MessageType:
+    """sensor_msgs/Image: header, height, width, encoding, is_bigendian, step, then the length of the sequence and the
+    pixels."""
+    pixel_bytes = 3
+    size_bytes = _checked(height * width * pixel_bytes)
+    layout = _header(CdrLayout()).u32(height, width).string("rgb8").u8(0).u32(width * pixel_bytes)
+    layout = layout.u32(size_bytes).payload(size_bytes)
+    return replace(_from_layout(name, "sensor_msgs/msg/Image", layout), pixels=(width, height))
+
+
+KIB, MIB = 1024, 1024 * 1024
+
+_LAYOUTS: dict[str, tuple[str, Callable[[], CdrLayout]]] = {
+    **{
+        f"Array{size}": (f"rmwbench_msgs/msg/Array{size}", _array(payload_bytes))
+        for size, payload_bytes in {
+            "1k": KIB, "4k": 4 * KIB, "16k": 16 * KIB, "32k": 32 * KIB, "60k": 60 * KIB,
+            "1m": MIB, "2m": 2 * MIB, "4m": 4 * MIB, "8m": 8 * MIB,
+        }.items()
+    },
+    **{
+        f"PointCloud{size}": (f"rmwbench_msgs/msg/PointCloud{size}", _point_cloud(payload_bytes))
+        for size, payload_bytes in {"512k": 512 * KIB, "1m": MIB, "2m": 2 * MIB, "4m": 4 * MIB, "8m": 8 * MIB}.items()
+    },
+    # Each level carries its own time and id (16 bytes): 16 × 32, 16 × 528, 8 × 8464.
+    "Struct256": ("rmwbench_msgs/msg/Struct256", _struct(512)),
+    "Struct4k": ("rmwbench_msgs/msg/Struct4k", _struct(8448)),
+    "Struct32k": ("rmwbench_msgs/msg/Struct32k", _struct(67712)),
+    "NavSatFix": ("rmwbench_msgs/msg/NavSatFix", _nav_sat_fix),
+    "RadarTrack": ("rmwbench_msgs/msg/RadarTrack", _radar_track),
+    # What stages of a pipeline pass on; the name is the published one, the size too ("1k" has 1032 bytes).
+    **{
+        f"Stamped{size}": (f"rmwbench_msgs/msg/Stamped{size}", _stamped(total_bytes))
+        for size, total_bytes in {"128b": 128, "1k": 1032, "10k": 10240, "100k": 102400, "500k": 512000}.items()
+    },
+    # Not expressible, because they cannot hold the 64-byte header: Struct16 (16 contiguous bytes), Range (none), and
+    # RadarDetection (56 before time and id).
+}  # fmt: skip

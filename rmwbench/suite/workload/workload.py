@@ -1,0 +1,287 @@
+"""A workload: what is sent, how often, with which quality of service, between which nodes, and what the reader does
+with it."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.machine_condition import Background, HostIdle
+from rmwbench.suite.names import NodeName, TopicName, WorkloadName
+from rmwbench.suite.network.network import Network
+from rmwbench.suite.timeline import Span, TimelineOverride
+from rmwbench.suite.workload.arrival import Arrival, Periodic, RateHz, Relay
+from rmwbench.suite.workload.camera import Source
+from rmwbench.suite.workload.qos import Qos
+from rmwbench.suite.workload.shapes import Graph, calls, chain, check_hosts
+from rmwbench.suite.workload.topology import (
+    LOCAL_HOST,
+    CallName,
+    Client,
+    MessageName,
+    Node,
+    Placement,
+    Publisher,
+    Service,
+    Touch,
+)
+from rmwbench.suite.workload.wiring import check_graph
+
+OF_A_TRIAL = (
+    "match_time",
+    "graph_time",
+    "first_message_time",
+    "endpoint_match_p50",
+    "history_time",
+    "publish_call_max",
+    "late_match_time",
+    "recovery_time",
+    "pss",
+    "rss",
+    "cpu_cores",
+)
+"""Metrics that rest on a trial and not on its messages."""
+
+PrimaryMetric = Literal[
+    "response_latency_p50",
+    "response_latency_p90",
+    "response_latency_p99",
+    "service_latency_p50",
+    "service_latency_p90",
+    "service_latency_p99",
+    "publish_call_p50",
+    "publish_call_p99",
+    "end_to_end_latency_p50",
+    "end_to_end_latency_p90",
+    "end_to_end_latency_p95",
+    "end_to_end_latency_p99",
+    *OF_A_TRIAL,
+]
+
+
+SHAPES = {
+    "nodes": ("subscribers", "relays", "processes", "clients", "graph", "hosts"),
+    "graph": ("subscribers", "relays", "processes", "clients"),
+    "clients": ("subscribers", "relays", "message"),
+}
+"""What says where nodes are, and what is then said already."""
+
+ONE_HOST = (LOCAL_HOST,)
+
+
+NetworkOrName = Annotated[
+    Annotated[str, Tag("name")] | Annotated[Network, Tag("mapping")],
+    Discriminator(lambda value: "name" if isinstance(value, str) else "mapping"),
+]
+
+
+class Workload(Strict):
+    """Without `nodes`, `graph` or `clients` it is a talker and `subscribers` listeners, with `relays` nodes in between.
+    With `clients` it is that many clients of one service, with `graph` many nodes.
+
+    `message` (or `request` and `reply`), `rate_hz` or `arrival`, `qos` and `touch` hold for every endpoint that says
+    nothing else; each publisher or client has the whole rate. `background` and `host_idle` say what else the machine
+    does meanwhile (on `background_hosts`, all where none is named), `daemons_end_s` when the daemons of an arm's
+    middleware (RouDi, router, discovery server) are killed, in seconds from the start of the steady state
+    (`daemons_end: first` kills only the first), and `daemons_return_s` when what was killed is started again;
+    `readers_freeze_s` when every process that only reads is stopped (SIGSTOP) until the steady state ends.
+
+    `frames` is the source of what publishers of images send; one of its own is what a publisher says itself.
+
+    `hosts` deals the nodes of a shorthand out to hosts; nodes that are written out say theirs. `network` is what lies
+    between hosts, by name or written out; `daemons_host` where the middleware's daemons run, the first host otherwise.
+
+    With `focus` the latencies and losses are of these topics and services alone, and all others are load beside them.
+    `against` names the workload that this one is put beside, arm by arm and block by block, as ratios.
+    """
+
+    name: WorkloadName
+    title: str = ""
+    description: str = ""
+    primary_metric: PrimaryMetric = "response_latency_p50"
+    message: MessageName | None = None
+    request: CallName | None = None
+    reply: CallName | None = None
+    rate_hz: RateHz | None = None
+    arrival: Arrival | None = None
+    qos: Qos = Qos()
+    touch: Touch = "all"
+    frames: Source | None = None
+    subscribers: int | None = Field(default=None, ge=1, le=1000)
+    relays: int | None = Field(default=None, ge=0, le=1000)
+    clients: int | None = Field(default=None, ge=1, le=1000)
+    processes: Placement | None = None
+    nodes: Annotated[tuple[Node, ...], Field(strict=False)] | None = None
+    graph: Graph | None = None
+    timeline: TimelineOverride = TimelineOverride()
+    background: Background = "idle"
+    background_hosts: Annotated[tuple[NodeName, ...], Field(strict=False)] = ()
+    host_idle: HostIdle = "as_found"
+    daemons_end_s: Span | None = None
+    daemons_end: Literal["all", "first"] = "all"
+    daemons_return_s: Span | None = None
+    hosts: Annotated[tuple[NodeName, ...], Field(strict=False)] | None = None
+    network: NetworkOrName | None = None
+    daemons_host: NodeName | None = None
+    readers_freeze_s: Span | None = None
+    focus: Annotated[tuple[TopicName, ...], Field(strict=False)] = ()
+    against: WorkloadName | None = None
+
+    @model_validator(mode="after")
+    def _runnable(self) -> "Workload":
+        _one_schedule(self.rate_hz, self.arrival)
+        if isinstance(self.arrival, Relay):
+            raise Fault(
+                "a workload's own arrival starts the messages",
+                expected="any kind but relay",
+                actual="relay",
+                at=("arrival", "kind"),
+            )
+        shape = next((name for name in SHAPES if getattr(self, name) is not None), None)
+        if shape is not None:
+            for name in SHAPES[shape]:
+                if getattr(self, name) is not None:
+                    raise Fault(
+                        f"`{name}` and `{shape}` contradict each other",
+                        expected=f"either `{shape}` or a shorthand with `{name}`",
+                        actual=f"both `{name}` and `{shape}`",
+                        fix=f"remove `{name}` and write its nodes into the list, or remove `nodes`"
+                        if shape == "nodes"
+                        else f"remove `{name}` or `{shape}`",
+                        at=(name,),
+                    )
+        if self.nodes is not None:
+            self._check_nodes(self.nodes)
+        else:
+            self._check_shorthand()
+        if self.hosts is not None:
+            check_hosts(self.hosts, self.written_out, one_process=self.processes == "one")
+        self._check_places()
+        self._check_chain()
+        topics = dict.fromkeys(topic for node in self.written_out for topic in node.topics)
+        for index, topic in enumerate(self.focus):
+            if topic not in topics:
+                raise unknown("topic or service", topic, list(topics), at=("focus", index))
+        return self
+
+    def _check_places(self) -> None:
+        known = self.host_names
+        if self.network is not None and len(known) < 2:
+            raise Fault(
+                "a network lies between hosts, and this workload has one",
+                expected="`hosts: [robot, base]`, or nodes with a `host`",
+                actual=", ".join(known),
+                at=("network",),
+            )
+        for index, host in enumerate(self.background_hosts):
+            if host not in known:
+                raise unknown("host", host, list(known), at=("background_hosts", index))
+        if self.daemons_host is not None and self.daemons_host not in known:
+            raise unknown("host", self.daemons_host, list(known), at=("daemons_host",))
+
+    def _check_chain(self) -> None:
+        nodes = self.written_out
+        relays = any(isinstance(publisher.arrival, Relay) for node in nodes for publisher in node.publishers)
+        if self.primary_metric.startswith("end_to_end_") and not relays and not any(node.clients for node in nodes):
+            raise Fault(
+                f"`{self.primary_metric}` is of messages that somebody relays, and here nobody does",
+                expected="`relays: 1`, or nodes with a relay",
+                actual="none",
+                fix="judge by response_latency_p50, which is the same for one hop",
+                at=("primary_metric",),
+            )
+
+    def _check_shorthand(self) -> None:
+        for name in ("request", "reply") if self.clients is not None else ("message",):
+            if getattr(self, name) is None:
+                example = "Bytes(320) or Image1080p" if name == "message" else "Bytes(64)"
+                raise Fault(f"workload without `{name}`", expected=f"a message type such as {example}", at=(name,))
+        for name in ("request", "reply") if self.clients is None else ():
+            if getattr(self, name) is not None:
+                raise Fault(
+                    f"`{name}` without a service", expected="`clients: 1`, or `nodes` with a service", at=(name,)
+                )
+        if self.schedule is None:
+            raise Fault("workload without a rate", expected="`rate_hz: 30` or `arrival: {kind: …}`", at=("rate_hz",))
+        if self.graph is not None:
+            self.graph.expanded(self.name)
+
+    def _check_nodes(self, nodes: tuple[Node, ...]) -> None:
+        try:
+            check_graph(nodes)
+            for index, node in enumerate(nodes):
+                for place, publisher in enumerate(node.publishers):
+                    self._check_publisher(publisher, (index, "publishers", place))
+                for place, client in enumerate(node.clients):
+                    self._check_sender(client, "client", "service", (index, "clients", place))
+                for place, service in enumerate(node.services):
+                    self._check_service(service, (index, "services", place))
+        except Fault as fault:
+            fault.at = ("nodes", *fault.at)
+            raise
+
+    def _check_publisher(self, publisher: Publisher, at: tuple[str | int, ...]) -> None:
+        if publisher.message is None and self.message is None and not isinstance(publisher.arrival, Relay):
+            raise Fault(
+                "publisher without a message type",
+                expected="`message` here or in the workload",
+                at=(*at, "topic"),
+            )
+        self._check_sender(publisher, "publisher", "topic", at)
+
+    def _check_sender(self, sender: Publisher | Client, kind: str, name: str, at: tuple[str | int, ...]) -> None:
+        try:
+            _one_schedule(sender.rate_hz, sender.arrival)
+            if sender.rate_hz is None and sender.arrival is None and self.schedule is None:
+                raise Fault(
+                    f"{kind} without a rate", expected="`rate_hz` or `arrival` here or in the workload", at=(name,)
+                )
+        except Fault as fault:
+            fault.at = (*at, *fault.at)
+            raise
+
+    def _check_service(self, service: Service, at: tuple[str | int, ...]) -> None:
+        for name in ("request", "reply"):
+            if getattr(service, name) is None and getattr(self, name) is None:
+                raise Fault(
+                    f"service without a type of its {name}",
+                    expected=f"`{name}` here or in the workload, such as Bytes(64)",
+                    at=(*at, "service"),
+                )
+
+    @property
+    def schedule(self) -> Any:
+        """The workload's arrival, whichever way it was written, or None where every publisher has its own."""
+        return self.arrival if self.rate_hz is None else Periodic(kind="periodic", rate_hz=self.rate_hz)
+
+    @property
+    def written_out(self) -> tuple[Node, ...]:
+        """The nodes, whatever way they were written."""
+        if self.nodes is not None:
+            return self.nodes
+        if self.graph is not None:
+            return self.graph.expanded(self.name, self.hosts or ONE_HOST)
+        placed = (self.processes or "per_node", self.hosts or ONE_HOST)
+        if self.clients is not None:
+            return calls(self.name, self.clients, *placed)
+        return chain(self.name, self.subscribers or 1, self.relays or 0, *placed)
+
+    @property
+    def host_names(self) -> tuple[str, ...]:
+        """The hosts, in the order of their addresses."""
+        return self.hosts or tuple(dict.fromkeys(node.host for node in self.written_out))
+
+    @property
+    def display_title(self) -> str:
+        return self.title or self.name
+
+
+def _one_schedule(rate_hz: float | None, arrival: Any) -> None:
+    if rate_hz is not None and arrival is not None:
+        raise Fault(
+            "`rate_hz` and `arrival` contradict each other",
+            expected="one of them: `rate_hz: 30` is short for `arrival: {kind: periodic, rate_hz: 30}`",
+            actual="both",
+            fix="remove one",
+            at=("rate_hz",),
+        )

@@ -1,0 +1,1 @@
+"""What many tests need: bundles with known truths, and the proof that a machine was busy."""

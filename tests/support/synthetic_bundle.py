@@ -1,0 +1,486 @@
+"""A test fixture: a small, complete bundle with invented numbers, for unit tests of query, summary and report.
+
+Nothing here was measured. Names say so (`fixture` everywhere); a report made from it must never be shown as a result.
+It goes through BundleWriter, so that it is byte for byte what a campaign would leave behind.
+
+    .venv/bin/python -m tests.support.synthetic_bundle DIRECTORY [blocks]
+"""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rmwbench.bundle import BundleWriter
+from rmwbench.bundle.schema import table_from_rows
+
+START_NS, WARMUP_NS, DRAIN_NS = 5_000_000_000, 150_000_000, 5_000_000_000
+NONCE = "00000000deadbeef"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """An invented arm: median latency per workload = base + payload / speed, then lognormal noise."""
+
+    arm: str
+    middleware: str
+    layer: str
+    version: str
+    release_date: str
+    profile: str
+    base_ns: float
+    bytes_per_ns: float
+    loss: float = 0.0
+    publish_mode: str = "sync"
+    path: str = "shm"
+    fails: tuple[int, ...] = ()  # blocks in which the trial fails
+
+
+ARMS = (
+    Arm("floor futex", "floor", "floor", "0.1.0", "2026-11-01", "futex", 12_000, 8.0),
+    Arm("iceoryx2 event", "iceoryx2", "native", "0.10.0-fixture", "2026-07-01", "event", 25_000, 7.0),
+    Arm("zenoh untouched", "zenoh", "native", "1.10.2-fixture", "2026-08-03", "untouched", 60_000, 1.0, path="lo"),
+    Arm("zenoh tuned", "zenoh", "native", "1.10.2-fixture", "2026-08-03", "tuned", 40_000, 4.0),
+    Arm(
+        "cyclonedds untouched",
+        "cyclonedds",
+        "native",
+        "11.0.1-fixture",
+        "2026-02-02",
+        "untouched",
+        55_000,
+        0.8,
+        0.08,
+        path="lo",
+    ),
+    Arm("cyclonedds tuned", "cyclonedds", "native", "11.0.1-fixture", "2026-02-02", "tuned", 52_000, 0.9, path="lo"),
+    Arm(
+        "fastdds untouched",
+        "fastdds",
+        "native",
+        "2.9.1-fixture",
+        "2022-12-20",
+        "untouched",
+        90_000,
+        1.5,
+        0.0,
+        "async",
+        fails=(2,),
+    ),
+    Arm("fastdds tuned", "fastdds", "native", "2.9.1-fixture", "2022-12-20", "tuned", 80_000, 2.0),
+)
+
+WORKLOADS = {
+    "imu": {
+        "title": "IMU, 320 B at 1 kHz",
+        "description": "small and frequent: an inertial unit",
+        "type": "Array320",
+        "payload_bytes": 320,
+        "rate_hz": 1000.0,
+        "steady_s": 1.1,
+    },
+    "camera": {
+        "title": "1080p camera, 6.2 MB at 30 Hz",
+        "description": "large and steady: an uncompressed camera",
+        "type": "Image1080p",
+        "payload_bytes": 6_220_800,
+        "rate_hz": 30.0,
+        "steady_s": 1.0,
+    },
+    "pointcloud": {
+        "title": "point cloud, 512 KiB at 10 Hz",
+        "description": "large and slow: a lidar",
+        "type": "PointCloud512k",
+        "payload_bytes": 524_288,
+        "rate_hz": 10.0,
+        "steady_s": 2.1,
+    },
+}
+
+QOS = {"reliability": "reliable", "durability": "volatile", "history": "keep_last", "depth": 10}
+
+
+def write(
+    directory: Path | str,
+    *,
+    blocks: int = 6,
+    arms: tuple[Arm, ...] = ARMS,
+    workloads: tuple[str, ...] = tuple(WORKLOADS),
+    levels: int = 1,
+    seed: int = 7,
+    sd: float = 0.12,
+    finished: bool = True,
+) -> Path:
+    """Writes the bundle and returns its directory. `sd` is the log-scale spread of a trial's median from block to
+    block. With `levels` above 1 every workload is compared at that many levels of a factor that changes nothing.
+    """
+    rng = np.random.default_rng(seed)
+    cells = [
+        {"cell": i, "workload": w, "arm": a, "factors": {"level": n} if levels > 1 else {}}
+        for i, (w, n, a) in enumerate((w, n, a) for w in workloads for n in range(levels) for a in arms)
+    ]
+    with BundleWriter.create(directory, _campaign(blocks, cells, arms, workloads, seed)) as writer:
+        configuration = writer.add_file(b"{mode: 'peer'}")
+        writer.write_whole_campaign(
+            {
+                "cells": table_from_rows("cells", [_cell_row(c) for c in cells]),
+                "machine": table_from_rows("machine", [_machine_row()]),
+            }
+        )
+        trial = 0
+        for block in range(blocks):
+            for position, index in enumerate(rng.permutation(len(cells))):
+                cell = cells[index]
+                failed = block in cell["arm"].fails and cell["workload"] == "camera"
+                tables = (
+                    _failed(trial, cell, block, position, seed)
+                    if failed
+                    else _trial(trial, cell, block, position, seed, sd, rng, configuration)
+                )
+                writer.finish_trial(
+                    trial=trial,
+                    cell=cell["cell"],
+                    block=block,
+                    status="failed" if failed else "done",
+                    reason=_REASON if failed else None,
+                    finished_utc=f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
+                    tables=tables,
+                )
+                trial += 1
+        if finished:
+            writer.append({"type": "finished"})
+    return Path(directory)
+
+
+_REASON = "worker fixture-fastdds died of signal 11 (SIGSEGV); last line of its log: 'invented for the fixture'"
+
+
+def _campaign(blocks: int, cells: list, arms: tuple[Arm, ...], workloads: tuple[str, ...], seed: int) -> dict:
+    return {
+        "campaign": "fixture-20261121-101500",
+        "tool_version": "0.1.0",
+        "created_utc": "2026-11-21T10:15:00Z",
+        "seed": seed,
+        "suite": {"name": "fixture", "text": "# a test fixture\n", "sha256": "0" * 64},
+        "plan": {
+            "schema": "rmwbench/plan",
+            "version": 1,
+            "suite": {
+                "name": "fixture",
+                "title": "Test fixture: invented numbers",
+                "description": "Nothing here was measured.",
+            },
+            "seed": seed,
+            "blocks": {"count": blocks, "planned": blocks, "minimum": 5},
+            "budget_s": None,
+            "block_s": 50.0,
+            "estimated_s": 50.0 * blocks,
+            "comparisons": [
+                {
+                    "comparison": f"{w} [level={factors['level']}]" if factors else w,
+                    "workload": w,
+                    "title": WORKLOADS[w]["title"],
+                    "description": WORKLOADS[w]["description"],
+                    "factors": factors,
+                    "primary_metric": "response_latency_p50",
+                    "cells": [c["cell"] for c in cells if c["workload"] == w and c["factors"] == factors],
+                }
+                for w in workloads
+                for factors in (json.loads(t) for t in dict.fromkeys(json.dumps(c["factors"]) for c in cells))
+            ],
+            "trials": [
+                {"trial": n, "cell": cells[n % len(cells)]["cell"], "block": n // len(cells)}
+                for n in range(blocks * len(cells))
+            ],
+        },
+        "machine": {
+            "summary": "2 × Fixture CPU, Linux 6.18, 24 GB",
+            "facts": [
+                {"name": "cores", "value": "2", "note": None},
+                {"name": "governor", "value": "unknown", "note": "a virtual machine hides it"},
+            ],
+            "warnings": ["fixture: not a machine"],
+        },
+        "middlewares": [
+            {
+                "protocol": 1,
+                "middleware": m,
+                "layer": next(a.layer for a in arms if a.middleware == m),
+                "version": next(a.version for a in arms if a.middleware == m),
+                "release_date": next(a.release_date for a in arms if a.middleware == m),
+                "build": {},
+                "capabilities": {},
+                "profiles": [
+                    {"name": a.profile, "format": "json5", "text": f"{{fixture: '{a.profile}'}}", "summary": "invented"}
+                    for a in arms
+                    if a.middleware == m
+                ],
+            }
+            for m in dict.fromkeys(a.middleware for a in arms)
+        ],
+    }
+
+
+def _cell_row(cell: dict) -> dict:
+    arm: Arm = cell["arm"]
+    spec = WORKLOADS[cell["workload"]]
+    definition = {
+        "arm": {
+            "name": arm.arm,
+            "middleware": arm.middleware,
+            "role": "floor" if arm.layer == "floor" else "contender",
+            "profile": {"name": arm.profile},
+            "options": {"transport": "shm_ring"} if arm.layer == "floor" else {},
+        },
+        "flags": ["untouched*: isolation forces a route for multicast (fixture)"]
+        if arm.profile == "untouched" and arm.middleware == "zenoh"
+        else [],
+        "workload": spec,
+    }
+    return {
+        "cell": cell["cell"],
+        "workload": cell["workload"],
+        "arm": arm.arm,
+        "middleware": arm.middleware,
+        "layer": arm.layer,
+        "version": arm.version,
+        "release_date": arm.release_date,
+        "profile": arm.profile,
+        "factors": json.dumps(cell["factors"]),
+        "definition": json.dumps(definition),
+    }
+
+
+def _machine_row() -> dict:
+    return {name: json.dumps({"fixture": True}) for name in ("hardware", "kernel", "sysctls", "start", "end")}
+
+
+def _trial_row(trial: int, cell: dict, block: int, position: int, seed: int, status: str, reason: str | None) -> dict:
+    steady = int(WORKLOADS[cell["workload"]]["steady_s"] * 1e9)
+    begin = START_NS + WARMUP_NS
+    return {
+        "trial": trial,
+        "cell": cell["cell"],
+        "block": block,
+        "position": position,
+        "status": status,
+        "reason": reason,
+        "started_utc": f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
+        "seed": seed * 1000 + trial,
+        "start_ns": START_NS,
+        "steady_begin_ns": begin,
+        "steady_end_ns": begin + steady,
+        "drain_end_ns": begin + steady + DRAIN_NS,
+        "setup_ns": 180_000_000,
+        "duration_ns": steady + 600_000_000,
+        "nonce": NONCE,
+    }
+
+
+def _failed(trial: int, cell: dict, block: int, position: int, seed: int) -> dict:
+    row = _trial_row(trial, cell, block, position, seed, "failed", _REASON) | {
+        "steady_begin_ns": None,
+        "steady_end_ns": None,
+        "drain_end_ns": None,
+    }
+    return {"trials": table_from_rows("trials", [row])}
+
+
+def _trial(
+    trial: int,
+    cell: dict,
+    block: int,
+    position: int,
+    seed: int,
+    sd: float,
+    rng: np.random.Generator,
+    configuration: str,
+) -> dict:
+    arm, spec = cell["arm"], WORKLOADS[cell["workload"]]
+    row = _trial_row(trial, cell, block, position, seed, "done", None)
+    period = int(1e9 / spec["rate_hz"])
+    intended = np.arange(START_NS, row["steady_end_ns"], period, dtype=np.int64)
+    n = len(intended)
+    warm = (intended < row["steady_begin_ns"]).astype(np.uint32) * 4
+    median = (arm.base_ns + spec["payload_bytes"] / arm.bytes_per_ns) * np.exp(sd * rng.standard_normal())
+    latency = np.maximum(median * np.exp(0.15 * rng.standard_normal(n)), 3_000).astype(np.int64)
+    latency[rng.random(n) < 0.01] *= 8
+    begun = intended + rng.integers(500, 3000, n)
+    call = begun + int(spec["payload_bytes"] / 12) + 200
+    back = call + (latency * (0.2 if arm.publish_mode == "async" else 0.5)).astype(np.int64)
+    lost = (rng.random(n) < (arm.loss if cell["workload"] == "camera" else 0.0)) & (warm == 0)
+    taken = np.maximum(intended + latency, call + 1000)
+    consumed = taken + int(spec["payload_bytes"] / 10) + 300
+    got = ~lost
+    order = np.argsort(taken[got], kind="stable")
+    sent = {
+        "trial": trial,
+        "endpoint": 1,
+        "seq": np.arange(n, dtype=np.uint64),
+        "intended_ns": intended,
+        "begun_ns": begun,
+        "call_ns": call,
+        "return_ns": back,
+        "bytes": spec["payload_bytes"],
+        "flags": warm,
+        "cause_endpoint": None,
+        "cause_seq": None,
+    }
+    received = {
+        "trial": trial,
+        "endpoint": 2,
+        "writer": 1,
+        "seq": np.flatnonzero(got).astype(np.uint64)[order],
+        "notified_ns": (taken[got] - 800)[order],
+        "taken_ns": taken[got][order],
+        "callback_ns": (taken[got] + 50)[order],
+        "consumed_ns": consumed[got][order],
+        "intended_ns": intended[got][order],
+        "bytes": spec["payload_bytes"],
+        "flags": warm[got][order],
+    }
+    return {
+        "trials": table_from_rows("trials", [row]),
+        "endpoints": table_from_rows(
+            "endpoints", [_endpoint(trial, 1, "publisher", cell), _endpoint(trial, 2, "subscription", cell)]
+        ),
+        "sent": sent,
+        "received": received,
+        "events": table_from_rows("events", _events(trial, taken)),
+        "counters": table_from_rows("counters", list(_counters(trial, cell, n, rng))),
+        "attestations": table_from_rows("attestations", _attestations(trial, arm, spec, n)),
+        "probes": table_from_rows(
+            "probes", [{"trial": trial, "probe": "steal", "unit": "fraction", "at": "trial", "value": 0.001}]
+        ),
+        "files": table_from_rows(
+            "files", [{"trial": trial, "name": "publisher.config", "sha256": configuration, "bytes": 14}]
+        ),
+    }
+
+
+def _endpoint(trial: int, endpoint: int, kind: str, cell: dict) -> dict:
+    arm, spec = cell["arm"], WORKLOADS[cell["workload"]]
+    publisher = kind == "publisher"
+    mode = {"publish_mode": arm.publish_mode} if publisher else {"wait": "block"}
+    asked = {
+        "qos": QOS,
+        "touch": "all",
+        "loan": False,
+        **({"publish_mode": "default"} if publisher else {"wait": "block"}),
+    }
+    return {
+        "trial": trial,
+        "endpoint": endpoint,
+        "kind": kind,
+        "node": "talker" if publisher else "listener",
+        "process": "publisher" if publisher else "subscription",
+        "host": "local",
+        "topic": cell["workload"],
+        "type": spec["type"],
+        "payload_bytes": spec["payload_bytes"],
+        "asked": json.dumps(asked),
+        "granted": json.dumps({"qos": QOS, "notes": [], **mode}),
+        "matches": 1,
+    }
+
+
+def _events(trial: int, taken: np.ndarray) -> list[dict]:
+    t = START_NS - 120_000_000
+    return [
+        {"trial": trial, "time_ns": t, "process": "publisher", "event": "created", "endpoint": 1},
+        {"trial": trial, "time_ns": t + 1_000_000, "process": "subscription", "event": "created", "endpoint": 2},
+        {
+            "trial": trial,
+            "time_ns": t + 21_000_000,
+            "process": "publisher",
+            "event": "matched",
+            "endpoint": 1,
+            "value": 1,
+        },
+        {
+            "trial": trial,
+            "time_ns": t + 22_000_000,
+            "process": "subscription",
+            "event": "matched",
+            "endpoint": 2,
+            "value": 1,
+        },
+        {
+            "trial": trial,
+            "time_ns": t + 30_000_000,
+            "process": "subscription",
+            "event": "first_message",
+            "endpoint": 2,
+            "writer": 1,
+        },
+    ]
+
+
+def _counters(trial: int, cell: dict, n: int, rng: np.random.Generator):
+    arm, spec = cell["arm"], WORKLOADS[cell["workload"]]
+    for role in ("publisher", "subscription"):
+        per_message = 6_000 + spec["payload_bytes"] / 9 + (8_000 if arm.middleware != "floor" else 0)
+        cpu = per_message * spec["rate_hz"] * spec["steady_s"] * np.exp(0.05 * rng.standard_normal())
+        base = {"trial": trial, "process": role, "role": role}
+        for counter, unit, begin, end in (
+            ("cpu", "ns", 30e6, 30e6 + cpu),
+            ("voluntary_switches", "count", 100, 100 + 2.0 * n),
+            ("involuntary_switches", "count", 3, 9),
+            ("minor_faults", "count", 2000, 2001),
+            ("major_faults", "count", 0, 0),
+        ):
+            yield base | {"counter": counter, "unit": unit, "at": "steady_begin", "value": float(begin)}
+            yield base | {"counter": counter, "unit": unit, "at": "steady_end", "value": float(end)}
+        rss = 6e6 if arm.middleware == "floor" else 22e6
+        for counter, value in (
+            ("rss", rss),
+            ("pss", rss * 0.8),
+            ("peak_rss", rss * 1.1),
+            ("records_rss", 4e5),
+            ("shared_rss", float(spec["payload_bytes"])),
+            ("shared_pss", spec["payload_bytes"] / 2),
+        ):
+            yield base | {"counter": counter, "unit": "bytes", "at": "end", "value": value}
+        yield base | {"counter": "threads", "unit": "count", "at": "end", "value": 9.0}
+
+
+def _attestations(trial: int, arm: Arm, spec: dict, n: int) -> list[dict]:
+    total = spec["payload_bytes"] * n
+    if arm.path == "lo":
+        return [
+            {
+                "trial": trial,
+                "path": "lo",
+                "label": "counted",
+                "bytes": int(total * 1.01),
+                "fraction": 1.0,
+                "segments": "[]",
+                "note": None,
+            }
+        ]
+    return [
+        {
+            "trial": trial,
+            "path": "shm",
+            "label": "inferred",
+            "bytes": int(total * 0.97),
+            "fraction": 0.97,
+            "segments": '["/dev/shm/fixture"]',
+            "note": None,
+        },
+        {
+            "trial": trial,
+            "path": "lo",
+            "label": "counted",
+            "bytes": int(total * 0.03),
+            "fraction": 0.03,
+            "segments": "[]",
+            "note": None,
+        },
+    ]
+
+
+if __name__ == "__main__":
+    print(write(sys.argv[1], blocks=int(sys.argv[2]) if len(sys.argv) > 2 else 6))

@@ -1,0 +1,267 @@
+"""A test fixture: a bundle of a robot with several topics, with invented numbers, for what is said topic by topic.
+
+.venv/bin/python -m tests.support.topics_bundle DIRECTORY
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rmwbench.bundle import BundleWriter
+from rmwbench.bundle.schema import table_from_rows
+
+BEGIN_NS, STEADY_NS, DRAIN_NS = 5_000_000_000, 2_100_000_000, 300_000_000
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A topic as every arm is asked to carry it."""
+
+    message: str
+    payload_bytes: int
+    rate_hz: float
+    reliability: str = "reliable"
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """An arm: topic -> (median latency in ns, fraction lost)."""
+
+    middleware: str
+    topics: Mapping[str, tuple[float, float]]
+    fails: tuple[int, ...] = field(default=())
+
+
+FLOWS = {
+    "imu": Flow("Bytes(320)", 320, 500.0, "best_effort"),
+    "front": Flow("Bytes(921600)", 921_600, 30.0, "best_effort"),
+    "commands": Flow("Bytes(64)", 64, 100.0),
+}
+CARRIERS = {
+    # As in the review: the fastest in most messages stalls its camera and loses a ninth of it.
+    "cyclonedds": Carrier("cyclonedds", {"imu": (1.3e5, 0), "front": (1.75e8, 0.11), "commands": (1.3e5, 0)}),
+    "iceoryx2": Carrier("iceoryx2", {"imu": (1.9e5, 0), "front": (9e5, 0), "commands": (1.9e5, 0)}),
+    "zenoh": Carrier("zenoh", {"imu": (6e5, 0), "front": (3e6, 0), "commands": (6.2e5, 0)}),
+}
+
+
+def write(
+    directory: Path | str,
+    *,
+    flows: Mapping[str, Flow] = FLOWS,
+    carriers: Mapping[str, Carrier] = CARRIERS,
+    blocks: int = 8,
+    sd: float = 0.04,
+    seed: int = 3,
+    plan: Mapping[str, Any] | None = None,
+    primary: str = "response_latency_p50",
+) -> Path:
+    """Writes the bundle and returns its directory. `plan`: keys of the plan to add, such as `outcomes`."""
+    rng = np.random.default_rng(seed)
+    arms = list(carriers)
+    with BundleWriter.create(directory, _campaign(blocks, carriers, seed, plan or {}, primary)) as writer:
+        cells = [_cell(n, name, carriers[name]) for n, name in enumerate(arms)]
+        machine = [
+            {k: "{}" for k in ("hardware", "kernel", "sysctls", "start", "end")},
+        ]
+        writer.write_whole_campaign(
+            {"cells": table_from_rows("cells", cells), "machine": table_from_rows("machine", machine)}
+        )
+        trial = 0
+        for block in range(blocks):
+            for position, cell in enumerate(rng.permutation(len(arms))):
+                carrier = carriers[arms[cell]]
+                failed = block in carrier.fails
+                writer.finish_trial(
+                    trial=trial,
+                    cell=int(cell),
+                    block=block,
+                    status="failed" if failed else "done",
+                    reason="worker fixture died: invented" if failed else None,
+                    finished_utc=f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
+                    tables=_trial(trial, int(cell), block, position, flows, carrier, sd, rng, failed),
+                )
+                trial += 1
+        writer.append({"type": "finished"})
+    return Path(directory)
+
+
+def _campaign(
+    blocks: int, carriers: Mapping[str, Carrier], seed: int, plan: Mapping[str, Any], primary: str
+) -> dict[str, Any]:
+    return {
+        "campaign": "robot-20261121-101500",
+        "tool_version": "0.1.0",
+        "created_utc": "2026-11-21T10:15:00Z",
+        "seed": seed,
+        "suite": {"name": "fixture", "text": "# a test fixture\n", "sha256": "0" * 64},
+        "plan": {
+            "schema": "rmwbench/plan",
+            "version": 1,
+            "suite": {"name": "fixture", "title": "Test fixture: an invented robot", "description": "Not measured."},
+            "seed": seed,
+            "blocks": {"count": blocks, "planned": blocks, "minimum": 5},
+            "block_s": 10.0,
+            "comparisons": [
+                {
+                    "comparison": "whole",
+                    "workload": "whole",
+                    "title": "all at once",
+                    "description": "three topics",
+                    "factors": {},
+                    "primary_metric": primary,
+                    "cells": list(range(len(carriers))),
+                }
+            ],
+            "trials": [
+                {"trial": n, "cell": n % len(carriers), "block": n // len(carriers)}
+                for n in range(blocks * len(carriers))
+            ],
+            **plan,
+        },
+        "machine": {"summary": "2 × Fixture CPU", "facts": [], "warnings": []},
+        "middlewares": [],
+    }
+
+
+def _cell(number: int, name: str, carrier: Carrier) -> dict[str, Any]:
+    arm = {"name": name, "middleware": carrier.middleware, "role": "contender", "profile": {"name": "untouched"}}
+    return {
+        "cell": number,
+        "workload": "whole",
+        "arm": name,
+        "middleware": carrier.middleware,
+        "layer": "native",
+        "version": "1.0.0-fixture",
+        "release_date": "2026-07-01",
+        "profile": "untouched",
+        "factors": "{}",
+        "definition": json.dumps({"arm": arm, "flags": [], "workload": {"name": "whole"}}),
+    }
+
+
+def _trial(
+    trial: int,
+    cell: int,
+    block: int,
+    position: int,
+    flows: Mapping[str, Flow],
+    carrier: Carrier,
+    sd: float,
+    rng: np.random.Generator,
+    failed: bool,
+) -> dict[str, Any]:
+    row = {
+        "trial": trial,
+        "cell": cell,
+        "block": block,
+        "position": position,
+        "status": "failed" if failed else "done",
+        "reason": "worker fixture died: invented" if failed else None,
+        "started_utc": f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
+        "seed": trial,
+        "start_ns": BEGIN_NS,
+        "steady_begin_ns": None if failed else BEGIN_NS,
+        "steady_end_ns": None if failed else BEGIN_NS + STEADY_NS,
+        "drain_end_ns": None if failed else BEGIN_NS + STEADY_NS + DRAIN_NS,
+        "setup_ns": 180_000_000,
+        "duration_ns": STEADY_NS,
+        "nonce": "00000000deadbeef",
+    }
+    if failed:
+        return {"trials": table_from_rows("trials", [row])}
+    endpoints, sent, received = [], [], []
+    for place, (topic, flow) in enumerate(flows.items()):
+        writer, reader = 2 * place + 1, 2 * place + 2
+        endpoints += [
+            _endpoint(trial, writer, "publisher", topic, flow),
+            _endpoint(trial, reader, "subscription", topic, flow),
+        ]
+        median, lost = carrier.topics[topic]
+        one_sent, one_received = _messages(trial, writer, reader, flow, median, lost, sd, rng)
+        sent.append(one_sent)
+        received.append(one_received)
+    return {
+        "trials": table_from_rows("trials", [row]),
+        "endpoints": table_from_rows("endpoints", endpoints),
+        "sent": _joined(trial, sent),
+        "received": _joined(trial, received),
+    }
+
+
+def _messages(
+    trial: int,
+    writer: int,
+    reader: int,
+    flow: Flow,
+    median: float,
+    lost: float,
+    sd: float,
+    rng: np.random.Generator,
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    intended = np.arange(BEGIN_NS, BEGIN_NS + STEADY_NS, int(1e9 / flow.rate_hz), dtype=np.int64)
+    n = len(intended)
+    level = median * np.exp(sd * rng.standard_normal())
+    latency = np.maximum(level * np.exp(0.1 * rng.standard_normal(n)), 3_000).astype(np.int64)
+    call, got = intended + 900, rng.random(n) >= lost
+    order = np.argsort((intended + latency)[got], kind="stable")
+    seq = np.arange(n, dtype=np.uint64)
+    sent = {
+        "endpoint": np.full(n, writer, np.uint32),
+        "seq": seq,
+        "intended_ns": intended,
+        "begun_ns": intended + 500,
+        "call_ns": call,
+        "return_ns": call + 2_000,
+        "bytes": np.full(n, flow.payload_bytes, np.uint32),
+        "flags": np.zeros(n, np.uint32),
+    }
+    taken = (intended + latency)[got][order]
+    received = {
+        "endpoint": np.full(len(taken), reader, np.uint32),
+        "writer": np.full(len(taken), writer, np.uint32),
+        "seq": seq[got][order],
+        "notified_ns": taken - 500,
+        "taken_ns": taken,
+        "callback_ns": taken + 50,
+        "consumed_ns": taken + 10_000,
+        "intended_ns": intended[got][order],
+        "bytes": np.full(len(taken), flow.payload_bytes, np.uint32),
+        "flags": np.zeros(len(taken), np.uint32),
+    }
+    return sent, received
+
+
+def _joined(trial: int, parts: list[dict[str, np.ndarray]]) -> dict[str, Any]:
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    causes = {"cause_endpoint": None, "cause_seq": None} if "return_ns" in joined else {}
+    return {"trial": trial, **joined, **causes}
+
+
+def _endpoint(trial: int, endpoint: int, kind: str, topic: str, flow: Flow) -> dict[str, Any]:
+    qos = {"reliability": flow.reliability, "durability": "volatile", "history": "keep_last", "depth": 10}
+    arrival = {"kind": "periodic", "period_ns": int(1e9 / flow.rate_hz), "phase_ns": 1000 * trial}
+    sends = kind == "publisher"
+    return {
+        "trial": trial,
+        "endpoint": endpoint,
+        "kind": kind,
+        "node": topic if sends else "navigation",
+        "process": topic if sends else "navigation",
+        "host": "local",
+        "topic": topic,
+        "type": flow.message,
+        "payload_bytes": flow.payload_bytes,
+        "asked": json.dumps({"qos": qos, "touch": "all", **({"arrival": arrival} if sends else {})}),
+        "granted": json.dumps({"qos": qos, "notes": []}),
+        "matches": 1,
+    }
+
+
+if __name__ == "__main__":
+    print(write(sys.argv[1]))
