@@ -15,7 +15,7 @@ fn main() -> std::process::ExitCode {
             .lacks("loan", "a socket copies")
             .lacks("reliable", "no retransmission")
             .fault("room", IN_BYTES)
-            .fault("when_full", NO_ANSWER),
+            .rare_fault("when_full", NO_ANSWER),
     ];
     rmwbench_conformance::main(env!("CARGO_BIN_EXE_rmwbench-floor"), &rmwbench_floor::Floor, &arms)
 }
