@@ -311,6 +311,15 @@ impl<'a> Rig<'a> {
 
     /// The ledger of one writer at one reader; an error for what no middleware may do under any QoS.
     pub fn ledger(&self, writer: u32, reader: u32) -> Result<Ledger, String> {
+        self.ledger_of(writer, reader, 0)
+    }
+
+    /// The same of a writer that was killed: its last message may have gone out before it was recorded.
+    pub fn ledger_of_killed(&self, writer: u32, reader: u32) -> Result<Ledger, String> {
+        self.ledger_of(writer, reader, 1)
+    }
+
+    fn ledger_of(&self, writer: u32, reader: u32, unrecorded: u64) -> Result<Ledger, String> {
         let sent = self.sent(writer)?;
         for (place, slot) in sent.iter().enumerate() {
             if slot.seq != place as u64 {
@@ -328,7 +337,7 @@ impl<'a> Rig<'a> {
             if slot.peer != writer {
                 continue;
             }
-            if slot.seq >= sent.len() as u64 {
+            if slot.seq >= sent.len() as u64 + unrecorded {
                 return Err(format!("{object}: was never sent"));
             }
             if !arrived.insert(slot.seq) {

@@ -49,10 +49,14 @@ pub fn modes(listed: &[(&str, &str)]) -> BTreeMap<String, String> {
 const NOT_MAPPED: &str = "no: not mapped in this worker";
 
 impl SessionConfig {
-    /// Mode `name` as a `T`, or None where it is not asked; a level of another shape is invalid.
+    /// Mode `name` as a `T`, or None where it is not asked; a level of another shape is invalid, one that the vocabulary has and `T`
+    /// has not is unsupported.
     pub fn mode<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
         let parse = |level: &Value| {
-            serde_json::from_value(level.clone()).map_err(|e| Error::invalid(object(name), format!("{level} does not fit: {e}")))
+            serde_json::from_value(level.clone()).map_err(|e| match (is_named(name, level), level.as_str()) {
+                (true, Some(level)) => Error::unsupported(object(name), format!("{level}: this middleware has no such way")),
+                _ => Error::invalid(object(name), format!("{level} does not fit: {e}")),
+            })
         };
         self.modes.get(name).map(parse).transpose()
     }
@@ -98,6 +102,11 @@ pub fn check_granted(description: &Description, config: &SessionConfig) -> Resul
 
 fn object(name: &str) -> String {
     format!("mode {name}")
+}
+
+/// Whether the vocabulary has this level of a mode whose levels are words.
+fn is_named(name: &str, level: &Value) -> bool {
+    MODES.iter().any(|(known, levels)| *known == name && matches!(levels, Levels::Named(_)) && levels.check(level).is_ok())
 }
 
 impl Levels {
@@ -170,6 +179,14 @@ mod tests {
         assert_eq!(config.mode::<u32>("threads").unwrap(), Some(4));
         assert_eq!(config.mode::<String>("transport").unwrap(), None);
         assert_eq!(config.mode::<bool>("threads").unwrap_err().object, "mode threads");
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        enum Discovery {
+            Peers,
+        }
+        assert!(matches!(asked("discovery", json!("peers")).mode("discovery"), Ok(Some(Discovery::Peers))));
+        let error = asked("discovery", json!("routers")).mode::<Discovery>("discovery").unwrap_err();
+        assert!(error.kind == ErrorKind::Unsupported && error.message.starts_with("routers: "), "{error}");
         assert!(config.only_modes(&["threads"]).is_ok());
         assert_eq!(config.only_modes(&["transport"]).unwrap_err().kind, ErrorKind::Unsupported);
         assert_eq!(config.only_modes(&[]).unwrap_err().message, "this worker takes no modes");

@@ -137,7 +137,7 @@ pub fn writer_dies(context: &Context<'_>) -> Outcome {
     rig.start(10_000, 0)?;
     sleep(Duration::from_millis(200));
     rig.workers[0].kill()?;
-    rig.ledger(1, 2)?;
+    rig.ledger_of_killed(1, 2)?;
     if rig.sent(1)?.is_empty() {
         return Err("the killed writer left no records".into());
     }
