@@ -63,6 +63,12 @@ class PackedWriter:
             ) from None
         except OSError as error:
             raise UserError(f"cannot make the directory: {error.strerror}", where=str(self._partial)) from None
+        except BaseException:  # a signal, which may come between any two of these lines
+            self._unlock()
+            with suppress(FileExistsError, OSError):  # of somebody else, who is at work
+                self._remove_left_over()
+                self._remove_made()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -71,9 +77,15 @@ class PackedWriter:
                 with suppress(OSError, pa.ArrowException):  # a full disk; what it wrote is removed next
                     writer.close()
             shutil.rmtree(self._partial, ignore_errors=True)
-            with suppress(OSError):  # someone else put something there meanwhile
-                for made in self._made:
-                    made.rmdir()
+            self._remove_made()
+        self._unlock()
+
+    def _remove_made(self) -> None:
+        with suppress(OSError):  # someone else put something there meanwhile
+            for made in self._made:
+                made.rmdir()
+
+    def _unlock(self) -> None:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None

@@ -33,7 +33,7 @@ arms:
 workloads:
   - name: w
     message: Bytes(320)
-    rate_hz: 10
+    arrival: {{kind: periodic, rate_hz: 10, phase_ns: 0}}
     primary_metric: recovery_time
     nodes:
       - {{name: driver, publishers: [{{topic: state}}]{driver}}}

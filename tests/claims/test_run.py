@@ -80,7 +80,7 @@ def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys)
     assert (code, document["schema"]) == (0, "rmwbench/claims-plan")
     (suite,) = document["suites"]
     assert (suite["claims"], suite["cells"], suite["layers"]) == (["planted", "reversed"], 2, {"native": 2})
-    assert document["refused"][0]["claim"] == "elsewhere" and "rclcpp" in document["refused"][0]["reason"]
+    assert document["refused"][0]["claim"] == "elsewhere" and "no ROS 2 is sourced" in document["refused"][0]["reason"]
     assert suite["share_s"] == pytest.approx(60.0, abs=0.1)
     code, out, _ = cli(capsys, "plan", "--claims", claims, "--budget", "2s", "--json")
     assert {one["claim"] for one in json.loads(out)["left_out"]} == {"planted", "reversed"}

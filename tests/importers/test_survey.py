@@ -2,6 +2,7 @@
 
 import pytest
 
+from rmwbench.importers.formats import survey
 from tests.importers.original import bundle, figures, printed, prints
 
 SOURCE = ("tsc-galactic-2020", "user_survey")
@@ -95,3 +96,7 @@ def test_histograms_of_skill_are_densities():
     assert printed(f.corrected("survey_skill_networking_skill", "All", 8), 2) == 30.85
     same = f.of("survey_skill_debugging_skill")
     assert all(p["as_published"] == pytest.approx(p["as_corrected"]) for p in same), "bins that are one wide"
+
+
+def test_the_word_nan_is_no_answer():
+    assert survey._number("nan") is None and survey._number("4") == 4

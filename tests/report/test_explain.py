@@ -65,7 +65,7 @@ def test_a_trial_that_is_not_there_or_was_not_done_is_refused(directory):
 
 
 def test_the_verb_prints_text_and_json_of_the_arm_that_was_asked_for(directory, every):
-    run = lambda *more: CliRunner().invoke(_app(), ["explain", str(directory), *more])  # noqa: E731
+    run = lambda *more: CliRunner().invoke(_app("explain"), ["explain", str(directory), *more])  # noqa: E731
     name = every[0]["arm"]
     shown = run("--arm", name)
     assert shown.exit_code == 0 and name in shown.output and "path" in shown.output

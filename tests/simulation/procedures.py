@@ -179,7 +179,7 @@ def _alone():
     return mock.patch.multiple(
         "rmwbench.analysis.verdicts.pairs",
         likeness=lambda _: likeness.NONE,
-        shared=mock.Mock(
+        variances=mock.Mock(
             Prior=variances.Prior, Variances=variances.Variances, priors=lambda w: [variances.NOTHING] * len(w)
         ),
     )

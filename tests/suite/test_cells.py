@@ -194,7 +194,7 @@ def test_shipped_suites_load_and_explain_themselves(name):
 def test_quick_is_the_suite_of_the_readme():
     loaded = load("quick")
     found = cells(loaded)
-    assert len(found) == 24
+    assert len(found) == 30
     assert (loaded.blocks.minimum, loaded.blocks.maximum, loaded.blocks.within_s) == (5, 10, 290)
     assert {c.workload.name: c.steady_messages for c in found} == {"imu": 250, "camera": 21, "pointcloud": 21}
     assert {c.workload.name: c.endpoints[0].type.payload_bytes for c in found} == {

@@ -72,7 +72,7 @@ def test_a_wrong_short_version_is_one_error_wanted_or_not(short, line, words, sh
 
 
 def test_without_a_short_version_there_is_none_to_run():
-    with pytest.raises(UserError, match=r"no short version[\s\S]*do: run it whole[\s\S]*--budget"):
+    with pytest.raises(UserError, match=r"no short version[\s\S]*do: leave `--short` out[\s\S]*--budget"):
         parsed(edited())
 
 

@@ -250,10 +250,12 @@ def _skills(header: list[str], answers: list[list[str]], out: Published) -> None
 
 
 def _number(text: str) -> float | None:
+    """None for what is no number, which the word nan is not either."""
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
         return None
+    return None if np.isnan(value) else value
 
 
 def _find(header: Sequence[str], words: str) -> int | None:

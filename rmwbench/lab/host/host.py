@@ -18,7 +18,6 @@ from typing import ClassVar, NamedTuple
 
 from rmwbench.errors import UserError
 from rmwbench.lab.host import marker
-from rmwbench.lab.middleware.workspace import build_command
 
 _MESSAGE_BYTES = 1 << 18
 _INIT = str(Path(__file__).with_name("init.py"))
@@ -167,6 +166,8 @@ class Host:
         try:
             opened = os.open(executable, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
+            from rmwbench.lab.middleware.workspace import build_command  # whose imports a host does without
+
             raise UserError(
                 "cannot run this program",
                 where=str(executable),
