@@ -57,7 +57,8 @@ def test_a_trial_on_a_host_with_another_clock_is_the_same_trial(tmp_path, ahead_
         host.close()
         pytest.skip(f"this kernel makes no time namespace: {broken}")
     worker = Worker("fake", fake_worker.install(tmp_path), fake_worker.DESCRIBE, None)
-    result = run_trial(order(cell(steady_s=0.3)), worker, host)
+    in_phase = "arrival: {kind: periodic, rate_hz: 200, phase_ns: 0}"
+    result = run_trial(order(cell(schedule=in_phase, steady_s=0.3)), worker, host)
     # A busy machine may void it; the stamps are the same.
     assert well(result)
     rows = {name: table.to_pylist() for name, table in result.tables.items()}

@@ -129,7 +129,7 @@ def test_the_same_listener_hears_a_middleware_that_is_not_kept(tmp_path, needs_t
 
 TALK = """
 import json, os, socket, subprocess, time
-from rmwbench.lab import records
+from rmwbench.lab.process import records
 ours, theirs = socket.socketpair()
 fd = records.make([], 1)
 words = [{executable!r}, "--control-fd", str(theirs.fileno()), "--records-fd", str(fd)]
