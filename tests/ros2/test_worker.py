@@ -83,6 +83,27 @@ def test_every_type_of_the_suite_is_the_same_bytes_in_ros(rmw):
         opened.ask("create", nodes=nodes)
 
 
+@pytest.mark.parametrize("rmw", sourced.RMWS)
+def test_a_c_plus_plus_node_has_no_python_in_its_memory(rmw):
+    """The message packages' libraries for rclpy are C++ targets too: linked along, they bring Python's library, or
+    keep the worker from loading where the install leaves Python to the interpreter."""
+    with Opened(rmw) as opened:
+        opened.ask("open", **opened.open)
+        mapped = [line.split()[-1] for line in maps_of_the_workers()]
+    assert any("librclcpp.so" in path for path in mapped), "no worker was looked at"
+    assert not [path for path in mapped if "generator_py" in path or "libpython" in path]
+
+
+def maps_of_the_workers() -> list[str]:
+    """The lines of /proc/PID/maps of every worker on rclcpp that runs here."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "comm").read_text().startswith("rmwbench-rclcp"):
+                found += (process / "maps").read_text().splitlines()
+    return found
+
+
 def test_describe_lists_each_rmw_of_the_install_once():
     worker = sourced.worker("rmw_cyclonedds_cpp")
     document = json.loads(subprocess.run([worker.executable, "--describe"], capture_output=True, check=True).stdout)
