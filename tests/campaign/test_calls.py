@@ -25,7 +25,7 @@ workloads:
 """
 CALLS = "{name: add, clients: 2, request: Bytes(64), reply: Bytes(1024), rate_hz: 100}"
 LATE = """name: w
-    rate_hz: 100
+    arrival: {kind: periodic, rate_hz: 100, phase_ns: 0}
     message: Bytes(64)
     nodes:
       - {name: talker, publishers: [{topic: x}]}
