@@ -26,6 +26,7 @@ from rmwbench.campaign.record.write import write_trial
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.campaign.trial.void import KEEP, SPOILT, keeps_spoilt
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts, marker
@@ -103,6 +104,8 @@ class Campaign:
         progress = Progress(self.plan, console, self.course, limit_s)
         if self.plan.host.shared:
             progress.say(escape(self.plan.host.told()))
+        if keeps_spoilt():
+            progress.say(f"trials that a noisy machine spoilt are kept, with a flag ({SPOILT}={KEEP})")
         for text in told_left_out(self.plan.left_out):
             progress.say(f"left out: {escape(text)}")
         if self.plan.cut is not None:

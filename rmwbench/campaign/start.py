@@ -21,6 +21,7 @@ from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.record.document import campaign_document, cells_table, machine_table
 from rmwbench.campaign.run import Campaign
+from rmwbench.campaign.trial.void import keeps_spoilt
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import Kind, host_kind
@@ -140,6 +141,7 @@ def checked(
     """The workers of a campaign, and the cells that they cannot do, with the reason. Raises UserError for all that
     would keep it from running, before anything is written: `rmwbench plan` and `rmwbench run` refuse the same.
     `directory`: where it will be written, and needs room; None where nobody knows yet."""
+    keeps_spoilt()
     plan = planner.plan(request, host=lab.host())
     places = _places(request, text, plan, planner.choice)
     shared_host.check(plan.cells, plan.host, places.file)

@@ -2,15 +2,16 @@
 
 import pytest
 
-from rmwbench.campaign.trial.void import is_machines_fault, void_reasons
+from rmwbench.campaign.trial.void import is_machines_fault, keeps_spoilt, kept, void_reasons
 from rmwbench.codes import Code
+from rmwbench.errors import UserError
 from rmwbench.lab.machine import STEAL_VOID_FRACTION, voids
 from tests.campaign.cells import outcome
 from tests.campaign.test_attest import received
 
 
 def steal(value: float) -> list[dict]:
-    return [{"probe": "steal", "unit": "fraction", "at": "window", "value": value}]
+    return [{"probe": name, "unit": "fraction", "at": "window", "value": value} for name in ("steal", "stolen")]
 
 
 def test_a_good_trial_is_not_void():
@@ -21,9 +22,25 @@ def test_steal_voids_only_above_the_threshold_and_only_in_the_window():
     assert voids(steal(STEAL_VOID_FRACTION)) == []
     assert "12.0 %" in voids(steal(0.12))[0].text
     assert voids([{**steal(0.5)[0], "at": "before"}]) == []
+
+
+def test_a_spoilt_trial_is_void_unless_the_user_keeps_it(monkeypatch):
     found = outcome()
     found.probes = steal(0.12)
-    assert void_reasons(found, []) == voids(steal(0.12))
+    monkeypatch.delenv("RMWBENCH_SPOILT")
+    assert void_reasons(found, []) == voids(steal(0.12)) and kept(found) == []
+    monkeypatch.setenv("RMWBENCH_SPOILT", "keep")
+    (flag,) = kept(found)
+    assert void_reasons(found, []) == [] and flag.code is Code.STEAL
+    assert flag.text.endswith("(limit 5.0 %); kept, as RMWBENCH_SPOILT asks")
+    found.started_late_ns = 3_000_000
+    assert [reason.code for reason in void_reasons(found, [])] == [Code.START_LATE]
+
+
+def test_a_word_that_says_nothing_of_spoilt_trials_is_refused(monkeypatch):
+    monkeypatch.setenv("RMWBENCH_SPOILT", "kept")
+    with pytest.raises(UserError, match=r"expected: keep, or nothing"):
+        keeps_spoilt()
 
 
 def test_a_start_that_came_too_late_is_the_machines_fault():
@@ -58,7 +75,8 @@ def test_what_was_granted_is_held_against_what_was_asked(endpoint, change, compl
     assert complaint is None or (complaint in reasons[0].text and reasons[0].code is Code.GRANTED)
 
 
-def test_every_reason_is_told():
+def test_every_reason_is_told(monkeypatch):
+    monkeypatch.delenv("RMWBENCH_SPOILT")
     found = outcome()
     found.started_late_ns, found.probes = 1_000_000, steal(0.2)
     found.sections = [received(3)]

@@ -65,6 +65,11 @@ def thief(processor):
         running.wait()
 
 
+@pytest.fixture(autouse=True)
+def spoilt_is_void(monkeypatch):
+    monkeypatch.delenv("RMWBENCH_SPOILT")
+
+
 def test_a_stolen_processor_voids_the_trial(worker):
     processors = sorted(os.sched_getaffinity(0))
     if len(processors) < 2:

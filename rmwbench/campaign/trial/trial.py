@@ -28,7 +28,7 @@ from rmwbench.campaign.trial.leftovers import take_leftovers
 from rmwbench.campaign.trial.noting import note, note_flag, note_hellos, step, take_events
 from rmwbench.campaign.trial.outcome import Failure, Order, Outcome
 from rmwbench.campaign.trial.spawn import Spawner
-from rmwbench.campaign.trial.void import is_machines_fault, of_the_machine, void_reasons
+from rmwbench.campaign.trial.void import is_machines_fault, kept, of_the_machine, void_reasons
 from rmwbench.campaign.trial.window import drain, run_window
 from rmwbench.codes import Code, FailedBy, Reason, joined
 from rmwbench.errors import UserError
@@ -295,6 +295,7 @@ def _result(outcome: Outcome) -> TrialResult:
     end_ns = outcome.window.end_ns if outcome.window else None
     flags = (
         machines.flags(outcome.probes),
+        kept(outcome),
         sources.flags(outcome),
         the_network.flags(outcome),
         siblings.flags(outcome),

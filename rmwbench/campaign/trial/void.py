@@ -3,7 +3,9 @@
 All rules in one list. None looks at a latency or a loss: a rule that sees results could be made to say anything.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rmwbench.campaign.trial import machines, network, sources
@@ -11,8 +13,14 @@ from rmwbench.campaign.trial.attest import contradiction, reasons
 from rmwbench.campaign.trial.clock import strange_clocks
 from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.codes import Code, Reason
+from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.process.records import KIND_NAMES
+
+SPOILT = "RMWBENCH_SPOILT"
+KEEP = "keep"
+NOISE = frozenset((Code.STEAL, Code.CANARY, Code.THROTTLED))
+"""What a machine that others use does to a trial; the other rules say that the trial did not get what it asked for."""
 
 PATH_OPTION = "path"
 """The arm's option that says which path its bytes must take; it is for us and not for the worker."""
@@ -23,7 +31,7 @@ def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[Reaso
     rules: tuple[Callable[[], Iterable[Reason]], ...] = (
         lambda: _overflow(outcome),
         lambda: _granted(outcome),
-        lambda: of_the_machine(outcome),
+        lambda: (reason for reason in of_the_machine(outcome) if not (keeps_spoilt() and reason.code in NOISE)),
         lambda: (Reason(Code.WORKER_CLOCK, text) for text in strange_clocks(outcome)),
         lambda: network.void_reasons(outcome),
         lambda: sources.void_reasons(outcome),
@@ -36,6 +44,29 @@ def of_the_machine(outcome: Outcome) -> list[Reason]:
     """The rules of the machine that the trial broke, as far as it came."""
     late = [{"probe": "start_late", "at": "window", "value": max(0, outcome.started_late_ns)}]
     return [*machine.voids(late), *machines.void_reasons(outcome.probes)]
+
+
+def keeps_spoilt() -> bool:
+    """Whether a trial that a noisy machine spoilt is kept, and flagged: the user's choice where it is never quiet.
+    Raises UserError for a value of the variable that says nothing."""
+    asked = os.environ.get(SPOILT) or None
+    if asked not in (None, KEEP):
+        raise UserError(
+            f"{SPOILT} does not say what becomes of spoilt trials",
+            where=SPOILT,
+            expected=f"{KEEP}, or nothing",
+            actual=asked,
+            fix=f"set it to {KEEP}, or unset it",
+        )
+    return asked == KEEP
+
+
+def kept(outcome: Outcome) -> list[Reason]:
+    """Why a trial would be void that is kept by the user's choice."""
+    if not keeps_spoilt():
+        return []
+    noise = (reason for reason in of_the_machine(outcome) if reason.code in NOISE)
+    return [replace(reason, text=f"{reason.text}; kept, as {SPOILT} asks") for reason in noise]
 
 
 def is_machines_fault(reasons: Sequence[Reason]) -> bool:

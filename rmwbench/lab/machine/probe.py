@@ -6,6 +6,7 @@ of gaps in a spinning loop: within the few milliseconds that a trial can pay for
 the sampler's canary watches the window itself.
 """
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 SLEEPS = 4
 SLEEP_NS = 1_000_000
+TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 _STAT = Path("/proc/stat")
 _FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
@@ -125,11 +127,14 @@ def _lines(path: str | Path) -> list[str]:
 
 
 def edge_probes(begin: Reading, end: Reading) -> list[dict[str, Any]]:
-    """Rows with `at` = `window` from the readings at both edges: shares of the processor time, `clock_slew`, and
-    `throttled` (share of the window) where there is a quota."""
+    """Rows with `at` = `window` from the readings at both edges: shares of the processor time, `stolen` (steal over the
+    window's length: 2 where two processors were away all the time), `clock_slew`, and `throttled` (share of the window)
+    where there is a quota."""
     rows = window_probes(begin.ticks, end.ticks)
     raw_ns = end.raw_ns - begin.raw_ns
     if raw_ns > 0:
+        stolen = end.ticks.steal - begin.ticks.steal
+        rows.append(_row("stolen", stolen * TICK_NS / raw_ns))
         rows.append(_row("clock_slew", abs((end.slewed_ns - begin.slewed_ns) / raw_ns - 1)))
         if begin.throttled_ns is not None and end.throttled_ns is not None:
             rows.append(_row("throttled", (end.throttled_ns - begin.throttled_ns) / raw_ns))
