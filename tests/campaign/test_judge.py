@@ -11,7 +11,8 @@ from tests.campaign.test_attest import received
 
 
 def steal(value: float) -> list[dict]:
-    return [{"probe": name, "unit": "fraction", "at": "window", "value": value} for name in ("steal", "stolen")]
+    window = {"steal": value, "stolen": value, "stolen_ticks": 100 * value}
+    return [{"probe": name, "unit": "fraction", "at": "window", "value": value} for name, value in window.items()]
 
 
 def test_a_good_trial_is_not_void():

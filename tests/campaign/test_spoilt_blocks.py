@@ -10,7 +10,7 @@ import pytest
 from rmwbench.campaign.course import Course
 from tests.campaign.test_course import plan
 
-LIMIT, OF_WINDOW = 0.05, 0.02
+LIMIT, OF_WINDOW = 0.05, 0.02  # in windows long enough for the limit of three ticks to be below these
 PROCESSORS = 2
 DEMAND = {"one": 0.9, "two": 0.15, "three": 0.5}
 """Of the machine's processor time, both processors'."""

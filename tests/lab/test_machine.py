@@ -74,7 +74,7 @@ def test_a_slewed_clock_and_a_used_up_quota_show_between_the_edges():
     ticks = Ticks(100, 1000, 10, 5), Ticks(150, 1030, 14, 21)
     begin = Reading(ticks[0], 0, 0, 10)
     assert values(edge_probes(begin, Reading(ticks[1], 1_001_000_000, 1_000_000_000, 200_000_010))) == pytest.approx(
-        {**values(window_probes(*ticks)), "stolen": 0.16, "clock_slew": 0.001, "throttled": 0.2}
+        {**values(window_probes(*ticks)), "stolen": 0.16, "stolen_ticks": 16, "clock_slew": 0.001, "throttled": 0.2}
     )
     without = edge_probes(begin, Reading(ticks[1], 10**9, 10**9, None))
     assert "throttled" not in values(without) and values(without)["clock_slew"] == 0

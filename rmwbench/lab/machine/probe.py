@@ -128,13 +128,14 @@ def _lines(path: str | Path) -> list[str]:
 
 def edge_probes(begin: Reading, end: Reading) -> list[dict[str, Any]]:
     """Rows with `at` = `window` from the readings at both edges: shares of the processor time, `stolen` (steal over the
-    window's length: 2 where two processors were away all the time), `clock_slew`, and `throttled` (share of the window)
-    where there is a quota."""
+    window's length: 2 where two processors were away all the time) and `stolen_ticks`, `clock_slew`, and `throttled`
+    (share of the window) where there is a quota."""
     rows = window_probes(begin.ticks, end.ticks)
     raw_ns = end.raw_ns - begin.raw_ns
     if raw_ns > 0:
         stolen = end.ticks.steal - begin.ticks.steal
         rows.append(_row("stolen", stolen * TICK_NS / raw_ns))
+        rows.append({**_row("stolen_ticks", stolen), "unit": "count"})
         rows.append(_row("clock_slew", abs((end.slewed_ns - begin.slewed_ns) / raw_ns - 1)))
         if begin.throttled_ns is not None and end.throttled_ns is not None:
             rows.append(_row("throttled", (end.throttled_ns - begin.throttled_ns) / raw_ns))
