@@ -133,11 +133,11 @@ def _reason(thresholds: Mapping[str, Any], judged: outcomes.Judged, arm: Mapping
     said = _measured(judged.metric, arm)
     least = thresholds["none"]
     if judged.outcome == "none" or "none" in judged.may:
-        bound = _limit(least["at_least"], least["metric"])
+        bound = amount(least["at_least"], least["metric"])
         shown = "at least" if judged.outcome == "none" else "too few messages to show"
         return f"nothing arrived; {said}: {shown} {bound}"
     limit = next(limit for limit in thresholds["acceptable"] if limit["metric"] == judged.metric)
-    return f"{said}; acceptable is at most {_limit(limit['at_most'], judged.metric)}"
+    return f"{said}; acceptable is at most {amount(limit['at_most'], judged.metric)}"
 
 
 def _measured(metric: str, arm: Mapping[str, Any]) -> str:
@@ -146,8 +146,8 @@ def _measured(metric: str, arm: Mapping[str, Any]) -> str:
     return f"{GLOSSARY[metric].title} {value}"
 
 
-def _limit(value: float, metric: str) -> str:
-    """As the limits say it: `1 %`, `30 ms`, `1.5 cores`, `400 MiB`."""
+def amount(value: float, metric: str) -> str:
+    """A limit as its file says it: `1 %`, `30 ms`, `1.5 cores`, `400 MiB`."""
     unit = GLOSSARY[metric].unit
     if unit == "bytes":
         return f"{value / (1 << 20):.4g} MiB"
@@ -160,7 +160,7 @@ def _text(thresholds: Mapping[str, Any]) -> str:
     said = [_limits(thresholds["acceptable"])] if thresholds["acceptable"] else []
     said += [f"in {name} {_limits(limits)}" for name, limits in (thresholds.get("topics") or {}).items()]
     limits = "; ".join(said)
-    most = _limit(1 - thresholds["none"]["at_least"], thresholds["none"]["metric"])
+    most = amount(1 - thresholds["none"]["at_least"], thresholds["none"]["metric"])
     return (
         f"Acceptable: {limits}, with the whole interval. None: nothing arrived, and the interval leaves at most {most} "
         "that does. Degraded: messages arrive, and a limit is missed. Undecided: an interval reaches to both sides of "
@@ -170,7 +170,7 @@ def _text(thresholds: Mapping[str, Any]) -> str:
 
 def _limits(limits: Sequence[Mapping[str, Any]]) -> str:
     return " and ".join(
-        f"{GLOSSARY[limit['metric']].title} of at most {_limit(limit['at_most'], limit['metric'])}" for limit in limits
+        f"{GLOSSARY[limit['metric']].title} of at most {amount(limit['at_most'], limit['metric'])}" for limit in limits
     )
 
 

@@ -7,6 +7,7 @@ from rmwbench.analysis.metrics.cost import cost, unread
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.records.columns import Endpoint, Window
+from tests.support.columns import Columns
 
 WINDOW_NS = 2_000_000_000
 
@@ -157,17 +158,6 @@ def test_allocations_are_of_each_side_and_only_where_somebody_counted():
     values, reasons = measured(OLD)
     assert "allocations_per_message_publisher" not in values
     assert "untimed" in reasons["allocations_per_message_publisher"]
-
-
-class Columns:
-    def __init__(self, sent, received):
-        self._sent, self._received = sent, received
-
-    def sent(self, column):
-        return self._sent[column]
-
-    def received(self, column):
-        return self._received[column]
 
 
 def test_cost_is_divided_by_what_happened_while_it_was_counted():

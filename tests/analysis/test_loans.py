@@ -6,19 +6,9 @@ import pytest
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.analysis.records.ledger import ABSENT, FAILED, LOANED
+from tests.support.columns import Columns
 
 MS = 1_000_000
-
-
-class Columns:
-    def __init__(self, sent, received):
-        self._sent, self._received = sent, received
-
-    def sent(self, column):
-        return self._sent[column]
-
-    def received(self, column):
-        return self._received[column]
 
 
 def measured(call_ns, flags, fill_ns):

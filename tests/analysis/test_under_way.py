@@ -8,21 +8,11 @@ import pytest
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.analysis.records.ledger import Ledger
+from tests.support.columns import Columns
 
 SECOND = 1_000_000_000
 BEGIN_NS = 10 * SECOND
 MESSAGES, WARMUP = 35, 5
-
-
-class Columns:
-    def __init__(self, sent, received):
-        self._sent, self._received = sent, received
-
-    def sent(self, column):
-        return self._sent[column]
-
-    def received(self, column):
-        return self._received[column]
 
 
 def trial(latency_ms, drain_s, *, reliable=True, lost=()) -> tuple[Ledger, dict]:

@@ -7,11 +7,10 @@ on a machine that has both.
 import errno
 import functools
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.lab.host.host import TARGETS, Host, HostBroken, explained
+from rmwbench.lab.host.host import TARGETS, Host, HostBroken, checked
 from rmwbench.lab.host.shared import SharedHost
 
 VARIABLE = "RMWBENCH_HOST_KIND"
@@ -91,21 +90,9 @@ def make(name: str, *, targets: int = TARGETS) -> Host:
 
 def check() -> Host:
     """A host that proves that hosts can be made here. Raises UserError that names what is missing."""
-    return _checked(make)
+    return checked(lambda: make("check"))
 
 
 def check_own() -> Host:
     """The same of one with namespaces of its own, whatever trials get here."""
-    return _checked(Host)
-
-
-def _checked(made: Callable[[str], Host]) -> Host:
-    host = None
-    try:
-        host = made("check")
-        host.wait_ready()
-    except HostBroken as broken:
-        if host is not None:
-            host.close()
-        raise explained(broken) from None
-    return host
+    return checked(lambda: Host("check"))

@@ -5,10 +5,24 @@ from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.results.answer.facts import names
+from rmwbench.results.outcomes import amount
 from rmwbench.words import numbers as fmt
 
+__all__ = [
+    "amount",
+    "answer",
+    "flip",
+    "limit_name",
+    "measured",
+    "nearest",
+    "only",
+    "probability",
+    "reason",
+    "times",
+    "worth",
+]
+
 Document = Mapping[str, Any]
-MIB = 1 << 20
 
 
 def answer(doc: Document) -> str:
@@ -103,16 +117,6 @@ def times(met: Document) -> float | None:
 def limit_name(met: Document) -> str:
     where = f"{met['topic']}: " if met.get("topic") else ""
     return f"{where}{GLOSSARY[met['metric']].title}"
-
-
-def amount(value: float, metric: str) -> str:
-    """A limit as its file says it: `1 %`, `20 ms`, `1.5 cores`, `400 MiB`."""
-    unit = GLOSSARY[metric].unit
-    if unit == "bytes":
-        return f"{value / MIB:.4g} MiB"
-    if unit == "cores":
-        return f"{value:.4g} cores"
-    return f"{value * 100:.4g} %" if unit == "fraction" else f"{value / 1e6:.4g} ms"
 
 
 def probability(value: float | None) -> str:
