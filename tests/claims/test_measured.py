@@ -6,7 +6,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.evaluations.claims.document import ledger
-from rmwbench.evaluations.claims.judge import today
+from rmwbench.evaluations.claims.judge import answers, today
 from rmwbench.evaluations.claims.markdown import page
 from rmwbench.evaluations.claims.measured import expanded, file_name, measured, text
 from rmwbench.evaluations.claims.measured_files import FOLDER, shipped
@@ -66,6 +66,17 @@ def test_a_summary_without_a_method_was_measured_before_the_correction():
     (before,) = today(claims, claims.items[0], old[0])
     assert (now.before_correction, before.before_correction) == (False, True)
     assert "measured before the correction" in page(ledger([claims], shipped={"s": old}))
+
+
+def test_what_was_measured_before_the_correction_is_not_pooled_with_what_came_after():
+    claims = asked(right="b")
+    old = measured(claims, [shown(("w", arm("rclcpp/a", SLOW), arm("rclcpp/b", FAST)), name="old")])
+    del old["campaigns"][0]["method"]
+    new = measured(claims, [shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)), name="new")])
+    (answer,) = answers(claims, claims.items[0], [*expanded(old), *expanded(new)])
+    assert (answer.campaigns, answer.answer, answer.before_correction) == (("new",), "holds", False)
+    (answer,) = answers(claims, claims.items[0], expanded(old))
+    assert (answer.campaigns, answer.before_correction) == (("old",), True)
 
 
 def test_a_line_per_arm_and_a_name_with_date_and_machine():

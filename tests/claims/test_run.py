@@ -163,7 +163,7 @@ def _judged_as_shown(bundle, shown):
         for name, metric in one["metrics"].items():
             assert metric == other["metrics"][name] and one["per_trial"][name] == other["per_trial"][name]
         assert {key: other[key] for key in ("arm", "layer", "version", "factors", "cell")}.items() <= one.items()
-        assert one["flags"] == other["disturbed"]
+        assert one["disturbed_by"] == other["disturbed_by"]
 
 
 def _what_is_settled_runs_no_more(capsys, out):

@@ -252,7 +252,7 @@ def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
 
 
 def test_points_of_busy_processors_are_counted(file):
-    arms = [of("a", 1e6, flags=["machine: machine_bound in 2 of 3 trials"]), of("b", 1e6, flags=["path: inferred"])]
+    arms = [of("a", 1e6, disturbed_by={"machine_bound": 2}), of("b", 1e6, flags=["path: inferred"])]
     doc = document.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
     assert dict(words(part(doc)))["measured"].endswith("; 1 of 2 points on processors that were busy throughout")
 

@@ -8,10 +8,14 @@ def flag(text, event="flag"):
     return {"event": event, "text": text}
 
 
+def texts(trials, events):
+    return [one.text for one in disturbed.disturbances(trials, events)]
+
+
 def test_a_flag_in_half_of_the_trials_is_a_mark_and_one_in_fewer_is_not():
     events = {1: [flag("canary: 4% late"), flag("steal: 2%")], 2: [flag("canary: 9% late")], 3: [], 4: []}
-    assert disturbed.texts([1, 2, 3, 4], events) == ["machine: canary in 2 of 4 trials; the last: 9% late"]
-    assert disturbed.texts([1], events) == [
+    assert texts([1, 2, 3, 4], events) == ["machine: canary in 2 of 4 trials; the last: 9% late"]
+    assert texts([1], events) == [
         "machine: canary in 1 of 1 trials; the last: 4% late",
         "machine: steal in 1 of 1 trials; the last: 2%",
     ]
@@ -26,7 +30,7 @@ def test_the_code_of_a_flag_counts_and_not_the_wording_of_its_text():
 
 def test_other_events_and_other_trials_say_nothing():
     events = {1: [flag("canary: x", event="log")], 9: [flag("canary: y")]}
-    assert disturbed.texts([1, 2], events) == [] == disturbed.texts([], events)
+    assert texts([1, 2], events) == [] == texts([], events)
 
 
 def test_the_mark_is_its_own():

@@ -42,11 +42,6 @@ def disturbances(trials: Sequence[int], events: Mapping[int, Iterable[Mapping[st
     ]
 
 
-def texts(trials: Sequence[int], events: Mapping[int, Iterable[Mapping[str, Any]]]) -> list[str]:
-    """The same, as sentences for people."""
-    return [one.text for one in disturbances(trials, events)]
-
-
 def conditions(definition: Mapping[str, Any]) -> str | None:
     """What else the machine did, as a cell stores it; None for a bundle that does not say."""
     found = definition.get("conditions")

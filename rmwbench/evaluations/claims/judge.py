@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rmwbench import codes
 from rmwbench.evaluations.claims.model import Claim, Claims, Conditions, Test, is_suite
 from rmwbench.evaluations.claims.rules import (
     LEAST_BLOCKS,
@@ -24,14 +25,13 @@ from rmwbench.evaluations.claims.rules import (
 )
 from rmwbench.evaluations.claims.values import CLOCKS, Arm, Sides, found_of, left_values, right_values
 from rmwbench.evaluations.claims.words import POINTS, RATIO, UNITLESS, amount, interval, unit_of
+from rmwbench.words import numbers as fmt
 
 Document = Mapping[str, Any]
 Side = tuple[str, Arm]
 """The workload that an arm stands in, and the arm."""
-MACHINE_BOUND = "machine: machine_bound"
-"""How the flag of an arm begins whose trials left less than 10 % of the processor time idle."""
 
-__all__ = ["CLOCKS", "MACHINE_BOUND", "Cell", "Today", "answers", "compared", "of_suite", "today"]
+__all__ = ["CLOCKS", "Cell", "Today", "answers", "bound_trials", "compared", "of_suite", "today"]
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,10 @@ def answers(claims: Claims, claim: Claim, documents: Sequence[Document], *, earl
     found = []
     for of_machine in _by_machine(documents):
         for layer in sorted(_layers(of_machine)):
-            cells, used = _cells(claims, claim, of_machine, layer, earlier)
+            counted = _corrected(claims, claim, of_machine, layer)
+            cells, used = _cells(claims, claim, counted, layer, earlier)
             if cells:
-                found.append(_today(claims, claim, of_machine, layer, cells, used))
+                found.append(_today(claims, claim, counted, layer, cells, used))
     own = claims.layer_of(claim)
     found.sort(key=lambda one: one.date or "", reverse=True)
     return sorted(found, key=lambda one: (one.answer == "no data", one.layer != own, -one.blocks))
@@ -170,6 +171,16 @@ def _by_machine(documents: Sequence[Document]) -> list[list[Document]]:
         machine = (document.get("machine") or {}).get("summary")
         found.setdefault((machine, bool(document.get("shipped"))) if machine else number, []).append(document)
     return [sorted(of_one, key=lambda one: str(one["campaign"].get("created_utc"))) for of_one in found.values()]
+
+
+def _corrected(claims: Claims, claim: Claim, documents: Sequence[Document], layer: str) -> Sequence[Document]:
+    """Of one machine's campaigns those that count: the ones before the correction of the method are not pooled with
+    any after it."""
+    after = [one for one in documents if not one.get("before_correction")]
+    answered = any(
+        of_suite(test, one) and any(_sides(test, claims.sides, one, layer)) for test in claim.tests for one in after
+    )
+    return after if answered else documents
 
 
 def _layers(documents: Sequence[Document]) -> set[str]:
@@ -420,8 +431,13 @@ def _bound(test: Test, arm: Arm) -> str | None:
     method); what it holds in memory is the same."""
     if unit_of(test.metric) == "bytes":
         return None
-    told = next((flag for flag in arm.get("flags", ()) if flag.startswith(MACHINE_BOUND)), None)
-    return f"{arm['arm']}: {told}" if told else None
+    trials = bound_trials(arm)
+    return f"{arm['arm']}: machine-bound in {fmt.counted(trials, 'trial')}" if trials else None
+
+
+def bound_trials(arm: Arm) -> int:
+    """In how many trials less than a tenth of the processors' time was idle, where those are enough to be told."""
+    return int((arm.get("disturbed_by") or {}).get(codes.Code.MACHINE_BOUND, 0))
 
 
 def _absent(arm: Arm, metric: str) -> str | None:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rmwbench.codes import Code
 from rmwbench.errors import UserError
-from rmwbench.evaluations.claims.judge import MACHINE_BOUND, compared
+from rmwbench.evaluations.claims.judge import bound_trials, compared
 from rmwbench.evaluations.claims.measured_files import METHOD, SCHEMA, VERSION, shipped
 from rmwbench.evaluations.claims.model import Claims, is_suite
 from rmwbench.evaluations.figures import cells
@@ -129,10 +130,9 @@ def _cells_of(one: Drawn, document: Mapping[str, Any]) -> Iterator[tuple[str, st
 
 def _arm(arm: Mapping[str, Any], metrics: set[str]) -> dict[str, Any]:
     per_trial = {name: arm["per_trial"][name] for name in sorted(metrics) if name in arm["per_trial"]}
-    flags = [flag for flag in arm.get("flags", ()) if flag.startswith(MACHINE_BOUND)]
     return {
         **{key: arm.get(key) for key in ARM if arm.get(key) is not None or key == "factors"},
-        **({"flags": flags} if flags else {}),
+        **({"disturbed_by": {Code.MACHINE_BOUND: bound}} if (bound := bound_trials(arm)) else {}),
         "metrics": {name: arm["metrics"][name] for name in sorted(metrics) if name in arm["metrics"]},
         "per_trial": {name: [[one["block"], one["value"]] for one in found] for name, found in per_trial.items()},
     }

@@ -11,7 +11,7 @@ from typing import Any
 
 from rmwbench.analysis.metrics.latency import SERIES_POINTS
 from rmwbench.errors import UserError
-from rmwbench.evaluations.claims.judge import MACHINE_BOUND
+from rmwbench.evaluations.claims.judge import bound_trials
 from rmwbench.evaluations.claims.model import is_suite
 from rmwbench.evaluations.figures import cells as figure_cells
 from rmwbench.evaluations.figures.model import OVER_TIME, Measured, Part
@@ -158,7 +158,7 @@ def _cells(one: Measured, campaign: Mapping[str, Any], names: Mapping[str, str])
             place = {key: names.get(text, text) for key, text in place.items()}
             rows = _over_time(one, workload, arm) if one.metric in OVER_TIME else _value(one, campaign, arm)
             about = {"arm": arm["arm"], "middleware": arm["middleware"], "layer": arm.get("layer")}
-            if any(flag.startswith(MACHINE_BOUND) for flag in arm.get("flags", ())):
+            if bound_trials(arm):
                 about["machine_bound"] = True
             if rows:
                 yield _key(cell), [place | row | about for row in rows]

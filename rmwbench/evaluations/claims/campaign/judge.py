@@ -1,5 +1,5 @@
-"""A campaign under way as claims are judged by it: a show document with the metrics that they ask for, the flags that
-the machine raised, and nothing else.
+"""A campaign under way as claims are judged by it: a show document with the metrics that they ask for, what the
+machine disturbed, and nothing else.
 
 The same numbers as `rmwbench show` gives (a test compares them); a trial is read once, however often one looks.
 """
@@ -13,7 +13,7 @@ from rmwbench.analysis.metrics.comparisons import comparisons, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.stats.metric import finites
-from rmwbench.analysis.verdicts import disturbed
+from rmwbench.analysis.verdicts.disturbed import disturbances
 from rmwbench.bundle import Bundle
 
 
@@ -53,7 +53,7 @@ class Judge:
             "cell": cell["cell"],
             **{key: cell[key] for key in ("layer", "version")},
             "factors": loads(cell["factors"]),
-            "flags": disturbed.texts([t.trial for t in trials], self._events),
+            "disturbed_by": {one.code: one.trials for one in disturbances([t.trial for t in trials], self._events)},
             "not_supported": self._bundle.unsupported.get(cell["cell"]),
             "metrics": {name: aggregate(GLOSSARY[name], trials).document() for name in self._metrics},
             "per_trial": {
