@@ -1,0 +1,341 @@
+"""The answer of a campaign for Python programs: what `rmwbench.open` gives (docs/library.md).
+
+The same numbers as `rmwbench show --json`, as frozen objects whose names stay what they are: what is added here is
+never renamed. Times are in ns, memory in bytes, shares between 0 and 1; each metric has its unit with it. What was not
+measured has no value and a reason; a quantile that lost messages reach is infinite.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self
+
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.newest import newest_campaign
+from rmwbench.results.measured import measured
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A value with its interval [`low`, `high`], of `count` messages in `trials` trials; `interval` says how it was
+    made. `at_least`: a bound, where there are too few messages for a value. `no_data`: why there is neither."""
+
+    name: str
+    unit: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    at_least: float | None = None
+    count: int | None = None
+    trials: int | None = None
+    interval: str | None = None
+    no_data: str | None = None
+
+    @property
+    def title(self) -> str:
+        return GLOSSARY[self.name].title
+
+    def __float__(self) -> float:
+        """The value. ValueError with the reason where there is none."""
+        if self.value is None:
+            raise ValueError(f"{self.name} has no value: {self.no_data or 'only a bound is known'}")
+        return self.value
+
+    @classmethod
+    def of(cls, name: str, found: Mapping[str, Any] | None) -> Self:
+        """From a METRIC of the show document (docs/formats/show.md)."""
+        if found is None:
+            return cls(name=name, unit=GLOSSARY[name].unit, no_data="not measured for this arm")
+        known = {one.name for one in fields(cls)} - {"name"}
+        return cls(name=name, **{key: _number(key, value) for key, value in found.items() if key in known})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantiles:
+    """Of one latency. What a workload does not have says so in its `no_data`."""
+
+    p50: Metric
+    p90: Metric
+    p99: Metric
+    p999: Metric
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ratio:
+    """Left ÷ right over `blocks` that both have, with its interval; `no_data`: why there is none."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    blocks: int | None = None
+    no_data: str | None = None
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any] | None) -> Self:
+        known = {one.name for one in fields(cls)}
+        return cls(**{key: _number(key, value) for key, value in (found or {}).items() if key in known})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """`verdict`: best, equivalent, worse, undecided, alone, reference or `no data`; `by`: what a worse arm is worse by
+    (loss, primary, failure)."""
+
+    verdict: str
+    against: str | None
+    ratio: Ratio
+    by: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialValue:
+    """A metric of one trial."""
+
+    trial: int
+    block: int
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """What is compared, in one workload or in one of its topics. `path` is the one most bytes took; None of a topic."""
+
+    name: str
+    middleware: str
+    layer: str
+    version: str
+    profile: str
+    release_date: str | None
+    is_floor: bool
+    factors: Mapping[str, Any]
+    path: str | None
+    flags: tuple[str, ...]
+    not_supported: str | None
+    verdict: Verdict
+    times_floor: Ratio
+    metrics: Mapping[str, Metric]
+    per_trial: Mapping[str, tuple[TrialValue, ...]]
+
+    @property
+    def response_latency(self) -> Quantiles:
+        """From the intended send time until taken."""
+        return self._quantiles("response_latency")
+
+    @property
+    def consumed_latency(self) -> Quantiles:
+        """From the intended send time until the payload was read."""
+        return self._quantiles("consumed_latency")
+
+    @property
+    def service_latency(self) -> Quantiles:
+        """From the publish call until taken."""
+        return self._quantiles("service_latency")
+
+    @property
+    def publish_call(self) -> Quantiles:
+        """How long the publish call keeps its caller."""
+        return self._quantiles("publish_call")
+
+    def _quantiles(self, stem: str) -> Quantiles:
+        def one(label: str) -> Metric:
+            name = f"{stem}_{label}"
+            if name not in GLOSSARY:
+                return Metric(name=name, unit="ns", no_data="no such percentile is computed")
+            return self.metrics.get(name) or Metric.of(name, None)
+
+        return Quantiles(p50=one("p50"), p90=one("p90"), p99=one("p99"), p999=one("p999"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topic:
+    """A topic of a workload whose topics are unlike."""
+
+    name: str
+    arms: Mapping[str, Arm]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """`topics` is empty where there is one, or where all are alike."""
+
+    name: str
+    title: str
+    primary_metric: str
+    arms: Mapping[str, Arm]
+    topics: Mapping[str, Topic]
+
+
+class Campaign:
+    """A campaign of a suite, read when it was opened."""
+
+    def __init__(self, directory: Path | str):
+        """UserError where the directory is no campaign of a suite, or cannot be read."""
+        self.directory = Path(directory)
+        self._document = measured(self.directory, "programs")
+
+    def __repr__(self) -> str:
+        return f"<Campaign {self.name}: suite {self.suite}, {len(self.workloads)} workloads>"
+
+    @property
+    def name(self) -> str:
+        return str(self._document["campaign"]["name"])
+
+    @property
+    def suite(self) -> str:
+        return str(self._document["campaign"]["suite"])
+
+    @property
+    def created_utc(self) -> str:
+        return str(self._document["campaign"]["created_utc"])
+
+    @property
+    def finished(self) -> bool:
+        return bool(self._document["campaign"]["finished"])
+
+    @property
+    def machine(self) -> str:
+        """In one line; `document["machine"]` has all facts."""
+        return str(self._document["machine"]["summary"])
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """All that is known, as `rmwbench show --json` prints it (docs/formats/show.md)."""
+        return MappingProxyType(self._document)
+
+    @cached_property
+    def workloads(self) -> Mapping[str, Workload]:
+        return MappingProxyType({one["workload"]: _workload(one) for one in self._document["workloads"]})
+
+    @property
+    def arms(self) -> Mapping[str, Mapping[str, Arm]]:
+        """Workload -> arm's name -> arm."""
+        return MappingProxyType({name: one.arms for name, one in self.workloads.items()})
+
+    def metrics_table(self) -> "pa.Table":
+        """A row per workload, topic (null: the whole), arm and metric, as pyarrow: `.to_pandas()` and
+        `polars.from_arrow` make frames of it. What has no value is null, with its reason beside it."""
+        import pyarrow as pa
+
+        strings = ("workload", "topic", "arm", "middleware", "version", "profile", "verdict", "metric", "unit")
+        numbers = ("value", "low", "high", "at_least")
+        schema = pa.schema(
+            [(name, pa.string()) for name in strings]
+            + [(name, pa.float64()) for name in numbers]
+            + [("count", pa.int64()), ("trials", pa.int64()), ("no_data", pa.string())]
+        )
+        rows = [
+            {
+                **_about(workload, topic, arm),
+                "verdict": arm.verdict.verdict,
+                "metric": name,
+                **{key: getattr(metric, key) for key in ("unit", *numbers, "count", "trials", "no_data")},
+            }
+            for workload, topic, arm in self._places()
+            for name, metric in arm.metrics.items()
+        ]
+        return pa.Table.from_pylist(rows, schema=schema)
+
+    def trials_table(self) -> "pa.Table":
+        """A row per workload, topic, arm, metric and trial: what blocks and intervals are made of."""
+        import pyarrow as pa
+
+        strings = ("workload", "topic", "arm", "middleware", "version", "profile", "metric", "unit")
+        schema = pa.schema(
+            [(name, pa.string()) for name in strings]
+            + [("trial", pa.int64()), ("block", pa.int64()), ("value", pa.float64())]
+        )
+        rows = [
+            {**_about(workload, topic, arm), "metric": name, "unit": GLOSSARY[name].unit, **vars(one)}
+            for workload, topic, arm in self._places()
+            for name, values in arm.per_trial.items()
+            for one in values
+        ]
+        return pa.Table.from_pylist(rows, schema=schema)
+
+    def table(self, name: str, trial: int | None = None) -> "pa.Table":
+        """A table of the bundle (docs/formats/bundle.md), such as `sent` or `received`, of one trial or of all."""
+        return Bundle(self.directory).table(name, trial)
+
+    def _places(self) -> Iterator[tuple[Workload, str | None, Arm]]:
+        for workload in self.workloads.values():
+            yield from ((workload, None, arm) for arm in workload.arms.values())
+            for topic in workload.topics.values():
+                yield from ((workload, topic.name, arm) for arm in topic.arms.values())
+
+
+def open_campaign(directory: Path | str | None = None) -> Campaign:
+    """The campaign in that directory; the newest below ./campaigns where None. UserError where there is none."""
+    return Campaign(newest_campaign() if directory is None else directory)
+
+
+def _workload(found: Mapping[str, Any]) -> Workload:
+    return Workload(
+        name=found["workload"],
+        title=found["title"],
+        primary_metric=found["primary_metric"],
+        arms=_arms(found["arms"]),
+        topics=MappingProxyType(
+            {one["topic"]: Topic(name=one["topic"], arms=_arms(one["arms"])) for one in found.get("topics", ())}
+        ),
+    )
+
+
+def _arms(found: list[dict[str, Any]]) -> Mapping[str, Arm]:
+    return MappingProxyType({one["arm"]: _arm(one) for one in found})
+
+
+def _arm(found: Mapping[str, Any]) -> Arm:
+    verdict = found["verdict"]
+    return Arm(
+        name=found["arm"],
+        middleware=found["middleware"],
+        layer=found["layer"],
+        version=found["version"],
+        profile=found["profile"],
+        release_date=found["release_date"],
+        is_floor=found["role"] == "floor",
+        factors=MappingProxyType(dict(found.get("factors") or {})),
+        path=found.get("path"),
+        flags=tuple(map(str, found.get("flags", ()))),
+        not_supported=found.get("not_supported"),
+        verdict=Verdict(
+            verdict=verdict["verdict"],
+            against=verdict.get("against"),
+            ratio=Ratio.of(verdict.get("ratio")),
+            by=verdict.get("by"),
+            reason=verdict.get("reason"),
+        ),
+        times_floor=Ratio.of(found.get("times_floor")),
+        metrics=MappingProxyType({name: Metric.of(name, one) for name, one in found["metrics"].items()}),
+        per_trial=MappingProxyType(
+            {
+                name: tuple(
+                    TrialValue(trial=one["trial"], block=one["block"], value=float(one["value"])) for one in values
+                )
+                for name, values in found["per_trial"].items()
+            }
+        ),
+    )
+
+
+def _about(workload: Workload, topic: str | None, arm: Arm) -> dict[str, str | None]:
+    return {
+        "workload": workload.name,
+        "topic": topic,
+        "arm": arm.name,
+        "middleware": arm.middleware,
+        "version": arm.version,
+        "profile": arm.profile,
+    }
+
+
+def _number(key: str, value: Any) -> Any:
+    """A value of the document as Python has it: infinity is a text there."""
+    return float(value) if key in ("value", "low", "high", "at_least") and value is not None else value
