@@ -156,11 +156,13 @@ class Cell:
 
     @property
     def conditions(self) -> dict[str, str]:
-        """What else the machine does: the arm's own word, else its workload's."""
-        return {
+        """What else the machine does (the arm's own word, else its workload's), and in what containers processes are,
+        if in any."""
+        found = {
             "background": self.arm.background or self.workload.background,
             "host_idle": self.arm.host_idle or self.workload.host_idle,
         }
+        return found | ({"containers": self.workload.containers} if self.workload.containers != "none" else {})
 
     @property
     def background_hosts(self) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ WORKLOAD_FACTORS = (
     "processes",
     "background",
     "host_idle",
+    "containers",
     "network",
 )
 QOS_FACTORS = ("reliability", "durability", "history", "depth")

@@ -5,6 +5,7 @@ What a worker's description tells is found here, what only its `open` tells in `
 trial.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rmwbench.campaign.plan import shared_host
@@ -19,6 +20,7 @@ from rmwbench.lab.middleware import Worker, find_workers, why_not_ready
 from rmwbench.lab.network.kernel_tries import why_not
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import Cell
+from rmwbench.suite.containers import CONTAINERS
 from rmwbench.suite.side import Side
 
 NOT_SUPPORTED = "not supported"
@@ -36,6 +38,7 @@ def described(cells: Sequence[Cell], workers: Workers, kind: Kind = NAMESPACES) 
         if (
             reason := shared_host.lacking(cell, workers, kind)
             or _network(cell)
+            or _containers(cell, kind)
             or source.missing(cell)
             or next(_lacking(cell, workers), None)
         )
@@ -44,6 +47,19 @@ def described(cells: Sequence[Cell], workers: Workers, kind: Kind = NAMESPACES) 
 
 def _network(cell: Cell) -> str | None:
     return why_not(cell.links) if cell.links is not None else None
+
+
+def _containers(cell: Cell, kind: Kind) -> str | None:
+    level = CONTAINERS[cell.workload.containers]
+    if cell.workload.containers == "none":
+        return None
+    if kind.shared:
+        return "containers are namespaces, which cannot be made here"
+    if cell.real is not None:
+        return "processes on other machines are put into no containers"
+    if level.other_user and os.geteuid() != 0:
+        return "only root can start a process as another user"
+    return None
 
 
 def left_out(arms: Iterable[Arm]) -> dict[str, str]:

@@ -5,8 +5,11 @@ from collections.abc import Mapping
 from rmwbench.campaign.plan.profile import Workers, address_environment
 from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.lab.camera.source import FrameSources
+from rmwbench.lab.host import Container
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerProcess
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.containers import CONTAINERS, OTHER_UID
 
 
 class Spawner:
@@ -28,5 +31,15 @@ class Spawner:
             environment={**worker.environment, **address_environment(cell, host)},
             count_allocations=cell.sampling.allocations,
             host=host,
+            container=container(cell, process),
             **self._sources.given(process),
         )
+
+
+def container(cell: Cell, process: str) -> Container | None:
+    """What a process has for itself, as the workload's `containers` say; None where it is in none."""
+    if cell.workload.containers == "none":
+        return None
+    level = CONTAINERS[cell.workload.containers]
+    is_first = process == cell.processes[0].name
+    return Container(level.own_ipc, level.shm_bytes, OTHER_UID if level.other_user and not is_first else 0)

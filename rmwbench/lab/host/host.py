@@ -11,7 +11,7 @@ import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
@@ -43,6 +43,15 @@ class HostBroken(Exception):
     def __init__(self, step: str, error_number: int | None = None):
         self.step, self.errno = step, error_number
         super().__init__(f"{step}: {os.strerror(error_number)}" if error_number else step)
+
+
+class Container(NamedTuple):
+    """What a process has for itself besides mounts, /tmp and PIDs: IPC with a /dev/shm of `shm_bytes` (0: nothing can
+    be written there), and a user; `uid` 0 is the host's own."""
+
+    own_ipc: bool
+    shm_bytes: int = 0
+    uid: int = 0
 
 
 class Spawned(NamedTuple):
@@ -155,9 +164,15 @@ class Host:
         self.device = message["device"]
 
     def spawn(
-        self, token: str, executable: Path, arguments: Sequence[str], fds: Mapping[int, int], env: Mapping[str, str]
+        self,
+        token: str,
+        executable: Path,
+        arguments: Sequence[str],
+        fds: Mapping[int, int],
+        env: Mapping[str, str],
+        container: Container | None = None,
     ) -> None:
-        """Asks for a process; `receive` tells what became of it.
+        """Asks for a process, in a container of its own where one is given; `receive` tells what became of it.
 
         `fds` maps the number in the new process (below `targets`) to a descriptor of ours; 0 is /dev/null unless given.
         The executable is opened here: the host has a /tmp of its own, and a worker may lie below ours.
@@ -175,8 +190,9 @@ class Host:
                 fix=build_command(),
             ) from None
         try:
-            request = {"spawn": token, "argv": [str(executable), *arguments], "targets": list(fds)}
+            request: dict[str, object] = {"spawn": token, "argv": [str(executable), *arguments], "targets": list(fds)}
             request |= {"env": {**self.environment, **env}, "directory": self.directory}
+            request |= {"container": container._asdict()} if container else {}
             self._send(request, [opened, *fds.values()])
         finally:
             os.close(opened)
@@ -279,14 +295,18 @@ class Host:
 
 def check_tap() -> None:
     """Proves that several hosts can be joined by a network here. Raises UserError that names what is missing."""
-    _checked(Host("check", tap=True)).close()
+    checked(lambda: Host("check", tap=True)).close()
 
 
-def _checked(host: Host) -> Host:
+def checked(made: Callable[[], Host]) -> Host:
+    """The host, ready. Raises UserError that names what is missing, and leaves nothing then."""
+    host = None
     try:
+        host = made()
         host.wait_ready()
     except HostBroken as broken:
-        host.close()
+        if host is not None:
+            host.close()
         raise explained(broken) from None
     return host
 

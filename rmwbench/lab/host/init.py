@@ -15,7 +15,8 @@ is none to make, because the host's network is the machine's own. Decisions:
   keep, and a SIGKILL of the orchestrator cleans up like an orderly end.
 
 Messages are marshalled dicts. To init: {"spawn", "argv", "env", "directory", "targets"} with descriptors [executable,
-one per target number], or with "source" and no executable: a program in Python, run in a fork of this process;
+one per target number], and with "container": {"own_ipc", "shm_bytes", "uid"} in a container of its own; or with
+"source" and no executable: a program in Python, run in a fork of this process;
 {"signal", "pid"}; {"configure", "writes": [(path, bytes, required)], "messages": [(step, kind, flags, body)], "reads":
 [path]} of rtnetlink(7) and /proc/sys; {"hold"} with descriptors to keep open. From init: {"ready"} (with the index of a
 tap, and its descriptor), {"failed", "step", "errno"}, {"spawned", "pid"} (sent by the child itself before it executes,
@@ -35,7 +36,7 @@ import time
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWTIME = 0x20000000, 0x40000000, 0x00000080
-MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 16384, 1 << 18
 PR_SET_PDEATHSIG, SIGKILL, SIGPIPE = 1, 9, 13
 EPERM = 1
 MESSAGE_BYTES = 1 << 18
@@ -93,7 +94,9 @@ def shift_clock(seconds):
         raise StepFailed("set the clock's offset", error.errno) from None
 
 
-def mount(step, source, target, kind, flags, data=None):
+def mount(
+    step: str, source: bytes | None, target: bytes, kind: bytes | None, flags: int, data: bytes | None = None
+) -> None:
     call(step, _libc.mount, source, target, kind, ctypes.c_ulong(flags), data)
 
 
@@ -223,20 +226,25 @@ def receive(sock):
 
 
 def spawn(sock, request, fds):
-    program = request.get("source")
+    program, container = request.get("source"), request.get("container")
     executable, sources = (None, fds) if program is not None else (fds[0], fds[1:])
-    init, pid = os.getpid(), os.fork()
+    init, told = os.getpid(), os.pipe()
+    pid = fork_into_own_pids() if container else os.fork()
     if pid:
-        for fd in fds:
+        os.write(told[1], b"%d" % pid)
+        for fd in (*fds, *told):
             os.close(fd)
         return pid
     try:
         _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)  # for a host without a PID namespace
-        if os.getppid() != init:
+        if os.getppid() not in (init, 0):  # 0: the parent is in another PID namespace
             os._exit(127)  # it was killed before that was in force
         os.setsid()
         _libc.signal(SIGPIPE, None)  # Python ignores it, and an ignored signal stays ignored across exec
-        sock.send(marshal.dumps({"spawned": request["spawn"], "pid": os.getpid()}))
+        pid = int(os.read(told[0], 16))  # as it is called in the host: in a container it is 1 for itself
+        if container:
+            enter_container(**container)
+        sock.send(marshal.dumps({"spawned": request["spawn"], "pid": pid}))
         for source, target in zip(sources, request["targets"]):  # noqa: B905
             os.dup2(source, target)
         if program is not None:
@@ -245,10 +253,40 @@ def spawn(sock, request, fds):
             os.set_inheritable(executable, True)
         os.chdir(request["directory"])
         os.execve(executable, request["argv"], request["env"])
-    except OSError as error:
+    except (OSError, StepFailed) as error:
         sock.send(marshal.dumps({"spawn_failed": request["spawn"], "errno": error.errno}))
     finally:
         os._exit(127)
+
+
+def fork_into_own_pids():
+    """As os.fork; the child is PID 1 of a namespace of its own."""
+    own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        call("unshare PIDs for a container", _libc.unshare, CLONE_NEWPID)
+        try:
+            return os.fork()
+        finally:
+            _libc.setns(own, CLONE_NEWPID)  # for the next child; of the child itself it is refused
+    finally:
+        os.close(own)
+
+
+def enter_container(own_ipc: bool, shm_bytes: int, uid: int) -> None:
+    """Makes this process, PID 1 of its namespace, what `docker run --network=host` starts: with mounts and a /tmp of
+    its own, and with `own_ipc` IPC and a /dev/shm of `shm_bytes` as well, 0 for one that nothing can be written to."""
+    call("unshare for a container", _libc.unshare, CLONE_NEWNS | (CLONE_NEWIPC if own_ipc else 0))
+    mount("private mounts", None, b"/", None, MS_REC | MS_PRIVATE)
+    if own_ipc:
+        flags, size = MS_NOSUID | MS_NODEV | (0 if shm_bytes else MS_RDONLY), max(shm_bytes, 4096)
+        mount("mount /dev/shm", b"shm", b"/dev/shm", b"tmpfs", flags, b"mode=1777,size=%d" % size)
+    mount("mount /tmp", b"tmp", b"/tmp", b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=1777")
+    _libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(MS_NOSUID | MS_NODEV | MS_NOEXEC), None)
+    if uid:
+        os.setgroups([])
+        os.setgid(uid)
+        os.setuid(uid)
+        _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)  # a change of user takes it back
 
 
 def interpret(source, request):
@@ -309,7 +347,11 @@ def serve(sock, before_signal=None):
             if request is None:
                 return
             if "spawn" in request:
-                pid = spawn(sock, request, fds)
+                try:
+                    pid = spawn(sock, request, fds)
+                except (OSError, StepFailed) as error:
+                    sock.send(marshal.dumps({"spawn_failed": request["spawn"], "errno": error.errno}))
+                    continue
                 fd = os.pidfd_open(pid)
                 watched[fd] = pid
                 poll.register(fd, select.POLLIN)

@@ -26,7 +26,7 @@ from typing import Any
 
 from rmwbench.lab.host import contents, secure
 from rmwbench.lab.host.connection import Connection, Disconnected, prepare
-from rmwbench.lab.host.host import READY_TIMEOUT_S, Configured, Exited, HostBroken, Spawned, SpawnFailed
+from rmwbench.lab.host.host import READY_TIMEOUT_S, Configured, Container, Exited, HostBroken, Spawned, SpawnFailed
 
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 5.0
@@ -136,9 +136,16 @@ class RemoteHost:
             raise HostBroken(f"on machine {self.agent.machine}: {self._ready[0]}", self._ready[1])
 
     def spawn(
-        self, token: str, executable: Path, arguments: Sequence[str], fds: Mapping[int, int], env: Mapping[str, str]
+        self,
+        token: str,
+        executable: Path,
+        arguments: Sequence[str],
+        fds: Mapping[int, int],
+        env: Mapping[str, str],
+        container: Container | None = None,
     ) -> None:
-        """As a Host's; the program is the one of this name that the agent has."""
+        """As a Host's; the program is the one of this name that the agent has. No containers."""
+        assert container is None, "a plan has no containers on other machines"
         # Only here: who needs a host alone must not need what finds tools.
         from rmwbench.lab.sampling import allocations
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.lab.host import Configured, Exited, Host, HostBroken, Hosts, RemoteHost, SharedHost, Spawned, SpawnFailed
-from rmwbench.lab.host.host import INHERITED_VARIABLES, NetlinkMessage, Write
+from rmwbench.lab.host.host import INHERITED_VARIABLES, Container, NetlinkMessage, Write
 from rmwbench.lab.process.worker import CONTROL_FD, RECORDS_FD, STATUS_TIMEOUT_S, Role, WorkerFailed, WorkerProcess
 from rmwbench.lab.sampling import allocations
 
@@ -71,6 +71,7 @@ class Crew:
         host: str | None = None,
         more: Sequence[str] = (),
         more_files: Mapping[int, int] = NO_FILES,
+        container: Container | None = None,
     ) -> WorkerProcess:
         """Starts a worker; `hello` of `wait_hello` tells whether it came up. `environment` is what its description asks
         for beyond what every process gets. Raises UserError where allocations cannot be counted."""
@@ -79,7 +80,8 @@ class Crew:
         if count_allocations:
             files[allocations.FD] = allocations.library()
             environment = {**environment, **allocations.ENVIRONMENT}
-        return self._spawn("worker", process, executable, words, files, environment, host=self._host(host))
+        on = self._host(host)
+        return self._spawn("worker", process, executable, words, files, environment, host=on, container=container)
 
     def spawn_daemon(
         self,
@@ -124,6 +126,7 @@ class Crew:
         program: str | None = None,
         *,
         host: Host | RemoteHost,
+        container: Container | None = None,
     ) -> WorkerProcess:
         """Both output streams go to memory files: a pipe would have to be read during the window, or would block a
         talkative middleware."""
@@ -140,7 +143,8 @@ class Crew:
         with theirs:
             if isinstance(host, SharedHost):
                 host.hold(ours.fileno())
-            host.spawn(_token(role, process), executable, words, fds, _environment(environment, host.directory))
+            variables = _environment(environment, host.directory)
+            host.spawn(_token(role, process), executable, words, fds, variables, container)
         return worker
 
     def configure(

@@ -60,6 +60,11 @@ def suites_directory() -> Path:
     return inside if inside.is_dir() else package.parent / "suites"
 
 
+def limits_directory() -> Path:
+    """Where the shipped limits files are: as with the suites."""
+    return suites_directory().parent / "limits"
+
+
 def sources_with(file: str) -> list[str]:
     """The published evaluations that have such a file or folder, by the name of their own folder."""
     directory = suites_directory()

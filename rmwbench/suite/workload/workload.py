@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from rmwbench.suite.containers import Containers
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.machine_condition import Background, HostIdle
 from rmwbench.suite.names import NodeName, TopicName, WorkloadName
@@ -88,6 +89,8 @@ class Workload(Strict):
 
     `frames` is the source of what publishers of images send; one of its own is what a publisher says itself.
 
+    `containers` puts each process into a container of its own.
+
     `hosts` deals the nodes of a shorthand out to hosts; nodes that are written out say theirs. `network` is what lies
     between hosts, by name or written out; `daemons_host` where the middleware's daemons run, the first host otherwise.
 
@@ -117,6 +120,7 @@ class Workload(Strict):
     background: Background = "idle"
     background_hosts: Annotated[tuple[NodeName, ...], Field(strict=False)] = ()
     host_idle: HostIdle = "as_found"
+    containers: Containers = "none"
     daemons_end_s: Span | None = None
     daemons_end: Literal["all", "first"] = "all"
     daemons_return_s: Span | None = None

@@ -1,0 +1,78 @@
+"""Two processes of a trial in containers of their own: who still hears whom, and by which path."""
+
+import pytest
+
+from rmwbench.campaign.plan.unsupported import described
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.errors import UserError
+from rmwbench.lab.host.kind import SHARED, Kind
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.load import parse
+from tests.lab import tools
+
+SUITE = """
+suite: mini
+title: a test
+blocks: {planned: 2, minimum: 2}
+timeline: {warmup_s: 0.2, drain_s: 0.3, match_s: 3, steady_s: 0.5}
+arms:
+  - {name: arm, middleware: MIDDLEWARE}
+workloads:
+  - {name: w, message: Bytes(50000), rate_hz: 50, containers: LEVEL}
+"""
+
+
+def cell_of(middleware, level):
+    (cell,) = cells(parse(SUITE.replace("MIDDLEWARE", middleware).replace("LEVEL", level), where="mini.yaml"))
+    return cell
+
+
+@pytest.mark.timing
+@pytest.mark.own_host
+@pytest.mark.parametrize(
+    ("middleware", "level", "status"),
+    [
+        ("cyclonedds", "own_ipc", "done"),  # over UDP: nothing of it is in shared memory
+        ("cyclonedds", "no_shm", "done"),
+        ("iceoryx2", "none", "done"),
+        ("iceoryx2", "own_ipc", "failed"),  # all of it is in shared memory
+    ],
+)
+def test_who_needs_shared_memory_is_not_heard_from_another_container(middleware, level, status):
+    worker = tools.worker(middleware)
+    result = run_trial(Order(1, cell_of(middleware, level), 0, 0, seed=3, nonce=9), worker)
+    assert result.status == status, result.reason
+    if status == "done":
+        taken = result.tables["received"].num_rows
+        assert taken >= 20
+        (row,) = result.tables["trials"].to_pylist()
+        assert row["status"] == "done"
+
+
+@pytest.mark.timing
+@pytest.mark.own_host
+def test_what_a_process_costs_is_counted_once_in_a_container_too():
+    worker = tools.worker("cyclonedds")
+    found = {}
+    for level in ("none", "own_ipc"):
+        result = run_trial(Order(1, cell_of("cyclonedds", level), 0, 0, seed=3, nonce=9), worker)
+        assert result.status == "done", result.reason
+        found[level] = {(row["process"], row["role"]) for row in result.tables["counters"].to_pylist()}
+    assert found["none"] == found["own_ipc"]
+
+
+def test_a_suite_that_names_no_level_is_told_which_there_are():
+    with pytest.raises(UserError, match="own_ipc"):
+        cell_of("floor", "own-ipc")
+
+
+def test_a_cell_says_in_what_containers_it_is_and_others_say_nothing():
+    assert cell_of("floor", "own_ipc").conditions["containers"] == "own_ipc"
+    assert "containers" not in cell_of("floor", "none").conditions
+
+
+def test_where_no_namespaces_can_be_made_there_are_no_containers():
+    cell = cell_of("floor", "own_ipc")
+    assert described([cell], {}, Kind(SHARED, "denied")) == {1: "containers are namespaces, which cannot be made here"}
+    assert described([cell], {}) == {}
