@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.community.rep2004.markup import cells
-from rmwbench.community.view import Section, Table, View
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.input_file import read_text
+from rmwbench.report.view import Section, Table, View
 
 MET, NOT_MET, NOT_STATED = "met", "not met", "not stated"
 PERMISSIVE = frozenset(

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from rmwbench.community.view import View
 from rmwbench.report.html import render_page
+from rmwbench.report.view import View
 from rmwbench.whole_file import write_whole
 
 

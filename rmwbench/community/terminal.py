@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from rmwbench.community.view import Table, View
+from rmwbench.report.view import Table, View
 from rmwbench.words.printable import printable
 
 

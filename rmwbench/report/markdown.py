@@ -40,7 +40,7 @@ def write_markdown(doc: dict[str, Any], path: Path | str, evaluated: Evaluated =
             if figure.spec is None:
                 continue
             spec = with_card(figure.spec, f"{workload['title']}: {figure.title}", card(doc, workload))
-            name = f"{_file_name(workload['workload'])}-{figure.key}"
+            name = f"{file_name(workload['workload'])}-{figure.key}"
             svg = svg_of(spec)
             write_whole(directory / f"{name}.svg", svg)
             write_whole(directory / f"{name}.png", vl_convert.svg_to_png(svg, scale=1.5))
@@ -57,15 +57,15 @@ def render_markdown(
     evaluated: Evaluated = NOT_EVALUATED,
 ) -> str:
     """The text; `drawn` has the figures of each workload, `images` the relative path of each (workload, figure)."""
-    lines, told = [*_head(doc), *_outcomes(doc)], Told()
+    lines, told = [*_head(doc), *outcome_lines(doc)], Told()
     for workload in doc["workloads"]:
         lines += _workload(doc, workload, drawn[workload["workload"]], images, told)
     if doc.get("growth"):
         lines += ["## Growth with the number of nodes", ""]
-        lines += [_row(["arm", "cost", "exponent", "it"]), _row(["---", "---", "---:", "---"])]
+        lines += [table_row(["arm", "cost", "exponent", "it"]), table_row(["---", "---", "---:", "---"])]
         for row in doc["growth"]:
             title = doc["glossary"][row["metric"]]["title"]
-            lines.append(_row([escape(row["arm"]), title, fmt.exponent(row), row["text"]]))
+            lines.append(table_row([escape(row["arm"]), title, fmt.exponent(row), row["text"]]))
         lines.append("")
     for kind, heading in (("conclude", "What you may conclude"), ("caution", "What you may not")):
         items = [item for item in doc["conclusions"] if item["kind"] == kind]
@@ -109,19 +109,19 @@ def _head(doc: dict[str, Any]) -> Iterable[str]:
         yield ""
 
 
-def _outcomes(doc: dict[str, Any]) -> Iterable[str]:
+def outcome_lines(doc: dict[str, Any]) -> Iterable[str]:
     found = outcomes.shown(doc)
     if not found:
         return
     yield from ("## What becomes of each condition", "", escape(doc["outcomes"]["summary"]), "")
     if found["everywhere"]:
         yield from (escape(found["everywhere"]), "")
-    yield _row(map(escape, [*found["heads"], *found["arms"], "all together"]))
-    yield _row(["---"] * (len(found["heads"]) + len(found["arms"]) + 1))
+    yield table_row(map(escape, [*found["heads"], *found["arms"], "all together"]))
+    yield table_row(["---"] * (len(found["heads"]) + len(found["arms"]) + 1))
     for row in found["rows"]:
         cells = [f"{c['mark']} {c['outcome']} {c['value']}".rstrip() if c else "" for c in row["cells"]]
         more = f" ({escape(row['more'])})" if row["more"] else ""
-        yield _row([*map(escape, [*row["labels"], *cells]), f"**{row['mark']} {escape(row['words'])}**{more}"])
+        yield table_row([*map(escape, [*row["labels"], *cells]), f"**{row['mark']} {escape(row['words'])}**{more}"])
     yield from ("", escape(doc["outcomes"]["text"]), "")
 
 
@@ -178,14 +178,14 @@ def _topics(workload: dict[str, Any]) -> Iterable[str]:
     found = workload.get("topics")
     if not found:
         return
-    yield _row(["arm", *(escape(topic["topic"]) for topic in found), "worst"])
-    yield _row(["---", *(["---:"] * len(found)), "---"])
+    yield table_row(["arm", *(escape(topic["topic"]) for topic in found), "worst"])
+    yield table_row(["---", *(["---:"] * len(found)), "---"])
     for row in topic_rows.rows(workload):
         cells = [
             " ".join(part for part in (cell.full, cell.mark, cell.lost and f"lost {cell.lost}") if part)
             for cell in row.cells
         ]
-        yield _row(map(escape, [row.arm, *cells, row.worst or "–"]))
+        yield table_row(map(escape, [row.arm, *cells, row.worst or "–"]))
     yield ""
     told = "; ".join(f"{topic['topic']}: {topics.facts(topic)}" for topic in found)
     yield f"{escape(topic_rows.KEY)}. {escape(told)}."
@@ -203,10 +203,10 @@ def _effects(doc: dict[str, Any], workload: dict[str, Any]) -> Iterable[str]:
     shown = effects.columns(workload)
     if not shown:
         return
-    yield _row(["one thing changed", *(doc["glossary"][name]["title"] for name in shown)])
-    yield _row(["---", *(["---:"] * len(shown))])
+    yield table_row(["one thing changed", *(doc["glossary"][name]["title"] for name in shown)])
+    yield table_row(["---", *(["---:"] * len(shown))])
     for name, *words in effects.rows(workload):
-        yield _row([escape(name), *words])
+        yield table_row([escape(name), *words])
     yield ""
 
 
@@ -215,18 +215,18 @@ def _groups(workload: dict[str, Any]) -> Iterable[str]:
     for group in groups.groups(workload):
         yield f"**{group.title}.** {group.reading}"
         yield ""
-        yield _row(["arm", *group.metrics])
-        yield _row(["---", *(["---:"] * len(group.metrics))])
+        yield table_row(["arm", *group.metrics])
+        yield table_row(["---", *(["---:"] * len(group.metrics))])
         for row in groups.rows(workload, group):
-            yield _row(map(escape, row))
+            yield table_row(map(escape, row))
         yield ""
 
 
 def _matrix(workload: dict[str, Any]) -> Iterable[str]:
-    yield _row(["talker ↓ listener →", *map(escape, workload["matrix"]["listeners"])])
-    yield _row(["---", *(["---:"] * len(workload["matrix"]["listeners"]))])
+    yield table_row(["talker ↓ listener →", *map(escape, workload["matrix"]["listeners"])])
+    yield table_row(["---", *(["---:"] * len(workload["matrix"]["listeners"]))])
     for talker, row in interop.shown(workload):
-        yield _row(
+        yield table_row(
             [escape(talker), *("" if cell is None else escape(f"{cell['mark']} {cell['words']}") for cell in row)]
         )
     yield ""
@@ -235,8 +235,8 @@ def _matrix(workload: dict[str, Any]) -> Iterable[str]:
 def _table(workload: dict[str, Any]) -> Iterable[str]:
     shown = [(column, columns.chosen(workload, column)) for column in columns.of(workload)]
     header = ["arm", *(columns.title(column, metric) for column, metric in shown), "released", "× floor", "verdict"]
-    yield _row(header)
-    yield _row(["---", *(["---:"] * len(shown)), "---", "---:", "---"])
+    yield table_row(header)
+    yield table_row(["---", *(["---:"] * len(shown)), "---", "---:", "---"])
     for arm in workload["arms"]:
         cells = [f"{escape(arm['arm'])} {escape(marks(arm))}".rstrip()]
         cells += [escape(fmt.metric(arm["metrics"].get(metric or "")).full) for _, metric in shown]
@@ -245,24 +245,29 @@ def _table(workload: dict[str, Any]) -> Iterable[str]:
         cells.append(escape(floor.full) if floor.state == "measured" else "–")
         decided = verdict["verdict"] in ("worse", "undecided", "equivalent") and ratio.state == "measured"
         cells.append(f"**{verdict['verdict']}**" + (f" {escape(ratio.full)}" if decided else ""))
-        yield _row(cells)
+        yield table_row(cells)
 
 
 def _claims(evaluated: Evaluated) -> Iterable[str]:
     if evaluated.table:
-        yield from ("## Claims", "", _row(["claim", "as published", "as corrected", "here"]), _row(["---"] * 4))
+        yield from (
+            "## Claims",
+            "",
+            table_row(["claim", "as published", "as corrected", "here"]),
+            table_row(["---"] * 4),
+        )
         for row in evaluated.table:
-            yield _row(map(escape, row))
+            yield table_row(map(escape, row))
         yield ""
 
 
 def _machine(doc: dict[str, Any]) -> Iterable[str]:
     yield "## The machine"
     yield ""
-    yield _row(["fact", "value", "note"])
-    yield _row(["---", "---", "---"])
+    yield table_row(["fact", "value", "note"])
+    yield table_row(["---", "---", "---"])
     for fact in doc["machine"]["facts"]:
-        yield _row([escape(fact["name"]), escape(str(fact["value"])), escape(fact["note"] or "")])
+        yield table_row([escape(fact["name"]), escape(str(fact["value"])), escape(fact["note"] or "")])
     yield ""
 
 
@@ -270,7 +275,7 @@ def _prefix(item: dict[str, Any]) -> str:
     return f"**{escape(item['workload'])}:** " if item["workload"] else ""
 
 
-def _row(cells: Iterable[str]) -> str:
+def table_row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
@@ -290,5 +295,5 @@ def _first_line(reason: str | None) -> str:
     return (str(reason or "").splitlines() or ["no reason recorded"])[0]
 
 
-def _file_name(workload: str) -> str:
+def file_name(workload: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", workload) or "workload"

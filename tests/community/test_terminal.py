@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from rmwbench.community.terminal import print_view
-from rmwbench.community.view import Section, Table, View
+from rmwbench.report.view import Section, Table, View
 
 NUMBERS = Table(
     (

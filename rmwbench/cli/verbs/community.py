@@ -13,7 +13,7 @@ from rmwbench.cli.pages import Out, page, say_written
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from rmwbench.community.view import View
+    from rmwbench.report.view import View
 
 Json = Annotated[bool, typer.Option("--json", help="Print the document (docs/community.md).")]
 Report = Annotated[Path | None, typer.Option("--report", hidden=True)]
@@ -136,6 +136,9 @@ def rep2004(
     evidence: Annotated[
         bool, typer.Option("--evidence", help="Print the words and links too (the page has them).")
     ] = False,
+    without_words: Annotated[
+        bool, typer.Option("--without-words", help="With --json: leave out the sentences that were quoted.")
+    ] = False,
     out: Out = None,
     report: Report = None,
     as_json: Json = False,
@@ -159,6 +162,8 @@ def rep2004(
         except ValueError:
             raise UserError("not a date", where=f"--date {text}", expected="YYYY-MM-DD", actual=day) from None
     doc = compare.document(sources, given)
+    if without_words:
+        doc = compare.without_words(doc)
     _show(doc, lambda draw: compare.view(doc, evidence=draw or evidence), page(out, report), as_json)
 
 

@@ -1,35 +1,63 @@
-"""`rmwbench evaluate tsc --budget TIME`: how an evaluation's sections would share the time, before anything runs."""
+"""`rmwbench evaluate tsc --budget TIME [-o DIR]`: a committee's report, planned over a budget, measured and written."""
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.choice import Candidates, With, Without, by_option, choice
+from rmwbench.cli.console import print_json, say, stderr_console, stdout_console
 from rmwbench.cli.verbs.plan import parse_duration_s
+from rmwbench.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rmwbench.campaign.plan.evaluation import Share
+    from rmwbench.evaluations.committee.document import Beside
+    from rmwbench.evaluations.committee.sections import Share
+    from rmwbench.evaluations.committee.session import Session
+    from rmwbench.suite.file.candidates import Choice
+
+
+TITLE = "Middlewares for ROS 2: a report for its technical steering committee"
+COMMUNITY = (
+    ("github", "How the projects answer", "OWNER/NAME…"),
+    ("rep2004", "Declared quality (REP-2004)", "FILE…"),
+    ("survey", "What users say", "FILE.csv"),
+)
 
 
 def register(app: typer.Typer) -> None:
     app.command(
         name="evaluate",
-        help="Plan a committee's evaluation: which sections a budget holds, what each takes and could tell apart.",
-        epilog="Plans only, and prints the commands that run the sections. Exit code 0: every section fits, "
-        "1: one does not fit or cannot run here.",
+        help="A committee's report: plan its sections over a budget; with -o DIR run them and write the document.",
+        epilog="Exit code 0: every section is planned (with -o: measured), 1: one is not, 2: nothing is, 130: "
+        "stopped. The same command with -o DIR goes on where it was stopped, and writes the document anew.",
     )(evaluate)
 
 
 def evaluate(
     evaluation: Annotated[str, typer.Argument(metavar="NAME", help="Which evaluation: tsc.")] = "tsc",
-    budget: Annotated[str, typer.Option(metavar="TIME", help="For all sections together, such as 2h or 8h.")] = "8h",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the plan as one document.")] = False,
+    budget: Annotated[
+        str | None, typer.Option(metavar="TIME", help="For all sections together, such as 2h; 8h if absent.")
+    ] = None,
+    candidates: Candidates = None,
+    added: With = None,
+    without: Without = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, show_default="0", help="Draws the order of trials and their schedules.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Run the sections, and write the report into this directory."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the plan, or with -o what was found, as one document.")
+    ] = False,
 ) -> None:
-    from rmwbench.campaign.plan.evaluation import EVALUATIONS, costs, share
-    from rmwbench.errors import UserError, did_you_mean
+    from rmwbench.evaluations.committee.sections import EVALUATIONS, costs, share
+    from rmwbench.evaluations.committee.session import is_session
 
     if evaluation not in EVALUATIONS:
         raise UserError(
@@ -37,9 +65,15 @@ def evaluate(
             expected="one of " + ", ".join(EVALUATIONS),
             fix=did_you_mean(evaluation, EVALUATIONS),
         )
-    budget_s = parse_duration_s(budget)
-    found, absent = costs(EVALUATIONS[evaluation])
+    if out is not None and is_session(out):
+        given = {"--budget": budget, "--seed": seed, **by_option(candidates, added, without)}
+        _carry_out(_begun(out, evaluation, given), as_json)
+    budget_s = parse_duration_s(budget or "8h")
+    asked = choice(candidates, added, without)
+    found, absent = costs(EVALUATIONS[evaluation], seed or 0, asked)
     shares = share(found, budget_s)
+    if out is not None:
+        _carry_out(_new(out, evaluation, shares, absent, seed=seed or 0, budget_s=budget_s, asked=asked), as_json)
     document = _document(evaluation, budget_s, shares, absent)
     if as_json:
         print_json(document)
@@ -48,8 +82,107 @@ def evaluate(
     raise typer.Exit(1 if absent or any(not one.blocks for one in shares) else 0)
 
 
+def _new(
+    directory: Path,
+    evaluation: str,
+    shares: "Sequence[Share]",
+    absent: "Mapping[str, str]",
+    *,
+    seed: int,
+    budget_s: float,
+    asked: "Choice",
+) -> "Session":
+    from rmwbench.evaluations.committee.sections import EVALUATIONS
+    from rmwbench.evaluations.committee.session import begin
+
+    if not any(one.blocks for one in shares):
+        raise UserError(
+            "no section fits into this time, so there is nothing to run",
+            where="--budget",
+            expected=f"at least {min((one.cost.least * one.cost.block_s for one in shares), default=0.0):.0f}s",
+            actual=f"{budget_s:g}s",
+            fix=f"rmwbench evaluate {evaluation} shows what each section takes",
+        )
+    unable = {
+        one.name: (one.title, one.suite, absent[one.name]) for one in EVALUATIONS[evaluation] if one.name in absent
+    }
+    return begin(directory, evaluation, shares, unable, seed=seed, budget_s=budget_s, choice=asked)
+
+
+def _begun(directory: Path, evaluation: str, given: "Mapping[str, Any]") -> "Session":
+    """The evaluation to go on with. UserError for what would change its plan."""
+    from rmwbench.evaluations.committee.session import load
+
+    session = load(directory)
+    if session.evaluation != evaluation:
+        raise UserError(
+            "another evaluation was begun in this directory",
+            where=str(directory),
+            expected=session.evaluation,
+            actual=evaluation,
+        )
+    for name, value in given.items():
+        if value not in (None, [], ()):
+            raise UserError(
+                f"an evaluation that was begun keeps its plan: {name} would change it",
+                where=str(directory),
+                fix=f"leave {name} out to go on, or choose another directory with --out",
+            )
+    return session
+
+
+def _carry_out(session: "Session", as_json: bool) -> None:
+    """Runs what is left and writes the report; ends the verb."""
+    from rmwbench.cli.verbs.run import guarded
+    from rmwbench.evaluations.committee import markdown, page
+    from rmwbench.evaluations.committee.document import gather
+    from rmwbench.evaluations.committee.run import Runner
+
+    go_on = f"rmwbench evaluate {session.evaluation} -o {session.directory}"
+    console = stderr_console()
+    if session.waiting():
+        ending = guarded(Runner(session), session.directory, console, go_on)
+        if ending is not None and ending.stopped_by:
+            console.print(f"stopped by {ending.stopped_by}; what was finished stays\ngo on:   {go_on}", markup=False)
+            raise typer.Exit(130)
+    report = gather(session, TITLE, _beside(session))
+    written = markdown.write(report)[0]
+    html = session.directory / "report.html"
+    page.write_html(written, html)
+    files = [written, html]
+    printer = page.browser()
+    problem = None if printer is None else page.write_pdf(html, session.directory / "report.pdf", printer)
+    if printer is None or problem is not None:
+        console.print(f"no PDF: {problem or 'no Chromium was found'}; print {html} from any browser", markup=False)
+    else:
+        files.append(session.directory / "report.pdf")
+    if as_json:
+        print_json(report.document() | {"files": list(map(str, files))})
+    else:
+        for path in files:
+            say(f"report: {path}")
+    measured = len(report.measured)
+    raise typer.Exit(2 if not measured else 0 if measured == len(report.parts) else 1)
+
+
+def _beside(session: "Session") -> "list[Beside]":
+    """The parts in which nothing runs: ours of the admission, and what was put into DIR/community."""
+    from rmwbench.community import admission
+    from rmwbench.community.shown import shipped, view_of
+    from rmwbench.evaluations.committee.document import Beside
+
+    place = session.directory / "community"
+    found = [Beside(title="Admission of candidates", view=admission.view(admission.document(admission.OURS)), get="")]
+    for name, title, arguments in COMMUNITY:
+        given = place / f"{name}.json"
+        path = given if given.is_file() else shipped(name)
+        get = f"rmwbench community {name} {arguments} --json > {given}"
+        found.append(Beside(title=title, view=view_of(path) if path else None, get=get))
+    return found
+
+
 def _document(name: str, budget_s: float, shares: "Sequence[Share]", absent: "Mapping[str, str]") -> dict[str, Any]:
-    from rmwbench.campaign.plan.evaluation import SCATTER, WITHOUT_RUNS
+    from rmwbench.evaluations.committee.sections import SCATTER, WITHOUT_RUNS
 
     return {
         "schema": "rmwbench/evaluate-plan",
@@ -104,12 +237,9 @@ def _print(doc: dict[str, Any]) -> None:
     )
     for name, reason in doc["cannot_run"].items():
         console.print(Text(f"! {name} cannot run here: {reason}"))
-    console.print(Text("\nTo run it, section by section:"))
-    for one in doc["sections"]:
-        if one["blocks"]:
-            short = " --short" if one["short"] else ""
-            spent = math.ceil(one["estimated_s"])
-            run = f"rmwbench run {one['suite']}{short} --budget {spent}s --out evaluation/{one['section']}"
-            console.print(Text(f"  {run}"))
+    budget = math.ceil(doc["budget_s"])
+    console.print(
+        Text(f"\nTo run it and write the report: rmwbench evaluate {doc['evaluation']} --budget {budget}s -o DIR")
+    )
     told = ", ".join(f"{name} ({verb})" for name, verb in doc["without_runs"].items())
     console.print(Text(f"Nothing runs in {told}."))

@@ -5,7 +5,7 @@ import errno
 import functools
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
 
 import typer
 
@@ -20,8 +20,15 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from rmwbench.campaign.run import Campaign, Ending
-    from rmwbench.evaluations.claims.campaign.run import Ended, Runner
+    from rmwbench.campaign.run import Campaign
+
+E = TypeVar("E", covariant=True)
+
+
+class Runs(Protocol[E]):
+    """What runs trials until its end or a signal."""
+
+    def run(self, console: "Console") -> E: ...
 
 
 def register(app: typer.Typer) -> None:
@@ -274,10 +281,11 @@ def _sampling(series: str | None, threads: bool, schedule: bool) -> dict[str, fl
     return asked
 
 
-def guarded(campaign: "Campaign | Runner", directory: Path, console: "Console") -> "Ending | Ended":
-    """What stops a campaign from being written, mostly a full disk, costs the trial under way and nothing else."""
+def guarded(runs: "Runs[E]", directory: Path, console: "Console", go_on: str | None = None) -> "E":
+    """What stops a campaign from being written, mostly a full disk, costs the trial under way and nothing else.
+    `go_on`: the command that goes on; `rmwbench run --resume` where None."""
     try:
-        return campaign.run(console)
+        return runs.run(console)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
             raise
@@ -289,7 +297,7 @@ def guarded(campaign: "Campaign | Runner", directory: Path, console: "Console") 
         where=where,
         actual=actual,
         fix="what was finished is a valid campaign: make room (is the disk full?), then "
-        f"rmwbench run --resume {directory}",
+        f"{go_on or f'rmwbench run --resume {directory}'}",
     )
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rmwbench.community.github import pictures
-from rmwbench.community.view import Picture, Section, Table, View
+from rmwbench.report.view import Picture, Section, Table, View
 
 _LOG = "Time runs on a log axis; the shade is the 95 % interval; a dot ends a curve that items still open cut short."
 

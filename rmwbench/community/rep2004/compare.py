@@ -9,9 +9,9 @@ from typing import Any
 from rmwbench.community.rep2004 import dates
 from rmwbench.community.rep2004.declaration import NOT_STATED, STATUSES, Declaration, dated, open_points, read
 from rmwbench.community.rep2004.items import ITEMS, LEVELS, SECTIONS
-from rmwbench.community.view import Section, Table, View
 from rmwbench.errors import UserError
 from rmwbench.input_file import read_text
+from rmwbench.report.view import Section, Table, View
 
 FAR_APART_DAYS = 548
 """18 months: documents farther apart describe different times (rule 8 of the design)."""
@@ -40,6 +40,14 @@ def document(sources: Sequence[tuple[str | None, Path]], given: dict[str, str] |
         "items": [{"number": i.number, "name": i.name, "section": SECTIONS[i.section]} for i in ITEMS.values()],
         "packages": packages,
     }
+
+
+def without_words(doc: dict[str, Any]) -> dict[str, Any]:
+    """The document without the sentences that it quotes: its facts, with the line and the date of each."""
+    packages = [
+        {**package, "items": [{**item, "quote": None} for item in package["items"]]} for package in doc["packages"]
+    ]
+    return {**doc, "packages": packages}
 
 
 def _package(found: Declaration, path: Path, given: dict[str, str]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rmwbench.community.survey.pictures import answers as picture
-from rmwbench.community.view import Picture, Section, Table, View
+from rmwbench.report.view import Picture, Section, Table, View
 
 
 def view(doc: dict[str, Any], *, draw: bool = False) -> View:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rmwbench.campaign.plan.evaluation import EVALUATIONS, MOST_BLOCKS, Cost, Section, share
+from rmwbench.evaluations.committee.sections import EVALUATIONS, MOST_BLOCKS, Cost, Section, share
 from rmwbench.suite.file.load import shipped_suites
 
 COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]

@@ -1,0 +1,45 @@
+"""The view of a document that a verb of `rmwbench community` printed with `--json`, whichever it was; and those that
+are shipped, because what they are about is public and was read on a day that they name."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rmwbench.community import admission
+from rmwbench.community.github import show as github
+from rmwbench.community.rep2004 import compare as rep2004
+from rmwbench.community.survey import show as survey
+from rmwbench.errors import UserError
+from rmwbench.input_file import parse_json, read_input
+from rmwbench.report.view import View
+
+VIEWS: dict[str, Callable[[dict[str, Any]], View]] = {
+    "rmwbench/community-github": github.view,
+    "rmwbench/community-rep2004": partial(rep2004.view, evidence=False),
+    "rmwbench/community-survey": survey.view,
+    "rmwbench/community-admission": admission.view,
+}
+"""By the document's schema."""
+SHIPPED = Path(__file__).parent / "shipped"
+
+
+def shipped(name: str) -> Path | None:
+    """The shipped document of `rmwbench community NAME`; None where there is none."""
+    path = SHIPPED / f"{name}.json"
+    return path if path.is_file() else None
+
+
+def view_of(path: Path) -> View:
+    """UserError where the file is no such document."""
+    try:
+        document = parse_json(read_input(path))
+        return VIEWS[document["schema"]](document)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            "this is no document of `rmwbench community … --json`",
+            where=str(path),
+            expected="a schema of " + ", ".join(VIEWS),
+            actual=str(error) or type(error).__name__,
+            fix="make it anew with the verb, or take it out of the directory",
+        ) from None

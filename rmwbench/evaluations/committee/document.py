@@ -1,0 +1,209 @@
+"""What a committee's report says, gathered from the campaigns of an evaluation and from nothing else.
+
+A section that was not measured is a row with its reason and the command that changes it. Rendering is elsewhere
+(markdown.py, page.py).
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rmwbench.bundle import Bundle
+from rmwbench.errors import UserError
+from rmwbench.evaluations.beside import evaluated
+from rmwbench.evaluations.committee.sections import NEEDS
+from rmwbench.evaluations.committee.session import Planned, Session
+from rmwbench.evaluations.questionnaire import document as questionnaire
+from rmwbench.evaluations.questionnaire.model import load as load_questionnaire
+from rmwbench.input_file import read_text
+from rmwbench.report.view import View
+from rmwbench.results.answer.facts import contenders, verdict_of
+from rmwbench.results.decide.document import summarise as decide
+from rmwbench.results.show import summarise
+from rmwbench.suite.file.limits_file import read_limits
+from rmwbench.suite.file.load import limits_directory
+from rmwbench.words import numbers as fmt
+
+QUESTIONS = "fastdds-2021"
+"""The source whose questionnaire the committee asked."""
+ORDER = ("best", "equivalent", "worse", "undecided", "alone", "no data")
+"""Verdicts, as the table of standings has its columns."""
+MOST_COMMENT_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A section. `shown`: the show document of its campaign; None where nothing was measured, for the reason `why`;
+    `get` is the command that changes it. `claims`: (claim, as published, as corrected, here) of what the published
+    evaluations said of the same."""
+
+    section: Planned
+    shown: dict[str, Any] | None
+    why: str | None = None
+    get: str | None = None
+    claims: tuple[tuple[str, str, str, str], ...] = ()
+
+    @property
+    def answer(self) -> dict[str, Any]:
+        """The show document of a section that was measured."""
+        if self.shown is None:
+            raise ValueError(f"{self.section.name} was not measured")
+        return self.shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """In how many workloads of the report a candidate came to each verdict; `counts` has no zeros."""
+
+    arm: str
+    counts: Mapping[str, int]
+
+    @property
+    def workloads(self) -> int:
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """Who meets the needs of one robot. `decided`: the decide document; None for the reason `why`."""
+
+    title: str
+    section: str
+    decided: Mapping[str, Any] | None
+    why: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comment:
+    """What a vendor says of the report: its own words, quoted as they are."""
+
+    who: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beside:
+    """A part in which nothing runs: the community's numbers. `view` is None where it was not given; then `get` is the
+    command that makes it."""
+
+    title: str
+    view: View | None
+    get: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The whole report, in reading order."""
+
+    title: str
+    session: Session
+    parts: tuple[Part, ...]
+    standings: tuple[Standing, ...]
+    needs: tuple[Answered, ...]
+    questionnaire: Mapping[str, Any]
+    beside: tuple[Beside, ...]
+    comments: tuple[Comment, ...]
+
+    @property
+    def measured(self) -> tuple[Part, ...]:
+        return tuple(part for part in self.parts if part.shown is not None)
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it: what is in the campaigns is not said twice."""
+        return {
+            "schema": "rmwbench/evaluation",
+            "version": 1,
+            "evaluation": self.session.evaluation,
+            "directory": str(self.session.directory),
+            "sections": [
+                {
+                    "section": part.section.name,
+                    "title": part.section.title,
+                    "suite": part.section.suite,
+                    "campaign": str(self.session.place(part.section)) if part.shown else None,
+                    "why": part.why,
+                    "get": part.get,
+                }
+                for part in self.parts
+            ],
+            "standings": [{"arm": one.arm, "counts": dict(one.counts)} for one in self.standings],
+            "needs": [
+                {"title": one.title, "section": one.section, "decided": one.decided, "why": one.why}
+                for one in self.needs
+            ],
+        }
+
+
+def gather(session: Session, title: str, beside: Sequence[Beside]) -> Report:
+    """UserError for a bundle that cannot be read."""
+    parts = tuple(_part(session, section) for section in session.sections)
+    shown = [part.shown for part in parts if part.shown is not None]
+    asked, evidence = load_questionnaire(QUESTIONS)
+    return Report(
+        title=title,
+        session=session,
+        parts=parts,
+        standings=tuple(standings(shown)),
+        needs=tuple(
+            _need(session, need.limits, part) for need in NEEDS for part in parts if part.section.name == need.section
+        ),
+        questionnaire=questionnaire.document(asked, evidence, shown),
+        beside=tuple(beside),
+        comments=tuple(_comments(session.directory / "comments")),
+    )
+
+
+def _part(session: Session, section: Planned) -> Part:
+    run = f"rmwbench run {section.suite}{' --short' if section.short else ''}"
+    if section.problem is not None:
+        return Part(section=section, shown=None, why=section.problem, get=run)
+    if not section.blocks:
+        more = session.budget_s + section.least_s
+        why = f"the budget of {fmt.duration(session.budget_s)} had no room for its {fmt.duration(section.least_s)}"
+        get = f"rmwbench evaluate {session.evaluation} --budget {more:.0f}s -o ANOTHER_DIR"
+        return Part(section=section, shown=None, why=why, get=get)
+    go_on = f"rmwbench evaluate {session.evaluation} -o {session.directory}"
+    if not session.has_begun(section):
+        return Part(section=section, shown=None, why="it was not run yet", get=go_on)
+    bundle = Bundle(session.place(section))
+    if not bundle.trials("done"):
+        return Part(section=section, shown=None, why="none of its trials was good", get=go_on)
+    shown = summarise(bundle)
+    return Part(section=section, shown=shown, claims=tuple(evaluated(shown).table))
+
+
+def standings(shown: Sequence[Mapping[str, Any]]) -> list[Standing]:
+    """The candidates of all sections, those that were compared most often first. Pairs of two middlewares are no
+    candidates."""
+    counts: dict[str, Counter[str]] = {}
+    for document in shown:
+        for workload in document["workloads"]:
+            for arm in contenders(workload):
+                if arm.get("pair") is None:
+                    counts.setdefault(arm["arm"], Counter())[verdict_of(arm)] += 1
+    found = [Standing(arm=arm, counts=dict(count)) for arm, count in counts.items()]
+    return sorted(found, key=lambda one: (-one.workloads, one.arm))
+
+
+def _need(session: Session, name: str, part: Part) -> Answered:
+    limits = read_limits(limits_directory() / f"{name}.yaml")
+    title, section = limits.title or limits.limits, part.section.title
+    if part.shown is None:
+        return Answered(title=title, section=section, decided=None, why=part.why)
+    try:
+        found = decide([Bundle(session.place(part.section))], limits)
+    except UserError as error:
+        return Answered(title=title, section=section, decided=None, why=error.what)
+    return Answered(title=title, section=section, decided=found)
+
+
+def _comments(directory: Path) -> list[Comment]:
+    found = []
+    for path in sorted(directory.glob("*.md")):
+        try:
+            found.append(Comment(who=path.stem, text=read_text(path, MOST_COMMENT_BYTES)))
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"a comment cannot be read: {error}", where=str(path)) from None
+    return found

@@ -1,0 +1,366 @@
+"""A committee's report as Markdown with its charts beside it, written to be read from front to back.
+
+What decides comes first; every table and chart of a section is in the section's own page (DIR/sections), so that the
+document stays one that people read.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rmwbench.evaluations.beside import evaluated
+from rmwbench.evaluations.committee.document import ORDER, Answered, Beside, Part, Report
+from rmwbench.evaluations.questionnaire.document import MEASURED
+from rmwbench.evaluations.questionnaire.markdown import page as questionnaire_page
+from rmwbench.evaluations.questionnaire.markdown import summary as questionnaire_summary
+from rmwbench.report.charts import with_card
+from rmwbench.report.drawing import svg_of
+from rmwbench.report.markdown import escape, file_name, outcome_lines, table_row, write_markdown
+from rmwbench.report.view import View
+from rmwbench.report.workload_charts import card, figures
+from rmwbench.results.answer import done
+from rmwbench.results.answer.facts import contenders, verdict_of
+from rmwbench.results.answer.headline import conditions, headline
+from rmwbench.results.decide import words as decided_words
+from rmwbench.whole_file import make_directory, write_whole
+from rmwbench.words import numbers as fmt
+
+FEW = 3
+"""Workloads of a section that are told one by one, and charts that it shows; more of them are counted."""
+WIDE = 8
+"""Columns of a table that a page holds."""
+HEADS = {
+    "best": "best",
+    "equivalent": "as good as the best",
+    "worse": "worse",
+    "undecided": "open",
+    "alone": "alone",
+    "no data": "no data",
+}
+NOT_CONCLUDED = (
+    "A verdict holds for this machine, these versions and these configurations; another machine may order them "
+    "otherwise.",
+    "*Open* says that these trials do not tell, not that two candidates are equal.",
+    "Each section has its own error budget of 5 %: of twenty sections in which nothing differs, one says that "
+    "something does.",
+    "What earlier reports said was measured with other versions on other machines: a difference to them is no trend.",
+)
+
+
+def write(report: Report) -> list[Path]:
+    """Writes DIR/report.md with its charts, and a page for each section; every path written, the report first."""
+    directory = report.session.directory
+    path, charts, sections = directory / "report.md", directory / "report-charts", directory / "sections"
+    make_directory(charts)
+    make_directory(sections)
+    images, written = {}, [path]
+    for part in report.measured:
+        images[part.section.name] = list(_charts(part, charts))
+        written += write_markdown(part.answer, sections / f"{part.section.name}.md", evaluated(part.answer))
+    write_whole(sections / "questionnaire.md", questionnaire_page(report.questionnaire))
+    write_whole(path, render(report, images))
+    return [*written, sections / "questionnaire.md"]
+
+
+def render(report: Report, images: Mapping[str, list[tuple[str, str]]]) -> str:
+    """The text; `images` has of each measured section (title, relative path) of its charts."""
+    lines = [*_head(report), *_summary(report), *_admission(report)]
+    for part in report.parts:
+        lines += _part(report, part, images.get(part.section.name, []))
+    lines += [*_questions(report), *_since(report), *_community(report), *_comments(report)]
+    lines += [*_method(report), *_appendix(report)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _charts(part: Part, directory: Path) -> Iterator[tuple[str, str]]:
+    """Draws the comparison of the first workloads; (title, path relative to the report)."""
+    shown = part.answer
+    for workload in shown["workloads"][:FEW]:
+        for figure in figures(workload):
+            if figure.key == "comparison" and figure.spec is not None:
+                title = f"{workload['title']}: {figure.title}"
+                path = directory / f"{part.section.name}-{file_name(workload['workload'])}.svg"
+                write_whole(path, svg_of(with_card(figure.spec, title, card(shown, workload))))
+                yield title, f"{directory.name}/{path.name}"
+
+
+def _head(report: Report) -> Iterator[str]:
+    measured = report.measured
+    yield from (f"# {escape(report.title)}", "")
+    trials = sum(part.answer["campaign"]["trials"]["done"] for part in measured)
+    machines = list(dict.fromkeys(part.answer["machine"]["summary"] for part in measured))
+    dates = sorted(str(part.answer["campaign"]["created_utc"])[:10] for part in measured)
+    when = dates[0] if dates and dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}" if dates else "not yet"
+    yield (
+        f"Measured {when} on {escape('; '.join(machines)) or 'no machine'}: {fmt.counted(trials, 'trial')} in "
+        f"{len(measured)} of {fmt.counted(len(report.parts), 'section')}, seed {report.session.seed}. Every number "
+        "comes from the campaigns that are named with it, and every interval and verdict from their blocks; nothing "
+        "was left out or chosen by hand."
+    )
+    yield ""
+
+
+def _summary(report: Report) -> Iterator[str]:
+    yield from ("## Summary", "")
+    for part in report.measured:
+        yield from (f"- **{escape(part.section.title)}.** {told}" for told in [_told(part)] if told)
+    yield ""
+    yield from _standings(report)
+    yield from _needs(report.needs)
+    absent = [part for part in report.parts if part.shown is None]
+    if absent:
+        yield from ("### Not measured", "")
+        yield from _rows(
+            ("section", "why", "what changes it"),
+            [
+                (escape(part.section.title), escape(part.why or ""), f"`{part.get}`" if part.get else "")
+                for part in absent
+            ],
+        )
+
+
+def _told(part: Part) -> str:
+    """One by one where a section has few workloads; else in how many of them who is best."""
+    shown = part.answer
+    known, found = conditions(shown), shown["workloads"]
+    if len(found) <= FEW:
+        several = len(found) > 1
+        return " ".join(
+            f"{escape(workload['title'])}: {escape(answer.answer)}" if several else escape(answer.answer)
+            for workload in found
+            if (answer := headline(workload, known.get(workload["workload"])))
+        )
+    best: Counter[str] = Counter()
+    open_ = 0
+    for workload in found:
+        arms = [arm["arm"] for arm in contenders(workload) if verdict_of(arm) in ("best", "equivalent")]
+        best.update(arms)
+        open_ += not arms
+    counted = "; ".join(f"{escape(arm)} in {count}" for arm, count in best.most_common())
+    told = f"Of {len(found)} conditions, best or as good as the best: {counted}." if best else ""
+    return f"{told} In {open_} of {len(found)} these trials do not tell who is best.".strip() if open_ else told
+
+
+def _standings(report: Report) -> Iterator[str]:
+    if not report.standings:
+        return
+    used = [name for name in ORDER if any(one.counts.get(name) for one in report.standings)]
+    yield from ("### Where each candidate stands", "")
+    yield "In how many workloads of this report each candidate came to each verdict, all sections together."
+    yield ""
+    rows = [
+        (escape(one.arm), *(str(one.counts.get(name, 0)) for name in used), str(one.workloads))
+        for one in report.standings
+    ]
+    yield from _rows(("candidate", *(HEADS[name] for name in used), "workloads"), rows)
+
+
+def _needs(needs: Iterable[Answered]) -> Iterator[str]:
+    found = list(needs)
+    if not found:
+        return
+    yield from ("### Who meets which need", "")
+    yield "*P* is the probability that a candidate meets all limits of that robot (`rmwbench decide`, docs/limits.md)."
+    yield ""
+    rows = []
+    for need in found:
+        if need.decided is None:
+            rows.append((escape(need.title), "–", "not known", "–", escape(need.why or "")))
+            continue
+        for machine in need.decided["machines"]:
+            for place, one in enumerate(machine["candidates"]):
+                probability = decided_words.probability(one["probability"])
+                title = escape(need.title) if not place else ""
+                rows.append((title, escape(one["arm"]), one["outcome"], probability, escape(decided_words.reason(one))))
+    yield from _rows(("robot", "candidate", "all limits", "P", "because"), rows)
+
+
+def _admission(report: Report) -> Iterator[str]:
+    """Of the parts beside the measurements the first: who may be in a report at all."""
+    for one in report.beside[:1]:
+        yield from _beside(one)
+
+
+def _community(report: Report) -> Iterator[str]:
+    for one in report.beside[1:]:
+        yield from _beside(one)
+
+
+def _beside(one: Beside) -> Iterator[str]:
+    yield from (f"## {escape(one.title)}", "")
+    if one.view is None:
+        yield from (f"Not given. `{one.get}` makes it.", "")
+    else:
+        yield from view_lines(one.view)
+
+
+def view_lines(view: View) -> Iterator[str]:
+    """A view without its pictures, its sections one level below the report's."""
+    yield from (line for text in view.lead for line in (escape(text), ""))
+    for section in view.sections:
+        yield from (f"### {escape(section.title)}", "")
+        yield from (f"- {escape(text)}" if section.list else f"{escape(text)}\n" for text in section.text)
+        yield ""
+        if section.table is not None:
+            heads = [escape(head) for head, _ in section.table.columns]
+            yield table_row(heads)
+            yield table_row("---:" if right else "---" for _, right in section.table.columns)
+            yield from (table_row(map(escape, cells)) for cells in section.table.rows)
+            yield ""
+
+
+def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator[str]:
+    yield from (f"## {escape(part.section.title)}", "")
+    if part.shown is None:
+        why = escape(part.why or "")
+        yield from (f"Not measured: {why}." + (f" What changes it: `{part.get}`." if part.get else ""), "")
+        return
+    shown = part.shown
+    campaign = shown["campaign"]
+    place = report.session.place(part.section).relative_to(report.session.directory)
+    page = f"[this section's page](sections/{part.section.name}.md)"
+    trials = campaign["trials"]
+    counts = [f"{trials['done']} of {fmt.counted(trials['planned'], 'trial')} done"]
+    counts += [escape(text) for text in (done.failed(campaign), done.void(campaign)) if text]
+    yield (
+        f"Suite `{part.section.suite}`{', short version' if part.section.short else ''}; {', '.join(counts)}; "
+        f"{escape(done.blocks(campaign))}. All tables and charts: {page}; "
+        f"every message: `rmwbench query … {place}`."
+    )
+    yield ""
+    if campaign.get("not_run"):
+        yield from (escape(campaign["not_run"]), "")
+    yield from (f"- Left out: {escape(text)}" for text in campaign.get("left_out", ()))
+    yield ""
+    known = conditions(shown)
+    for workload in shown["workloads"] if len(shown["workloads"]) <= FEW else ():
+        answer = headline(workload, known.get(workload["workload"]))
+        told = " ".join(escape(text) for text in (answer.limits, answer.detail) if text)
+        yield from (f"**{escape(workload['title'])}.** {escape(answer.answer)} {told}".rstrip(), "")
+    if len(shown["workloads"]) > FEW:
+        yield from (_told(part), "")
+    matrix = list(outcome_lines(shown))
+    yield from (line.replace("## ", "### ", 1) if line.startswith("## ") else line for line in matrix)
+    if not matrix:
+        yield from _primary(shown)
+    for title, image in images:
+        yield from (f"![{escape(title)}]({image})", "")
+
+
+def _primary(shown: Mapping[str, Any]) -> Iterator[str]:
+    """The primary metric of each workload by arm, with the verdict in each cell."""
+    arms = list(dict.fromkeys(arm["arm"] for workload in shown["workloads"] for arm in workload["arms"]))
+    found = {
+        (workload["workload"], arm["arm"]): _cell(arm, workload)
+        for workload in shown["workloads"]
+        for arm in workload["arms"]
+    }
+    metrics = dict.fromkeys(workload["primary_metric"] for workload in shown["workloads"])
+    titles = [shown["glossary"].get(metric, {}).get("title", metric) for metric in metrics]
+    yield from (f"{escape('; '.join(titles))}, by workload. **Bold** is best or as good as the best.", "")
+    names = [workload["workload"] for workload in shown["workloads"]]
+    if len(names) <= min(WIDE, len(arms)):
+        heads = ("arm", *map(escape, names))
+        yield from _rows(heads, [(escape(arm), *(found.get((name, arm), "") for name in names)) for arm in arms])
+    else:
+        heads = ("workload", *map(escape, arms))
+        yield from _rows(heads, [(escape(name), *(found.get((name, arm), "") for arm in arms)) for name in names])
+
+
+def _cell(arm: Mapping[str, Any], workload: Mapping[str, Any]) -> str:
+    if arm.get("not_supported"):
+        return "not supported"
+    verdict, ratio = verdict_of(dict(arm)), fmt.ratio(arm["verdict"]["ratio"])
+    value = escape(fmt.metric(arm["metrics"].get(workload["primary_metric"])).full)
+    if verdict in ("best", "equivalent"):
+        return f"**{value}**"
+    if verdict == "worse":
+        return f"{value}, worse {escape(ratio.text)}" if ratio.state == "measured" else f"{value}, worse"
+    return f"{value}, open" if verdict == "undecided" else value
+
+
+def _questions(report: Report) -> Iterator[str]:
+    made = report.questionnaire
+    yield from ("## The committee's questionnaire", "", questionnaire_summary(made), "")
+    yield "In each cell what is measured here, or else how the question is answered; [every answer with its place "
+    yield "and date](sections/questionnaire.md)."
+    yield ""
+    heads = ("question", *map(escape, made["middlewares"]))
+    rows = []
+    for question in made["questions"]:
+        cells = []
+        for answer in question["answers"]:
+            values = [row["text"] for row in answer["measured"] if row["value"] is not None]
+            cells.append(escape(values[0]) if answer["state"] == MEASURED and values else escape(answer["state"]))
+        rows.append((escape(question["asks"]), *cells))
+    yield from _rows(heads, rows)
+
+
+def _since(report: Report) -> Iterator[str]:
+    rows = [row for part in report.measured for row in part.claims]
+    yield from ("## What the reports of 2020 and 2021 said, and what holds here", "")
+    if not rows:
+        yield from ("No section that was measured repeats what they said.", "")
+        return
+    yield (
+        "Their statements, what their own data says of them, and what these campaigns say. They had other versions "
+        "and another machine: *proxy* marks what holds here and neither confirms nor refutes them."
+    )
+    yield ""
+    yield from _rows(("statement", "as published", "as corrected", "here"), [tuple(map(escape, row)) for row in rows])
+
+
+def _comments(report: Report) -> Iterator[str]:
+    yield from ("## Comments of the vendors", "")
+    if not report.comments:
+        yield from ("None was given. A file `comments/NAME.md` in the report's directory is quoted here.", "")
+    for comment in report.comments:
+        yield from (f"**{escape(comment.who)}:**", "")
+        yield from (f"> {line}".rstrip() for line in comment.text.strip().split("\n"))
+        yield ""
+
+
+def _method(report: Report) -> Iterator[str]:
+    yield from ("## Method, machine, and what not to conclude", "")
+    yield (
+        "Latency counts from the intended send time; the unit of inference is the trial, with fresh processes in "
+        "fresh namespaces; blocks hold every arm once in random order; a lost message counts as never arrived; loss "
+        "is judged first; comparisons are corrected for their number (docs/method.md)."
+    )
+    yield ""
+    cautions = dict.fromkeys(
+        item["text"]
+        for part in report.measured
+        for item in part.answer["conclusions"]
+        if item["kind"] == "caution" and not item["workload"]
+    )
+    yield from (f"- {text}" for text in (*NOT_CONCLUDED, *map(escape, cautions)))
+    yield ""
+    machines = {part.answer["machine"]["summary"]: part.answer["machine"] for part in report.measured}
+    for summary, machine in machines.items():
+        yield from (f"### {escape(summary)}", "", escape(machine["calibration"]["text"]), "")
+        yield from (f"- Warning: {escape(text)}" for text in machine["warnings"])
+        yield ""
+        yield from _rows(
+            ("fact", "value", "note"),
+            [
+                (escape(fact["name"]), escape(str(fact["value"])), escape(fact["note"] or ""))
+                for fact in machine["facts"]
+            ],
+        )
+
+
+def _appendix(report: Report) -> Iterator[str]:
+    yield from ("## Appendix: every table", "")
+    for part in report.measured:
+        yield f"- [{escape(part.section.title)}](sections/{part.section.name}.md)"
+    yield from ("- [The questionnaire](sections/questionnaire.md)", "")
+
+
+def _rows(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    heads = list(heads)
+    yield table_row(heads)
+    yield table_row(["---"] * len(heads))
+    yield from (table_row(cells) for cells in rows)
+    yield ""

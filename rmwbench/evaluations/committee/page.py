@@ -1,0 +1,88 @@
+"""A committee's report as one HTML file, made from its Markdown, and as a PDF, printed by a browser that is here."""
+
+import base64
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup
+
+from rmwbench.report.page import asset, environment
+from rmwbench.whole_file import write_whole
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+PRINT_TIMEOUT_S = 180
+
+
+def write_html(markdown: Path, path: Path) -> None:
+    """Writes the page of a Markdown file to `path`. Its pictures are inside; links to other files stay links."""
+    write_whole(path, render(markdown.read_text(encoding="utf-8"), markdown.parent))
+
+
+def render(text: str, directory: Path) -> str:
+    """The page. HTML in the text stays text; `directory` is where its relative pictures are."""
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = reader.parse(text)
+    _inline_pictures(tokens, directory)
+    contents = _number_headings(tokens)
+    title = next(
+        (tokens[place + 1].content for place, one in enumerate(tokens) if one.type == "heading_open"), "Report"
+    )
+    body = reader.renderer.render(tokens, reader.options, {})
+    body = body.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
+    made = environment().get_template("committee.html.j2")
+    style = Markup(asset("page.css") + asset("committee.css"))
+    return made.render(title=title, style=style, contents=contents, body=Markup(body))
+
+
+def browser() -> str | None:
+    """The path of a browser that prints; None where there is none."""
+    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+
+
+def write_pdf(page: Path, path: Path, printer: str) -> str | None:
+    """Prints `page` to `path`; why it could not, None where it did. Nothing of the browser stays behind."""
+    with tempfile.TemporaryDirectory(prefix="rmwbench-print-") as profile:
+        command = [printer, "--headless", "--disable-gpu", f"--user-data-dir={profile}", "--no-pdf-header-footer"]
+        command += ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium's own does not start for root
+        command += [f"--print-to-pdf={path}", page.resolve().as_uri()]
+        running = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        try:
+            _, told = running.communicate(timeout=PRINT_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            told = f"it took more than {PRINT_TIMEOUT_S} s"
+        finally:
+            if running.poll() is None:
+                os.killpg(running.pid, signal.SIGKILL)
+                running.wait()
+    if running.returncode == 0 and path.is_file():
+        return None
+    return (told.strip().splitlines() or [f"exit code {running.returncode}"])[-1]
+
+
+def _inline_pictures(tokens: Sequence[Token], directory: Path) -> None:
+    for token in tokens:
+        for child in token.children or ():
+            source = child.attrs.get("src")
+            if child.type == "image" and isinstance(source, str) and source.endswith(".svg"):
+                data = base64.b64encode((directory / source).read_bytes()).decode()
+                child.attrs["src"] = f"data:image/svg+xml;base64,{data}"
+
+
+def _number_headings(tokens: Sequence[Token]) -> list[tuple[str, str]]:
+    """Gives the headings of the second level names to link to; (name, text) of each."""
+    found: list[tuple[str, str]] = []
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open" and token.tag == "h2":
+            token.attrs["id"] = f"section-{len(found) + 1}"
+            inline = tokens[place + 1]
+            found.append((f"section-{len(found) + 1}", "".join(child.content for child in inline.children or ())))
+    return found

@@ -1,0 +1,58 @@
+"""An evaluation's sections, one campaign after the other, the most important first; stopped and gone on with anywhere.
+
+Each campaign keeps to its share of the budget by leaving out whole blocks, never below its minimum.
+"""
+
+from rich.console import Console
+from rich.markup import escape
+
+from rmwbench.campaign.plan.plan import duration_text
+from rmwbench.campaign.run import Campaign, Ending
+from rmwbench.campaign.start import new_campaign, resumed_campaign
+from rmwbench.errors import UserError
+from rmwbench.evaluations.committee.session import Planned, Session
+
+
+class Runner:
+    """Runs what of a session is left."""
+
+    def __init__(self, session: Session):
+        self._session = session
+
+    def run(self, console: Console) -> Ending | None:
+        """The ending of the last campaign that ran; None where none was left. A section that cannot begin costs only
+        itself, and is a row of the document."""
+        waiting, ending = self._session.waiting(), None
+        for place, section in enumerate(waiting):
+            left_s = sum(one.budget_s for one in waiting[place:])
+            console.print(
+                f"[bold]{escape(section.title)}[/bold] (section {place + 1} of {len(waiting)}): about "
+                f"{duration_text(section.budget_s)}; {duration_text(left_s)} for all that is left"
+            )
+            try:
+                campaign = self._campaign(section)
+            except UserError as error:
+                section.problem = " ".join(error.render().split())
+                self._session.save()
+                console.print(f"{escape(section.title)} cannot be run here: {escape(error.render())}")
+                continue
+            with campaign.writer:
+                ending = campaign.run(console) if not campaign.course.finished else ending
+            if ending is not None and ending.stopped_by:
+                return ending
+        return ending
+
+    def _campaign(self, section: Planned) -> Campaign:
+        directory = self._session.place(section)
+        if self._session.has_begun(section):
+            return resumed_campaign(directory)
+        return new_campaign(
+            section.suite,
+            directory,
+            seed=self._session.seed,
+            budget_s=section.budget_s,
+            workloads=(),
+            arms=(),
+            shortened=section.short,
+            choice=self._session.choice(),
+        )

@@ -1,0 +1,202 @@
+"""A committee's report from an evaluation's directory: what was measured, what was not and why, and nothing made up."""
+
+import dataclasses
+import json
+import re
+import subprocess
+
+import pytest
+
+from rmwbench.cli.main import main
+from rmwbench.community import admission
+from rmwbench.community.shown import view_of
+from rmwbench.errors import UserError
+from rmwbench.evaluations.committee import markdown, page
+from rmwbench.evaluations.committee.document import Beside, gather, standings
+from tests.committee import evaluations
+from tests.report.example_document import HOSTILE
+
+TITLE = "A report"
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    return evaluations.make(tmp_path_factory.mktemp("evaluation") / "tsc")
+
+
+@pytest.fixture(scope="module")
+def report(session):
+    beside = [
+        Beside(title="Admission", view=admission.view(admission.document(admission.OURS)), get=""),
+        Beside(title="How the projects answer", view=None, get="rmwbench community github"),
+    ]
+    return gather(session, TITLE, beside)
+
+
+@pytest.fixture(scope="module")
+def text(report):
+    written = markdown.write(report)
+    assert all(path.is_file() for path in written)
+    return written[0].read_text()
+
+
+def section(text, title):
+    """The lines between a heading of the second level and the next."""
+    return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_what_was_not_measured_is_a_row_with_its_reason_and_its_command(report, text):
+    assert [part.section.name for part in report.measured] == ["pubsub", "robot"]
+    summary = section(text, "Summary")
+    assert (
+        "| Scaling | the budget of 10 min had no room for its 15 min | `rmwbench evaluate tsc --budget 1500s" in summary
+    )
+    assert "| Layers of ROS 2 | no ROS 2 is sourced | `rmwbench run pipeline-2021/layers` |" in summary
+    assert section(text, "Scaling").strip().startswith("Not measured: the budget of 10 min")
+
+
+def test_standings_count_every_verdict_of_every_candidate_once(report):
+    shown = [part.shown for part in report.measured]
+    arms = [arm for one in shown for workload in one["workloads"] for arm in workload["arms"]]
+    floors = [arm for arm in arms if arm["role"] == "floor"]
+    found = standings(shown)
+    assert sum(one.workloads for one in found) == len(arms) - len(floors)
+    assert "floor futex" not in {one.arm for one in found}
+    for one in found:
+        verdicts = [arm["verdict"]["verdict"] for arm in arms if arm["arm"] == one.arm]
+        assert one.counts == {name: verdicts.count(name) for name in set(verdicts)}
+
+
+def test_every_number_of_a_table_is_in_its_campaign(report, text):
+    from rmwbench.words import numbers as fmt
+
+    (camera,) = report.parts[1].shown["workloads"]
+    told = section(text, "A whole robot on one board")
+    for arm in camera["arms"]:
+        value = markdown.escape(fmt.metric(arm["metrics"][camera["primary_metric"]]).full)
+        assert value in told, arm["arm"]
+
+
+def test_needs_are_answered_by_their_own_section_or_say_why_not(report, text):
+    found = {need.title: need for need in report.needs}
+    assert set(found) == {"a small robot on one board"}  # the others' sections are not in this evaluation
+    (need,) = found.values()
+    assert need.decided is not None and need.decided["machines"][0]["candidates"]
+    assert "| a small robot on one board | " in section(text, "Summary")
+
+
+def test_a_section_without_a_good_trial_is_not_called_measured(tmp_path, session):
+    from tests.support import synthetic_bundle
+
+    copied = evaluations.copy(session, tmp_path / "copy")
+    one = evaluations.planned("services", "Services", "services")
+    copied.sections.append(one)
+    arms = tuple(dataclasses.replace(arm, fails=(0, 1)) for arm in synthetic_bundle.ARMS)
+    synthetic_bundle.write(copied.place(one), blocks=2, arms=arms, workloads=("camera",))
+    (part,) = [part for part in gather(copied, TITLE, []).parts if part.section.name == "services"]
+    assert part.shown is None and part.why == "none of its trials was good"
+
+
+def test_a_vendors_words_are_quoted_and_stay_words(tmp_path, session):
+    copied = evaluations.copy(session, tmp_path / "copy")
+    comments = copied.directory / "comments"
+    comments.mkdir()
+    (comments / "a vendor.md").write_text("We disagree.\n\n# Not a heading of yours\n<script>alert(1)</script>\n")
+    text = markdown.render(gather(copied, TITLE, []), {})
+    assert "\n> # Not a heading of yours\n" in text
+    html = page.render(text, copied.directory)
+    assert "<script" not in html and "&lt;script&gt;" in html and "<blockquote>" in html
+    assert HOSTILE not in html
+
+
+def test_a_comment_that_is_no_text_is_one_error(tmp_path, session):
+    copied = evaluations.copy(session, tmp_path / "copy")
+    (copied.directory / "comments").mkdir()
+    (copied.directory / "comments" / "bad.md").write_bytes(b"\xff\xfe")
+    with pytest.raises(UserError, match="a comment cannot be read"):
+        gather(copied, TITLE, [])
+
+
+def test_a_network_section_has_its_matrix_of_outcomes(tmp_path):
+    session = evaluations.make(tmp_path / "tsc")
+    evaluations.add_network(session)
+    report = gather(session, TITLE, [])
+    text = markdown.render(report, {})
+    told = section(text, "Adverse networks")
+    if report.parts[1].shown["outcomes"]:
+        assert "### What becomes of each condition" in told
+    else:
+        assert "**Bold** is best" in told
+
+
+def test_the_page_holds_its_pictures_and_asks_for_nothing(session, text):
+    html = page.render(text, session.directory)
+    assert "default-src 'none'" in html and "<script" not in html
+    images = re.findall(r'<img[^>]*src="([^"]{0,40})', html)
+    assert images and all(source.startswith("data:image/svg+xml;base64,") for source in images)
+    assert html.count("<h2 id=") == text.count("\n## ") == html.count('<li><a href="#section-')
+    for target in re.findall(r'<a href="(sections/[^"]*)"', html):
+        assert (session.directory / target).is_file()
+
+
+def test_the_page_is_printed_where_there_is_a_browser(tmp_path, session, text):
+    printer = page.browser()
+    if printer is None:
+        pytest.skip("THE REPORT WAS NOT PRINTED: no Chromium here (apt install chromium)")
+    html = tmp_path / "report.html"
+    page.write_html(session.directory / "report.md", html)
+    assert page.write_pdf(html, tmp_path / "report.pdf", printer) is None
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    left = subprocess.run(["pgrep", "-f", "rmwbench-print-"], capture_output=True, text=True)
+    assert left.stdout == ""
+
+
+def test_a_printer_that_fails_says_why(tmp_path):
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\necho no display >&2\nexit 3\n")
+    broken.chmod(0o755)
+    assert page.write_pdf(tmp_path / "a.html", tmp_path / "a.pdf", str(broken)) == "no display"
+
+
+def test_a_file_that_no_community_verb_made_is_one_error(tmp_path):
+    (tmp_path / "github.json").write_text('{"schema": "rmwbench/show"}')
+    with pytest.raises(UserError, match="no document of `rmwbench community"):
+        view_of(tmp_path / "github.json")
+
+
+def test_the_verb_writes_the_report_of_what_is_finished(session, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", "tsc", "-o", str(session.directory), "--json"])
+    assert ended.value.code == 1  # two sections are not measured
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "rmwbench/evaluation"
+    assert [one["section"] for one in document["sections"] if one["campaign"]] == ["pubsub", "robot"]
+    assert all((session.directory / name).is_file() for name in ("report.md", "report.html"))
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--budget", "1h"], "keeps its plan: --budget would change it"),
+        (["--candidates", "ros2"], "keeps its plan: --candidates would change it"),
+    ],
+)
+def test_an_evaluation_that_was_begun_keeps_its_plan(session, capsys, words, says):
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", "tsc", "-o", str(session.directory), *words])
+    assert ended.value.code == 2 and says in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_directory_of_something_else_is_left_alone(tmp_path, capsys):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", "tsc", "-o", str(tmp_path), "--budget", "2h"])
+    assert ended.value.code == 2 and "no evaluation was begun in it" in " ".join(capsys.readouterr().err.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_state_file_of_another_kind_is_one_error(tmp_path, capsys):
+    (tmp_path / "evaluation.json").write_text('{"schema": "rmwbench/claims-run"}')
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", "tsc", "-o", str(tmp_path)])
+    assert ended.value.code == 2 and "no directory of `rmwbench evaluate`" in capsys.readouterr().err

@@ -1,0 +1,76 @@
+"""An evaluation carried out over synthetic arms: section after section, stopped, gone on with, and one that cannot."""
+
+import pytest
+from rich.console import Console
+
+from rmwbench.bundle import Bundle
+from rmwbench.campaign import run as running
+from rmwbench.evaluations.committee.document import gather
+from rmwbench.evaluations.committee.run import Runner
+from rmwbench.evaluations.committee.session import Planned, begin, load
+from rmwbench.suite.file.candidates import NO_CHOICE
+from tests.lab import tools
+
+pytestmark = pytest.mark.timing
+
+SUITE = """
+suite: NAME
+title: a difference of known size
+blocks: {planned: 5, minimum: 5}
+timeline: {warmup_s: 0.05, drain_s: 0.05, steady_s: 0.15}
+arms:
+  - {name: here, middleware: synthetic, options: {latency: constant ns=300000}}
+  - {name: there, middleware: synthetic, options: {latency: constant ns=1200000}}
+workloads:
+  - {name: w, message: Bytes(100), rate_hz: 200}
+"""
+
+
+@pytest.fixture
+def session(tmp_path):
+    tools.worker("synthetic")
+    made = begin(tmp_path / "tsc", "tsc", [], {}, seed=3, budget_s=600.0, choice=NO_CHOICE)
+    for name in ("first", "second"):
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(SUITE.replace("NAME", name))
+        made.sections.append(Planned(name, f"The {name}", str(path), False, 5, 6.0, 4.0))
+    made.sections.insert(1, Planned("gone", "Gone", str(tmp_path / "gone.yaml"), False, 5, 6.0, 4.0))
+    made.save()
+    return made
+
+
+def test_sections_run_in_their_order_and_one_that_cannot_costs_only_itself(session):
+    ending = Runner(session).run(Console(quiet=True))
+    assert ending is not None and ending.stopped_by is None
+    report = gather(session, "A report", [])
+    assert [part.section.name for part in report.measured] == ["first", "second"]
+    (gone,) = [part for part in load(session.directory).sections if part.name == "gone"]
+    assert "no such file" in gone.problem
+    for part in report.measured:
+        (workload,) = part.shown["workloads"]
+        verdicts = {arm["arm"]: arm["verdict"]["verdict"] for arm in workload["arms"]}
+        assert verdicts == {"here": "best", "there": "worse"}
+    assert Runner(session).run(Console(quiet=True)) is None  # nothing is left
+
+
+def test_a_stopped_evaluation_goes_on_where_it_was(session, monkeypatch):
+    whole, ran = running.run_trial, []
+
+    def stops(order, *arguments, **options):
+        if len(ran) == 3:
+            raise running.Stopped("SIGINT")
+        ran.append(order.trial)
+        return whole(order, *arguments, **options)
+
+    monkeypatch.setattr(running, "run_trial", stops)
+    ending = Runner(session).run(Console(quiet=True))
+    assert ending is not None and ending.stopped_by == "SIGINT"
+    assert len(Bundle(session.place(session.sections[0])).trials("done")) == 3
+    monkeypatch.setattr(running, "run_trial", whole)
+    again = load(session.directory)
+    assert [one.name for one in again.waiting()] == ["first", "gone", "second"]
+    Runner(again).run(Console(quiet=True))
+    for one in (again.sections[0], again.sections[2]):
+        bundle = Bundle(again.place(one))
+        places = [(trial.cell, trial.block) for trial in bundle.trials("done")]
+        assert bundle.journal.finished and len(places) == len(set(places)) >= 10
