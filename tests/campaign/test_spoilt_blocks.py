@@ -10,7 +10,7 @@ import pytest
 from rmwbench.campaign.course import Course
 from tests.campaign.test_course import plan
 
-LIMIT, OF_WINDOW = 0.05, 0.02  # in windows long enough for the limit of three ticks to be below these
+LIMIT, OF_WINDOW = 0.05, 0.05  # in windows long enough for the limit of three ticks to be below these
 PROCESSORS = 2
 DEMAND = {"one": 0.9, "two": 0.15, "three": 0.5}
 """Of the machine's processor time, both processors'."""
@@ -51,7 +51,7 @@ def ratio(share_of_demand: bool, whole_blocks: bool, campaigns: int = 150) -> fl
 
 
 def test_blocks_that_are_void_as_a_whole_by_steal_of_what_was_demanded_favour_nobody():
-    assert ratio(share_of_demand=True, whole_blocks=True) == pytest.approx(1.0, abs=0.01)
+    assert ratio(share_of_demand=True, whole_blocks=True) == pytest.approx(1.0, abs=0.02)
 
 
 def test_the_simulation_can_fail_single_repeats_by_steal_of_all_time_favour_the_heavy_arm():

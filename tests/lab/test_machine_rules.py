@@ -55,7 +55,7 @@ def test_a_stolen_tick_or_two_of_a_few_void_nothing():
     assert fired(*window(60, 138, 2, 100 * TICK)) == [("steal", "flag")]
 
 
-@pytest.mark.parametrize(("busy", "steal"), [(160, 18), (40, 5)])
+@pytest.mark.parametrize(("busy", "steal"), [(160, 18), (54, 6)])
 def test_a_tenth_of_what_was_asked_for_voids_busy_and_light_arms_alike(busy, steal):
     assert ("steal", "void") in fired(*window(busy, 200 - busy - steal, steal, 100 * TICK))
 
