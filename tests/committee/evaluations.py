@@ -26,7 +26,7 @@ def make(directory: Path) -> Session:
         dataclasses.replace(UNABLE),
     ]
     session.save()
-    synthetic_bundle.write(session.place(session.sections[0]), blocks=6, levels=2)
+    synthetic_bundle.write(session.place(session.sections[0]), blocks=6, levels=2, workloads=("imu", "camera"))
     synthetic_bundle.write(session.place(session.sections[1]), blocks=6, workloads=("camera",))
     return session
 

@@ -49,7 +49,7 @@ def test_what_was_not_measured_is_a_row_with_its_reason_and_its_command(report, 
     assert [part.section.name for part in report.measured] == ["pubsub", "robot"]
     summary = section(text, "Summary")
     assert (
-        "| Scaling | the budget of 10 min had no room for its 15 min | `rmwbench evaluate tsc --budget 1500s" in summary
+        "| Scaling | the budget of 10 min had no room for its 15 min | `rmwbench evaluate tsc --budget 25m" in summary
     )
     assert "| Layers of ROS 2 | no ROS 2 is sourced | `rmwbench run pipeline-2021/layers` |" in summary
     assert section(text, "Scaling").strip().startswith("Not measured: the budget of 10 min")

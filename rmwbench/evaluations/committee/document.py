@@ -4,6 +4,7 @@ A section that was not measured is a row with its reason and the command that ch
 (markdown.py, page.py).
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -162,7 +163,7 @@ def _part(session: Session, section: Planned) -> Part:
     if not section.blocks:
         more = session.budget_s + section.least_s
         why = f"the budget of {fmt.duration(session.budget_s)} had no room for its {fmt.duration(section.least_s)}"
-        get = f"rmwbench evaluate {session.evaluation} --budget {more:.0f}s -o ANOTHER_DIR"
+        get = f"rmwbench evaluate {session.evaluation} --budget {math.ceil(more / 60)}m -o ANOTHER_DIR"
         return Part(section=section, shown=None, why=why, get=get)
     go_on = f"rmwbench evaluate {session.evaluation} -o {session.directory}"
     if not session.has_begun(section):

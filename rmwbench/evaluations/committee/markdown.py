@@ -96,7 +96,7 @@ def _head(report: Report) -> Iterator[str]:
         f"Measured {when} on {escape('; '.join(machines)) or 'no machine'}: {fmt.counted(trials, 'trial')} in "
         f"{len(measured)} of {fmt.counted(len(report.parts), 'section')}, seed {report.session.seed}. Every number "
         "comes from the campaigns that are named with it, and every interval and verdict from their blocks; nothing "
-        "was left out or chosen by hand."
+        "was chosen by hand, and what is missing says why."
     )
     yield ""
 
@@ -127,7 +127,7 @@ def _told(part: Part) -> str:
     if len(found) <= FEW:
         several = len(found) > 1
         return " ".join(
-            f"{escape(workload['title'])}: {escape(answer.answer)}" if several else escape(answer.answer)
+            f"{escape(_title(workload, found))}: {escape(answer.answer)}" if several else escape(answer.answer)
             for workload in found
             if (answer := headline(workload, known.get(workload["workload"])))
         )
@@ -140,6 +140,13 @@ def _told(part: Part) -> str:
     counted = "; ".join(f"{escape(arm)} in {count}" for arm, count in best.most_common())
     told = f"Of {len(found)} conditions, best or as good as the best: {counted}." if best else ""
     return f"{told} In {open_} of {len(found)} these trials do not tell who is best.".strip() if open_ else told
+
+
+def _title(workload: Mapping[str, Any], among: Iterable[Mapping[str, Any]]) -> str:
+    """With the levels of its factors where others of the section are called the same."""
+    same = sum(one["title"] == workload["title"] for one in among) > 1
+    levels = workload["workload"].partition(" [")[2].removesuffix("]")
+    return f"{workload['title']} ({levels})" if same and levels else str(workload["title"])
 
 
 def _standings(report: Report) -> Iterator[str]:
@@ -237,7 +244,8 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
     for workload in shown["workloads"] if len(shown["workloads"]) <= FEW else ():
         answer = headline(workload, known.get(workload["workload"]))
         told = " ".join(escape(text) for text in (answer.limits, answer.detail) if text)
-        yield from (f"**{escape(workload['title'])}.** {escape(answer.answer)} {told}".rstrip(), "")
+        title = _title(workload, shown["workloads"])
+        yield from (f"**{escape(title)}.** {escape(answer.answer)} {told}".rstrip(), "")
     if len(shown["workloads"]) > FEW:
         yield from (_told(part), "")
     matrix = list(outcome_lines(shown))
@@ -272,6 +280,10 @@ def _cell(arm: Mapping[str, Any], workload: Mapping[str, Any]) -> str:
     if arm.get("not_supported"):
         return "not supported"
     verdict, ratio = verdict_of(dict(arm)), fmt.ratio(arm["verdict"]["ratio"])
+    if any(topic["judged"] for topic in workload.get("topics", ())) and verdict in HEADS:
+        # Over unlike topics together there is no number: what is said is the verdict, and which topic decides it.
+        told = HEADS[verdict] + (f" ({escape(topic)})" if (topic := arm["verdict"].get("topic")) else "")
+        return f"**{told}**" if verdict in ("best", "equivalent") else told
     value = escape(fmt.metric(arm["metrics"].get(workload["primary_metric"])).full)
     if verdict in ("best", "equivalent"):
         return f"**{value}**"
