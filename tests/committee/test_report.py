@@ -12,7 +12,7 @@ from rmwbench.community import admission
 from rmwbench.community.shown import view_of
 from rmwbench.errors import UserError
 from rmwbench.evaluations.committee import markdown, page
-from rmwbench.evaluations.committee.document import Beside, gather, standings
+from rmwbench.evaluations.committee.document import Beside, candidate, gather, standings
 from tests.committee import evaluations
 from tests.report.example_document import HOSTILE
 
@@ -63,8 +63,16 @@ def test_standings_count_every_verdict_of_every_candidate_once(report):
     assert sum(one.workloads for one in found) == len(arms) - len(floors)
     assert "floor futex" not in {one.arm for one in found}
     for one in found:
-        verdicts = [arm["verdict"]["verdict"] for arm in arms if arm["arm"] == one.arm]
+        verdicts = [arm["verdict"]["verdict"] for arm in arms if candidate(arm) == one.arm]
         assert one.counts == {name: verdicts.count(name) for name in set(verdicts)}
+
+
+def test_what_is_as_installed_is_one_candidate_however_suites_call_it():
+    installed = {"arm": "zenoh untouched", "middleware": "zenoh", "profile": "untouched", "options": {}}
+    assert candidate(installed) == candidate(installed | {"arm": "zenoh"}) == "zenoh"
+    assert candidate(installed | {"options": {"peer_range": 2}}) == "zenoh untouched"
+    assert candidate(installed | {"arm": "zenoh multicast"}) == "zenoh multicast"
+    assert candidate(installed | {"arm": "zenoh tuned", "profile": "tuned"}) == "zenoh tuned"
 
 
 def test_every_number_of_a_table_is_in_its_campaign(report, text):

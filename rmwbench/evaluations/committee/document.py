@@ -183,9 +183,15 @@ def standings(shown: Sequence[Mapping[str, Any]]) -> list[Standing]:
         for workload in document["workloads"]:
             for arm in contenders(workload):
                 if arm.get("pair") is None:
-                    counts.setdefault(arm["arm"], Counter())[verdict_of(arm)] += 1
+                    counts.setdefault(candidate(arm), Counter())[verdict_of(arm)] += 1
     found = [Standing(arm=arm, counts=dict(count)) for arm, count in counts.items()]
     return sorted(found, key=lambda one: (-one.workloads, one.arm))
+
+
+def candidate(arm: Mapping[str, Any]) -> str:
+    """Suites call a middleware as installed by its own name, or `NAME untouched` beside a tuned one: it is the same."""
+    as_installed = arm["profile"] == "untouched" and not arm.get("options")
+    return str(arm["middleware"] if as_installed and arm["arm"] == f"{arm['middleware']} untouched" else arm["arm"])
 
 
 def _need(session: Session, name: str, part: Part) -> Answered:

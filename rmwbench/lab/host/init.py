@@ -229,11 +229,14 @@ def spawn(sock, request, fds):
     program, container = request.get("source"), request.get("container")
     executable, sources = (None, fds) if program is not None else (fds[0], fds[1:])
     init, told = os.getpid(), os.pipe()
-    pid = fork_into_own_pids() if container else os.fork()
+    try:
+        pid = fork_into_own_pids() if container else os.fork()
+    except (OSError, StepFailed):
+        close_all((*fds, *told))
+        raise
     if pid:
         os.write(told[1], b"%d" % pid)
-        for fd in (*fds, *told):
-            os.close(fd)
+        close_all((*fds, *told))
         return pid
     try:
         _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)  # for a host without a PID namespace
@@ -259,7 +262,12 @@ def spawn(sock, request, fds):
         os._exit(127)
 
 
-def fork_into_own_pids():
+def close_all(fds: tuple[int, ...]) -> None:
+    for fd in fds:
+        os.close(fd)
+
+
+def fork_into_own_pids() -> int:
     """As os.fork; the child is PID 1 of a namespace of its own."""
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     try:
