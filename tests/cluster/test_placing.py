@@ -100,7 +100,10 @@ def test_a_suite_of_single_hosts_is_not_placed():
 
 def test_each_machine_is_judged_by_its_own_rows():
     row = {"unit": "fraction", "at": "window"}
-    rows = [{"probe": "steal", "value": 0.0, **row}, {"probe": "steal@base", "value": 0.2, **row}]
+    stolen = [
+        {"probe": f"{name}@base", "value": value, **row} for name, value in (("stolen", 0.2), ("stolen_ticks", 9))
+    ]
+    rows = [{"probe": "steal", "value": 0.0, **row}, {"probe": "steal@base", "value": 0.2, **row}, *stolen]
     (reason,) = machines.void_reasons(rows)
     assert reason.code is Code.STEAL and reason.text.endswith("(on the machine of host base)")
     assert list(machines.void_reasons(rows[:1])) == []
