@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 import subprocess
+import tempfile
 
 import pytest
 
@@ -147,15 +148,16 @@ def test_the_page_holds_its_pictures_and_asks_for_nothing(session, text):
         assert (session.directory / target).is_file()
 
 
-def test_the_page_is_printed_where_there_is_a_browser(tmp_path, session, text):
+def test_the_page_is_printed_where_there_is_a_browser(tmp_path, monkeypatch, session, text):
     printer = page.browser()
     if printer is None:
         pytest.skip("THE REPORT WAS NOT PRINTED: no Chromium here (apt install chromium)")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # others print at the same time
     html = tmp_path / "report.html"
     page.write_html(session.directory / "report.md", html)
     assert page.write_pdf(html, tmp_path / "report.pdf", printer) is None
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
-    left = subprocess.run(["pgrep", "-f", "rmwbench-print-"], capture_output=True, text=True)
+    left = subprocess.run(["pgrep", "-f", str(tmp_path)], capture_output=True, text=True)
     assert left.stdout == ""
 
 

@@ -19,8 +19,8 @@ title: a difference of known size
 blocks: {planned: 5, minimum: 5}
 timeline: {warmup_s: 0.05, drain_s: 0.05, steady_s: 0.15}
 arms:
-  - {name: here, middleware: synthetic, options: {latency: constant ns=300000}}
-  - {name: there, middleware: synthetic, options: {latency: constant ns=1200000}}
+  - {name: here, middleware: synthetic, options: {latency: constant ns=2000000}}
+  - {name: there, middleware: synthetic, options: {latency: constant ns=20000000}}
 workloads:
   - {name: w, message: Bytes(100), rate_hz: 200}
 """
