@@ -5,7 +5,7 @@ for. Texts are escaped so that a name or a log line stays text in the renderers 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ def write_markdown(doc: dict[str, Any], path: Path | str, evaluated: Evaluated =
     from rmwbench.report.charts import with_card
 
     path = Path(path)
-    directory = path.with_name(f"{path.stem}-charts")
+    directory = charts_directory(path)
     make_directory(directory)
     written = [path]
     drawn = {workload["workload"]: list(figures(workload)) for workload in doc["workloads"]}
@@ -48,6 +48,11 @@ def write_markdown(doc: dict[str, Any], path: Path | str, evaluated: Evaluated =
             images[workload["workload"], figure.key] = f"{directory.name}/{name}.svg"
     write_whole(path, render_markdown(doc, drawn, images, evaluated))
     return written
+
+
+def charts_directory(path: Path) -> Path:
+    """Where the charts of a report at `path` are: WORKLOAD-KEY.svg and .png, by `file_name` and the figure's key."""
+    return path.with_name(f"{path.stem}-charts")
 
 
 def render_markdown(
@@ -82,11 +87,9 @@ def render_markdown(
 
 def _head(doc: dict[str, Any]) -> Iterable[str]:
     campaign, machine = doc["campaign"], doc["machine"]
-    trials = campaign["trials"]
     yield f"# {escape(campaign.get('title') or campaign['suite'])}"
     yield ""
-    counts = f"{trials['done']} of {fmt.counted(trials['planned'], 'trial')} done"
-    counts += "".join(f", {text}" for text in (done.failed(campaign), done.void(campaign)) if text)
+    counts = ", ".join(done.counts(campaign))
     yield (
         f"{escape(machine['summary'])} · {str(campaign['created_utc'])[:10]} · {counts} · {done.blocks(campaign)} · "
         f"campaign `{campaign['name']}`"
@@ -250,29 +253,33 @@ def _table(workload: dict[str, Any]) -> Iterable[str]:
 
 def _claims(evaluated: Evaluated) -> Iterable[str]:
     if evaluated.table:
-        yield from (
-            "## Claims",
-            "",
-            table_row(["claim", "as published", "as corrected", "here"]),
-            table_row(["---"] * 4),
+        yield from ("## Claims", "")
+        yield from table(
+            ("claim", "as published", "as corrected", "here"), (map(escape, row) for row in evaluated.table)
         )
-        for row in evaluated.table:
-            yield table_row(map(escape, row))
-        yield ""
 
 
 def _machine(doc: dict[str, Any]) -> Iterable[str]:
-    yield "## The machine"
-    yield ""
-    yield table_row(["fact", "value", "note"])
-    yield table_row(["---", "---", "---"])
-    for fact in doc["machine"]["facts"]:
-        yield table_row([escape(fact["name"]), escape(str(fact["value"])), escape(fact["note"] or "")])
-    yield ""
+    yield from ("## The machine", "")
+    yield from facts_table(doc["machine"])
+
+
+def facts_table(machine: Mapping[str, Any]) -> Iterator[str]:
+    """The machine's facts, as a table."""
+    rows = ((fact["name"], str(fact["value"]), fact["note"] or "") for fact in machine["facts"])
+    yield from table(("fact", "value", "note"), (map(escape, row) for row in rows))
 
 
 def _prefix(item: dict[str, Any]) -> str:
     return f"**{escape(item['workload'])}:** " if item["workload"] else ""
+
+
+def table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """A table of texts, and the empty line behind it."""
+    yield table_row(heads)
+    yield table_row(["---"] * len(heads))
+    yield from map(table_row, rows)
+    yield ""
 
 
 def table_row(cells: Iterable[str]) -> str:

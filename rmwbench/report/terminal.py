@@ -69,11 +69,9 @@ def verdict_text(arm: dict[str, Any]) -> str:
 
 def _print_campaign(doc: dict[str, Any], console: Console) -> None:
     campaign, machine = doc.get("campaign", {}), doc.get("machine", {})
-    trials = campaign.get("trials", {})
     console.print()
     console.print(Text(str(campaign.get("title") or campaign.get("suite", "campaign")), style="bold"))
-    counts = [f"{trials.get('done', 0)} of {fmt.counted(int(trials.get('planned', 0)), 'trial')} done"]
-    counts += [text for text in (done.failed(campaign), done.void(campaign), done.blocks(campaign)) if text]
+    counts = [*done.counts(campaign), *filter(None, (done.blocks(campaign),))]
     if not campaign.get("finished"):
         counts.append("not finished")
     _line(console, f"{campaign.get('name', '')} · {'; '.join(counts)}")

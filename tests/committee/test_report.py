@@ -28,7 +28,7 @@ def session(tmp_path_factory):
 @pytest.fixture(scope="module")
 def report(session):
     beside = [
-        Beside(title="Admission", view=admission.view(admission.document(admission.OURS)), get=""),
+        Beside(title="Admission", view=admission.view(admission.document(admission.OURS)), get="", opens=True),
         Beside(title="How the projects answer", view=None, get="rmwbench community github"),
     ]
     return gather(session, TITLE, beside)

@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -131,7 +131,7 @@ def _begun(directory: Path, evaluation: str, given: "Mapping[str, Any]") -> "Ses
     return session
 
 
-def _carry_out(session: "Session", as_json: bool) -> None:
+def _carry_out(session: "Session", as_json: bool) -> NoReturn:
     """Runs what is left and writes the report; ends the verb."""
     from rmwbench.cli.verbs.run import guarded
     from rmwbench.evaluations.committee import markdown, page
@@ -140,11 +140,10 @@ def _carry_out(session: "Session", as_json: bool) -> None:
 
     go_on = f"rmwbench evaluate {session.evaluation} -o {session.directory}"
     console = stderr_console()
-    if session.waiting():
-        ending = guarded(Runner(session), session.directory, console, go_on)
-        if ending is not None and ending.stopped_by:
-            console.print(f"stopped by {ending.stopped_by}; what was finished stays\ngo on:   {go_on}", markup=False)
-            raise typer.Exit(130)
+    ending = guarded(Runner(session), session.directory, console, go_on)
+    if ending is not None and ending.stopped_by:
+        console.print(f"stopped by {ending.stopped_by}; what was finished stays\ngo on:   {go_on}", markup=False)
+        raise typer.Exit(130)
     report = gather(session, TITLE, _beside(session))
     written = markdown.write(report)[0]
     html = session.directory / "report.html"
@@ -172,7 +171,8 @@ def _beside(session: "Session") -> "list[Beside]":
     from rmwbench.evaluations.committee.document import Beside
 
     place = session.directory / "community"
-    found = [Beside(title="Admission of candidates", view=admission.view(admission.document(admission.OURS)), get="")]
+    bar = admission.view(admission.document(admission.OURS))
+    found = [Beside(title="Admission of candidates", view=bar, get="rmwbench community admission", opens=True)]
     for name, title, arguments in COMMUNITY:
         given = place / f"{name}.json"
         path = given if given.is_file() else shipped(name)

@@ -19,6 +19,7 @@ from rmwbench.evaluations.committee.session import Planned, Session
 from rmwbench.evaluations.questionnaire import document as questionnaire
 from rmwbench.evaluations.questionnaire.model import load as load_questionnaire
 from rmwbench.input_file import read_text
+from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.view import View
 from rmwbench.results.answer.facts import contenders, verdict_of
 from rmwbench.results.decide.document import summarise as decide
@@ -37,14 +38,13 @@ MOST_COMMENT_BYTES = 64 * 1024
 @dataclass(frozen=True, kw_only=True)
 class Part:
     """A section. `shown`: the show document of its campaign; None where nothing was measured, for the reason `why`;
-    `get` is the command that changes it. `claims`: (claim, as published, as corrected, here) of what the published
-    evaluations said of the same."""
+    `get` is the command that changes it. `evaluated`: what the published evaluations said of the same."""
 
     section: Planned
     shown: dict[str, Any] | None
     why: str | None = None
     get: str | None = None
-    claims: tuple[tuple[str, str, str, str], ...] = ()
+    evaluated: Evaluated = NOT_EVALUATED
 
     @property
     def answer(self) -> dict[str, Any]:
@@ -87,11 +87,12 @@ class Comment:
 @dataclass(frozen=True, kw_only=True)
 class Beside:
     """A part in which nothing runs: the community's numbers. `view` is None where it was not given; then `get` is the
-    command that makes it."""
+    command that makes it. `opens`: it stands before the sections, for it says who may be in a report at all."""
 
     title: str
     view: View | None
     get: str
+    opens: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +173,7 @@ def _part(session: Session, section: Planned) -> Part:
     if not bundle.trials("done"):
         return Part(section=section, shown=None, why="none of its trials was good", get=go_on)
     shown = summarise(bundle)
-    return Part(section=section, shown=shown, claims=tuple(evaluated(shown).table))
+    return Part(section=section, shown=shown, evaluated=evaluated(shown))
 
 
 def standings(shown: Sequence[Mapping[str, Any]]) -> list[Standing]:

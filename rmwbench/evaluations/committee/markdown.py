@@ -5,20 +5,25 @@ document stays one that people read.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rmwbench.evaluations.beside import evaluated
-from rmwbench.evaluations.committee.document import ORDER, Answered, Beside, Part, Report
+from rmwbench.evaluations.committee.document import ORDER, Answered, Part, Report
 from rmwbench.evaluations.questionnaire.document import MEASURED
 from rmwbench.evaluations.questionnaire.markdown import page as questionnaire_page
 from rmwbench.evaluations.questionnaire.markdown import summary as questionnaire_summary
-from rmwbench.report.charts import with_card
-from rmwbench.report.drawing import svg_of
-from rmwbench.report.markdown import escape, file_name, outcome_lines, table_row, write_markdown
+from rmwbench.report.markdown import (
+    charts_directory,
+    escape,
+    facts_table,
+    file_name,
+    outcome_lines,
+    table,
+    table_row,
+    write_markdown,
+)
 from rmwbench.report.view import View
-from rmwbench.report.workload_charts import card, figures
 from rmwbench.results.answer import done
 from rmwbench.results.answer.facts import contenders, verdict_of
 from rmwbench.results.answer.headline import conditions, headline
@@ -49,15 +54,16 @@ NOT_CONCLUDED = (
 
 
 def write(report: Report) -> list[Path]:
-    """Writes DIR/report.md with its charts, and a page for each section; every path written, the report first."""
-    directory = report.session.directory
-    path, charts, sections = directory / "report.md", directory / "report-charts", directory / "sections"
-    make_directory(charts)
+    """Writes DIR/report.md, and for each section a page with its charts; every path written, the report first."""
+    path = report.session.directory / "report.md"
+    sections = path.with_name("sections")
     make_directory(sections)
     images, written = {}, [path]
     for part in report.measured:
-        images[part.section.name] = list(_charts(part, charts))
-        written += write_markdown(part.answer, sections / f"{part.section.name}.md", evaluated(part.answer))
+        page = sections / f"{part.section.name}.md"
+        drawn = write_markdown(part.answer, page, part.evaluated)
+        images[part.section.name] = list(_comparisons(part, page, drawn))
+        written += drawn
     write_whole(sections / "questionnaire.md", questionnaire_page(report.questionnaire))
     write_whole(path, render(report, images))
     return [*written, sections / "questionnaire.md"]
@@ -65,24 +71,21 @@ def write(report: Report) -> list[Path]:
 
 def render(report: Report, images: Mapping[str, list[tuple[str, str]]]) -> str:
     """The text; `images` has of each measured section (title, relative path) of its charts."""
-    lines = [*_head(report), *_summary(report), *_admission(report)]
+    lines = [*_head(report), *_summary(report), *_beside(report, opens=True)]
     for part in report.parts:
         lines += _part(report, part, images.get(part.section.name, []))
-    lines += [*_questions(report), *_since(report), *_community(report), *_comments(report)]
+    lines += [*_questions(report), *_since(report), *_beside(report, opens=False), *_comments(report)]
     lines += [*_method(report), *_appendix(report)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _charts(part: Part, directory: Path) -> Iterator[tuple[str, str]]:
-    """Draws the comparison of the first workloads; (title, path relative to the report)."""
-    shown = part.answer
-    for workload in shown["workloads"][:FEW]:
-        for figure in figures(workload):
-            if figure.key == "comparison" and figure.spec is not None:
-                title = f"{workload['title']}: {figure.title}"
-                path = directory / f"{part.section.name}-{file_name(workload['workload'])}.svg"
-                write_whole(path, svg_of(with_card(figure.spec, title, card(shown, workload))))
-                yield title, f"{directory.name}/{path.name}"
+def _comparisons(part: Part, page: Path, drawn: Sequence[Path]) -> Iterator[tuple[str, str]]:
+    """Of what was drawn for the section's page the comparison of the first workloads: (title, path relative to the
+    report)."""
+    for workload in part.answer["workloads"][:FEW]:
+        path = charts_directory(page) / f"{file_name(workload['workload'])}-comparison.svg"
+        if path in drawn:
+            yield f"{workload['title']}: comparison", str(path.relative_to(page.parent.parent))
 
 
 def _head(report: Report) -> Iterator[str]:
@@ -111,7 +114,7 @@ def _summary(report: Report) -> Iterator[str]:
     absent = [part for part in report.parts if part.shown is None]
     if absent:
         yield from ("### Not measured", "")
-        yield from _rows(
+        yield from table(
             ("section", "why", "what changes it"),
             [
                 (escape(part.section.title), escape(part.why or ""), f"`{part.get}`" if part.get else "")
@@ -160,7 +163,7 @@ def _standings(report: Report) -> Iterator[str]:
         (escape(one.arm), *(str(one.counts.get(name, 0)) for name in used), str(one.workloads))
         for one in report.standings
     ]
-    yield from _rows(("candidate", *(HEADS[name] for name in used), "workloads"), rows)
+    yield from table(("candidate", *(HEADS[name] for name in used), "workloads"), rows)
 
 
 def _needs(needs: Iterable[Answered]) -> Iterator[str]:
@@ -180,26 +183,15 @@ def _needs(needs: Iterable[Answered]) -> Iterator[str]:
                 probability = decided_words.probability(one["probability"])
                 title = escape(need.title) if not place else ""
                 rows.append((title, escape(one["arm"]), one["outcome"], probability, escape(decided_words.reason(one))))
-    yield from _rows(("robot", "candidate", "all limits", "P", "because"), rows)
+    yield from table(("robot", "candidate", "all limits", "P", "because"), rows)
 
 
-def _admission(report: Report) -> Iterator[str]:
-    """Of the parts beside the measurements the first: who may be in a report at all."""
-    for one in report.beside[:1]:
-        yield from _beside(one)
-
-
-def _community(report: Report) -> Iterator[str]:
-    for one in report.beside[1:]:
-        yield from _beside(one)
-
-
-def _beside(one: Beside) -> Iterator[str]:
-    yield from (f"## {escape(one.title)}", "")
-    if one.view is None:
-        yield from (f"Not given. `{one.get}` makes it.", "")
-    else:
-        yield from view_lines(one.view)
+def _beside(report: Report, *, opens: bool) -> Iterator[str]:
+    """The parts in which nothing runs: those that open the report, or those behind its sections."""
+    for one in report.beside:
+        if one.opens is opens:
+            yield from (f"## {escape(one.title)}", "")
+            yield from view_lines(one.view) if one.view else (f"Not given. `{one.get}` makes it.", "")
 
 
 def view_lines(view: View) -> Iterator[str]:
@@ -227,11 +219,9 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
     campaign = shown["campaign"]
     place = report.session.place(part.section).relative_to(report.session.directory)
     page = f"[this section's page](sections/{part.section.name}.md)"
-    trials = campaign["trials"]
-    counts = [f"{trials['done']} of {fmt.counted(trials['planned'], 'trial')} done"]
-    counts += [escape(text) for text in (done.failed(campaign), done.void(campaign)) if text]
+    counts = ", ".join(map(escape, done.counts(campaign)))
     yield (
-        f"Suite `{part.section.suite}`{', short version' if part.section.short else ''}; {', '.join(counts)}; "
+        f"Suite `{part.section.suite}`{', short version' if part.section.short else ''}; {counts}; "
         f"{escape(done.blocks(campaign))}. All tables and charts: {page}; "
         f"every message: `rmwbench query … {place}`."
     )
@@ -270,10 +260,10 @@ def _primary(shown: Mapping[str, Any]) -> Iterator[str]:
     names = [workload["workload"] for workload in shown["workloads"]]
     if len(names) <= min(WIDE, len(arms)):
         heads = ("arm", *map(escape, names))
-        yield from _rows(heads, [(escape(arm), *(found.get((name, arm), "") for name in names)) for arm in arms])
+        yield from table(heads, [(escape(arm), *(found.get((name, arm), "") for name in names)) for arm in arms])
     else:
         heads = ("workload", *map(escape, arms))
-        yield from _rows(heads, [(escape(name), *(found.get((name, arm), "") for arm in arms)) for name in names])
+        yield from table(heads, [(escape(name), *(found.get((name, arm), "") for arm in arms)) for name in names])
 
 
 def _cell(arm: Mapping[str, Any], workload: Mapping[str, Any]) -> str:
@@ -306,11 +296,11 @@ def _questions(report: Report) -> Iterator[str]:
             values = [row["text"] for row in answer["measured"] if row["value"] is not None]
             cells.append(escape(values[0]) if answer["state"] == MEASURED and values else escape(answer["state"]))
         rows.append((escape(question["asks"]), *cells))
-    yield from _rows(heads, rows)
+    yield from table(heads, rows)
 
 
 def _since(report: Report) -> Iterator[str]:
-    rows = [row for part in report.measured for row in part.claims]
+    rows = [row for part in report.measured for row in part.evaluated.table]
     yield from ("## What the reports of 2020 and 2021 said, and what holds here", "")
     if not rows:
         yield from ("No section that was measured repeats what they said.", "")
@@ -320,7 +310,7 @@ def _since(report: Report) -> Iterator[str]:
         "and another machine: *proxy* marks what holds here and neither confirms nor refutes them."
     )
     yield ""
-    yield from _rows(("statement", "as published", "as corrected", "here"), [tuple(map(escape, row)) for row in rows])
+    yield from table(("statement", "as published", "as corrected", "here"), [tuple(map(escape, row)) for row in rows])
 
 
 def _comments(report: Report) -> Iterator[str]:
@@ -354,13 +344,7 @@ def _method(report: Report) -> Iterator[str]:
         yield from (f"### {escape(summary)}", "", escape(machine["calibration"]["text"]), "")
         yield from (f"- Warning: {escape(text)}" for text in machine["warnings"])
         yield ""
-        yield from _rows(
-            ("fact", "value", "note"),
-            [
-                (escape(fact["name"]), escape(str(fact["value"])), escape(fact["note"] or ""))
-                for fact in machine["facts"]
-            ],
-        )
+        yield from facts_table(machine)
 
 
 def _appendix(report: Report) -> Iterator[str]:
@@ -368,11 +352,3 @@ def _appendix(report: Report) -> Iterator[str]:
     for part in report.measured:
         yield f"- [{escape(part.section.title)}](sections/{part.section.name}.md)"
     yield from ("- [The questionnaire](sections/questionnaire.md)", "")
-
-
-def _rows(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    heads = list(heads)
-    yield table_row(heads)
-    yield table_row(["---"] * len(heads))
-    yield from (table_row(cells) for cells in rows)
-    yield ""

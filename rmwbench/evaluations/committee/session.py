@@ -4,8 +4,8 @@ DIR/evaluation.json           what was asked for and planned, and what could not
 DIR/campaigns/SECTION/        the campaign of a section, like any other
 DIR/comments/NAME.md          a vendor's own comment, which the document quotes
 DIR/community/*.json          documents of `rmwbench community github|rep2004|survey --json`
-DIR/report.md, .html, .pdf    the document, with its charts in DIR/report-charts/
-DIR/sections/SECTION.md       every table and chart of a section
+DIR/report.md, .html, .pdf    the document; its charts are those of the sections
+DIR/sections/SECTION.md       every table of a section, with its charts in DIR/sections/SECTION-charts/
 """
 
 import json

@@ -8,6 +8,13 @@ from rmwbench.codes import Code
 from rmwbench.words import numbers as fmt
 
 
+def counts(campaign: Mapping[str, Any]) -> list[str]:
+    """`184 of 240 trials done`, then what failed and what was void, where anything was."""
+    trials = campaign.get("trials", {})
+    told = f"{trials.get('done', 0)} of {fmt.counted(int(trials.get('planned', 0)), 'trial')} done"
+    return [told, *(text for text in (failed(campaign), void(campaign)) if text)]
+
+
 def failed(campaign: dict[str, Any]) -> str | None:
     """`2 failed`."""
     count = campaign["trials"].get("failed")
