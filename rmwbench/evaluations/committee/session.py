@@ -8,7 +8,6 @@ DIR/report.md, .html, .pdf    the document; its charts are those of the sections
 DIR/sections/SECTION.md       every table of a section, with its charts in DIR/sections/SECTION-charts/
 """
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,14 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.bundle import Bundle
-from rmwbench.errors import UserError
 from rmwbench.evaluations.committee.sections import Share
-from rmwbench.input_file import parse_json, read_input
+from rmwbench.evaluations.state_file import StateFile, make_empty
 from rmwbench.suite.file.candidates import Choice
-from rmwbench.whole_file import write_whole
 
-STATE = "evaluation.json"
-SCHEMA, VERSION = "rmwbench/evaluation-run", 1
+STATE = StateFile("evaluation.json", "rmwbench evaluate", "rmwbench/evaluation-run", 1)
 
 
 @dataclass
@@ -56,9 +52,9 @@ class Session:
     sections: list[Planned]
 
     def save(self) -> None:
-        document = {"schema": SCHEMA, "version": VERSION, **asdict(self)}
-        del document["directory"]
-        write_whole(self.directory / STATE, json.dumps(document, indent=1) + "\n")
+        state = asdict(self)
+        del state["directory"]
+        STATE.save(self.directory, state)
 
     def choice(self) -> Choice:
         return Choice(tuple(self.candidates), tuple(self.added), tuple(self.without))
@@ -93,12 +89,6 @@ def begin(
 ) -> Session:
     """Makes the directory. `absent`: section -> (its title, its suite, why it cannot run). UserError where something
     else is there."""
-    if directory.exists() and any(directory.iterdir()):
-        raise UserError(
-            "the directory is not empty, and no evaluation was begun in it",
-            where=str(directory),
-            fix="choose another with --out",
-        )
     planned = [
         Planned(
             name=one.cost.section.name,
@@ -115,10 +105,8 @@ def begin(
         Planned(name, title, suite, short=False, blocks=0, budget_s=0.0, least_s=0.0, problem=why)
         for name, (title, suite, why) in absent.items()
     ]
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError("the directory cannot be made", where=str(directory), actual=error.strerror) from None
+    occupied = "the directory is not empty, and no evaluation was begun in it"
+    make_empty(directory, occupied, "choose another with --out")
     session = Session(
         directory,
         evaluation,
@@ -135,17 +123,14 @@ def begin(
 
 
 def is_session(directory: Path) -> bool:
-    return (directory / STATE).is_file()
+    return STATE.is_in(directory)
 
 
 def load(directory: Path) -> Session:
     """UserError where the file is none of ours."""
-    path = directory / STATE
-    try:
-        document: dict[str, Any] = parse_json(read_input(path))
-        if document.pop("schema") != SCHEMA or document.pop("version") != VERSION:
-            raise ValueError("another schema or version")
+
+    def made(document: dict[str, Any]) -> Session:
         sections = [Planned(**one) for one in document.pop("sections")]
         return Session(directory=directory, sections=sections, **document)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise UserError("this is no directory of `rmwbench evaluate`", where=str(path), actual=str(error)) from None
+
+    return STATE.load(directory, made)

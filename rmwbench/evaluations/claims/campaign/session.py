@@ -5,7 +5,6 @@ DIR/galactic-2020-pubsub.yaml   the derived suite
 DIR/galactic-2020-pubsub/       its campaign, like any other
 """
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,12 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.bundle import Bundle
-from rmwbench.errors import UserError
-from rmwbench.input_file import parse_json, read_input
-from rmwbench.whole_file import write_whole
+from rmwbench.evaluations.state_file import StateFile, make_empty
 
-STATE = "claims.json"
-SCHEMA, VERSION = "rmwbench/claims-run", 1
+STATE = StateFile("claims.json", "rmwbench run --claims", "rmwbench/claims-run", 1)
 
 
 @dataclass
@@ -38,9 +34,9 @@ class Session:
     campaigns: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def save(self) -> None:
-        document = {"schema": SCHEMA, "version": VERSION, **asdict(self)}
-        del document["directory"]
-        write_whole(self.directory / STATE, json.dumps(document, indent=1) + "\n")
+        state = asdict(self)
+        del state["directory"]
+        STATE.save(self.directory, state)
 
     def place(self, name: str) -> Path:
         """Where the campaign of a suite with that name goes in this round."""
@@ -66,13 +62,10 @@ def begin(
     only: Sequence[str] = (),
 ) -> Session:
     """Makes the directory. UserError where something is there."""
-    if directory.exists() and any(directory.iterdir()):
-        raise UserError(
-            "the directory is not empty",
-            where=str(directory),
-            fix=f"rmwbench run --resume {directory}" if is_session(directory) else "choose another with --out",
-        )
-    directory.mkdir(parents=True, exist_ok=True)
+    resume = f"rmwbench run --resume {directory}"
+    make_empty(
+        directory, "the directory is not empty", resume if is_session(directory) else "choose another with --out"
+    )
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     session = Session(directory, list(sources), seed, budget_s, created, settled=dict(settled), only=list(only))
     session.save()
@@ -80,19 +73,12 @@ def begin(
 
 
 def is_session(directory: Path) -> bool:
-    return (directory / STATE).is_file()
+    return STATE.is_in(directory)
 
 
 def load(directory: Path) -> Session:
     """UserError where the file is none of ours."""
-    path = directory / STATE
-    try:
-        document = parse_json(read_input(path))
-        if document.pop("schema") != SCHEMA or document.pop("version") != VERSION:
-            raise ValueError("another schema or version")
-        return Session(directory=directory, **document)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise UserError("this is no directory of `rmwbench run --claims`", where=str(path), actual=str(error)) from None
+    return STATE.load(directory, lambda document: Session(directory=directory, **document))
 
 
 def campaigns(directory: Path) -> dict[Path, list[str]]:
