@@ -141,7 +141,7 @@ def checked(
     """The workers of a campaign, and the cells that they cannot do, with the reason. Raises UserError for all that
     would keep it from running, before anything is written: `rmwbench plan` and `rmwbench run` refuse the same.
     `directory`: where it will be written, and needs room; None where nobody knows yet."""
-    keeps_spoilt()
+    keeps_spoilt()  # a word that it does not know is refused here, and not in the first trial
     plan = planner.plan(request, host=lab.host())
     places = _places(request, text, plan, planner.choice)
     shared_host.check(plan.cells, plan.host, places.file)

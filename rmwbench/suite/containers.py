@@ -27,13 +27,14 @@ class Level(NamedTuple):
     other_user: bool = False
 
 
-CONTAINERS = {
-    "none": Level("processes share all that a host has"),
+CONTAINERS: dict[str, Level | None] = {
+    "none": None,
     "same_ipc": Level("one IPC and one /dev/shm for all (--ipc=host)"),
     "own_ipc": Level("IPC and a /dev/shm of 64 MiB for each, as Docker's default", True, DOCKER_SHM_BYTES),
     "no_shm": Level("IPC for each, and a /dev/shm that is read-only", True),
     "other_user": Level("as same_ipc, and every process but the first is user 1000", other_user=True),
 }
+"""None: processes share all that a host has."""
 
 
 def _containers(level: str) -> str:

@@ -51,7 +51,7 @@ def _network(cell: Cell) -> str | None:
 
 def _containers(cell: Cell, kind: Kind) -> str | None:
     level = CONTAINERS[cell.workload.containers]
-    if cell.workload.containers == "none":
+    if level is None:
         return None
     if kind.shared:
         return "containers are namespaces, which cannot be made here"

@@ -38,8 +38,8 @@ class Spawner:
 
 def container(cell: Cell, process: str) -> Container | None:
     """What a process has for itself, as the workload's `containers` say; None where it is in none."""
-    if cell.workload.containers == "none":
-        return None
     level = CONTAINERS[cell.workload.containers]
+    if level is None:
+        return None
     is_first = process == cell.processes[0].name
     return Container(level.own_ipc, level.shm_bytes, OTHER_UID if level.other_user and not is_first else 0)

@@ -31,7 +31,7 @@ def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[Reaso
     rules: tuple[Callable[[], Iterable[Reason]], ...] = (
         lambda: _overflow(outcome),
         lambda: _granted(outcome),
-        lambda: (reason for reason in of_the_machine(outcome) if not (keeps_spoilt() and reason.code in NOISE)),
+        lambda: (reason for reason in of_the_machine(outcome) if not _is_kept(reason)),
         lambda: (Reason(Code.WORKER_CLOCK, text) for text in strange_clocks(outcome)),
         lambda: network.void_reasons(outcome),
         lambda: sources.void_reasons(outcome),
@@ -63,10 +63,12 @@ def keeps_spoilt() -> bool:
 
 def kept(outcome: Outcome) -> list[Reason]:
     """Why a trial would be void that is kept by the user's choice."""
-    if not keeps_spoilt():
-        return []
-    noise = (reason for reason in of_the_machine(outcome) if reason.code in NOISE)
-    return [replace(reason, text=f"{reason.text}; kept, as {SPOILT} asks") for reason in noise]
+    found = (reason for reason in of_the_machine(outcome) if _is_kept(reason))
+    return [replace(reason, text=f"{reason.text}; kept, as {SPOILT} asks") for reason in found]
+
+
+def _is_kept(reason: Reason) -> bool:
+    return reason.code in NOISE and keeps_spoilt()
 
 
 def is_machines_fault(reasons: Sequence[Reason]) -> bool:

@@ -102,8 +102,21 @@ def mount(
 
 def make_mounts(shm_bytes, tmp_bytes):
     mount("private mounts", None, b"/", None, MS_REC | MS_PRIVATE)
-    mount("mount /dev/shm", b"shm", b"/dev/shm", b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=1777,size=%d" % shm_bytes)
-    mount("mount /tmp", b"tmp", b"/tmp", b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=1777,size=%d" % tmp_bytes)
+    mount_tmpfs("/dev/shm", shm_bytes)
+    mount_tmpfs("/tmp", tmp_bytes)
+
+
+def mount_tmpfs(target: str, size_bytes: int | None = None, more_flags: int = 0) -> None:
+    """For everybody; of the kernel's usual size where None."""
+    name, size = target.rpartition("/")[2], "" if size_bytes is None else f",size={size_bytes}"
+    flags = MS_NOSUID | MS_NODEV | more_flags
+    mount(f"mount {target}", name.encode(), target.encode(), b"tmpfs", flags, f"mode=1777{size}".encode())
+
+
+def mount_own_proc() -> bool:
+    """Whether /proc shows this PID namespace now; some containers forbid it."""
+    flags = ctypes.c_ulong(MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    return bool(_libc.mount(b"proc", b"/proc", b"proc", flags, None) == 0)
 
 
 # --- the network, as netlink messages (rtnetlink(7)) ---
@@ -286,10 +299,9 @@ def enter_container(own_ipc: bool, shm_bytes: int, uid: int) -> None:
     call("unshare for a container", _libc.unshare, CLONE_NEWNS | (CLONE_NEWIPC if own_ipc else 0))
     mount("private mounts", None, b"/", None, MS_REC | MS_PRIVATE)
     if own_ipc:
-        flags, size = MS_NOSUID | MS_NODEV | (0 if shm_bytes else MS_RDONLY), max(shm_bytes, 4096)
-        mount("mount /dev/shm", b"shm", b"/dev/shm", b"tmpfs", flags, b"mode=1777,size=%d" % size)
-    mount("mount /tmp", b"tmp", b"/tmp", b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=1777")
-    _libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(MS_NOSUID | MS_NODEV | MS_NOEXEC), None)
+        mount_tmpfs("/dev/shm", max(shm_bytes, 4096), 0 if shm_bytes else MS_RDONLY)
+    mount_tmpfs("/tmp")
+    mount_own_proc()
     if uid:
         os.setgroups([])
         os.setgid(uid)
@@ -435,7 +447,7 @@ def main():
         _, status = os.waitpid(pid, 0)
         return os.waitstatus_to_exitcode(status) & 0xFF
     _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)  # whoever kills the outer process kills the host
-    own_proc = _libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(MS_NOSUID | MS_NODEV | MS_NOEXEC), None) == 0
+    own_proc = mount_own_proc()
     ready = marshal.dumps(
         {"ready": True, "user_namespace": user_namespace, "own_proc": own_proc, "device": tap and tap[1]}
     )

@@ -135,7 +135,7 @@ def edge_probes(begin: Reading, end: Reading) -> list[dict[str, Any]]:
     if raw_ns > 0:
         stolen = end.ticks.steal - begin.ticks.steal
         rows.append(_row("stolen", stolen * TICK_NS / raw_ns))
-        rows.append({**_row("stolen_ticks", stolen), "unit": "count"})
+        rows.append(_row("stolen_ticks", stolen, "count"))
         rows.append(_row("clock_slew", abs((end.slewed_ns - begin.slewed_ns) / raw_ns - 1)))
         if begin.throttled_ns is not None and end.throttled_ns is not None:
             rows.append(_row("throttled", (end.throttled_ns - begin.throttled_ns) / raw_ns))
@@ -185,5 +185,5 @@ def attributed_probes(
     return [_row("own", min(1.0, own)), _row("foreign", max(0.0, share["busy"] - own))]
 
 
-def _row(probe: str, value: float) -> dict[str, Any]:
-    return {"probe": probe, "unit": "fraction", "at": "window", "value": value}
+def _row(probe: str, value: float, unit: str = "fraction") -> dict[str, Any]:
+    return {"probe": probe, "unit": unit, "at": "window", "value": value}

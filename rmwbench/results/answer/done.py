@@ -15,13 +15,13 @@ def counts(campaign: Mapping[str, Any]) -> list[str]:
     return [told, *(text for text in (failed(campaign), void(campaign)) if text)]
 
 
-def failed(campaign: dict[str, Any]) -> str | None:
+def failed(campaign: Mapping[str, Any]) -> str | None:
     """`2 failed`."""
     count = campaign["trials"].get("failed")
     return f"{count} failed" if count else None
 
 
-def void(campaign: dict[str, Any]) -> str | None:
+def void(campaign: Mapping[str, Any]) -> str | None:
     """`3 void (steal 1, with its block 2), 2 of them repeated`: by the names of the rules."""
     trials = campaign["trials"]
     count, repeated = trials.get("void"), trials.get("repeated")

@@ -5,22 +5,8 @@ from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.results.answer.facts import names
-from rmwbench.results.outcomes import amount
+from rmwbench.results.outcomes import amount as amount  # a page says `words.amount`
 from rmwbench.words import numbers as fmt
-
-__all__ = [
-    "amount",
-    "answer",
-    "flip",
-    "limit_name",
-    "measured",
-    "nearest",
-    "only",
-    "probability",
-    "reason",
-    "times",
-    "worth",
-]
 
 Document = Mapping[str, Any]
 

@@ -62,10 +62,8 @@ def begin(
     only: Sequence[str] = (),
 ) -> Session:
     """Makes the directory. UserError where something is there."""
-    resume = f"rmwbench run --resume {directory}"
-    make_empty(
-        directory, "the directory is not empty", resume if is_session(directory) else "choose another with --out"
-    )
+    fix = f"rmwbench run --resume {directory}" if is_session(directory) else "choose another with --out"
+    make_empty(directory, "the directory is not empty", fix)
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     session = Session(directory, list(sources), seed, budget_s, created, settled=dict(settled), only=list(only))
     session.save()
