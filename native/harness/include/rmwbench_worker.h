@@ -314,6 +314,43 @@ typedef struct rmwbench_middleware {
 /* Now, in nanoseconds of CLOCK_MONOTONIC. Callable from any thread. */
 int64_t rmwbench_now_ns(void);
 
+/* The receive loops of a session: one blocks in the middleware's wait set, one spins; the first reader that waits so starts its
+ * thread. They hold equal what a comparison must: RMWBENCH_TURN messages of a reader in its turn, what `notified_ns` means, that no
+ * reader starves another, and that ending a registration waits for the message under delivery and for nothing else. */
+typedef struct rmwbench_pumps rmwbench_pumps;
+typedef struct rmwbench_registration rmwbench_registration;
+
+/* A reader. `take` takes one message, if there is one, and delivers it; it returns non-zero if it took one. It takes one and not
+ * several: what is taken is out of the reader's history, which would then have more room than it was granted. `notified_ns` is for
+ * the delivery; where it is 0, nobody waited, and the delivery's is its taken_ns. */
+typedef struct rmwbench_source {
+  void *context;
+  int32_t (*take)(void *context, int64_t notified_ns);
+} rmwbench_source;
+
+/* A way to block on many readers. `wake` is called from any thread; the loop's thread alone calls the others, and detaches a reader
+ * before its registration has ended. `source` is a reader's context. */
+typedef struct rmwbench_wait_set {
+  void *context;
+  /* From now on `wait` tells of this reader by `token`. */
+  void (*attach)(void *context, void *source, size_t token);
+  void (*detach)(void *context, void *source, size_t token);
+  /* Waits until a reader may have messages or `wake` was called; where `block` is 0, it returns at once with what is there. Writes
+   * the readers' tokens to `ready`, which has room for all that are attached, and returns how many. */
+  size_t (*wait)(void *context, int32_t block, size_t *ready, size_t room);
+  /* Ends a wait that is under way or about to begin. */
+  void (*wake)(void *context);
+} rmwbench_wait_set;
+
+/* `wait_set` is copied; its context lives until rmwbench_pumps_destroy() returned, which is called after the last registration. */
+rmwbench_pumps *rmwbench_pumps_create(const rmwbench_wait_set *wait_set);
+void rmwbench_pumps_destroy(rmwbench_pumps *pumps);
+/* Has the loop for `wait` (BLOCK or POLL) take for `source`, which is copied, until its registration ends; `take` may be called
+ * before this returned. NULL where no thread could be started. */
+rmwbench_registration *rmwbench_pumps_add(rmwbench_pumps *pumps, int32_t wait, const rmwbench_source *source);
+/* After it returned, `take` is called no more. */
+void rmwbench_registration_end(rmwbench_registration *registration);
+
 /* Layer times (SPAN records, docs/formats/records.md) of an endpoint in a traced trial: NULL where the plan has no room for them, else
  * valid as long as the process. Ask once, at creation. */
 typedef struct rmwbench_spans rmwbench_spans;

@@ -2,12 +2,14 @@
 //!
 //! The adapter adds two pointer calls to a message and nothing else: no allocation, no copy, no lock. Whatever crosses the boundary
 //! is checked once, when the table is loaded (version, size, missing functions; [`table`]), so that the hot path need not ask.
-//! [`told`] reads what the table tells of itself, [`asked`] writes what it is asked, [`session`] and [`endpoint`] are the objects.
+//! [`told`] reads what the table tells of itself, [`asked`] writes what it is asked, [`session`] and [`endpoint`] are the objects; [`pump`]
+//! lends the harness's receive loop.
 //!
 //! A Rust crate may use it too: the Fast DDS worker's `main` passes its C++ shim's table to [`CMiddleware::load`].
 
 mod asked;
 mod endpoint;
+mod pump;
 pub mod raw;
 mod session;
 pub(crate) mod spans;

@@ -4,18 +4,17 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{exit, Command};
 
-const SOURCES: [&str; 21] = [
+const SOURCES: [&str; 20] = [
     "asked",
-    "blocker",
     "configuration",
     "description",
     "discovery",
     "features",
     "filter",
     "flow",
-    "poller",
     "profile",
     "profile_names",
+    "pumps",
     "qos",
     "raw_type",
     "reader",

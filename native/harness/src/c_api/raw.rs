@@ -133,6 +133,23 @@ pub struct Handler {
 }
 
 #[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Source {
+    pub context: *mut c_void,
+    pub take: unsafe extern "C" fn(context: *mut c_void, notified_ns: i64) -> i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct WaitSet {
+    pub context: *mut c_void,
+    pub attach: unsafe extern "C" fn(context: *mut c_void, source: *mut c_void, token: usize),
+    pub detach: unsafe extern "C" fn(context: *mut c_void, source: *mut c_void, token: usize),
+    pub wait: unsafe extern "C" fn(context: *mut c_void, block: i32, ready: *mut usize, room: usize) -> usize,
+    pub wake: unsafe extern "C" fn(context: *mut c_void),
+}
+
+#[repr(C)]
 pub struct Granted {
     pub qos: Qos,
     pub publish_mode: i32,

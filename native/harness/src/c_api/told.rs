@@ -105,11 +105,6 @@ pub fn granted(fill: impl FnOnce(*mut raw::Granted)) -> Granted {
         2 => PublishMode::Async,
         _ => PublishMode::Default,
     };
-    let wait = match raw.wait {
-        1 => Wait::Poll,
-        2 => Wait::Callback,
-        _ => Wait::Block,
-    };
     let when_full = match raw.when_full {
         1 => Some(WhenFull::Blocks),
         2 => Some(WhenFull::OverwritesAtWriter),
@@ -123,7 +118,15 @@ pub fn granted(fill: impl FnOnce(*mut raw::Granted)) -> Granted {
         2 => Some(TakenAs::Lent),
         _ => None,
     };
-    Granted { qos, publish_mode, wait, take, when_full, notes }
+    Granted { qos, publish_mode, wait: wait_mode(raw.wait), take, when_full, notes }
+}
+
+pub fn wait_mode(wait: i32) -> Wait {
+    match wait {
+        1 => Wait::Poll,
+        2 => Wait::Callback,
+        _ => Wait::Block,
+    }
 }
 
 pub fn account(report: impl FnOnce(*const raw::Account)) -> Account {

@@ -54,24 +54,14 @@ void Reader::open() {
   if (reader_ == nullptr) {
     throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(endpoint_), "Fast DDS refused the reader; its words are on stderr"};
   }
-  if (wait_ == RMWBENCH_WAIT_BLOCK) {
-    condition().set_enabled_statuses(fd::StatusMask::data_available());
-    session_.blocker.add(*this);
-  } else if (wait_ == RMWBENCH_WAIT_POLL) {
-    session_.poller.add(*this);
-  }
+  if (wait_ == RMWBENCH_WAIT_BLOCK) condition().set_enabled_statuses(fd::StatusMask::data_available());
+  if (!callback) registration_ = session_.pumps.add(wait_, *this);
 }
 
 void Reader::close() {
-  if (reader_ == nullptr) return;
-  if (wait_ == RMWBENCH_WAIT_BLOCK) {
-    session_.blocker.remove(*this);
-  } else if (wait_ == RMWBENCH_WAIT_POLL) {
-    session_.poller.remove(*this);
-  } else {
-    std::lock_guard<std::mutex> lock(callback_);
-    closed_ = true;
-  }
+  rmwbench_registration_end(registration_);
+  std::lock_guard<std::mutex> lock(callback_);
+  closed_ = true;
 }
 
 void Reader::on_data_available(fd::DataReader *reader) {

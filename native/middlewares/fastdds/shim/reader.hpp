@@ -1,5 +1,5 @@
-// A DataReader of raw CDR: a subscription's, a service's for requests, a client's for replies. Who calls `drain` is the wait mode:
-// the blocker, the poller, or Fast DDS's own thread.
+// A DataReader of raw CDR: a subscription's, a service's for requests, a client's for replies. Who takes is the wait mode: the
+// harness's loop that blocks, the one that spins, or Fast DDS's own thread.
 #pragma once
 
 #include <atomic>
@@ -22,17 +22,9 @@ namespace rmwbench {
 
 class Reader : private fd::DataReaderListener {
  public:
-  // Takes and delivers up to RMWBENCH_TURN messages, fewer where `interrupted` says so after one of them; whether there may be more.
-  // `notified_ns` is when the wait returned that announced the first; 0 where nobody waits (polling).
-  template <typename Interrupted>
-  bool turn(int64_t notified_ns, const Interrupted &interrupted) {
-    for (int left = RMWBENCH_TURN; take(*reader_, notified_ns);) {
-      if (--left == 0 || interrupted()) return true;
-      // A further message was announced by no wait: the thread turns to it now.
-      if (notified_ns != 0) notified_ns = rmwbench_now_ns();
-    }
-    return false;
-  }
+  // Takes and delivers one message, if there is one; whether it took one. `notified_ns` is when the wait returned that announced it;
+  // 0 where nobody waits (polling).
+  bool take(int64_t notified_ns) { return take(*reader_, notified_ns); }
 
   uint32_t matched() const;
   void granted(rmwbench_granted &granted) const;
@@ -92,6 +84,7 @@ class Reader : private fd::DataReaderListener {
   fd::ContentFilteredTopic *filtered_ = nullptr;
   std::shared_ptr<Tally> tally_;
   fd::DataReader *reader_ = nullptr;
+  rmwbench_registration *registration_ = nullptr;  // with the loop that takes; none for callbacks
 };
 
 }  // namespace rmwbench

@@ -96,8 +96,7 @@ rmwbench_session::~rmwbench_session() { close(); }
 
 void rmwbench_session::close() {
   servers.stop();
-  poller.stop();
-  blocker.stop();
+  pumps.stop();
   participant->delete_contained_entities();
   participant->unregister_content_filter_factory(Filters::class_name);
   if (is_never_deleted(asked)) return end_without_static_destructors();

@@ -15,11 +15,10 @@
 #include <rmwbench_worker.h>
 
 #include "asked.hpp"
-#include "blocker.hpp"
 #include "fastdds_api.hpp"
 #include "filter.hpp"
-#include "poller.hpp"
 #include "profile.hpp"
+#include "pumps.hpp"
 #include "raw_type.hpp"
 #include "server_list.hpp"
 
@@ -43,8 +42,7 @@ struct rmwbench_session {
   rmwbench::fd::DomainParticipant *participant = nullptr;
   rmwbench::fd::Publisher *publisher = nullptr;
   rmwbench::fd::Subscriber *subscriber = nullptr;
-  rmwbench::Blocker blocker;
-  rmwbench::Poller poller;
+  rmwbench::Pumps pumps;
 
  private:
   struct Shared {

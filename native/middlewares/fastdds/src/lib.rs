@@ -5,7 +5,7 @@
 //! - raw CDR under ROS 2's topic and type names, one copy per side as the API forces: `shim/raw_type.hpp`;
 //! - QoS as rmw_fastrtps sets it, the rest from the profile: `shim/qos.cpp`;
 //! - one participant per process, nodes are names: `shim/session.hpp`;
-//! - waiting in one WaitSet, in one spinning thread, or in Fast DDS's own: `shim/blocker.hpp`, `shim/poller.hpp`, `shim/subscription.cpp`;
+//! - waiting by the harness's loops, one over a WaitSet and one that spins, or in Fast DDS's own thread: `shim/pumps.hpp`, `shim/reader.hpp`;
 //! - profiles in Fast DDS's XML: `shim/profile.hpp` and `profiles/`; modes and options on top of them: `shim/asked.hpp`, and the file
 //!   named after each; what came of all that: `shim/configuration.hpp`;
 //! - services as rmw_fastrtps's: `shim/service.hpp`; content filters: `shim/filter.hpp`; the discovery server: `shim/server.hpp`.
