@@ -181,4 +181,5 @@ extern "C" const size_t rmwbench_fastdds_struct_bytes[] = {
     sizeof(rmwbench_description), sizeof(rmwbench_session_config), sizeof(rmwbench_qos),
     sizeof(rmwbench_message_type), sizeof(rmwbench_endpoint_config), sizeof(rmwbench_delivery),
     sizeof(rmwbench_sink),     sizeof(rmwbench_granted),      sizeof(rmwbench_account),
+    sizeof(rmwbench_source),   sizeof(rmwbench_wait_set),
 };

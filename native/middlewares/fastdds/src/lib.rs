@@ -26,7 +26,7 @@ extern "C" {
     #[link_name = "rmwbench_fastdds_middleware"]
     static TABLE: raw::Middleware;
     #[link_name = "rmwbench_fastdds_struct_bytes"]
-    static STRUCT_BYTES: [usize; 12];
+    static STRUCT_BYTES: [usize; 14];
 }
 
 pub struct FastDds {
@@ -114,7 +114,7 @@ const SERVER_OFFSET: u16 = 20;
 const KEYS: &str = "security_directory";
 
 /// Sizes of the header's structs as the C++ compiler sees them, in the header's order.
-pub fn struct_bytes_in_cpp() -> [usize; 12] {
+pub fn struct_bytes_in_cpp() -> [usize; 14] {
     // SAFETY: a constant of the shim.
     unsafe { STRUCT_BYTES }
 }

@@ -45,6 +45,8 @@ fn both_compilers_see_the_same_structs() {
         size_of::<raw::Sink>(),
         size_of::<raw::Granted>(),
         size_of::<raw::Account>(),
+        size_of::<raw::Source>(),
+        size_of::<raw::WaitSet>(),
     ];
     assert_eq!(in_rust, struct_bytes_in_cpp());
 }
