@@ -1,7 +1,6 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
-.PHONY: help preflight wheel demo test test-all lint-rust test-rust test-python fuzz fuzz-native bench setup setup-run setup-test workers clean
-
-.PHONY: check lint-python lint-text types rust test-untimed test-timed
+.PHONY: help preflight wheel demo test test-all check rust fuzz fuzz-native bench setup-run setup-test workers clean
+.PHONY: lint-python lint-text lint-rust types test-rust rust-suites test-python test-untimed test-timed
 
 UV = $$(setup/uv)
 # What hints print is what works when pasted: there is no `rmwbench` on the PATH of who types `make`.
@@ -78,6 +77,9 @@ endif
 
 # Workers one by one, so that feature unification never rebuilds one for another. One thread: real traffic, two cores.
 test-rust:
+	@setup/count-skipped $(MAKE) --no-print-directory rust-suites
+
+rust-suites:
 	@($(CARGO) test --release --quiet --locked)
 	@for name in $(filter-out floor synthetic null,$(FIRST_SET)) bench bench-cyclonedds; do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name) || exit 1; done
 

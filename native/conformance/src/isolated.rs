@@ -1,7 +1,7 @@
 //! A process and namespaces of its own for one test of libtest, for middlewares that announce themselves on every interface or keep
 //! state for a whole process. The test starts itself again inside, so that libtest's threads do not stand in the way.
 //!
-//! Where no namespaces can be made, as in an ordinary container, such a test is skipped and says so on a line that begins `SKIPPED`.
+//! Where no namespaces can be made, as in an ordinary container, such a test is [`skipped`].
 
 use std::env;
 use std::os::unix::process::ExitStatusExt;
@@ -9,6 +9,8 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use rustix::process::Signal;
+
+use crate::skipped;
 
 const INSIDE: &str = "RMWBENCH_TEST_INSIDE";
 const ENTER: &str = "mount -t tmpfs tmpfs /dev/shm && mount -t tmpfs tmpfs /tmp && ip link set lo up && exec \"$0\" \"$@\"";
@@ -60,7 +62,7 @@ fn inside(test: &str, starter: &[&str], body: impl FnOnce()) -> Option<Output> {
         return None;
     }
     if let Some(reason) = why_not() {
-        eprintln!("SKIPPED {test}: no namespaces can be made here: {reason}");
+        skipped(test, &format!("no namespaces can be made here: {reason}"));
         return None;
     }
     let output = Command::new(starter[0])

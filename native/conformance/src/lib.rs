@@ -24,6 +24,7 @@ mod isolated;
 pub mod pair;
 mod process;
 mod rig;
+mod skipped;
 mod starved;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +37,7 @@ pub use external::External;
 pub use isolated::{isolated, isolated_but_may_crash};
 use rmwbench_harness::middleware::{Description, Middleware, Profile};
 use serde_json::Value;
+pub use skipped::skipped;
 
 /// One configuration to run the whole suite with.
 #[derive(Clone, Debug)]
@@ -152,7 +154,8 @@ pub(crate) type Outcome = Result<Verdict, String>;
 /// `SKIPPED`, where no namespaces can be made.
 pub fn main(worker: &str, middleware: &dyn Middleware, arms: &[Arm]) -> ExitCode {
     if let Some(reason) = isolated::why_not() {
-        println!("SKIPPED conformance of {}: no namespaces can be made here: {reason}", middleware.describe().middleware);
+        let test = format!("conformance of {}", middleware.describe().middleware);
+        skipped(&test, &format!("no namespaces can be made here: {reason}"));
         return ExitCode::SUCCESS;
     }
     let filters: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use rmwbench_conformance::{Arm, External};
+use rmwbench_conformance::{skipped, Arm, External};
 
 const NO_QUEUE: &str = "the publish call is the delivery: no message ever waits";
 
 fn main() -> ExitCode {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     if Command::new(&compiler).arg("--version").output().is_err() {
-        println!("test c_worker ... SKIPPED: there is no C compiler ({compiler}); apt-get install gcc");
+        skipped("c_worker", &format!("there is no C compiler ({compiler}); apt-get install gcc"));
         return ExitCode::SUCCESS;
     }
     match check(&compiler) {

@@ -12,6 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{channel, Sender};
 use std::time::{Duration, Instant};
 
+use rmwbench_conformance::skipped;
 use rmwbench_harness::clock::{now_ns, sleep_until};
 use rmwbench_link::document::Document;
 use rmwbench_link::tap::Tap;
@@ -33,7 +34,7 @@ fn isolated(test: &str, body: impl FnOnce()) -> String {
     let described = Command::new(PROGRAM).arg("--describe").output().unwrap();
     let described: Value = serde_json::from_slice(&described.stdout).unwrap();
     if described["works"]["carrier"] != "yes" {
-        eprintln!("SKIPPED {test}: this machine cannot make TAP devices: {}", described["works"]);
+        skipped(test, &format!("this machine cannot make TAP devices: {}", described["works"]));
         return String::new();
     }
     let output = Command::new("unshare")

@@ -13,6 +13,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rmwbench_conformance::skipped;
 use rmwbench_harness::clock::{now_ns, process_cpu_ns, sleep_until};
 use rmwbench_sampler::document::{Document, Snapshot, Socket};
 use serde_json::{json, Value};
@@ -39,7 +40,7 @@ fn isolated_with(test: &str, more: &[&str], body: impl FnOnce()) {
         Command::new("unshare").args(["--user", "--map-root-user", "--net", "--mount", "--ipc", "--pid", "--fork", "true"]).output();
     let probe = probe.expect("util-linux's unshare is needed");
     if !probe.status.success() {
-        eprintln!("SKIPPED {test}: no namespaces can be made here: {}", String::from_utf8_lossy(&probe.stderr).trim());
+        skipped(test, &format!("no namespaces can be made here: {}", String::from_utf8_lossy(&probe.stderr)));
         return;
     }
     let output = Command::new("unshare")
