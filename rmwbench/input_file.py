@@ -6,6 +6,7 @@ standard library, so that whoever knows what the file is for can say it.
 
 import errno
 import json
+import math
 import os
 import re
 import stat
@@ -46,13 +47,21 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES, encoding: str = "utf-8")
 
 def parse_json(raw: bytes | str) -> Any:
     """A JSON document. ValueError for anything else, depth without end included. Half a surrogate pair, which no file
-    and no other library can hold, becomes the replacement character."""
+    and no other library can hold, becomes the replacement character. Numbers are finite: JSON has no others, though
+    Python reads them."""
     try:
-        found = json.loads(raw)
+        found = json.loads(raw, parse_float=_finite, parse_constant=_finite)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     escaped = re.search(rb"\\u[dD][89a-fA-F]" if isinstance(raw, bytes) else r"\\u[dD][89a-fA-F]", raw)  # type: ignore
     return _whole(found) if escaped else found
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(f"{number} is not a finite number")
+    return value
 
 
 def _whole(value: Any) -> Any:

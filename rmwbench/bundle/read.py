@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rmwbench.bundle import evidence, journal, merge
@@ -23,6 +23,9 @@ from rmwbench.input_file import parse_json, read_input
 
 ABSENT = np.iinfo(np.int64).min
 """What `columns` gives for null in a signed 64-bit column: no clock and no counter reaches it."""
+
+UNREADABLE = (OSError, pa.ArrowException, UnicodeDecodeError)
+"""What pyarrow raises for a file that is not what it says."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,7 @@ class Bundle:
                 for f in wanted:
                     out[f.name] = _fill(out[f.name], position, part.column(f.name))
                 position += part.num_rows
-        except (OSError, pa.ArrowException) as error:
+        except UNREADABLE as error:
             raise _corrupt(paths[0], error) from None
         return out | repeated
 
@@ -245,7 +248,7 @@ class Bundle:
         """One trial's rows of a file of many trials."""
         wanted = TABLES[path.parent.name].names if columns is None else list(columns)
         table = self._read(path, [*wanted, *(() if "trial" in wanted else ("trial",))])
-        return table.filter(pa.compute.equal(table.column("trial"), trial)).select(wanted)
+        return table.filter(pc.equal(table.column("trial"), trial)).select(wanted)
 
     def _selected(self, name: str, trial: int | None) -> list[Path]:
         if trial is None or name in WHOLE_CAMPAIGN or name not in TABLES:
@@ -267,7 +270,7 @@ class Bundle:
                     where=str(path),
                     fix="restore the campaign from a copy",
                 ) from None
-            except (OSError, pa.ArrowException) as error:
+            except UNREADABLE as error:
                 raise _corrupt(path, error) from None
             expected, actual = TABLES[path.parent.name], file.schema_arrow
             later = ADDED.get(path.parent.name, ())
@@ -302,9 +305,17 @@ class Bundle:
             for name in (name for name in names if name not in there):
                 field = TABLES[path.parent.name].field(name)
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+            _refuse_infinite(table)
             return table.select(names)
-        except (OSError, pa.ArrowException) as error:
+        except UNREADABLE as error:
             raise _corrupt(path, error) from None
+
+
+def _refuse_infinite(table: pa.Table) -> None:
+    """Raises pa.ArrowInvalid for a column with a value that is not a finite number: what is absent is null."""
+    for field in table.schema:
+        if pa.types.is_floating(field.type) and pc.all(pc.is_finite(table.column(field.name))).as_py() is False:
+            raise pa.ArrowInvalid(f"column {field.name} has a value that is not a finite number")
 
 
 def _trial_line(number: int, line: dict[str, Any]) -> TrialLine:
@@ -358,7 +369,7 @@ class Lots:
     def _read(self, group: int) -> None:
         try:
             part = self._file.read_row_group(group, columns=[f.name for f in self._fields])
-        except (OSError, pa.ArrowException) as error:
+        except UNREADABLE as error:
             raise _corrupt(self._path, error) from None
         self._columns = {}
         for f in self._fields:

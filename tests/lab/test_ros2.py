@@ -100,3 +100,17 @@ def test_the_first_step_that_fails_is_named_and_the_last(target, tmp_path, monke
     problem = ros2.build()
     assert [command[0] for command in commands] == ["cargo", "cmake"]
     assert "rmwbench_msgs" in problem and "status 3" in problem
+
+
+def test_what_another_clone_configured_is_made_anew(tmp_path):
+    """CMake refuses to go on with it, and clones share one place for what they build."""
+    source, tree = tmp_path / "clone" / "package", tmp_path / "target" / "package"
+    assert not ros2.is_configured_from(source, tree)
+    tree.mkdir(parents=True)
+    cache = f"CMAKE_CACHEFILE_DIR:INTERNAL={tree}\nCMAKE_HOME_DIRECTORY:INTERNAL={source}\n"
+    (tree / "CMakeCache.txt").write_text(cache)
+    assert ros2.is_configured_from(source, tree)
+    assert not ros2.is_configured_from(tmp_path / "other" / "package", tree)
+    moved = tmp_path / "moved"
+    tree.rename(moved)
+    assert not ros2.is_configured_from(source, moved)

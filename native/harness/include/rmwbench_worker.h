@@ -238,7 +238,7 @@ typedef struct rmwbench_configuration {
 
 typedef struct rmwbench_middleware {
   uint32_t abi_version; /* RMWBENCH_ABI_VERSION */
-  uint32_t struct_bytes; /* sizeof(rmwbench_middleware) */
+  uint32_t struct_bytes; /* sizeof(rmwbench_middleware); functions are added at the end, and a shorter table of this version is taken */
 
   /* Must work where the middleware itself cannot run. The result lives as long as the process. */
   const rmwbench_description *(*describe)(void);
@@ -307,6 +307,11 @@ typedef struct rmwbench_middleware {
   const char *const *(*profile_daemons)(const char *profile);
   rmwbench_daemon *(*daemon_open)(const char *name, const rmwbench_session_config *config, rmwbench_error *error);
   void (*daemon_close)(rmwbench_daemon *daemon);
+
+  /* Where users of the API write into a message of its own before they publish it: that message's payload, `bytes` long, or NULL
+   * where it cannot be had. It stays where it is until `publish` is called with it, which then copies nothing; `publish` still takes
+   * any other memory. */
+  uint8_t *(*publisher_message)(rmwbench_publisher *publisher, size_t bytes);
 } rmwbench_middleware;
 
 /* ---- What the harness offers -------------------------------------------------------------------------------------------- */

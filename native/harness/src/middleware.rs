@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -125,6 +126,13 @@ pub trait Endpoint: Send {
 pub trait Publisher: Endpoint {
     /// Publishes a copy of `payload`; returns when the middleware's publish call does.
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError>;
+
+    /// The payload of the API's own message, `bytes` long, where its users write into one before they publish it. It stays where it is
+    /// until [`Publisher::publish`] is called with it, which then copies nothing; nobody else touches it meanwhile. None, by default,
+    /// where users publish from memory of theirs.
+    fn message(&mut self, _bytes: usize) -> Option<NonNull<[u8]>> {
+        None
+    }
 
     /// Publishes without a copy: loans `bytes` from the middleware, has `fill` write them, commits.
     fn publish_loaned(&mut self, _bytes: usize, _fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {

@@ -1,6 +1,7 @@
 //! A publisher with its recorder: the one function that sends a message, for every middleware and every arrival.
 //!
-//! The payload is written after the message was taken up, on both paths: source → message → publish, or loan → source → commit.
+//! The payload is written after the message was taken up, on both paths: source → message → publish, or loan → source → commit. The
+//! message is the API's own where its users write into one, else memory of ours.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -38,7 +39,7 @@ pub struct Attempt {
     pub cause: Cause,
 }
 
-/// How bytes leave: by copy from a source of ours, or by writing into what the middleware lends.
+/// How bytes leave: by publishing a message, or by writing into what the middleware lends.
 pub enum Way<'a> {
     Copy { message: &'a mut [u8], publish: &'a mut dyn FnMut(&[u8]) -> Result<(), PublishError> },
     Loan(&'a mut dyn Publisher),
@@ -182,14 +183,16 @@ impl Tally {
 pub struct RecordedPublisher {
     publisher: Box<dyn Publisher>,
     recorder: Recorder,
+    /// What is published where the API has no message of its own; empty where it has.
     message: Vec<u8>,
     tally: Tally,
     frames: Option<Frames>,
 }
 
 impl RecordedPublisher {
-    pub fn new(publisher: Box<dyn Publisher>, recorder: Recorder) -> Self {
-        let message = recorder.message();
+    pub fn new(mut publisher: Box<dyn Publisher>, recorder: Recorder) -> Self {
+        let has_own = !recorder.loan && publisher.message(recorder.payload_bytes as usize).is_some();
+        let message = if has_own { Vec::new() } else { recorder.message() };
         RecordedPublisher { publisher, recorder, message, tally: Tally::default(), frames: None }
     }
 
@@ -207,7 +210,13 @@ impl RecordedPublisher {
         let way = if self.recorder.loan {
             Way::Loan(publisher)
         } else {
-            Way::Copy { message: &mut self.message, publish: &mut |payload| publisher.publish(payload) }
+            let own = publisher.message(self.recorder.payload_bytes as usize);
+            // SAFETY: the trait promises that it stays valid until `publish` was called with it, and that nobody else touches it.
+            let message = match own {
+                Some(mut message) => unsafe { message.as_mut() },
+                None => &mut self.message,
+            };
+            Way::Copy { message, publish: &mut |payload| publisher.publish(payload) }
         };
         let attempt = Attempt { begun_ns, seq, intended_ns, phase, cause };
         let result = match &mut self.frames {
@@ -258,6 +267,7 @@ mod tests {
     use super::*;
     use crate::middleware::{Account, Endpoint, Granted};
     use crate::records::{layout, memfd, Kind, Records};
+    use std::ptr::NonNull;
     use std::time::Duration;
 
     const WAIT: Duration = Duration::from_millis(5);
@@ -305,6 +315,55 @@ mod tests {
         rustix::io::pread(&fd, &mut slot, 4096).unwrap();
         let word = |place: usize| i64::from_le_bytes(slot[place..place + 8].try_into().unwrap());
         (word(16), word(24), word(32), word(40), u32::from_le_bytes(slot[60..].try_into().unwrap()) >> 8)
+    }
+
+    /// Has a message of its own, and keeps what it was told to publish.
+    struct Composer {
+        own: Box<[u8; 1000]>,
+        published: Arc<Mutex<Vec<(usize, Vec<u8>)>>>,
+    }
+
+    impl Endpoint for Composer {
+        fn matched(&self) -> u32 {
+            1
+        }
+        fn granted(&self) -> Granted {
+            unimplemented!("a sender never asks")
+        }
+        fn account(&self) -> Account {
+            Account::default()
+        }
+    }
+
+    impl Publisher for Composer {
+        fn message(&mut self, bytes: usize) -> Option<NonNull<[u8]>> {
+            (bytes == self.own.len()).then(|| NonNull::from(&mut self.own[..]))
+        }
+        fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
+            self.published.lock().unwrap().push((payload.as_ptr().addr(), payload.to_vec()));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_payload_is_written_into_the_apis_own_message_where_it_has_one() {
+        for (payload_bytes, has_own) in [(1000, true), (900, false)] {
+            let published = Arc::new(Mutex::new(Vec::new()));
+            let composer = Composer { own: Box::new([0; 1000]), published: published.clone() };
+            let own = composer.own.as_ptr().addr();
+            let recorder = Recorder { section: None, endpoint: 1, nonce: 7, payload_bytes, touched_bytes: 800, loan: false };
+            let mut publisher = RecordedPublisher::new(Box::new(composer), recorder);
+            for _ in 0..2 {
+                publisher.send(1, Phase::Steady, Cause::default()).unwrap();
+            }
+            let published = published.lock().unwrap();
+            for (seq, (place, payload)) in published.iter().enumerate() {
+                assert_eq!(*place == own, has_own);
+                let header = Header::read(payload).expect("the payload is a message of ours");
+                assert_eq!((header.seq, header.size), (seq as u64, payload_bytes));
+            }
+            assert_eq!(published.len(), 2);
+        }
     }
 
     #[test]

@@ -83,8 +83,10 @@ def build() -> str | None:
     steps = [(harness, root)]
     install = home / "install"
     for package in PACKAGES:
-        tree = home / package
-        configure = ["cmake", "-S", str(root.parent / "ros2" / package), "-B", str(tree), "-DBUILD_TESTING=OFF"]
+        source, tree = root.parent / "ros2" / package, home / package
+        if not is_configured_from(source, tree):
+            shutil.rmtree(tree, ignore_errors=True)
+        configure = ["cmake", "-S", str(source), "-B", str(tree), "-DBUILD_TESTING=OFF"]
         configure += ["-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_INSTALL_PREFIX={install}"]
         configure += [f"-DCMAKE_PREFIX_PATH={install};{';'.join(map(str, prefixes()))}"]
         if shutil.which("ninja") and not (tree / "CMakeCache.txt").exists():
@@ -98,6 +100,15 @@ def build() -> str | None:
         if code:
             return f"`{' '.join(command)}` in {directory} ended with status {code}"
     return None
+
+
+def is_configured_from(source: Path, tree: Path) -> bool:
+    """Whether CMake configured `tree` there and from `source`: it refuses to go on with what another clone made."""
+    cache = tree / "CMakeCache.txt"
+    if not cache.is_file():
+        return False
+    wanted = {f"CMAKE_HOME_DIRECTORY:INTERNAL={source}", f"CMAKE_CACHEFILE_DIR:INTERNAL={tree}"}
+    return wanted <= set(cache.read_text(errors="replace").splitlines())
 
 
 def _rclcpp() -> Path | None:

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::asked::EndpointTexts;
 use super::raw;
 use super::session::OpenNode;
-use super::table::{slice, Calls, Loans, Services};
+use super::table::{slice, Calls, Loans, Message, Services};
 use super::told::{account, created, granted, published};
 use crate::middleware::{
     Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, Publisher, Sink, Subscription,
@@ -64,7 +64,7 @@ pub fn publisher(node: &Arc<OpenNode>, config: &EndpointConfig) -> Result<Box<dy
     let table = node.table();
     // SAFETY: the node exists; the configuration and what it points to outlive the call.
     let object = object(node, config, table.publisher, (), |node, raw, error| unsafe { (table.publisher_create)(node, raw, error) })?;
-    Ok(Box::new(Sender { object, send: table.publish, loans: table.loans }))
+    Ok(Box::new(Sender { object, send: table.publish, loans: table.loans, message: table.message }))
 }
 
 pub fn subscription(node: &Arc<OpenNode>, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
@@ -81,7 +81,7 @@ pub fn client(node: &Arc<OpenNode>, config: &EndpointConfig, sink: Arc<dyn Sink>
     // SAFETY: as for a subscription.
     let create = |node, raw: &raw::EndpointConfig, error| unsafe { (services.client_create)(node, raw, &raw_sink, error) };
     let object = object(node, config, services.client, sink, create)?;
-    Ok(Box::new(Sender { object, send: services.request, loans: None }))
+    Ok(Box::new(Sender { object, send: services.request, loans: None, message: None }))
 }
 
 pub fn service(node: &Arc<OpenNode>, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
@@ -105,6 +105,7 @@ struct Sender<T, Callback> {
     object: Object<T, Callback>,
     send: raw::Send<T>,
     loans: Option<Loans>,
+    message: Option<Message>,
 }
 
 impl<T, Callback> Endpoint for Sender<T, Callback> {
@@ -126,6 +127,14 @@ impl<T, Callback> Publisher for Sender<T, Callback> {
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
         // SAFETY: the payload is valid for the call, and an empty slice's pointer is not null.
         published(unsafe { (self.send)(self.object.object.as_ptr(), payload.as_ptr(), payload.len()) })
+    }
+
+    #[inline]
+    fn message(&mut self, bytes: usize) -> Option<NonNull<[u8]>> {
+        // Only a publisher has messages: `publisher` alone sets it.
+        // SAFETY: the header promises `bytes` of memory that stays until it is published, or NULL.
+        let start = unsafe { (self.message?)(self.object.object.as_ptr().cast(), bytes) };
+        Some(NonNull::slice_from_raw_parts(NonNull::new(start)?, bytes))
     }
 
     fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {

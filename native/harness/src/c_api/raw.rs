@@ -1,6 +1,7 @@
 //! `rmwbench_worker.h` as Rust sees it: the same names, the same order, nothing else. The header documents every field.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::mem::offset_of;
 
 pub const ABI_VERSION: u32 = 3;
 
@@ -222,4 +223,8 @@ pub struct Middleware {
     pub profile_daemons: Option<unsafe extern "C" fn(*const c_char) -> *const *const c_char>,
     pub daemon_open: Option<unsafe extern "C" fn(*const c_char, *const SessionConfig, *mut Error) -> *mut Daemon>,
     pub daemon_close: Option<Destroy<Daemon>>,
+    pub publisher_message: Option<unsafe extern "C" fn(*mut Publisher, usize) -> *mut u8>,
 }
+
+/// `struct_bytes` of the shortest table of this ABI version; functions that came later are NULL in it.
+pub const LEAST_STRUCT_BYTES: usize = offset_of!(Middleware, publisher_message);

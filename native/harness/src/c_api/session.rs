@@ -23,13 +23,18 @@ impl CMiddleware {
     /// Checks `table` and takes a copy of it.
     ///
     /// # Errors
-    /// `Invalid` for another ABI version, another size, or a missing function; both sides of the difference are named.
+    /// `Invalid` for another ABI version, a size that it never had, or a missing function; both sides of the difference are named.
     ///
     /// # Safety
     /// `table` is null or points to a `rmwbench_middleware` whose first two fields tell its version and size truly, and whose functions
     /// keep the header's promises for as long as the process lives.
     pub unsafe fn load(table: *const raw::Middleware) -> Result<CMiddleware, Error> {
         Ok(CMiddleware { table: table::load(table)? })
+    }
+
+    #[cfg(test)]
+    pub(super) fn has_messages(&self) -> bool {
+        self.table.message.is_some()
     }
 }
 

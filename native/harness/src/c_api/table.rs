@@ -1,6 +1,8 @@
 //! A table's functions, checked: those that must be there are, and a group that may be missing is there as a whole or not at all.
 
 use std::ffi::{c_char, CStr};
+use std::mem::zeroed;
+use std::ptr::copy_nonoverlapping;
 
 use super::raw;
 use crate::middleware::Error;
@@ -16,6 +18,7 @@ pub struct Table {
     pub publisher: Calls<raw::Publisher>,
     pub publish: raw::Send<raw::Publisher>,
     pub loans: Option<Loans>,
+    pub message: Option<Message>,
     pub subscription_create: raw::CreateWith<raw::Sink, raw::Subscription>,
     pub subscription: Calls<raw::Subscription>,
     pub services: Option<Services>,
@@ -23,6 +26,9 @@ pub struct Table {
     pub forced: Option<unsafe extern "C" fn(*const c_char) -> *const c_char>,
     pub daemons: Option<Daemons>,
 }
+
+/// The payload of a publisher's own message.
+pub type Message = unsafe extern "C" fn(*mut raw::Publisher, usize) -> *mut u8;
 
 /// What every kind of endpoint has.
 pub struct Calls<T> {
@@ -65,7 +71,7 @@ pub struct Daemons {
 /// Checks `table` and takes a copy of its functions.
 ///
 /// # Errors
-/// `Invalid` for another ABI version, another size, or a missing function; both sides of the difference are named.
+/// `Invalid` for another ABI version, a size that it never had, or a missing function; both sides of the difference are named.
 ///
 /// # Safety
 /// As for [`super::CMiddleware::load`].
@@ -79,11 +85,14 @@ pub unsafe fn load(table: *const raw::Middleware) -> Result<Table, Error> {
         let expected = raw::ABI_VERSION;
         return Err(bad(&format!("ABI version: expected {expected}, found {version}; rebuild it with this rmwbench_worker.h")));
     }
-    let expected = size_of::<raw::Middleware>();
-    if bytes != expected {
-        return Err(bad(&format!("size of the table: expected {expected} bytes, found {bytes}; rebuild it with this rmwbench_worker.h")));
+    let (least, most) = (raw::LEAST_STRUCT_BYTES, size_of::<raw::Middleware>());
+    if !(least..=most).contains(&bytes) {
+        let found = format!("size of the table: expected {least} to {most} bytes, found {bytes}");
+        return Err(bad(&format!("{found}; rebuild it with this rmwbench_worker.h")));
     }
-    let t = *table;
+    // SAFETY: all zeros are a table in which every function is missing, and `bytes` of the other one may be read.
+    let mut t: raw::Middleware = zeroed();
+    copy_nonoverlapping(table.cast::<u8>(), (&raw mut t).cast::<u8>(), bytes);
     macro_rules! present {
         ($name:ident) => {
             t.$name.ok_or_else(|| bad(concat!("function ", stringify!($name), " is NULL")))?
@@ -139,6 +148,7 @@ pub unsafe fn load(table: *const raw::Middleware) -> Result<Table, Error> {
         publisher: calls!(publisher_destroy, publisher_matched, publisher_granted, publisher_account),
         publish: present!(publish),
         loans,
+        message: t.publisher_message,
         subscription_create: present!(subscription_create),
         subscription: calls!(subscription_destroy, subscription_matched, subscription_granted, subscription_account),
         services,

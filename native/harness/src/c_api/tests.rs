@@ -48,6 +48,17 @@ unsafe extern "C" fn publisher_create(_: *mut raw::Node, config: *const raw::End
     std::ptr::dangling_mut::<raw::Publisher>()
 }
 
+static MESSAGE: Mutex<[u8; 8]> = Mutex::new([0; 8]);
+
+unsafe extern "C" fn publisher_message(_: *mut raw::Publisher, bytes: usize) -> *mut u8 {
+    let mut message = MESSAGE.lock().unwrap();
+    if bytes == message.len() {
+        message.as_mut_ptr()
+    } else {
+        null_mut()
+    }
+}
+
 unsafe extern "C" fn publisher_destroy(_: *mut raw::Publisher) {}
 
 unsafe extern "C" fn publish(_: *mut raw::Publisher, payload: *const u8, bytes: usize) -> raw::Status {
@@ -219,6 +230,7 @@ fn table() -> raw::Middleware {
         profile_daemons: Some(profile_daemons),
         daemon_open: Some(daemon_open),
         daemon_close: Some(daemon_close),
+        publisher_message: Some(publisher_message),
     }
 }
 
@@ -241,6 +253,7 @@ fn least() -> raw::Middleware {
         profile_daemons: None,
         daemon_open: None,
         daemon_close: None,
+        publisher_message: None,
         ..table()
     }
 }
@@ -254,9 +267,16 @@ fn refusal(table: *const raw::Middleware) -> String {
 fn a_table_of_another_version_or_size_is_refused_with_expected_and_found() {
     assert!(refusal(null()).contains("NULL"));
     assert!(refusal(&raw::Middleware { abi_version: 1, ..table() }).contains("ABI version: expected 3, found 1"));
-    let expected = size_of::<raw::Middleware>();
-    let words = refusal(&raw::Middleware { struct_bytes: 8, ..table() });
-    assert!(words.contains(&format!("expected {expected} bytes, found 8")), "{words}");
+    let (least, most) = (raw::LEAST_STRUCT_BYTES, size_of::<raw::Middleware>());
+    for bytes in [8, least - 8, most + 8] {
+        let words = refusal(&raw::Middleware { struct_bytes: bytes as u32, ..table() });
+        assert!(words.contains(&format!("expected {least} to {most} bytes, found {bytes}")), "{words}");
+    }
+    // A table from before the functions at its end is taken, and nothing behind it is read.
+    let older = raw::Middleware { struct_bytes: raw::LEAST_STRUCT_BYTES as u32, ..table() };
+    // SAFETY: it is a complete table.
+    let middleware = unsafe { CMiddleware::load(&older) }.unwrap();
+    assert!(!middleware.has_messages());
     // A table whose version is wrong is not read beyond its first two fields.
     let short = [1_u32, 8];
     assert!(refusal(short.as_ptr().cast()).contains("found 1"));
@@ -334,6 +354,9 @@ fn messages_statuses_and_accounts_cross_the_boundary_whole() {
     assert_eq!(publisher.publish(b""), Ok(()));
     assert_eq!(publisher.publish_loaned(4, &mut |_| unreachable!()), Err(PublishError::Unsupported));
     assert_eq!(*sink.0.lock().unwrap(), [(1, 2, b"four".to_vec(), true), (1, 2, Vec::new(), true)]);
+    let own = publisher.message(8).map(|message| (message.cast::<u8>().as_ptr(), message.len()));
+    assert_eq!(own, Some((MESSAGE.lock().unwrap().as_mut_ptr(), 8)));
+    assert!(publisher.message(9).is_none(), "NULL is no message");
     let granted = subscription.granted();
     assert_eq!((granted.qos.history, granted.qos.depth, granted.publish_mode), (History::KeepAll, 7, PublishMode::Async));
     assert_eq!(granted.notes, ["first", "second"]);

@@ -173,6 +173,7 @@ extern "C" const rmwbench_middleware rmwbench_fastdds_middleware = {
     profile_daemons,
     daemon_open,
     daemon_close,
+    nullptr,  // publisher_message: what is published is serialised from any memory
 };
 
 // The sizes of the header's structs as this compiler sees them: the Rust side's test compares them with its own.

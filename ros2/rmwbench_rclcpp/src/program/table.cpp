@@ -62,6 +62,7 @@ rmwbench_status publish(rmwbench_publisher *publisher, const uint8_t *payload, s
 }
 rmwbench_status loan(rmwbench_publisher *publisher, size_t bytes, uint8_t **memory) { return library->loan(publisher, bytes, memory); }
 rmwbench_status commit(rmwbench_publisher *publisher, uint8_t *memory, size_t bytes) { return library->commit(publisher, memory, bytes); }
+uint8_t *publisher_message(rmwbench_publisher *publisher, size_t bytes) { return library->publisher_message(publisher, bytes); }
 uint32_t publisher_matched(rmwbench_publisher *publisher) { return library->publisher_matched(publisher); }
 void publisher_granted(rmwbench_publisher *publisher, rmwbench_granted *granted) { library->publisher_granted(publisher, granted); }
 void publisher_account(rmwbench_publisher *publisher, const rmwbench_account *account) { library->publisher_account(publisher, account); }
@@ -161,6 +162,7 @@ const rmwbench_middleware table = {
     profile_daemons,
     daemon_open,
     daemon_close,
+    publisher_message,
 };
 
 }  // namespace rmwbench

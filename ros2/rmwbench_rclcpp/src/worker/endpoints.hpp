@@ -12,6 +12,7 @@
 struct rmwbench_publisher {
   virtual ~rmwbench_publisher() = default;
   virtual rmwbench_status publish(const uint8_t *payload, size_t bytes) = 0;
+  virtual uint8_t *message(size_t bytes) = 0;
   virtual rmwbench_status loan(size_t bytes, uint8_t **memory) = 0;
   virtual rmwbench_status commit(uint8_t *memory, size_t bytes) = 0;
   virtual uint32_t matched() const = 0;

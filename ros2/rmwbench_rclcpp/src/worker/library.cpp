@@ -71,6 +71,14 @@ rmwbench_status commit(rmwbench_publisher *publisher, uint8_t *memory, size_t by
   return sent([&] { return publisher->commit(memory, bytes); });
 }
 
+uint8_t *publisher_message(rmwbench_publisher *publisher, size_t bytes) {
+  try {
+    return publisher->message(bytes);
+  } catch (const std::exception &) {  // no memory: `publish` says what it comes to
+    return nullptr;
+  }
+}
+
 uint32_t publisher_matched(rmwbench_publisher *publisher) { return publisher->matched(); }
 
 void publisher_granted(rmwbench_publisher *publisher, rmwbench_granted *granted) { publisher->granted(*granted); }
@@ -151,11 +159,12 @@ const rmwbench_middleware table = {
     service_matched,
     service_granted,
     service_account,
-    nullptr,  // session_configuration and all behind it: the program's
+    nullptr,  // session_configuration to daemon_close: the program's
     nullptr,
     nullptr,
     nullptr,
     nullptr,
+    publisher_message,
 };
 
 }  // namespace
