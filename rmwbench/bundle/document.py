@@ -15,6 +15,8 @@ MOST = 2**32 - 1
 
 Number = Annotated[int, Field(ge=0, le=MOST)]
 Real = Annotated[float, Field(allow_inf_nan=False, ge=-1e18, le=1e18)]
+Name = Annotated[str, Field(max_length=1024)]
+"""Of a campaign; by default its directory's, which has 255 bytes at most."""
 Texts = list[str]
 OPEN = ConfigDict(extra="allow", strict=True)
 
@@ -153,7 +155,7 @@ class _Campaign(TypedDict, total=False):
     __pydantic_config__ = OPEN  # type: ignore[misc]
     schema: str  # type: ignore[misc]
     version: int
-    campaign: str | None
+    campaign: Name | None
     kind: str | None
     tool_version: str | None
     created_utc: str | None

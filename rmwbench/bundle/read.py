@@ -306,6 +306,8 @@ class Bundle:
                 field = TABLES[path.parent.name].field(name)
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
             _refuse_infinite(table)
+            if "definition" in there:
+                _refuse_undefined(table)
             return table.select(names)
         except UNREADABLE as error:
             raise _corrupt(path, error) from None
@@ -316,6 +318,12 @@ def _refuse_infinite(table: pa.Table) -> None:
     for field in table.schema:
         if pa.types.is_floating(field.type) and pc.all(pc.is_finite(table.column(field.name))).as_py() is False:
             raise pa.ArrowInvalid(f"column {field.name} has a value that is not a finite number")
+
+
+def _refuse_undefined(table: pa.Table) -> None:
+    """Raises pa.ArrowInvalid where a cell's definition is another thing than a JSON object."""
+    if pc.all(pc.starts_with(table.column("definition"), "{")).as_py() is False:
+        raise pa.ArrowInvalid("column definition has a value that is not a JSON object")
 
 
 def _trial_line(number: int, line: dict[str, Any]) -> TrialLine:
