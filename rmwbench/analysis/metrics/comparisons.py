@@ -31,8 +31,9 @@ class Comparison:
 
 
 def comparisons(plan: Mapping[str, Any], cells: Sequence[Row]) -> list[Comparison]:
-    """In the plan's order; cells that no comparison of the plan names follow. UserError for an unknown metric."""
-    by_number = {c["cell"]: c for c in cells}
+    """In the plan's order; cells that no comparison of the plan names follow. Cells with ROS variables are in none:
+    there silence may be right. UserError for an unknown metric."""
+    by_number = {c["cell"]: c for c in cells if not loads(c["definition"]).get("ros_variables")}
     groups: dict[str, tuple[Mapping[str, Any], list[Row]]] = {}
     for planned in plan.get("comparisons") or []:
         found = [by_number.pop(n) for n in planned["cells"] if n in by_number]
