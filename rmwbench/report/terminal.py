@@ -46,7 +46,7 @@ def print_show(doc: dict[str, Any], console: Console, evaluated: Evaluated = NOT
     """Print a show document (docs/formats/show.md) to the console, at the console's width."""
     doc = printable(doc)
     _print_campaign(doc, console)
-    _print_ros_variables(doc, console)
+    print_ros_variables(doc, console)
     told: Told = {}
     for workload in doc.get("workloads", []):
         _print_workload(doc, workload, told, console)
@@ -207,7 +207,7 @@ def _print_growth(doc: dict[str, Any], console: Console) -> None:
 _OBEYED_STYLE = {ros_variables.OBEYED: "green", ros_variables.NOT_OBEYED: "red", ros_variables.NO_DATA: "magenta"}
 
 
-def _print_ros_variables(doc: dict[str, Any], console: Console) -> None:
+def print_ros_variables(doc: dict[str, Any], console: Console) -> None:
     """For each case of ROS variables and each arm: obeyed or not, and what was heard."""
     found = ros_variables.shown(doc)
     if not found:
@@ -217,16 +217,8 @@ def _print_ros_variables(doc: dict[str, Any], console: Console) -> None:
         for head in ("case", "by the documentation", *found["heads"]):
             table.add_column(head)
         for row in part["rows"]:
-            cells = [
-                Text("")
-                if cell is None
-                else Text(
-                    f"{cell['mark']} {cell['answer']} {cell['words']}".rstrip(),
-                    _OBEYED_STYLE.get(cell["answer"], "dim"),
-                )
-                for cell in row["cells"]
-            ]
-            table.add_row(Text(f"{row['case']}: {row['text']}"), Text(row["expected"]), *cells)
+            said = [_obeyed(cell) for cell in row["cells"]]
+            table.add_row(Text(f"{row['case']}: {row['text']}"), Text(row["expected"]), *said)
         console.print()
         console.print(Text(part["title"], style="bold underline"))
         console.print(table)
@@ -235,6 +227,13 @@ def _print_ros_variables(doc: dict[str, Any], console: Console) -> None:
     _line(console, f"{doc['ros_variables']['text']} Beside each answer: messages heard of those published.")
     for note in ros_variables.notes(doc["ros_variables"]):
         _bullet(console, "!", note, "magenta")
+
+
+def _obeyed(cell: dict[str, str] | None) -> Text:
+    if cell is None:
+        return Text("")
+    said = f"{cell['mark']} {cell['answer']} {cell['words']}".rstrip()
+    return Text(said, style=_OBEYED_STYLE.get(cell["answer"], "dim"))
 
 
 def _print_outcomes(doc: dict[str, Any], console: Console) -> None:

@@ -54,7 +54,7 @@ def test_domains_differ_from_the_trials_own_and_from_each_other():
     case = CASES["other_domain"]
     writer, reader = int(case.writer["ROS_DOMAIN_ID"]), int(case.reader["ROS_DOMAIN_ID"])
     assert writer != reader
-    assert 0 < min(writer, reader) and max(writer, reader) < NO_DOMAIN_SAFE_FROM
+    assert min(writer, reader) > 0 and max(writer, reader) < NO_DOMAIN_SAFE_FROM
 
 
 def test_each_process_gets_the_variables_of_its_side():
