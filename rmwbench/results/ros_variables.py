@@ -26,6 +26,8 @@ from rmwbench.words import numbers as fmt
 OBEYED, NOT_OBEYED, NO_DATA, NOT_SUPPORTED, IS_CONTROL = "obeyed", "not obeyed", "no data", "not supported", "control"
 TAKEN_AS_LOAN = "own.taken_as_loan"
 """The worker's counter of messages that it took in the middleware's memory; absent where there were none."""
+FEWEST_TRIALS = 5
+"""That decide whether a variable is obeyed, as of anything here."""
 MARKS = {OBEYED: "✓", NOT_OBEYED: "✗", NO_DATA: "·", NOT_SUPPORTED: "–", IS_CONTROL: "="}
 TEXT = (
     "Obeyed: in every trial the reader heard messages where ROS 2's documentation says that it does, or none where it "
@@ -110,6 +112,13 @@ def _of_loans(expected: str, seen: Seen, control: Seen | None) -> Answer:
     return Answer(OBEYED)
 
 
+def _of_enough_trials(answer: Answer, seen: Seen) -> Answer:
+    if seen.trials >= FEWEST_TRIALS or answer.answer not in (OBEYED, NOT_OBEYED):
+        return answer
+    said = f"{answer.answer} in {fmt.counted(seen.trials, 'trial')}"
+    return Answer(NO_DATA, f"{said}, and fewer than {FEWEST_TRIALS} decide nothing")
+
+
 def _alone(verb: str, some: int, seen: Seen) -> str:
     """Empty where it was in all trials."""
     return "" if some == seen.trials else f"{verb} in {some} of {fmt.counted(seen.trials, 'trial')} alone"
@@ -157,6 +166,7 @@ def document(bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Sma
         else:
             control = LOANS if asked["expected"] == NOT_LENT else CONTROL
             answer = judged(asked["expected"], one, controls.get((control, _place(row, definition))))
+            answer = _of_enough_trials(answer, one)
         there["arms"].append(
             {
                 **{name: row[name] for name in ("arm", "middleware", "version", "cell")},

@@ -65,8 +65,8 @@ DEAF_TO_ALL = {CONTROL: 50, "off": 50, "localhost": 50}
 BROKEN = {CONTROL: 0, "off": 0, "localhost": 0}
 
 
-def table(arms, unsupported=None):
-    """Of one trial for each arm and case, on one host; what each heard of 50."""
+def table(arms, unsupported=None, trials=5):
+    """Of so many trials for each arm and case, on one host; what each heard of 50."""
     cells, measured, received = [], {}, {}
     for arm, heard in arms.items():
         for case, count in heard.items():
@@ -82,7 +82,7 @@ def table(arms, unsupported=None):
             row = {"arm": arm, "middleware": arm, "version": "1", "cell": number, "definition": json.dumps(definition)}
             cells.append(row)
             ledger = Ledger(wanted=50, delivered=count, lost_end=50 - count)
-            measured[number] = [SimpleNamespace(trial=number, messages=SimpleNamespace(ledger=ledger))]
+            measured[number] = [SimpleNamespace(trial=number, messages=SimpleNamespace(ledger=ledger))] * trials
             received[number] = count
     bundle = SimpleNamespace(
         rows=lambda _: cells,
@@ -117,6 +117,12 @@ def test_who_ignores_a_variable_is_not_said_to_obey_where_it_is_to_be_heard():
     assert any("no setting of ROS_AUTOMATIC_DISCOVERY_RANGE" in note for note in notes(found))
 
 
+def test_fewer_than_five_trials_decide_nothing():
+    found = table({"a": OBEDIENT, "b": DEAF_TO_ALL}, trials=4)
+    assert set(answers(found).values()) == {"control", "no data"}
+    assert any("not obeyed in 4 trials, and fewer than 5 decide nothing" in note for note in notes(found))
+
+
 def test_a_campaign_without_ros_variables_has_no_table():
     bundle = SimpleNamespace(rows=lambda _: [{"cell": 1, "definition": "{}"}])
     assert document(bundle, {}, SimpleNamespace()) is None
@@ -144,7 +150,7 @@ def test_terminal_and_markdown_say_the_same():
     print_ros_variables(doc, Console(file=out, width=160, color_system=None))
     text = out.getvalue()
     lines = "\n".join(ros_variable_lines(doc))
-    for said in ("✓ obeyed 0 of 50", "✗ not obeyed 50 of 50", "= control 50 of 50", "b: 1 not obeyed"):
+    for said in ("✓ obeyed 0 of 250", "✗ not obeyed 250 of 250", "= control 250 of 250", "b: 1 not obeyed"):
         assert said in text and said in lines, said
     assert f"[not heard]({CASES['off'].source})" in lines
 

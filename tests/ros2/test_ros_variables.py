@@ -14,7 +14,7 @@ RMW = "rmw_fastrtps_cpp"
 SUITE = f"""
 suite: variables
 title: two cases and their control
-blocks: {{planned: 1, minimum: 1}}
+blocks: {{planned: 5, minimum: 5}}
 timeline: {{warmup_s: 0.2, drain_s: 0.3, match_s: 4, steady_s: 0.5}}
 arms:
   - {{name: arm, middleware: rclcpp/{RMW}}}
