@@ -15,7 +15,7 @@ from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
 from rmwbench.report.workload_charts import Figure, card, figures
-from rmwbench.results import effects, groups, interop, outcomes, topics
+from rmwbench.results import effects, groups, interop, outcomes, ros_variables, topics
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.calibration import calibration_line
@@ -62,7 +62,7 @@ def render_markdown(
     evaluated: Evaluated = NOT_EVALUATED,
 ) -> str:
     """The text; `drawn` has the figures of each workload, `images` the relative path of each (workload, figure)."""
-    lines, told = [*_head(doc), *outcome_lines(doc)], Told()
+    lines, told = [*_head(doc), *ros_variable_lines(doc), *outcome_lines(doc)], Told()
     for workload in doc["workloads"]:
         lines += _workload(doc, workload, drawn[workload["workload"]], images, told)
     if doc.get("growth"):
@@ -110,6 +110,25 @@ def _head(doc: dict[str, Any]) -> Iterable[str]:
     for warning in machine["warnings"]:
         yield f"> **Warning:** {escape(warning)}"
         yield ""
+
+
+def ros_variable_lines(doc: dict[str, Any]) -> Iterable[str]:
+    found = ros_variables.shown(doc)
+    if not found:
+        return
+    yield from ("## ROS variables, obeyed or not", "", escape(doc["ros_variables"]["summary"]), "")
+    for part in found["parts"]:
+        yield from (f"### {escape(part['title'])}", "")
+        yield table_row(map(escape, ["case", "by the documentation", *found["heads"]]))
+        yield table_row(["---"] * (2 + len(found["heads"])))
+        for row in part["rows"]:
+            cells = [f"{c['mark']} {c['answer']} {c['words']}".rstrip() if c else "" for c in row["cells"]]
+            must = f"[{escape(row['expected'])}]({row['source']})"
+            yield table_row([escape(f"{row['case']}: {row['text']}"), must, *map(escape, cells)])
+        yield ""
+    yield from (escape(f"{doc['ros_variables']['text']} Beside each answer: messages heard of those published."), "")
+    if notes := [f"- {escape(note)}" for note in ros_variables.notes(doc["ros_variables"])]:
+        yield from (*notes, "")
 
 
 def outcome_lines(doc: dict[str, Any]) -> Iterable[str]:

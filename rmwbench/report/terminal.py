@@ -20,7 +20,7 @@ from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
 from rmwbench.report.terminal_topics import print_topics
-from rmwbench.results import effects, groups, interop, outcomes
+from rmwbench.results import effects, groups, interop, outcomes, ros_variables
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.answer.ordered_by import is_cost
@@ -46,6 +46,7 @@ def print_show(doc: dict[str, Any], console: Console, evaluated: Evaluated = NOT
     """Print a show document (docs/formats/show.md) to the console, at the console's width."""
     doc = printable(doc)
     _print_campaign(doc, console)
+    print_ros_variables(doc, console)
     told: Told = {}
     for workload in doc.get("workloads", []):
         _print_workload(doc, workload, told, console)
@@ -201,6 +202,38 @@ def _print_growth(doc: dict[str, Any], console: Console) -> None:
     for row in rows:
         title = str(doc["glossary"][row["metric"]]["title"])
         _bullet(console, "∝", f"{row['arm']}: {title} ∝ nodes^{fmt.exponent(row)}: {row['text']}", "")
+
+
+_OBEYED_STYLE = {ros_variables.OBEYED: "green", ros_variables.NOT_OBEYED: "red", ros_variables.NO_DATA: "magenta"}
+
+
+def print_ros_variables(doc: dict[str, Any], console: Console) -> None:
+    """For each case of ROS variables and each arm: obeyed or not, and what was heard."""
+    found = ros_variables.shown(doc)
+    if not found:
+        return
+    for part in found["parts"]:
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+        for head in ("case", "by the documentation", *found["heads"]):
+            table.add_column(head)
+        for row in part["rows"]:
+            said = [_obeyed(cell) for cell in row["cells"]]
+            table.add_row(Text(f"{row['case']}: {row['text']}"), Text(row["expected"]), *said)
+        console.print()
+        console.print(Text(part["title"], style="bold underline"))
+        console.print(table)
+    console.print()
+    console.print(Text(doc["ros_variables"]["summary"]))
+    _line(console, f"{doc['ros_variables']['text']} Beside each answer: messages heard of those published.")
+    for note in ros_variables.notes(doc["ros_variables"]):
+        _bullet(console, "!", note, "magenta")
+
+
+def _obeyed(cell: dict[str, str] | None) -> Text:
+    if cell is None:
+        return Text("")
+    said = f"{cell['mark']} {cell['answer']} {cell['words']}".rstrip()
+    return Text(said, style=_OBEYED_STYLE.get(cell["answer"], "dim"))
 
 
 def _print_outcomes(doc: dict[str, Any], console: Console) -> None:

@@ -25,7 +25,10 @@ def explanations(bundle: Bundle, trial: int | None = None) -> list[dict[str, Any
     if line is None or line.status != "done":
         why = "the campaign has no such trial" if line is None else f"it is {line.status}: {line.reason}"
         raise UserError(f"trial {trial} cannot be explained", where="--trial", actual=why)
-    (of,) = [one for one in found if one["cell"] == line.cell]
+    of = next((one for one in found if one["cell"] == line.cell), None)
+    if of is None:
+        why = "its cell tells which ROS variables are obeyed: no latency of it is judged"
+        raise UserError(f"trial {trial} cannot be explained", where="--trial", actual=why, fix="`rmwbench show` has it")
     return [of | {"tails": tails(bundle, line, Small(bundle))}]
 
 

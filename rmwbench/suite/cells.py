@@ -25,6 +25,7 @@ from rmwbench.suite.network.backend import check_one_backend
 from rmwbench.suite.network.network import Links, Network, resolved
 from rmwbench.suite.network.real import RealNetwork
 from rmwbench.suite.percentiles import messages_needed, quantile_of
+from rmwbench.suite.ros_variables import CASES, Case
 from rmwbench.suite.sampling import NOTHING_MORE, Sampling
 from rmwbench.suite.side import Side
 from rmwbench.suite.suite import Suite
@@ -165,6 +166,18 @@ class Cell:
         return found | ({"containers": self.workload.containers} if self.workload.containers != "none" else {})
 
     @property
+    def ros_case(self) -> Case | None:
+        """The ROS variables of its processes, by which alone it is judged; None for all other cells."""
+        return None if self.workload.ros_variables is None else CASES[self.workload.ros_variables]
+
+    def ros_variables(self, process: str) -> dict[str, str]:
+        """Those of one process, with PEER for the other's address."""
+        if self.ros_case is None:
+            return {}
+        writes = any(endpoint.writes for endpoint in self.endpoints if endpoint.process == process)
+        return self.ros_case.writer if writes else self.ros_case.reader
+
+    @property
     def background_hosts(self) -> tuple[str, ...]:
         """On which of them the background load is; all where the workload names none."""
         return self.workload.background_hosts or self.hosts
@@ -265,6 +278,15 @@ class Cell:
         found: dict[str, Any] = {}
         if sampling := self.sampling.definition():
             found["sampling"] = sampling
+        if self.ros_case is not None:
+            found["ros_variables"] = {
+                "case": self.workload.ros_variables,
+                "text": self.ros_case.text,
+                "writer": self.ros_case.writer,
+                "reader": self.ros_case.reader,
+                "expected": self.ros_case.expected(len(self.hosts)),
+                "source": self.ros_case.source,
+            }
         if self.workload.background_hosts:
             found["background_hosts"] = list(self.workload.background_hosts)
         if self.links is not None:
@@ -460,7 +482,11 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
             graph = repr((wires, places, [endpoint.life for endpoint in cell.endpoints]))
             graphs[id(cell.endpoints)] = graph = sha256(graph.encode()).hexdigest()
         network = cell.links and cell.links.network
-        content = (cell.workload.name, repr((cell.arm, cell.timeline, cell.conditions, network)), graph)
+        content = (
+            cell.workload.name,
+            repr((cell.arm, cell.timeline, cell.conditions, cell.workload.ros_variables, network)),
+            graph,
+        )
         twin = seen.setdefault(content, cell)
         if twin is cell:
             continue

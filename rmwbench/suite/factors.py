@@ -32,6 +32,7 @@ WORKLOAD_FACTORS = (
     "background",
     "host_idle",
     "containers",
+    "ros_variables",
     "network",
 )
 QOS_FACTORS = ("reliability", "durability", "history", "depth")

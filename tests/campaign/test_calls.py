@@ -179,6 +179,28 @@ def test_no_match_and_no_delivery_are_told_apart(tmp_path):
     assert run(tmp_path, cell(CALLS), "segfault", "match").cause is None
 
 
+SILENCED = "{name: w, rate_hz: 100, message: Bytes(64), timeline: {match_s: 0.3}, ros_variables: 'off'}"
+"""A case in which no match, and no message, is what the documentation demands."""
+
+
+def test_where_ros_variables_may_silence_a_trial_without_a_message_is_done(tmp_path):
+    result = run(tmp_path, cell(SILENCED), "deaf", "probe")
+    assert well(result), result.reason
+    assert len(rows(result, "sent")) > 20
+    assert "received" not in result.tables
+
+
+def test_where_ros_variables_may_silence_a_trial_without_a_match_publishes_all_the_same(tmp_path):
+    result = run(tmp_path, cell(SILENCED), "apart", "match")
+    assert well(result), result.reason
+    assert "matched" not in {row["event"] for row in rows(result, "events")}
+    assert len(rows(result, "received")) > 20, "the fake says so, and is heard: that is what counts"
+
+
+def test_where_ros_variables_may_silence_a_worker_that_dies_has_failed_all_the_same(tmp_path):
+    assert run(tmp_path, cell(SILENCED), "segfault", "match").status == "failed"
+
+
 def test_every_column_of_the_table_is_filled_or_planned(tmp_path):
     (first, *_) = rows(run(tmp_path, cell(CALLS)), "endpoints")
     assert set(first) == set(TABLES["endpoints"].names)

@@ -172,6 +172,7 @@ def test_a_wrong_layout_is_refused():
     [
         ({"options": {"colour": "red"}}, "known options"),
         ({"options": {"callback": "raw"}}, "const_ref"),
+        ({"options": {"ros_variables": "DOMAIN_ID=3"}}, "expected ROS_NAME=VALUE"),
         ({"modes": {"threads": 2}}, "multi_threaded"),
         ({"modes": {"security": True}}, "keystore"),
         ({"modes": {"discovery": "server"}}, "no discovery server"),
@@ -206,6 +207,14 @@ def test_rmw_zenoh_is_told_what_the_modes_came_to():
         text = opened.ask("open", **opened.open)["configuration"]["text"]
     assert "ZENOH_SHM_ALLOC_SIZE=16777216" in text and "transport/shared_memory/enabled=true" in text
     assert '"express":true,"congestion_control":"block"' in text
+
+
+def test_ros_variables_are_the_last_word_in_a_process():
+    said = "ROS_DOMAIN_ID=41 ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST"
+    with Opened("rmw_cyclonedds_cpp", modes={"discovery": "multicast"}, options={"ros_variables": said}) as opened:
+        text = opened.ask("open", **opened.open)["configuration"]["text"]
+    assert text.splitlines()[-2:] == said.split()
+    assert sourced.worker("rmw_cyclonedds_cpp").description["ros_variables"] is True
 
 
 def shared_memory_bytes():

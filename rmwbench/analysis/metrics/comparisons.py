@@ -31,8 +31,9 @@ class Comparison:
 
 
 def comparisons(plan: Mapping[str, Any], cells: Sequence[Row]) -> list[Comparison]:
-    """In the plan's order; cells that no comparison of the plan names follow. UserError for an unknown metric."""
-    by_number = {c["cell"]: c for c in cells}
+    """In the plan's order; cells that no comparison of the plan names follow. Cells with ROS variables are in none:
+    there silence may be right. UserError for an unknown metric."""
+    by_number = {c["cell"]: c for c in cells if is_compared(c)}
     groups: dict[str, tuple[Mapping[str, Any], list[Row]]] = {}
     for planned in plan.get("comparisons") or []:
         found = [by_number.pop(n) for n in planned["cells"] if n in by_number]
@@ -43,6 +44,11 @@ def comparisons(plan: Mapping[str, Any], cells: Sequence[Row]) -> list[Compariso
         name = f"{cell['workload']} [{factors}]" if factors else cell["workload"]
         groups.setdefault(name, ({}, []))[1].append(cell)
     return [_comparison(name, planned, found) for name, (planned, found) in groups.items()]
+
+
+def is_compared(cell: Row) -> bool:
+    """Whether arms are compared in it. With ROS variables they are not: who is heard is all that is asked."""
+    return not loads(cell["definition"]).get("ros_variables")
 
 
 def is_floor(cell: Row) -> bool:

@@ -9,6 +9,7 @@ from rmwbench.lab.host import Hosts
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.network import addresses
 from rmwbench.suite.cells import Cell
+from rmwbench.suite.ros_variables import PEER
 from rmwbench.suite.side import Side
 
 DAEMONS_OPTION = "daemons"
@@ -57,6 +58,17 @@ def address_environment(cell: Cell, host: str) -> dict[str, str]:
         ),
         "RMWBENCH_DAEMON_ADDRESS": known[cell.daemons_host],
     }
+
+
+def ros_variables(cell: Cell, process: str) -> str | None:
+    """What a worker's option `ros_variables` says of a process: `NAME=VALUE NAME=VALUE`, empty for none; None where
+    the cell asks nothing of them."""
+    if cell.ros_case is None:
+        return None
+    hosts = {one.name: one.host for one in cell.processes}
+    peers = address_environment(cell, hosts[process]).get("RMWBENCH_PEERS", "").split()
+    listed = ";".join(dict.fromkeys(peers))
+    return " ".join(f"{name}={value.replace(PEER, listed)}" for name, value in cell.ros_variables(process).items())
 
 
 def domain_id(cell: Cell, hosts: Hosts) -> int:

@@ -21,6 +21,7 @@ from rmwbench.lab.network.kernel_tries import why_not
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.containers import CONTAINERS
+from rmwbench.suite.ros_variables import LAYER
 from rmwbench.suite.side import Side
 
 NOT_SUPPORTED = "not supported"
@@ -39,6 +40,7 @@ def described(cells: Sequence[Cell], workers: Workers, kind: Kind = NAMESPACES) 
             reason := shared_host.lacking(cell, workers, kind)
             or _network(cell)
             or _containers(cell, kind)
+            or _ros_variables(cell, workers, kind)
             or source.missing(cell)
             or next(_lacking(cell, workers), None)
         )
@@ -59,6 +61,23 @@ def _containers(cell: Cell, kind: Kind) -> str | None:
         return "processes on other machines are put into no containers"
     if level.other_user and os.geteuid() != 0:
         return "only root can start a process as another user"
+    return None
+
+
+def _ros_variables(cell: Cell, workers: Workers, kind: Kind) -> str | None:
+    if cell.ros_case is None:
+        return None
+    if kind.shared:
+        return "ROS variables are tried in namespaces alone, which cannot be made here: they would reach other robots"
+    if cell.real is not None:
+        return "ROS variables are tried in namespaces alone: on other machines they would reach other robots"
+    for name in cell.middlewares:
+        program = name.partition("/")[0]
+        if program != LAYER:
+            return f"{name} has no ROS variables that its worker could set: only {LAYER} has"
+        described_as = workers[name].description if name in workers else None
+        if described_as and not described_as.get("ros_variables"):
+            return f"the worker of {name} was built before it took ROS variables: rmwbench middlewares build {program}"
     return None
 
 

@@ -9,7 +9,7 @@ opens and once the graph is complete: what lies between is discovery.
 import time
 from typing import Any
 
-from rmwbench.campaign.plan.profile import Workers, domain_id, open_fields
+from rmwbench.campaign.plan.profile import Workers, domain_id, open_fields, ros_variables
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.noting import note, step, take_events
 from rmwbench.campaign.trial.outcome import Outcome
@@ -22,7 +22,8 @@ BEFORE_OPEN, COMPLETE = "before_open", "complete"
 
 
 def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
-    """Raises WorkerFailed; `outcome.barrier` then says whether it was for want of a match or a message."""
+    """Raises WorkerFailed; `outcome.barrier` then says whether it was for want of a match or a message. Where ROS
+    variables may demand just that, both are answers and nothing is raised for them."""
     present = [process.name for process in outcome.order.cell.processes if process.opens_s is None]
     _read_traffic(outcome, crew, BEFORE_OPEN)
     with step(outcome, "open"):
@@ -41,14 +42,22 @@ def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
         _read_traffic(outcome, crew, COMPLETE)
         with step(outcome, "first_message"):
             _first_messages(outcome, crew)
+    except WorkerFailed:
+        if outcome.barrier is None or outcome.order.cell.ros_case is None:
+            raise
+        outcome.barrier = None  # whether anything is heard is what such a trial asks: it publishes all the same
     finally:
         take_events(outcome, crew)
 
 
 def fields_of(outcome: Outcome, crew: Crew, workers: Workers, process: str) -> dict[str, Any]:
     """The `open` of a process."""
-    side = outcome.order.cell.sides[process]
-    return open_fields(side, workers[side.middleware], outcome.order.nonce, domain_id(outcome.order.cell, crew.hosts))
+    cell = outcome.order.cell
+    side = cell.sides[process]
+    fields = open_fields(side, workers[side.middleware], outcome.order.nonce, domain_id(cell, crew.hosts))
+    if variables := ros_variables(cell, process):
+        fields["options"] |= {"ros_variables": variables}
+    return fields
 
 
 def take_opened(outcome: Outcome, posted: Posted) -> None:
@@ -82,17 +91,23 @@ def _match(outcome: Outcome, crew: Crew, matching: dict[str, Posted], deadline: 
     """One whose time was up before all were created is asked again for the rest of it."""
     while matching:
         crew.await_answers(matching.values(), deadline - time.monotonic() + timeouts.MATCH_MARGIN_S)
-        again = {}
+        again, unmatched = {}, None
         for name, posted in matching.items():
             try:
                 take_matched(outcome, posted)
             except WorkerFailed as failed:
                 rest_s = deadline - time.monotonic()
                 timed_out = failed.error is not None and failed.error.get("kind") == "failed"
-                if not timed_out or rest_s < timeouts.PROBE_INTERVAL_S:
-                    outcome.barrier = Code.NO_MATCH if timed_out else None
+                if not timed_out:
+                    outcome.barrier = None
                     raise
-                again[name] = rest_s
+                if rest_s < timeouts.PROBE_INTERVAL_S:
+                    outcome.barrier = Code.NO_MATCH
+                    unmatched = unmatched or failed  # who is matched on the other side is still to be noted
+                else:
+                    again[name] = rest_s
+        if unmatched is not None:
+            raise unmatched
         matching = {
             name: crew.post(name, "match", {"timeout_ns": round(rest_s * 1e9)}) for name, rest_s in again.items()
         }

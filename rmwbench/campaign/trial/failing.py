@@ -77,6 +77,7 @@ def _silence(outcome: Outcome) -> Silence | None:
     cell = outcome.order.cell
     workload = cell.workload
     provoked = cell.changes or workload.daemons_end_s is not None or workload.readers_freeze_s is not None
+    provoked = provoked or cell.ros_case is not None  # silence may be what the variables demand
     if provoked or cell.links is not None or cell.real is not None or outcome.not_joined:
         return None
     readers = {e.endpoint for e in cell.endpoints if e.reads and e.peers}

@@ -146,7 +146,9 @@ def _campaign(d: dict[str, Any], *, calibrated: bool, margin: float, one_host: b
             f"The campaign is not finished: {c['trials']['done']} of {c['trials']['planned']} trials are "
             "done. `rmwbench run --resume` continues it."
         )
-    if c["blocks_complete"] < 5:
+    if not d["workloads"]:
+        pass  # nothing was compared, so no number of blocks would decide more
+    elif c["blocks_complete"] < 5:
         texts.append(f"Only {c['blocks_complete']} blocks are complete: below 5 nothing is decided.")
     elif c["blocks_complete"] < 10:
         texts.append(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.metrics.comparisons import is_compared, loads
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.results.imported import refuse_imported
@@ -46,7 +46,16 @@ def side(text: str) -> Side:
             actual=f"{len(cells)} cells that each lack some of it",
             fix="`rmwbench show` lists a campaign's arms and workloads",
         )
-    return Side(text, bundle, chosen, wanted)
+    compared = [cell for cell in chosen if is_compared(cell)]
+    if not compared:
+        raise UserError(
+            "these cells tell which ROS variables are obeyed, and nothing of them is compared",
+            where=text,
+            expected="cells without ros_variables",
+            actual=f"{len(chosen)} with",
+            fix="`rmwbench show` has the table of each campaign",
+        )
+    return Side(text, bundle, compared, wanted)
 
 
 def _split(text: str) -> tuple[Path, str | None]:

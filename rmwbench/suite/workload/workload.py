@@ -10,6 +10,8 @@ from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.machine_condition import Background, HostIdle
 from rmwbench.suite.names import NodeName, TopicName, WorkloadName
 from rmwbench.suite.network.network import Network
+from rmwbench.suite.ros_variables import RosVariables
+from rmwbench.suite.ros_variables import check_hosts as check_ros_hosts
 from rmwbench.suite.timeline import Span, TimelineOverride
 from rmwbench.suite.workload.arrival import Arrival, Periodic, RateHz, Relay
 from rmwbench.suite.workload.camera import Source
@@ -89,7 +91,8 @@ class Workload(Strict):
 
     `frames` is the source of what publishers of images send; one of its own is what a publisher says itself.
 
-    `containers` puts each process into a container of its own.
+    `containers` puts each process into a container of its own. `ros_variables` is a case of ROS variables for the
+    process that writes and the one that reads: whether it is obeyed is all that is then asked.
 
     `hosts` deals the nodes of a shorthand out to hosts; nodes that are written out say theirs. `network` is what lies
     between hosts, by name or written out; `daemons_host` where the middleware's daemons run, the first host otherwise.
@@ -121,6 +124,7 @@ class Workload(Strict):
     background_hosts: Annotated[tuple[NodeName, ...], Field(strict=False)] = ()
     host_idle: HostIdle = "as_found"
     containers: Containers = "none"
+    ros_variables: RosVariables | None = None
     daemons_end_s: Span | None = None
     daemons_end: Literal["all", "first"] = "all"
     daemons_return_s: Span | None = None
@@ -162,6 +166,7 @@ class Workload(Strict):
             check_hosts(self.hosts, self.written_out, one_process=self.processes == "one")
         self._check_places()
         self._check_chain()
+        self._check_ros_variables()
         topics = dict.fromkeys(topic for node in self.written_out for topic in node.topics)
         for index, topic in enumerate(self.focus):
             if topic not in topics:
@@ -182,6 +187,24 @@ class Workload(Strict):
                 raise unknown("host", host, list(known), at=("background_hosts", index))
         if self.daemons_host is not None and self.daemons_host not in known:
             raise unknown("host", self.daemons_host, list(known), at=("daemons_host",))
+
+    def _check_ros_variables(self) -> None:
+        if self.ros_variables is None:
+            return
+        check_ros_hosts(self.ros_variables, len(self.host_names))
+        does: dict[str, set[str]] = {}
+        for node in self.written_out:
+            found = does.setdefault(node.process_name, set())
+            found |= {kind for kind in ("publishers", "subscriptions", "clients", "services") if getattr(node, kind)}
+        for process, kinds in does.items():
+            if kinds not in ({"publishers"}, {"subscriptions"}):
+                raise Fault(
+                    "`ros_variables` are a writer's or a reader's, and a process is neither",
+                    expected="processes that publish, and others that subscribe",
+                    actual=f"{process} has {' and '.join(sorted(kinds)) or 'nothing'}",
+                    fix="put a talker and its listener into processes of their own, without relays and services",
+                    at=("ros_variables",),
+                )
 
     def _check_chain(self) -> None:
         nodes = self.written_out

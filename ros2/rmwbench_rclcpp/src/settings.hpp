@@ -15,7 +15,7 @@ enum class CallbackAs { const_ref, shared_ptr, unique_ptr };
 
 struct Settings {
   std::string rmw;
-  uint32_t domain_id = 0;
+  std::optional<uint32_t> domain_id = 0;  // none: rcl reads ROS_DOMAIN_ID, as of any node
   Executor executor = Executor::single_threaded;
   uint32_t threads = 0;  // of the multi-threaded executor; 0: as many as rclcpp takes by itself
   bool intra_process = false;

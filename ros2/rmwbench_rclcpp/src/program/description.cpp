@@ -155,7 +155,7 @@ int describe_all(const char *self) {
       std::fprintf(stderr, "%s cannot be described\n", rmw.c_str());
       return 2;
     }
-    all += (all.empty() ? "" : ",\n ") + ("{\"environment\": {\"RMW_IMPLEMENTATION\": \"" + rmw + "\"}, \"inherit\": " + inherit + ", ") + daemons(known) + one.substr(brace + 1, one.find_last_of('}') - brace);
+    all += (all.empty() ? "" : ",\n ") + ("{\"environment\": {\"RMW_IMPLEMENTATION\": \"" + rmw + "\"}, \"inherit\": " + inherit + ", \"ros_variables\": true, ") + daemons(known) + one.substr(brace + 1, one.find_last_of('}') - brace);
   }
   std::printf("{\"middlewares\": [\n %s\n]}\n", all.c_str());
   return 0;

@@ -1,5 +1,7 @@
 #include "options.hpp"
 
+#include <sstream>
+
 #include "fault.hpp"
 
 namespace rmwbench {
@@ -12,6 +14,20 @@ T one_of(const char *option, const std::string &value, const std::map<std::strin
   std::string names;
   for (const auto &entry : known) names += (names.empty() ? "" : ", ") + entry.first;
   throw Fault{RMWBENCH_ERROR_INVALID, std::string("option ") + option, "expected one of " + names + ", found " + value};
+}
+
+// `NAME=VALUE NAME=VALUE`; no value of these has a space.
+std::vector<std::pair<std::string, std::string>> variables_of(const std::string &text) {
+  std::vector<std::pair<std::string, std::string>> found;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const size_t equals = word.find('=');
+    if (word.rfind("ROS_", 0) != 0 || equals == std::string::npos) {
+      throw Fault{RMWBENCH_ERROR_INVALID, "option ros_variables", "expected ROS_NAME=VALUE, several with a space between them, found " + word};
+    }
+    found.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+  return found;
 }
 
 const std::map<std::string, bool> true_or_false = {{"true", true}, {"false", false}};
@@ -59,9 +75,14 @@ Asked asked_of(const rmwbench_session_config &config) {
       settings.layers = one_of("layers", value, true_or_false);
     } else if (name == "qos_from_xml") {
       asked.qos_from_xml = one_of("qos_from_xml", value, true_or_false);
+    } else if (name == "ros_variables") {
+      asked.ros_variables = variables_of(value);
+      for (const auto &variable : asked.ros_variables) {
+        if (variable.first == "ROS_DOMAIN_ID") settings.domain_id.reset();
+      }
     } else {
       throw Fault{RMWBENCH_ERROR_INVALID, "option " + name,
-                  "known options: bare_nodes, callback, layers, loaned_take, publish, qos_from_xml"};
+                  "known options: bare_nodes, callback, layers, loaned_take, publish, qos_from_xml, ros_variables"};
     }
   }
   if (settings.layers && settings.intra_process) {

@@ -2,6 +2,8 @@
 
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "settings.hpp"
 
@@ -11,6 +13,8 @@ struct Asked {
   Settings settings;
   std::map<std::string, std::string> modes;
   bool qos_from_xml = false;
+  // What a user sets in the shell of this process: ROS_NAME, value. The last word over all that the trial sets.
+  std::vector<std::pair<std::string, std::string>> ros_variables;
 };
 
 // Options and modes of `open`. Throws Fault for what is unknown or contradicts itself.

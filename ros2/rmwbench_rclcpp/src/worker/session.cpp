@@ -24,7 +24,7 @@ rmwbench_session::~rmwbench_session() {
 rclcpp::Context::SharedPtr rmwbench_session::make_context() const {
   rclcpp::InitOptions options;
   options.shutdown_on_signal = false;
-  options.set_domain_id(settings.domain_id);
+  if (settings.domain_id) options.set_domain_id(*settings.domain_id);
   auto made = std::make_shared<rclcpp::Context>();
   made->init(0, nullptr, options);
   return made;

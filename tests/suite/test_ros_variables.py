@@ -1,0 +1,110 @@
+"""Cases of ROS variables: which there are, whom they concern, and what a plan refuses."""
+
+import re
+
+import pytest
+
+from rmwbench.campaign.plan.profile import ros_variables
+from rmwbench.campaign.plan.unsupported import described
+from rmwbench.errors import UserError
+from rmwbench.lab.host.kind import SHARED, Kind
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.load import parse
+from rmwbench.suite.ros_variables import CASES, CONTROL, HEARD, LENT, LOANS, NOT_HEARD, NOT_LENT, PEER
+
+SUITE = """
+suite: mini
+title: a test
+blocks: {planned: 2, minimum: 2}
+arms:
+  - {name: arm, middleware: MIDDLEWARE}
+workloads:
+  - {name: w, message: Bytes(500), rate_hz: 50, timeline: {steady_s: 1.0}, ros_variables: CASE, MORE}
+"""
+ON_TWO = "hosts: [robot, base]"
+RMW = "rclcpp/rmw_zenoh_cpp"
+NO_DOMAIN_SAFE_FROM = 102
+"""From this domain on the ports of DDS lie among Linux's ephemeral ones."""
+
+
+def cell_of(case, more="subscribers: 1", middleware=RMW):
+    text = SUITE.replace("MIDDLEWARE", middleware).replace("CASE", case).replace("MORE", more)
+    (cell,) = cells(parse(text, where="mini.yaml"))
+    return cell
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_case_says_what_must_happen_and_who_says_so(name):
+    case = CASES[name]
+    assert {case.one_host, case.two_hosts} - {None} <= {HEARD, NOT_HEARD, LENT, NOT_LENT}
+    assert case.one_host or case.two_hosts
+    assert case.source.startswith("https://")
+    assert all(name.startswith("ROS_") for name in (*case.writer, *case.reader))
+    names_a_peer = PEER in (*case.writer.values(), *case.reader.values())
+    assert not names_a_peer or case.one_host is None, "on one host there is no other address"
+
+
+def test_the_control_sets_nothing_and_is_heard_everywhere():
+    control = CASES[CONTROL]
+    assert (control.writer, control.reader, control.one_host, control.two_hosts) == ({}, {}, HEARD, HEARD)
+    assert CASES[LOANS].one_host == LENT
+
+
+def test_domains_differ_from_the_trials_own_and_from_each_other():
+    case = CASES["other_domain"]
+    writer, reader = int(case.writer["ROS_DOMAIN_ID"]), int(case.reader["ROS_DOMAIN_ID"])
+    assert writer != reader
+    assert min(writer, reader) > 0 and max(writer, reader) < NO_DOMAIN_SAFE_FROM
+
+
+def test_each_process_gets_the_variables_of_its_side():
+    cell = cell_of("other_domain")
+    told = {process.name: ros_variables(cell, process.name) for process in cell.processes}
+    assert told == {"talker": "ROS_DOMAIN_ID=41", "listener": "ROS_DOMAIN_ID=42"}
+    assert ros_variables(cell_of(CONTROL), "talker") == ""
+
+
+def test_a_peer_is_the_address_of_the_other_host():
+    cell = cell_of("static_peers", ON_TWO)
+    told = {process.host: ros_variables(cell, process.name) for process in cell.processes}
+    assert told == {
+        "robot": "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST ROS_STATIC_PEERS=10.77.0.2",
+        "base": "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST ROS_STATIC_PEERS=10.77.0.1",
+    }
+
+
+def test_a_cell_keeps_its_case_as_it_was_and_others_say_nothing():
+    kept = cell_of("localhost", ON_TWO).definition()["ros_variables"]
+    assert (kept["case"], kept["expected"]) == ("localhost", NOT_HEARD)
+    assert kept["reader"] == {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    text = SUITE.replace("MIDDLEWARE", RMW).replace(" ros_variables: CASE,", "").replace("MORE", "subscribers: 1")
+    (plain,) = cells(parse(text, where="mini.yaml"))
+    assert "ros_variables" not in plain.definition()
+    assert ros_variables(plain, "talker") is None
+
+
+@pytest.mark.parametrize(
+    ("case", "more", "says"),
+    [
+        ("of", "subscribers: 1", "unknown ros_variables `of`.*did you mean `off`"),
+        ("static_peers", "subscribers: 1", "says nothing of one host"),
+        ("loans", ON_TWO, "says nothing of several hosts"),
+        ("off", "relays: 1", "a process is neither"),
+        ("off", "processes: one", "a process is neither"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused(case, more, says):
+    with pytest.raises(UserError) as caught:
+        cell_of(case, more)
+    assert re.search(says, str(caught.value), re.DOTALL), str(caught.value)
+
+
+def test_only_the_worker_of_rclcpp_sets_ros_variables():
+    (reason,) = described([cell_of("off", middleware="floor")], {}).values()
+    assert reason == "floor has no ROS variables that its worker could set: only rclcpp has"
+    assert described([cell_of("off")], {}) == {}
+
+
+def test_where_there_are_no_namespaces_no_variable_is_tried():
+    (reason,) = described([cell_of("off")], {}, Kind(SHARED, "denied")).values()
+    assert "namespaces alone" in reason
