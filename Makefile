@@ -103,7 +103,7 @@ types:
 	@$(RUN) python setup/check_types.py
 
 test-untimed:
-	@$(RUN) pytest -n 2 -m "not timing"
+	@$(RUN) pytest -n 2 --dist worksteal -m "not timing"
 
 # What a starved machine spoils is run once more, with the proof (tests/support/starved.py); nothing else is.
 test-timed:
