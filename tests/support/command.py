@@ -113,7 +113,7 @@ def _serve() -> None:
     """Waits for commands. Returns in the process of each, which has all of the command but its `main`."""
     _import_everything()
     gc.collect()
-    gc.freeze()  # what is never collected is never copied
+    gc.freeze()  # what is never collected is not copied, nor taken apart at the end of each command
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listening.bind("")  # an abstract address that the kernel chooses
     listening.listen(64)
@@ -176,7 +176,6 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
     if request["most_file_bytes"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (request["most_file_bytes"],) * 2)
     random.seed()
-    gc.unfreeze()
 
 
 def _open_anew(name: str, place: int) -> None:
