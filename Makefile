@@ -5,6 +5,8 @@
 UV = $$(setup/uv)
 # What hints print is what works when pasted: there is no `rmwbench` on the PATH of who types `make`.
 RUN = RMWBENCH_COMMAND=.venv/bin/rmwbench $(UV) run --quiet --no-sync
+# With it, as container images set it, every start of Python compiles all that it imports: a second and more.
+unexport PYTHONDONTWRITEBYTECODE
 # Outside the clone, keyed by the compiler: a fresh clone finds what the last one built.
 CARGO = . setup/rust-here; cd native && CARGO_TARGET_DIR="$$(./target-dir)" cargo
 FIRST_SET = floor synthetic null iceoryx2 zenoh cyclonedds fastdds
@@ -103,7 +105,7 @@ types:
 	@$(RUN) python setup/check_types.py
 
 test-untimed:
-	@$(RUN) pytest -n 2 -m "not timing"
+	@$(RUN) pytest -n 2 --dist worksteal -m "not timing"
 
 # What a starved machine spoils is run once more, with the proof (tests/support/starved.py); nothing else is.
 test-timed:

@@ -1,8 +1,10 @@
 """What every test process begins with: a state directory of its own, because a calibration found in the user's would
-change reports, and Ctrl-C as in a terminal, because what a background shell starts ignores it and hands that on."""
+change reports, Ctrl-C as in a terminal, because what a background shell starts ignores it and hands that on, and
+compiled modules that are kept, because hundreds of processes import the same ones."""
 
 import os
 import signal
+import sys
 import tempfile
 from functools import partial
 
@@ -15,6 +17,8 @@ _STATE = tempfile.TemporaryDirectory(prefix="rmwbench-tests-state-")
 os.environ["XDG_STATE_HOME"] = _STATE.name
 os.environ["RMWBENCH_SPOILT"] = "keep"  # tests ask what was done; that a noisy machine voids has tests of its own
 os.environ.pop("RMWBENCH_COMMAND", None)  # the Makefile says how hints are typed; tests look for the plain name
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it every start compiles what it imports: a second and more
+sys.dont_write_bytecode = False
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -21,6 +21,7 @@ from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.explain.figures import explained
 from rmwbench.report.explain.links import links
 from rmwbench.report.page import asset, environment
+from rmwbench.report.vega import vega
 from rmwbench.report.workload_charts import Figure, card, figures, of_topic
 from rmwbench.results import effects, interop, outcomes, ros_variables, topics
 from rmwbench.results import groups as wire
@@ -80,23 +81,21 @@ def render_page(template: str, specs: list[dict[str, Any]], **context: Any) -> s
     and the hashes that allow its own scripts and no others. Also passed: `fmt`, the filters `commands`, `ink` and
     `letter`.
     """
-    import vl_convert
-
     made = environment()
     inks = {light: f"var(--ink-{number})" for number, light in enumerate(look.to_dark())}
     made.filters["commands"] = _commands
     made.filters["ink"] = inks.__getitem__
     made.filters["part"] = lambda kind: inks[look.part(kind)]
     made.filters["letter"] = lambda keys, key: "abcdefghijklmnopqrstuvwxyz"[keys.index(key) % 26]
-    vega = vl_convert.javascript_bundle().replace("</script", r"<\/script")
+    script_of_vega = vega().replace("</script", r"<\/script")
     script = asset("page.js") + asset("claims.js")
     return made.get_template(template).render(
         style=Markup(asset("page.css") + _colours()),
-        vega=Markup(vega),
+        vega=Markup(script_of_vega),
         script=Markup(script),
         specs=_json(specs),
         inks=_json(inks),
-        script_hashes=" ".join(f"'{_csp_hash(text)}'" for text in (vega, script)),
+        script_hashes=" ".join(f"'{_csp_hash(text)}'" for text in (script_of_vega, script)),
         fmt=fmt,
         **context,
     )

@@ -7,7 +7,6 @@ traceback, nothing on stdout, no file written or changed, no process left.
 import os
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,8 +14,7 @@ import pytest
 
 from rmwbench.lab.host import marker
 from tests.lab import fake_worker, tools
-
-COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
+from tests.support.command import COMMAND, rmwbench
 
 SUITE = """\
 suite: mini
@@ -48,9 +46,11 @@ class User:
 
     def types(self, *arguments: object, before: str = "") -> subprocess.CompletedProcess[str]:
         """Runs `rmwbench ARGUMENTS`. With `before`, in a mount namespace of its own after these shell commands."""
-        command = [*COMMAND, *map(str, arguments)]
-        if before:
-            command = [*private_mounts(), "sh", "-ec", f'{before}\nexec "$@"', "sh", *command]
+        if not before:
+            done = rmwbench(*arguments, cwd=self.path, env=self._environ(), timeout=90)
+            assert not [stray for stray in marker.strays() if stray.marker.pid == done.pid]
+            return done
+        command = [*private_mounts(), "sh", "-ec", f'{before}\nexec "$@"', "sh", *COMMAND, *map(str, arguments)]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.path, env=self._environ()
         )

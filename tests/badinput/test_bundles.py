@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 from rmwbench.bundle import Bundle
-from tests.badinput.conftest import COMMAND, SUITE
+from tests.badinput.conftest import SUITE
+from tests.support.command import COMMAND
 
 SHOW, REPORT = ("show", "campaign"), ("report", "campaign")
 QUERY = ("query", "select count(*) from received", "campaign")

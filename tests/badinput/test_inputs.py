@@ -11,8 +11,9 @@ from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
 from rmwbench.suite.file.load import parse
-from tests.badinput.conftest import COMMAND, SUITE
+from tests.badinput.conftest import SUITE
 from tests.support import synthetic_bundle
+from tests.support.command import COMMAND, rmwbench
 
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\x9b31m"
 
@@ -196,7 +197,7 @@ def test_a_directory_whose_name_is_no_text_is_refused_with_the_reason(damaged, t
     odd = os.path.join(os.fsencode(tmp_path), b"caf\xe9")
     os.rename(damaged, odd)
     for verb in (["show"], ["show", "--json"], ["report"], ["query", "select count(*) from sent"], ["explain"]):
-        done = subprocess.run([*COMMAND, *verb, odd], capture_output=True, timeout=120)
+        done = rmwbench(*verb, odd, text=False)
         assert done.returncode == 2 and b"no UTF-8" in done.stderr and b"rename" in done.stderr, (verb, done.stderr)
 
 
@@ -213,12 +214,10 @@ def test_a_date_of_a_build_that_is_none_keeps_nothing_from_working(damaged, valu
 
 
 def test_a_table_shows_what_a_person_can_read_and_says_how_many_rows_there_are(damaged):
-    done = subprocess.run(
-        [*COMMAND, "query", "from range(250_000)", damaged], capture_output=True, text=True, timeout=60
-    )
+    done = rmwbench("query", "from range(250_000)", damaged)
     assert done.returncode == 0 and len(done.stdout.splitlines()) < 110
     assert "the first 100 of 250000 rows" in done.stdout
-    every = subprocess.run([*COMMAND, "query", "from range(250)", damaged, "--csv"], capture_output=True, text=True)
+    every = rmwbench("query", "from range(250)", damaged, "--csv")
     assert len(every.stdout.splitlines()) == 251
 
 

@@ -6,7 +6,8 @@ import subprocess
 import pytest
 
 from rmwbench.bundle import Bundle
-from tests.badinput.conftest import COMMAND, private_mounts
+from tests.badinput.conftest import private_mounts
+from tests.support.command import COMMAND
 
 TINY = "mkdir -p small && mount -t tmpfs -o size=2m tmpfs small"
 

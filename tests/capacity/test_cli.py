@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from rmwbench.bundle import Bundle
-from tests.badinput.conftest import COMMAND
 from tests.badinput.conftest import user as user
+from tests.support.command import COMMAND
 
 LIMIT = "p50 response < 500 ms"
 SEARCH = ("capacity", "mini.yaml", "--workload", "small", "--limit")

@@ -13,16 +13,11 @@ from rmwbench.cli.main import VERBS
 from rmwbench.cli.verbs.plan import parse_duration_s
 from rmwbench.errors import UserError
 from tests.importers.logs import Second, text_2020
-
-COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
-
-
-def rmwbench(*arguments, **options):
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60, **options)
+from tests.support.command import COMMAND, rmwbench
 
 
 def test_version():
-    found = rmwbench("--version")
+    found = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, timeout=60)
     assert found.returncode == 0
     assert found.stdout.startswith("rmwbench ")
 

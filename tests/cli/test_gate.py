@@ -1,16 +1,13 @@
 """A suite that says what is acceptable makes a gate of `show` and `run`."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.cli.gate import exit_code, limits
 from tests.support import synthetic_bundle
-
-COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
+from tests.support.command import rmwbench
 
 
 @pytest.mark.parametrize(
@@ -47,7 +44,7 @@ def test_show_ends_with_the_answer(tmp_path, at_most_ns, code):
     (path / "campaign.json").write_text(json.dumps(document))
     assert limits(Bundle(path))
     for form in ([], ["--json"]):
-        done = subprocess.run([*COMMAND, "show", str(path), *form], capture_output=True, text=True, timeout=120)
+        done = rmwbench("show", path, *form)
         assert (done.returncode, done.stderr) == (code, "") and done.stdout
 
 
@@ -68,8 +65,7 @@ def test_show_is_a_gate_by_a_limits_file(tmp_path, most_ms, workload, code, word
     path = synthetic_bundle.write(tmp_path / "campaign", workloads=("imu",), arms=arms)
     file = tmp_path / "limits.yaml"
     file.write_text(LIMITS % (most_ms, workload))
-    command = [*COMMAND, "show", str(path), "--limits", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = rmwbench("show", path, "--limits", file)
     assert done.returncode == code
     assert words in (done.stderr or done.stdout) or code < 2
     assert "Traceback" not in done.stderr
@@ -79,6 +75,5 @@ def test_a_search_needs_exactly_one_limit(tmp_path):
     file = tmp_path / "limits.yaml"
     file.write_text(LIMITS % ("5", "imu"))
     for given in ((), ("--limit", "loss < 1 %", "--limits", str(file))):
-        command = [*COMMAND, "capacity", "quick", "--workload", "imu", *given]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = rmwbench("capacity", "quick", "--workload", "imu", *given)
         assert done.returncode == 2 and "one limit" in done.stderr

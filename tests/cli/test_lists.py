@@ -2,19 +2,15 @@
 
 import json
 import os
-import subprocess
-import sys
 
 from rmwbench.suite.file.listed import listed
 from rmwbench.suite.file.load import load, shipped_suites
 from rmwbench.suite.workload.message_type import message_type_names
-
-COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
+from tests.support import command
 
 
 def rmwbench(*arguments, **environment):
-    environ = {**os.environ, **environment}
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=120, env=environ)
+    return command.rmwbench(*arguments, env={**os.environ, **environment})
 
 
 def test_every_suite_has_its_line():

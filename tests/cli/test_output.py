@@ -1,11 +1,10 @@
 """What stands at the place of an output is never destroyed, and an output that cannot be written is one clear error."""
 
+import json
 import os
-import resource
 import shutil
 import stat
 import subprocess
-import sys
 import threading
 
 import pytest
@@ -13,9 +12,9 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.whole_file import check_page, write_whole
 from tests.badinput.conftest import private_mounts
-from tests.support import synthetic_bundle
+from tests.support import command, synthetic_bundle
+from tests.support.command import COMMAND
 
-COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 VERBS = {
     "report": ["report", "campaign", "--out"],
     "compare": ["compare", "campaign", "newer", "--out"],
@@ -37,7 +36,12 @@ def place(tmp_path_factory):
 
 
 def rmwbench(place, *arguments, **options):
-    return subprocess.run([*COMMAND, *map(str, arguments)], cwd=place, capture_output=True, timeout=120, **options)
+    return command.rmwbench(*arguments, cwd=place, text=False, **options)
+
+
+def in_a_new_interpreter(place, *arguments, env):
+    """For what Python decides when it starts, as the encoding of its streams."""
+    return subprocess.run([*COMMAND, *arguments], cwd=place, capture_output=True, timeout=120, env=env)
 
 
 def is_refused(done):
@@ -91,7 +95,7 @@ def test_a_device_node_stays_one(place, tmp_path, verb):
 
 def test_stdout_as_a_place_gets_the_page_alone(place, tmp_path):
     with open(tmp_path / "page.html", "w+b") as file:
-        done = subprocess.run([*COMMAND, *VERBS["report"], "/dev/stdout"], cwd=place, stdout=file, timeout=120)
+        done = rmwbench(place, *VERBS["report"], "/dev/stdout", stdout=file.fileno())
     text = (tmp_path / "page.html").read_text()
     assert done.returncode == 0 and text.startswith("<!doctype") and text.rstrip().endswith("</html>")
 
@@ -115,11 +119,7 @@ def test_a_disk_that_is_full_leaves_what_was_there(place, tmp_path, verb):
     """The limit on a file's size is what a small disk is to a page."""
     page = tmp_path / "page.html"
     page.write_text("before")
-
-    def small():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
-
-    error = is_refused(rmwbench(place, *VERBS[verb], page, preexec_fn=small))
+    error = is_refused(rmwbench(place, *VERBS[verb], page, most_file_bytes=1_000))
     assert "page.html" in error and "File too large" in error
     assert page.read_text() == "before" and [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
@@ -137,8 +137,8 @@ def test_a_full_file_system_is_one_error_in_every_verb_that_writes(place, tmp_pa
       rm -rf small/*
     done
     """
-    command = [*private_mounts(), "sh", "-c", program, "sh", *COMMAND]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    words = [*private_mounts(), "sh", "-c", program, "sh", *COMMAND]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=240)
     assert done.stdout.splitlines() == ["2 1 0"] * 6, (done.stdout, done.stderr)
 
 
@@ -151,16 +151,16 @@ def test_a_folder_that_is_read_only_is_one_error(place, tmp_path):
       "$@" $verb work/campaign >/dev/null 2>error; echo "$? $(grep -c ^error: error) $(grep -c Traceback error)"
     done
     """
-    command = [*private_mounts(), "sh", "-c", program, "sh", str(place / "campaign"), *COMMAND]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    words = [*private_mounts(), "sh", "-c", program, "sh", str(place / "campaign"), *COMMAND]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=240)
     assert done.stdout.splitlines() == ["2 1 0", "2 1 0", "0 0 0", "0 0 0"], (done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize("verb", [["plan", "quick"], ["show", "campaign", "--json"], ["claims"], ["--version"]])
 def test_a_full_stdout_is_one_error(place, verb):
     with open("/dev/full", "w") as full:
-        done = subprocess.run([*COMMAND, *verb], cwd=place, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
-    assert done.returncode == 2 and done.stderr.count("error: ") == 1 and "stdout" in done.stderr, done.stderr
+        done = rmwbench(place, *verb, stdout=full.fileno())
+    assert done.returncode == 2 and done.stderr.count(b"error: ") == 1 and b"stdout" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
@@ -183,16 +183,15 @@ def test_a_terminal_that_knows_ascii_only_gets_the_answer(place, verb):
         "PYTHONCOERCECLOCALE": "0",
         "PYTHONIOENCODING": "ascii",
     }
-    done = rmwbench(place, *verb, env=ascii_only)
+    done = in_a_new_interpreter(place, *verb, env=ascii_only)
     assert done.returncode == 0, done.stderr
     assert done.stdout.isascii() and b"\\u2013" not in done.stdout and b"\\xd7" not in done.stdout
 
 
 def test_json_for_a_terminal_that_knows_ascii_only_is_the_same_document(place):
-    import json
-
+    show = ["show", "campaign", "--json"]
     found = [
-        json.loads(rmwbench(place, "show", "campaign", "--json", env={**os.environ, "PYTHONIOENCODING": name}).stdout)
+        json.loads(in_a_new_interpreter(place, *show, env={**os.environ, "PYTHONIOENCODING": name}).stdout)
         for name in ("ascii", "utf-8")
     ]
     assert found[0] == found[1] and not json.dumps(found[0], ensure_ascii=False).isascii()

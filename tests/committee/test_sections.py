@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +9,7 @@ from hypothesis import strategies as st
 
 from rmwbench.evaluations.committee.sections import EVALUATIONS, MOST_BLOCKS, Cost, Section, share
 from rmwbench.suite.file.load import shipped_suites
-
-COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
+from tests.support.command import rmwbench
 
 
 def cost(name, block_s, least=5, tests=12):
@@ -59,15 +56,13 @@ def test_every_section_is_a_suite_that_exists():
 
 
 def test_a_name_that_is_none_is_one_error():
-    done = subprocess.run([*COMMAND, "evaluate", "tcs"], capture_output=True, text=True, timeout=120)
+    done = rmwbench("evaluate", "tcs")
     assert done.returncode == 2 and "did you mean `tsc`?" in done.stderr
 
 
 @pytest.mark.parametrize("budget", ["1m"])
 def test_what_does_not_fit_is_named_with_what_it_would_take(budget):
-    done = subprocess.run(
-        [*COMMAND, "evaluate", "tsc", "--budget", budget, "--json"], capture_output=True, text=True, timeout=300
-    )
+    done = rmwbench("evaluate", "tsc", "--budget", budget, "--json", timeout=300)
     assert done.returncode == 1, done.stderr
     document = json.loads(done.stdout)
     assert document["schema"] == "rmwbench/evaluate-plan" and document["estimated_s"] <= 60

@@ -2,8 +2,6 @@
 
 import io
 import json
-import subprocess
-import sys
 
 import pytest
 from rich.console import Console
@@ -17,8 +15,8 @@ from rmwbench.results.decide.document import summarise
 from rmwbench.results.show import summarise as show
 from rmwbench.suite.file.limits_file import read_limits
 from tests.support import synthetic_bundle
+from tests.support.command import rmwbench
 
-COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 FAST, SLOW = synthetic_bundle.ARMS[1], synthetic_bundle.ARMS[2]
 FLOOR = synthetic_bundle.ARMS[0]
 TEXT = "limits: mine\ntitle: my robot\nacceptable: {response_latency_p50_ms: %s, undelivered: 0.2}\n"
@@ -187,8 +185,7 @@ def test_who_alone_meets_the_limits_along_a_factor_is_said(tmp_path):
 def test_the_exit_code_is_the_answer(tmp_path, imu, most_ms, code):
     path = imu
     (tmp_path / "limits.yaml").write_text(TEXT % most_ms)
-    command = [*COMMAND, "decide", str(path), "--limits", str(tmp_path / "limits.yaml"), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = rmwbench("decide", path, "--limits", tmp_path / "limits.yaml", "--json")
     assert done.returncode == code
     assert ("Traceback" in done.stderr) is False
     if done.stdout:

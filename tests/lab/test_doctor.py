@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from rmwbench.lab.machine import processes, tries
-from tests.badinput.conftest import COMMAND, private_mounts
+from tests.badinput.conftest import private_mounts
+from tests.support.command import COMMAND
 
 ROOT = os.geteuid() == 0
 

@@ -227,4 +227,5 @@ def _spreads(freedom: float) -> np.ndarray:
 def _above(distance: np.ndarray, error: float) -> float:
     if error == 0:
         return float((distance > 0).mean())
-    return float(special.ndtr(distance / error).mean())
+    found = special.ndtr(distance / error)
+    return float(np.add.reduce(found)) / len(found)  # as `mean` does it, which takes longer to begin than to add

@@ -5,9 +5,9 @@ ruamel.yaml keeps the line of every key and item; pydantic says which key is wro
 
 import os
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
@@ -308,6 +308,12 @@ def written(text: str, *, where: str, choice: Choice = NO_CHOICE) -> tuple[dict[
 
 def validated(text: str, *, where: str, model: type[_Model]) -> _Model:
     """Another kind of YAML file than a suite, as `model`: mistakes get file and line in the same way."""
+    return cast(_Model, _validated(text, where, model))
+
+
+@lru_cache(maxsize=64)
+def _validated(text: str, where: str, model: type[BaseModel]) -> BaseModel:
+    """As `validated`. What was read once is not read again: YAML takes long, and a model is never changed."""
     tree = _yaml(text, where, "this file", "those of the other files of its name")
     try:
         return model.model_validate(_plain(tree, where))

@@ -1,0 +1,195 @@
+"""The command line as a process of its own, without the second that its imports take.
+
+A test process starts one server, `python -m tests.support.command`, which imports what verbs need and does nothing
+else. `rmwbench(...)` has it forked: the child takes the directory, the environment, the streams and the words of the
+command, runs `main`, and ends as any process does. So a test sees a real process: its exit code, its streams, its
+signals, its limits. What a start itself decides (the encoding of the streams, imports, a shell around the command) is
+tested by `COMMAND`, which is a new interpreter.
+"""
+
+import atexit
+import gc
+import importlib
+import io
+import json
+import os
+import pkgutil
+import random
+import resource
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
+
+LIBRARIES = ("altair", "pyarrow.parquet", "rich.table", "scipy.special", "scipy.stats", "vl_convert")
+"""What verbs import in their functions."""
+
+NOT_IMPORTED = ("rmwbench.cluster", "rmwbench.lab.camera.frame_program", "rmwbench.bundle.query")
+"""What needs Ray, what is a program of another process, and DuckDB, which complains where a fork of it ends."""
+
+MOST_REQUEST_BYTES = 1024 * 1024
+
+
+def rmwbench(
+    *words: object,
+    cwd: Path | str | None = None,
+    env: dict[str, str] | None = None,
+    text: bool = True,
+    timeout: float = 120,
+    stdout: int | None = None,
+    most_file_bytes: int | None = None,
+) -> subprocess.CompletedProcess[Any]:
+    """Runs `rmwbench WORDS` and returns what it wrote, and its exit code, as subprocess.run does.
+
+    `stdout` is a descriptor that takes the output instead; `most_file_bytes` is the limit of RLIMIT_FSIZE. The result's
+    `pid` is that of the process. TimeoutExpired after `timeout` seconds; then the process is killed.
+    """
+    arguments = [os.fsdecode(word) if isinstance(word, bytes | os.PathLike) else str(word) for word in words]
+    request = {
+        "arguments": arguments,
+        "cwd": os.path.abspath(cwd or os.getcwd()),
+        "env": dict(os.environ if env is None else env),
+        "most_file_bytes": most_file_bytes,
+    }
+    out, out_end = os.pipe()
+    err, err_end = os.pipe()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+        connection.connect(_server())
+        given = [0, out_end if stdout is None else stdout, err_end]
+        socket.send_fds(connection, [json.dumps(request).encode()], given)
+        os.close(out_end)
+        os.close(err_end)
+        pid = int(connection.recv(64))
+        found = {out: b"", err: b""}
+        readers = [threading.Thread(target=_read_all, args=(end, found)) for end in found]
+        for reader in readers:
+            reader.start()
+        connection.settimeout(timeout)
+        try:
+            code = int(connection.recv(64))
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
+            raise subprocess.TimeoutExpired(["rmwbench", *arguments], timeout) from None
+        finally:
+            for reader in readers:
+                reader.join()
+    written = [_decoded(found[end]) if text else found[end] for end in (out, err)]
+    done = subprocess.CompletedProcess(["rmwbench", *arguments], code, *written)
+    done.pid = pid
+    return done
+
+
+def _read_all(end: int, found: dict[int, bytes]) -> None:
+    with open(end, "rb") as file:
+        found[end] = file.read()
+
+
+def _decoded(written: bytes) -> str:
+    return io.TextIOWrapper(io.BytesIO(written)).read()
+
+
+@cache
+def _server() -> str:
+    """The address of this test process's server, which is started at the first call and ends with this process."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.command"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+    )
+    atexit.register(process.communicate)  # the end of its stdin is its end
+    assert process.stdout is not None
+    return "\0" + process.stdout.readline().decode().strip()
+
+
+def _serve() -> None:
+    """Waits for commands. Returns in the process of each, which has all of the command but its `main`."""
+    _import_everything()
+    gc.collect()
+    gc.freeze()  # what is never collected is not copied, nor taken apart at the end of each command
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listening.bind("")  # an abstract address that the kernel chooses
+    listening.listen(64)
+    print(os.fsdecode(listening.getsockname()[1:]), flush=True)
+    selector = selectors.DefaultSelector()
+    selector.register(listening, selectors.EVENT_READ)
+    selector.register(0, selectors.EVENT_READ)
+    children: dict[int, tuple[int, socket.socket]] = {}
+    while True:
+        for key, _ in selector.select():
+            if key.fd == 0:
+                os._exit(0)
+            if key.fd in children:
+                pid, connection = children.pop(key.fd)
+                selector.unregister(key.fd)
+                os.close(key.fd)
+                code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                connection.send(str(code).encode())
+                connection.close()
+                continue
+            connection, _ = listening.accept()
+            message, streams, _, _ = socket.recv_fds(connection, MOST_REQUEST_BYTES, 3)
+            pid = os.fork()
+            if pid == 0:
+                for fileno in (*children, listening.fileno(), connection.fileno(), selector.fileno()):
+                    os.close(fileno)
+                for _, other in children.values():
+                    other.close()
+                _become(json.loads(message), streams)
+                return
+            for stream in streams:
+                os.close(stream)
+            connection.send(str(pid).encode())
+            pidfd = os.pidfd_open(pid)
+            children[pidfd] = (pid, connection)
+            selector.register(pidfd, selectors.EVENT_READ)
+
+
+def _import_everything() -> None:
+    import rmwbench
+
+    for name in LIBRARIES:
+        importlib.import_module(name)
+    for module in pkgutil.walk_packages(rmwbench.__path__, "rmwbench."):
+        if not module.name.startswith(NOT_IMPORTED):
+            importlib.import_module(module.name)
+
+
+def _become(request: dict[str, Any], streams: list[int]) -> None:
+    """Makes this process that of a command."""
+    for place, (stream, name) in enumerate(zip(streams, ("stdin", "stdout", "stderr"), strict=True)):
+        os.dup2(stream, place)
+        os.close(stream)
+        _open_anew(name, place)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.clear()
+    os.environ.update(request["env"])
+    os.chdir(request["cwd"])
+    sys.argv[1:] = request["arguments"]
+    if request["most_file_bytes"] is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (request["most_file_bytes"],) * 2)
+    random.seed()
+
+
+def _open_anew(name: str, place: int) -> None:
+    """A stream of Python remembers what its file could do: the new one may be a pipe where the old one was none."""
+    old = getattr(sys, name)
+    file = open(place, "rb" if place == 0 else "wb", closefd=False)  # noqa: SIM115 (as long as the process lives)
+    line_buffering = name == "stderr" or os.isatty(place)
+    made = io.TextIOWrapper(file, old.encoding, old.errors, line_buffering=line_buffering)
+    setattr(sys, name, made)
+    setattr(sys, f"__{name}__", made)
+
+
+if __name__ == "__main__":
+    _serve()
+    from rmwbench.cli.main import main
+
+    main()
