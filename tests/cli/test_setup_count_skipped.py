@@ -1,4 +1,4 @@
-"""setup/count-skipped: tests in Rust that could not run are shown and counted, and the command's end stays what it was."""
+"""setup/count-skipped: tests in Rust that could not run are shown and counted; the command ends as it did."""
 
 import subprocess
 from pathlib import Path
