@@ -317,10 +317,13 @@ mod tests {
         (word(16), word(24), word(32), word(40), u32::from_le_bytes(slot[60..].try_into().unwrap()) >> 8)
     }
 
+    /// Address and content of each payload.
+    type Published = Vec<(usize, Vec<u8>)>;
+
     /// Has a message of its own, and keeps what it was told to publish.
     struct Composer {
         own: Box<[u8; 1000]>,
-        published: Arc<Mutex<Vec<(usize, Vec<u8>)>>>,
+        published: Arc<Mutex<Published>>,
     }
 
     impl Endpoint for Composer {
@@ -348,7 +351,7 @@ mod tests {
     #[test]
     fn the_payload_is_written_into_the_apis_own_message_where_it_has_one() {
         for (payload_bytes, has_own) in [(1000, true), (900, false)] {
-            let published = Arc::new(Mutex::new(Vec::new()));
+            let published = Arc::new(Mutex::new(Published::new()));
             let composer = Composer { own: Box::new([0; 1000]), published: published.clone() };
             let own = composer.own.as_ptr().addr();
             let recorder = Recorder { section: None, endpoint: 1, nonce: 7, payload_bytes, touched_bytes: 800, loan: false };
