@@ -109,6 +109,8 @@ class Emulation:
         done = self._crew.await_configured(tokens, CONFIGURE_TIMEOUT_S)
         for (host, place), configured in zip(self._places.items(), done, strict=True):
             self._record["hosts"][host] = plumbing.check(place, self._links, configured)
+        if self._kernel is not None:
+            self._kernel.hosts_are_up()
         self._record |= {"network": self._links.definition(), "link": opened}
         self.files["network.json"] = json.dumps(self._record).encode()
 

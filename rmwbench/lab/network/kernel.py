@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rmwbench.lab.host import Host, Hosts
+from rmwbench.lab.host import Configured, Host, Hosts
 from rmwbench.lab.host.host import NetlinkMessage
 from rmwbench.lab.network import bridge, netlink
 from rmwbench.lab.network.plumbing import DEVICES, NetworkBroken, dropped_frames
@@ -36,6 +36,7 @@ class Kernel:
             host: {way: links.spec(host, way) for way in ("up", "down")} for host in links.hosts
         }
         self._off: dict[str, set[str]] = {host: set() for host in links.hosts}  # outages in force, as scheduled
+        self._dropped_before: dict[str, int] = {}
 
     def spawn(self) -> None:
         """Nothing to start."""
@@ -49,6 +50,11 @@ class Kernel:
         done = self._configured("setup", messages, writes, reads)
         bridge.check(self._links, done)
         return {"backend": "kernel", "ports": len(self._links.hosts), "offloads": self._without_offloads()}
+
+    def hosts_are_up(self) -> None:
+        """Dropped frames count from here on: what a host says as it comes up is dropped before one that is not up
+        yet."""
+        self._dropped_before = self._dropped(self._read())
 
     def mark(self) -> Mark:
         return Mark(0, bridge.counters(self._links, self._read().answers))
@@ -83,10 +89,8 @@ class Kernel:
         done = self._read()
         answers, means = done.answers, dict(bridge.mean_bytes(self._links, done.answers))
         devices: dict[str, dict[str, Any]] = {host: {"mean_frame_bytes": mean} for host, mean in means.items()}
-        for number, host in enumerate(self._links.hosts, start=1):
-            names = bridge.Ports(number).names().values()
-            dropped = [dropped_frames(done.texts[DEVICES], name) or 0 for name in names]
-            devices.setdefault(host, {})["dropped"] = sum(dropped)
+        for host, dropped in self._dropped(done).items():
+            devices.setdefault(host, {})["dropped"] = dropped - self._dropped_before.get(host, 0)
         document = {
             "backend": "kernel",
             "links": bridge.counters(self._links, answers),
@@ -102,6 +106,14 @@ class Kernel:
 
     def close(self) -> None:
         """Nothing is left: all of it ends with the hosts."""
+
+    def _dropped(self, done: Configured) -> dict[str, int]:
+        """Frames that the devices before each host have dropped since they are there."""
+        found = {}
+        for number, host in enumerate(self._links.hosts, start=1):
+            names = bridge.Ports(number).names().values()
+            found[host] = sum(dropped_frames(done.texts[DEVICES], name) or 0 for name in names)
+        return found
 
     def _without_taps(self) -> None:
         """The place of each `eth0` is free again."""
@@ -157,11 +169,11 @@ class Kernel:
                     raise NetworkBroken(f"kernel backend: {name} of {host.lstrip('/')}: {', '.join(on)} is not off")
         return {host.lstrip("/"): of for host, of in found.items()}
 
-    def _read(self) -> Any:
+    def _read(self) -> Configured:
         read = ("read schedulers", netlink.GETQDISC, netlink.DUMP, netlink.of_device(0))
         return self._configured("counters", [read], reads=[DEVICES])
 
-    def _configured(self, what: str, messages: Any, writes: Any = (), reads: Any = ()) -> Any:
+    def _configured(self, what: str, messages: Any, writes: Any = (), reads: Any = ()) -> Configured:
         token = self._crew.configure(NETWORK_HOST, what, messages, writes, reads)
         done = self._crew.await_configured([token], TIMEOUT_S)[0]
         if done.failed is not None:
