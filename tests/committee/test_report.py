@@ -184,6 +184,22 @@ def test_the_verb_writes_the_report_of_what_is_finished(session, capsys):
     assert all((session.directory / name).is_file() for name in ("report.md", "report.html"))
 
 
+def test_what_was_measured_so_far_is_a_report_too(session, tmp_path, capsys):
+    copied = evaluations.copy(session, tmp_path / "tsc")
+    copied.sections.insert(0, evaluations.planned("services", "Services"))  # it waits: evaluate would run it
+    copied.save()
+    with pytest.raises(SystemExit) as ended:
+        main(["report", str(copied.directory)])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        f"report: {copied.directory / name}" for name in ("report.md", "report.html")
+    ]
+    assert "Not measured: it was not run yet" in section((copied.directory / "report.md").read_text(), "Services")
+    with pytest.raises(SystemExit) as ended:
+        main(["report", str(copied.directory), "--out", str(tmp_path / "mine.html")])
+    assert ended.value.code == 2 and "into its own directory" in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -30,20 +30,20 @@ workloads:
 def session(tmp_path):
     tools.worker("synthetic")
     made = begin(tmp_path / "tsc", "tsc", [], {}, seed=3, budget_s=600.0, choice=NO_CHOICE)
-    for name in ("first", "second"):
+    for name, budget_s in (("second", 8.0), ("first", 6.0)):
         path = tmp_path / f"{name}.yaml"
         path.write_text(SUITE.replace("NAME", name))
-        made.sections.append(Planned(name, f"The {name}", str(path), False, 5, 6.0, 4.0))
-    made.sections.insert(1, Planned("gone", "Gone", str(tmp_path / "gone.yaml"), False, 5, 6.0, 4.0))
+        made.sections.append(Planned(name, f"The {name}", str(path), False, 5, budget_s, 4.0))
+    made.sections.insert(1, Planned("gone", "Gone", str(tmp_path / "gone.yaml"), False, 5, 7.0, 4.0))
     made.save()
     return made
 
 
-def test_sections_run_in_their_order_and_one_that_cannot_costs_only_itself(session):
+def test_one_section_that_cannot_run_costs_only_itself(session):
     ending = Runner(session).run(Console(quiet=True))
     assert ending is not None and ending.stopped_by is None
     report = gather(session, "A report", [])
-    assert [part.section.name for part in report.measured] == ["first", "second"]
+    assert [part.section.name for part in report.measured] == ["second", "first"]
     (gone,) = [part for part in load(session.directory).sections if part.name == "gone"]
     assert "no such file" in gone.problem
     for part in report.measured:
@@ -65,7 +65,8 @@ def test_a_stopped_evaluation_goes_on_where_it_was(session, monkeypatch):
     monkeypatch.setattr(running, "run_trial", stops)
     ending = Runner(session).run(Console(quiet=True))
     assert ending is not None and ending.stopped_by == "SIGINT"
-    assert len(Bundle(session.place(session.sections[0])).trials("done")) == 3
+    shortest = session.sections[2]
+    assert shortest.name == "first" and len(Bundle(session.place(shortest)).trials("done")) == 3
     monkeypatch.setattr(running, "run_trial", whole)
     again = load(session.directory)
     assert [one.name for one in again.waiting()] == ["first", "gone", "second"]

@@ -14,7 +14,7 @@ from rmwbench.errors import UserError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rmwbench.evaluations.committee.document import Beside
+    from rmwbench.evaluations.committee.document import Beside, Report
     from rmwbench.evaluations.committee.sections import Share
     from rmwbench.evaluations.committee.session import Session
     from rmwbench.suite.file.candidates import Choice
@@ -134,16 +134,31 @@ def _begun(directory: Path, evaluation: str, given: "Mapping[str, Any]") -> "Ses
 def _carry_out(session: "Session", as_json: bool) -> NoReturn:
     """Runs what is left and writes the report; ends the verb."""
     from rmwbench.cli.verbs.run import guarded
-    from rmwbench.evaluations.committee import markdown, page
-    from rmwbench.evaluations.committee.document import gather
     from rmwbench.evaluations.committee.run import Runner
 
     go_on = f"rmwbench evaluate {session.evaluation} -o {session.directory}"
     console = stderr_console()
     ending = guarded(Runner(session), session.directory, console, go_on)
     if ending is not None and ending.stopped_by:
-        console.print(f"stopped by {ending.stopped_by}; what was finished stays\ngo on:   {go_on}", markup=False)
+        so_far = f"rmwbench report {session.directory}"
+        told = f"stopped by {ending.stopped_by}; what was finished stays\ngo on:   {go_on}\nreport so far: {so_far}"
+        console.print(told, markup=False)
         raise typer.Exit(130)
+    report, files = write(session)
+    if as_json:
+        print_json(report.document() | {"files": list(map(str, files))})
+    else:
+        say_files(files)
+    measured = len(report.measured)
+    raise typer.Exit(2 if not measured else 0 if measured == len(report.parts) else 1)
+
+
+def write(session: "Session") -> "tuple[Report, list[Path]]":
+    """Writes the document of what has been measured so far, and says where no PDF could be made: the report, and its
+    files."""
+    from rmwbench.evaluations.committee import markdown, page
+    from rmwbench.evaluations.committee.document import gather
+
     report = gather(session, TITLE, _beside(session))
     written = markdown.write(report)[0]
     html = session.directory / "report.html"
@@ -152,16 +167,16 @@ def _carry_out(session: "Session", as_json: bool) -> NoReturn:
     printer = page.browser()
     problem = None if printer is None else page.write_pdf(html, session.directory / "report.pdf", printer)
     if printer is None or problem is not None:
-        console.print(f"no PDF: {problem or 'no Chromium was found'}; print {html} from any browser", markup=False)
+        told = f"no PDF: {problem or 'no Chromium was found'}; print {html} from any browser"
+        stderr_console().print(told, markup=False)
     else:
         files.append(session.directory / "report.pdf")
-    if as_json:
-        print_json(report.document() | {"files": list(map(str, files))})
-    else:
-        for path in files:
-            say(f"report: {path}")
-    measured = len(report.measured)
-    raise typer.Exit(2 if not measured else 0 if measured == len(report.parts) else 1)
+    return report, files
+
+
+def say_files(files: "Sequence[Path]") -> None:
+    for path in files:
+        say(f"report: {path}")
 
 
 def _beside(session: "Session") -> "list[Beside]":

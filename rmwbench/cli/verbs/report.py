@@ -15,13 +15,19 @@ class Format(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="report", help="Write a campaign's report: one HTML file, or Markdown with SVG and PNG.")(report)
+    app.command(
+        name="report",
+        help="Write a campaign's report: one HTML file, or Markdown with SVG and PNG; an evaluation's so far.",
+    )(report)
 
 
 def report(
     directory: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."),
+        typer.Argument(
+            metavar="[DIR]",
+            help="A campaign's directory, or an evaluation's; the newest campaign below ./campaigns if absent.",
+        ),
     ] = None,
     kind: Annotated[
         Format, typer.Option("--format", help="One self-contained HTML file, or Markdown with charts beside it.")
@@ -34,10 +40,14 @@ def report(
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
+    from rmwbench.evaluations.committee.session import is_session
     from rmwbench.results.capacity import document as capacity
     from rmwbench.results.show import summarise
 
     directory = directory or newest_campaign()
+    if is_session(directory):
+        _of_evaluation(directory, out, open_it=open_it)
+        return
     path = out or directory / ("report.html" if kind is Format.html else "report.md")
     bundle = Bundle(directory)  # first: without a campaign there is nothing to complain about but that
     _check(kind, path)
@@ -46,6 +56,24 @@ def report(
     say_written(path)
     if open_it:
         typer.launch(str(path.resolve()))
+
+
+def _of_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> None:
+    """The committee's report of what has been measured so far."""
+    from rmwbench.cli.verbs.evaluate import say_files, write
+    from rmwbench.errors import UserError
+    from rmwbench.evaluations.committee.session import load
+
+    if out is not None:
+        raise UserError(
+            "the report of an evaluation is written into its own directory, beside the pages of its sections",
+            where="--out",
+            fix="leave --out out",
+        )
+    _, files = write(load(directory))
+    say_files(files)
+    if open_it:
+        typer.launch(str((directory / "report.html").resolve()))
 
 
 def _check(kind: Format, path: Path) -> None:

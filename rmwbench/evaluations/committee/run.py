@@ -1,4 +1,4 @@
-"""An evaluation's sections, one campaign after the other, the most important first; stopped and gone on with anywhere.
+"""An evaluation's sections, one campaign after the other, the shortest first; stopped and gone on with anywhere.
 
 Each campaign keeps to its share of the budget by leaving out whole blocks, never below its minimum.
 """

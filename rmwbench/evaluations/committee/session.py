@@ -12,12 +12,14 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rmwbench.bundle import Bundle
-from rmwbench.evaluations.committee.sections import Share
 from rmwbench.evaluations.state_file import StateFile, make_empty
 from rmwbench.suite.file.candidates import Choice
+
+if TYPE_CHECKING:
+    from rmwbench.evaluations.committee.sections import Share
 
 STATE = StateFile("evaluation.json", "rmwbench evaluate", "rmwbench/evaluation-run", 1)
 
@@ -67,20 +69,21 @@ class Session:
         return (self.place(section) / "campaign.json").is_file()
 
     def waiting(self) -> list[Planned]:
-        """What is still to be run, in the order of importance."""
-        return [
+        """What is still to be run, the shortest first: so a run that is stopped has answered most questions."""
+        left = [
             one
             for one in self.sections
             if one.blocks
             and one.problem is None
             and not (self.has_begun(one) and Bundle(self.place(one)).journal.finished)
         ]
+        return sorted(left, key=lambda one: one.budget_s)
 
 
 def begin(
     directory: Path,
     evaluation: str,
-    shares: Sequence[Share],
+    shares: "Sequence[Share]",
     absent: Mapping[str, tuple[str, str, str]],
     *,
     seed: int,
