@@ -16,6 +16,7 @@ from rmwbench.evaluations.committee import markdown, page
 from rmwbench.evaluations.committee.document import Beside, candidate, gather, standings
 from tests.committee import evaluations
 from tests.report.example_document import HOSTILE
+from tests.report.test_ros_variables import DEAF_TO_ALL, OBEDIENT, table
 
 TITLE = "A report"
 
@@ -54,6 +55,15 @@ def test_what_was_not_measured_is_a_row_with_its_reason_and_its_command(report, 
     )
     assert "| Layers of ROS 2 | no ROS 2 is sourced | `rmwbench run pipeline-2021/layers` |" in summary
     assert section(text, "Scaling").strip().startswith("Not measured: the budget of 10 min")
+
+
+def test_ros_variables_are_told_by_who_obeys(report):
+    shown = {**report.parts[0].answer, "workloads": [], "ros_variables": table({"a": OBEDIENT, "b": DEAF_TO_ALL})}
+    part = dataclasses.replace(report.parts[0], shown=shown)
+    told = markdown.render(dataclasses.replace(report, parts=(part,)), {})
+    assert "a: 2 obeyed. b: 1 not obeyed" in section(told, "Summary")
+    own = section(told, part.section.title)
+    assert "\n### ROS variables, obeyed or not\n" in own and "✗ not obeyed 250 of 250" in own
 
 
 def test_standings_count_every_verdict_of_every_candidate_once(report):

@@ -19,6 +19,7 @@ from rmwbench.report.markdown import (
     facts_table,
     file_name,
     outcome_lines,
+    ros_variable_lines,
     table,
     table_row,
     write_markdown,
@@ -126,6 +127,8 @@ def _summary(report: Report) -> Iterator[str]:
 def _told(part: Part) -> str:
     """One by one where a section has few workloads; else in how many of them who is best."""
     shown = part.answer
+    if obeyed := shown.get("ros_variables"):
+        return escape(obeyed["summary"])
     known, found = conditions(shown), shown["workloads"]
     if len(found) <= FEW:
         several = len(found) > 1
@@ -238,8 +241,8 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
         yield from (f"**{escape(title)}.** {escape(answer.answer)} {told}".rstrip(), "")
     if len(shown["workloads"]) > FEW:
         yield from (_told(part), "")
-    matrix = list(outcome_lines(shown))
-    yield from (line.replace("## ", "### ", 1) if line.startswith("## ") else line for line in matrix)
+    matrix = [*outcome_lines(shown), *ros_variable_lines(shown)]
+    yield from (f"#{line}" if line.startswith("#") else line for line in matrix)
     if not matrix:
         yield from _primary(shown)
     for title, image in images:

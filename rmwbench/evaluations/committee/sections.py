@@ -52,6 +52,7 @@ TSC = (
     Section("containers", "Containers on one robot", "features/containers"),
     Section("priority", "Control beside bulk on a thin link", "degraded/priority"),
     Section("security", "Security", "features/security"),
+    Section("ros-variables", "ROS variables, obeyed or not", "features/ros-variables"),
     Section("one-way", "Adverse networks, loss as labelled", "galactic-2020/mininet-one-way"),
 )
 """In the order of importance: the first are the last to be left out."""
