@@ -142,7 +142,8 @@ def checked(
     would keep it from running, before anything is written: `rmwbench plan` and `rmwbench run` refuse the same.
     `directory`: where it will be written, and needs room; None where nobody knows yet."""
     keeps_spoilt()  # a word that it does not know is refused here, and not in the first trial
-    plan = planner.plan(request, host=lab.host())
+    host = lab.host()
+    plan = planner.plan(request, planner.described(request, host), host=host)  # a budget pays for what can run
     places = _places(request, text, plan, planner.choice)
     shared_host.check(plan.cells, plan.host, places.file)
     decidable.check(plan, places)

@@ -103,6 +103,15 @@ def test_the_plan_shows_it_without_running_anything(bench):
     assert {trial["cell"] for trial in document["trials"]} == {1, 2}
 
 
+def test_a_budget_pays_only_for_what_can_run(bench):
+    bench.install(capabilities={"services": "no: only topics"})
+    suite = bench.path / "mini.yaml"
+    suite.write_text(SUITE.replace("EXTRA", "wait: poll"))
+    planned = json.loads(bench.command("plan", suite, "--json")[1])
+    code, output = bench.run("wait: poll", "--budget", f"{planned['estimated_s'] + 0.1}s")
+    assert code == 0, output
+
+
 def test_a_level_that_open_refuses_is_found_before_anything_is_written(bench):
     bench.install("cannot", "open", modes=MODES)
     code, output = bench.run("modes: {transport: tcp}")

@@ -50,7 +50,12 @@ def test_one_section_that_cannot_run_costs_only_itself(session):
         (workload,) = part.shown["workloads"]
         verdicts = {arm["arm"]: arm["verdict"]["verdict"] for arm in workload["arms"]}
         assert verdicts == {"here": "best", "there": "worse"}
-    assert Runner(session).run(Console(quiet=True)) is None  # nothing is left
+    assert Runner(session).run(Console(quiet=True)) is None  # nothing is left that can run
+    (session.directory.parent / "gone.yaml").write_text(SUITE.replace("NAME", "gone"))
+    again = load(session.directory)
+    assert [one.name for one in again.waiting()] == ["gone"]  # it is there now
+    Runner(again).run(Console(quiet=True))
+    assert not load(session.directory).waiting() and gather(load(session.directory), "A report", []).parts[1].shown
 
 
 def test_a_stopped_evaluation_goes_on_where_it_was(session, monkeypatch):

@@ -23,7 +23,7 @@ from rmwbench.campaign.plan.plan import (
     make_plan,
 )
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.lab.host import host_kind
+from rmwbench.lab.host import Kind, host_kind
 from rmwbench.lab.middleware import find_workers, names_here
 from rmwbench.suite.cells import Cell, cells, comparisons, renumbered
 from rmwbench.suite.file.candidates import NO_CHOICE, Choice
@@ -142,6 +142,14 @@ class Planner:
         found = _chosen(suite, found, request)
         return suite, found if request.placed is None else placement.placed(found, request.placed)
 
+    def described(self, request: Request, kind: Kind) -> dict[int, str]:
+        """Cell of the request -> what its workers' descriptions say that it cannot do; none where that is all of them,
+        which is refused with its reasons once they have been asked."""
+        _, found = self.chosen(request)
+        workers = find_workers({name for cell in found for name in cell.middlewares})
+        lacking = unsupported.described(found, workers, kind)
+        return {} if len(lacking) == len(found) else lacking
+
     def plan(
         self, request: Request, lacking: Mapping[int, str] = NOTHING, machine: Machine | None = None, **more: Any
     ) -> Plan:
@@ -210,9 +218,7 @@ class Planner:
 
     def _version(self, request: Request) -> _Version:
         suite, found = self.chosen(request)
-        workers = find_workers({name for cell in found for name in cell.middlewares})
-        lacking = unsupported.described(found, workers, host_kind())
-        costs = costs_s(found, {} if len(lacking) == len(found) else lacking)
+        costs = costs_s(found, self.described(request, host_kind()))
         groups = comparisons(found)
         each = {key: math.fsum(costs.get(cell.number, 0.0) for cell in group) for key, group in groups.items()}
         return _Version(cut.SHORT if request.shortened else cut.WHOLE, suite, groups, each)

@@ -32,15 +32,20 @@ class Runner:
             try:
                 campaign = self._campaign(section)
             except UserError as error:
-                section.problem = " ".join(error.render().split())
-                self._session.save()
+                self._has_problem(section, " ".join(error.render().split()))
                 console.print(f"{escape(section.title)} cannot be run here: {escape(error.render())}")
                 continue
+            self._has_problem(section, None)
             with campaign.writer:
                 ending = campaign.run(console) if not campaign.course.finished else ending
             if ending is not None and ending.stopped_by:
                 return ending
         return ending
+
+    def _has_problem(self, section: Planned, problem: str | None) -> None:
+        if section.problem != problem:
+            section.problem = problem
+            self._session.save()
 
     def _campaign(self, section: Planned) -> Campaign:
         directory = self._session.place(section)

@@ -12,12 +12,10 @@ from functools import cache
 
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
 from rmwbench.analysis.stats.resolution import resolvable_ratio
-from rmwbench.campaign.plan import unsupported
 from rmwbench.campaign.plan.machine_limits import Machine
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
 from rmwbench.lab.host.kind import NAMESPACES
-from rmwbench.lab.middleware import find_workers
 from rmwbench.suite.file.candidates import NO_CHOICE, Choice
 from rmwbench.suite.file.load import find, plain, read
 
@@ -159,9 +157,8 @@ def _cost(section: Section, machine: Machine, seed: int, choice: Choice) -> Cost
     planner = Planner(text, request.suite_file, choice)
     request, _ = planner.without_absent(request)
     _, cells = planner.chosen(request)
-    workers = find_workers({name for cell in cells for name in cell.middlewares})
-    lacking = unsupported.described(cells, workers, NAMESPACES)
-    made = planner.plan(request, lacking if len(lacking) < len(cells) else {}, machine)
+    lacking = planner.described(request, NAMESPACES)
+    made = planner.plan(request, lacking, machine)
     contenders = [
         sum(not cell.arm.is_floor and cell.number not in lacking for cell in comparison.cells)
         for comparison in made.comparisons

@@ -27,7 +27,7 @@ STATE = StateFile("evaluation.json", "rmwbench evaluate", "rmwbench/evaluation-r
 @dataclass
 class Planned:
     """A section as it was planned. `blocks`: 0 where the budget had no room for the `least_s` seconds that it needs;
-    `problem`: why it cannot run here, None where it can."""
+    `problem`: why it cannot run here, or could not when it was last tried; None where it can."""
 
     name: str
     title: str
@@ -69,13 +69,12 @@ class Session:
         return (self.place(section) / "campaign.json").is_file()
 
     def waiting(self) -> list[Planned]:
-        """What is still to be run, the shortest first: so a run that is stopped has answered most questions."""
+        """What is still to be run, the shortest first: so a run that is stopped has answered most questions. What could
+        not begin is among it, since whoever goes on may have changed that."""
         left = [
             one
             for one in self.sections
-            if one.blocks
-            and one.problem is None
-            and not (self.has_begun(one) and Bundle(self.place(one)).journal.finished)
+            if one.blocks and not (self.has_begun(one) and Bundle(self.place(one)).journal.finished)
         ]
         return sorted(left, key=lambda one: one.budget_s)
 

@@ -69,6 +69,8 @@ pub struct Compared<'a> {
     pub bench: &'a str,
     /// `OURS / THEIRS`.
     pub name: &'a str,
+    /// What is promised of each ratio.
+    pub limit: Limit,
     pub ours: &'a Make<'a>,
     pub bare: &'a Make<'a>,
 }
@@ -91,7 +93,7 @@ pub fn run(compared: &Compared<'_>, loads: &[Load], times: usize) -> Result<(), 
         let [ours, bare] = &measured;
         for (metric, ours_ns, bare_ns) in [("cpu_per_message", &ours.cpu_ns, &bare.cpu_ns), ("latency_p50", &ours.p50_ns, &bare.p50_ns)] {
             let (bench, name, message_bytes) = (compared.bench, compared.name, load.payload_bytes);
-            let line = Line { bench, name, message_bytes, metric, unit: "ns", limit: Limit::EQUIVALENT };
+            let line = Line { bench, name, message_bytes, metric, unit: "ns", limit: compared.limit };
             let mut line = line.of_pairs(ours_ns, bare_ns);
             line["details"] = json!({"lost": {"ours": ours.lost, "theirs": bare.lost}});
             print(&line);

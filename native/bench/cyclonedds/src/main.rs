@@ -15,7 +15,7 @@ mod worker;
 
 use std::process::ExitCode;
 
-use rmwbench_bench::{take_turns, Compared, Ours, LOADS};
+use rmwbench_bench::{take_turns, Compared, Limit, Ours, LOADS};
 use rmwbench_cyclonedds::CycloneDds;
 use rmwbench_harness::middleware::{Middleware, Wait};
 
@@ -46,6 +46,7 @@ fn against_bare(times: usize) -> Result<(), String> {
     let _domains = (open(&writing)?, open(&reading)?);
     let compared = Compared {
         bench: "cyclonedds",
+        limit: Limit::EQUIVALENT,
         name: "our worker's path / bare C API",
         ours: &|round| {
             let ours = Ours::open(&CycloneDds, [&writing, &reading], round, Wait::Block, false);

@@ -6,7 +6,7 @@ mod profile;
 
 use std::process::ExitCode;
 
-use rmwbench_bench::{take_turns, Compared, Load, Ours};
+use rmwbench_bench::{take_turns, Compared, Limit, Load, Ours};
 use rmwbench_fastdds::FastDds;
 use rmwbench_harness::middleware::Wait;
 
@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         take_turns(
             &Compared {
                 bench: "fastdds",
+                limit: Limit::EQUIVALENT,
                 name: "our worker's path / bare C++ program",
                 // Comes first in the first round: its session loads the profile that the bare program uses.
                 ours: &|round| {

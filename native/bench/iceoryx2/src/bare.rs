@@ -1,7 +1,8 @@
 //! The same exchange written by hand on iceoryx2's API: what a user writes who wants each message's latency.
 //!
 //! It fills and reads the whole payload as the worker does, since that is the user's work and not the instrument's; it stamps a
-//! message twice, before the publish call and after the take. It waits on a wait set, as one does who has more than one subscription.
+//! message twice, before the publish call and after the take. It waits on a wait set, as one does who has more than one subscription,
+//! or in the listener itself, which is enough for one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Arc};
@@ -16,6 +17,13 @@ use iceoryx2::prelude::*;
 use iceoryx2::service::port_factory::{event, publish_subscribe};
 use rmwbench_bench::{write_message, Arrivals, ByHand, Round};
 use rmwbench_harness::clock::now_ns;
+
+/// Where the reader's thread waits for the next event.
+#[derive(Clone, Copy)]
+pub enum Waits {
+    OnWaitSet,
+    InListener,
+}
 
 pub struct Bare {
     publisher: Publisher<ipc::Service, [u8], ()>,
@@ -37,7 +45,7 @@ type AnyError = Box<dyn std::error::Error>;
 
 impl Bare {
     /// `config` as the worker has it from its profile; the service as it derives it from reliable keep-last 10.
-    pub fn open(config: &Config, round: &Round, loan: bool) -> Result<Bare, AnyError> {
+    pub fn open(config: &Config, round: &Round, loan: bool, waits: Waits) -> Result<Bare, AnyError> {
         let node = node(config)?;
         let (service, event) = services(&node)?;
         let publisher = service
@@ -50,7 +58,7 @@ impl Bare {
         let (ready, is_ready) = mpsc::channel();
         let (theirs, config) = (reader.clone(), config.clone());
         let thread = std::thread::spawn(move || {
-            if let Err(error) = read(&theirs, &config, &ready) {
+            if let Err(error) = read(&theirs, &config, &ready, waits) {
                 eprintln!("bare reader: {error}");
             }
         });
@@ -78,19 +86,36 @@ fn services(node: &Node<ipc::Service>) -> Result<Services, AnyError> {
     Ok((service, node.service_builder(&"bare".try_into()?).event().open_or_create()?))
 }
 
-fn read(reader: &Reader, config: &Config, ready: &mpsc::Sender<()>) -> Result<(), AnyError> {
+fn read(reader: &Reader, config: &Config, ready: &mpsc::Sender<()>, waits: Waits) -> Result<(), AnyError> {
     let node = node(config)?;
     let (service, event) = services(&node)?;
     let listener = event.listener_builder().create()?;
     let subscriber = service.subscriber_builder().create()?;
     ready.send(())?;
+    match waits {
+        Waits::OnWaitSet => wait_on_set(reader, &listener, &subscriber),
+        Waits::InListener => wait_in_listener(reader, &listener, &subscriber),
+    }
+}
+
+type Taken = Subscriber<ipc::Service, [u8], ()>;
+
+fn wait_in_listener(reader: &Reader, listener: &Listener<ipc::Service>, subscriber: &Taken) -> Result<(), AnyError> {
+    while !reader.stop.load(Ordering::Relaxed) {
+        listener.blocking_wait(|_| {})?;
+        take_all(reader, subscriber)?;
+    }
+    Ok(())
+}
+
+fn wait_on_set(reader: &Reader, listener: &Listener<ipc::Service>, subscriber: &Taken) -> Result<(), AnyError> {
     let wait_set = WaitSetBuilder::new().signal_handling_mode(SignalHandlingMode::Disabled).create::<ipc::Service>()?;
-    let attached = wait_set.attach_notification(&listener)?;
+    let attached = wait_set.attach_notification(listener)?;
     while !reader.stop.load(Ordering::Relaxed) {
         let mut outcome = Ok(());
         wait_set.wait_and_process_once(|id| {
             if id.has_event_from(&attached) {
-                outcome = take_all(reader, &listener, &subscriber);
+                outcome = listener.try_wait(|_| {}).map_err(AnyError::from).and_then(|_| take_all(reader, subscriber));
             }
             CallbackProgression::Continue
         })?;
@@ -99,8 +124,7 @@ fn read(reader: &Reader, config: &Config, ready: &mpsc::Sender<()>) -> Result<()
     Ok(())
 }
 
-fn take_all(reader: &Reader, listener: &Listener<ipc::Service>, subscriber: &Subscriber<ipc::Service, [u8], ()>) -> Result<(), AnyError> {
-    listener.try_wait(|_| {})?;
+fn take_all(reader: &Reader, subscriber: &Taken) -> Result<(), AnyError> {
     while let Some(sample) = subscriber.receive()? {
         let taken_ns = now_ns();
         reader.arrivals.take(sample.payload(), taken_ns);

@@ -1,7 +1,9 @@
 //! What the instrument adds to iceoryx2: our worker's path against a program written by hand on the same API, in one process, taking
 //! turns. Prints one JSON line per ratio.
 //!
-//! `rmwbench-bench-iceoryx2 [copy|loan]... [--times N]` (both parts without arguments).
+//! `rmwbench-bench-iceoryx2 [copy|loan|listener]... [--times N]` (all parts without arguments). `listener` is `copy` against a program
+//! that waits in its one listener, where the others and the worker wait on a wait set: what the worker's way of waiting adds for
+//! who has one subscription.
 
 mod bare;
 
@@ -10,12 +12,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use iceoryx2::prelude::*;
-use rmwbench_bench::{take_turns, Asked, Compared, Ours, LOADS};
+use rmwbench_bench::{take_turns, Asked, Compared, Limit, Ours, LOADS};
 use rmwbench_harness::middleware::{Middleware, Profile, SessionConfig, Wait};
 use rmwbench_iceoryx2::Iceoryx2;
 
+use bare::{Bare, Waits};
+
 fn main() -> ExitCode {
-    rmwbench_bench::main("iceoryx2", &["copy", "loan"], |asked| {
+    rmwbench_bench::main("iceoryx2", &["copy", "loan", "listener"], |asked| {
         let root = std::env::temp_dir().join(format!("rmwbench-bench-iceoryx2-{}", std::process::id()));
         let result = run(asked, &root);
         let _ = std::fs::remove_dir_all(&root);
@@ -36,14 +40,17 @@ fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
     let session = SessionConfig { profile, options: BTreeMap::new(), modes: Default::default(), domain_id: 0, trial_nonce: 7 };
     for path in &asked.parts {
         let loan = *path == "loan";
+        let waits = if *path == "listener" { Waits::InListener } else { Waits::OnWaitSet };
+        let limit = if *path == "listener" { Limit::None } else { Limit::EQUIVALENT };
         let compared = Compared {
             bench: "iceoryx2",
+            limit,
             name: &format!("our worker's path / bare API, {path}"),
             ours: &|round| {
                 let ours = Ours::open(&Iceoryx2, [&session, &session], round, Wait::Block, loan);
                 Ok(Box::new(ours.map_err(|e| e.to_string())?))
             },
-            bare: &|round| Ok(Box::new(bare::Bare::open(&config, round, loan).map_err(|e| e.to_string())?)),
+            bare: &|round| Ok(Box::new(Bare::open(&config, round, loan, waits).map_err(|e| e.to_string())?)),
         };
         take_turns(&compared, &LOADS, asked.times)?;
     }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rmwbench_bench::{take_turns, Asked, Compared, Ours, LOADS};
+use rmwbench_bench::{take_turns, Asked, Compared, Limit, Ours, LOADS};
 use rmwbench_harness::middleware::{Middleware, SessionConfig, Wait};
 use rmwbench_zenoh::Zenoh;
 use zenoh::Config;
@@ -35,6 +35,7 @@ fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
         let wait = if *name == "callback" { Wait::Callback } else { Wait::Block };
         let compared = Compared {
             bench: "zenoh",
+            limit: Limit::EQUIVALENT,
             name: &format!("our worker's path / bare API, {name}"),
             ours: &|round| {
                 let ours = Ours::open(&Zenoh, [&session, &session], round, wait, false);
