@@ -23,8 +23,11 @@ from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt
 
 
-def write_markdown(doc: dict[str, Any], path: Path | str, evaluated: Evaluated = NOT_EVALUATED) -> list[Path]:
-    """Write the report to `path` and its charts to the directory `NAME-charts` beside it; every path written."""
+def write_markdown(
+    doc: dict[str, Any], path: Path | str, evaluated: Evaluated = NOT_EVALUATED, *, bitmaps: bool = True
+) -> list[Path]:
+    """Write the report to `path` and its charts to the directory `NAME-charts` beside it; every path written. The
+    report shows the charts as SVG; `bitmaps`: as PNG too, for places that take no SVG."""
     import vl_convert
 
     from rmwbench.report.charts import with_card
@@ -43,8 +46,10 @@ def write_markdown(doc: dict[str, Any], path: Path | str, evaluated: Evaluated =
             name = f"{file_name(workload['workload'])}-{figure.key}"
             svg = svg_of(spec)
             write_whole(directory / f"{name}.svg", svg)
-            write_whole(directory / f"{name}.png", vl_convert.svg_to_png(svg, scale=1.5))
-            written += [directory / f"{name}.svg", directory / f"{name}.png"]
+            written.append(directory / f"{name}.svg")
+            if bitmaps:
+                write_whole(directory / f"{name}.png", vl_convert.svg_to_png(svg, scale=1.5))
+                written.append(directory / f"{name}.png")
             images[workload["workload"], figure.key] = f"{directory.name}/{name}.svg"
     write_whole(path, render_markdown(doc, drawn, images, evaluated))
     return written

@@ -53,6 +53,14 @@ class Opened:
         self.host.__exit__(*error)
         os.close(self.records)
 
+    def beside(self, **changes):
+        """A second worker in the same host, open with these changes."""
+        mine = records.make([], 7)
+        self.crew.spawn("q", self.worker.executable, mine, environment=self.worker.environment)
+        os.close(mine)
+        self.crew.wait_hello(10.0)
+        self.crew.ask({"q": ("open", self.open | changes)}, 30.0)
+
     def ask(self, cmd, **fields):
         """The worker's `ok`; raises WorkerFailed for an error."""
         return self.crew.ask({"p": (cmd, fields)}, 30.0)["p"]
@@ -174,7 +182,6 @@ def test_a_wrong_layout_is_refused():
         ({"options": {"callback": "raw"}}, "const_ref"),
         ({"options": {"ros_variables": "DOMAIN_ID=3"}}, "expected ROS_NAME=VALUE"),
         ({"modes": {"threads": 2}}, "multi_threaded"),
-        ({"modes": {"security": True}}, "keystore"),
         ({"modes": {"discovery": "server"}}, "no discovery server"),
         ({"profile": {"name": "mine", "format": "json5", "text": "{mode: 'peer'}"}}, "reads xml"),
     ],
@@ -191,6 +198,7 @@ def test_what_cannot_be_is_refused_with_its_reason(changes, words):
         ({"shm_pool_bytes": 1 << 24}, "ask for transport: shm too"),
         ({"transport": "udp"}, "meet by TCP"),
         ({"fragment_bytes": 8000}, "batch size"),
+        ({"security": True}, "zenoh_security_tools"),
     ],
 )
 def test_what_rmw_zenoh_cannot_do_is_refused_with_its_reason(modes, words):
@@ -215,6 +223,26 @@ def test_ros_variables_are_the_last_word_in_a_process():
         text = opened.ask("open", **opened.open)["configuration"]["text"]
     assert text.splitlines()[-2:] == said.split()
     assert sourced.worker("rmw_cyclonedds_cpp").description["ros_variables"] is True
+
+
+@pytest.mark.parametrize("rmw", ["rmw_cyclonedds_cpp", "rmw_fastrtps_cpp"])
+@pytest.mark.parametrize("secured", [True, False])
+def test_a_secured_writer_meets_only_readers_that_are_secured_too(rmw, secured):
+    level = sourced.worker(rmw).description["modes"]["security"]
+    if isinstance(level, str) and level.startswith("no"):
+        pytest.skip(f"{rmw}: security: {level}")
+    with Opened(rmw, modes={"security": True}) as opened:
+        text = opened.ask("open", **opened.open)["configuration"]["text"]
+        assert "ROS_SECURITY_STRATEGY=Enforce" in text
+        opened.beside(modes={"security": secured})
+        opened.ask("create", nodes=[{"name": "n", "endpoints": [endpoint(1, "publisher", "Array1k")]}])
+        reads = {"name": "m", "endpoints": [endpoint(2, "subscription", "Array1k")]}
+        opened.crew.ask({"q": ("create", {"nodes": [reads]})}, 30.0)
+        if secured:
+            opened.ask("match", timeout_ns=20_000_000_000)
+        else:
+            with pytest.raises(WorkerFailed, match="matched"):
+                opened.ask("match", timeout_ns=4_000_000_000)
 
 
 def shared_memory_bytes():

@@ -11,6 +11,7 @@ mod asked;
 mod endpoint;
 mod pump;
 pub mod raw;
+mod security;
 mod session;
 pub(crate) mod spans;
 mod table;

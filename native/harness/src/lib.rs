@@ -11,6 +11,7 @@ pub mod c_api;
 pub mod clock;
 pub mod control;
 pub mod daemon;
+pub mod dds_security;
 pub mod frames;
 pub mod message_type;
 pub mod middleware;

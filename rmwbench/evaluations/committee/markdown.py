@@ -62,7 +62,7 @@ def write(report: Report) -> list[Path]:
     images, written = {}, [path]
     for part in report.measured:
         page = sections / f"{part.section.name}.md"
-        drawn = write_markdown(part.answer, page, part.evaluated)
+        drawn = write_markdown(part.answer, page, part.evaluated, bitmaps=False)
         images[part.section.name] = list(_comparisons(part, page, drawn))
         written += drawn
     write_whole(sections / "questionnaire.md", questionnaire_page(report.questionnaire))

@@ -24,13 +24,13 @@ void apply_security(const Asked &asked, fd::DomainParticipantQos &qos) {
   const auto set = [&](const char *name, const std::string &value) { properties.emplace_back(name, value); };
   const std::string files = "file://" + asked.security_directory + "/";
   set("dds.sec.auth.plugin", "builtin.PKI-DH");
-  set("dds.sec.auth.builtin.PKI-DH.identity_ca", files + "ca.cert.pem");
-  set("dds.sec.auth.builtin.PKI-DH.identity_certificate", files + "participant.cert.pem");
-  set("dds.sec.auth.builtin.PKI-DH.private_key", files + "participant.key.pem");
+  set("dds.sec.auth.builtin.PKI-DH.identity_ca", files + "identity_ca.cert.pem");
+  set("dds.sec.auth.builtin.PKI-DH.identity_certificate", files + "cert.pem");
+  set("dds.sec.auth.builtin.PKI-DH.private_key", files + "key.pem");
   set("dds.sec.access.plugin", "builtin.Access-Permissions");
-  set("dds.sec.access.builtin.Access-Permissions.permissions_ca", files + "ca.cert.pem");
-  set("dds.sec.access.builtin.Access-Permissions.governance", files + "governance.smime");
-  set("dds.sec.access.builtin.Access-Permissions.permissions", files + "permissions.smime");
+  set("dds.sec.access.builtin.Access-Permissions.permissions_ca", files + "permissions_ca.cert.pem");
+  set("dds.sec.access.builtin.Access-Permissions.governance", files + "governance.p7s");
+  set("dds.sec.access.builtin.Access-Permissions.permissions", files + "permissions.p7s");
   set("dds.sec.crypto.plugin", "builtin.AES-GCM-GMAC");
 #else
   (void)qos;

@@ -16,9 +16,9 @@
 //! comes after the other's first half second can wait for 3 s (`tuned`: 0.2 s), see `profiles/tuned.xml`.
 
 mod profiles;
-mod security;
 
 use rmwbench_harness::c_api::{raw, CMiddleware};
+use rmwbench_harness::dds_security::Keystore;
 use rmwbench_harness::middleware::{Daemon, Description, Error, Middleware, OneHost, Session, SessionConfig, SharedHost, SharedMemory};
 use rmwbench_harness::shared_host;
 
@@ -100,8 +100,8 @@ fn with_keys(config: &SessionConfig) -> Result<SessionConfig, Error> {
     // The embedded profile names the port where ROS 2 would look for its server 0.
     config.profile.text = config.profile.text.replace(SERVER_PORT, &shared_host::port(11811, SERVER_OFFSET).to_string());
     if config.mode("security")? == Some(true) {
-        let directory = security::directory(config.trial_nonce)?;
-        config.options.insert(KEYS.into(), directory.display().to_string().into());
+        let keystore = Keystore::of(config.trial_nonce)?;
+        config.options.insert(KEYS.into(), keystore.enclave().display().to_string().into());
     }
     Ok(config)
 }

@@ -68,4 +68,15 @@ std::optional<std::string> file_of_a_prefix(const std::string &relative) {
   return std::nullopt;
 }
 
+bool has_library(const std::string &file) {
+  for (const auto &prefix : prefixes()) {
+    if (is_file(prefix + "/lib/" + file)) return true;
+    std::error_code ignored;
+    for (const auto &entry : fs::directory_iterator(prefix + "/lib", ignored)) {  // Debian's lib/x86_64-linux-gnu
+      if (entry.path().string().find("-linux-gnu") != std::string::npos && is_file(entry.path() / file)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace rmwbench::ament

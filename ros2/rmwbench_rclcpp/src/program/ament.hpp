@@ -19,4 +19,7 @@ std::string version_of(const std::string &package);
 // A program of one of the prefixes: `relative` such as "bin/iox-roudi".
 std::optional<std::string> file_of_a_prefix(const std::string &relative);
 
+// Whether one of the prefixes has a shared library of that file name.
+bool has_library(const std::string &file);
+
 }  // namespace rmwbench::ament

@@ -18,7 +18,8 @@ const char *const strays[] = {
     "FASTDDS_ENVIRONMENT_FILE", "RMW_FASTRTPS_USE_QOS_FROM_XML", "RMW_FASTRTPS_PUBLICATION_MODE", "ROS_DISCOVERY_SERVER", "ROS_SUPER_CLIENT",
     "ZENOH_SESSION_CONFIG_URI", "ZENOH_ROUTER_CONFIG_URI", "ZENOH_CONFIG_OVERRIDE", "ZENOH_ROUTER_CHECK_ATTEMPTS", "ZENOH_SHM_ALLOC_SIZE",
     "ZENOH_SHM_MESSAGE_SIZE_THRESHOLD", "ROS_LOCALHOST_ONLY", "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS", "ROS_DOMAIN_ID",
-    "ROS_DISABLE_LOANED_MESSAGES", "ROS_SECURITY_ENABLE", "ROS_SECURITY_KEYSTORE", "ROS_NAMESPACE",
+    "ROS_DISABLE_LOANED_MESSAGES", "ROS_SECURITY_ENABLE", "ROS_SECURITY_KEYSTORE", "ROS_SECURITY_STRATEGY", "ROS_SECURITY_ENCLAVE_OVERRIDE",
+    "ROS_NAMESPACE",
 };
 
 bool blank(const std::string &text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
@@ -53,6 +54,7 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
     const char *before = std::getenv(name.c_str() + 1);
     set(name.substr(1), before != nullptr ? before + value : value.substr(1));
   }
+  if (asked.secured) secure(asked.trial_nonce);
   if (asked.qos_from_xml) {
     if (rmw.name.rfind("rmw_fastrtps", 0) != 0) {
       throw Fault{RMWBENCH_ERROR_INVALID, "option qos_from_xml", "only rmw_fastrtps has RMW_FASTRTPS_USE_QOS_FROM_XML"};
@@ -75,6 +77,17 @@ Environment::~Environment() {
 void Environment::set(const std::string &name, const std::string &value) {
   setenv(name.c_str(), value.c_str(), 1);
   text_ += name + "=" + value + "\n";
+}
+
+// As a user secures every node of a host: SROS 2 enforced, and one enclave for all.
+void Environment::secure(uint64_t trial_nonce) {
+  char directory[1024];
+  rmwbench_error error;
+  if (!rmwbench_security_keystore(trial_nonce, directory, sizeof directory, &error)) throw Fault{error.kind, error.object, error.message};
+  set("ROS_SECURITY_ENABLE", "true");
+  set("ROS_SECURITY_STRATEGY", "Enforce");
+  set("ROS_SECURITY_KEYSTORE", directory);
+  set("ROS_SECURITY_ENCLAVE_OVERRIDE", "/rmwbench");
 }
 
 void Environment::write_file(const Rmw &rmw, const std::string &object, const std::string &content) {

@@ -2,6 +2,7 @@
 // was read is not believed but seen: the kernel tells whether the file was opened.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <rmwbench_worker.h>
@@ -28,6 +29,7 @@ class Environment {
 
  private:
   void set(const std::string &name, const std::string &value);
+  void secure(uint64_t trial_nonce);
   void write_file(const Rmw &rmw, const std::string &name, const std::string &content);
 
   std::string path_;

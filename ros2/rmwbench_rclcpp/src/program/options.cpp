@@ -56,6 +56,8 @@ Asked asked_of(const rmwbench_session_config &config) {
     }
     settings.threads = static_cast<uint32_t>(std::stoul(threads));
   }
+  asked.secured = mode("security") == "true";
+  asked.trial_nonce = config.trial_nonce;
   settings.congestion = mode("congestion");
   settings.intra_process = mode("transport") == "intra_process";
   // Within a process the message itself is handed on; between processes one message is filled again and again, as a driver does.

@@ -10,13 +10,26 @@
 #include "profiles.hpp"
 #include "zenoh_discovery.hpp"
 
+#if __has_include(<fastdds/config.hpp>)
+#include <fastdds/config.hpp>
+#elif __has_include(<fastrtps/config.h>)
+#include <fastrtps/config.h>
+#endif
+
 namespace rmwbench {
 namespace {
 
 const char no_filter[] = "no: rclcpp filters on typed fields, and the payload is an array of bytes";
 const char no_key[] = "no: ROS 2 topics are keyless";
 const char evidence[] = "partly: rclcpp tells which messages came from its own process, an RMW not how one came from another";
-const char no_security[] = "no: needs an SROS 2 keystore, which this worker does not make";
+// Fast DDS says in its headers whether it was built with DDS-Security; rmw_fastrtps was compiled against the same.
+#if defined(HAVE_SECURITY) && HAVE_SECURITY
+const char fastdds_security[] = "true|false";
+#else
+const char fastdds_security[] = "no: this Fast DDS was built without DDS-Security (HAVE_SECURITY 0)";
+#endif
+// Cyclone DDS opens them when a participant is secured.
+const char *const cyclonedds_plugins[] = {"libdds_security_auth.so", "libdds_security_ac.so", "libdds_security_crypto.so"};
 
 #if __has_include(<rclcpp/experimental/executors/events_executor/events_executor.hpp>)
 #define RMWBENCH_EVENTS "|events"
@@ -47,8 +60,14 @@ Pairs capabilities(Pairs own) {
 Pairs modes(Pairs own) {
   own.emplace_back("executor", executors);
   own.emplace_back("threads", "N");
-  own.emplace_back("security", no_security);
   return own;
+}
+
+std::string cyclonedds_security() {
+  for (const char *plugin : cyclonedds_plugins) {
+    if (!ament::has_library(plugin)) return std::string("no: this Cyclone DDS was built without DDS-Security, it has no ") + plugin;
+  }
+  return "true|false";
 }
 
 Rmw cyclonedds() {
@@ -74,6 +93,7 @@ Rmw cyclonedds() {
       {"congestion", "no: follows from reliability and history"},
       {"shm_pool_bytes", "no: RouDi has the pools, and it is iox-roudi as installed"},
       {"shm_layout", "no: RouDi has the pools, and it is iox-roudi as installed"},
+      {"security", cyclonedds_security()},
   });
   rmw.profiles = {
       {"untouched", "", "as installed", {}, {}, ""},
@@ -117,6 +137,7 @@ Rmw fastrtps(const std::string &name) {
       {"congestion", "no: follows from reliability and history"},
       {"shm_pool_bytes", "no: rmw_fastrtps has no setting for it beyond a profile file"},
       {"shm_layout", "no: Fast DDS has one segment for each participant"},
+      {"security", fastdds_security},
   });
   rmw.profiles = {
       {"untouched", "", "as installed: shared memory beside UDP", {}, {}, ""},
@@ -152,6 +173,7 @@ Rmw zenoh() {
       {"shm_layout", "no: rmw_zenoh_cpp has one pool for each session"},
       {"fragment_bytes", "no: Zenoh fragments at the link's batch size, 64 kB"},
       {"socket_buffer_bytes", "N"},
+      {"security", "no: rmw_zenoh_cpp reads no keystore, but configuration files that zenoh_security_tools makes of one"},
   });
   rmw.profiles = {
       {"untouched", "", "as installed: TCP between peers, found through the router rmw_zenohd", {HOST_ROUTER}, {}, ""},
@@ -175,7 +197,7 @@ Rmw unknown(const std::string &name) {
   const std::string reason = "partly: not known to this worker, tried as asked";
   rmw.capabilities = capabilities({{"loan", reason}, {"zero_copy", "no: not known to this worker"},
                                    {"publish_sync", "no: not known to this worker"}, {"publish_async", "no: not known to this worker"}});
-  rmw.modes = modes({{"transport", "intra_process"}});
+  rmw.modes = modes({{"transport", "intra_process"}, {"security", "no: not known to this worker"}});
   rmw.profiles = {{"untouched", "", "as installed", {}, {}, ""}};
   return rmw;
 }

@@ -1,0 +1,69 @@
+//! The keystore of a trial ([`crate::dds_security`]) for middlewares in C or C++.
+
+use std::ffi::{c_char, c_int};
+
+use super::raw;
+use crate::dds_security::Keystore;
+use crate::middleware::{Error, ErrorKind};
+
+/// # Safety
+/// `directory` has `room` bytes, and `error` is an error of the header.
+#[no_mangle]
+unsafe extern "C" fn rmwbench_security_keystore(trial_nonce: u64, directory: *mut c_char, room: usize, error: *mut raw::Error) -> c_int {
+    let made = Keystore::of(trial_nonce).and_then(|keystore| {
+        let path = keystore.directory().as_os_str().as_encoded_bytes().to_vec();
+        let fits = path.len() < room;
+        fits.then_some(path).ok_or_else(|| Error::failed("mode security", format!("the path of the keystore is longer than {room} bytes")))
+    });
+    match made {
+        Ok(path) => {
+            write(std::slice::from_raw_parts_mut(directory, room), &path);
+            1
+        }
+        Err(found) => {
+            let error = &mut *error;
+            error.kind = match found.kind {
+                ErrorKind::Unsupported => 0,
+                ErrorKind::Invalid => 1,
+                _ => 2,
+            };
+            write(&mut error.object, found.object.as_bytes());
+            write(&mut error.message, found.message.as_bytes());
+            0
+        }
+    }
+}
+
+/// As much of a text as there is room for, and its NUL.
+fn write(place: &mut [c_char], text: &[u8]) {
+    let length = text.len().min(place.len() - 1);
+    for (to, from) in place.iter_mut().zip(&text[..length]) {
+        *to = *from as c_char;
+    }
+    place[length] = 0;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CStr;
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_path_of_the_keystore_ends_with_a_nul_and_one_that_does_not_fit_is_an_error() {
+        let nonce = u64::from(std::process::id()) << 32 | 9;
+        let mut error = raw::Error { kind: -1, object: [1; 128], message: [1; 1920] };
+        let mut directory = [1 as c_char; 512];
+        // SAFETY: both have the room that is told, and every text ends with a NUL.
+        let (found, short, object) = unsafe {
+            assert_eq!(rmwbench_security_keystore(nonce, directory.as_mut_ptr(), directory.len(), &mut error), 1);
+            let found = CStr::from_ptr(directory.as_ptr()).to_str().unwrap().to_string();
+            let short = rmwbench_security_keystore(nonce, directory.as_mut_ptr(), 4, &mut error);
+            (found, short, CStr::from_ptr(error.object.as_ptr()).to_str().unwrap())
+        };
+        assert!(fs::metadata(format!("{found}/enclaves/rmwbench/permissions.p7s")).is_ok());
+        assert_eq!((short, error.kind, object), (0, 2, "mode security"));
+        fs::remove_dir_all(found).unwrap();
+    }
+}
