@@ -80,6 +80,7 @@ def trial_latencies(campaigns: int) -> Iterator[Row]:
                 true,
                 [_over(entry, v) for v in values],
                 ratio=True,
+                promised=scene.promised,
             )
 
 
@@ -98,7 +99,8 @@ def pooled_latencies(campaigns: int) -> Iterator[Row]:
                 for part in trials(scene, campaigns=campaigns, seed=400 + number, **sample)
                 for campaign in part[:, :, 0]
             ]
-            yield _row("percentile of trials pooled", f"p{q * 100:g}, {scene.name}", true, found, ratio=True)
+            case = f"p{q * 100:g}, {scene.name}"
+            yield _row("percentile of trials pooled", case, true, found, ratio=True, promised=scene.promised)
 
 
 def fractions(campaigns: int) -> Iterator[Row]:

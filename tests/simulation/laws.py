@@ -5,6 +5,7 @@ A message's latency is (mood of the block) · (level of the trial) · (the law's
 0.5, is shared by the arms of a block, as on a real machine; the trial's level, sd 0.1, is a fresh process's own luck.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ import numpy as np
 
 MOOD_SD = 0.5
 TRIAL_SD = 0.1
+SLOW = 2.0
 CHUNK = 500
 """Campaigns made at a time, to stay in a few hundred megabytes."""
 
@@ -47,12 +49,16 @@ def losing(law: Law, fraction: float) -> Law:
 
 @dataclass(frozen=True)
 class Scene:
-    """What two arms are like: their laws, and how the machine drifts over the blocks (in logarithms, end to end)."""
+    """What two arms are like: their laws, how the machine drifts over the blocks (in logarithms, end to end), and how
+    many trials are slow as a whole, by SLOW: those that the scheduler placed badly. `promised`: whether intervals hold
+    it at five blocks; where they do not, the method page says so."""
 
     name: str
     a: Law
     b: Law
     drift: float = 0.0
+    slow: float = 0.0
+    promised: bool = True
 
 
 SCENES = (
@@ -64,6 +70,7 @@ SCENES = (
     Scene("drift by e over the blocks", lognormal, lognormal, drift=1.0),
     Scene("0.5 % never arrive", losing(lognormal, 0.005), losing(lognormal, 0.005)),
     Scene("1 % never arrive, heavy tails", losing(pareto(1.5), 0.01), losing(pareto(2.5), 0.01)),
+    Scene("two states (×2 in 30 % of the trials)", lognormal, lognormal, slow=0.3, promised=False),
 )
 
 
@@ -90,6 +97,8 @@ def trials(scene: Scene, *, campaigns: int, blocks: int, messages: int, seed: in
             first = rng.random((count, blocks, 1)) < 0.5
             place = np.concatenate([first, ~first], -1)  # 0 or 1: which arm came first
             level += scene.drift * ((np.arange(blocks)[:, None] + place / 2) / blocks - 0.5 + 0.25 / blocks)
+        if scene.slow:
+            level += math.log(SLOW) * (rng.random((count, blocks, 2)) < scene.slow)
         made = np.stack([law(rng, (count, blocks, messages)) for law in (scene.a, scene.b)], 2)
         made *= np.exp(level)[..., None]
         yield made
@@ -103,7 +112,7 @@ def true_log_quantiles(scene: Scene, quantiles: tuple[float, ...], *, messages: 
         found = np.concatenate([_quantiles(law(rng, (2000, messages)), quantiles) for _ in range(4)])
         logs = np.log(found)
         out.append(np.where(np.isfinite(logs), logs, np.nan))
-    return np.nanmean(np.stack(out), axis=1)
+    return np.nanmean(np.stack(out), axis=1) + scene.slow * math.log(SLOW)
 
 
 def _quantiles(messages: np.ndarray, quantiles: tuple[float, ...]) -> np.ndarray:
