@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.report import bring_up_chart, columns, idle, over_time
 from rmwbench.report import charts as pictures
-from rmwbench.report import columns, idle, over_time
 from rmwbench.report.captioned import Figure
 from rmwbench.report.charts import Spec
 from rmwbench.results import chart_points
@@ -24,6 +24,9 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
 
     if columns.is_idle(workload):
         yield from idle.figures(workload, phone=phone)
+        return
+    if columns.is_bring_up(workload):
+        yield from bring_up_chart.figures(workload, phone=phone)
         return
     if not columns.is_by_topic(workload):
         yield from latencies(workload, phone=phone)

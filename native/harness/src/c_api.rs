@@ -13,6 +13,7 @@ mod pump;
 pub mod raw;
 mod session;
 pub(crate) mod spans;
+pub(crate) mod steps;
 mod table;
 mod told;
 

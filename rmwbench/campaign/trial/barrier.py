@@ -9,7 +9,7 @@ opens and once the graph is complete: what lies between is discovery.
 import time
 from typing import Any
 
-from rmwbench.campaign.plan.profile import Workers, domain_id, open_fields, ros_variables
+from rmwbench.campaign.plan.profile import Workers, domain_id, lifecycle_options, open_fields, ros_variables
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.noting import note, step, take_events
 from rmwbench.campaign.trial.outcome import Outcome
@@ -28,14 +28,14 @@ def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
     _read_traffic(outcome, crew, BEFORE_OPEN)
     with step(outcome, "open"):
         opened = {name: crew.post(name, "open", fields_of(outcome, crew, workers, name)) for name in present}
-        crew.gather(opened.values(), timeouts.COMMAND_TIMEOUT_S, take=lambda one: take_opened(outcome, one))
+        crew.gather(opened.values(), timeouts.command_s(len(present)), take=lambda one: take_opened(outcome, one))
     timeout_s = outcome.order.cell.timeline.match_s
     with step(outcome, "create"):
         created, matching = [], {}
         for name in present:
             created.append(crew.post(name, "create", {"nodes": _nodes(outcome, name)}))
             matching[name] = crew.post(name, "match", {"timeout_ns": round(timeout_s * 1e9)})
-        crew.gather(created, timeouts.COMMAND_TIMEOUT_S, take=lambda one: take_created(outcome, one))
+        crew.gather(created, timeouts.command_s(len(present)), take=lambda one: take_created(outcome, one))
     try:
         with step(outcome, "match"):
             _match(outcome, crew, matching, time.monotonic() + timeout_s)
@@ -57,6 +57,7 @@ def fields_of(outcome: Outcome, crew: Crew, workers: Workers, process: str) -> d
     fields = open_fields(side, workers[side.middleware], outcome.order.nonce, domain_id(cell, crew.hosts))
     if variables := ros_variables(cell, process):
         fields["options"] |= {"ros_variables": variables}
+    fields["options"] |= lifecycle_options(cell, process)
     return fields
 
 
