@@ -7,7 +7,7 @@ import altair as alt
 
 from rmwbench.report import charts
 from rmwbench.report.captioned import Figure
-from rmwbench.report.charts import MUTED, Spec
+from rmwbench.report.charts import MUTED, TEXT, Spec
 from rmwbench.report.style import looks
 
 _READING = "Dot: mean over trials. Line: its interval; where two lines overlap widely, the order is open."
@@ -56,7 +56,7 @@ def up(workload: dict[str, Any]) -> Spec | None:
     names = [one["arm"] for one in curves]
     colours = alt.Scale(domain=names, range=[arms[name].colour for name in names])
     dashes = alt.Scale(domain=names, range=[list(arms[name].dash) or [1, 0] for name in names])
-    key = alt.Legend(orient="bottom", columns=2, title=None, symbolType="stroke", symbolSize=300)
+    key = alt.Legend(orient="bottom", columns=2, title=None, symbolType="stroke", symbolSize=300, labelColor=TEXT)
     lines = (
         alt.Chart(alt.NamedData("points"))
         .mark_line(strokeWidth=2, interpolate="step-after")

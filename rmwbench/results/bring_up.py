@@ -136,7 +136,8 @@ def _heads(up: Sequence[Mapping[str, float]]) -> list[str]:
 
 def _row(arm: Mapping[str, Any], metrics: Mapping[str, Any]) -> list[str]:
     complete = f"{arm['complete']} of {arm['trials']}" if arm["trials"] else "no data"
-    return [arm["arm"], complete, *(fmt.metric(metrics.get(name)).full for name in SHOWN.values()), _stopped(arm)]
+    found = [fmt.metric(metrics.get(name)) for name in SHOWN.values()]
+    return [arm["arm"], complete, *("never" if one.state == "never" else one.full for one in found), _stopped(arm)]
 
 
 def _stopped(arm: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Factors × workloads × arms → cells: all that is needed to run one combination, and to store it."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -229,24 +229,21 @@ class Cell:
         return SLOT_BYTES * sum(slots for _, slots in sections)
 
     def create_command(
-        self, process: str, schedule_seed: int = 0, joining: Change | None = None
+        self, process: str, schedule_seed: int = 0, only: Collection[int] | None = None, joining: str | None = None
     ) -> list[dict[str, Any]]:
-        """The `nodes` of the protocol's `create` for one process: those that are there from the start, or the one that
-        is `joining`. `schedule_seed` is the trial's, shared by the arms of a block."""
+        """The `nodes` of the protocol's `create` for one process: those that are there from the start, or those with
+        the endpoints in `only`, and the node that is `joining` also without any. `schedule_seed` is the trial's, shared
+        by the arms of a block."""
         self._check_process(process)
         nodes = next(found.nodes for found in self.processes if found.name == process)
-        only = None if joining is None else joining.endpoints
         chosen = [e for e in self.endpoints if (e.life.begin_s is None if only is None else e.endpoint in only)]
         made = [
             {"name": node, "endpoints": [e.wire(self.arm, schedule_seed) for e in chosen if e.node == node]}
             for node in nodes
         ]
-        # A node whose endpoints all come later comes with them; one without any when it says so itself.
-        empty = {node.name: node.joins_s for node in self.workload.written_out if node.is_empty}
-        if joining is None:
-            now = {name for name, joins_s in empty.items() if joins_s is None}
-        else:
-            now = {joining.node} & empty.keys()
+        # A node whose endpoints all come later comes with them; one without any from the start, or when it joins.
+        there = {node.name for node in self.workload.written_out if node.is_empty and node.joins_s is None}
+        now = there if only is None else {joining}
         return [node for node in made if node["endpoints"] or node["name"] in now]
 
     def definition(self) -> dict[str, Any]:

@@ -203,7 +203,7 @@ class Changes:
             self._unopened.remove(process)
             fields = fields_of(outcome, self._crew, self._workers, process)
             self._post(process, "open", fields, lambda posted: take_opened(outcome, posted))
-        nodes = outcome.order.cell.create_command(process, outcome.order.seed, change)
+        nodes = outcome.order.cell.create_command(process, outcome.order.seed, change.endpoints, change.node)
         self._post(process, "create", {"nodes": nodes}, lambda posted: self._created(posted, change))
         # A running schedule owns its publisher, which cannot be asked then: its readers tell of their first message.
         asked = [e for e in change.endpoints if self._endpoints[e].kind in ("subscription", "service")]

@@ -76,14 +76,18 @@ TakeLoop *rmwbench_session::loop(int32_t wait) {
 rmwbench_node::rmwbench_node(rmwbench_session &session_in, const char *name_in)
     : session(session_in), name(name_in) {
   const Settings &settings = session.settings;
-  if (const auto found = settings.lifecycle_nodes.find(name); found != settings.lifecycle_nodes.end()) {
-    if (!session.executor) throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "node " + name, "a lifecycle node needs an executor that spins"};
+  const auto found = settings.lifecycle_nodes.find(name);
+  const bool lives = found != settings.lifecycle_nodes.end(), manages = settings.manages.manager == name;
+  if ((lives || manages) && !session.executor) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor", "wait_set: lifecycle nodes and their manager need an executor that spins"};
+  }
+  if (lives) {
     role = lifecycle_library().make_node(name, session.node_options(session.context), found->second);
     session.executor->add(role->base());
     return;
   }
   node = session.make_node(name, session.context);
-  if (settings.manages.manager == name) role = lifecycle_library().make_manager(node, settings.manages);
+  if (manages) role = lifecycle_library().make_manager(node, settings.manages);
 }
 
 rmwbench_node::~rmwbench_node() {
