@@ -76,10 +76,10 @@ ASKED_FOR = (
 
 def of(workload: dict[str, Any]) -> tuple[Column, ...]:
     """The columns of a workload: its primary metric where it is none of those of all, these, and what was asked for."""
-    if is_idle(workload):
-        return IDLE
     if is_bring_up(workload):
         return BRING_UP
+    if is_idle(workload):
+        return IDLE
     if "topic" in workload:
         return TOPIC
     if is_by_topic(workload):

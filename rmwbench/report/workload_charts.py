@@ -22,11 +22,11 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
     def narrow(draw: Callable[..., Spec | None], *arguments: Any) -> Spec | None:
         return draw(workload, *arguments, narrow=True) if phone else None
 
-    if columns.is_idle(workload):
-        yield from idle.figures(workload, phone=phone)
-        return
     if columns.is_bring_up(workload):
         yield from bring_up_chart.figures(workload, phone=phone)
+        return
+    if columns.is_idle(workload):
+        yield from idle.figures(workload, phone=phone)
         return
     if not columns.is_by_topic(workload):
         yield from latencies(workload, phone=phone)

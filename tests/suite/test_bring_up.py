@@ -93,7 +93,7 @@ def test_its_numbers_are_factors(factor):
         ("message: Bytes(64), rate_hz: 10", "here nobody does"),
         ("nodes: [{name: a, lifecycle: {}}]", "nobody brings up lifecycle node `a`"),
         (f"nodes: [{MANAGER}]", "manager `boss` has no node to bring up"),
-        (f"nodes: [{{name: a, lifecycle: {{}}}}, {MANAGER}, {{name: b, joins_s: 0, manages: {{}}}}]", "has one manager"),
+        (f"nodes: [{{name: a, lifecycle: {{}}}}, {MANAGER}, {{name: b, joins_s: 0, manages: {{}}}}]", "one manager"),
         ("nodes: [{name: a, lifecycle: {}}, {name: boss, manages: {}}]", "would begin before the window"),
         (f"nodes: [{{name: a, process: boss, joins_s: 0.1, lifecycle: {{}}}}, {MANAGER}]", "shares its process with"),
         (f"nodes: [{{name: a, host: base, lifecycle: {{}}}}, {MANAGER}]", "brought up on one host"),

@@ -78,7 +78,9 @@ def bring_up(events: Iterable[Row], definition: Mapping[str, Any], end_ns: int |
         last[row["text"]] = step, outcome, row["time_ns"]
         if step != STEPS[0]:
             changes.append(math.inf if outcome == TIMED_OUT else float(row["time_ns"] - row["value"]))
-    begin_ns, up, stopped = min(launched), [], Counter()
+    begin_ns = min(launched)
+    up: list[float] = []
+    stopped: Counter[str] = Counter()
     for node in asked["nodes"]:
         step, outcome, time_ns = last.get(node, ("", DONE, 0))
         if (step, outcome) == (STEPS[-1], DONE):
@@ -102,7 +104,7 @@ def metrics(
     if found is None:
         return {}, {}, dict.fromkeys(NAMES, NONE)
     values = {"bring_up_time": found.until_ns(1.0), "half_up_time": found.until_ns(0.5)}
-    reasons = {}
+    reasons: dict[str, str] = {}
     if found.longest_change_ns is not None:
         values["longest_change"] = found.longest_change_ns
     else:

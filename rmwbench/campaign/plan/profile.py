@@ -77,11 +77,11 @@ def lifecycle_options(cell: Cell, process: str) -> dict[str, str | int]:
     if managed is None:
         return {}
     found: dict[str, str | int] = {}
-    here = [node for node in cell.workload.written_out if node.process_name == process and node.lifecycle is not None]
-    if here:
+    here = [node for node in cell.workload.written_out if node.process_name == process]
+    times = {node.name: node.lifecycle for node in here if node.lifecycle is not None}
+    if times:
         found["lifecycle_nodes"] = " ".join(
-            f"{node.name}:{round(1e3 * node.lifecycle.configure_s)}:{round(1e3 * node.lifecycle.activate_s)}"
-            for node in here
+            f"{name}:{round(1e3 * one.configure_s)}:{round(1e3 * one.activate_s)}" for name, one in times.items()
         )
     if process == managed.process:
         found |= {"manager": managed.manager, "manages": " ".join(managed.nodes)}

@@ -52,7 +52,8 @@ class Changes:
         self._unopened = {p.name for p in outcome.order.cell.processes if p.opens_s is not None}
         self._successors = {p.name for p in outcome.order.cell.processes if p.follows is not None}
         managed = outcome.order.cell.bring_up
-        self._managed = set() if managed is None else {p.name for p in outcome.order.cell.processes} - {managed.process}
+        processes = {p.name for p in outcome.order.cell.processes}
+        self._managed: set[str] = set() if managed is None else processes - {managed.process}
         """Processes of lifecycle nodes: one that does not come up is what such a trial counts, and no failure of it."""
         self._waiting_successors, self._starting_successors = self._successors.copy(), set[str]()
         kill_s = outcome.order.cell.workload.daemons_end_s
