@@ -28,14 +28,14 @@ def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
     _read_traffic(outcome, crew, BEFORE_OPEN)
     with step(outcome, "open"):
         opened = {name: crew.post(name, "open", fields_of(outcome, crew, workers, name)) for name in present}
-        crew.gather(opened.values(), timeouts.command_s(len(present)), take=lambda one: take_opened(outcome, one))
+        crew.gather(opened.values(), timeouts.COMMAND_TIMEOUT_S, take=lambda one: take_opened(outcome, one))
     timeout_s = outcome.order.cell.timeline.match_s
     with step(outcome, "create"):
         created, matching = [], {}
         for name in present:
             created.append(crew.post(name, "create", {"nodes": _nodes(outcome, name)}))
             matching[name] = crew.post(name, "match", {"timeout_ns": round(timeout_s * 1e9)})
-        crew.gather(created, timeouts.command_s(len(present)), take=lambda one: take_created(outcome, one))
+        crew.gather(created, timeouts.COMMAND_TIMEOUT_S, take=lambda one: take_created(outcome, one))
     try:
         with step(outcome, "match"):
             _match(outcome, crew, matching, time.monotonic() + timeout_s)

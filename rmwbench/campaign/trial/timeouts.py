@@ -23,11 +23,6 @@ JOIN_LEAD_NS = 1_000_000
 TICKS_LEAD_NS = 2_000_000
 
 
-def hello_s(processes: int) -> float:
-    """How long the slowest of so many may take to say hello."""
-    return HELLO_TIMEOUT_S + PER_PROCESS_S * processes
-
-
-def command_s(processes: int) -> float:
-    """How long the slowest of so many may take to answer, where all are asked at once."""
-    return COMMAND_TIMEOUT_S + PER_PROCESS_S * processes
+def of_all(limit_s: float, processes: int) -> float:
+    """How long the slowest of so many may take, where all are asked at once and one would have `limit_s`."""
+    return limit_s + PER_PROCESS_S * processes
