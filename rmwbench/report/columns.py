@@ -57,6 +57,14 @@ IDLE = (
     Column("threads", "threads", ("threads",), "cost"),
 )
 """Of workloads that are judged by a cost and in which nothing is sent."""
+BRING_UP = (
+    Column("all", "all active", ("bring_up_time",), "latency"),
+    Column("half", "half active", ("half_up_time",), "latency"),
+    Column("never", "never", ("never_active",), "cost"),
+    Column("cpu", "CPU/node", ("cpu_per_node",), "cost"),
+    Column("memory", "PSS/node", ("pss_per_node",), "cost"),
+)
+"""Of workloads that bring up lifecycle nodes and are judged by that."""
 ASKED_FOR = (
     Column("allocations_publisher", "allocs pub", ("allocations_per_message_publisher",), "asked"),
     Column("allocations_subscription", "allocs sub", ("allocations_per_message_subscription",), "asked"),
@@ -68,6 +76,8 @@ ASKED_FOR = (
 
 def of(workload: dict[str, Any]) -> tuple[Column, ...]:
     """The columns of a workload: its primary metric where it is none of those of all, these, and what was asked for."""
+    if is_bring_up(workload):
+        return BRING_UP
     if is_idle(workload):
         return IDLE
     if "topic" in workload:
@@ -105,6 +115,11 @@ def is_idle(workload: dict[str, Any]) -> bool:
     return is_cost(workload.get("primary_metric", "")) and all(
         "no_data" in arm["metrics"].get(name, {"no_data": ""}) for arm in arms for name in wanted
     )
+
+
+def is_bring_up(workload: dict[str, Any]) -> bool:
+    """Whether lifecycle nodes are brought up in it, and it is judged by how long that takes."""
+    return workload.get("primary_metric") == BRING_UP[0].metrics[0]
 
 
 def chosen(workload: dict[str, Any], column: Column) -> str | None:

@@ -15,7 +15,7 @@ from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
 from rmwbench.report.workload_charts import Figure, card, figures
-from rmwbench.results import effects, groups, interop, outcomes, ros_variables, topics
+from rmwbench.results import bring_up, effects, groups, interop, outcomes, ros_variables, topics
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.calibration import calibration_line
@@ -67,7 +67,7 @@ def render_markdown(
     evaluated: Evaluated = NOT_EVALUATED,
 ) -> str:
     """The text; `drawn` has the figures of each workload, `images` the relative path of each (workload, figure)."""
-    lines, told = [*_head(doc), *ros_variable_lines(doc), *outcome_lines(doc)], Told()
+    lines, told = [*_head(doc), *bring_up_lines(doc), *ros_variable_lines(doc), *outcome_lines(doc)], Told()
     for workload in doc["workloads"]:
         lines += _workload(doc, workload, drawn[workload["workload"]], images, told)
     if doc.get("growth"):
@@ -134,6 +134,20 @@ def ros_variable_lines(doc: dict[str, Any]) -> Iterable[str]:
     yield from (escape(f"{doc['ros_variables']['text']} Beside each answer: messages heard of those published."), "")
     if notes := [f"- {escape(note)}" for note in ros_variables.notes(doc["ros_variables"])]:
         yield from (*notes, "")
+
+
+def bring_up_lines(doc: dict[str, Any]) -> Iterable[str]:
+    parts = bring_up.shown(doc)
+    if not parts:
+        return
+    yield from ("## Bring-up", "", escape(doc["bring_up"]["text"]), "")
+    for part in parts:
+        yield from (f"### {escape(part['title'])}", "", escape(f"{part['about']}."), "")
+        for heads, rows in ((part["heads"], part["rows"]), (part["up_heads"], part["up_rows"])):
+            yield table_row(map(escape, heads))
+            yield table_row(["---"] * len(heads))
+            yield from (table_row(map(escape, row)) for row in rows)
+            yield ""
 
 
 def outcome_lines(doc: dict[str, Any]) -> Iterable[str]:

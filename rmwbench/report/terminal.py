@@ -20,7 +20,7 @@ from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
 from rmwbench.report.terminal_topics import print_topics
-from rmwbench.results import effects, groups, interop, outcomes, ros_variables
+from rmwbench.results import bring_up, effects, groups, interop, outcomes, ros_variables
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.answer.ordered_by import is_cost
@@ -47,6 +47,7 @@ def print_show(doc: dict[str, Any], console: Console, evaluated: Evaluated = NOT
     doc = printable(doc)
     _print_campaign(doc, console)
     print_ros_variables(doc, console)
+    print_bring_up(doc, console)
     told: Told = {}
     for workload in doc.get("workloads", []):
         _print_workload(doc, workload, told, console)
@@ -227,6 +228,24 @@ def print_ros_variables(doc: dict[str, Any], console: Console) -> None:
     _line(console, f"{doc['ros_variables']['text']} Beside each answer: messages heard of those published.")
     for note in ros_variables.notes(doc["ros_variables"]):
         _bullet(console, "!", note, "magenta")
+
+
+def print_bring_up(doc: dict[str, Any], console: Console) -> None:
+    """For each workload with lifecycle nodes: how they came up, and how many were active after how long."""
+    parts = bring_up.shown(doc)
+    for part in parts:
+        console.print()
+        console.print(Text(part["title"], style="bold underline"))
+        _line(console, f"{part['about']}.")
+        for heads, rows in ((part["heads"], part["rows"]), (part["up_heads"], part["up_rows"])):
+            table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+            for head in heads:
+                table.add_column(head)
+            for row in rows:
+                table.add_row(*map(Text, row))
+            console.print(table)
+    if parts:
+        _line(console, doc["bring_up"]["text"])
 
 
 def _obeyed(cell: dict[str, str] | None) -> Text:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.report import bring_up_chart, columns, idle, over_time
 from rmwbench.report import charts as pictures
-from rmwbench.report import columns, idle, over_time
 from rmwbench.report.captioned import Figure
 from rmwbench.report.charts import Spec
 from rmwbench.results import chart_points
@@ -22,6 +22,9 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
     def narrow(draw: Callable[..., Spec | None], *arguments: Any) -> Spec | None:
         return draw(workload, *arguments, narrow=True) if phone else None
 
+    if columns.is_bring_up(workload):
+        yield from bring_up_chart.figures(workload, phone=phone)
+        return
     if columns.is_idle(workload):
         yield from idle.figures(workload, phone=phone)
         return

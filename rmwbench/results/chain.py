@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.analysis.metrics import bring_up
 from rmwbench.analysis.metrics.aggregate import Trial, over_trials, widened
 from rmwbench.analysis.metrics.chain.chain import PART_QUANTILES, SAMPLES, TRANSPORT
 from rmwbench.analysis.metrics.chain.layers import SHARES, WORDS
@@ -20,10 +21,12 @@ HOP = SAMPLES[2]
 
 
 def applies(name: str, trials: Sequence[Trial], primary: str) -> bool:
-    """Whether an arm's document lists the metric: those of chains and of layers are left out where no trial could have
-    them, for most campaigns have neither."""
+    """Whether an arm's document lists the metric: those of chains, of layers and of lifecycle nodes are left out where
+    no trial could have them, for most campaigns have none."""
     if name == primary:
         return True
+    if name in bring_up.NAMES:
+        return any(t.bring_up is not None for t in trials)
     if name in OF_CHAINS:
         return any(t.chain is not None for t in trials)
     return name not in SHARES or any(t.layers is not None and t.layers.traced for t in trials)

@@ -8,7 +8,10 @@ from rmwbench.results.arm import ArmReport
 
 
 def nodes_of(definition: Mapping[str, Any]) -> int | None:
-    """How many nodes a cell has at its start; None where some join late: then the graph is never complete at once."""
+    """How many nodes a cell brings up, or has at its start; None where some join late: then the graph is never complete
+    at once."""
+    if managed := definition.get("bring_up"):
+        return len(managed["nodes"])
     if any(endpoint.get("joins_s") is not None for endpoint in definition.get("endpoints") or ()):
         return None
     return sum(len(process.get("nodes") or ()) for process in definition.get("processes") or ()) or None

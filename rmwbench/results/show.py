@@ -25,7 +25,7 @@ from rmwbench.analysis.verdicts.unlike import flags
 from rmwbench.analysis.verdicts.variances import Prior
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.results import chart_points, groups, outcomes, ros_variables, topics
+from rmwbench.results import bring_up, chart_points, groups, outcomes, ros_variables, topics
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.more import more
 from rmwbench.results.arm import ArmReport
@@ -117,6 +117,7 @@ def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any
         found["machine_bound_blocks"] = sorted(bound[found["workload"]])
     thresholds = plan.get("outcomes") if limits is None else limits.document()
     document["outcomes"] = outcomes.document(thresholds, _limited(document["workloads"], limits))
+    document["bring_up"] = bring_up.document(arms, {w.name: w.title for w in workloads})
     document["ros_variables"] = ros_variables.document(bundle, measured, small)
     hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}
     document["conclusions"] = conclusions(
@@ -189,6 +190,7 @@ def _workload(
             chart_points.series(a.name, a.trials, {t.trial: v for t, v in a.values[a.primary]}, drawn) for a in arms
         ],
         "delivered": [groups.delivered(a.name, a.trials) for a in arms],
+        "up": [bring_up.chart(a.name, a.trials) for a in arms],
     }
     by_topic = {t: found for t, found in verdicts.items() if t is not None}
     overall = over_topics(by_topic, {t: {a.name: _lost(a.compared_in(t)) for a in arms} for t in by_topic})

@@ -32,6 +32,7 @@ from rmwbench.suite.suite import Suite
 from rmwbench.suite.timeline import Timeline
 from rmwbench.suite.workload.arrival import Periodic
 from rmwbench.suite.workload.endpoints import Endpoint, endpoints
+from rmwbench.suite.workload.lifecycle import Managed
 from rmwbench.suite.workload.topology import SUCCESSOR, Node
 from rmwbench.suite.workload.workload import OF_A_TRIAL, Workload
 
@@ -150,6 +151,9 @@ class Cell:
                 if at_s is not None:
                     killed = e.life.killed and not joins
                     found.setdefault((at_s, joins, e.process, e.node, killed), []).append(e.endpoint)
+        for node in self.workload.written_out:
+            if node.is_empty and node.joins_s is not None:
+                found[node.joins_s, 1, node.process_name, node.name, False] = []
         return tuple(
             Change(at_s, bool(joins), process, node, tuple(numbers), killed)
             for (at_s, joins, process, node, killed), numbers in sorted(found.items(), key=lambda item: item[0][:2])
@@ -176,6 +180,11 @@ class Cell:
             return {}
         writes = any(endpoint.writes for endpoint in self.endpoints if endpoint.process == process)
         return self.ros_case.writer if writes else self.ros_case.reader
+
+    @cached_property
+    def bring_up(self) -> Managed | None:
+        """The lifecycle nodes that its manager brings up; None for most cells."""
+        return self.workload.managed
 
     @property
     def background_hosts(self) -> tuple[str, ...]:
@@ -220,10 +229,11 @@ class Cell:
         return SLOT_BYTES * sum(slots for _, slots in sections)
 
     def create_command(
-        self, process: str, schedule_seed: int = 0, only: Collection[int] | None = None
+        self, process: str, schedule_seed: int = 0, only: Collection[int] | None = None, joining: str | None = None
     ) -> list[dict[str, Any]]:
         """The `nodes` of the protocol's `create` for one process: those that are there from the start, or those with
-        the endpoints in `only`. `schedule_seed` is the trial's, shared by the arms of a block."""
+        the endpoints in `only`, and the node that is `joining` also without any. `schedule_seed` is the trial's, shared
+        by the arms of a block."""
         self._check_process(process)
         nodes = next(found.nodes for found in self.processes if found.name == process)
         chosen = [e for e in self.endpoints if (e.life.begin_s is None if only is None else e.endpoint in only)]
@@ -231,9 +241,10 @@ class Cell:
             {"name": node, "endpoints": [e.wire(self.arm, schedule_seed) for e in chosen if e.node == node]}
             for node in nodes
         ]
-        # A node whose endpoints all come later comes with them; one without any is there from the start.
-        empty = {node.name for node in self.workload.written_out if node.is_empty}
-        return [node for node in made if node["endpoints"] or (only is None and node["name"] in empty)]
+        # A node whose endpoints all come later comes with them; one without any from the start, or when it joins.
+        there = {node.name for node in self.workload.written_out if node.is_empty and node.joins_s is None}
+        now = there if only is None else {joining}
+        return [node for node in made if node["endpoints"] or node["name"] in now]
 
     def definition(self) -> dict[str, Any]:
         """The whole cell as JSON: what the bundle stores and the `create` commands are made of."""
@@ -287,6 +298,8 @@ class Cell:
                 "expected": self.ros_case.expected(len(self.hosts)),
                 "source": self.ros_case.source,
             }
+        if self.bring_up is not None:
+            found["bring_up"] = self.bring_up.definition()
         if self.workload.background_hosts:
             found["background_hosts"] = list(self.workload.background_hosts)
         if self.links is not None:
@@ -475,12 +488,13 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
     graphs: dict[int, str] = {}
     """What does not depend on the arm, once per graph: arms at the same levels share it."""
     for cell in found:
-        graph = graphs.get(id(cell.endpoints))
+        graph = graphs.get(id(cell.workload))
         if graph is None:
             wires = [endpoint.wire(cell.arm, 0) for endpoint in cell.endpoints]
             places = [(process.name, process.host, process.nodes) for process in cell.processes]
-            graph = repr((wires, places, [endpoint.life for endpoint in cell.endpoints]))
-            graphs[id(cell.endpoints)] = graph = sha256(graph.encode()).hexdigest()
+            lifecycles = [(node.lifecycle, node.manages) for node in cell.workload.written_out]
+            graph = repr((wires, places, lifecycles, [endpoint.life for endpoint in cell.endpoints]))
+            graphs[id(cell.workload)] = graph = sha256(graph.encode()).hexdigest()
         network = cell.links and cell.links.network
         content = (
             cell.workload.name,

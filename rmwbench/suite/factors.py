@@ -1,8 +1,8 @@
 """Factors: axes of a suite that override a field of every workload or arm, crossed in full.
 
 A factor is named after the field it overrides, so there is nothing to learn beside the fields; `options.NAME` and
-`modes.NAME` reach an option and a mode of the arms, `graph.NAME` a number of a workload's graph, `network.NAME` a field
-of every link in both directions. What tells arms apart
+`modes.NAME` reach an option and a mode of the arms, `graph.NAME` a number of a workload's graph, `bring_up.NAME` one of
+its lifecycle nodes, `network.NAME` a field of every link in both directions. What tells arms apart
 (middleware, profile) is no factor: arms are compared within a combination of levels, never across.
 """
 
@@ -14,6 +14,7 @@ from rmwbench.suite.fault import Fault, unknown
 from rmwbench.suite.modes import MODE_PREFIX, NAMES
 from rmwbench.suite.network.network import LINK_FACTORS, Network
 from rmwbench.suite.network.network import PREFIX as NETWORK_PREFIX
+from rmwbench.suite.workload.lifecycle import BringUp
 from rmwbench.suite.workload.qos import Qos
 from rmwbench.suite.workload.shapes import Graph
 from rmwbench.suite.workload.workload import Workload
@@ -37,7 +38,8 @@ WORKLOAD_FACTORS = (
 )
 QOS_FACTORS = ("reliability", "durability", "history", "depth")
 ARM_FACTORS = ("wait", "loan", "publish_mode", "take")
-OPTION_PREFIX, GRAPH_PREFIX = "options.", "graph."
+OPTION_PREFIX, GRAPH_PREFIX, BRING_UP_PREFIX = "options.", "graph.", "bring_up."
+BRING_UP_FACTORS = tuple(BRING_UP_PREFIX + name for name in BringUp.model_fields)
 GRAPH_FACTORS = tuple(GRAPH_PREFIX + name for name in Graph.model_fields)
 MODE_FACTORS = tuple(MODE_PREFIX + name for name in NAMES)
 NETWORK_FACTORS = tuple(NETWORK_PREFIX + name for name in LINK_FACTORS)
@@ -48,7 +50,8 @@ Levels = dict[str, Level]
 
 def check_factor_name(name: str) -> None:
     """Raises Fault for a factor that overrides nothing."""
-    known = [*WORKLOAD_FACTORS, *QOS_FACTORS, *ARM_FACTORS, *MODE_FACTORS, *GRAPH_FACTORS, *NETWORK_FACTORS]
+    known = [*WORKLOAD_FACTORS, *QOS_FACTORS, *ARM_FACTORS, *MODE_FACTORS, *GRAPH_FACTORS, *BRING_UP_FACTORS]
+    known += NETWORK_FACTORS
     if name == "payload":  # what one is likely to type; no word is similar enough to suggest it
         raise Fault("unknown factor `payload`", expected="`message`, with levels such as Bytes(4096)", at=(name,))
     if name not in known and not (name.startswith(OPTION_PREFIX) and len(name) > len(OPTION_PREFIX)):
@@ -73,6 +76,8 @@ def with_workload_level(workload: Workload, factor: str, level: Level) -> Worklo
         return _with(workload, {factor: level})
     if factor in GRAPH_FACTORS and workload.graph is not None:
         return _with(workload, {"graph": _with(workload.graph, {factor.removeprefix(GRAPH_PREFIX): level})})
+    if factor in BRING_UP_FACTORS and workload.bring_up is not None:
+        return _with(workload, {"bring_up": _with(workload.bring_up, {factor.removeprefix(BRING_UP_PREFIX): level})})
     return workload
 
 

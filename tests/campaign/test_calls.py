@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rmwbench.analysis.metrics.bring_up import bring_up
 from rmwbench.bundle.schema import TABLES
 from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.lab import machine
@@ -199,6 +200,24 @@ def test_where_ros_variables_may_silence_a_trial_without_a_match_publishes_all_t
 
 def test_where_ros_variables_may_silence_a_worker_that_dies_has_failed_all_the_same(tmp_path):
     assert run(tmp_path, cell(SILENCED), "segfault", "match").status == "failed"
+
+
+BROUGHT_UP = "{name: w, primary_metric: bring_up_time, bring_up: {nodes: 2}}"
+
+
+def test_a_lifecycle_node_whose_session_does_not_open_fails_no_trial_and_is_never_active(tmp_path):
+    made = cell(BROUGHT_UP, steady_s=0.6)
+    result = run(tmp_path, made, "no_node", "open")
+    assert well(result), result.reason
+    events = rows(result, "events")
+    left = {row["process"]: row["text"] for row in events if row["event"] == "not_joined"}
+    assert left.keys() == {"node_1", "node_2"}
+    assert bring_up(events, made.definition(), None).stopped == {"service.unfinished": 2}
+
+
+def test_a_manager_that_does_not_open_fails_the_trial(tmp_path):
+    result = run(tmp_path, cell(BROUGHT_UP, steady_s=0.6), "apart", "open")
+    assert result.status == "failed" and "manager" in result.reason
 
 
 def test_every_column_of_the_table_is_filled_or_planned(tmp_path):

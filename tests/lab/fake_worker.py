@@ -31,6 +31,7 @@ FAULTS = {
     "cannot": "say(id=request['id'], error={'kind': 'unsupported', 'object': 'mode transport', 'message': 'udp only'}); return",
     "late_cannot": "if request['at']['kind'] == 'service': say(id=request['id'], error={'kind': 'unsupported', 'object': 'mode transport', 'message': 'udp only'}); return",
     "apart": "say(id=request['id'], error={'kind': 'failed', 'object': 'endpoint 1', 'message': 'expected 1, found 0'}); return",
+    "no_node": "if 'lifecycle_nodes' in request['options']: say(id=request['id'], error={'kind': 'failed', 'object': 'session', 'message': 'no participant'}); return",
     "nobody": "if 'endpoints' in request: say(id=request['id'], error={'kind': 'failed', 'object': 'it', 'message': '0'}); return",
     "late_segfault": "if running: os.kill(os.getpid(), 11)",
     "close": "control.close(); time.sleep(1000)",

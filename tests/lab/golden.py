@@ -189,6 +189,7 @@ FROM_WORKER = [
     {"event": "finished", "endpoint": 1, "scheduled": 43, "sent": 42, "failed": 1, "never_sent": 0, "last_seq": 42,
      "time_ns": 3001},
     {"event": "finished", "endpoint": 1, "scheduled": 3, "sent": 0, "failed": 0, "never_sent": 3, "time_ns": 3001},
+    {"event": "step", "node": "amcl", "step": "configure", "outcome": "timed_out", "asked_ns": 1500, "time_ns": 3001},
     {"event": "log", "level": "warn", "message": "größer als erwartet"},
 ]  # fmt: skip
 

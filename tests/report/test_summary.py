@@ -10,6 +10,7 @@ import re
 import numpy as np
 import pytest
 
+from rmwbench.analysis.metrics import bring_up
 from rmwbench.analysis.metrics.chain.layers import SHARES
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.trial import OF_CHAINS
@@ -53,8 +54,8 @@ def test_it_is_json_without_infinities_or_nan_and_the_same_each_time(bundle, doc
 def test_every_metric_has_count_and_interval_or_a_reason(document):
     for w in document["workloads"]:
         for a in w["arms"]:
-            # Those of chains and layers are listed where something is relayed or traced.
-            ordinary = [name for name in GLOSSARY if name not in (*OF_CHAINS, *SHARES)]
+            # Those of chains, layers and lifecycle nodes are listed where something is relayed, traced, brought up.
+            ordinary = [name for name in GLOSSARY if name not in (*OF_CHAINS, *SHARES, *bring_up.NAMES)]
             assert list(a["metrics"]) == ordinary and list(document["glossary"]) == list(GLOSSARY)
             for name, m in a["metrics"].items():
                 assert m["unit"] == GLOSSARY[name].unit

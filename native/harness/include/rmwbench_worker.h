@@ -368,6 +368,20 @@ const rmwbench_spans *rmwbench_spans_of(uint32_t endpoint);
 /* Records that message `seq` of `writer` passed `layer` at `time_ns`. Callable from any thread; no allocation, lock or system call. */
 void rmwbench_span(const rmwbench_spans *spans, uint32_t writer, uint64_t seq, uint32_t layer, int64_t time_ns);
 
+/* What a manager of lifecycle nodes does with each of them, and how it ends. */
+enum {
+  RMWBENCH_STEP_SERVICE = 0,   /* waits until the node's services are there */
+  RMWBENCH_STEP_CONFIGURE = 1, /* change_state, and get_state to see it done */
+  RMWBENCH_STEP_ACTIVATE = 2
+};
+enum {
+  RMWBENCH_STEP_DONE = 0,
+  RMWBENCH_STEP_TIMED_OUT = 1, /* no service or no answer in time */
+  RMWBENCH_STEP_REFUSED = 2    /* the node answered no, or was in another state afterwards */
+};
+/* Reports the end of a step with `node`, which was begun at `asked_ns`. Callable from any thread; not in the path of a message. */
+void rmwbench_step(const char *node, int32_t step, int32_t outcome, int64_t asked_ns, int64_t answered_ns);
+
 /* The whole main() of a worker: `return rmwbench_worker_main(&table, argc, argv);`. The table must outlive the call. Returns the
  * process's exit code; a table of another ABI version or size is refused with a message on stderr and code 2. */
 int rmwbench_worker_main(const rmwbench_middleware *middleware, int argc, char **argv);

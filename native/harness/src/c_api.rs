@@ -14,6 +14,7 @@ pub mod raw;
 mod security;
 mod session;
 pub(crate) mod spans;
+pub(crate) mod steps;
 mod table;
 mod told;
 

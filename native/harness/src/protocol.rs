@@ -294,10 +294,35 @@ pub enum Event {
         last_seq: Option<u64>,
         time_ns: i64,
     },
+    /// A manager of lifecycle nodes came to the end of a step with one of them.
+    Step {
+        node: String,
+        step: Step,
+        outcome: StepOutcome,
+        asked_ns: i64,
+        time_ns: i64,
+    },
     Log {
         level: String,
         message: String,
     },
+}
+
+/// What a manager of lifecycle nodes does with each: it waits for the node's services, then asks for two changes of state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    Service,
+    Configure,
+    Activate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepOutcome {
+    Done,
+    TimedOut,
+    Refused,
 }
 
 /// A line from the worker.

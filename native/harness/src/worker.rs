@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use serde_json::json;
 
 use crate::allocations;
-use crate::c_api::spans;
+use crate::c_api::{spans, steps};
 use crate::clock;
 use crate::control::{complain, exit_now, inherited, Control, Woken};
 use crate::daemon;
@@ -134,6 +134,7 @@ fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd, frames: 
         Ok(control) => control,
         Err(error) => return complain(&format!("control socket: {error}")),
     };
+    steps::remember(&control.reporter());
     control.send(&hello(middleware, None));
     // The protocol's thread: commands, looks, snapshots.
     allocations::leave_this_thread_out();

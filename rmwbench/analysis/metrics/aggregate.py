@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rmwbench.analysis.metrics.bring_up import BringUp
 from rmwbench.analysis.metrics.chain.chain import Chain
 from rmwbench.analysis.metrics.chain.layers import Layers
 from rmwbench.analysis.metrics.glossary import Entry
@@ -39,6 +40,8 @@ class Trial:
     """Where the time of relayed messages went; None where none is relayed."""
     layers: Layers | None = None
     """The same by layer: of relayed messages, and of all where layers are traced."""
+    bring_up: BringUp | None = None
+    """How its lifecycle nodes came up; None where it has none."""
     clock_bounds: dict[str, float] = field(default_factory=dict)
     """Sample or metric -> how far its values may be from the truth, because two hosts' clocks are not known better; ns.
     """

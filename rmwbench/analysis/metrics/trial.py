@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rmwbench.analysis.metrics import cost, discovery, memory
+from rmwbench.analysis.metrics import bring_up, cost, discovery, memory
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.chain import chain
 from rmwbench.analysis.metrics.chain import layers as chain_layers
@@ -158,6 +158,11 @@ def measure_trial(evidence: Evidence) -> Trial:
     ):
         trial.values |= values
         trial.reasons |= reasons
+    trial.bring_up = bring_up.bring_up(evidence.events, definition, window.end_ns)
+    values, of_nodes, reasons = bring_up.metrics(trial.bring_up, trial.values, window.length_ns)
+    trial.values |= values
+    trial.fractions |= of_nodes
+    trial.reasons |= reasons
     of = {name: {e["endpoint"] for e in evidence.events if e["event"] == name} for name in (UNFINISHED, "finished")}
     if of[UNFINISHED] - of["finished"]:
         trial.values["publish_call_max"] = inf

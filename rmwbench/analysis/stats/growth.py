@@ -13,7 +13,7 @@ import numpy as np
 from rmwbench.analysis.stats import intervals
 
 FEWEST_SIZES, FEWEST_BLOCKS = 3, 3
-METRICS = ("graph_time", "discovery_bytes", "discovery_packets")
+METRICS = ("graph_time", "discovery_bytes", "discovery_packets", "bring_up_time", "pss_per_node")
 
 
 @dataclass(frozen=True)

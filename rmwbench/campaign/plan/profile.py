@@ -71,6 +71,24 @@ def ros_variables(cell: Cell, process: str) -> str | None:
     return " ".join(f"{name}={value.replace(PEER, listed)}" for name, value in cell.ros_variables(process).items())
 
 
+def lifecycle_options(cell: Cell, process: str) -> dict[str, str | int]:
+    """What a worker is told of the lifecycle nodes of a process, and of those that it brings up; empty for most."""
+    managed = cell.bring_up
+    if managed is None:
+        return {}
+    found: dict[str, str | int] = {}
+    here = [node for node in cell.workload.written_out if node.process_name == process]
+    times = {node.name: node.lifecycle for node in here if node.lifecycle is not None}
+    if times:
+        found["lifecycle_nodes"] = " ".join(
+            f"{name}:{round(1e3 * one.configure_s)}:{round(1e3 * one.activate_s)}" for name, one in times.items()
+        )
+    if process == managed.process:
+        found |= {"manager": managed.manager, "manages": " ".join(managed.nodes)}
+        found["service_timeout_ms"] = round(1e3 * managed.service_timeout_s)
+    return found
+
+
 def domain_id(cell: Cell, hosts: Hosts) -> int:
     """0 in a network of our own; on a shared host, and among machines, what keeps a trial out of a robot's domain and
     apart from other trials."""

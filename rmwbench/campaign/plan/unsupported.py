@@ -26,6 +26,7 @@ from rmwbench.suite.side import Side
 
 NOT_SUPPORTED = "not supported"
 NAMED = 3
+OLD_WORKER = f"no: its worker was built before it had them: rmwbench middlewares build {LAYER}"
 WITHIN_A_HOST = ("shm", "unix", "intra_process")
 """Levels of the mode `transport` that no network carries."""
 
@@ -41,6 +42,7 @@ def described(cells: Sequence[Cell], workers: Workers, kind: Kind = NAMESPACES) 
             or _network(cell)
             or _containers(cell, kind)
             or _ros_variables(cell, workers, kind)
+            or _lifecycle(cell, workers)
             or source.missing(cell)
             or next(_lacking(cell, workers), None)
         )
@@ -78,6 +80,21 @@ def _ros_variables(cell: Cell, workers: Workers, kind: Kind) -> str | None:
         described_as = workers[name].description if name in workers else None
         if described_as and not described_as.get("ros_variables"):
             return f"the worker of {name} was built before it took ROS variables: rmwbench middlewares build {program}"
+    return None
+
+
+def _lifecycle(cell: Cell, workers: Workers) -> str | None:
+    """Why its lifecycle nodes cannot be: a worker says so in its description, `yes` or `no: REASON`."""
+    if cell.bring_up is None:
+        return None
+    for name in cell.middlewares:
+        program = name.partition("/")[0]
+        if program != LAYER:
+            return f"{name} has no lifecycle nodes: they are ROS 2's, and only {LAYER} has them"
+        described_as = workers[name].description if name in workers else None
+        answer = (described_as or {}).get("lifecycle", "yes" if described_as is None else OLD_WORKER)
+        if answer != "yes":
+            return f"{name} has no lifecycle nodes{_reason(answer)}"
     return None
 
 

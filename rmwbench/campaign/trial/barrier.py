@@ -9,7 +9,7 @@ opens and once the graph is complete: what lies between is discovery.
 import time
 from typing import Any
 
-from rmwbench.campaign.plan.profile import Workers, domain_id, open_fields, ros_variables
+from rmwbench.campaign.plan.profile import Workers, domain_id, lifecycle_options, open_fields, ros_variables
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.noting import note, step, take_events
 from rmwbench.campaign.trial.outcome import Outcome
@@ -57,6 +57,7 @@ def fields_of(outcome: Outcome, crew: Crew, workers: Workers, process: str) -> d
     fields = open_fields(side, workers[side.middleware], outcome.order.nonce, domain_id(cell, crew.hosts))
     if variables := ros_variables(cell, process):
         fields["options"] |= {"ros_variables": variables}
+    fields["options"] |= lifecycle_options(cell, process)
     return fields
 
 

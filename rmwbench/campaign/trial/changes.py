@@ -51,6 +51,10 @@ class Changes:
         self._endpoints = {e.endpoint: e for e in outcome.order.cell.endpoints}
         self._unopened = {p.name for p in outcome.order.cell.processes if p.opens_s is not None}
         self._successors = {p.name for p in outcome.order.cell.processes if p.follows is not None}
+        managed = outcome.order.cell.bring_up
+        processes = {p.name for p in outcome.order.cell.processes}
+        self._managed: set[str] = set() if managed is None else processes - {managed.process}
+        """Processes of lifecycle nodes: one that does not come up is what such a trial counts, and no failure of it."""
         self._waiting_successors, self._starting_successors = self._successors.copy(), set[str]()
         kill_s = outcome.order.cell.workload.daemons_end_s
         self._kill_ns = None if kill_s is None else window.steady_ns + to_ns(kill_s)
@@ -150,7 +154,7 @@ class Changes:
             self._crew.await_answers([posted for posted, _ in self._posted], timeout_s)
         except WorkerFailed as failed:
             late = {posted.worker.process for posted, _ in self._posted if not posted.answered}
-            if failed.kind != "timeout" or not late <= self._successors:
+            if failed.kind != "timeout" or not late <= self._successors | self._managed:
                 raise
             for process in late:
                 self._crew.kill(process)
@@ -179,7 +183,7 @@ class Changes:
             try:
                 take(posted)
             except WorkerFailed as failed:
-                if not self._killed and posted.worker.process not in self._successors:
+                if not self._killed and posted.worker.process not in self._successors | self._managed:
                     raise
                 # Without its daemon, or beside what a dead process left, a node may not come up: that was asked, and
                 # the ledger shows what it missed.
@@ -200,7 +204,7 @@ class Changes:
             self._unopened.remove(process)
             fields = fields_of(outcome, self._crew, self._workers, process)
             self._post(process, "open", fields, lambda posted: take_opened(outcome, posted))
-        nodes = outcome.order.cell.create_command(process, outcome.order.seed, change.endpoints)
+        nodes = outcome.order.cell.create_command(process, outcome.order.seed, change.endpoints, change.node)
         self._post(process, "create", {"nodes": nodes}, lambda posted: self._created(posted, change))
         # A running schedule owns its publisher, which cannot be asked then: its readers tell of their first message.
         asked = [e for e in change.endpoints if self._endpoints[e].kind in ("subscription", "service")]

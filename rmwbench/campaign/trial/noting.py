@@ -53,6 +53,9 @@ def take_events(outcome: Outcome, crew: Crew) -> None:
                 outcome.finished[event["endpoint"]] = event
                 counts = {key: event[key] for key in _COUNTS if key in event}
                 fields = {"endpoint": event["endpoint"], "value": event["sent"], "text": json.dumps(counts)}
+            elif kind == "step":
+                code = f"{event['step']}.{event['outcome']}"
+                fields = {"value": event["asked_ns"], "text": event["node"], "code": code}
             elif kind == "log":
                 fields = {"text": f"{event.get('level')}: {event.get('message')}"}
             else:

@@ -151,7 +151,7 @@ def _live(
             if process.follows is None:
                 spawner.spawn(process.name)
         sampler.spawn()
-        crew.wait_hello(timeouts.HELLO_TIMEOUT_S)
+        crew.wait_hello(timeouts.of_all(timeouts.HELLO_TIMEOUT_S, len(crew.workers)))
     note_hellos(outcome, crew)
     outcome.clocks = HostClocks(crew, places)
     outcome.clocks.begin()
@@ -181,13 +181,14 @@ def _live(
             _take_background(outcome, background)
         outcome.clocks.read()
         outcome.clocks.check()
+        limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers))
         with step(outcome, "collect"):
             sampler.ask()
             asked_ns = time.monotonic_ns()
-            outcome.collected = crew.ask_all("collect", {}, timeouts.COMMAND_TIMEOUT_S)
+            outcome.collected = crew.ask_all("collect", {}, limit_s)
             outcome.collecting_ns = (asked_ns, time.monotonic_ns())
         with step(outcome, "sampler"):
-            sampler.read(timeouts.COMMAND_TIMEOUT_S)
+            sampler.read(limit_s)
             for process in outcome.order.cell.processes:
                 if process.follows is not None and process.name in crew.workers:
                     sampler.found(process.name, crew.workers[process.name].inner_pid, process.host)

@@ -56,7 +56,7 @@ def run_window(
         sampler.start(cell.sampling, steady)
         background.window(steady)
         # Also those that open late: each takes its usage at both edges.
-        crew.ask(starts, timeouts.COMMAND_TIMEOUT_S)
+        crew.ask(starts, timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(starts)))
         outcome.started |= {e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None}
         outcome.window = window
         outcome.started_late_ns = time.monotonic_ns() - window.start_ns
@@ -75,7 +75,7 @@ def run_window(
     outcome.probes += machine.edge_probes(begin, end)
     outcome.probes += machines.edge_probes(crew, far_begin, far_end)
     with step(outcome, "finish"):
-        changes.settle(timeouts.COMMAND_TIMEOUT_S)
+        changes.settle(timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers)))
         _finish(outcome, crew, timeline.grace_s + timeouts.FINISH_MARGIN_S)
     return changes
 

@@ -35,6 +35,14 @@ class _Log(_Part):
     message: str
 
 
+class _Step(_Part):
+    node: str
+    step: Literal["service", "configure", "activate"]
+    outcome: Literal["done", "timed_out", "refused"]
+    asked_ns: int
+    time_ns: int
+
+
 class _Granted(_Part):
     qos: dict[str, Any]
     publish_mode: str | None = None
@@ -126,7 +134,7 @@ class _Clock(_Part):
     sent_ns: int
 
 
-_EVENTS = {"first_message": _FirstMessage, "finished": _Finished, "log": _Log}
+_EVENTS = {"first_message": _FirstMessage, "finished": _Finished, "log": _Log, "step": _Step}
 _REPLIES = {"open": _Opened, "create": _Created, "match": _Matched, "drain": _Drained, "collect": _Collected} | {
     "clock": _Clock
 }

@@ -150,7 +150,7 @@ class Slower:
             said.append(f"{names([arm for arm, _ in known])} {order.amount(len(known), span)}{than}")
         if signed:
             verb = "is" if len(signed) == 1 else "are"
-            said.append(f"{names(signed)} {verb} {order.than} {self.against}: lost messages reach the metric")
+            said.append(f"{names(signed)} {verb} {order.than} {self.against}: {order.never}")
         return ", ".join(said)
 
 

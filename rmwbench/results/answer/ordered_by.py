@@ -1,8 +1,9 @@
 """In which words arms are put in order: most workloads by a time, an empty node by its memory or processor time. A
 verdict is a ratio of the primary metric either way; only what is called fast there is called small here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from rmwbench.analysis.metrics import bring_up
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 
 
@@ -18,6 +19,8 @@ class Words:
     more: str
     by: str
     than: str
+    never: str = "lost messages reach the metric"
+    """Why it may be infinite."""
 
     def amount(self, arms: int, ratio: str) -> str:
         """`takes 2× as long` of one arm, `take 2× as long` of several."""
@@ -26,17 +29,24 @@ class Words:
         return text if arms == 1 else f"{verb.removesuffix('s')} {rest}"
 
     def told(self, reason: str) -> str:
-        """A verdict's reason, which speaks of times."""
-        return reason.replace("slower than", self.than).replace("as fast", f"as {self.less}")
+        """A verdict's reason, which speaks of times, and of messages."""
+        reason = reason.replace("slower than", self.than).replace("as fast", f"as {self.less}")
+        if self.never != TIME.never:
+            for said in ("lost messages reach the quantile", "lost messages reach it"):
+                reason = reason.replace(said, self.never)
+        return reason
 
 
 TIME = Words("fastest", "takes {} as long", "fast", "fast", "Slower", "latency", "slower than")
 MEMORY = Words("smallest", "needs {} as much", "small", "small", "Larger", "it", "larger than")
 PROCESSOR = Words("cheapest", "uses {} as much", "cheap", "cheap", "More", "it", "more costly than")
+BRING_UP = replace(TIME, never="a node is never active")
 _UNITS = {"bytes": MEMORY, "cores": PROCESSOR}
 
 
 def words(metric: str) -> Words:
+    if metric in bring_up.VALUES[:2]:
+        return BRING_UP
     entry = GLOSSARY.get(metric)
     return TIME if entry is None else _UNITS.get(entry.unit, TIME)
 

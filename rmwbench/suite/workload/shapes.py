@@ -1,4 +1,5 @@
-"""Shorthands for nodes: a talker with listeners and relays, a service with clients, and a graph of many nodes."""
+"""Shorthands for nodes: a talker with listeners and relays, a service with clients, a graph of many nodes, and
+lifecycle nodes with their manager."""
 
 import itertools
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from rmwbench.suite.fault import Fault, Strict
 from rmwbench.suite.timeline import Span
+from rmwbench.suite.workload.lifecycle import BringUp
 from rmwbench.suite.workload.topology import LOCAL_HOST, Node, Placement
 
 SHARED = "robot"
@@ -46,6 +48,12 @@ def calls(service: str, clients: int, processes: Placement, hosts: Hosts = (LOCA
     nodes = [_node("service", shared, services=[{"service": service}])]
     nodes += [_node(name, shared, clients=[{"service": service}]) for name in _numbered("client", clients)]
     return _first_and_others(nodes, hosts)
+
+
+@lru_cache(maxsize=256)
+def brought_up(asked: BringUp) -> tuple[Node, ...]:
+    """node_1 … node_N and manager."""
+    return tuple(Node.model_validate(node) for node in asked.expanded())
 
 
 def check_hosts(hosts: Hosts, nodes: Sequence[Node], *, one_process: bool) -> None:

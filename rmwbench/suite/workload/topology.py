@@ -15,6 +15,7 @@ from rmwbench.suite.names import NodeName, TopicName
 from rmwbench.suite.timeline import Span
 from rmwbench.suite.workload.arrival import Arrival, RateHz, Relay
 from rmwbench.suite.workload.camera import Source
+from rmwbench.suite.workload.lifecycle import Lifecycle, Manages
 from rmwbench.suite.workload.message_type import message_type, service_type
 from rmwbench.suite.workload.qos import Qos
 
@@ -130,6 +131,8 @@ class Node(Strict):
     `joins_s`, `leaves_s`, `killed_s` and `restarts_s` count from the start of the steady state: a late joiner is
     created then and nobody waits for it, a leaver is destroyed, and one that restarts comes back under the same name.
     With `killed_s` the node's whole process gets SIGKILL, and a restart is a new process.
+
+    `lifecycle` makes it a lifecycle node, `manages` the one that brings up all of these.
     """
 
     name: NodeName
@@ -143,6 +146,8 @@ class Node(Strict):
     subscriptions: Annotated[tuple[Subscription, ...], Field(strict=False)] = ()
     services: Annotated[tuple[Service, ...], Field(strict=False)] = ()
     clients: Annotated[tuple[Client, ...], Field(strict=False)] = ()
+    lifecycle: Lifecycle | None = None
+    manages: Manages | None = None
 
     @model_validator(mode="after")
     def _in_order(self) -> "Node":

@@ -15,8 +15,9 @@ from rmwbench.suite.ros_variables import check_hosts as check_ros_hosts
 from rmwbench.suite.timeline import Span, TimelineOverride
 from rmwbench.suite.workload.arrival import Arrival, Periodic, RateHz, Relay
 from rmwbench.suite.workload.camera import Source
+from rmwbench.suite.workload.lifecycle import BringUp, Managed, check_lifecycle, managed
 from rmwbench.suite.workload.qos import Qos
-from rmwbench.suite.workload.shapes import Graph, calls, chain, check_hosts
+from rmwbench.suite.workload.shapes import Graph, brought_up, calls, chain, check_hosts
 from rmwbench.suite.workload.topology import (
     LOCAL_HOST,
     CallName,
@@ -39,6 +40,7 @@ OF_A_TRIAL = (
     "publish_call_max",
     "late_match_time",
     "recovery_time",
+    "bring_up_time",
     "pss",
     "rss",
     "cpu_cores",
@@ -62,8 +64,12 @@ PrimaryMetric = Literal[
 ]
 
 
+MESSAGES = ("message", "request", "reply", "rate_hz", "arrival", "frames")
+"""What is sent, and when; where lifecycle nodes are brought up nothing is."""
+
 SHAPES = {
-    "nodes": ("subscribers", "relays", "processes", "clients", "graph", "hosts"),
+    "nodes": ("subscribers", "relays", "processes", "clients", "graph", "hosts", "bring_up"),
+    "bring_up": ("subscribers", "relays", "processes", "clients", "graph", "hosts", *MESSAGES),
     "graph": ("subscribers", "relays", "processes", "clients"),
     "clients": ("subscribers", "relays", "message"),
 }
@@ -80,7 +86,8 @@ NetworkOrName = Annotated[
 
 class Workload(Strict):
     """Without `nodes`, `graph` or `clients` it is a talker and `subscribers` listeners, with `relays` nodes in between.
-    With `clients` it is that many clients of one service, with `graph` many nodes.
+    With `clients` it is that many clients of one service, with `graph` many nodes, with `bring_up` many lifecycle nodes
+    and their manager.
 
     `message` (or `request` and `reply`), `rate_hz` or `arrival`, `qos` and `touch` hold for every endpoint that says
     nothing else; each publisher or client has the whole rate. `background` and `host_idle` say what else the machine
@@ -119,6 +126,7 @@ class Workload(Strict):
     processes: Placement | None = None
     nodes: Annotated[tuple[Node, ...], Field(strict=False)] | None = None
     graph: Graph | None = None
+    bring_up: BringUp | None = None
     timeline: TimelineOverride = TimelineOverride()
     background: Background = "idle"
     background_hosts: Annotated[tuple[NodeName, ...], Field(strict=False)] = ()
@@ -160,12 +168,13 @@ class Workload(Strict):
                     )
         if self.nodes is not None:
             self._check_nodes(self.nodes)
-        else:
+        elif self.bring_up is None:
             self._check_shorthand()
         if self.hosts is not None:
             check_hosts(self.hosts, self.written_out, one_process=self.processes == "one")
         self._check_places()
         self._check_chain()
+        self._check_bring_up()
         self._check_ros_variables()
         topics = dict.fromkeys(topic for node in self.written_out for topic in node.topics)
         for index, topic in enumerate(self.focus):
@@ -218,6 +227,15 @@ class Workload(Strict):
                 at=("primary_metric",),
             )
 
+    def _check_bring_up(self) -> None:
+        if self.primary_metric == "bring_up_time" and self.managed is None:
+            raise Fault(
+                "`bring_up_time` is of lifecycle nodes that somebody brings up, and here nobody does",
+                expected="`bring_up: {nodes: 20}`, or nodes with `lifecycle` and one with `manages`",
+                actual="neither",
+                at=("primary_metric",),
+            )
+
     def _check_shorthand(self) -> None:
         for name in ("request", "reply") if self.clients is not None else ("message",):
             if getattr(self, name) is None:
@@ -236,6 +254,7 @@ class Workload(Strict):
     def _check_nodes(self, nodes: tuple[Node, ...]) -> None:
         try:
             check_graph(nodes)
+            check_lifecycle(nodes)
             for index, node in enumerate(nodes):
                 for place, publisher in enumerate(node.publishers):
                     self._check_publisher(publisher, (index, "publishers", place))
@@ -288,10 +307,17 @@ class Workload(Strict):
             return self.nodes
         if self.graph is not None:
             return self.graph.expanded(self.name, self.hosts or ONE_HOST)
+        if self.bring_up is not None:
+            return brought_up(self.bring_up)
         placed = (self.processes or "per_node", self.hosts or ONE_HOST)
         if self.clients is not None:
             return calls(self.name, self.clients, *placed)
         return chain(self.name, self.subscribers or 1, self.relays or 0, *placed)
+
+    @property
+    def managed(self) -> Managed | None:
+        """The lifecycle nodes that are brought up here; None where there are none."""
+        return managed(self.written_out)
 
     @property
     def host_names(self) -> tuple[str, ...]:

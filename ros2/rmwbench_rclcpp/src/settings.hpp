@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <rmwbench_worker.h>
 
@@ -12,6 +14,19 @@ namespace rmwbench {
 enum class Executor { single_threaded, multi_threaded, events, wait_set, static_single_threaded };
 enum class PublishAs { const_ref, unique_ptr };
 enum class CallbackAs { const_ref, shared_ptr, unique_ptr };
+
+// How long the callbacks of a lifecycle node take.
+struct LifecycleTimes {
+  uint32_t configure_ms = 0;
+  uint32_t activate_ms = 0;
+};
+
+// What a manager brings up, in this order, and how long it waits for a service and for each answer.
+struct Manages {
+  std::string manager;  // its own node; empty: this process has none
+  std::vector<std::string> nodes;
+  uint32_t service_timeout_ms = 5000;
+};
 
 struct Settings {
   std::string rmw;
@@ -25,6 +40,8 @@ struct Settings {
   std::optional<bool> loaned_take;  // whether rclcpp may take messages in the memory of the middleware; none: as installed
   bool layers = false;
   std::string congestion;  // "drop" or "block" where the mode congestion is asked; empty: the RMW decides
+  std::map<std::string, LifecycleTimes> lifecycle_nodes;  // those of this process, by name
+  Manages manages;
   uint64_t pool_bytes = 0;  // of shared memory, which the RMW makes at its first large message; 0: it makes none
 };
 

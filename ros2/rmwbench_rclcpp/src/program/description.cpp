@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ament.hpp"
+#include "options.hpp"
 #include "rmw.hpp"
 
 namespace rmwbench {
@@ -105,6 +106,9 @@ std::string daemons(const Rmw &rmw) {
   return "\"mode_daemons\": {" + modes + "}, \"daemons_each_host\": " + list(rmw.daemons_each_host) + ", ";
 }
 
+// Whether there are lifecycle nodes, or why not.
+std::string lifecycle() { return no_lifecycle() == nullptr ? "\"yes\"" : quoted(std::string("no: ") + no_lifecycle()); }
+
 // The same for profiles, each of which begins with its name somewhere in the harness's compact JSON.
 std::string with_one_host(std::string description, const Rmw &rmw) {
   for (const auto &profile : rmw.profiles) {
@@ -155,7 +159,7 @@ int describe_all(const char *self) {
       std::fprintf(stderr, "%s cannot be described\n", rmw.c_str());
       return 2;
     }
-    all += (all.empty() ? "" : ",\n ") + ("{\"environment\": {\"RMW_IMPLEMENTATION\": \"" + rmw + "\"}, \"inherit\": " + inherit + ", \"ros_variables\": true, ") + daemons(known) + one.substr(brace + 1, one.find_last_of('}') - brace);
+    all += (all.empty() ? "" : ",\n ") + ("{\"environment\": {\"RMW_IMPLEMENTATION\": \"" + rmw + "\"}, \"inherit\": " + inherit + ", \"ros_variables\": true, \"lifecycle\": " + lifecycle() + ", ") + daemons(known) + one.substr(brace + 1, one.find_last_of('}') - brace);
   }
   std::printf("{\"middlewares\": [\n %s\n]}\n", all.c_str());
   return 0;

@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include <iterator>
 #include <sstream>
 
 #include "fault.hpp"
@@ -30,9 +31,50 @@ std::vector<std::pair<std::string, std::string>> variables_of(const std::string 
   return found;
 }
 
+uint32_t milliseconds_of(const char *option, const std::string &text) {
+  size_t read = 0;
+  unsigned long found = 0;
+  try {
+    found = std::stoul(text, &read);
+  } catch (const std::exception &) {
+  }
+  if (read == 0 || read != text.size() || found > UINT32_MAX) {
+    throw Fault{RMWBENCH_ERROR_INVALID, std::string("option ") + option, "expected a number of milliseconds, found " + text};
+  }
+  return static_cast<uint32_t>(found);
+}
+
+std::vector<std::string> words_of(const std::string &text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+// `NAME:CONFIGURE_MS:ACTIVATE_MS NAME:…`
+std::map<std::string, LifecycleTimes> lifecycle_nodes_of(const std::string &text) {
+  std::map<std::string, LifecycleTimes> found;
+  for (const auto &word : words_of(text)) {
+    const size_t first = word.find(':'), second = word.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) {
+      throw Fault{RMWBENCH_ERROR_INVALID, "option lifecycle_nodes", "expected NAME:CONFIGURE_MS:ACTIVATE_MS, found " + word};
+    }
+    found[word.substr(0, first)] = {milliseconds_of("lifecycle_nodes", word.substr(first + 1, second - first - 1)),
+                                    milliseconds_of("lifecycle_nodes", word.substr(second + 1))};
+  }
+  return found;
+}
+
 const std::map<std::string, bool> true_or_false = {{"true", true}, {"false", false}};
 
 }  // namespace
+
+const char *no_lifecycle() {
+#ifdef RMWBENCH_HAS_LIFECYCLE
+  return nullptr;
+#else
+  return "this worker was built in a ROS 2 without rclcpp_lifecycle; install its package (ros-DISTRIBUTION-rclcpp-lifecycle) and build "
+         "the worker again";
+#endif
+}
 
 Asked asked_of(const rmwbench_session_config &config) {
   Asked asked;
@@ -82,10 +124,22 @@ Asked asked_of(const rmwbench_session_config &config) {
       for (const auto &variable : asked.ros_variables) {
         if (variable.first == "ROS_DOMAIN_ID") settings.domain_id.reset();
       }
+    } else if (name == "lifecycle_nodes") {
+      settings.lifecycle_nodes = lifecycle_nodes_of(value);
+    } else if (name == "manager") {
+      settings.manages.manager = value;
+    } else if (name == "manages") {
+      settings.manages.nodes = words_of(value);
+    } else if (name == "service_timeout_ms") {
+      settings.manages.service_timeout_ms = milliseconds_of("service_timeout_ms", value);
     } else {
       throw Fault{RMWBENCH_ERROR_INVALID, "option " + name,
-                  "known options: bare_nodes, callback, layers, loaned_take, publish, qos_from_xml, ros_variables"};
+                  "known options: bare_nodes, callback, layers, lifecycle_nodes, loaned_take, manager, manages, publish, qos_from_xml, "
+                  "ros_variables, service_timeout_ms"};
     }
+  }
+  if (no_lifecycle() != nullptr && (!settings.lifecycle_nodes.empty() || !settings.manages.manager.empty())) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "lifecycle nodes", no_lifecycle()};
   }
   if (settings.layers && settings.intra_process) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option layers", "messages of the own process do not pass rcl and rmw"};

@@ -20,6 +20,9 @@ struct Asked {
   std::vector<std::pair<std::string, std::string>> ros_variables;
 };
 
+// Why this build has no lifecycle nodes; NULL where it has.
+const char *no_lifecycle();
+
 // Options and modes of `open`. Throws Fault for what is unknown or contradicts itself.
 Asked asked_of(const rmwbench_session_config &config);
 

@@ -70,9 +70,9 @@ ExecutorLoop::~ExecutorLoop() {
   thread_.join();
 }
 
-void ExecutorLoop::add(const rclcpp::Node::SharedPtr &node) { executor_->add_node(node); }
+void ExecutorLoop::add(const rclcpp::node_interfaces::NodeBaseInterface::SharedPtr &node) { executor_->add_node(node); }
 
-void ExecutorLoop::remove(const rclcpp::Node::SharedPtr &node) { executor_->remove_node(node); }
+void ExecutorLoop::remove(const rclcpp::node_interfaces::NodeBaseInterface::SharedPtr &node) { executor_->remove_node(node); }
 
 void ExecutorLoop::release(const std::weak_ptr<void> &object, rclcpp::Node &node) {
   // No delivery is under way any more, and none begins: the object's gate is closed. This only gives its memory back in time.

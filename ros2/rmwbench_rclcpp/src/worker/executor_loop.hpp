@@ -18,8 +18,8 @@ class ExecutorLoop {
   ExecutorLoop(const Settings &settings, const rclcpp::Context::SharedPtr &context);
   ~ExecutorLoop();
 
-  void add(const rclcpp::Node::SharedPtr &node);
-  void remove(const rclcpp::Node::SharedPtr &node);
+  void add(const rclcpp::node_interfaces::NodeBaseInterface::SharedPtr &node);
+  void remove(const rclcpp::node_interfaces::NodeBaseInterface::SharedPtr &node);
 
   // The class, for the notes.
   const std::string &name() const { return name_; }

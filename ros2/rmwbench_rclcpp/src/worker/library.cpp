@@ -44,8 +44,13 @@ rmwbench_node *node_create(rmwbench_session *session, const char *name, rmwbench
 
 void node_destroy(rmwbench_node *node) { delete node; }
 
+rmwbench_node &with_endpoints(rmwbench_node *node) {
+  if (node->node) return *node;
+  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "node " + node->name, "a lifecycle node of this worker has no endpoints but its own services"};
+}
+
 rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoint_config *config, rmwbench_error *error) {
-  return guarded(error, "publisher", [&] { return maker_of(*config).publisher(*node, *config); });
+  return guarded(error, "publisher", [&] { return maker_of(*config).publisher(with_endpoints(node), *config); });
 }
 
 void publisher_destroy(rmwbench_publisher *publisher) { delete publisher; }
@@ -87,7 +92,7 @@ void publisher_account(rmwbench_publisher *publisher, const rmwbench_account *ac
 
 rmwbench_subscription *subscription_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink,
                                            rmwbench_error *error) {
-  return guarded(error, "subscription", [&] { return maker_of(*config).subscription(*node, *config, *sink); });
+  return guarded(error, "subscription", [&] { return maker_of(*config).subscription(with_endpoints(node), *config, *sink); });
 }
 
 void subscription_destroy(rmwbench_subscription *subscription) { delete subscription; }
@@ -99,7 +104,7 @@ void subscription_granted(rmwbench_subscription *subscription, rmwbench_granted 
 void subscription_account(rmwbench_subscription *subscription, const rmwbench_account *account) { subscription->account(*account); }
 
 rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink, rmwbench_error *error) {
-  return guarded(error, "client", [&] { return make_client(*node, *config, *sink); });
+  return guarded(error, "client", [&] { return make_client(with_endpoints(node), *config, *sink); });
 }
 
 void client_destroy(rmwbench_client *client) { destroy(client); }
@@ -116,7 +121,7 @@ void client_account(rmwbench_client *client, const rmwbench_account *told) { acc
 
 rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_handler *handler,
                                  rmwbench_error *error) {
-  return guarded(error, "service", [&] { return make_service(*node, *config, *handler); });
+  return guarded(error, "service", [&] { return make_service(with_endpoints(node), *config, *handler); });
 }
 
 void service_destroy(rmwbench_service *service) { destroy(service); }

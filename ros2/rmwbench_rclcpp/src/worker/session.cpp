@@ -4,6 +4,7 @@
 
 #include "executor_loop.hpp"
 #include "fault.hpp"
+#include "lifecycle.hpp"
 #include "pool.hpp"
 #include "take_loop.hpp"
 
@@ -36,7 +37,7 @@ rclcpp::Context::SharedPtr rmwbench_session::asynchronous_context() {
   return asynchronous_;
 }
 
-rclcpp::Node::SharedPtr rmwbench_session::make_node(const std::string &name, const rclcpp::Context::SharedPtr &in) {
+rclcpp::NodeOptions rmwbench_session::node_options(const rclcpp::Context::SharedPtr &in) const {
   rclcpp::NodeOptions options;
   options.context(in);
   options.use_global_arguments(false);
@@ -46,13 +47,17 @@ rclcpp::Node::SharedPtr rmwbench_session::make_node(const std::string &name, con
     options.start_parameter_event_publisher(false);
     options.enable_rosout(false);
   }
-  auto node = std::make_shared<rclcpp::Node>(name, options);
-  if (executor && in == context) executor->add(node);
+  return options;
+}
+
+rclcpp::Node::SharedPtr rmwbench_session::make_node(const std::string &name, const rclcpp::Context::SharedPtr &in) {
+  auto node = std::make_shared<rclcpp::Node>(name, node_options(in));
+  if (executor && in == context) executor->add(node->get_node_base_interface());
   return node;
 }
 
 void rmwbench_session::remove_node(const rclcpp::Node::SharedPtr &node) {
-  if (executor && node->get_node_base_interface()->get_context() == context) executor->remove(node);
+  if (executor && node->get_node_base_interface()->get_context() == context) executor->remove(node->get_node_base_interface());
 }
 
 void rmwbench_session::await_pool(rclcpp::Node &node) {
@@ -69,10 +74,26 @@ TakeLoop *rmwbench_session::loop(int32_t wait) {
 }
 
 rmwbench_node::rmwbench_node(rmwbench_session &session_in, const char *name_in)
-    : session(session_in), name(name_in), node(session.make_node(name, session.context)) {}
+    : session(session_in), name(name_in) {
+  const Settings &settings = session.settings;
+  const auto found = settings.lifecycle_nodes.find(name);
+  const bool lives = found != settings.lifecycle_nodes.end(), manages = settings.manages.manager == name;
+  if ((lives || manages) && !session.executor) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor", "wait_set: lifecycle nodes and their manager need an executor that spins"};
+  }
+  if (lives) {
+    role = lifecycle_library().make_node(name, session.node_options(session.context), found->second);
+    session.executor->add(role->base());
+    return;
+  }
+  node = session.make_node(name, session.context);
+  if (manages) role = lifecycle_library().make_manager(node, settings.manages);
+}
 
 rmwbench_node::~rmwbench_node() {
-  session.remove_node(node);
+  if (role && !node) session.executor->remove(role->base());
+  role.reset();
+  if (node) session.remove_node(node);
 }
 
 rclcpp::Node::SharedPtr rmwbench_node::asynchronous() {

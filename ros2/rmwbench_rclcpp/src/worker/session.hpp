@@ -13,11 +13,15 @@ namespace rmwbench {
 class ExecutorLoop;
 class TakeLoop;
 class Publishing;
+class Role;
 }  // namespace rmwbench
 
 struct rmwbench_session {
   explicit rmwbench_session(const rmwbench::Settings &settings);
   ~rmwbench_session();
+
+  // With the trial's settings, in a context of this session.
+  rclcpp::NodeOptions node_options(const rclcpp::Context::SharedPtr &context) const;
 
   // A new rclcpp node in the context `publishing` wants; the executor has it where there is one.
   rclcpp::Node::SharedPtr make_node(const std::string &name, const rclcpp::Context::SharedPtr &context);
@@ -57,7 +61,8 @@ struct rmwbench_node {
 
   rmwbench_session &session;
   const std::string name;
-  rclcpp::Node::SharedPtr node;
+  rclcpp::Node::SharedPtr node;  // NULL of a lifecycle node
+  std::shared_ptr<rmwbench::Role> role;  // a lifecycle node, or what makes `node` the manager of some; NULL for most
 
  private:
   std::mutex mutex_;

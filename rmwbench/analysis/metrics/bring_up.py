@@ -1,0 +1,124 @@
+"""How lifecycle nodes come up under a manager: when each was active, and where those stopped that never were.
+
+What the manager did with each node are events of the trial (`step`, docs/formats/bundle.md). Time counts from the
+moment when the first of the nodes was told to start, as a launch file starts all at once; a node is active when its
+manager knows it: the change of state was answered, and the state that was asked for then was `active`.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Row = Mapping[str, Any]
+
+STEP, LAUNCHED = "step", "joining"
+"""The events: of a manager, and of a node that is told to start."""
+STEPS = ("service", "configure", "activate")
+"""What a manager does with each node, in this order."""
+DONE, TIMED_OUT, REFUSED, UNFINISHED = "done", "timed_out", "refused", "unfinished"
+"""How a step ends; `unfinished`: it had not, or had not begun, when the window ended."""
+PLACES = {
+    "service.timed_out": "service not available",
+    "configure.timed_out": "configure timed out",
+    "configure.refused": "configure refused",
+    "activate.timed_out": "activate timed out",
+    "activate.refused": "activate refused",
+    "service.refused": "service not usable",
+    "service.unfinished": "still waited for when the window ended",
+    "configure.unfinished": "not configured when the window ended",
+    "activate.unfinished": "not activated when the window ended",
+}
+"""Where a node stopped, in words."""
+FRACTIONS = {"never_active": STEPS} | {f"stopped_at_{step}": (step,) for step in STEPS}
+"""Metric → the steps at which the nodes stopped that it counts."""
+VALUES = ("bring_up_time", "half_up_time", "longest_change", "cpu_per_node", "pss_per_node")
+NAMES = (*VALUES, *FRACTIONS)
+NONE = "nothing is brought up in this workload"
+
+
+@dataclass(frozen=True)
+class BringUp:
+    """One trial's. `up_ns`: when each node was active, after the launch, ascending; `stopped`: STEP.OUTCOME → how many
+    nodes never were, and stopped there; `longest_change_ns`: the longest change of state, infinite where one was not
+    answered, None where none began."""
+
+    nodes: int
+    up_ns: tuple[float, ...]
+    stopped: Mapping[str, int]
+    longest_change_ns: float | None
+
+    @property
+    def whole(self) -> bool:
+        """Whether all are active, as Nav2's manager demands."""
+        return len(self.up_ns) == self.nodes
+
+    def until_ns(self, share: float) -> float:
+        """Until this share of the nodes was active; infinite where it never was."""
+        needed = max(1, math.ceil(self.nodes * share - 1e-9))
+        return self.up_ns[needed - 1] if needed <= len(self.up_ns) else math.inf
+
+
+def bring_up(events: Iterable[Row], definition: Mapping[str, Any], end_ns: int | None) -> BringUp | None:
+    """From the rows of a trial's `events` and its cell's definition; what happened after `end_ns`, the window's end,
+    came too late. None where nothing is brought up, or nothing was launched."""
+    asked = definition.get("bring_up")
+    rows = list(events)
+    launched = [row["time_ns"] for row in rows if row["event"] == LAUNCHED]
+    if not asked or not launched:
+        return None
+    last: dict[str, tuple[str, str, int]] = {}
+    """Node → its last step, how that ended, and when."""
+    changes: list[float] = []
+    for row in sorted((row for row in rows if row["event"] == STEP), key=lambda row: row["time_ns"]):
+        if end_ns is not None and row["time_ns"] > end_ns:
+            continue
+        step, _, outcome = row["code"].partition(".")
+        last[row["text"]] = step, outcome, row["time_ns"]
+        if step != STEPS[0]:
+            changes.append(math.inf if outcome == TIMED_OUT else float(row["time_ns"] - row["value"]))
+    begin_ns = min(launched)
+    up: list[float] = []
+    stopped: Counter[str] = Counter()
+    for node in asked["nodes"]:
+        step, outcome, time_ns = last.get(node, ("", DONE, 0))
+        if (step, outcome) == (STEPS[-1], DONE):
+            up.append(float(time_ns - begin_ns))
+        elif outcome == DONE:
+            stopped[f"{_after(step)}.{UNFINISHED}"] += 1
+        else:
+            stopped[f"{step}.{outcome}"] += 1
+    return BringUp(len(asked["nodes"]), tuple(sorted(up)), dict(stopped), max(changes, default=None))
+
+
+def _after(step: str) -> str:
+    return STEPS[STEPS.index(step) + 1] if step else STEPS[0]
+
+
+def metrics(
+    found: BringUp | None, costs: Mapping[str, float], window_ns: int | None
+) -> tuple[dict[str, float], dict[str, tuple[int, int]], dict[str, str]]:
+    """One trial's values, its fractions (nodes, of all), and reasons for what is missing. `costs` has `pss` and
+    `cpu_cores` where they were read; they are of all processes, the manager's and daemons included."""
+    if found is None:
+        return {}, {}, dict.fromkeys(NAMES, NONE)
+    values = {"bring_up_time": found.until_ns(1.0), "half_up_time": found.until_ns(0.5)}
+    reasons: dict[str, str] = {}
+    if found.longest_change_ns is not None:
+        values["longest_change"] = found.longest_change_ns
+    else:
+        reasons["longest_change"] = "the manager asked no node to change its state"
+    if "pss" in costs:
+        values["pss_per_node"] = costs["pss"] / found.nodes
+    else:
+        reasons["pss_per_node"] = "the counter pss was not read"
+    if "cpu_cores" in costs and window_ns:
+        values["cpu_per_node"] = costs["cpu_cores"] * window_ns / found.nodes
+    else:
+        reasons["cpu_per_node"] = "the processor time was not read at both ends of the window"
+    fractions = {
+        name: (sum(count for place, count in found.stopped.items() if place.partition(".")[0] in steps), found.nodes)
+        for name, steps in FRACTIONS.items()
+    }
+    return values, fractions, reasons

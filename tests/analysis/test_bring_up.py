@@ -1,0 +1,88 @@
+"""How lifecycle nodes came up, from the events of a trial."""
+
+from math import inf
+
+from rmwbench.analysis.metrics.bring_up import NAMES, NONE, PLACES, STEPS, bring_up, metrics
+
+S = 1_000_000_000
+LAUNCH = {"event": "joining", "time_ns": 10 * S, "text": "a"}
+
+
+def step(node, code, asked_s, ended_s):
+    """Seconds after the launch."""
+    times = {"time_ns": round((10 + ended_s) * S), "value": round((10 + asked_s) * S)}
+    return {"event": "step", "text": node, "code": code, **times}
+
+
+def all_of(node, begin_s):
+    """A node of which each of its three steps takes a second."""
+    return [step(node, f"{name}.done", begin_s + place, begin_s + place + 1) for place, name in enumerate(STEPS)]
+
+
+def found(*events, nodes="abc", end_s=60):
+    definition = {"bring_up": {"manager": "manager", "nodes": list(nodes), "service_timeout_s": 5.0}}
+    later = {"event": "joining", "time_ns": 11 * S, "text": "b"}
+    return bring_up([later, LAUNCH, *events], definition, round((10 + end_s) * S))
+
+
+def test_a_node_is_up_when_it_was_activated_counted_from_the_first_launch():
+    one = found(*all_of("a", 1), *all_of("b", 2.5), *all_of("c", 0))
+    assert one.up_ns == (3 * S, 4 * S, 5.5 * S)
+    assert one.whole and not one.stopped
+    assert (one.until_ns(0.5), one.until_ns(1.0)) == (4 * S, 5.5 * S)
+
+
+def test_who_stopped_is_counted_where_it_stopped_and_all_are_never_up():
+    one = found(
+        step("a", "service.timed_out", 0, 5),
+        *all_of("b", 0)[:1],
+        step("b", "configure.timed_out", 5, 10),
+        *all_of("c", 0)[:2],
+        step("c", "activate.refused", 10, 11),
+        *all_of("d", 0),
+        nodes="abcd",
+    )
+    assert one.stopped == {"service.timed_out": 1, "configure.timed_out": 1, "activate.refused": 1}
+    assert not one.whole and one.until_ns(1.0) == inf and one.until_ns(0.25) == 3 * S
+    assert set(one.stopped) <= set(PLACES)
+    assert one.longest_change_ns == inf, "a change that was not answered has no length"
+
+
+def test_what_was_under_way_or_never_begun_when_the_window_ended_is_not_active():
+    one = found(*all_of("a", 0), *all_of("b", 0)[:2], *all_of("c", 0)[:1], nodes="abcd", end_s=4)
+    assert one.stopped == {"activate.unfinished": 1, "configure.unfinished": 1, "service.unfinished": 1}
+    late = found(*all_of("a", 2), nodes="a", end_s=4.5)
+    assert late.up_ns == () and late.stopped == {"activate.unfinished": 1}
+
+
+def test_the_longest_change_is_of_configuring_and_activating_alone():
+    waited = [step("a", "service.done", 0, 4), step("a", "configure.done", 4, 6), step("a", "activate.done", 6, 6.5)]
+    assert found(*waited, nodes="a").longest_change_ns == 2 * S
+    assert found(*waited[:1], nodes="a").longest_change_ns is None
+
+
+def test_a_workload_without_lifecycle_nodes_has_none_and_says_so():
+    assert bring_up([LAUNCH, *all_of("a", 0)], {}, None) is None
+    values, fractions, reasons = metrics(None, {"pss": 1.0}, S)
+    assert (values, fractions) == ({}, {}) and reasons == dict.fromkeys(NAMES, NONE)
+
+
+def test_where_nothing_was_launched_there_is_no_time_to_count_from():
+    definition = {"bring_up": {"manager": "m", "nodes": ["a"], "service_timeout_s": 5.0}}
+    assert bring_up(all_of("a", 0), definition, None) is None
+
+
+def test_metrics_share_costs_among_the_nodes_and_count_who_never_was_active():
+    one = found(*all_of("a", 0), *all_of("b", 1), step("c", "service.timed_out", 0, 5))
+    values, fractions, reasons = metrics(one, {"pss": 30.0, "cpu_cores": 0.5}, 60 * S)
+    assert (values["pss_per_node"], values["cpu_per_node"]) == (10.0, 10 * S)
+    assert (values["bring_up_time"], values["half_up_time"], values["longest_change"]) == (inf, 4 * S, S)
+    assert fractions["never_active"] == fractions["stopped_at_service"] == (1, 3)
+    assert fractions["stopped_at_configure"] == fractions["stopped_at_activate"] == (0, 3)
+    assert not reasons
+
+
+def test_a_cost_that_was_not_read_is_absent_with_its_reason():
+    values, _, reasons = metrics(found(step("a", "service.timed_out", 0, 5)), {}, 60 * S)
+    assert {"pss_per_node", "cpu_per_node", "longest_change"} == reasons.keys()
+    assert not reasons.keys() & values.keys()

@@ -1,0 +1,32 @@
+"""What a manager of lifecycle nodes reports, on its way from the worker to the bundle's events."""
+
+from collections import deque
+from types import SimpleNamespace
+
+from rmwbench.bundle.schema import table_from_rows
+from rmwbench.campaign.trial.noting import take_events
+from rmwbench.lab.process.messages import event_problem
+
+STEP = {"event": "step", "node": "amcl", "step": "configure", "outcome": "timed_out", "asked_ns": 1500, "time_ns": 3001}
+
+
+def test_a_step_keeps_its_node_how_it_ended_and_both_times():
+    outcome = SimpleNamespace(events=[], finished={})
+    crew = SimpleNamespace(workers={"manager": SimpleNamespace(events=deque([STEP]))}, daemons={})
+    take_events(outcome, crew)
+    (row,) = table_from_rows("events", outcome.events).to_pylist()
+    kept = {name: value for name, value in row.items() if value is not None}
+    assert kept == {
+        "time_ns": 3001,
+        "process": "manager",
+        "event": "step",
+        "value": 1500,
+        "text": "amcl",
+        "code": "configure.timed_out",
+    }
+
+
+def test_a_step_that_nobody_knows_is_the_workers_mistake():
+    assert event_problem(STEP) is None
+    assert "step" in event_problem({**STEP, "step": "shutdown"})
+    assert "asked_ns" in event_problem({name: value for name, value in STEP.items() if name != "asked_ns"})

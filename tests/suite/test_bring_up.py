@@ -1,0 +1,131 @@
+"""Lifecycle nodes in a suite: the shorthand, what workers are told, and what is refused."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rmwbench.campaign.plan.profile import lifecycle_options
+from rmwbench.campaign.plan.unsupported import described
+from rmwbench.errors import UserError
+from rmwbench.lab.middleware import Worker
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.load import parse
+
+SUITE = """
+suite: mini
+title: a test
+blocks: {planned: 2, minimum: 2}
+arms:
+  - {name: arm, middleware: MIDDLEWARE}
+workloads:
+  - {name: w, primary_metric: bring_up_time, timeline: {steady_s: 3.0}, ASKED}
+"""
+RMW = "rclcpp/rmw_zenoh_cpp"
+MANAGER = "{name: boss, joins_s: 0.1, manages: {}}"
+
+
+def of(asked, middleware=RMW, more=""):
+    text = SUITE.replace("MIDDLEWARE", middleware).replace("ASKED", asked) + more
+    return cells(parse(text, where="mini.yaml"))
+
+
+def written(*nodes):
+    return of(f"nodes: [{', '.join(nodes)}]")
+
+
+def test_the_shorthand_is_a_process_for_each_node_and_one_for_their_manager():
+    (cell,) = of("bring_up: {nodes: 3, service_timeout_s: 2}")
+    assert [process.name for process in cell.processes] == ["node_1", "node_2", "node_3", "manager"]
+    assert (cell.bring_up.manager, cell.bring_up.nodes) == ("manager", ("node_1", "node_2", "node_3"))
+    assert cell.definition()["bring_up"] == {
+        "manager": "manager",
+        "nodes": ["node_1", "node_2", "node_3"],
+        "service_timeout_s": 2.0,
+    }
+
+
+def test_all_are_launched_at_once_within_the_window_and_none_before():
+    (cell,) = of("bring_up: {nodes: 2}")
+    (at_s,) = {change.at_s for change in cell.changes}
+    assert 0 < at_s < 3.0 and all(process.opens_s == at_s for process in cell.processes)
+    assert [change.node for change in cell.changes] == ["node_1", "node_2", "manager"]
+    assert cell.create_command("node_1") == []
+    assert cell.create_command("node_1", 0, (), "node_1") == [{"name": "node_1", "endpoints": []}]
+
+
+def test_each_process_is_told_of_its_own_nodes_and_the_manager_of_all():
+    slow = "{name: slow, joins_s: 0, process: p, lifecycle: {configure_s: 30, activate_s: 0.5}}"
+    (cell,) = written("{name: quick, joins_s: 0, process: p, lifecycle: {}}", slow, MANAGER)
+    assert lifecycle_options(cell, "p") == {"lifecycle_nodes": "quick:0:0 slow:30000:500"}
+    told = {"manager": "boss", "manages": "quick slow", "service_timeout_ms": 5000}
+    assert lifecycle_options(cell, "boss") == told, "Nav2's own time-out, where the suite says none"
+
+
+def test_a_workload_without_lifecycle_nodes_tells_workers_nothing():
+    text = SUITE.replace("MIDDLEWARE", RMW).replace("ASKED", "nodes: [{name: a}]").replace("bring_up_time", "rss")
+    (cell,) = cells(parse(text, where="mini.yaml"))
+    assert cell.bring_up is None and lifecycle_options(cell, "a") == {} and "bring_up" not in cell.definition()
+    assert cell.create_command("a") == [{"name": "a", "endpoints": []}]
+
+
+def test_an_empty_node_that_joins_late_is_created_when_it_joins():
+    text = SUITE.replace("MIDDLEWARE", RMW).replace("bring_up_time", "rss")
+    (cell,) = cells(parse(text.replace("ASKED", "nodes: [{name: a}, {name: b, joins_s: 1}]"), where="mini.yaml"))
+    assert cell.create_command("b") == [] and [change.node for change in cell.changes] == ["b"]
+
+
+@pytest.mark.parametrize("factor", ["bring_up.nodes: [2, 4]", "bring_up.service_timeout_s: [1, 5]"])
+def test_its_numbers_are_factors(factor):
+    found = of("bring_up: {nodes: 2}", more=f"factors: {{{factor}}}\n")
+    assert len(found) == 2 and found[0].bring_up != found[1].bring_up
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("bring_up: {nodes: 0}", "nodes"),
+        ("bring_up: {nodes: 2, service_timeout_s: 0}", "time-out is between"),
+        ("bring_up: {nodes: 2}, rate_hz: 10", "`rate_hz` and `bring_up` contradict"),
+        ("bring_up: {nodes: 2}, message: Bytes(64)", "`message` and `bring_up` contradict"),
+        ("bring_up: {nodes: 2}, hosts: [a, b]", "`hosts` and `bring_up` contradict"),
+        ("bring_up: {nodes: 2}, graph: {nodes: 2}", "`graph` and `bring_up` contradict"),
+        ("message: Bytes(64), rate_hz: 10", "here nobody does"),
+        ("nodes: [{name: a, lifecycle: {}}]", "nobody brings up lifecycle node `a`"),
+        (f"nodes: [{MANAGER}]", "manager `boss` has no node to bring up"),
+        (f"nodes: [{{name: a, lifecycle: {{}}}}, {MANAGER}, {{name: b, joins_s: 0, manages: {{}}}}]", "one manager"),
+        ("nodes: [{name: a, lifecycle: {}}, {name: boss, manages: {}}]", "would begin before the window"),
+        (f"nodes: [{{name: a, process: boss, joins_s: 0.1, lifecycle: {{}}}}, {MANAGER}]", "shares its process with"),
+        (f"nodes: [{{name: a, host: base, lifecycle: {{}}}}, {MANAGER}]", "brought up on one host"),
+        (f"nodes: [{{name: a, lifecycle: {{}}, leaves_s: 1}}, {MANAGER}]", "stays until the end"),
+        ("nodes: [{name: a, lifecycle: {}, manages: {}, joins_s: 0}]", "cannot be its own manager"),
+        (
+            "message: Bytes(64), rate_hz: 10, "
+            f"nodes: [{{name: a, lifecycle: {{}}, publishers: [{{topic: x}}]}}, {MANAGER}]",
+            "has `lifecycle` and endpoints",
+        ),
+    ],
+)
+def test_what_cannot_be_brought_up_is_refused(asked, says):
+    with pytest.raises(UserError) as caught:
+        of(asked)
+    assert re.search(says, str(caught.value), re.DOTALL), str(caught.value)
+
+
+def worker(**description):
+    return {RMW: Worker(RMW, Path("/none"), description, None)}
+
+
+def test_only_rclcpp_has_lifecycle_nodes_and_says_why_where_it_was_built_without():
+    (reason,) = described(of("bring_up: {nodes: 2}", middleware="floor"), {}).values()
+    assert reason == "floor has no lifecycle nodes: they are ROS 2's, and only rclcpp has them"
+    cell = of("bring_up: {nodes: 2}")
+    assert described(cell, {}) == {}, "a plan can be looked at before everything is built"
+    said = {
+        "yes": None,
+        "no: built without rclcpp_lifecycle": f"{RMW} has no lifecycle nodes: built without rclcpp_lifecycle",
+    }
+    for answer, reason in said.items():
+        assert described(cell, worker(lifecycle=answer)) == ({} if reason is None else {1: reason})
+    (old,) = described(cell, worker(capabilities={})).values()
+    assert "rmwbench middlewares build rclcpp" in old
