@@ -57,7 +57,7 @@ def test_a_policer_drops_what_a_flow_of_udp_has_above_its_limit_and_counts_it_ap
         frames = lab.end()
         there, back = verdicts(frames, 1), verdicts(frames, 0)
         counters = lab.network.document["links"]["robot"]["up"]
-    # The bucket and the rate, with wide margins: the sender of a busy machine is slower, and more of its datagrams pass.
+    # The bucket and the rate, with wide margins: the sender of a busy machine is slower, and more of them pass.
     assert there.keys() == {"delivered", "policed_up"} and sum(there.values()) == 1500
     assert 50 <= there["delivered"] <= 10 + 100 * took_s + 1, (there, took_s)
     assert counters["policed"] >= there["policed_up"] > 300
@@ -100,8 +100,8 @@ def order(made) -> Order:
     return Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF)
 
 
-AIR = """{media: {wifi: {rate_mbps: 54, overhead_us: 100}},
-      links: {all: {both: {medium: wifi}}, base: {both: {}}, server: {both: {}}}, cross_traffic: %s}""" % TRAFFIC
+AIR = f"""{{media: {{wifi: {{rate_mbps: 54, overhead_us: 100}}}},
+      links: {{all: {{both: {{medium: wifi}}}}, base: {{both: {{}}}}, server: {{both: {{}}}}}}, cross_traffic: {TRAFFIC}}}"""
 
 
 def test_a_trial_beside_downloads_tells_what_they_got_and_nothing_of_theirs_is_the_middlewares():
@@ -121,10 +121,10 @@ def test_a_trial_beside_downloads_tells_what_they_got_and_nothing_of_theirs_is_t
     assert not hosts & {"server", "laptop"}
 
 
-ABORTED = """
+ABORTED = f"""
 import time
 from tests.network.test_wireless import *
-lab = Lab(links("{links: {all: {both: {rate_mbps: 20}}}, cross_traffic: %s}"))
+lab = Lab(links("{{links: {{all: {{both: {{rate_mbps: 20}}}}}}, cross_traffic: {TRAFFIC}}}"))
 Traffic(lab.crew, lab.links).start()
 print("flowing", flush=True)
 time.sleep(60)
@@ -132,7 +132,7 @@ time.sleep(60)
 
 
 def test_nothing_flows_on_where_the_trial_is_killed():
-    program = [sys.executable, "-c", ABORTED % TRAFFIC]
+    program = [sys.executable, "-c", ABORTED]
     running = subprocess.Popen(program, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True)
     try:
         assert running.stdout.readline() == "flowing\n"

@@ -43,10 +43,11 @@ def test_its_hosts_come_behind_those_of_the_workload_and_are_none_of_them():
     found = cell.definition()["network"]
     assert found["hosts"] == ["robot", "base"]
     assert found["links"]["tv"]["down"] == {"rate_bps": 54_000_000}
+    piece = {"bytes": 2_500_000, "every_ns": 4_000_000_000}
     assert found["cross_traffic"] == [
         {"from": "server", "to": "laptop", "kind": "tcp", "flows": 1},
-        {"from": "server", "to": "tv", "kind": "tcp", "flows": 1, "piece": {"bytes": 2_500_000, "every_ns": 4_000_000_000}},
-    ]  # fmt: skip
+        {"from": "server", "to": "tv", "kind": "tcp", "flows": 1, "piece": piece},
+    ]
 
 
 def test_a_network_without_it_says_nothing_of_it():

@@ -91,8 +91,9 @@ pub fn send(flows: &Flows) -> io::Result<String> {
 fn connect(flows: &Flows) -> io::Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&flows.to, Duration::from_secs(CONNECT_S))?;
     if let Some(name) = &flows.congestion_control {
+        let (fd, size) = (stream.as_raw_fd(), name.len() as u32);
         // SAFETY: the kernel reads as many bytes of the name as it is told.
-        let set = unsafe { libc::setsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_ptr().cast(), name.len() as u32) };
+        let set = unsafe { libc::setsockopt(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_ptr().cast(), size) };
         if set != 0 {
             let error = io::Error::last_os_error();
             return Err(io::Error::new(error.kind(), format!("congestion control {name}: {error}")));

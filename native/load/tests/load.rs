@@ -150,11 +150,13 @@ fn tcp_flows_carry_what_the_receiver_counts_second_by_second_and_end_with_their_
     let (mut receiver, mut sender) = (Load::new(), Load::new());
     let port = receiver.ask(json!({"cmd": "start", "kind": "tcp_receive"}))["ok"]["asked"]["port"].as_u64().unwrap();
     let to = format!("127.0.0.1:{port}");
-    let refused = sender.ask(json!({"cmd": "start", "kind": "tcp_send", "tcp": {"to": to, "flows": 1, "congestion_control": "carrier-pigeon"}}));
+    let pigeon = json!({"to": to, "flows": 1, "congestion_control": "carrier-pigeon"});
+    let refused = sender.ask(json!({"cmd": "start", "kind": "tcp_send", "tcp": pigeon}));
     assert!(refused["error"]["message"].as_str().unwrap().contains("carrier-pigeon"), "{refused}");
     // A piece of 100 kB in 100 ms from each of two flows: 2 MB/s.
     let piece = json!({"bytes": 100_000, "every_ns": 100_000_000});
-    let started = sender.ask(json!({"cmd": "start", "kind": "tcp_send", "tcp": {"to": to, "flows": 2, "congestion_control": "reno", "piece": piece}}));
+    let flows = json!({"to": to, "flows": 2, "congestion_control": "reno", "piece": piece});
+    let started = sender.ask(json!({"cmd": "start", "kind": "tcp_send", "tcp": flows}));
     assert_eq!(started["ok"]["asked"]["congestion_control"], "reno", "{started}");
     let now = sender.ask(json!({"cmd": "collect"}))["ok"]["snapshots"][0]["time_ns"].as_i64().unwrap();
     let (steady, end) = (now + 500_000_000, now + 3_000_000_000);

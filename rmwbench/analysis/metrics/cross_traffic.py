@@ -3,7 +3,8 @@
 Its receivers count what they read, so this is goodput: without headers, and each byte once however often it was sent.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 ROLE = "cross traffic"
@@ -15,6 +16,10 @@ TOO_SHORT = "no whole second lies within the window"
 
 RECEIVED, TIME, USED = "tcp.received", "snapshot_time", "cpu"
 BEGIN, END, SECOND = "steady_begin", "steady_end", "second_"
+NS_PER_S = 1_000_000_000
+
+Counted = dict[tuple[str, str], float]
+"""(counter, at) → value, of one process."""
 
 
 def cross_traffic(
@@ -24,7 +29,7 @@ def cross_traffic(
     worst second, and processor time per second. `definition` is the cell's."""
     if not asked(definition):
         return {}, dict.fromkeys(METRICS, NONE)
-    found: dict[str, dict[tuple[str, str], float]] = {}
+    found: dict[str, Counted] = {}
     for row in counters:
         if row["role"] == ROLE and row["value"] is not None:
             found.setdefault(row["process"], {})[row["counter"], row["at"]] = row["value"]
@@ -33,11 +38,9 @@ def cross_traffic(
         return {}, dict.fromkeys(METRICS, NO_ACCOUNT)
     values = {GOODPUT: sum(_rate(one, BEGIN, END) for one in receivers)}
     reasons: dict[str, str] = {}
-    seconds = min(sum(1 for counter, at in one if counter == RECEIVED and at.startswith(SECOND)) for one in receivers)
+    seconds = [sum(_rate(one, *ends) for one in receivers) for ends in _seconds(receivers)]
     if seconds:
-        marks = [BEGIN, *(f"{SECOND}{number}" for number in range(1, seconds + 1))]
-        of_seconds = (sum(_rate(one, *ends) for one in receivers) for ends in zip(marks, marks[1:], strict=False))
-        values[LEAST] = min(of_seconds)
+        values[LEAST] = min(seconds)
     else:
         reasons[LEAST] = TOO_SHORT
     length_ns = receivers[0][TIME, END] - receivers[0][TIME, BEGIN]
@@ -51,6 +54,15 @@ def asked(definition: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one[end] for one in traffic for end in ("from", "to")))
 
 
-def _rate(one: Mapping[tuple[str, str], float], begin: str, end: str) -> float:
+def _seconds(receivers: Sequence[Counted]) -> Iterator[tuple[str, str]]:
+    """The snapshots at both ends of each second that all receivers saw whole; the last one ends with the window."""
+    count = min(sum(1 for counter, at in one if counter == RECEIVED and at.startswith(SECOND)) for one in receivers)
+    marks = [BEGIN, *(f"{SECOND}{number}" for number in range(1, count + 1)), END]
+    for begin, end in pairwise(marks):
+        if all(abs(one[TIME, end] - one[TIME, begin] - NS_PER_S) < NS_PER_S / 10 for one in receivers):
+            yield begin, end
+
+
+def _rate(one: Counted, begin: str, end: str) -> float:
     """Bytes per second between two snapshots, by their own times: a late one moves no rate."""
-    return 1e9 * (one[RECEIVED, end] - one[RECEIVED, begin]) / (one[TIME, end] - one[TIME, begin])
+    return NS_PER_S * (one[RECEIVED, end] - one[RECEIVED, begin]) / (one[TIME, end] - one[TIME, begin])

@@ -746,8 +746,8 @@ _ENTRIES = [
         "goodput of the traffic of others",
         "bytes/s",
         "amount",
-        "What the receivers of the network's cross traffic (TCP between hosts of its own) read per second of the steady "
-        "window, all flows together, without headers.",
+        "What the receivers of the network's cross traffic (TCP between hosts of its own) read per second of the "
+        "steady window, all flows together, without headers.",
     ),
     Entry(
         "cross_goodput_least",
@@ -761,8 +761,8 @@ _ENTRIES = [
         "CPU of the traffic of others",
         "cores",
         "amount",
-        "Processor time of its senders and receivers, which are on this machine too, per second of the window. It is in "
-        "no figure of a middleware; the link's own time for its frames is among our processes'.",
+        "Processor time of its senders and receivers, which are on this machine too, per second of the window. It is "
+        "in no figure of a middleware; the link's own time for its frames is among our processes'.",
     ),
     Entry(
         "leftover_files",

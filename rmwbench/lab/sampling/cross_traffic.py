@@ -144,7 +144,8 @@ class _Flow:
         for load in self.ends:
             for at in ("steady_begin", "steady_end"):
                 yield _row(load, "cpu", "ns", at, self._at(load, at)["cpu_ns"])
-        yield _row(self.sender, "tcp.flows_open", "count", "steady_end", self._at(self.sender, "steady_end")["tcp_flows_open"])
+        still_open = self._at(self.sender, "steady_end")["tcp_flows_open"]
+        yield _row(self.sender, "tcp.flows_open", "count", "steady_end", still_open)
 
     def _at(self, load: LoadProcess, at: str) -> Snapshot:
         return next(one for one in self.accounts[load.name] if one["at"] == at)

@@ -198,8 +198,8 @@ class Network(Strict):
         if not any(spec.limited for spec in (self.up(traffic.from_), self.down(traffic.to))):
             raise Fault(
                 f"nothing limits the cross traffic from {traffic.name}",
-                expected=f"a `medium`, `rate_mbps` or trace `up` of {traffic.from_} or `down` to {traffic.to}: TCP would "
-                "take all that the network has, and a processor for it",
+                expected=f"a `medium`, `rate_mbps` or trace `up` of {traffic.from_} or `down` to {traffic.to}: TCP "
+                "would take all that the network has, and a processor for it",
                 at=("cross_traffic", index, "to"),
             )
 

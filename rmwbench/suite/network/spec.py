@@ -210,7 +210,8 @@ class Police(Strict):
         """Such as `UDP above 500 packets/s per flow dropped`."""
         limit = f"{self.rate_mbps:g} Mbit/s" if self.rate_mbps is not None else f"{self.packets_per_s} packets/s"
         at_once = f"{self.burst_kb:g} kB" if self.burst_kb is not None else f"{self.burst_packets}"
-        return f"{(self.protocol or 'all').upper()} above {limit} and {at_once} at once dropped, flow by flow"
+        whose = self.protocol.upper() if self.protocol is not None else "what is"
+        return f"{whose} above {limit} and {at_once} at once dropped, flow by flow"
 
 
 QUEUES = ("queue_kb", "queue_frames", "queue_ms")
@@ -294,7 +295,8 @@ class Spec(Strict):
     @property
     def limited(self) -> bool:
         """Whether there is a rate, whosever it is."""
-        return self.rate_mbps is not None or self.medium is not None or (self.trace is not None and self.trace.changes_rate)
+        traced = self.trace is not None and self.trace.changes_rate
+        return self.rate_mbps is not None or self.medium is not None or traced
 
     @property
     def nothing(self) -> bool:
