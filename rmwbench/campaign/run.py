@@ -253,4 +253,4 @@ class Campaign:
         return Order(trial.trial, self.plan.cell(trial.cell), trial.block, trial.position, trial.seed, nonce)
 
     def _host(self, trial: Trial) -> Hosts:
-        return Hosts(f"{self.name}/{trial.trial}", self.plan.cell(trial.cell).hosts)
+        return Hosts(f"{self.name}/{trial.trial}", self.plan.cell(trial.cell).all_hosts)

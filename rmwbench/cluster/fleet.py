@@ -20,12 +20,12 @@ from rmwbench.errors import UserError
 from rmwbench.lab.host.kind import NAMESPACES, Kind
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.process import tool
-from rmwbench.lab.sampling import background, sampler
+from rmwbench.lab.sampling import load_process, sampler
 from rmwbench.suite.cells import Cell
 
 CARD_TIMEOUT_S = 60.0
 EQUIP_TIMEOUT_S = 600.0
-TOOLS = (sampler.NAME, background.TOOL, "link")
+TOOLS = (sampler.NAME, load_process.TOOL, "link")
 SHARED = "RMWBENCH_CLUSTER_SHARED"
 """A variable that lets several nodes on one kernel count as machines, for tests and rehearsals."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics import delivery
+from rmwbench.analysis.metrics import cross_traffic, delivery
 from rmwbench.analysis.metrics.aggregate import Trial, over_trials
 from rmwbench.analysis.metrics.glossary import Entry
 from rmwbench.analysis.metrics.link_bytes import BYTES, LOST, RETRANSMITTED, UP, USED
@@ -28,6 +28,8 @@ VERDICTS = {
     "lost_down": "random loss",
     "queue_full_up": "its queue was full",
     "queue_full_down": "its queue was full",
+    "policed_up": "above its flow's limit",
+    "policed_down": "above its flow's limit",
     "blackhole": "out of range",
     "no_carrier": "no carrier",
     "too_large": "larger than its MTU",
@@ -80,6 +82,12 @@ GROUPS = (
         {"bytes per byte": BYTES}
         | {kind: f"{BYTES}_{kind}" for kind in CLASSES}
         | {"sent again": RETRANSMITTED, "frames lost": LOST, "busiest link": USED},
+    ),
+    Group(
+        "Traffic of others",
+        "TCP between hosts that are not the robot's, over the same network: what its receivers read in the steady "
+        "window, all of it together. The CPU is that of its own processes, on this machine as everything else.",
+        {"goodput": cross_traffic.GOODPUT, "worst second": cross_traffic.LEAST, "CPU": cross_traffic.CPU},
     ),
     Group(
         "Further interfaces",

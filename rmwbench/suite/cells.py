@@ -118,6 +118,11 @@ class Cell:
         return self.workload.hosts or tuple(dict.fromkeys(process.host for process in self.processes))
 
     @property
+    def all_hosts(self) -> tuple[str, ...]:
+        """Those that only cross traffic has among them, behind the others."""
+        return self.hosts if self.links is None else self.links.hosts
+
+    @property
     def daemons_host(self) -> str:
         return self.workload.daemons_host or self.hosts[0]
 

@@ -16,7 +16,7 @@ from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts
 from rmwbench.lab.process import tool
 from rmwbench.lab.process.crew import Crew
-from rmwbench.lab.sampling import background
+from rmwbench.lab.sampling import load_process
 from rmwbench.lab.sampling.background import Background, Flow
 from rmwbench.lab.sampling.cgroup import remove_stale, stale
 from rmwbench.suite.cells import cells
@@ -138,9 +138,9 @@ def test_nothing_is_left_of_a_load(worker):
 
 
 def test_a_load_that_does_not_come_up_voids_the_trial(worker, monkeypatch):
-    monkeypatch.setattr(background, "TIMEOUT_S", 1.0)
+    monkeypatch.setattr(load_process, "TIMEOUT_S", 1.0)
     broken = tool.Tool("load", Path("/bin/false"), {})
-    monkeypatch.setattr(background.tool, "find", lambda name: broken)
+    monkeypatch.setattr(load_process.tool, "find", lambda name: broken)
     result = run(worker, "cpu50", "awake")
     assert result.status == "void"
     assert {"background", "host_idle"} <= {reason.code for reason in result.reasons}

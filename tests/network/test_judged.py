@@ -19,7 +19,7 @@ from rmwbench.lab.sampling.sampler import merged
 from rmwbench.suite.network.network import NetworkChange
 from tests.network.laboratory import links
 
-NOTHING = {"frames": 0, "lost": 0, "queue_full": 0, "blackholed": 0, "no_carrier": 0, "too_large": 0}
+NOTHING = {"frames": 0, "lost": 0, "queue_full": 0, "blackholed": 0, "no_carrier": 0, "too_large": 0, "policed": 0}
 
 
 def mark(index=0, **changed) -> Mark:

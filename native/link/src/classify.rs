@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 
 use crate::datagrams::Datagrams;
-use crate::frame::{Class, Facts};
+use crate::frame::{Class, Facts, Flow};
 use crate::headers::{be16, be32, Headers, Ip, ARP, TCP, UDP};
 use crate::memory::Recent;
 use crate::priority::{self, Rule};
@@ -45,6 +45,7 @@ impl Classifier {
         let Some(ip) = headers.ip else {
             return Facts { class: if headers.ether_type == ARP { Class::Resolution } else { Class::Other }, ..facts };
         };
+        let facts = Facts { flow: Some(flow(&ip, headers.payload)), ..facts };
         let Some(piece) = ip.piece else { return self.transport(&ip, headers.payload, facts) };
         let key = (ip.source, ip.destination, ip.protocol, piece.id);
         if piece.offset == 0 {
@@ -113,6 +114,15 @@ impl Classifier {
         let class = if payload_bytes > 0 { Class::Data } else { Class::Acknowledgement };
         Facts { class, payload_bytes, retransmission, ..facts }
     }
+}
+
+/// A later piece of a datagram has no ports; it gets the flow of its first where that is known.
+fn flow(ip: &Ip, body: &[u8]) -> Flow {
+    let begins = ip.piece.is_none_or(|piece| piece.offset == 0) && matches!(ip.protocol, UDP | TCP);
+    let ports = begins.then(|| (be16(body, 0), be16(body, 2)));
+    let mut hasher = DefaultHasher::new();
+    (ip.source, ip.destination, ip.protocol, ports).hash(&mut hasher);
+    Flow { protocol: ip.protocol, id: hasher.finish() }
 }
 
 /// Notes that a piece of a sample goes there; whether it did before. What went by multicast reached this receiver too; what was sent

@@ -11,6 +11,8 @@ pub struct Counters {
     pub bytes: u64,
     pub lost: u64,
     pub queue_full: u64,
+    /// That exceeded the limit of their flow.
+    pub policed: u64,
     pub blackholed: u64,
     pub no_carrier: u64,
     pub too_large: u64,
@@ -30,6 +32,7 @@ impl Counters {
         match verdict {
             Verdict::LostUp | Verdict::LostDown => self.lost += 1,
             Verdict::QueueFullUp | Verdict::QueueFullDown => self.queue_full += 1,
+            Verdict::PolicedUp | Verdict::PolicedDown => self.policed += 1,
             Verdict::Blackhole => self.blackholed += 1,
             Verdict::NoCarrier => self.no_carrier += 1,
             Verdict::TooLarge => self.too_large += 1,

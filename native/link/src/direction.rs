@@ -3,6 +3,7 @@
 use crate::counters::Counters;
 use crate::effects::Effects;
 use crate::frame::{Frame, Verdict};
+use crate::policer::Policer;
 use crate::queue::{Limits, Queue};
 use crate::spec::{MediumSpec, Spec, DEFAULT_QUEUE_FRAMES};
 use crate::trace::Replay;
@@ -18,6 +19,7 @@ pub struct Direction {
     pub spec: Spec,
     pub queue: Queue,
     pub limits: Limits,
+    pub policer: Policer,
     pub replay: Replay,
     pub effects: Effects,
     /// The frame under way, where the rate is our own and not a medium's.
@@ -38,6 +40,7 @@ impl Direction {
             spec: Spec::default(),
             queue: Queue::default(),
             limits: Limits::of(spec, DEFAULT_QUEUE_FRAMES),
+            policer: Policer::default(),
             replay: Replay::new(spec, begin_ns),
             effects: Effects::new(seed, &place, spec, begin_ns),
             serving: None,
@@ -55,6 +58,7 @@ impl Direction {
         self.spec = spec.clone();
         self.medium = spec.medium.as_ref().and_then(|wanted| media.iter().position(|(name, _)| name == wanted));
         self.limits = Limits::of(spec, self.medium.map_or(DEFAULT_QUEUE_FRAMES, |medium| media[medium].1.queue_frames));
+        self.policer.set(spec.police.as_ref());
         self.replay = Replay::new(spec, now_ns);
         self.effects.set(spec, now_ns);
     }
@@ -81,6 +85,13 @@ impl Direction {
         match self.way {
             Way::Up => Verdict::LostUp,
             Way::Down => Verdict::LostDown,
+        }
+    }
+
+    pub fn policed(&self) -> Verdict {
+        match self.way {
+            Way::Up => Verdict::PolicedUp,
+            Way::Down => Verdict::PolicedDown,
         }
     }
 

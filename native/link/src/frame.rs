@@ -15,6 +15,16 @@ pub struct Facts {
     pub multicast: bool,
     /// Priority: a lower number leaves first.
     pub priority: u8,
+    /// None: not of IP.
+    pub flow: Option<Flow>,
+}
+
+/// Who sends to whom: what has the same protocol, addresses and ports is one flow, and so are the fragments of its datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    pub protocol: u8,
+    /// A hash of all of it.
+    pub id: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +58,8 @@ pub enum Verdict {
     NoDestination = 10,
     Refused = 11,
     UnderWay = 12,
+    PolicedUp = 13,
+    PolicedDown = 14,
 }
 
 /// `to` of a frame that has not got as far as a destination.

@@ -21,6 +21,7 @@ pub mod medium;
 pub mod memory;
 pub mod multicast;
 pub mod network;
+pub mod policer;
 pub mod priority;
 pub mod protocol;
 pub mod quantiles;

@@ -19,6 +19,7 @@ pub struct Spec {
     pub duplicate: f64,
     pub corrupt: f64,
     pub mtu_bytes: Option<u64>,
+    pub police: Option<Police>,
     pub medium: Option<String>,
     pub trace: Option<Trace>,
     pub exempt_arp: bool,
@@ -38,6 +39,7 @@ impl Default for Spec {
             duplicate: 0.0,
             corrupt: 0.0,
             mtu_bytes: None,
+            police: None,
             medium: None,
             trace: None,
             exempt_arp: true,
@@ -83,6 +85,29 @@ pub enum Loss {
 pub struct Reorder {
     pub p: f64,
     pub by_ns: i64,
+}
+
+/// The limit of each flow: bits with `burst_bytes`, or packets with `burst_packets`. Without a protocol, of all that is IP.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Police {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_bps: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets_per_s: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_packets: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<Protocol>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    Udp,
+    Tcp,
 }
 
 /// Time in ns since the beginning, rate, delay, loss; null leaves the spec's own value.
@@ -133,6 +158,8 @@ pub struct MediumSpec {
 pub const DEFAULT_QUEUE_FRAMES: u64 = 1000;
 /// A state that is left sooner is no burst of anything, and each change of state takes time here.
 const SHORTEST_STATE_NS: i64 = 10_000;
+/// Of an MTU of 1500, with Ethernet's header.
+const LARGEST_USUAL_FRAME_BYTES: u64 = 1514;
 /// A day: beyond it, times are a mistake.
 const LONGEST_NS: i64 = 86_400_000_000_000;
 
@@ -166,6 +193,7 @@ impl Spec {
             .or_else(|| self.reorder.as_ref().and_then(|r| chance("reorder.p", r.p).or_else(|| duration("reorder.by_ns", r.by_ns, 0))))
             .or_else(|| self.jitter.as_ref().and_then(Jitter::problem))
             .or_else(|| self.loss.as_ref().and_then(Loss::problem))
+            .or_else(|| self.police.as_ref().and_then(Police::problem))
             .or_else(|| self.trace.as_ref().and_then(Trace::problem));
         if found.is_some() {
             return found;
@@ -207,6 +235,27 @@ impl Loss {
                 .or_else(|| chance("loss.good", good))
                 .or_else(|| chance("loss.bad", bad)),
         }
+    }
+}
+
+impl Police {
+    fn problem(&self) -> Option<String> {
+        let Police { rate_bps, burst_bytes, packets_per_s, burst_packets, .. } = *self;
+        let whole = match (rate_bps, packets_per_s) {
+            (Some(_), None) => burst_bytes.is_some() && burst_packets.is_none(),
+            (None, Some(_)) => burst_packets.is_some() && burst_bytes.is_none(),
+            _ => false,
+        };
+        if !whole {
+            return Some("police: expected rate_bps and burst_bytes, or packets_per_s and burst_packets".into());
+        }
+        // A smaller bucket would let no frame of the usual size through, ever: an outage under another name.
+        if burst_bytes.is_some_and(|bytes| bytes < LARGEST_USUAL_FRAME_BYTES) {
+            return Some(format!("police.burst_bytes: expected at least {LARGEST_USUAL_FRAME_BYTES}, one frame"));
+        }
+        positive("police.rate_bps", rate_bps)
+            .or_else(|| positive("police.packets_per_s", packets_per_s))
+            .or_else(|| positive("police.burst_packets", burst_packets))
     }
 }
 
@@ -292,6 +341,8 @@ mod tests {
             r#"{"medium": "wifi", "jitter": {"kind": "correlated", "sd_ns": 1, "correlation_ns": 2}}"#,
             r#"{"trace": {"rows": [[0, null, 5, null], [10, 0, null, 0.5]]}}"#,
             r#"{"trace": {"opportunities_ns": [0, 0, 1000000]}}"#,
+            r#"{"police": {"rate_bps": 10000000, "burst_bytes": 64000, "protocol": "udp"}}"#,
+            r#"{"police": {"packets_per_s": 100, "burst_packets": 1}}"#,
         ] {
             assert_eq!(problem(good), None, "{good}");
         }
@@ -309,6 +360,12 @@ mod tests {
             (r#"{"trace": {"rows": [[5, null, null, null], [5, null, null, null]]}}"#, "rising times"),
             (r#"{"trace": {"rows": [[0, 0, null, null]]}}"#, "no frame would ever go"),
             (r#"{"trace": {"opportunities_ns": [0]}}"#, "the last one above 0"),
+            (r#"{"police": {"rate_bps": 1000000}}"#, "rate_bps and burst_bytes"),
+            (r#"{"police": {"rate_bps": 1000000, "burst_packets": 5}}"#, "rate_bps and burst_bytes"),
+            (r#"{"police": {"rate_bps": 1, "burst_bytes": 2000, "packets_per_s": 3}}"#, "rate_bps and burst_bytes"),
+            (r#"{"police": {"rate_bps": 1000000, "burst_bytes": 1000}}"#, "at least 1514"),
+            (r#"{"police": {"packets_per_s": 0, "burst_packets": 5}}"#, "police.packets_per_s"),
+            (r#"{"police": {"packets_per_s": 9, "burst_packets": 5, "protocol": "icmp"}}"#, "unknown variant"),
             (r#"{"trace": {"rows": [[0, 1, 1, 1]], "opportunities_ns": [1]}}"#, "exactly one"),
         ] {
             let found = problem(bad).unwrap_or_else(|| panic!("{bad} was accepted"));

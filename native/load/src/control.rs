@@ -14,9 +14,12 @@ use crate::clock::{now_ns, timespec};
 use crate::kind::{Asked, Kind};
 use crate::protocol::{hello, Answer, Collected, Line, Problem, Reply, Start, Started, Window};
 use crate::usage::{snapshot, Snapshot};
-use crate::{awake, cpu, memory, processors, traffic};
+use crate::{awake, cpu, memory, processors, tcp, traffic};
 
 const MAX_LINE_BYTES: usize = 1 << 20;
+const NS_PER_S: i64 = 1_000_000_000;
+/// Two hours: what says more of each second must fit into a line.
+const MOST_SECONDS: i64 = 7200;
 
 struct Load {
     socket: UnixStream,
@@ -79,13 +82,13 @@ impl Load {
         let id = line.id;
         match line.cmd.as_str() {
             "start" => {
-                let answer = parsed::<Start>(line).and_then(|start| self.start(start.kind));
+                let answer = parsed::<Start>(line).and_then(|start| self.start(&start));
                 self.reply(id, answer);
             }
             "window" => {
                 let answer = parsed::<Window>(line).map(|window| {
                     traffic::pause_around([window.steady_ns, window.end_ns]);
-                    self.edges = vec![(window.end_ns, "steady_end"), (window.steady_ns, "steady_begin")];
+                    self.edges = edges(&window, self.kind);
                 });
                 self.reply(id, answer.map(|()| serde_json::json!({})));
             }
@@ -103,18 +106,23 @@ impl Load {
         }
     }
 
-    fn start(&mut self, kind: Kind) -> Result<Started, Problem> {
+    fn start(&mut self, start: &Start) -> Result<Started, Problem> {
+        let kind = start.kind;
         let object = format!("load {}", serde_json::json!(kind).as_str().unwrap_or("?"));
         if self.kind.is_some() {
             return Err(Problem { kind: "invalid", object, message: "a load runs already; one process is one load".into() });
         }
-        let asked = self.begin(kind).map_err(|error| Problem { kind: "failed", object, message: error.to_string() })?;
+        if start.tcp.is_some() != (kind == Kind::TcpSend) {
+            return Err(Problem { kind: "invalid", object, message: "expected `tcp` with tcp_send and with nothing else".into() });
+        }
+        let asked = self.begin(start).map_err(|error| Problem { kind: "failed", object, message: error.to_string() })?;
         self.kind = Some(kind);
         self.snapshot("begin");
         Ok(Started { kind, asked })
     }
 
-    fn begin(&mut self, kind: Kind) -> io::Result<Asked> {
+    fn begin(&mut self, start: &Start) -> io::Result<Asked> {
+        let kind = start.kind;
         let on = processors::usable()?;
         let mut asked = Asked { processors: on.len(), ..Asked::default() };
         match kind {
@@ -140,6 +148,11 @@ impl Load {
                 traffic::start()?;
                 (asked.datagrams_per_s, asked.datagram_bytes) = (Some(traffic::DATAGRAMS_PER_S), Some(traffic::DATAGRAM_BYTES));
                 asked.processors = 0;
+            }
+            Kind::TcpReceive => (asked.processors, asked.port) = (0, Some(tcp::receive()?)),
+            Kind::TcpSend => {
+                let flows = start.tcp.as_ref().ok_or_else(|| io::Error::other("tcp: missing"))?;
+                (asked.processors, asked.congestion_control) = (0, Some(tcp::send(flows)?));
             }
             Kind::Awake => {
                 match awake::hold_latency() {
@@ -181,6 +194,18 @@ impl Load {
         bytes.push(b'\n');
         self.socket.write_all(&bytes)
     }
+}
+
+/// The last one first; what receives TCP says of every second how much came.
+fn edges(window: &Window, kind: Option<Kind>) -> Vec<(i64, &'static str)> {
+    let mut edges = vec![(window.steady_ns, "steady_begin")];
+    if kind == Some(Kind::TcpReceive) {
+        let seconds = (1..MOST_SECONDS).map(|k| window.steady_ns + k * NS_PER_S).take_while(|at_ns| *at_ns < window.end_ns);
+        edges.extend(seconds.map(|at_ns| (at_ns, "second")));
+    }
+    edges.push((window.end_ns, "steady_end"));
+    edges.reverse();
+    edges
 }
 
 fn parsed<T: DeserializeOwned>(line: Line) -> Result<T, Problem> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Half of every processor, computing.
     Cpu50,
@@ -13,12 +13,17 @@ pub enum Kind {
     Membw,
     /// Datagrams on `lo`, between two sockets of its own.
     Traffic,
+    /// Listens for TCP from another host, and reads.
+    TcpReceive,
+    /// TCP to another host.
+    TcpSend,
     /// No load at all but processors that never sleep.
     Awake,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 5] = [Kind::Cpu50, Kind::Cpu100, Kind::Membw, Kind::Traffic, Kind::Awake];
+    pub const ALL: [Kind; 7] =
+        [Kind::Cpu50, Kind::Cpu100, Kind::Membw, Kind::Traffic, Kind::TcpReceive, Kind::TcpSend, Kind::Awake];
 }
 
 /// What was asked, as `start` replies it. `share` is of one processor, on each of `processors`.
@@ -33,6 +38,12 @@ pub struct Asked {
     pub datagram_bytes: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<usize>,
+    /// Where `tcp_receive` listens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// In force on the flows of `tcp_send`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion_control: Option<String>,
     /// The process whose time the load is, where it is not this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<i32>,

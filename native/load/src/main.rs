@@ -11,6 +11,7 @@ mod kind;
 mod memory;
 mod processors;
 mod protocol;
+mod tcp;
 mod traffic;
 mod usage;
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 
 use crate::kind::{Asked, Kind};
+use crate::tcp::Flows;
 use crate::usage::Snapshot;
 
 const PROTOCOL: u32 = 1;
@@ -30,6 +31,9 @@ pub struct Line {
 #[derive(Debug, Deserialize)]
 pub struct Start {
     pub kind: Kind,
+    /// Of `tcp_send` alone.
+    #[serde(default)]
+    pub tcp: Option<Flows>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use serde::Serialize;
 
 use crate::clock::{now_ns, process_cpu_ns};
-use crate::{memory, traffic};
+use crate::{memory, tcp, traffic};
 
 /// Sums since the start. `wait_ns` is the time that threads stood in a run queue: what they wanted and did not get.
 #[derive(Clone, Debug, Serialize)]
@@ -19,6 +19,9 @@ pub struct Snapshot {
     pub copied_bytes: u64,
     pub datagrams_sent: u64,
     pub datagrams_received: u64,
+    pub tcp_bytes_sent: u64,
+    pub tcp_bytes_received: u64,
+    pub tcp_flows_open: u64,
 }
 
 /// `more_ns` is processor time of another process that belongs to the load.
@@ -31,6 +34,9 @@ pub fn snapshot(at: &'static str, more_ns: i64) -> Snapshot {
         copied_bytes: memory::COPIED_BYTES.load(Ordering::Relaxed),
         datagrams_sent: traffic::SENT.load(Ordering::Relaxed),
         datagrams_received: traffic::RECEIVED.load(Ordering::Relaxed),
+        tcp_bytes_sent: tcp::SENT_BYTES.load(Ordering::Relaxed),
+        tcp_bytes_received: tcp::RECEIVED_BYTES.load(Ordering::Relaxed),
+        tcp_flows_open: tcp::OPEN.load(Ordering::Relaxed),
     }
 }
 

@@ -69,7 +69,7 @@ impl Drop for Load {
 fn it_describes_itself_and_refuses_what_it_does_not_know() {
     let run = |words: &[&str]| Command::new(env!("CARGO_BIN_EXE_rmwbench-load")).args(words).output().unwrap();
     let described: Value = serde_json::from_slice(&run(&["--describe"]).stdout).unwrap();
-    assert_eq!(described["kinds"], json!(["cpu50", "cpu100", "membw", "traffic", "awake"]));
+    assert_eq!(described["kinds"], json!(["cpu50", "cpu100", "membw", "traffic", "tcp_receive", "tcp_send", "awake"]));
     for words in [&["--control-fd", "77"][..], &["--control-fd", "soon"], &["--verbose"], &[]] {
         let output = run(words);
         assert_eq!(output.status.code(), Some(2), "{words:?}");
@@ -79,7 +79,7 @@ fn it_describes_itself_and_refuses_what_it_does_not_know() {
 
 #[test]
 fn end_of_file_ends_it_whatever_it_does() {
-    for kind in ["cpu100", "traffic", "awake"] {
+    for kind in ["cpu100", "traffic", "tcp_receive", "awake"] {
         let mut load = Load::new();
         assert!(load.ask(json!({"cmd": "start", "kind": kind}))["ok"].is_object());
         load.socket.get_ref().shutdown(std::net::Shutdown::Both).unwrap();
@@ -97,6 +97,9 @@ fn what_makes_no_sense_is_refused_by_name() {
     assert_eq!(load.ask(json!({"cmd": "frobnicate"}))["error"]["kind"], "unsupported");
     let error = load.ask(json!({"cmd": "start", "kind": "gpu"}));
     assert!(error["error"]["message"].as_str().unwrap().contains("gpu"), "{error}");
+    assert_eq!(load.ask(json!({"cmd": "start", "kind": "tcp_send"}))["error"]["kind"], "invalid");
+    let with_tcp = json!({"cmd": "start", "kind": "cpu50", "tcp": {"to": "127.0.0.1:9", "flows": 1}});
+    assert_eq!(load.ask(with_tcp)["error"]["kind"], "invalid");
     assert_eq!(load.ask(json!({"cmd": "window", "steady_ns": "soon", "end_ns": 1}))["error"]["kind"], "invalid");
     assert!(load.ask(json!({"cmd": "start", "kind": "traffic"}))["ok"].is_object());
     assert_eq!(load.ask(json!({"cmd": "start", "kind": "cpu50"}))["error"]["kind"], "invalid");
@@ -140,6 +143,41 @@ fn traffic_is_sent_at_its_rate_and_arrives() {
     let due = asked["datagrams_per_s"].as_f64().unwrap() * got("time_ns") / 1e9;
     assert!((got("datagrams_sent") / due - 1.0).abs() < 0.1, "{} of {due}", got("datagrams_sent"));
     assert!(got("datagrams_received") > 0.5 * due);
+}
+
+#[test]
+fn tcp_flows_carry_what_the_receiver_counts_second_by_second_and_end_with_their_sender() {
+    let (mut receiver, mut sender) = (Load::new(), Load::new());
+    let port = receiver.ask(json!({"cmd": "start", "kind": "tcp_receive"}))["ok"]["asked"]["port"].as_u64().unwrap();
+    let to = format!("127.0.0.1:{port}");
+    let pigeon = json!({"to": to, "flows": 1, "congestion_control": "carrier-pigeon"});
+    let refused = sender.ask(json!({"cmd": "start", "kind": "tcp_send", "tcp": pigeon}));
+    assert!(refused["error"]["message"].as_str().unwrap().contains("carrier-pigeon"), "{refused}");
+    // A piece of 100 kB in 100 ms from each of two flows: 2 MB/s.
+    let piece = json!({"bytes": 100_000, "every_ns": 100_000_000});
+    let flows = json!({"to": to, "flows": 2, "congestion_control": "reno", "piece": piece});
+    let started = sender.ask(json!({"cmd": "start", "kind": "tcp_send", "tcp": flows}));
+    assert_eq!(started["ok"]["asked"]["congestion_control"], "reno", "{started}");
+    let now = sender.ask(json!({"cmd": "collect"}))["ok"]["snapshots"][0]["time_ns"].as_i64().unwrap();
+    let (steady, end) = (now + 500_000_000, now + 3_000_000_000);
+    receiver.ask(json!({"cmd": "window", "steady_ns": steady, "end_ns": end}));
+    std::thread::sleep(Duration::from_millis(3200));
+    let reply = receiver.ask(json!({"cmd": "collect"}));
+    let all = reply["ok"]["snapshots"].as_array().unwrap();
+    let at: Vec<&str> = all.iter().map(|s| s["at"].as_str().unwrap()).collect();
+    assert_eq!(at, ["begin", "steady_begin", "second", "second", "steady_end", "end"]);
+    assert_eq!(all[4]["tcp_flows_open"], 2);
+    let bytes = |k: usize| all[k]["tcp_bytes_received"].as_u64().unwrap();
+    // Wide: a busy machine makes a piece late, and none more or less.
+    let carried = bytes(4) - bytes(1);
+    assert!((3_000_000..=7_000_000).contains(&carried), "{carried}");
+    sender.socket.get_ref().shutdown(std::net::Shutdown::Both).unwrap();
+    sender.child.wait().unwrap();
+    let begun = Instant::now();
+    while receiver.ask(json!({"cmd": "collect"}))["ok"]["snapshots"][0]["tcp_flows_open"] != 0 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "flows outlive their sender");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// In groups of sessions, as many distributions make them, the policy alone would not make a spinner give way.

@@ -799,6 +799,29 @@ _ENTRIES = [
         "nodes.",
     ),
     Entry(
+        "cross_goodput",
+        "goodput of the traffic of others",
+        "bytes/s",
+        "amount",
+        "What the receivers of the network's cross traffic (TCP between hosts of its own) read per second of the "
+        "steady window, all flows together, without headers.",
+    ),
+    Entry(
+        "cross_goodput_least",
+        "goodput of the traffic of others, worst second",
+        "bytes/s",
+        "amount",
+        "The same in that whole second of the window in which they read least.",
+    ),
+    Entry(
+        "cross_cpu_cores",
+        "CPU of the traffic of others",
+        "cores",
+        "amount",
+        "Processor time of its senders and receivers, which are on this machine too, per second of the window. It is "
+        "in no figure of a middleware; the link's own time for its frames is among our processes'.",
+    ),
+    Entry(
         "leftover_files",
         "files left behind",
         "count",

@@ -165,7 +165,7 @@ def _count(
 def lost_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
     """Whether a frame was lost on its sender's link and not on its receiver's: bool of shape (rows,). The verdict says
     so; where it does not, it is the sender's link that was away then, or there was no destination yet."""
-    up = frames.verdict.among("lost_up", "queue_full_up", "no_destination")
+    up = frames.verdict.among("lost_up", "queue_full_up", "policed_up", "no_destination")
     away = np.zeros(len(frames), bool)
     for outage in (o for o in outages if o.kind == "network"):
         away |= frames.sender.among(outage.who) & (frames.in_ns >= outage.down_ns) & (frames.in_ns < outage.up_ns)

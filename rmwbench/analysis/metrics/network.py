@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics import delivery, outage
+from rmwbench.analysis.metrics import cross_traffic, delivery, outage
 from rmwbench.analysis.metrics import link_bytes as wire
 from rmwbench.analysis.metrics.link_bytes import Wire
 from rmwbench.analysis.metrics.outage import Outage, Recovery
@@ -50,9 +50,11 @@ def network(
     focus: Sequence[str] = (),
 ) -> Found:
     """(amounts, (events, of) of fractions, reasons, the rest) of one trial. `rows` are the bundle's `endpoints`, and
-    `definition` its cell's. With `focus` messages are those of its topics; frames are everybody's. Raises as
-    `latency.measure`."""
+    `definition` its cell's. With `focus` messages are those of its topics; frames are everybody's but those of cross
+    traffic. Raises as `latency.measure`."""
     events = list(events)
+    if frames is not None and (others := cross_traffic.asked(definition)):
+        frames = frames.where(~frames.sender.among(*others))
     if not window.length_ns:
         return {}, {}, dict.fromkeys(_ALL, NO_WINDOW), Network()
     interruptions = outage.outages(events, rows, window)

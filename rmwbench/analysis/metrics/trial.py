@@ -19,6 +19,7 @@ from rmwbench.analysis.metrics.chain.chain import Chains, measure_chains
 from rmwbench.analysis.metrics.chain.paths import paths
 from rmwbench.analysis.metrics.chain.trace import traces
 from rmwbench.analysis.metrics.comparisons import is_reliable, loads
+from rmwbench.analysis.metrics.cross_traffic import cross_traffic
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.metrics.leftovers import leftovers
@@ -154,6 +155,7 @@ def measure_trial(evidence: Evidence) -> Trial:
         cost.setup(before),
         leftovers(evidence.events),
         stray(evidence.counters, definition),
+        cross_traffic(evidence.counters, definition),
         discovery.graph(before, evidence.counters),
     ):
         trial.values |= values

@@ -173,7 +173,7 @@ class CapacityCampaign:
         order = Order(self._trial, cell, self._round, position, *self._draws(cell))
         pursuit.used_s += self.prepared.cells.probe_s(level)
         with signals.interruptible():
-            hosts = Hosts(f"{self.prepared.name}/{self._trial}", order.cell.hosts)
+            hosts = Hosts(f"{self.prepared.name}/{self._trial}", order.cell.all_hosts)
             result = self._run(order, self.prepared.workers, hosts)
         if result.status == "unsupported":
             pursuit.ended = f"{NOT_SUPPORTED}: {result.reason}"

@@ -20,9 +20,10 @@ from rmwbench.lab.network import NetworkBroken
 from rmwbench.lab.network.plumbing import HOST_FIELDS, rehearse_host
 from rmwbench.lab.network.switch import NAME as NETWORK_TOOL
 from rmwbench.lab.process import tool
-from rmwbench.lab.sampling import allocations, background, sampler
+from rmwbench.lab.sampling import allocations, background, load_process, sampler
 from rmwbench.suite.cells import Cell
 
+CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 MIB = 1 << 20
 # Parquet takes about a third of a slot; small tables and logs about this much per trial.
 DISK_PER_SLOT_BYTE, DISK_PER_TRIAL_BYTES, DISK_RESERVE_BYTES = 0.5, 100_000, 100 * MIB
@@ -36,7 +37,7 @@ def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
     if plan.suite.sampling.allocations:
         allocations.library()
     if any(background.asks(cell.conditions) for cell in plan.cells):
-        tool.find(background.TOOL)
+        tool.find(load_process.TOOL)
     workers = require_workers(list(dict.fromkeys(name for cell in plan.cells for name in cell.middlewares)))
     if not plan.host.shared:  # there are no networks to make on a shared host
         _check_networks(plan.cells, places)
@@ -133,6 +134,7 @@ def _check_networks(cells: Sequence[Cell], places: Places) -> None:
         if not tried:
             tool.find(NETWORK_TOOL)
             check_tap()
+        _check_cross_traffic(cell, places)
         for host in cell.links.hosts:
             content = repr(
                 (host, cell.links.network.up(host).nic(), cell.links.network.model_dump(include=HOST_FIELDS))
@@ -148,6 +150,24 @@ def _check_networks(cells: Sequence[Cell], places: Places) -> None:
                     where=places.workload(cell, "network"),
                     actual=str(broken),
                 ) from None
+
+
+def _check_cross_traffic(cell: Cell, places: Places) -> None:
+    assert cell.links is not None
+    traffic = cell.links.network.cross_traffic
+    if not traffic:
+        return
+    tool.find(load_process.TOOL)
+    known = CONGESTION_CONTROLS.read_text().split()
+    for one in traffic:
+        if one.congestion_control not in (None, *known):
+            raise UserError(
+                f"the kernel has no congestion control `{one.congestion_control}`",
+                where=places.workload(cell, "network"),
+                expected="one of " + ", ".join(sorted(known)),
+                actual=str(one.congestion_control),
+                fix=f"`modprobe tcp_{one.congestion_control}` where it is a module, or name another one",
+            )
 
 
 def _check_path(cell: Cell, places: Places) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.lab.sampling.cross_traffic import ROLE as CROSS_TRAFFIC
 
 HARNESS = "harness"
 MACHINE = "machine"
@@ -139,6 +140,8 @@ def cpu_by_role(outcome: Outcome) -> dict[str, int]:
         found[HARNESS] = outcome.own_cpu_ns[1] - outcome.own_cpu_ns[0]
     if outcome.link_cpu_ns is not None:
         found[HARNESS] = found.get(HARNESS, 0) + outcome.link_cpu_ns[1] - outcome.link_cpu_ns[0]
+    if outcome.cross_traffic_cpu_ns:
+        found[CROSS_TRAFFIC] = outcome.cross_traffic_cpu_ns
     edges = _edges(outcome.sampled) if outcome.sampled else []
     if not edges:
         return found

@@ -89,7 +89,7 @@ def trial_tables(
             columns = {key: np.ma.concatenate([part[key] for part in parts]) for key in parts[0]}
             tables[name] = table_from_columns(name, {"trial": trial, **columns})
     if outcome.frames is not None and len(outcome.frames):
-        columns = frames_columns(outcome.frames, outcome.order.cell.hosts)
+        columns = frames_columns(outcome.frames, outcome.order.cell.all_hosts)
         tables["frames"] = table_from_columns("frames", {"trial": trial, **columns})
     return tables
 
@@ -133,6 +133,7 @@ def _events(outcome: Outcome) -> Iterator[dict[str, Any]]:
 
 def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
     yield from sampled.counters(outcome)
+    yield from outcome.cross_traffic
     for at, by_host in outcome.traffic.items():
         for host, found in by_host.items():
             yield from _interfaces(host, found, at)

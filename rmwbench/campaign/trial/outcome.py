@@ -68,7 +68,8 @@ class Outcome:
     are endpoints that owe a `finished`, `unfinished` those that never told it, since a dead peer holds them;
     `barrier` says of a failure at the barrier for want of what; `unsupported` what a worker said it cannot do;
     `not_joined` are endpoints of nodes that could not come up without their daemon, or after a kill; `leftovers` what
-    was left in the hosts' files, where that was asked. `shared_host`: its interfaces carry what others send, too."""
+    was left in the hosts' files, where that was asked; `cross_traffic` its rows of `counters`. `shared_host`: its
+    interfaces carry what others send, too."""
 
     order: Order
     started_utc: str
@@ -101,6 +102,8 @@ class Outcome:
     frames: np.ndarray | None = None
     traffic: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     background: Flow = field(default_factory=Flow)
+    cross_traffic: list[dict[str, Any]] = field(default_factory=list)
+    cross_traffic_cpu_ns: int = 0
     sources: list[Account] = field(default_factory=list)
     probes: list[dict[str, Any]] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)

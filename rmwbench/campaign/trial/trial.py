@@ -7,6 +7,7 @@ own time limit (`timeouts.py`).
 
 import contextlib
 import itertools
+import json
 import os
 import time
 from collections.abc import Mapping
@@ -44,6 +45,7 @@ from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.records import RecordsDamaged, SectionPlan
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.lab.sampling.background import Background
+from rmwbench.lab.sampling.cross_traffic import Traffic
 from rmwbench.lab.sampling.sampler import Samplers
 
 LOG_TAIL_BYTES = 1 << 20
@@ -80,7 +82,7 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
     hosts = Hosts.alone(order.cell.hosts[0], host) if isinstance(host, Host) else host
     if hosts is None and order.cell.real is not None:
         raise ValueError(f"cell {order.cell.number} is over real machines: its hosts are made by rmwbench.cluster")
-    hosts = hosts or Hosts(f"trial-{order.trial}", order.cell.hosts)
+    hosts = hosts or Hosts(f"trial-{order.trial}", order.cell.all_hosts)
     files: dict[str, int] = {}
     try:
         with step(outcome, "host"):
@@ -92,11 +94,12 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
         with Crew(hosts) as crew, the_network.between(outcome, crew, hosts) as network:
             background = Background(crew, order.cell.conditions, order.cell.background_hosts)
             try:
+                traffic = Traffic(crew, order.cell.links)
                 the_network.up(outcome, crew, network)
                 _daemons(outcome, crew, workers)
                 frames = FrameSources(crew, order.cell)
-                with contextlib.closing(frames), contextlib.closing(Samplers(crew)) as sampler:
-                    _live(outcome, crew, workers, files, sampler, background, network, frames)
+                with contextlib.closing(frames), contextlib.closing(Samplers(crew, order.cell.hosts)) as sampler:
+                    _live(outcome, crew, workers, files, sampler, background, network, frames, traffic)
             finally:
                 the_network.end(outcome, network)
                 with step(outcome, "kill"):
@@ -143,6 +146,7 @@ def _live(
     background: Background,
     network: Emulation | None,
     frames: FrameSources,
+    traffic: Traffic,
 ) -> None:
     spawner = Spawner(outcome, crew, workers, files, frames)
     places = {process.name: process.host for process in outcome.order.cell.processes}
@@ -157,7 +161,7 @@ def _live(
     outcome.clocks.begin()
     machines.note_network(outcome, crew)
     roles = [("worker", crew.workers), ("daemon", crew.daemons)]
-    for host in crew.hosts:
+    for host in outcome.order.cell.hosts:
         here = [(role, name, p) for role, found in roles for name, p in found.items() if p.host is crew.hosts[host]]
         sampler.watch([(name, p.inner_pid, role) for role, name, p in here], host)
     sources.start(outcome, frames, sampler)
@@ -169,9 +173,12 @@ def _live(
         if background.asked:
             with step(outcome, "background"):
                 background.start()
-            for host in crew.hosts:
+            for host in outcome.order.cell.hosts:
                 sampler.watch(background.pids(host), host)
-        changes = run_window(outcome, crew, workers, sampler, background, network, spawner)
+        if traffic:
+            with step(outcome, "cross_traffic"):
+                traffic.start()
+        changes = run_window(outcome, crew, workers, sampler, background, network, spawner, traffic)
         with step(outcome, "drain"):
             drain(outcome, crew, changes, files)
         sources.take(outcome, frames)
@@ -179,6 +186,10 @@ def _live(
             with step(outcome, "background_end"):
                 background.stop()
             _take_background(outcome, background)
+        if traffic:
+            with step(outcome, "cross_traffic_end"):
+                traffic.stop()
+            _take_traffic(outcome, traffic)
         outcome.clocks.read()
         outcome.clocks.check()
         limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers))
@@ -205,6 +216,11 @@ def _take_background(outcome: Outcome, background: Background) -> None:
     outcome.probes = machine.awake_as_idle(outcome.probes, background.awake) + background.probes()
     for name, problem in background.problems.items():
         note(outcome, name, "problem", text=problem)
+
+
+def _take_traffic(outcome: Outcome, traffic: Traffic) -> None:
+    outcome.cross_traffic, outcome.cross_traffic_cpu_ns = list(traffic.rows()), traffic.cpu_ns
+    outcome.files["cross_traffic.json"] = json.dumps(traffic.document()).encode()
 
 
 def _take_sampled(outcome: Outcome, sampler: Samplers, crew: Crew) -> None:

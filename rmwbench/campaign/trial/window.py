@@ -18,6 +18,7 @@ from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.lab.sampling.background import Background
+from rmwbench.lab.sampling.cross_traffic import Traffic
 from rmwbench.lab.sampling.sampler import Samplers
 
 UNFINISHED = "unfinished"
@@ -32,6 +33,7 @@ def run_window(
     background: Background,
     network: Emulation | None = None,
     spawner: Spawner | None = None,
+    traffic: Traffic | None = None,
 ) -> Changes:
     """From `start` until every schedule has ended. Raises WorkerFailed."""
     cell = outcome.order.cell
@@ -52,9 +54,11 @@ def run_window(
         # Each on its own clock: one moment for all.
         outcome.windows = {p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes}
         starts = {name: ("start", start_fields(outcome.windows[name], grace_ns)) for name in crew.living}
-        steady = {host: window.on(outcome.clock_at(host)).steady for host in cell.hosts}
+        steady = {host: window.on(outcome.clock_at(host)).steady for host in cell.all_hosts}
         sampler.start(cell.sampling, steady)
         background.window(steady)
+        if traffic is not None:
+            traffic.window(steady)
         # Also those that open late: each takes its usage at both edges.
         crew.ask(starts, timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(starts)))
         outcome.started |= {e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None}

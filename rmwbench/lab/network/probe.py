@@ -84,7 +84,8 @@ class Flow:
         """Large datagrams back to back, as many as the queues hold; 0 where they would tell nothing."""
         rate_bps = self.rate_bps
         varying = self.up.trace or self.down.trace or self.up.jitter_ms or self.down.jitter_ms
-        if rate_bps is None or rate_bps > FASTEST_BPS or self.shared or varying:
+        policed = self.up.police or self.down.police
+        if rate_bps is None or rate_bps > FASTEST_BPS or self.shared or varying or policed:
             return 0
         bits = 8 * (BURST_BYTES + HEADERS_BYTES)
         most = min(MOST, max(FEWEST, round(rate_bps * BURST_S / bits)))
@@ -189,10 +190,13 @@ def judged(
     return rows, found
 
 
+STOPPED = ("blackholed", "no_carrier", "too_large", "queue_full", "policed")
+"""Counters of frames that never met a direction's loss."""
+
+
 def exposed(counters: dict[str, int]) -> int:
     """Frames of a direction that met its loss: those that were not stopped before."""
-    stopped = ("blackholed", "no_carrier", "too_large", "queue_full")
-    return counters["frames"] - sum(counters.get(name, 0) for name in stopped)
+    return counters["frames"] - sum(counters.get(name, 0) for name in STOPPED)
 
 
 def loss_finding(what: str, spec: Spec, lost: int, of: int) -> Finding | None:
@@ -210,7 +214,7 @@ def loss_finding(what: str, spec: Spec, lost: int, of: int) -> Finding | None:
 def _loss(
     what: str, spec: Spec, before: Mark, after: Mark, host: str, direction: str
 ) -> tuple[list[dict[str, Any]], list[Finding]]:
-    names = ("frames", "lost", "blackholed", "no_carrier", "too_large", "queue_full")
+    names = ("frames", "lost", *STOPPED)
     grown = {name: after.grown(before, host, direction, name) for name in names}
     of, lost = exposed(grown), grown["lost"]
     if of <= 0 or (spec.loss is None and not lost):
@@ -224,7 +228,9 @@ def _arrived(flow: Flow, saw: Seen, before: Mark, after: Mark) -> list[Finding]:
     sent = sum(saw.sent)
     lost = after.grown(before, flow.sender, "up", "lost") + after.grown(before, flow.receiver, "down", "lost")
     full = sum(
-        after.grown(before, host, way, "queue_full") for host, way in ((flow.sender, "up"), (flow.receiver, "down"))
+        after.grown(before, host, way, name)
+        for host, way in ((flow.sender, "up"), (flow.receiver, "down"))
+        for name in ("queue_full", "policed")
     )
     arrived = len({(kind, number) for kind, number, _, _ in saw.arrived})
     spoilt = any(spec.corrupt or spec.trace or spec.medium for spec in (flow.up, flow.down))

@@ -18,6 +18,7 @@ from rmwbench.lab.network.plumbing import NetworkBroken
 from rmwbench.lab.process import tool
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import CONTROL_FD, RECORDS_FD, WorkerFailed, WorkerProcess
+from rmwbench.suite.network.cross_traffic import CrossTraffic
 from rmwbench.suite.network.network import Links
 from rmwbench.suite.network.spec import Spec
 from rmwbench.suite.timeline import to_ns
@@ -60,6 +61,8 @@ VERDICTS = (
     "no_destination",
     "refused",
     "under_way",
+    "policed_up",
+    "policed_down",
 )
 CLASSES = ("other", "data", "acknowledgement", "discovery", "resolution")
 FLAGS = {"retransmission": 1, "multicast": 2, "duplicate": 4, "corrupted": 8, "fragment": 16}
@@ -188,7 +191,7 @@ def log_records(links: Links, messages: list[tuple[int, int, int]], duration_s: 
     second per host of everything else; where the rate of the links allows no more, that. It costs memory only where
     frames come."""
     wanted = sum(3 * count * (1 + size // 1300) * max(1, readers) for count, size, readers in messages)
-    wanted += 100_000 * len(links.hosts)
+    wanted += 100_000 * len(links.hosts) + sum(_crossing(links, one, duration_s) for one in links.network.cross_traffic)
     rates = [links.spec(host, "up").rate_bps for host in links.hosts]
     if all(rates):
         smallest_bits = 8 * 60
@@ -196,6 +199,18 @@ def log_records(links: Links, messages: list[tuple[int, int, int]], duration_s: 
         wanted = min(wanted, round(possible) + 10_000)
     return max(10_000, min(wanted, MOST_RECORDS))
 
+
+def _crossing(links: Links, traffic: CrossTraffic, duration_s: float) -> int:
+    """Frames of cross traffic, acknowledgements included, where it gets all that its way has."""
+    media = links.network.media
+    specs = (links.spec(traffic.from_, "up"), links.spec(traffic.to, "down"))
+    rates = [media[spec.medium].rate_mbps * 1e6 if spec.medium else spec.rate_bps for spec in specs]
+    known = [rate for rate in rates if rate]
+    return round(2 * min(known) * (duration_s + 30) / (8 * 1514)) if known else CROSSING_OF_TRACE
+
+
+CROSSING_OF_TRACE = 1_000_000
+"""Where a trace alone limits it."""
 
 MOST_RECORDS = 8_000_000
 """384 MB, and a second of three full gigabits."""

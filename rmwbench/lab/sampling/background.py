@@ -14,27 +14,21 @@ probe, and `problems` has its text.
     background.close()                                 # once the host is gone: removes the control group
 """
 
-import contextlib
 import os
-import time
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.errors import UserError
-from rmwbench.lab.process import tool
 from rmwbench.lab.process.crew import Crew
-from rmwbench.lab.process.worker import WorkerProcess
 from rmwbench.lab.sampling.cgroup import Group
+from rmwbench.lab.sampling.load_process import LoadProcess
 
-TOOL = "load"
 BACKGROUND, AWAKE = "background", "awake"
 IDLE, AS_FOUND = "idle", "as_found"
 PER_HOST = ("traffic",)
 """Kinds of load that concern a host's own interface, and not the processors that it shares."""
-TIMEOUT_S = 10.0
-
 DATAGRAM_HEADER_BYTES = 28
 """IPv4 20, UDP 8: what the loopback interface counts of a datagram besides its payload."""
 
@@ -179,45 +173,21 @@ class Background:
 
     def _answer(self, name: str, number: int) -> dict[str, Any] | None:
         """The `ok` of a request, or None with the problem noted."""
-        process = self._loads[name].process
-        deadline = time.monotonic() + TIMEOUT_S
-        while number in process.pending and process.lost is None:
-            rest_s = deadline - time.monotonic()
-            if rest_s <= 0:
-                self.problems.setdefault(name, f"the load did not answer within {TIMEOUT_S:g} s")
-                return None
-            self._crew.turn(rest_s)
-        reply = process.replies.pop(number, None)
-        if reply is None:
-            self.problems.setdefault(name, process.lost.reason() if process.lost else "the load is gone")
-            return None
-        if error := reply.get("error"):
-            self.problems.setdefault(name, f"{error.get('object')}: {error.get('message')}")
-            return None
-        if "asked" in reply["ok"]:
-            self._loads[name].asked = reply["ok"]["asked"]
-        return reply["ok"]
+        load = self._loads[name]
+        reply = load.answer(number)
+        if load.problem is not None:
+            self.problems.setdefault(name, load.problem)
+        return reply
 
 
-class _Load:
-    """One process: its kind, what it says was asked, and its two snapshots."""
+class _Load(LoadProcess):
+    """One process: its role, its kind, and its two snapshots."""
 
     def __init__(self, crew: Crew, name: str, role: str, kind: str, host: str):
-        executable = tool.find(TOOL).executable
-        file = os.memfd_create("rmwbench-load", os.MFD_CLOEXEC)  # every tool is given one; a load needs none
-        try:
-            self.process: WorkerProcess = crew.spawn_tool(name, executable, file, host)
-        finally:
-            os.close(file)
-        self.role, self.kind, self.host = role, kind, host
-        self.asked: dict[str, Any] = {}
+        super().__init__(crew, name, host)
+        self.role, self.kind = role, kind
         self.steady_ns: int | None = None
         self.edges: tuple[dict[str, Any], dict[str, Any]] | None = None
-
-    def request(self, cmd: str, fields: Mapping[str, Any]) -> int:
-        with contextlib.suppress(OSError):
-            return self.process.request(cmd, fields)
-        return 0
 
     def grown(self, name: str) -> int:
         assert self.edges is not None

@@ -8,7 +8,7 @@ step waits for it but the last one, so that it adds nothing to the fixed cost of
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -115,10 +115,11 @@ class Samplers:
     """One in each host of a trial, and what they say together: `document` and `problem` as of one, and `by_host` each
     host's own. What the machine as a whole did is the first one's to tell."""
 
-    def __init__(self, crew: Crew):
+    def __init__(self, crew: Crew, hosts: Sequence[str] | None = None):
+        """One for each of `hosts`; for every host where none is named."""
         self._by_host: dict[str, Sampler] = {}
         self._crew = crew
-        for place, host in enumerate(crew.hosts):
+        for place, host in enumerate(crew.hosts if hosts is None else hosts):
             self._by_host[host] = Sampler(crew, None if place == 0 else host)
 
     @property

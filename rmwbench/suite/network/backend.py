@@ -27,6 +27,7 @@ _WHY = {
     "corrupt": "the kernel's corruption also falls on Ethernet headers",
     "medium": "the kernel has no model of airtime",
     "trace": "the kernel follows no trace",
+    "police": "the kernel's policer has one bucket for all flows together",
 }
 
 

@@ -13,6 +13,7 @@ from rmwbench.errors import did_you_mean
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.names import NodeName
 from rmwbench.suite.network.backend import Backend
+from rmwbench.suite.network.cross_traffic import CrossTraffic, check_hosts, hosts_of
 from rmwbench.suite.network.interfaces import Interface, check_interfaces
 from rmwbench.suite.network.spec import NOTHING, Chance, RateMbps, Spec
 from rmwbench.suite.network.trace import Trace, TraceFile
@@ -169,6 +170,7 @@ class Network(Strict):
     changes: Annotated[tuple[NetworkChange, ...], Field(strict=False)] = ()
     trace: TraceFile | None = None
     interfaces: dict[str, Annotated[tuple[Interface, ...], Field(strict=False)]] = Field(default_factory=dict)
+    cross_traffic: Annotated[tuple[CrossTraffic, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> "Network":
@@ -187,7 +189,19 @@ class Network(Strict):
             except Fault as fault:
                 fault.at = ("interfaces", host, *fault.at)
                 raise
+        for index, traffic in enumerate(self.cross_traffic):
+            self._check_limited(traffic, index)
         return self
+
+    def _check_limited(self, traffic: CrossTraffic, index: int) -> None:
+        """TCP takes what there is: without a limit that is all that the switch and a processor have."""
+        if not any(spec.limited for spec in (self.up(traffic.from_), self.down(traffic.to))):
+            raise Fault(
+                f"nothing limits the cross traffic from {traffic.name}",
+                expected=f"a `medium`, `rate_mbps` or trace `up` of {traffic.from_} or `down` to {traffic.to}: TCP "
+                "would take all that the network has, and a processor for it",
+                at=("cross_traffic", index, "to"),
+            )
 
     def _check_spec(self, spec: Spec | None, at: tuple[str | int, ...]) -> None:
         if spec is None:
@@ -276,11 +290,13 @@ class Network(Strict):
 
 @dataclass(frozen=True)
 class Links:
-    """The network of one cell: its hosts, in the order of their addresses, and what lies between them."""
+    """The network of one cell: its hosts, in the order of their addresses, and what lies between them. The last of
+    them, `others`, are not the workload's: only cross traffic is there."""
 
     name: str | None
     hosts: tuple[str, ...]
     network: Network
+    others: tuple[str, ...] = ()
 
     def spec(self, host: str, direction: str) -> Spec:
         return self.network.up(host) if direction == "up" else self.network.down(host)
@@ -310,7 +326,7 @@ class Links:
         network = self.network
         found: dict[str, Any] = {
             "name": self.name,
-            "hosts": list(self.hosts),
+            "hosts": [host for host in self.hosts if host not in self.others],
             "links": {host: {way: described(self.spec(host, way)) for way in _DIRECTIONS} for host in self.hosts},
             "media": {name: medium.wire() for name, medium in network.media.items()},
             "multicast": network.multicast,
@@ -323,6 +339,8 @@ class Links:
         }
         if further := {host: network.further(host) for host in self.hosts if network.further(host)}:
             found["interfaces"] = {host: [one.definition() for one in mine] for host, mine in further.items()}
+        if network.cross_traffic:
+            found["cross_traffic"] = [one.definition() for one in network.cross_traffic]
         if network.changes:
             found["changes"] = [change.definition() for change in network.changes]
         return found
@@ -344,10 +362,17 @@ def resolved(
     from the workload."""
     if len(hosts) < 2:
         return None
-    if len(hosts) > MOST_HOSTS:
-        raise Fault("too many hosts", expected=f"at most {MOST_HOSTS}", actual=len(hosts), at=("hosts",))
     name = asked if isinstance(asked, str) else None
     network = networks[asked] if isinstance(asked, str) else asked or Network()
+    try:
+        check_hosts(network.cross_traffic, hosts)
+    except Fault as fault:
+        fault.at = ("network", "cross_traffic", *fault.at)
+        raise
+    others = hosts_of(network.cross_traffic)
+    hosts = (*hosts, *others)
+    if len(hosts) > MOST_HOSTS:
+        raise Fault("too many hosts", expected=f"at most {MOST_HOSTS}", actual=len(hosts), at=("hosts",))
     if ALL in hosts:
         raise Fault("no host is called `all`: it stands for every link", expected="another name", at=("hosts",))
     inside: tuple[str | int, ...] = ("network",)
@@ -375,7 +400,7 @@ def resolved(
                 fix="lengthen `steady_s`, or let it change earlier",
                 at=(*inside, "changes", index, "at_s"),
             )
-    return Links(name, hosts, network)
+    return Links(name, hosts, network, others)
 
 
 def _check_directions(item: Access | NetworkChange) -> None:

@@ -70,6 +70,13 @@ def _placed(cell: Cell, where: str) -> Cell:
             actual=f"{changes[0].change or 'a new link'} of host {changes[0].host} at {changes[0].at_s:g} s",
             fix=FIX,
         )
+    if traffic := cell.links.network.cross_traffic:
+        raise UserError(
+            f"the cross traffic of workload `{cell.workload.name}` needs hosts of its own, which no machine is",
+            where=where,
+            actual=traffic[0].words,
+            fix=FIX,
+        )
     for name, what in cell.conditions.items():
         if what not in ("idle", "as_found"):
             raise UserError(

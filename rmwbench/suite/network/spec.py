@@ -15,6 +15,8 @@ MOST_RATE_MBPS = 10_000
 LONGEST_MS = 60_000
 SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 576, 9000
 DEFAULT_CORRELATION_MS = 100.0
+LARGEST_USUAL_FRAME_BYTES = 1514
+"""Of an MTU of 1500, with Ethernet's header."""
 
 
 def ms_to_ns(milliseconds: float) -> int:
@@ -147,6 +149,71 @@ def _loss(value: Any) -> Any:
 
 Loss = Annotated[Bernoulli | GilbertElliott | GilbertElliottTime, Field(discriminator="kind"), BeforeValidator(_loss)]
 
+class Police(Strict):
+    """The limit of each flow (protocol, addresses and ports of both ends): what exceeds it is dropped at once, as a
+    wireless controller's protection against floods does. A bucket of `burst_kb` or `burst_packets`, full at first. With
+    `protocol`, flows of that alone; otherwise of all that is IP."""
+
+    rate_mbps: RateMbps | None = None
+    burst_kb: float | None = Field(default=None, gt=0, le=1e6)
+    packets_per_s: int | None = Field(default=None, ge=1, le=1_000_000_000)
+    burst_packets: int | None = Field(default=None, ge=1, le=1_000_000_000)
+    protocol: Literal["udp", "tcp"] | None = None
+
+    @model_validator(mode="after")
+    def _one_limit(self) -> "Police":
+        given = [name for name in ("rate_mbps", "packets_per_s") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise Fault(
+                "what does the policer limit?",
+                expected="`rate_mbps` with `burst_kb`, or `packets_per_s` with `burst_packets`",
+                actual="both" if given else "neither",
+                at=(given[1],) if given else (),
+            )
+        pairs = {"rate_mbps": "burst_kb", "packets_per_s": "burst_packets"}
+        wanted, other = pairs[given[0]], next(burst for rate, burst in pairs.items() if rate != given[0])
+        if getattr(self, other) is not None:
+            raise Fault(
+                f"`{other}` does not belong to `{given[0]}`",
+                expected=f"`{wanted}` beside it",
+                actual=other,
+                at=(other,),
+            )
+        if getattr(self, wanted) is None:
+            raise Fault(
+                f"`{given[0]}` alone is no policer: how much may come at once?",
+                expected=f"`{wanted}` beside it",
+                at=(given[0],),
+            )
+        if self.burst_kb is not None and self.burst_bytes < LARGEST_USUAL_FRAME_BYTES:
+            raise Fault(
+                "a smaller burst than a frame lets none of them through",
+                expected=f"`burst_kb` of at least {LARGEST_USUAL_FRAME_BYTES / 1000:g}",
+                actual=f"{self.burst_kb:g}",
+                fix="`change: blackhole` is a link that carries nothing",
+                at=("burst_kb",),
+            )
+        return self
+
+    @property
+    def burst_bytes(self) -> int:
+        return round((self.burst_kb or 0) * 1000)
+
+    def wire(self) -> dict[str, Any]:
+        protocol = {} if self.protocol is None else {"protocol": self.protocol}
+        if self.rate_mbps is not None:
+            return {"rate_bps": round(self.rate_mbps * 1e6), "burst_bytes": self.burst_bytes} | protocol
+        return {"packets_per_s": self.packets_per_s, "burst_packets": self.burst_packets} | protocol
+
+    @property
+    def words(self) -> str:
+        """Such as `UDP above 500 packets/s per flow dropped`."""
+        limit = f"{self.rate_mbps:g} Mbit/s" if self.rate_mbps is not None else f"{self.packets_per_s} packets/s"
+        at_once = f"{self.burst_kb:g} kB" if self.burst_kb is not None else f"{self.burst_packets}"
+        whose = self.protocol.upper() if self.protocol is not None else "what is"
+        return f"{whose} above {limit} and {at_once} at once dropped, flow by flow"
+
+
 QUEUES = ("queue_kb", "queue_frames", "queue_ms")
 
 
@@ -173,6 +240,7 @@ class Spec(Strict):
     duplicate: Chance | None = None
     corrupt: Chance | None = None
     mtu_bytes: MtuBytes | None = None
+    police: Police | None = None
     medium: str | None = None
     trace: TraceFile | None = None
     exempt_arp: bool = True
@@ -225,6 +293,12 @@ class Spec(Strict):
         return self.bottleneck == "nic"
 
     @property
+    def limited(self) -> bool:
+        """Whether there is a rate, whosever it is."""
+        traced = self.trace is not None and self.trace.changes_rate
+        return self.rate_mbps is not None or self.medium is not None or traced
+
+    @property
     def nothing(self) -> bool:
         """Whether frames pass as if it were not there."""
         return not self.wire() and not self.at_nic
@@ -258,6 +332,8 @@ class Spec(Strict):
         for name in ("duplicate", "corrupt", "mtu_bytes", "medium"):
             if getattr(self, name):
                 found[name] = getattr(self, name)
+        if self.police is not None:
+            found["police"] = self.police.wire()
         if self.trace is not None:
             found["trace"] = self.trace.wire()
         if not self.exempt_arp:

@@ -42,6 +42,10 @@ class Trace(BaseModel):
     def changes_loss(self) -> bool:
         return any(row[3] is not None for row in self.rows)
 
+    @property
+    def changes_rate(self) -> bool:
+        return bool(self.opportunities_ns) or any(row[1] is not None for row in self.rows)
+
     def wire(self) -> dict[str, Any]:
         if self.opportunities_ns:
             return {"opportunities_ns": list(self.opportunities_ns), "bytes": MAHIMAHI_BYTES, "repeat": True}

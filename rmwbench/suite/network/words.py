@@ -26,6 +26,7 @@ def told(links: Links) -> list[str]:
     for host in links.hosts:
         if names := [f"{one.name} {one.address}" for one in network.further(host)]:
             lines.append(f"{host} also has {', '.join(names)}, that lead nowhere")
+    lines += [f"cross traffic: {one.words}" for one in network.cross_traffic]
     lines += [_change(change) for change in sorted(network.changes, key=lambda one: one.at_s)]
     return lines
 
@@ -54,6 +55,8 @@ def _spec(spec: Spec) -> str:
             found.append(f"{name} {100 * getattr(spec, name):g} %")
     if spec.mtu_bytes is not None:
         found.append(f"MTU {spec.mtu_bytes}")
+    if spec.police is not None:
+        found.append(spec.police.words)
     if spec.trace is not None:
         found.append(f"trace {spec.trace.name}")
     return ", ".join(found) or "does nothing"

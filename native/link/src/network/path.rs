@@ -40,7 +40,13 @@ impl Network {
             self.arrived(index, frame, at_ns, outside);
             return None;
         }
+        // Drawn before, so that a policer moves no draw.
         frame.fate = direction.effects.draw();
+        if direction.policer.exceeds(&frame.facts, frame.bytes.len(), at_ns) {
+            let verdict = direction.policed();
+            self.end(index, &frame, verdict);
+            return None;
+        }
         Some(frame)
     }
 

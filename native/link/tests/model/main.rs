@@ -5,4 +5,5 @@ mod common;
 mod golden;
 mod links;
 mod media;
+mod police;
 mod switching;

@@ -30,6 +30,8 @@ def carried_between(outcome: Outcome) -> list[Carried]:
     if not totals and outcome.frames is not None and outcome.window is not None:
         begun = outcome.frames["in_ns"]
         inside = (begun >= outcome.window.steady_ns) & (begun < outcome.window.end_ns)
+        # Behind the workload's hosts come those that only cross traffic has.
+        inside &= outcome.frames["from_port"] < len(outcome.order.cell.hosts)
         _, first = np.unique(outcome.frames["index"][inside], return_index=True)  # a row per destination
         totals["network"] = int(outcome.frames["frame_bytes"][inside][first].sum(dtype=np.int64))
     device = " + ".join(dict.fromkeys(devices.values())) or DEVICE

@@ -1,0 +1,68 @@
+"""What the traffic of others got through beside the middleware, and what it cost the machine, by its own counters.
+
+Its receivers count what they read, so this is goodput: without headers, and each byte once however often it was sent.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+ROLE = "cross traffic"
+GOODPUT, LEAST, CPU = "cross_goodput", "cross_goodput_least", "cross_cpu_cores"
+METRICS = (GOODPUT, LEAST, CPU)
+NONE = "the network has no cross traffic"
+NO_ACCOUNT = "the cross traffic gave no account of the window"
+TOO_SHORT = "no whole second lies within the window"
+
+RECEIVED, TIME, USED = "tcp.received", "snapshot_time", "cpu"
+BEGIN, END, SECOND = "steady_begin", "steady_end", "second_"
+NS_PER_S = 1_000_000_000
+
+Counted = dict[tuple[str, str], float]
+"""(counter, at) → value, of one process."""
+
+
+def cross_traffic(
+    counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]
+) -> tuple[dict[str, float], dict[str, str]]:
+    """(values, reasons) of METRICS of one trial, all cross traffic together: bytes per second in the window and in its
+    worst second, and processor time per second. `definition` is the cell's."""
+    if not asked(definition):
+        return {}, dict.fromkeys(METRICS, NONE)
+    found: dict[str, Counted] = {}
+    for row in counters:
+        if row["role"] == ROLE and row["value"] is not None:
+            found.setdefault(row["process"], {})[row["counter"], row["at"]] = row["value"]
+    receivers = [one for one in found.values() if (RECEIVED, BEGIN) in one]
+    if not receivers or any((RECEIVED, END) not in one for one in receivers):
+        return {}, dict.fromkeys(METRICS, NO_ACCOUNT)
+    values = {GOODPUT: sum(_rate(one, BEGIN, END) for one in receivers)}
+    reasons: dict[str, str] = {}
+    seconds = [sum(_rate(one, *ends) for one in receivers) for ends in _seconds(receivers)]
+    if seconds:
+        values[LEAST] = min(seconds)
+    else:
+        reasons[LEAST] = TOO_SHORT
+    length_ns = receivers[0][TIME, END] - receivers[0][TIME, BEGIN]
+    values[CPU] = sum(one[USED, END] - one[USED, BEGIN] for one in found.values()) / length_ns
+    return values, reasons
+
+
+def asked(definition: Mapping[str, Any]) -> tuple[str, ...]:
+    """The hosts that cross traffic alone has, from a cell's definition; empty where there is none."""
+    traffic = (definition.get("network") or {}).get("cross_traffic") or ()
+    return tuple(dict.fromkeys(one[end] for one in traffic for end in ("from", "to")))
+
+
+def _seconds(receivers: Sequence[Counted]) -> Iterator[tuple[str, str]]:
+    """The snapshots at both ends of each second that all receivers saw whole; the last one ends with the window."""
+    count = min(sum(1 for counter, at in one if counter == RECEIVED and at.startswith(SECOND)) for one in receivers)
+    marks = [BEGIN, *(f"{SECOND}{number}" for number in range(1, count + 1)), END]
+    for begin, end in pairwise(marks):
+        if all(abs(one[TIME, end] - one[TIME, begin] - NS_PER_S) < NS_PER_S / 10 for one in receivers):
+            yield begin, end
+
+
+def _rate(one: Counted, begin: str, end: str) -> float:
+    """Bytes per second between two snapshots, by their own times: a late one moves no rate."""
+    return NS_PER_S * (one[RECEIVED, end] - one[RECEIVED, begin]) / (one[TIME, end] - one[TIME, begin])

@@ -1,0 +1,162 @@
+"""Cross traffic and policers as a suite says them: what is resolved, what is refused and where, and in words."""
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.load import load, parse
+from rmwbench.suite.network.backend import lacking
+from rmwbench.suite.network.placement import placed
+from rmwbench.suite.network.words import told
+from tests.network.laboratory import links
+
+SUITE = """\
+suite: net
+title: two hosts
+arms:
+  - {{name: a, middleware: zenoh}}
+workloads:
+  - {{name: w, message: Bytes(100), rate_hz: 100, hosts: [robot, base], network: thin}}
+networks:
+  thin:
+    links: {{all: {{both: {link}}}}}
+    cross_traffic: {traffic}
+"""
+DOWNLOADS = "[{from: server, to: laptop, kind: tcp, flows: 2}]"
+
+
+def made(traffic=DOWNLOADS, link="{rate_mbps: 54}"):
+    (cell,) = cells(parse(SUITE.format(traffic=traffic, link=link), where="net.yaml"))
+    return cell
+
+
+def refused(traffic=DOWNLOADS, link="{rate_mbps: 54}") -> UserError:
+    with pytest.raises(UserError) as caught:
+        made(traffic, link)
+    return caught.value
+
+
+def test_its_hosts_come_behind_those_of_the_workload_and_are_none_of_them():
+    cell = made("[{from: server, to: laptop}, {from: server, to: tv, piece_mb: 2.5, every_s: 4}]")
+    assert cell.hosts == ("robot", "base") and cell.all_hosts == ("robot", "base", "server", "laptop", "tv")
+    assert cell.links.others == ("server", "laptop", "tv")
+    found = cell.definition()["network"]
+    assert found["hosts"] == ["robot", "base"]
+    assert found["links"]["tv"]["down"] == {"rate_bps": 54_000_000}
+    piece = {"bytes": 2_500_000, "every_ns": 4_000_000_000}
+    assert found["cross_traffic"] == [
+        {"from": "server", "to": "laptop", "kind": "tcp", "flows": 1},
+        {"from": "server", "to": "tv", "kind": "tcp", "flows": 1, "piece": piece},
+    ]
+
+
+def test_a_network_without_it_says_nothing_of_it():
+    cell = made("[]")
+    assert cell.all_hosts == cell.hosts and "cross_traffic" not in cell.definition()["network"]
+
+
+def test_it_is_told_in_words():
+    lines = told(made("[{from: server, to: tv, flows: 3, piece_mb: 2, every_s: 4, congestion_control: bbr}]").links)
+    assert "cross traffic: 3 flows of TCP from server to tv, 2 MB every 4 s in each, bbr" in lines
+
+
+@pytest.mark.parametrize(
+    ("traffic", "what"),
+    [
+        ("[{from: robot, to: laptop}]", "host `robot` is the workload's"),
+        ("[{from: server, to: base}]", "host `base` is the workload's"),
+        ("[{from: server, to: server}]", "from one host to another"),
+        ("[{from: server, to: tv}, {from: server, to: tv}]", "cross traffic from server to tv already"),
+        ("[{from: server, to: tv, piece_mb: 2}]", "`piece_mb` alone says no rate"),
+        ("[{from: server, to: tv, every_s: 2}]", "`every_s` alone says no rate"),
+        ("[{from: server, to: tv, kind: udp}]", "kind"),
+        ("[{from: server, to: tv, flows: 0}]", "flows"),
+        ("[{from: server, to: tv, flow: 2}]", "unknown key `flow`"),
+        ("[{to: tv}]", "from"),
+        ("[{from: all, to: tv}]", "no host is called `all`"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_its_line(traffic, what):
+    found = refused(traffic)
+    assert what in str(found), found
+    assert found.where.startswith("net.yaml:"), found
+
+
+def test_tcp_without_a_limit_is_refused_since_it_would_take_the_machine():
+    found = refused(link="{delay_ms: 2}")
+    assert "nothing limits the cross traffic from server to laptop" in found.what
+    one_end = "{all: {both: {}}, laptop: {down: {rate_mbps: 20}}}"
+    assert links(f"{{links: {one_end}, cross_traffic: {DOWNLOADS}}}").others == ("server", "laptop")
+
+
+def test_machines_have_no_hosts_for_it():
+    with pytest.raises(UserError, match="needs hosts of its own"):
+        placed([made()], "--place")
+
+
+def test_the_suite_holds_the_same_robot_against_itself_alone():
+    found = {cell.workload.name: cell for cell in cells(load("degraded/wifi-traffic"))}
+    assert not found["alone"].links.others
+    for name in ("beside_downloads", "beside_video"):
+        assert found[name].workload.against == "alone" and found[name].links.others == ("server", "laptop")
+        assert [e.wire(found[name].arm, 0) for e in found[name].endpoints] == [
+            e.wire(found[name].arm, 0) for e in found["alone"].endpoints
+        ]
+        for host in ("robot", "laptop"):
+            assert found[name].links.network.up(host).medium == "wifi"
+        assert found[name].links.network.down("server").medium is None
+
+
+# --- policers ---
+
+
+def police(text: str) -> dict:
+    found = links(f"{{links: {{robot: {{up: {{police: {text}}}}}}}}}")
+    assert found.spec("robot", "down").nothing and not found.spec("robot", "up").nothing
+    return found.definition()["links"]["robot"]["up"]["police"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wire"),
+    [
+        ("{rate_mbps: 10, burst_kb: 64}", {"rate_bps": 10_000_000, "burst_bytes": 64_000}),
+        (
+            "{packets_per_s: 500, burst_packets: 100, protocol: udp}",
+            {"packets_per_s": 500, "burst_packets": 100, "protocol": "udp"},
+        ),
+    ],
+)
+def test_a_policer_is_in_the_units_of_the_link(text, wire):
+    assert police(text) == wire
+
+
+def test_a_policer_is_told_in_words():
+    spec = "{packets_per_s: 500, burst_packets: 100, protocol: udp}"
+    lines = told(links(f"{{links: {{robot: {{up: {{police: {spec}}}}}}}}}"))
+    assert any("UDP above 500 packets/s and 100 at once dropped, flow by flow" in line for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("{}", "what does the policer limit?"),
+        ("{burst_kb: 64}", "what does the policer limit?"),
+        ("{rate_mbps: 10, packets_per_s: 5, burst_kb: 64}", "what does the policer limit?"),
+        ("{rate_mbps: 10}", "how much may come at once?"),
+        ("{packets_per_s: 10}", "how much may come at once?"),
+        ("{packets_per_s: 10, burst_kb: 64}", "`burst_kb` does not belong to `packets_per_s`"),
+        ("{rate_mbps: 10, burst_kb: 1.5}", "lets none of them through"),
+        ("{rate_mbps: 10, burst_kb: 64, protocol: icmp}", "protocol"),
+        ("{rate_mbps: 10, burst: 64}", "unknown key `burst`"),
+    ],
+)
+def test_what_is_no_policer_is_refused(text, what):
+    with pytest.raises(UserError) as caught:
+        police(text)
+    assert what in str(caught.value), caught.value
+
+
+def test_the_kernel_has_no_policer_by_flow():
+    spec = "{links: {robot: {up: {police: {rate_mbps: 10, burst_kb: 64}}}}, backend: kernel}"
+    (why,) = lacking(links(spec))
+    assert "one bucket for all flows together" in why
