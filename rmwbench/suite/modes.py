@@ -21,7 +21,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "discovery": ("multicast", "peers", "server", "routers", "client"),
     "executor": ("single_threaded", "multi_threaded", "events", "wait_set", "static"),
 }
-SWITCHES = ("batching", "security")
+SWITCHES = ("batching", "security", "compression")
 NUMBERS = ("fragment_bytes", "socket_buffer_bytes", "shm_pool_bytes", "threads")
 NAMES = (*WORDS, *SWITCHES, *NUMBERS)
 MAX_NUMBER = 1 << 40

@@ -1,5 +1,7 @@
 """Which path the bytes took: every kind of knowledge, and every contradiction."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -213,6 +215,19 @@ def test_a_transport_that_the_middleware_names_is_not_shared_with_discovery():
     found = observed(received(10), evidence=[{"path": "tcp", "messages": 10}])
     rows = attestations(sampled(found, lo=1500, tcp=1000, segments=1, datagrams=3))
     assert {r["path"]: r["fraction"] for r in rows} == {"tcp": pytest.approx(1.0), "udp": 0.0}
+
+
+def test_fewer_bytes_than_the_payloads_are_all_of_it_where_they_are_compressed():
+    plain = observed(received(10), lo=800)
+    assert shares(plain) == {("lo", "counted"): 0.8, ("other", "inferred"): 0.2}
+    made = cell()
+    made = replace(made, arm=made.arm.model_copy(update={"modes": {"compression": True}}))
+    (row,) = attestations(observed(received(10), lo=800, made=made))
+    assert (row["label"], row["bytes"], row["fraction"]) == ("counted", 800, pytest.approx(1.0))
+    assert row["note"].endswith("are all of it")
+    # Shared memory is not compressed: what no interface saw went there.
+    shared = shares(observed(received(10), lo=100, segments=BOTH, made=made))
+    assert shared == {("lo", "counted"): 0.1, ("shm", "inferred"): 0.9}
 
 
 CACHE = "/usr/lib/x86_64-linux-gnu/gconv/gconv-modules.cache"

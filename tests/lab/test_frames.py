@@ -1,17 +1,21 @@
-"""Frames of a real GStreamer pipeline in a real host: its picture, its rate, and what is told where it has none."""
+"""Frames of a source in a real host, GStreamer's and drawn ones: the picture, the rate, and what is told without it."""
 
 import mmap
 import os
+import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from rmwbench.lab.camera import drawn
 from rmwbench.lab.camera import source as frames
 from rmwbench.lab.camera.source import FrameSources, SourceBroken, account
 from rmwbench.lab.host import Host
 from rmwbench.lab.process.crew import Crew
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
+from rmwbench.suite.workload.camera import Format
 
 SUITE = """
 suite: cameras
@@ -28,6 +32,7 @@ needs_gstreamer = pytest.mark.skipif(
 )
 
 PERIOD_NS = 20_000_000
+FORMAT = Format(64, 48, Fraction(50))
 
 
 def cell_of(source="gstreamer"):
@@ -64,10 +69,40 @@ def test_one_of_half_the_rate_made_half_and_one_that_stopped_made_what_it_made()
     assert (gone.made, gone.kept) == (0, 0.0) and gone.due == 48
 
 
+@pytest.mark.timing
+@pytest.mark.own_host
+def test_drawn_frames_are_in_the_ring_from_the_start_and_seen_at_their_rate():
+    with Host("local") as host, Crew(host) as crew:
+        host.wait_ready()
+        cell = cell_of("photo")
+        assert frames.missing(cell) is None
+        sources = FrameSources(crew, cell)
+        try:
+            sources.start()
+            sources.wait()
+            begun_ns = time.monotonic_ns()
+            time.sleep(0.5)
+            (kept,) = sources.accounts(lambda _: (begun_ns, time.monotonic_ns()))
+            assert [(name, role) for name, pid, role, _ in sources.pids if pid] == [("frames 1", "source")]
+            ring = os.dup(sources.given("talker")["more_files"][10])
+        finally:
+            sources.close()
+    assert kept.made > 0 and kept.lz4_ratio == drawn.lz4_ratio(drawn.frames("photo", FORMAT)[0])
+    slots = [slice(at, at + FORMAT.frame_bytes) for at in range(frames.FIRST_SLOT, frames.ring_bytes(9216), 3 * 4096)]
+    with mmap.mmap(ring, frames.ring_bytes(FORMAT.frame_bytes), prot=mmap.PROT_READ) as view:
+        assert tuple(view[slot] for slot in slots) == drawn.frames("photo", FORMAT)
+        numbers = [int.from_bytes(view[64 + 64 * slot :][:8], "little") for slot in range(frames.SLOTS)]
+        finished = int.from_bytes(view[40:48], "little")
+    os.close(ring)
+    assert sorted(numbers) == list(range(finished - frames.SLOTS + 1, finished + 1))
+    assert all((number - 1) % frames.SLOTS == slot for slot, number in enumerate(numbers))
+
+
 def test_without_gstreamer_the_cell_is_not_supported_and_the_packages_are_named(monkeypatch):
     monkeypatch.setattr(frames, "launcher", lambda: None)
     assert "gstreamer1.0-tools and gstreamer1.0-plugins-base" in frames.missing(cell_of())
     assert frames.missing(cell_of("synthetic")) is None
+    assert frames.missing(cell_of("rendered")) is None
 
 
 def test_a_process_has_room_for_so_many_rings_and_says_so():

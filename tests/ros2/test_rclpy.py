@@ -37,7 +37,13 @@ def test_messages_arrive(tmp_path, rmw):
     middleware = {"middleware": needed(rmw), "wait": "callback"}
     arms = {"objects": middleware, "serialised": middleware | {"options": {"raw": True}}}
     arms["threads"] = middleware | {"modes": {"executor": "multi_threaded"}}
-    everything_arrived(run(tmp_path, arms))
+    arms["assigned"] = middleware | {"options": {"assign": True}}
+    bundle = run(tmp_path, arms, message="Image(64x48)")
+    everything_arrived(bundle)
+    damaged = "select count(*) from received where flags & 1 = 1"
+    assert rows(bundle, damaged) == [(0,)]
+    notes = "select distinct arm from endpoints join trials using (trial) join cells using (cell) where granted like '%assigned:%'"
+    assert rows(bundle, notes) == [("assigned",)]
 
 
 @pytest.mark.parametrize("rmw", sourced.RMWS)

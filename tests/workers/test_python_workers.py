@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from rmwbench_workers import header
-from rmwbench_workers.cyclonedds_python import payload_of
+from rmwbench_workers import harness, header
+from rmwbench_workers.cyclonedds_python import Middleware, payload_of
 from rmwbench_workers.middleware import Layout
 
 from rmwbench.campaign.trial.outcome import Order
@@ -82,6 +82,53 @@ def test_a_cut_message_is_not_read_beyond_its_end():
     layout = Layout("Bytes(8)", "", "", 8, b"12345678", b"")
     assert bytes(payload_of(memoryview(b"12345678abcdefgh"), layout)) == b"abcdefgh"
     assert bytes(payload_of(memoryview(b"12345678abc"), layout)) == b"abc"
+
+
+class Composing:
+    """A publisher with a message of its own of five bytes."""
+
+    def __init__(self):
+        self.message = bytearray(5)
+        self.copied, self.own = [], []
+
+    def own_memory(self, size):
+        return memoryview(self.message) if size == len(self.message) else None
+
+    def publish(self, payload):
+        self.copied.append(bytes(payload))
+
+    def publish_own(self):
+        self.own.append(bytes(self.message))
+
+    def close(self): ...
+
+
+class Plain:
+    """One without."""
+
+    def __init__(self):
+        self.copied = []
+
+    publish, close = Composing.publish, Composing.close
+
+
+def test_what_is_written_into_the_apis_own_message_is_published_without_a_copy():
+    bridge = harness.Bridge(Middleware())
+    composing, plain = Composing(), Plain()
+    first, second = (bridge.create("publisher", lambda one=one: one, header.ffi.NULL) for one in (composing, plain))
+    table = bridge.table
+    memory = table.publisher_message(first, 5)
+    header.ffi.buffer(memory, 5)[:] = b"image"
+    assert table.publish(first, memory, 5) == harness.OK
+    assert (composing.own, composing.copied) == ([b"image"], [])
+    other = header.ffi.new("uint8_t[]", b"other")
+    table.publish(first, other, 5)
+    assert (len(composing.own), composing.copied) == (1, [b"other"])
+    assert table.publisher_message(first, 6) == header.ffi.NULL == table.publisher_message(second, 5)
+    table.publish(second, other, 5)
+    assert plain.copied == [b"other"]
+    table.publisher_destroy(first)
+    assert not bridge.messages
 
 
 @pytest.fixture

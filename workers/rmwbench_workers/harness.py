@@ -88,6 +88,8 @@ class Bridge:
         self.middleware = middleware
         self.kept: list[Any] = []
         self.alive: dict[Any, Any] = {}
+        self.messages: dict[Any, Any] = {}
+        """Publisher → the memory of its own message that the harness writes into."""
         self.table = ffi.new("rmwbench_middleware *")
         self.table.abi_version = ffi.cast("uint32_t", library().RMWBENCH_ABI_VERSION)
         self.table.struct_bytes = ffi.sizeof("rmwbench_middleware")
@@ -188,11 +190,24 @@ class Bridge:
         return self.create("publisher", lambda: _of(node).publisher(_endpoint(config)), error)
 
     def _publisher_destroy(self, publisher: Any) -> None:
+        self.messages.pop(publisher, None)
         self.destroy(publisher)
+
+    def _publisher_message(self, publisher: Any, size: int) -> Any:
+        memory = _own_memory(_of(publisher), size)
+        if memory is None:
+            self.messages.pop(publisher, None)
+            return ffi.NULL
+        own = self.messages[publisher] = ffi.from_buffer("uint8_t[]", memory)
+        return ffi.cast("uint8_t *", own)
 
     def _publish(self, publisher: Any, payload: Any, size: int) -> int:
         try:
-            _of(publisher).publish(memoryview(ffi.buffer(payload, size)))
+            own = self.messages.get(publisher)
+            if own is not None and payload == own:
+                _of(publisher).publish_own()
+            else:
+                _of(publisher).publish(memoryview(ffi.buffer(payload, size)))
         except Full:
             return STATUS_FULL
         except Exception as problem:
@@ -252,6 +267,11 @@ _SEND = "rmwbench_status (*)(void *, const uint8_t *, size_t)"
 
 def _of(pointer: Any) -> Any:
     return ffi.from_handle(ffi.cast("void *", pointer))
+
+
+def _own_memory(publisher: Any, size: int) -> memoryview | None:
+    """Of a publisher that is a Composer, where it has it."""
+    return publisher.own_memory(size) if hasattr(publisher, "own_memory") else None
 
 
 def _text(pointer: Any) -> str:

@@ -146,6 +146,16 @@ class Publisher(Endpoint, Protocol):
     def publish(self, payload: memoryview) -> None: ...
 
 
+class Composer(Publisher, Protocol):
+    """A publisher whose users write into a message of the API's own before they publish it."""
+
+    def own_memory(self, size: int) -> memoryview | None:
+        """Where that message has its payload, `size` bytes that stay there; None where it cannot be had."""
+
+    def publish_own(self) -> None:
+        """Publishes what was written there, without a copy."""
+
+
 class Node(Protocol):
     def publisher(self, config: EndpointConfig) -> Publisher: ...
 

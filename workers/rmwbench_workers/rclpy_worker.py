@@ -1,11 +1,13 @@
 """rclpy: what a ROS 2 node in Python pays, over whatever RMW the environment names. Needs a sourced ROS 2.
 
 Messages are Python objects, as nodes have them, where their bytes are one field `data` (Bytes, Image, …): `array.array`
-on both sides, the fastest that rclpy takes. Other types travel serialised (`raw`), and the granted note says so; option
-`raw: true` asks for that everywhere. Subscriptions are served by an executor in a thread of its own.
+on both sides, the fastest that rclpy takes. The payload is written into the array of the message that is published, as by
+a node whose camera fills `numpy.frombuffer(message.data)`; with the option `assign: true` it is assigned as most nodes do,
+`message.data = frame.tobytes()`, which copies it twice within the publish call (docs/middlewares/python.md). Other types
+travel serialised (`raw`), and the granted note says so; option `raw: true` asks for that everywhere. Subscriptions are
+served by an executor in a thread of its own.
 """
 
-import array
 import ctypes
 import importlib
 import importlib.util
@@ -126,7 +128,7 @@ class Middleware:
         return Router()
 
     def open(self, config: SessionConfig) -> "Session":
-        known_options(config, {"raw": None})
+        known_options(config, {"raw": None, "assign": None})
         return Session(config)
 
 
@@ -193,10 +195,9 @@ class Session:
         import rclpy
         from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 
-        raw = config.options.get("raw", "false")
-        if raw not in ("true", "false"):
-            raise WorkerError(INVALID, "option raw", f"expected true or false, found {raw}")
-        self.raw = raw == "true"
+        self.raw, self.assigns = switch(config, "raw"), switch(config, "assign")
+        if self.raw and self.assigns:
+            raise WorkerError(INVALID, "option assign", "what is published serialised (raw) has no field to assign to")
         self.rclpy = rclpy
         rclpy.init(args=[], domain_id=config.domain_id)
         kind = config.modes.get("executor", "single_threaded")
@@ -215,6 +216,13 @@ class Session:
         self.executor.shutdown()
         self.thread.join()
         self.rclpy.shutdown()
+
+
+def switch(config: SessionConfig, name: str) -> bool:
+    level = config.options.get(name, "false")
+    if level not in ("true", "false"):
+        raise WorkerError(INVALID, f"option {name}", f"expected true or false, found {level}")
+    return level == "true"
 
 
 class Node:
@@ -296,14 +304,25 @@ class Publisher(Endpoint):
         self.message = None if self.session.raw or not has_data(message) else template(message, config.type)
         if self.message is None:
             self.notes.append("published serialised: rclpy's message objects are left out")
+        elif self.session.assigns:
+            self.notes.append("assigned: message.data = bytes, two copies of the payload within the publish call")
         self.publisher = self.node.create_publisher(message, config.topic, quality(config.qos))
+
+    def own_memory(self, size: int) -> memoryview | None:
+        """The array of the message that is published; None where the payload is to be assigned, or has no array."""
+        if self.message is None or self.session.assigns or size != len(self.message.data):
+            return None
+        return memoryview(self.message.data)
 
     def publish(self, payload: memoryview) -> None:
         if self.message is None:
             self.publisher.publish(b"".join((self.layout.cdr_prefix, payload, self.layout.cdr_suffix)))
         else:
-            self.message.data = array.array("B", bytes(payload))
+            self.message.data = bytes(payload)
             self.publisher.publish(self.message)
+
+    def publish_own(self) -> None:
+        self.publisher.publish(self.message)
 
     def matched(self) -> int:
         return self.publisher.get_subscription_count()
@@ -351,7 +370,7 @@ class Client(Endpoint):
 
     def publish(self, payload: memoryview) -> None:
         request = self.type.Request()
-        request.data = array.array("B", bytes(payload))
+        request.data.frombytes(payload)  # one copy; an assignment would be the second
         self.client.call_async(request).add_done_callback(self._reply)
 
     def _reply(self, future: Any) -> None:
@@ -373,7 +392,7 @@ class Service(Endpoint):
             now_ns = time.monotonic_ns()
 
             def reply(message: memoryview) -> None:
-                response.data = array.array("B", bytes(message))
+                response.data.frombytes(message)
 
             handle(memoryview(request.data), now_ns, now_ns, reply)
             return response

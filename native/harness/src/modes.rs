@@ -21,7 +21,7 @@ pub enum Levels {
 }
 
 /// The vocabulary, as in `worker-protocol.md`.
-pub const MODES: [(&str, Levels); 11] = [
+pub const MODES: [(&str, Levels); 12] = [
     ("transport", Levels::Named(&["udp", "tcp", "unix", "shm", "intra_process"])),
     ("batching", Levels::TrueOrFalse),
     ("congestion", Levels::Named(&["drop", "block"])),
@@ -33,6 +33,7 @@ pub const MODES: [(&str, Levels); 11] = [
     ("threads", Levels::Number),
     ("executor", Levels::Named(&["single_threaded", "multi_threaded", "events", "wait_set", "static"])),
     ("security", Levels::TrueOrFalse),
+    ("compression", Levels::TrueOrFalse),
 ];
 
 /// Builds a description's map: what is not listed is `no: REASON` by default.

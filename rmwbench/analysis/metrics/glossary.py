@@ -593,7 +593,7 @@ _ENTRIES = [
         "positive",
         "What all hosts sent into the network in the steady window, whole Ethernet frames, each counted once, for each "
         "payload byte that reached another host. 1 would be payload alone; several readers on other hosts can make it "
-        "less.",
+        "less, and so can compression.",
     ),
     *(
         Entry(

@@ -42,16 +42,17 @@ def take(outcome: Outcome, sources: FrameSources) -> None:
     for one in outcome.sources:
         text = f"{one.made} of {one.due} frames, {one.late} of them more than a period late"
         text += f", the latest {one.latest_ns / 1e6:.3g} ms" if one.made else ""
+        text += f"; LZ4 makes them {one.lz4_ratio:.3g} times smaller" if one.lz4_ratio else ""
         note(outcome, f"frames {one.endpoint}", "source", window.end_ns, endpoint=one.endpoint, text=text)
 
 
 def void_reasons(outcome: Outcome) -> Iterator[Reason]:
     for one in outcome.sources:
         if one.ended is not None:
-            yield _reason(f"GStreamer, which makes the frames of endpoint {one.endpoint}, ended within the trial")
+            yield _reason(f"what makes the frames of endpoint {one.endpoint} ended within the trial")
         elif one.kept < KEPT_VOID:
             yield _reason(
-                f"GStreamer made {one.made} of the {one.due} frames of endpoint {one.endpoint} that were due "
+                f"the source made {one.made} of the {one.due} frames of endpoint {one.endpoint} that were due "
                 f"in the window (limit {100 * KEPT_VOID:.0f} %): this machine has no more processor time for it"
             )
 

@@ -1,5 +1,6 @@
-"""Frames of a source outside of the workers: GStreamer's, in the trial's host, into a ring in memory from which a
-publisher takes one for each message (docs/formats/frames.md).
+"""Frames of a source outside of the workers, GStreamer's or drawn ones, in a ring in memory from which a publisher takes
+one for each message (docs/formats/frames.md). GStreamer runs in the trial's host and fills the ring; drawn frames are in
+it from the start, and a program in the host paces them.
 
 No worker links GStreamer and all get the same frames. What the source costs is its own (role `source`), and whether it
 kept its rate is told by its own clock: a slow source is no loss of a middleware's.
@@ -19,7 +20,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from struct import Struct
@@ -27,10 +28,11 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.lab.camera import drawn
 from rmwbench.lab.host.host import TARGETS
 from rmwbench.lab.process.crew import Crew, Program
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.workload.camera import Format, element, frame_format
+from rmwbench.suite.workload.camera import Format, element, frame_format, is_drawn
 from rmwbench.suite.workload.endpoints import Endpoint
 
 ROLE = "source"
@@ -53,6 +55,7 @@ STDERR_BYTES = 2000
 
 _HEADER = Struct("<8sIIQQQqqq")
 _PROGRAM = Path(__file__).with_name("frame_program.py")
+_PACED_PROGRAM = Path(__file__).with_name("paced_program.py")
 
 
 class SourceBroken(Exception):
@@ -63,7 +66,7 @@ class SourceBroken(Exception):
 class Account:
     """What a source did in the window: `due` frames by its rate, of which `made` came in it, `late` of them more than a
     period after their time. That time is its own best: the line through its earliest frame. `latest_ns` is how late the
-    latest was, `ended` the wait status of one that ended."""
+    latest was, `ended` the wait status of one that ended. `lz4_ratio` is of a drawn frame (drawn.py)."""
 
     endpoint: int
     due: int
@@ -71,6 +74,7 @@ class Account:
     late: int
     latest_ns: float
     ended: int | None
+    lz4_ratio: float | None = None
 
     @property
     def kept(self) -> float:
@@ -90,8 +94,8 @@ def missing(cell: Cell) -> str | None:
     if max(Counter(endpoint.process for endpoint in senders(cell)).values()) > TARGETS - FIRST_FD:
         return f"frames: a process may have {TARGETS - FIRST_FD} publishers of a source's frames, and one here has more"
     if cell.real is not None:
-        return "frames: gstreamer is not there over real machines: its ring is memory of this one"
-    if launcher() is not None:
+        return "frames of a source are not there over real machines: their ring is memory of this one"
+    if launcher() is not None or all(is_drawn(endpoint.frames or "") for endpoint in senders(cell)):
         return None
     return f"frames: gstreamer needs {LAUNCHER}, which is not installed (Debian: {PACKAGES})"
 
@@ -139,10 +143,12 @@ class FrameSources:
 
     def start(self) -> None:
         """One after the other the processes start; their first frames come some milliseconds later."""
-        source = _PROGRAM.read_text()
         for ring in self._rings:
             name, files = f"frames {ring.endpoint.endpoint}", {2: ring.log, 4: ring.fd}
-            ring.program = self._crew.start_program(name, source, ring.arguments(), files, ring.endpoint.host)
+            program = _PACED_PROGRAM if ring.is_drawn else _PROGRAM
+            ring.program = self._crew.start_program(
+                name, program.read_text(), ring.arguments(), files, ring.endpoint.host
+            )
 
     def wait(self, timeout_s: float = TIMEOUT_S) -> None:
         """Until every ring has frames. Raises SourceBroken, and WorkerFailed where a worker ends meanwhile."""
@@ -160,7 +166,8 @@ class FrameSources:
         for ring in self._rings:
             name, host = f"frames {ring.endpoint.endpoint}", ring.endpoint.host
             found.append((name, ring.program.inner_pid if ring.program else None, ROLE, host))
-            found.append((f"{name} gstreamer", ring.child, ROLE, host))
+            if not ring.is_drawn:
+                found.append((f"{name} gstreamer", ring.child, ROLE, host))
         return found
 
     def accounts(self, window: Callable[[str], tuple[int, int]]) -> list[Account]:
@@ -183,7 +190,8 @@ class _Ring:
     def __init__(self, endpoint: Endpoint):
         assert endpoint.frames is not None
         self.endpoint = endpoint
-        self.format = frame_format(endpoint.type, endpoint.arrival)
+        self.format = frame_format(endpoint.frames, endpoint.type, endpoint.arrival)
+        self.is_drawn = is_drawn(endpoint.frames)
         self.program: Program | None = None
         size = ring_bytes(self.format.frame_bytes)
         self.fd = os.memfd_create("rmwbench-frames", os.MFD_CLOEXEC)
@@ -193,9 +201,17 @@ class _Ring:
         head = (MAGIC, VERSION, SLOTS, frame_bytes, _slot_bytes(frame_bytes), FIRST_SLOT, 0, 0, 0)
         os.pwrite(self.fd, _HEADER.pack(*head), 0)
         self._view = mmap.mmap(self.fd, FIRST_SLOT, prot=mmap.PROT_READ)
+        self.lz4_ratio: float | None = None
+        if self.is_drawn:
+            pictures = drawn.frames(endpoint.frames, self.format)
+            self.lz4_ratio = drawn.lz4_ratio(pictures[0])
+            for slot in range(SLOTS):
+                os.pwrite(self.fd, pictures[slot % len(pictures)], FIRST_SLOT + slot * _slot_bytes(frame_bytes))
 
     def arguments(self) -> list[str]:
         frame_bytes = self.format.frame_bytes
+        if self.is_drawn:
+            return [str(number) for number in (SLOTS, FIRST_SLOT, TIMES, round(self.format.period_ns))]
         numbers = (SLOTS, frame_bytes, _slot_bytes(frame_bytes), FIRST_SLOT, TIMES)
         return [*map(str, numbers), *pipeline(self.endpoint.frames or "", self.format)]
 
@@ -238,7 +254,8 @@ class _Ring:
         ring = np.frombuffer(self._view, dtype="<i8", count=TIMES, offset=TIMES_OFFSET).copy()
         whole_ns = ring[numbers % TIMES]
         edges = (self.format.period_ns, begin_ns, end_ns)
-        return account(self.endpoint.endpoint, numbers, whole_ns, *edges, ended or None)
+        found = account(self.endpoint.endpoint, numbers, whole_ns, *edges, ended or None)
+        return replace(found, lz4_ratio=self.lz4_ratio)
 
     def close(self) -> None:
         self._view.close()
@@ -277,7 +294,7 @@ def probes(accounts: Sequence[Account]) -> list[dict[str, Any]]:
     if not accounts:
         return []
     late = max((one.late + one.due - one.made) / one.due if one.due else 0.0 for one in accounts)
-    return [
-        {"probe": "source_kept", "unit": "fraction", "at": "window", "value": min(one.kept for one in accounts)},
-        {"probe": "source_late", "unit": "fraction", "at": "window", "value": late},
-    ]
+    found = [("source_kept", "fraction", min(one.kept for one in accounts)), ("source_late", "fraction", late)]
+    if ratios := [one.lz4_ratio for one in accounts if one.lz4_ratio is not None]:
+        found.append(("source_lz4_ratio", "ratio", min(ratios)))
+    return [{"probe": name, "unit": unit, "at": "window", "value": value} for name, unit, value in found]

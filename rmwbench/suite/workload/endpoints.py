@@ -171,7 +171,7 @@ def _check_frames(draft: dict[str, Any], type_: MessageType, explicit: tuple[str
         return
     at = explicit or ("frames",)
     try:
-        frame_format(type_, draft["arrival"])
+        frame_format(draft["frames"], type_, draft["arrival"])
     except Fault as fault:
         fault.at = at
         raise

@@ -17,6 +17,7 @@ pub const MODES: [(&str, &str); 11] = [
     ("threads", "no: Cyclone DDS has a receive thread per socket and no setting for their number"),
     ("executor", "no: this is the DDS itself, without an executor"),
     ("security", "true|false"),
+    ("compression", "no: Cyclone DDS compresses nothing"),
 ];
 
 /// Around a fragment of data in a datagram: RTPS's and UDP's headers, generously.

@@ -74,6 +74,7 @@ pub fn described() -> BTreeMap<String, String> {
         ("threads", "1|2|3"),
         ("executor", NO_EXECUTOR),
         ("security", "false"),
+        ("compression", "no: Cyclone DDS compresses nothing"),
     ])
 }
 

@@ -36,6 +36,7 @@ const rmwbench_pair modes[] = {
     {"shm_layout", "unified"},
     {"discovery", "multicast|peers|server"},
     {"security", security},
+    {"compression", "no: Fast DDS compresses nothing"},
     {"batching", "no: Fast DDS has no switch for it; a writer sends each sample in a message of its own, and an asynchronous one gathers "
                  "what waits (option flow_controller)"},
     {"threads", "no: Fast DDS opens a thread for each socket and shared-memory port, and one for events; their number is no setting"},

@@ -86,6 +86,7 @@ impl Middleware for Floor {
                 ("threads", "no: one thread waits for all subscriptions of a session"),
                 ("executor", "no: raw primitives have no executor"),
                 ("security", "no: raw primitives neither sign nor encrypt"),
+                ("compression", "no: raw primitives compress nothing"),
             ]),
             profiles: vec![Profile {
                 name: "untouched".into(),

@@ -61,6 +61,7 @@ impl Middleware for Hiroz {
                 ("threads", NO_MODE),
                 ("executor", "no: hiroz has no executors"),
                 ("security", NO_MODE),
+                ("compression", NO_MODE),
             ]),
             profiles: vec![Profile {
                 name: session::UNTOUCHED.into(),

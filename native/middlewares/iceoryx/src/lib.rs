@@ -77,6 +77,7 @@ impl Middleware for Iceoryx {
                 ("threads", "no: iceoryx has no threads in the path of a message"),
                 ("executor", "no: iceoryx has no executor; its WaitSet and Listener are waits (block, callback)"),
                 ("security", "no: shared memory is guarded by the system's permissions alone"),
+                ("compression", "no: nothing is sent, readers map the message"),
             ]),
             profiles: vec![
                 profile("untouched", include_str!("../profiles/untouched.toml"), "as installed: RouDi's own pools, up to 4 MiB a message"),

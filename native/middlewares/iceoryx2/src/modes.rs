@@ -45,6 +45,7 @@ pub fn described() -> BTreeMap<String, String> {
         ("threads", "no: iceoryx2 has no threads of its own"),
         ("executor", "no: executors are rclcpp's; here `wait` says how a subscription learns of data"),
         ("security", "false"),
+        ("compression", "no: nothing is sent, readers map the message"),
     ])
 }
 

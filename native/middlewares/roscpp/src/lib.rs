@@ -77,6 +77,7 @@ impl Middleware for Roscpp {
                 ("threads", "no: roscpp has one thread for all of its sockets"),
                 ("executor", "no: how callbacks are called is the wait (block, poll, callback)"),
                 ("security", "no: ROS 1 has none"),
+                ("compression", "no: ROS 1 sends messages as they are"),
             ]),
             profiles: vec![
                 profile(

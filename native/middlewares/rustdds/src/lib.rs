@@ -70,6 +70,7 @@ impl Middleware for RustDds {
                 ("threads", "no: RustDDS has one thread for all traffic and one for discovery"),
                 ("executor", "no: RustDDS has no executors"),
                 ("security", "no: this build of RustDDS is without its feature security"),
+                ("compression", "no: RustDDS compresses nothing"),
             ]),
             profiles: vec![Profile {
                 name: "untouched".into(),

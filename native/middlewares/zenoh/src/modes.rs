@@ -31,6 +31,7 @@ pub fn described() -> BTreeMap<String, String> {
         ("threads", "N"),
         ("executor", "no: Zenoh has no executors, its own threads call back; wait block, poll and callback are the choices"),
         ("security", "true|false"),
+        ("compression", "true|false"),
     ])
 }
 
@@ -63,6 +64,7 @@ pub struct Modes {
     pub shm_pool_bytes: Option<usize>,
     threads: Option<usize>,
     pub security: bool,
+    compression: Option<bool>,
 }
 
 fn unsupported<T>(mode: &str, reason: impl Into<String>) -> Result<T, Error> {
@@ -101,6 +103,7 @@ impl Modes {
             shm_pool_bytes: config.mode("shm_pool_bytes")?,
             threads: config.mode("threads")?,
             security: config.mode("security")?.unwrap_or(false),
+            compression: config.mode("compression")?,
         };
         modes.agree()?;
         Ok(modes)
@@ -194,6 +197,10 @@ impl Modes {
             set.json("transport/link/tx/queue/batching/enabled", json!(batching))?;
             // Express travels with the message, so that a router does not batch it either.
             set.publications(|settings| drop(settings.insert("express".into(), json!(!batching))))?;
+        }
+        if let Some(compression) = self.compression {
+            // LZ4 over what a batch holds, where both ends of a link ask for it; a batch that would not shrink goes as it is.
+            set.json("transport/unicast/compression/enabled", json!(compression))?;
         }
         if self.congestion.is_some() {
             // Ours to set, by endpoint: the profile should not overwrite it.

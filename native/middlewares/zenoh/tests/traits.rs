@@ -460,7 +460,8 @@ fn modes_stand_in_the_configuration_that_is_told() {
     assert_eq!(tuned["transport"]["link"]["tx"]["batch_size"], 9000);
     assert_eq!(tuned["qos"]["publication"][0]["config"]["express"], false);
     assert_eq!(tuned["transport"]["shared_memory"]["transport_optimization"]["pool_size"], 1 << 20);
-    let tcp = told("tcp", &[("socket_buffer_bytes", json!(300_000)), ("batching", json!(false))]);
+    let tcp = told("tcp", &[("socket_buffer_bytes", json!(300_000)), ("batching", json!(false)), ("compression", json!(true))]);
+    assert_eq!(tcp["transport"]["unicast"]["compression"]["enabled"], true);
     assert_eq!(tcp["transport"]["link"]["tcp"]["so_sndbuf"], 300_000);
     assert_eq!(tcp["transport"]["link"]["tx"]["queue"]["batching"]["enabled"], false);
     assert_eq!(tcp["qos"]["publication"][0]["config"]["express"], true);

@@ -85,6 +85,7 @@ impl Middleware for ZeroMq {
                 ("threads", "N"),
                 ("executor", "no: libzmq has no executor"),
                 ("security", NO_CURVE),
+                ("compression", "no: ZeroMQ sends messages as they are"),
             ]),
             profiles: vec![
                 profile("untouched", include_str!("../profiles/untouched.json"), "libzmq's defaults over TCP on loopback"),

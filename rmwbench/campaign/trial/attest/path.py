@@ -94,6 +94,10 @@ def attestations(outcome: Outcome) -> list[dict[str, Any]]:
         if rest <= EDGE and most is not None and most["fraction"] > MAJORITY:
             most["fraction"] += rest
             return rows
+        if most is not None and path != "shm" and _is_compressed(outcome):
+            most["fraction"] += rest
+            most["note"] += "; compressed, so that fewer bytes than the payload's are all of it"
+            return rows
         rows.append(_row(path, None, "inferred", round(rest * delivered), rest, why, known))
     return rows
 
@@ -116,6 +120,10 @@ def _over_hosts(outcome: Outcome, delivered: int) -> list[dict[str, Any]]:
         why = "between processes of one host, in a trial over several" if sent else "no counters came"
         rows.append(_row("other", None, "inferred", round(rest * delivered), rest, why))
     return rows
+
+
+def _is_compressed(outcome: Outcome) -> bool:
+    return any(side.modes.get("compression") is True for side in outcome.order.cell.sides.values())
 
 
 def _is_control(outcome: Outcome, delivered: int, counted: list[Carried]) -> bool:

@@ -90,6 +90,7 @@ Rmw cyclonedds() {
       {"fragment_bytes", "N"},
       {"socket_buffer_bytes", "N"},
       {"batching", "no: Cyclone DDS batches on request of the writer only, which rmw_cyclonedds_cpp never makes"},
+      {"compression", "no: Cyclone DDS compresses nothing"},
       {"congestion", "no: follows from reliability and history"},
       {"shm_pool_bytes", "no: RouDi has the pools, and it is iox-roudi as installed"},
       {"shm_layout", "no: RouDi has the pools, and it is iox-roudi as installed"},
@@ -134,6 +135,7 @@ Rmw fastrtps(const std::string &name) {
       {"fragment_bytes", "no: rmw_fastrtps has no setting for it beyond a profile file"},
       {"socket_buffer_bytes", "no: rmw_fastrtps has no setting for it beyond a profile file"},
       {"batching", "no: Fast DDS sends each message by itself"},
+      {"compression", "no: Fast DDS compresses nothing"},
       {"congestion", "no: follows from reliability and history"},
       {"shm_pool_bytes", "no: rmw_fastrtps has no setting for it beyond a profile file"},
       {"shm_layout", "no: Fast DDS has one segment for each participant"},
@@ -168,6 +170,7 @@ Rmw zenoh() {
       {"transport", "tcp|shm|intra_process"},
       {"discovery", "multicast|peers|server|routers|client"},
       {"batching", "true|false"},
+      {"compression", "true|false"},
       {"congestion", "drop|block"},
       {"shm_pool_bytes", "N"},
       {"shm_layout", "no: rmw_zenoh_cpp has one pool for each session"},
@@ -297,6 +300,10 @@ Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::strin
     publication += std::string(publication.empty() ? "" : ",") + "\"congestion_control\":\"" + congestion + "\"";
   }
   if (!publication.empty()) add("qos/publication=[{\"key_exprs\":[\"**\"],\"config\":{" + publication + "}}]");
+  // Of routers too, since both ends of a link must ask for it.
+  if (const std::string &compression = level(modes, "compression"); !compression.empty()) {
+    add("transport/unicast/compression/enabled=" + compression);
+  }
   if (const std::string &bytes = level(modes, "socket_buffer_bytes"); !bytes.empty()) {
     add("transport/link/tcp/so_sndbuf=" + bytes);
     add("transport/link/tcp/so_rcvbuf=" + bytes);

@@ -1,0 +1,82 @@
+"""Frames that are drawn here: a scene with and without a sensor's noise, the same on every machine.
+
+Of what a compressor makes of a frame, its content decides all: zeros and test pictures overstate it a hundredfold,
+random bytes understate it. `photo` is a scene as a camera's sensor sees it by day: a sky of which a part is overexposed,
+walls with light falling off, edges, grass, and the noise of photons and of reading out (Poisson's law and a constant,
+EMVA 1288). `rendered` is the same scene as a simulator's camera draws it, without noise. The camera turns a little from
+frame to frame.
+
+How near that is to real frames was measured once with LZ4 in blocks of 65 000 bytes, which is what Zenoh compresses:
+eight photographs in colour by day (scikit-image's and scikit-learn's) shrink by 1.01 to 1.29, with a noise of two grey
+levels by 1.00 to 1.05, two that are mostly black by 1.6 and 3.1. `photo` is meant for the better end of the first.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from rmwbench.suite.workload.camera import PHOTO, Format
+
+FRAMES = 6
+"""Different ones; after them the first comes again."""
+TURN_PIXELS = 4
+"""From frame to frame."""
+SEED = 20261123
+BLOCK_BYTES = 65_000
+"""Of what a batch of Zenoh's holds at most (65 535 bytes)."""
+
+READ_NOISE, PHOTON_NOISE = 1.2, 0.02
+"""Standard deviation in the dark, in grey levels of 255, and variance per grey level."""
+HORIZON, GROUND = 0.45, 0.8
+"""Where the walls begin and where the grass does, in parts of the height."""
+THINGS = 24
+"""Doors, boxes, people: edges."""
+
+
+@lru_cache(maxsize=2)
+def frames(kind: str, format_: Format) -> tuple[bytes, ...]:
+    """All of them, RGB without padding."""
+    random = np.random.default_rng([SEED, format_.width, format_.height])
+    scene = _scene(format_.width + TURN_PIXELS * (FRAMES - 1), format_.height, random)
+    views = (scene[:, TURN_PIXELS * number :][:, : format_.width] for number in range(FRAMES))
+    return tuple(_digitised(_seen(view, random) if kind == PHOTO else view) for view in views)
+
+
+def lz4_ratio(frame: bytes) -> float:
+    """Bytes before through bytes after LZ4, in blocks as Zenoh's; one that would not shrink stays as it is."""
+    blocks = [frame[at : at + BLOCK_BYTES] for at in range(0, len(frame), BLOCK_BYTES)]
+    shrunk = sum(min(len(block), len(pa.compress(block, codec="lz4_raw", asbytes=True))) for block in blocks)
+    return len(frame) / shrunk
+
+
+def _scene(width: int, height: int, random: np.random.Generator) -> np.ndarray:
+    """height × width × 3 of light, 0 to 255 and above where it is too bright."""
+    y, x = (line[..., None] for line in np.ogrid[0 : 1 : height * 1j, 0 : 1 : width * 1j])
+    horizon, ground = int(HORIZON * height), int(GROUND * height)
+    sun = 420 * np.exp(-((x - 0.7) ** 2) / 0.06) * np.exp(-((y - 0.1) ** 2) / 0.035)
+    scene = (np.array([120, 150, 190]) + 60 * y + sun).astype(np.float32)
+    scene[horizon:] = (np.array([150, 140, 125]) * (0.55 + 0.4 * x * (1.2 - y)))[horizon:]
+    for _ in range(THINGS):
+        across = slice(*(int(width * part) for part in _place(random, 0.0, 0.95, 0.02, 0.12)))
+        down = slice(*(int(height * part) for part in _place(random, 0.3, 0.75, 0.05, 0.3)))
+        scene[down, across] = random.uniform(15, 200, 3) * (0.8 + 0.3 * y[down])
+    grass = 22 * random.standard_normal((height - ground, width, 1), np.float32)
+    scene[ground:] = np.array([60, 95, 40], np.float32) + grass
+    return scene
+
+
+def _place(random: np.random.Generator, first: float, last: float, least: float, most: float) -> tuple[float, float]:
+    """From and to, in parts of the whole."""
+    begin = random.uniform(first, last)
+    return begin, begin + random.uniform(least, most)
+
+
+def _seen(light: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """With a sensor's noise; what is too bright stays too bright."""
+    deviation = np.sqrt(READ_NOISE**2 + PHOTON_NOISE * light.clip(0, 255))
+    return light + deviation * random.standard_normal(light.shape, np.float32)
+
+
+def _digitised(light: np.ndarray) -> bytes:
+    return light.clip(0, 255).round().astype(np.uint8).tobytes()
