@@ -177,6 +177,29 @@ class Cell:
         writes = any(endpoint.writes for endpoint in self.endpoints if endpoint.process == process)
         return self.ros_case.writer if writes else self.ros_case.reader
 
+    @cached_property
+    def recorded(self) -> tuple[Endpoint, ...]:
+        """The publishers whose messages a recorder is to keep; none without one."""
+        asked = self.workload.recorder
+        if asked is None:
+            return ()
+        published = (endpoint for endpoint in self.endpoints if endpoint.kind == "publisher")
+        return tuple(endpoint for endpoint in published if not asked.topics or endpoint.topic in asked.topics)
+
+    @property
+    def recorded_topics(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(endpoint.topic for endpoint in self.recorded))
+
+    @property
+    def recorded_bytes(self) -> int:
+        """Of all messages that a trial's recorder should keep, as they are serialised."""
+        return sum(endpoint.sent * endpoint.type.cdr_bytes for endpoint in self.recorded)
+
+    @property
+    def recorder_host(self) -> str:
+        asked = self.workload.recorder
+        return (asked and asked.host) or self.hosts[0]
+
     @property
     def background_hosts(self) -> tuple[str, ...]:
         """On which of them the background load is; all where the workload names none."""
@@ -286,6 +309,12 @@ class Cell:
                 "reader": self.ros_case.reader,
                 "expected": self.ros_case.expected(len(self.hosts)),
                 "source": self.ros_case.source,
+            }
+        if self.workload.recorder is not None:
+            found["recorder"] = {
+                **self.workload.recorder.model_dump(mode="json"),
+                "host": self.recorder_host,
+                "topics": list(self.recorded_topics),
             }
         if self.workload.background_hosts:
             found["background_hosts"] = list(self.workload.background_hosts)
@@ -484,7 +513,7 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
         network = cell.links and cell.links.network
         content = (
             cell.workload.name,
-            repr((cell.arm, cell.timeline, cell.conditions, cell.workload.ros_variables, network)),
+            repr((cell.arm, cell.timeline, cell.conditions, cell.workload.ros_variables, cell.workload.recorder, network)),
             graph,
         )
         twin = seen.setdefault(content, cell)

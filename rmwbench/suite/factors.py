@@ -1,8 +1,8 @@
 """Factors: axes of a suite that override a field of every workload or arm, crossed in full.
 
 A factor is named after the field it overrides, so there is nothing to learn beside the fields; `options.NAME` and
-`modes.NAME` reach an option and a mode of the arms, `graph.NAME` a number of a workload's graph, `network.NAME` a field
-of every link in both directions. What tells arms apart
+`modes.NAME` reach an option and a mode of the arms, `graph.NAME` a number of a workload's graph, `recorder.NAME` what a
+workload's recorder is told, `network.NAME` a field of every link in both directions. What tells arms apart
 (middleware, profile) is no factor: arms are compared within a combination of levels, never across.
 """
 
@@ -15,6 +15,7 @@ from rmwbench.suite.modes import MODE_PREFIX, NAMES
 from rmwbench.suite.network.network import LINK_FACTORS, Network
 from rmwbench.suite.network.network import PREFIX as NETWORK_PREFIX
 from rmwbench.suite.workload.qos import Qos
+from rmwbench.suite.workload.recorder import Recorder
 from rmwbench.suite.workload.shapes import Graph
 from rmwbench.suite.workload.workload import Workload
 
@@ -37,8 +38,9 @@ WORKLOAD_FACTORS = (
 )
 QOS_FACTORS = ("reliability", "durability", "history", "depth")
 ARM_FACTORS = ("wait", "loan", "publish_mode", "take")
-OPTION_PREFIX, GRAPH_PREFIX = "options.", "graph."
+OPTION_PREFIX, GRAPH_PREFIX, RECORDER_PREFIX = "options.", "graph.", "recorder."
 GRAPH_FACTORS = tuple(GRAPH_PREFIX + name for name in Graph.model_fields)
+RECORDER_FACTORS = tuple(RECORDER_PREFIX + name for name in Recorder.model_fields)
 MODE_FACTORS = tuple(MODE_PREFIX + name for name in NAMES)
 NETWORK_FACTORS = tuple(NETWORK_PREFIX + name for name in LINK_FACTORS)
 
@@ -48,7 +50,8 @@ Levels = dict[str, Level]
 
 def check_factor_name(name: str) -> None:
     """Raises Fault for a factor that overrides nothing."""
-    known = [*WORKLOAD_FACTORS, *QOS_FACTORS, *ARM_FACTORS, *MODE_FACTORS, *GRAPH_FACTORS, *NETWORK_FACTORS]
+    known = [*WORKLOAD_FACTORS, *QOS_FACTORS, *ARM_FACTORS, *MODE_FACTORS, *GRAPH_FACTORS, *RECORDER_FACTORS]
+    known += NETWORK_FACTORS
     if name == "payload":  # what one is likely to type; no word is similar enough to suggest it
         raise Fault("unknown factor `payload`", expected="`message`, with levels such as Bytes(4096)", at=(name,))
     if name not in known and not (name.startswith(OPTION_PREFIX) and len(name) > len(OPTION_PREFIX)):
@@ -73,6 +76,8 @@ def with_workload_level(workload: Workload, factor: str, level: Level) -> Worklo
         return _with(workload, {factor: level})
     if factor in GRAPH_FACTORS and workload.graph is not None:
         return _with(workload, {"graph": _with(workload.graph, {factor.removeprefix(GRAPH_PREFIX): level})})
+    if factor in RECORDER_FACTORS and workload.recorder is not None:
+        return _with(workload, {"recorder": _with(workload.recorder, {factor.removeprefix(RECORDER_PREFIX): level})})
     return workload
 
 
