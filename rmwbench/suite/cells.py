@@ -196,6 +196,11 @@ class Cell:
         return sum(endpoint.sent * endpoint.type.cdr_bytes for endpoint in self.recorded)
 
     @property
+    def bag_bytes(self) -> int:
+        """What a trial's bag may take: MCAP's chunks and index come on top."""
+        return int(BAG_MARGIN * self.recorded_bytes)
+
+    @property
     def recorder_host(self) -> str:
         asked = self.workload.recorder
         return (asked and asked.host) or self.hosts[0]
@@ -329,6 +334,7 @@ class Cell:
             raise KeyError(f"cell {self.number} has no process {process!r}")
 
 
+BAG_MARGIN = 1.05
 MOST_CELLS = 40_000
 """Two hundred times what a campaign of a day has; more would not end, and their plan takes minutes."""
 

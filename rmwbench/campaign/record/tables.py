@@ -14,8 +14,8 @@ from rmwbench.campaign.record.schedule import never_sent_due_ns, planned
 from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.lab.network.frames import frames_columns
 from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, Section
-from rmwbench.lab.recording.account import NAME as RECORDER
 from rmwbench.suite.timeline import to_ns
+from rmwbench.suite.workload.recorder import NAME as RECORDER
 
 LOANED, WARMUP = 2, 4
 

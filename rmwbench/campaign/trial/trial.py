@@ -124,6 +124,7 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
         outcome.failure = _ours(Code.ORCHESTRATOR, str(vanished))
     finally:
         hosts.close()
+        recording.tidy(order)
         _take_records(outcome, files)
         tell_held(outcome)
     outcome.ended_ns = time.monotonic_ns()

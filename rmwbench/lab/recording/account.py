@@ -7,14 +7,13 @@ from typing import Any
 from rmwbench.lab.recording.bag import Kept, Metadata
 from rmwbench.lab.recording.said import Said
 from rmwbench.suite.workload.endpoints import Endpoint
-
-NAME = ROLE = "recorder"
+from rmwbench.suite.workload.recorder import NAME
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recording:
     """`metadata` is None where rosbag2 did not come to write it, `exit_code` where it was killed; `stopped_s` is how
-    long it took from SIGINT to its end, `bag_bytes` what its files take."""
+    long it took from SIGINT to its end."""
 
     version: str
     kept: Kept
@@ -65,5 +64,5 @@ class Recording:
 
 
 def _row(counter: str, unit: str, value: float, endpoint: int | None = None) -> dict[str, Any]:
-    base = {"process": NAME, "role": ROLE, "endpoint": endpoint}
+    base = {"process": NAME, "role": NAME, "endpoint": endpoint}
     return base | {"counter": counter, "unit": unit, "at": "end", "value": float(value)}

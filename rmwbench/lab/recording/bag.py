@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rmwbench.errors import UserError
-
 SUFFIX = ".mcap"
 METADATA = "metadata.yaml"
 MAGIC = b"RMWB"
@@ -43,19 +41,6 @@ class Metadata:
 
     handed: dict[str, int]
     reached: int | None
-
-
-def require() -> None:
-    """Raises UserError where the library that reads MCAP is not installed."""
-    try:
-        import mcap.stream_reader  # noqa: F401
-    except ImportError:
-        raise UserError(
-            "a bag cannot be read without the Python package mcap",
-            expected="mcap, which rmwbench asks for",
-            actual="not installed",
-            fix="pip install mcap",
-        ) from None
 
 
 def read(directory: Path, nonce: int) -> Kept:

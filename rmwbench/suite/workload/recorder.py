@@ -15,6 +15,8 @@ from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.names import NodeName, TopicName
 from rmwbench.suite.workload.topology import Node
 
+NAME = "recorder"
+"""Of rosbag2's process in a trial, and its role."""
 DEFAULT_CACHE_MIB = 100
 """rosbag2's own."""
 
@@ -34,6 +36,13 @@ class Recorder(Strict):
         """Raises Fault where it cannot be put beside these nodes."""
         if self.host is not None and self.host not in hosts:
             raise unknown("host", self.host, list(hosts), at=("recorder", "host"))
+        if any(node.process_name == NAME for node in nodes):
+            raise Fault(
+                f"a process of the workload is called `{NAME}`, as rosbag2's is",
+                expected="another name",
+                actual=NAME,
+                at=("recorder",),
+            )
         published = dict.fromkeys(publisher.topic for node in nodes for publisher in node.publishers)
         for index, topic in enumerate(self.topics):
             if topic not in published:
