@@ -44,6 +44,7 @@ class Code(StrEnum):
     PATH = "path"
     NETWORK = "network"
     SOURCE = "source"
+    RECORDER = "recorder"
     WORKER_CLOCK = "worker_clock"
     KILLED = "killed"
     PLACEMENT = "placement"

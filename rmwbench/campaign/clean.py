@@ -4,9 +4,11 @@ are removed.
 Finished trials are never touched.
 """
 
+import shutil
 from pathlib import Path
 
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.campaign.trial.recording import PARTIAL_BAGS
 from rmwbench.errors import UserError
 from rmwbench.lab.host import marker
 
@@ -16,12 +18,16 @@ def settle(directory: Path, dry_run: bool) -> list[str]:
     bundle = Bundle(directory)
     open_ends = bundle.journal.left_behind()
     files = bundle.unnamed()
+    bags = sorted(directory.glob(PARTIAL_BAGS))
     for line in open_ends:
         if marker.lives(str(line["resource"].get("marker", ""))):
             raise UserError("this campaign still runs", where=str(directory), fix="wait for it, or stop it with Ctrl-C")
     found = [f"{path}, which no journal line names" for path in files]
+    found += [f"{path}, a bag that was being recorded" for path in bags]
     found += [f"the journal's open end for {line['resource'].get('kind', 'a resource')}" for line in open_ends]
     if found and not dry_run:
+        for path in bags:
+            shutil.rmtree(path, ignore_errors=True)
         with BundleWriter.reopen(directory) as writer:  # removes the unnamed files
             for line in open_ends:
                 writer.append({"type": "removed", "resource": line["resource"]})

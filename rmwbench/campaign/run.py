@@ -250,7 +250,8 @@ class Campaign:
         campaign."""
         high, low = (derive_seed(self.plan.seed, "nonce", self.name, trial.trial, half) for half in ("high", "low"))
         nonce = (high << 32 ^ low) & (1 << 64) - 1
-        return Order(trial.trial, self.plan.cell(trial.cell), trial.block, trial.position, trial.seed, nonce)
+        cell, directory = self.plan.cell(trial.cell), self.writer.directory
+        return Order(trial.trial, cell, trial.block, trial.position, trial.seed, nonce, directory)
 
     def _host(self, trial: Trial) -> Hosts:
         return Hosts(f"{self.name}/{trial.trial}", self.plan.cell(trial.cell).all_hosts)

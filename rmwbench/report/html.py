@@ -23,7 +23,7 @@ from rmwbench.report.explain.links import links
 from rmwbench.report.page import asset, environment
 from rmwbench.report.vega import vega
 from rmwbench.report.workload_charts import Figure, card, figures, of_topic
-from rmwbench.results import bring_up, effects, interop, outcomes, ros_variables, topics
+from rmwbench.results import bring_up, effects, interop, outcomes, recordings, ros_variables, topics
 from rmwbench.results import groups as wire
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.headline import conditions, headline
@@ -70,6 +70,8 @@ def render_html(doc: dict[str, Any], evaluated: Evaluated = NOT_EVALUATED) -> st
         bring_up=bring_up.shown(doc),
         ros_variables=ros_variables.shown(doc),
         ros_notes=ros_variables.notes(doc["ros_variables"]) if doc.get("ros_variables") else [],
+        recordings=recordings.shown(doc),
+        recording_notes=recordings.notes(doc),
         claimed=evaluated.section,
         claim_answers=evaluated.answers,
         claims_style=Markup(asset("claims.css")),

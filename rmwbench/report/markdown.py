@@ -15,7 +15,7 @@ from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
 from rmwbench.report.workload_charts import Figure, card, figures
-from rmwbench.results import bring_up, effects, groups, interop, outcomes, ros_variables, topics
+from rmwbench.results import bring_up, effects, groups, interop, outcomes, recordings, ros_variables, topics
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.calibration import calibration_line
@@ -67,7 +67,8 @@ def render_markdown(
     evaluated: Evaluated = NOT_EVALUATED,
 ) -> str:
     """The text; `drawn` has the figures of each workload, `images` the relative path of each (workload, figure)."""
-    lines, told = [*_head(doc), *bring_up_lines(doc), *ros_variable_lines(doc), *outcome_lines(doc)], Told()
+    tables = (bring_up_lines, ros_variable_lines, recording_lines, outcome_lines)
+    lines, told = [*_head(doc), *(line for table in tables for line in table(doc))], Told()
     for workload in doc["workloads"]:
         lines += _workload(doc, workload, drawn[workload["workload"]], images, told)
     if doc.get("growth"):
@@ -148,6 +149,23 @@ def bring_up_lines(doc: dict[str, Any]) -> Iterable[str]:
             yield table_row(["---"] * len(heads))
             yield from (table_row(map(escape, row)) for row in rows)
             yield ""
+
+
+def recording_lines(doc: dict[str, Any]) -> Iterable[str]:
+    found = recordings.shown(doc)
+    if not found:
+        return
+    yield from ("## What the recorder kept, and where it lost the rest", "")
+    for part in found["parts"]:
+        yield from (f"### {escape(part['title'])}", "")
+        yield table_row(map(escape, found["heads"]))
+        yield table_row(["---", "---"] + ["---:"] * (len(found["heads"]) - 2))
+        for row in part["rows"]:
+            yield table_row(map(escape, row["cells"]))
+        yield ""
+    yield from (escape(found["text"]), "")
+    if notes := [f"- {escape(note)}" for note in recordings.notes(doc)]:
+        yield from (*notes, "")
 
 
 def outcome_lines(doc: dict[str, Any]) -> Iterable[str]:

@@ -20,7 +20,7 @@ from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
 from rmwbench.report.terminal_topics import print_topics
-from rmwbench.results import bring_up, effects, groups, interop, outcomes, ros_variables
+from rmwbench.results import bring_up, effects, groups, interop, outcomes, recordings, ros_variables
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.answer.ordered_by import is_cost
@@ -48,6 +48,7 @@ def print_show(doc: dict[str, Any], console: Console, evaluated: Evaluated = NOT
     _print_campaign(doc, console)
     print_ros_variables(doc, console)
     print_bring_up(doc, console)
+    print_recordings(doc, console)
     told: Told = {}
     for workload in doc.get("workloads", []):
         _print_workload(doc, workload, told, console)
@@ -246,6 +247,32 @@ def print_bring_up(doc: dict[str, Any], console: Console) -> None:
             console.print(table)
     if parts:
         _line(console, doc["bring_up"]["text"])
+
+
+_RECORDED_STYLE = {recordings.KEPT_ALL: "green", recordings.LOSES: "red", recordings.NO_DATA: "magenta"}
+
+
+def print_recordings(doc: dict[str, Any], console: Console) -> None:
+    """For each case of a recorder and each arm: what it kept, and where the rest was lost."""
+    found = recordings.shown(doc)
+    if not found:
+        return
+    for part in found["parts"]:
+        # An arm is a column: the places are too many for a terminal's width.
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+        for place, arm in enumerate(["", *(row["arm"] for row in part["rows"])]):
+            table.add_column(Text(arm), justify="right" if place else "left")
+        answers = [Text(row["cells"][1], style=_RECORDED_STYLE.get(row["answer"], "dim")) for row in part["rows"]]
+        table.add_row("", *answers)
+        for place, head in enumerate(found["heads"][2:], start=2):
+            table.add_row(head, *(row["cells"][place] for row in part["rows"]))
+        console.print()
+        console.print(Text(part["title"], style="bold underline"))
+        console.print(table)
+    console.print()
+    _line(console, found["text"])
+    for note in recordings.notes(doc):
+        _bullet(console, "!", note, "magenta")
 
 
 def _obeyed(cell: dict[str, str] | None) -> Text:

@@ -25,7 +25,7 @@ from rmwbench.analysis.verdicts.unlike import flags
 from rmwbench.analysis.verdicts.variances import Prior
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.results import bring_up, chart_points, groups, outcomes, ros_variables, topics
+from rmwbench.results import bring_up, chart_points, groups, outcomes, recordings, ros_variables, topics
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.more import more
 from rmwbench.results.arm import ArmReport
@@ -119,6 +119,7 @@ def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any
     document["outcomes"] = outcomes.document(thresholds, _limited(document["workloads"], limits))
     document["bring_up"] = bring_up.document(arms, {w.name: w.title for w in workloads})
     document["ros_variables"] = ros_variables.document(bundle, measured, small)
+    document["recordings"] = recordings.document(bundle, measured, small)
     hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}
     document["conclusions"] = conclusions(
         document, calibrated=aa_floor is not None, margin=rules.margin, one_host=len(hosts) == 1

@@ -191,6 +191,34 @@ class Cell:
         """The lifecycle nodes that its manager brings up; None for most cells."""
         return self.workload.managed
 
+    @cached_property
+    def recorded(self) -> tuple[Endpoint, ...]:
+        """The publishers whose messages a recorder is to keep; none without one."""
+        asked = self.workload.recorder
+        if asked is None:
+            return ()
+        published = (endpoint for endpoint in self.endpoints if endpoint.kind == "publisher")
+        return tuple(endpoint for endpoint in published if not asked.topics or endpoint.topic in asked.topics)
+
+    @property
+    def recorded_topics(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(endpoint.topic for endpoint in self.recorded))
+
+    @property
+    def recorded_bytes(self) -> int:
+        """Of all messages that a trial's recorder should keep, as they are serialised."""
+        return sum(endpoint.sent * endpoint.type.cdr_bytes for endpoint in self.recorded)
+
+    @property
+    def bag_bytes(self) -> int:
+        """What a trial's bag may take: MCAP's chunks and index come on top."""
+        return int(BAG_MARGIN * self.recorded_bytes)
+
+    @property
+    def recorder_host(self) -> str:
+        asked = self.workload.recorder
+        return (asked and asked.host) or self.hosts[0]
+
     @property
     def background_hosts(self) -> tuple[str, ...]:
         """On which of them the background load is; all where the workload names none."""
@@ -305,6 +333,12 @@ class Cell:
             }
         if self.bring_up is not None:
             found["bring_up"] = self.bring_up.definition()
+        if self.workload.recorder is not None:
+            found["recorder"] = {
+                **self.workload.recorder.model_dump(mode="json"),
+                "host": self.recorder_host,
+                "topics": list(self.recorded_topics),
+            }
         if self.workload.background_hosts:
             found["background_hosts"] = list(self.workload.background_hosts)
         if self.links is not None:
@@ -318,6 +352,7 @@ class Cell:
             raise KeyError(f"cell {self.number} has no process {process!r}")
 
 
+BAG_MARGIN = 1.05
 MOST_CELLS = 40_000
 """Two hundred times what a campaign of a day has; more would not end, and their plan takes minutes."""
 
@@ -503,7 +538,7 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
         network = cell.links and cell.links.network
         content = (
             cell.workload.name,
-            repr((cell.arm, cell.timeline, cell.conditions, cell.workload.ros_variables, network)),
+            repr((cell.arm, cell.timeline, cell.conditions, cell.workload.ros_variables, cell.workload.recorder, network)),
             graph,
         )
         twin = seen.setdefault(content, cell)

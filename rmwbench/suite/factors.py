@@ -1,8 +1,8 @@
 """Factors: axes of a suite that override a field of every workload or arm, crossed in full.
 
 A factor is named after the field it overrides, so there is nothing to learn beside the fields; `options.NAME` and
-`modes.NAME` reach an option and a mode of the arms, `graph.NAME` a number of a workload's graph, `bring_up.NAME` one of
-its lifecycle nodes, `network.NAME` a field of every link in both directions. What tells arms apart
+`modes.NAME` reach an option and a mode of the arms, `graph.NAME`, `bring_up.NAME` and `recorder.NAME` a field of that
+part of a workload, `network.NAME` a field of every link in both directions. What tells arms apart
 (middleware, profile) is no factor: arms are compared within a combination of levels, never across.
 """
 
@@ -10,12 +10,13 @@ from itertools import product
 from typing import Any
 
 from rmwbench.suite.arm import Arm
-from rmwbench.suite.fault import Fault, unknown
+from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.modes import MODE_PREFIX, NAMES
 from rmwbench.suite.network.network import LINK_FACTORS, Network
 from rmwbench.suite.network.network import PREFIX as NETWORK_PREFIX
 from rmwbench.suite.workload.lifecycle import BringUp
 from rmwbench.suite.workload.qos import Qos
+from rmwbench.suite.workload.recorder import Recorder
 from rmwbench.suite.workload.shapes import Graph
 from rmwbench.suite.workload.workload import Workload
 
@@ -38,9 +39,10 @@ WORKLOAD_FACTORS = (
 )
 QOS_FACTORS = ("reliability", "durability", "history", "depth")
 ARM_FACTORS = ("wait", "loan", "publish_mode", "take")
-OPTION_PREFIX, GRAPH_PREFIX, BRING_UP_PREFIX = "options.", "graph.", "bring_up."
-BRING_UP_FACTORS = tuple(BRING_UP_PREFIX + name for name in BringUp.model_fields)
-GRAPH_FACTORS = tuple(GRAPH_PREFIX + name for name in Graph.model_fields)
+OPTION_PREFIX = "options."
+PARTS: dict[str, type[Strict]] = {"graph": Graph, "bring_up": BringUp, "recorder": Recorder}
+"""Parts of a workload whose fields are factors too."""
+PART_FACTORS = tuple(f"{part}.{name}" for part, model in PARTS.items() for name in model.model_fields)
 MODE_FACTORS = tuple(MODE_PREFIX + name for name in NAMES)
 NETWORK_FACTORS = tuple(NETWORK_PREFIX + name for name in LINK_FACTORS)
 
@@ -50,7 +52,7 @@ Levels = dict[str, Level]
 
 def check_factor_name(name: str) -> None:
     """Raises Fault for a factor that overrides nothing."""
-    known = [*WORKLOAD_FACTORS, *QOS_FACTORS, *ARM_FACTORS, *MODE_FACTORS, *GRAPH_FACTORS, *BRING_UP_FACTORS]
+    known = [*WORKLOAD_FACTORS, *QOS_FACTORS, *ARM_FACTORS, *MODE_FACTORS, *PART_FACTORS]
     known += NETWORK_FACTORS
     if name == "payload":  # what one is likely to type; no word is similar enough to suggest it
         raise Fault("unknown factor `payload`", expected="`message`, with levels such as Bytes(4096)", at=(name,))
@@ -74,10 +76,9 @@ def with_workload_level(workload: Workload, factor: str, level: Level) -> Worklo
         return workload  # nothing lies between one host; the cell stays as it was, and is refused for that
     if factor in WORKLOAD_FACTORS:
         return _with(workload, {factor: level})
-    if factor in GRAPH_FACTORS and workload.graph is not None:
-        return _with(workload, {"graph": _with(workload.graph, {factor.removeprefix(GRAPH_PREFIX): level})})
-    if factor in BRING_UP_FACTORS and workload.bring_up is not None:
-        return _with(workload, {"bring_up": _with(workload.bring_up, {factor.removeprefix(BRING_UP_PREFIX): level})})
+    part, _, name = factor.partition(".")
+    if factor in PART_FACTORS and (asked := getattr(workload, part)) is not None:
+        return _with(workload, {part: _with(asked, {name: level})})
     return workload
 
 

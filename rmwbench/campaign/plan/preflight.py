@@ -48,15 +48,17 @@ def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
 
 
 def check_room(plan: Plan, directory: Path) -> None:
-    """Disk for the bundle and memory for the largest trial."""
+    """Disk for the bundle and its bags, and memory for the largest trial."""
     check_disk(plan, directory)
     check_memory(plan)
+    check_bags(plan)
 
 
 def check_disk(plan: Plan, directory: Path) -> None:
     by_number: Mapping[int, Cell] = {cell.number: cell for cell in plan.cells}
     slots = sum(by_number[trial.cell].record_bytes for trial in plan.trials)
     wanted = int(slots * DISK_PER_SLOT_BYTE) + len(plan.trials) * DISK_PER_TRIAL_BYTES + DISK_RESERVE_BYTES
+    wanted += bags_on_disk_bytes(plan)
     place = next(parent for parent in [directory.absolute(), *directory.absolute().parents] if parent.exists())
     status = os.statvfs(place)
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK) or not status.f_blocks:
@@ -75,6 +77,40 @@ def check_disk(plan: Plan, directory: Path) -> None:
             expected=f"about {wanted / MIB:.0f} MiB free",
             actual=f"{free / MIB:.0f} MiB",
             fix="free some, or choose another place with --out DIR",
+        )
+
+
+def bags_on_disk_bytes(plan: Plan) -> int:
+    """The most that bags take in the campaign's directory at a time: those that are kept, and the largest that is
+    deleted once it has been read."""
+    by_number = {cell.number: cell for cell in plan.cells}
+    kept, largest = 0, 0
+    for trial in plan.trials:
+        cell = by_number[trial.cell]
+        if cell.workload.recorder is None or cell.workload.recorder.place != "disk":
+            continue
+        if cell.workload.recorder.keep:
+            kept += cell.bag_bytes
+        else:
+            largest = max(largest, cell.bag_bytes)
+    return kept + largest
+
+
+def check_bags(plan: Plan) -> None:
+    """Whether the bags of recorders that write to memory fit into their host's /tmp (rmwbench/lab/host), which is a
+    quarter of what is available."""
+    in_memory = [cell for cell in plan.cells if cell.workload.recorder and cell.workload.recorder.place == "tmpfs"]
+    if not in_memory:
+        return
+    largest = max(in_memory, key=lambda cell: cell.bag_bytes)
+    available = available_memory_bytes()
+    if largest.bag_bytes > available // 4:
+        raise UserError(
+            "the bag of one trial does not fit into memory",
+            where=f"workload {largest.workload.name}",
+            expected=f"{largest.bag_bytes / MIB:.0f} MiB of /tmp in the trial's host",
+            actual=f"{available // 4 / MIB:.0f} MiB, a quarter of the available memory",
+            fix="write it to a disk (`recorder: {place: disk}`), or shorten the steady state",
         )
 
 

@@ -18,6 +18,7 @@ from rmwbench.lab.host import Kind
 from rmwbench.lab.host.kind import NAMESPACES
 from rmwbench.lab.middleware import Worker, find_workers, why_not_ready
 from rmwbench.lab.network.kernel_tries import why_not
+from rmwbench.lab.recording import recorder
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.containers import CONTAINERS
@@ -44,6 +45,7 @@ def described(cells: Sequence[Cell], workers: Workers, kind: Kind = NAMESPACES) 
             or _ros_variables(cell, workers, kind)
             or _lifecycle(cell, workers)
             or source.missing(cell)
+            or _recorder(cell, kind)
             or next(_lacking(cell, workers), None)
         )
     }
@@ -64,6 +66,12 @@ def _containers(cell: Cell, kind: Kind) -> str | None:
     if level.other_user and os.geteuid() != 0:
         return "only root can start a process as another user"
     return None
+
+
+def _recorder(cell: Cell, kind: Kind) -> str | None:
+    if cell.workload.recorder is not None and kind.shared:
+        return "a recorder runs in namespaces alone, which cannot be made here: it would join other robots' domains"
+    return recorder.missing(cell)
 
 
 def _ros_variables(cell: Cell, workers: Workers, kind: Kind) -> str | None:

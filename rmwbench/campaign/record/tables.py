@@ -15,6 +15,7 @@ from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.lab.network.frames import frames_columns
 from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, Section
 from rmwbench.suite.timeline import to_ns
+from rmwbench.suite.workload.recorder import NAME as RECORDER
 
 LOANED, WARMUP = 2, 4
 
@@ -70,6 +71,8 @@ def trial_tables(
         "attestations": attested,
         "leftovers": outcome.leftovers,
     }
+    if outcome.recording is not None:
+        small["counters"] += outcome.recording.counters(outcome.order.cell.recorded)
     tables = {
         name: table_from_rows(name, [{**row, "trial": trial} for row in rows]) for name, rows in small.items() if rows
     }
@@ -83,6 +86,7 @@ def trial_tables(
         ("sent", list(_sent(outcome))),
         ("received", list(_received(outcome))),
         ("spans", list(_spans(outcome))),
+        ("recorded", list(_recorded(outcome))),
     ):
         parts = [part for part in parts if len(next(iter(part.values())))]
         if parts:
@@ -250,6 +254,15 @@ def _received(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
         stamps = ("notified_ns", "taken_ns", "callback_ns", "consumed_ns", "intended_ns")
         columns |= {name: np.ma.masked_equal(rows[name], 0) for name in stamps}
         yield {"endpoint": np.full(len(rows), section.endpoint, np.uint32), **columns}
+
+
+def _recorded(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
+    """What is in a recorder's bag, in its order."""
+    kept = outcome.recording.kept.messages if outcome.recording else {}
+    for writer, numbers in sorted(kept.items()):
+        rows = len(numbers)
+        columns = {"endpoint": np.full(rows, writer, np.uint32), "seq": np.array(numbers, np.uint64)}
+        yield {"process": np.full(rows, RECORDER, object), **columns}
 
 
 def _spans(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:

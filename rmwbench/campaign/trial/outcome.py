@@ -5,6 +5,7 @@ before it failed.
 """
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.lab.camera.source import Account
 from rmwbench.lab.clock import OWN, Clock, HostClocks
 from rmwbench.lab.network import Finding
+from rmwbench.lab.recording.account import Recording
 from rmwbench.lab.process.records import Section
 from rmwbench.lab.sampling.background import Flow
 from rmwbench.suite.cells import Cell
@@ -28,6 +30,8 @@ class Order:
     position: int
     seed: int
     nonce: int
+    directory: Path | None = None
+    """The campaign's, where a recorder writes its bag to a disk."""
 
 
 @dataclass
@@ -67,9 +71,9 @@ class Outcome:
     its process's time at both ends of the window, `sampled_at` each host's own document of the sampler. `started`
     are endpoints that owe a `finished`, `unfinished` those that never told it, since a dead peer holds them;
     `barrier` says of a failure at the barrier for want of what; `unsupported` what a worker said it cannot do;
-    `not_joined` are endpoints of nodes that could not come up without their daemon, or after a kill; `leftovers` what
-    was left in the hosts' files, where that was asked; `cross_traffic` its rows of `counters`. `shared_host`: its
-    interfaces carry what others send, too."""
+    `not_joined` are endpoints of nodes that could not come up without their daemon, or after a kill; `recording` what
+    rosbag2's recorder kept and said; `leftovers` what was left in the hosts' files, where that was asked;
+    `cross_traffic` its rows of `counters`. `shared_host`: its interfaces carry what others send, too."""
 
     order: Order
     started_utc: str
@@ -105,6 +109,7 @@ class Outcome:
     cross_traffic: list[dict[str, Any]] = field(default_factory=list)
     cross_traffic_cpu_ns: int = 0
     sources: list[Account] = field(default_factory=list)
+    recording: Recording | None = None
     probes: list[dict[str, Any]] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)

@@ -19,7 +19,7 @@ import pyarrow as pa
 from rmwbench.campaign.plan.profile import Workers, address_environment, domain_id, needed_daemons
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.tables import trial_tables
-from rmwbench.campaign.trial import machines, siblings, sources, timeouts
+from rmwbench.campaign.trial import machines, recording, siblings, sources, timeouts
 from rmwbench.campaign.trial import network as the_network
 from rmwbench.campaign.trial.attest import attestations
 from rmwbench.campaign.trial.barrier import open_and_match
@@ -44,6 +44,7 @@ from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.records import RecordsDamaged, SectionPlan
 from rmwbench.lab.process.worker import WorkerFailed
+from rmwbench.lab.recording.recorder import RecorderBroken, RecorderProcess
 from rmwbench.lab.sampling.background import Background
 from rmwbench.lab.sampling.cross_traffic import Traffic
 from rmwbench.lab.sampling.sampler import Samplers
@@ -98,8 +99,12 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
                 the_network.up(outcome, crew, network)
                 _daemons(outcome, crew, workers)
                 frames = FrameSources(crew, order.cell)
-                with contextlib.closing(frames), contextlib.closing(Samplers(crew, order.cell.hosts)) as sampler:
-                    _live(outcome, crew, workers, files, sampler, background, network, frames, traffic)
+                with (
+                    contextlib.closing(frames),
+                    contextlib.closing(Samplers(crew, order.cell.hosts)) as sampler,
+                    recording.recorder(outcome, crew) as recorder,
+                ):
+                    _live(outcome, crew, workers, files, sampler, background, network, frames, traffic, recorder)
             finally:
                 the_network.end(outcome, network)
                 with step(outcome, "kill"):
@@ -116,10 +121,13 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
         outcome.failure = _ours(Code.HOST, f"host: {broken}")
     except SourceBroken as broken:
         outcome.failure = _ours(Code.SOURCE, str(broken))
+    except RecorderBroken as broken:
+        outcome.failure = _ours(Code.RECORDER, str(broken))
     except UserError as vanished:
         outcome.failure = _ours(Code.ORCHESTRATOR, str(vanished))
     finally:
         hosts.close()
+        recording.tidy(order)
         _take_records(outcome, files)
         tell_held(outcome)
     outcome.ended_ns = time.monotonic_ns()
@@ -147,6 +155,7 @@ def _live(
     network: Emulation | None,
     frames: FrameSources,
     traffic: Traffic,
+    recorder: RecorderProcess | None,
 ) -> None:
     spawner = Spawner(outcome, crew, workers, files, frames)
     places = {process.name: process.host for process in outcome.order.cell.processes}
@@ -167,6 +176,7 @@ def _live(
     sources.start(outcome, frames, sampler)
     try:
         open_and_match(outcome, crew, workers)
+        recording.start(outcome, crew, workers, recorder, sampler)
         with step(outcome, "probe"):
             outcome.probes += machine.idle_probe()
             outcome.probes += machines.idle_probes(crew)
@@ -204,6 +214,7 @@ def _live(
                 if process.follows is not None and process.name in crew.workers:
                     sampler.found(process.name, crew.workers[process.name].inner_pid, process.host)
             _take_sampled(outcome, sampler, crew)
+        recording.take(outcome, recorder)
         if outcome.order.cell.sampling.leftovers:
             with step(outcome, "leftovers"):
                 take_leftovers(outcome, crew)

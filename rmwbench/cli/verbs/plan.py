@@ -208,6 +208,7 @@ def _print(made: "Plan", order: bool) -> None:
     )
     _print_resolution(console, made)
     _print_networks(console, made)
+    _print_recorders(console, made)
     console.print("\n[bold]Arms[/bold]")
     for arm in {cell.arm.name: cell.arm for cell in made.cells}.values():
         how = [f"{arm.middleware}, profile {arm.profile.name}, wait {arm.wait}"]
@@ -296,6 +297,23 @@ def _print_networks(console: "Console", made: "Plan") -> None:
         console.print(f"  {escape(', '.join(dict.fromkeys(where)))}")
         for line in lines:
             console.print(f"    {escape(line)}")
+
+
+def _print_recorders(console: "Console", made: "Plan") -> None:
+    """How much recorders write at most: of one trial, to what place, and whether it stays."""
+    from rmwbench.campaign.plan.preflight import MIB, bags_on_disk_bytes
+
+    cells = [cell for cell in made.cells if cell.workload.recorder is not None]
+    if not cells:
+        return
+    in_memory = [cell.bag_bytes for cell in cells if cell.workload.recorder and cell.workload.recorder.place == "tmpfs"]
+    written = sum(made.cell(trial.cell).bag_bytes for trial in made.trials)
+    largest = max(cell.bag_bytes for cell in cells)
+    console.print(
+        f"\n[bold]Bags[/bold]: recorders write up to {written / MIB:.0f} MiB in all, {largest / MIB:.0f} MiB in a trial; "
+        f"at a time at most {max(in_memory, default=0) / MIB:.0f} MiB in memory and "
+        f"{bags_on_disk_bytes(made) / MIB:.0f} MiB in the campaign's directory."
+    )
 
 
 def _workload_table(made: "Plan"):

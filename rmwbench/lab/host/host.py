@@ -268,6 +268,10 @@ class Host:
         host has a user namespace of its own."""
         return os.open(f"/proc/{self._init.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
+    def outside(self, path: str) -> Path:
+        """Where this process finds a file of the host's own mounts, while its init lives."""
+        return Path(f"/proc/{self._init.pid}/root{path}")
+
     def close_tap(self) -> None:
         """Our copy of the device's descriptor: whoever moves its frames has one of its own."""
         if self.tap_fd is not None:

@@ -203,6 +203,22 @@ class Crew:
         where.interpret(token, source, arguments, files)
         return program
 
+    def start_executable(
+        self,
+        name: str,
+        executable: Path,
+        arguments: Sequence[str],
+        files: Mapping[int, int],
+        environment: Mapping[str, str] = NOTHING,
+        host: str | None = None,
+    ) -> "Program":
+        """The same of a program that is none of ours and speaks no protocol. Raises UserError where it cannot be
+        opened."""
+        where, token = self._host(host), f"program {name}"
+        program = self._programs[id(where), token] = Program()
+        where.spawn(token, executable, arguments, files, _environment(environment, where.directory))
+        return program
+
     def wait_hello(self, timeout_s: float) -> None:
         """Until every worker and daemon, and the network, said hello; a tool may take its time."""
         workers = [one for one in self._everyone if one.role != "tool"]

@@ -17,6 +17,7 @@ from rmwbench.suite.workload.arrival import Arrival, Periodic, RateHz, Relay
 from rmwbench.suite.workload.camera import Source
 from rmwbench.suite.workload.lifecycle import BringUp, Managed, check_lifecycle, managed
 from rmwbench.suite.workload.qos import Qos
+from rmwbench.suite.workload.recorder import Recorder
 from rmwbench.suite.workload.shapes import Graph, brought_up, calls, chain, check_hosts
 from rmwbench.suite.workload.topology import (
     LOCAL_HOST,
@@ -99,7 +100,8 @@ class Workload(Strict):
     `frames` is the source of what publishers of images send; one of its own is what a publisher says itself.
 
     `containers` puts each process into a container of its own. `ros_variables` is a case of ROS variables for the
-    process that writes and the one that reads: whether it is obeyed is all that is then asked.
+    process that writes and the one that reads: whether it is obeyed is all that is then asked. `recorder` puts rosbag2's
+    recorder beside the readers.
 
     `hosts` deals the nodes of a shorthand out to hosts; nodes that are written out say theirs. `network` is what lies
     between hosts, by name or written out; `daemons_host` where the middleware's daemons run, the first host otherwise.
@@ -133,6 +135,7 @@ class Workload(Strict):
     host_idle: HostIdle = "as_found"
     containers: Containers = "none"
     ros_variables: RosVariables | None = None
+    recorder: Recorder | None = None
     daemons_end_s: Span | None = None
     daemons_end: Literal["all", "first"] = "all"
     daemons_return_s: Span | None = None
@@ -176,6 +179,7 @@ class Workload(Strict):
         self._check_chain()
         self._check_bring_up()
         self._check_ros_variables()
+        self._check_recorder()
         topics = dict.fromkeys(topic for node in self.written_out for topic in node.topics)
         for index, topic in enumerate(self.focus):
             if topic not in topics:
@@ -213,6 +217,19 @@ class Workload(Strict):
                     actual=f"{process} has {' and '.join(sorted(kinds)) or 'nothing'}",
                     fix="put a talker and its listener into processes of their own, without relays and services",
                     at=("ros_variables",),
+                )
+
+    def _check_recorder(self) -> None:
+        if self.recorder is None:
+            return
+        self.recorder.check(self.written_out, self.host_names)
+        for name in ("containers", "ros_variables"):
+            if getattr(self, name) not in (None, "none"):
+                raise Fault(
+                    f"`recorder` and `{name}` contradict each other: the recorder has what a process of its host has",
+                    expected="one of them",
+                    actual=f"both, {name}: {getattr(self, name)}",
+                    at=("recorder",),
                 )
 
     def _check_chain(self) -> None:

@@ -1,0 +1,163 @@
+"""Where the messages that a recorder should have kept were lost, of one trial.
+
+Every message that was sent is in the bag or is not, by its sequence number. Where the others went is told by counts
+alone, topic by topic, and only as far as somebody counted:
+
+| place | told by |
+|---|---|
+| `unheard` | nothing of the writer has reached the bag yet: sent before the first message of it that did |
+| `disk` | rosbag2 handed it to its storage (its metadata), and it is not in the file |
+| `cache` | rosbag2's own account of what its cache dropped |
+| `before` | the rest: it never reached rosbag2's callback. The middleware lost it, or the executor came too late for a queue that was full; nobody counts these apart |
+| `unplaced` | the rest where rosbag2 gave no account, since it did not end in order |
+
+Of `before`, the recorder's RMW may have told that some were lost on the way (`transport`), all topics together: these are
+the middleware's, and what it did not tell is still either's.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rmwbench.analysis.records.ledger import FAILED, FOREIGN
+
+ROLE = "recorder"
+PLACES = ("unheard", "before", "cache", "disk", "unplaced")
+Columns = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fates:
+    """Messages of one topic, or of all. `beside`: taken by a reader of ours; `only_beside` of these are not in the bag,
+    and `only_kept` are in the bag and no reader of ours took them. The places add up to what was sent and not kept;
+    None where nobody counted. `twice` are in the bag more than once."""
+
+    topic: str
+    sent: int
+    kept: int
+    beside: int
+    only_beside: int
+    only_kept: int
+    twice: int
+    unheard: int
+    before: int | None
+    cache: int | None
+    disk: int | None
+    unplaced: int
+    contradiction: str = ""
+
+    @property
+    def lost(self) -> int:
+        """Of what the recorder could have kept once it had heard of the writer."""
+        return self.sent - self.kept - self.unheard
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """One trial's recorder. `transport`: messages of all topics that its RMW told it were lost, warm-up included, or
+    None where this rosbag2 does not count them; `cpu_ns` of the steady state; what is None was not read."""
+
+    topics: tuple[Fates, ...]
+    transport: int | None
+    bag_bytes: int | None
+    stop_ns: float | None
+    cpu_ns: float | None
+    peak_rss_bytes: float | None
+
+    @property
+    def all(self) -> Fates:
+        return total(self.topics)
+
+
+def total(parts: Sequence[Fates]) -> Fates:
+    """All topics, or all trials, together; a place that one of them does not know is not known."""
+    known: dict[str, Any] = {}
+    for name in ("sent", "kept", "beside", "only_beside", "only_kept", "twice", *PLACES):
+        values = [getattr(part, name) for part in parts]
+        known[name] = None if None in values else sum(values)
+    return Fates(topic="", contradiction=next((p.contradiction for p in parts if p.contradiction), ""), **known)
+
+
+def recorded(
+    endpoints: Iterable[Mapping[str, Any]],
+    topics: Sequence[str],
+    sent: Columns,
+    received: Columns,
+    in_bag: Columns,
+    counters: Iterable[Mapping[str, Any]],
+) -> Recorded | None:
+    """From the bundle's tables of one trial: `sent` (endpoint, seq, flags, and `called`, False for what never was),
+    `received` (writer, seq, flags), `in_bag` (endpoint, seq), `counters`; None where no recorder's bag was read."""
+    mine = [row for row in counters if row["role"] == ROLE]
+    counted = {(row["counter"], row["endpoint"], row["at"]): row["value"] for row in mine}
+    if ("bag.size", None, "end") not in counted:
+        return None
+    by_topic: dict[str, list[int]] = {topic: [] for topic in topics}
+    for row in endpoints:
+        if row["kind"] == "publisher" and row["topic"] in by_topic:
+            by_topic[row["topic"]].append(row["endpoint"])
+    of_topic = {topic: _of_topic(topic, writers, sent, received, in_bag) for topic, writers in by_topic.items()}
+    placed = tuple(_placed(of_topic[topic], by_topic[topic], counted) for topic in by_topic)
+    cpu = [counted.get(("cpu", None, at)) for at in ("steady_begin", "steady_end")]
+    whole = {name: counted.get((name, None, "end")) for name in _WHOLE}
+    return Recorded(
+        topics=placed,
+        transport=_count(whole["rosbag2.lost_in_transport"]),
+        bag_bytes=_count(whole["bag.size"]),
+        stop_ns=whole["rosbag2.stop"],
+        cpu_ns=None if None in cpu else cpu[1] - cpu[0],
+        peak_rss_bytes=whole["peak_rss"],
+    )
+
+
+_WHOLE = ("rosbag2.lost_in_transport", "bag.size", "rosbag2.stop", "peak_rss")
+
+
+def _count(value: float | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _of_topic(topic: str, writers: Sequence[int], sent: Columns, received: Columns, in_bag: Columns) -> Fates:
+    """What sequence numbers alone say."""
+    counts: Counter[str] = Counter()
+    for writer in writers:
+        tried = (sent["endpoint"] == writer) & sent["called"] & ((sent["flags"] & FAILED) == 0)
+        published = np.unique(sent["seq"][tried])
+        ours = (received["writer"] == writer) & ((received["flags"] & FOREIGN) == 0)
+        beside = np.isin(published, received["seq"][ours])
+        numbers = in_bag["seq"][in_bag["endpoint"] == writer]
+        kept = np.isin(published, numbers)
+        first = published[kept].min() if kept.any() else None
+        counts["sent"] += len(published)
+        counts["kept"] += int(kept.sum())
+        counts["beside"] += int(beside.sum())
+        counts["only_beside"] += int((beside & ~kept).sum())
+        counts["only_kept"] += int((kept & ~beside).sum())
+        counts["twice"] += len(numbers) - len(np.unique(numbers))
+        counts["unheard"] += 0 if first is None else int((published < first).sum())
+    names = ("sent", "kept", "beside", "only_beside", "only_kept", "twice", "unheard")
+    return Fates(
+        topic=topic, before=None, cache=None, disk=None, unplaced=0, **{name: counts[name] for name in names}
+    )
+
+
+def _placed(found: Fates, writers: Sequence[int], counted: Mapping[tuple[str, int | None, str], float]) -> Fates:
+    """With what rosbag2 counted of the topic."""
+
+    def of(counter: str) -> int | None:
+        values = [counted.get((counter, writer, "end")) for writer in writers]
+        read = [value for value in values if value is not None]
+        return int(sum(read)) if read else None
+
+    handed, in_bag, cache = of("rosbag2.handed_to_storage"), of("bag.messages"), of("rosbag2.lost_in_cache")
+    if handed is None or in_bag is None or cache is None:
+        return replace(found, unplaced=found.lost)
+    disk = handed - in_bag
+    before = found.lost - cache - disk
+    if disk < 0 or before < 0:
+        text = f"topic {found.topic}: {found.lost} lost, but {cache} in the cache and {disk} on the disk by its account"
+        return replace(found, unplaced=found.lost, contradiction=text)
+    return replace(found, before=before, cache=cache, disk=disk)

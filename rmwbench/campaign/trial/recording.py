@@ -1,0 +1,156 @@
+"""The recorder in the life of a trial: started when every reader has heard every writer, ended when the trial's messages
+have been collected, and its bag read before the host with it is gone.
+
+A recorder that does not come up fails the trial; what it loses fails nothing, since that is the question. It subscribes
+after the probes, so that none of them is in its cache when the first message comes.
+"""
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from rmwbench.campaign.plan.profile import Workers, address_environment, domain_id
+from rmwbench.campaign.trial.noting import note, step
+from rmwbench.campaign.trial.outcome import Order, Outcome
+from rmwbench.lab.middleware import Worker
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.recording import bag
+from rmwbench.lab.recording.account import Recording
+from rmwbench.lab.recording.recorder import IN_DIRECTORY, RecorderBroken, RecorderProcess, variables
+from rmwbench.lab.sampling.sampler import Samplers
+from rmwbench.suite.workload.recorder import NAME
+
+SETTLE_S = 0.5
+"""From the last subscription to the first message: the RMWs' discovery has to match each with its writer."""
+STOP_S, STOP_S_PER_GIB = 20.0, 60.0
+"""How long rosbag2 may take to write what its cache holds and close the bag; on a slow disk a GiB takes a minute."""
+PARTIAL = ".partial"
+"""Behind the name of a directory with a bag that is still being written, or that nobody asked to keep."""
+PARTIAL_BAGS = f"bag-*{PARTIAL}"
+
+
+@contextlib.contextmanager
+def recorder(outcome: Outcome, crew: Crew) -> Iterator[RecorderProcess | None]:
+    """The trial's recorder, not started yet; None where its cell has none. What it printed is kept, whatever happens.
+    Raises RecorderBroken where there is no room for its bag."""
+    cell = outcome.order.cell
+    if cell.workload.recorder is None:
+        yield None
+        return
+    directory = _make_directory(outcome.order) if cell.workload.recorder.place == "disk" else None
+    process = RecorderProcess(crew, cell, directory)
+    try:
+        yield process
+    finally:
+        outcome.files |= process.logs()
+        process.close()
+
+
+def _make_directory(order: Order) -> Path:
+    """Where the trial's bag is written to a disk."""
+    if order.directory is None:
+        raise RecorderBroken("recorder: a bag on a disk is put into a campaign's directory, and this trial has none")
+    path = bag_directory(order.directory, order.trial).with_suffix(PARTIAL)
+    try:
+        shutil.rmtree(path, ignore_errors=True)  # of a trial that a signal took away
+        path.mkdir()
+        free = shutil.disk_usage(path).free
+    except OSError as error:
+        raise RecorderBroken(f"recorder: no directory for its bag: {error}") from None
+    if free < order.cell.bag_bytes:
+        path.rmdir()
+        text = f"recorder: {path.parent} has {free / 2**20:.0f} MiB free, and its bag may take "
+        raise RecorderBroken(f"{text}{order.cell.bag_bytes / 2**20:.0f} MiB")
+    return path
+
+
+def bag_directory(campaign: Path, trial: int) -> Path:
+    """Of a bag that is kept."""
+    return campaign / f"bag-{trial:06}"
+
+
+def tidy(order: Order) -> None:
+    """Once the host is gone and nobody writes any more: removes a bag on a disk, or gives it the name under which it is
+    kept."""
+    asked = order.cell.workload.recorder
+    if asked is None or asked.place != "disk" or order.directory is None:
+        return
+    kept = bag_directory(order.directory, order.trial)
+    partial = kept.with_suffix(PARTIAL)
+    if asked.keep and (partial / IN_DIRECTORY).is_dir():
+        shutil.rmtree(kept, ignore_errors=True)
+        (partial / IN_DIRECTORY).rename(kept)
+    shutil.rmtree(partial, ignore_errors=True)
+
+
+def start(
+    outcome: Outcome, crew: Crew, workers: Workers, process: RecorderProcess | None, sampler: Samplers
+) -> None:
+    """Raises RecorderBroken."""
+    if process is None:
+        return
+    with step(outcome, "recorder"):
+        process.start(_environment(outcome, crew, workers))
+        process.wait()
+        deadline = time.monotonic() + SETTLE_S
+        while (rest := deadline - time.monotonic()) > 0:
+            crew.turn(rest)
+    sampler.watch([(NAME, process.inner_pid, NAME)], process.host)
+
+
+def _environment(outcome: Outcome, crew: Crew, workers: Workers) -> dict[str, str]:
+    """That of the first process on the recorder's host, which its worker has told when it opened, with what finds the
+    message types that came with that worker."""
+    cell = outcome.order.cell
+    beside = next((one for one in cell.processes if one.host == cell.recorder_host), None)
+    if beside is None:
+        raise RecorderBroken(f"recorder: no process of the workload is on its host {cell.recorder_host}")
+    worker = workers[cell.sides[beside.name].middleware]
+    prefix = f"{beside.name}.configuration."
+    told = next((text for name, text in outcome.files.items() if name.startswith(prefix)), b"")
+    found = {**worker.environment, **address_environment(cell, beside.host), **variables(told.decode(errors="replace"))}
+    found["ROS_DOMAIN_ID"] = str(domain_id(cell, crew.hosts))
+    found["ROS_LOG_DIR"] = f"{crew.hosts[cell.recorder_host].directory}/rosbag2-log"
+    return found | _with_messages(found, worker)
+
+
+def _with_messages(found: dict[str, str], worker: Worker) -> dict[str, str]:
+    """The variables by which the packages that are installed beside the worker are found."""
+    prefix = worker.executable.parent.parent.parent
+    if not (prefix / "share" / "ament_index").is_dir():
+        return {}
+    added = {"AMENT_PREFIX_PATH": prefix, "LD_LIBRARY_PATH": prefix / "lib"}
+    return {name: os.pathsep.join(filter(None, (str(path), found.get(name)))) for name, path in added.items()}
+
+
+def take(outcome: Outcome, process: RecorderProcess | None) -> None:
+    """Ends it and reads its bag. What cannot be read is a problem of the trial's record."""
+    if process is None or process.program is None:
+        return
+    cell = outcome.order.cell
+    asked = cell.workload.recorder
+    with step(outcome, "recorder_stop"):
+        process.stop(STOP_S + STOP_S_PER_GIB * cell.recorded_bytes / 2**30)
+    with step(outcome, "bag"):
+        try:
+            directory = process.bag()
+            kept = bag.read(directory, outcome.order.nonce)
+            metadata = bag.metadata(directory, cached=asked is not None and asked.cache_mib > 0)
+        except OSError as error:
+            note(outcome, NAME, "problem", text=f"bag: it cannot be read: {error}")
+            return
+    status = process.program.wait_status
+    outcome.recording = Recording(
+        version=process.version,
+        kept=kept,
+        metadata=metadata,
+        said=process.said,
+        stopped_s=process.stopped_s,
+        exit_code=None if status is None or process.killed else os.waitstatus_to_exitcode(status),
+    )
+    note(outcome, NAME, "recorder", value=kept.file_bytes, text=f"rosbag2 {process.version}")
+    for problem in outcome.recording.problems():
+        note(outcome, NAME, "problem", text=problem)

@@ -1,0 +1,122 @@
+"""What is in a bag: the messages of one trial by writer and sequence number, and what rosbag2's metadata says of it.
+
+A bag is read from its first byte on, message by message, and never by its index: a recorder that was killed leaves none,
+and what it had written by then still counts. Whose message it is stands in the harness's header (docs/formats/records.md),
+which lies somewhere behind the CDR of the type.
+"""
+
+import struct
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SUFFIX = ".mcap"
+METADATA = "metadata.yaml"
+MAGIC = b"RMWB"
+PROBE = 0
+_HEADER = struct.Struct("<4sIQQqQIIIIQ")
+_MULTIPLIER, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
+
+
+@dataclass
+class Kept:
+    """`messages`: writer → sequence numbers in the order of the bag, probes left out; `probes`: writer → how many.
+    `in_bag`: topic → all that is there, of whatever kind. `foreign`: not of this trial. `damaged`: why a file ends
+    before its end."""
+
+    messages: dict[int, list[int]] = field(default_factory=dict)
+    probes: Counter[int] = field(default_factory=Counter)
+    in_bag: Counter[str] = field(default_factory=Counter)
+    foreign: int = 0
+    file_bytes: int = 0
+    files: int = 0
+    damaged: str | None = None
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """`handed`: topic → messages that rosbag2 handed to its storage; `reached`: messages of all topics that reached its
+    writer, those that its cache dropped included, or None where that count means something else."""
+
+    handed: dict[str, int]
+    reached: int | None
+
+
+def read(directory: Path, nonce: int) -> Kept:
+    """Everything of the trial `nonce` in the bag's files. What can be read of a damaged file counts."""
+    kept = Kept()
+    for path in sorted(directory.glob("*" + SUFFIX), key=_number):
+        kept.files += 1
+        kept.file_bytes += path.stat().st_size
+        _read_file(path, nonce, kept)
+    return kept
+
+
+def _number(path: Path) -> tuple[int, str]:
+    tail = path.stem.rpartition("_")[2]
+    return (int(tail) if tail.isdigit() else 0), path.name
+
+
+def _read_file(path: Path, nonce: int, kept: Kept) -> None:
+    from mcap.exceptions import McapError
+    from mcap.records import Channel, Message
+    from mcap.stream_reader import StreamReader
+
+    topics: dict[int, str] = {}
+    with path.open("rb") as file:
+        try:
+            # Not by chunks that must be whole and right: what is in front of the first damage still counts.
+            for record in StreamReader(file, validate_crcs=False).records:
+                if isinstance(record, Channel):
+                    topics[record.id] = record.topic
+                elif isinstance(record, Message):
+                    kept.in_bag[topics.get(record.channel_id, "")] += 1
+                    _count(record.data, nonce, kept)
+        except (McapError, struct.error, EOFError, ValueError) as error:
+            kept.damaged = kept.damaged or f"{path.name}: {type(error).__name__}: {error}".rstrip(": ")
+
+
+def _count(data: bytes, nonce: int, kept: Kept) -> None:
+    found = identity(data, nonce)
+    if found is None:
+        kept.foreign += 1
+        return
+    writer, seq, phase = found
+    if phase == PROBE:
+        kept.probes[writer] += 1
+    else:
+        kept.messages.setdefault(writer, []).append(seq)
+
+
+def identity(data: bytes, nonce: int) -> tuple[int, int, int] | None:
+    """(writer, sequence number, phase) of a serialised message of the trial, None for any other."""
+    at = data.find(MAGIC)
+    while at >= 0 and len(data) >= at + _HEADER.size:
+        _, writer, its_nonce, seq, *_, phase, _, check = _HEADER.unpack_from(data, at)
+        if its_nonce == nonce and check == header_check(data[at : at + _HEADER.size]):
+            return writer, seq, phase
+        at = data.find(MAGIC, at + 1)
+    return None
+
+
+def header_check(header: bytes) -> int:
+    """Of the 64 bytes, as docs/formats/records.md has it."""
+    words = struct.unpack("<7Q", header[:56])
+    return sum(word * pow(_MULTIPLIER, index, 1 << 64) for index, word in enumerate(words, start=1)) & _MASK
+
+
+def metadata(directory: Path, cached: bool) -> Metadata | None:
+    """What rosbag2 wrote when it closed the bag; None where it did not come to that. Without a cache its count of what
+    reached the writer is doubled, so `reached` is then None."""
+    from ruamel.yaml import YAML, YAMLError
+
+    try:
+        document = YAML(typ="safe", pure=True).load((directory / METADATA).read_text())
+        info: dict[str, Any] = document["rosbag2_bagfile_information"]
+        topics = info["topics_with_message_count"]
+        handed = {one["topic_metadata"]["name"]: int(one["message_count"]) for one in topics}
+        reached = sum(int(one["message_count"]) for one in info["files"])
+    except (OSError, YAMLError, KeyError, TypeError, ValueError, AttributeError):
+        return None
+    return Metadata(handed, reached if cached else None)

@@ -1,0 +1,216 @@
+"""rosbag2's recorder in a trial's host: the program `recorder` of the package rosbag2_transport, which `ros2 bag record`
+is a face of, of the ROS 2 that is sourced.
+
+It is told the domain, the RMW and the profile of a process of ours beside it, in the variables that that process's
+worker says it set, and is ended as a user does it, with SIGINT, after which it writes what its cache still holds.
+
+    process = RecorderProcess(crew, cell, directory)   # nothing runs yet
+    process.start(environment); process.wait()         # subscribed to every topic
+    …the window…
+    process.stop(timeout_s)
+    process.bag()                                      # where to read, while the host lives
+    process.close()
+"""
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+from rmwbench.lab.host import Host
+from rmwbench.lab.middleware import ros2
+from rmwbench.lab.process.crew import Crew, Program
+from rmwbench.lab.recording import said
+from rmwbench.lab.recording.said import Said
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.workload.recorder import NAME
+
+PACKAGE, PROGRAM, STORAGE = "rosbag2_transport", "recorder", "rosbag2_storage_mcap"
+LAYERS = ("rclcpp", "rclpy")
+"""Of the workers whose messages rosbag2 can take."""
+NODE = "rmwbench_recorder"
+IN_DIRECTORY = "rmwbench-bag"
+"""rosbag2 makes the bag's directory itself, in the host's /tmp or in the one that it is given."""
+DIRECTORY_FD = 5
+"""In the recorder: the way to a bag on a disk, where the host has something else over the campaign's path."""
+START_TIMEOUT_S, KILL_TIMEOUT_S, TURN_S = 20.0, 5.0, 0.02
+
+
+class RecorderBroken(Exception):
+    """A recorder that did not come up; the text says why."""
+
+
+@dataclass(frozen=True)
+class Rosbag2:
+    """The one that is sourced; `version` is empty where its package says none."""
+
+    executable: Path
+    version: tuple[int, ...]
+
+
+def find() -> Rosbag2 | None:
+    """None where no sourced ROS 2 has it."""
+    for prefix in ros2.prefixes():
+        program = prefix / "lib" / PACKAGE / PROGRAM
+        if program.is_file() and os.access(program, os.X_OK):
+            return Rosbag2(program, version_of(prefix, PACKAGE))
+    return None
+
+
+def version_of(prefix: Path, package: str) -> tuple[int, ...]:
+    """Of a package's manifest; empty where it says none."""
+    try:
+        text = (prefix / "share" / package / "package.xml").read_text()
+    except OSError:
+        return ()
+    number = text.partition("<version")[2].partition(">")[2].partition("</version>")[0].strip()
+    parts = number.split(".")
+    return tuple(map(int, parts)) if all(part.isdigit() for part in parts) else ()
+
+
+def missing(cell: Cell) -> str | None:
+    """Why this cell's recorder cannot run here; None where it can, or where the cell has none."""
+    if cell.workload.recorder is None:
+        return None
+    if cell.real is not None:
+        return "recorder: over real machines a bag would lie on another machine, where nobody reads it"
+    for name in cell.middlewares:
+        if name.partition("/")[0] not in LAYERS:
+            return f"recorder: rosbag2 records what ROS 2's RMWs carry, and {name} is none"
+    if find() is None:
+        return f"recorder: the sourced ROS 2 has no {PACKAGE} ({ros2.install_command(PACKAGE)})"
+    if not any((prefix / "share" / STORAGE).is_dir() for prefix in ros2.prefixes()):
+        return f"recorder: the sourced ROS 2 has no storage for MCAP ({ros2.install_command(STORAGE)})"
+    return None
+
+
+def variables(configuration: str) -> dict[str, str]:
+    """The variables that a worker says it set: NAME=VALUE in the lines before the first that is none; what has a name
+    in small letters is the worker's own."""
+    lines = takewhile(lambda line: "=" in line, configuration.splitlines())
+    pairs = (line.split("=", 1) for line in lines)
+    return {name: value for name, value in pairs if name.isupper()}
+
+
+def parameters(cell: Cell, bag: str) -> list[str]:
+    """The words that say what the recorder records, where, and how much it keeps in its cache."""
+    asked = cell.workload.recorder
+    assert asked is not None
+    topics = ", ".join(f'"/{topic}"' for topic in cell.recorded_topics)
+    values = {
+        "record.topics": f"[{topics}]",
+        "record.disable_keyboard_controls": "true",
+        "storage.uri": bag,
+        "storage.storage_id": asked.storage,
+        "storage.max_cache_size": str(asked.cache_mib << 20),
+    }
+    words = ["--ros-args", "-r", f"__node:={NODE}"]
+    for name, value in values.items():
+        words += ["-p", f"{name}:={value}"]
+    return words
+
+
+class RecorderProcess:
+    """The recorder of one trial, in `host`. `directory` is where a bag on a disk is put; it has to be there. `killed`:
+    it still wrote when its time was over; `stopped_s` is how long it took from SIGINT to its end."""
+
+    def __init__(self, crew: Crew, cell: Cell, directory: Path | None):
+        self._crew, self._cell, self._directory = crew, cell, directory
+        self.host = cell.recorder_host
+        self._logs = {number: os.memfd_create(f"rmwbench-recorder-{number}", os.MFD_CLOEXEC) for number in (1, 2)}
+        self._opened: int | None = None
+        self._rosbag2 = find()
+        self.program: Program | None = None
+        self.stopped_s: float | None = None
+        self.killed = False
+
+    def start(self, environment: Mapping[str, str]) -> None:
+        """Does not wait. Raises RecorderBroken where it is not there any more."""
+        if self._rosbag2 is None:
+            raise RecorderBroken(missing(self._cell) or f"recorder: {PROGRAM} is gone")
+        files = {1: self._logs[1], 2: self._logs[2]}
+        bag = f"{self._crew.hosts[self.host].directory}/{IN_DIRECTORY}"
+        if self._directory is not None:
+            self._opened = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            files[DIRECTORY_FD] = self._opened
+            bag = f"/proc/self/fd/{DIRECTORY_FD}/{IN_DIRECTORY}"
+        words, executable = parameters(self._cell, bag), self._rosbag2.executable
+        self.program = self._crew.start_executable(NAME, executable, words, files, environment, self.host)
+
+    def wait(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Until it has subscribed to every topic. Raises RecorderBroken, and WorkerFailed where a worker ends."""
+        wanted = {f"/{topic}" for topic in self._cell.recorded_topics}
+        deadline = time.monotonic() + timeout_s
+        while absent := wanted - self.said.subscribed:
+            if (self.program and self.program.ended) or time.monotonic() > deadline:
+                raise RecorderBroken(self._complaint(absent, timeout_s))
+            self._crew.turn(TURN_S)
+
+    def _complaint(self, topics: set[str], timeout_s: float) -> str:
+        last = self._text.strip().splitlines()[-1:]
+        how = f"it has not subscribed to {', '.join(sorted(topics))} within {timeout_s:g} s"
+        if self.program and self.program.ended:
+            status = self.program.wait_status
+            how = "it cannot be executed" if status is None else f"it ended with exit code {os.waitstatus_to_exitcode(status)}"
+        return f"recorder: {how}" + (f"; it said: {last[0][:300]}" if last else "")
+
+    def stop(self, timeout_s: float) -> None:
+        """SIGINT, and SIGKILL for one that still writes after that time. Raises as Crew.turn does."""
+        program = self.program
+        if program is None or program.inner_pid is None or program.ended:
+            return
+        begun = time.monotonic()
+        self._signal(program, signal.SIGINT, timeout_s)
+        if not program.ended:
+            self.killed = True
+            self._signal(program, signal.SIGKILL, KILL_TIMEOUT_S)
+        self.stopped_s = time.monotonic() - begun
+
+    def _signal(self, program: Program, number: signal.Signals, timeout_s: float) -> None:
+        """Until it ends or the time is over."""
+        assert program.inner_pid is not None
+        self._crew.hosts[self.host].signal(program.inner_pid, int(number))
+        deadline = time.monotonic() + timeout_s
+        while not program.ended and (rest := deadline - time.monotonic()) > 0:
+            self._crew.turn(min(rest, TURN_S))
+
+    @property
+    def inner_pid(self) -> int | None:
+        return self.program.inner_pid if self.program else None
+
+    @property
+    def version(self) -> str:
+        return ".".join(map(str, self._rosbag2.version)) if self._rosbag2 else ""
+
+    @property
+    def said(self) -> Said:
+        return said.parse(self._text, self._rosbag2.version if self._rosbag2 else ())
+
+    @property
+    def _text(self) -> str:
+        """All that it printed; rosbag2 logs on stderr, unless it is told otherwise."""
+        return "\n".join(self._log(number).decode(errors="replace") for number in self._logs)
+
+    def logs(self) -> dict[str, bytes]:
+        """File → what it printed, where it printed anything."""
+        found = {f"{NAME}.stdout": self._log(1), f"{NAME}.stderr": self._log(2)}
+        return {name: text for name, text in found.items() if text}
+
+    def _log(self, number: int) -> bytes:
+        return os.pread(self._logs[number], os.fstat(self._logs[number]).st_size, 0)
+
+    def bag(self) -> Path:
+        """The bag's directory as this process can read it. Raises OSError where the host's files cannot be reached."""
+        if self._directory is not None:
+            return self._directory / IN_DIRECTORY
+        host = self._crew.hosts[self.host]
+        assert isinstance(host, Host), "a plan has no recorders on other machines"
+        return host.outside(f"{host.directory}/{IN_DIRECTORY}")
+
+    def close(self) -> None:
+        """The descriptors; the process ends with its host."""
+        for fd in (*self._logs.values(), *([] if self._opened is None else [self._opened])):
+            os.close(fd)

@@ -1,0 +1,192 @@
+"""What rosbag2's recorder kept beside the readers of a workload, and where it lost the rest: for each case and each arm,
+of all done trials together.
+
+No interval: the places are counts, and what is asked is whether there are any. Whether an arm loses messages at a place
+is said from five trials on, where all of them agree; fewer decide nothing, here as everywhere.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.metrics.recording import PLACES, Fates, Recorded, recorded, total
+from rmwbench.analysis.records.ledger import ABSENT
+from rmwbench.bundle import Bundle
+from rmwbench.results.measure import Small
+from rmwbench.words import numbers as fmt
+
+KEPT_ALL, LOSES, NO_DATA, NOT_SUPPORTED = "kept all", "loses", "no data", "not supported"
+FEWEST_TRIALS = 5
+"""That decide anything."""
+MARKS = {KEPT_ALL: "✓", LOSES: "✗", NO_DATA: "·", NOT_SUPPORTED: "–"}
+NAMES = {
+    "unheard": "unheard",
+    "before": "before rosbag2",
+    "cache": "cache",
+    "disk": "disk",
+    "unplaced": "not told",
+}
+HEADS = ("arm", "answer", "sent", "kept", *NAMES.values(), "RMW told", "beside", "MB/s", "cores", "memory", "stop")
+TEXT = (
+    "Messages of all done trials, warm-up included: sent = kept + the five places. Unheard: sent before the first "
+    "message of that publisher in the bag, while discovery was under way. Before rosbag2: it never reached the "
+    "recorder's callback; the middleware lost it, or the executor came too late for a full queue, and nobody counts "
+    "these two apart. RMW told: how many the recorder's own RMW said were lost on the way, by its message-lost events; "
+    "“–” where this rosbag2 does not count them. Cache: dropped by rosbag2's cache. Disk: handed to the storage and "
+    "not in the file. Not told: rosbag2 did not end in order and gave no account. Beside: taken by a reader of ours "
+    "of the same quality of service."
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`places` are those at which every trial lost messages."""
+
+    answer: str
+    reason: str = ""
+    places: tuple[str, ...] = ()
+
+
+def judged(trials: Sequence[Fates]) -> Answer:
+    """From the fates of each trial's messages, all topics together."""
+    if not trials:
+        return Answer(NO_DATA, "no trial with a bag is done")
+    contradiction = next((one.contradiction for one in trials if one.contradiction), "")
+    lossy = sum(one.lost > 0 for one in trials)
+    places = tuple(name for name in PLACES[1:] if all(getattr(one, name) for one in trials))
+    if lossy not in (0, len(trials)):
+        said = f"{lossy} of {fmt.counted(len(trials), 'trial')} lost messages and the others none"
+        return Answer(NO_DATA, _and(f"trials disagree: {said}", contradiction))
+    answer = LOSES if lossy else KEPT_ALL
+    if len(trials) < FEWEST_TRIALS:
+        where = f" ({', '.join(NAMES[name] for name in places)})" if places else ""
+        said = f"{answer}{where} in {fmt.counted(len(trials), 'trial')}, and fewer than {FEWEST_TRIALS} decide nothing"
+        return Answer(NO_DATA, _and(said, contradiction))
+    elsewhere = [
+        f"{NAMES[name]} in {some} of {len(trials)} trials"
+        for name in PLACES[1:]
+        if 0 < (some := sum(bool(getattr(one, name)) for one in trials)) < len(trials)
+    ]
+    return Answer(answer, _and(", ".join(elsewhere), contradiction), places)
+
+
+def _and(*texts: str) -> str:
+    return "; ".join(filter(None, texts))
+
+
+def of_trial(bundle: Bundle, trial: int, topics: Sequence[str], small: Small) -> Recorded | None:
+    """From a trial's tables; None where no bag was read."""
+    sent = bundle.columns("sent", trial, ["endpoint", "seq", "flags", "call_ns"])
+    received = bundle.columns("received", trial, ["writer", "seq", "flags"])
+    in_bag = bundle.columns("recorded", trial, ["endpoint", "seq"])
+    columns = {**sent, "called": sent["call_ns"] != ABSENT}
+    return recorded(small.endpoints[trial], topics, columns, received, in_bag, small.counters[trial])
+
+
+def document(bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Small) -> dict[str, Any] | None:
+    """`recordings` of the show document; None where no cell has a recorder."""
+    rows: dict[str, dict[str, Any]] = {}
+    for cell in bundle.rows("cells"):
+        definition = loads(cell["definition"])
+        asked = definition.get("recorder")
+        if not asked:
+            continue
+        head = {"workload": definition["comparison"], "title": definition["workload"]["title"]}
+        head |= {name: asked[name] for name in ("place", "cache_mib", "host", "topics")}
+        there = rows.setdefault(definition["comparison"], {**head, "arms": []})
+        lines = measured.get(cell["cell"], ())
+        found = [one for t in lines if (one := of_trial(bundle, t.trial, asked["topics"], small))]
+        steady_s = definition["timeline"]["steady_s"]
+        span_s = steady_s + definition["timeline"]["warmup_s"]
+        if reason := bundle.unsupported.get(cell["cell"]):
+            answer = Answer(NOT_SUPPORTED, reason)
+        else:
+            answer = judged([one.all for one in found])
+        arm = {name: cell[name] for name in ("arm", "middleware", "version", "cell")}
+        arm |= {"answer": answer.answer, "reason": answer.reason, "places": list(answer.places), "trials": len(found)}
+        there["arms"].append(arm | (_measured(found, span_s, steady_s) if found else {}))
+    return {"text": TEXT, "rows": list(rows.values())} if rows else None
+
+
+def _measured(found: Sequence[Recorded], span_s: float, steady_s: float) -> dict[str, Any]:
+    """Counts of all trials together; of costs their mean, None where a trial has none."""
+    topics = [
+        {"topic": parts[0].topic, **_counts(total(parts))}
+        for parts in zip(*(one.topics for one in found), strict=True)
+    ]
+    transport = [one.transport for one in found]
+    return {
+        **_counts(total([one.all for one in found])),
+        "transport": None if None in transport else sum(transport),
+        "bag_bytes": _mean([one.bag_bytes for one in found]),
+        "written_bytes_per_s": _mean([one.bag_bytes for one in found], span_s),
+        "stop_s": _mean([one.stop_ns for one in found], 1e9),
+        "cpu_cores": _mean([one.cpu_ns for one in found], 1e9 * steady_s),
+        "peak_rss_bytes": _mean([one.peak_rss_bytes for one in found]),
+        "topics": topics,
+    }
+
+
+def _counts(fates: Fates) -> dict[str, Any]:
+    return {name: value for name, value in asdict(fates).items() if name not in ("topic", "contradiction")}
+
+
+def _mean(values: Sequence[float | None], divisor: float = 1.0) -> float | None:
+    return None if None in values else sum(values) / len(values) / divisor
+
+
+def shown(doc: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The table as every renderer has it; None without one. `heads`, and `parts`: for each case its `title` and `rows`
+    (one per arm: `answer`, `mark`, `reason`, `cells` in the order of the heads)."""
+    found = doc.get("recordings")
+    if not found:
+        return None
+    parts = []
+    for row in found["rows"]:
+        cache = f"cache of {row['cache_mib']} MiB" if row["cache_mib"] else "no cache"
+        place = {"tmpfs": "in memory", "disk": "on disk"}[row["place"]]
+        title = f"{row['title']}: bag {place}, {cache}"
+        parts.append({"title": title, "workload": row["workload"], "rows": [_row(arm) for arm in row["arms"]]})
+    return {"heads": HEADS, "parts": parts, "text": found["text"]}
+
+
+def _row(arm: Mapping[str, Any]) -> dict[str, Any]:
+    head = {"arm": arm["arm"], "answer": arm["answer"], "mark": MARKS[arm["answer"]], "reason": arm["reason"]}
+    where = f": {', '.join(NAMES[name] for name in arm['places'])}" if arm["places"] else ""
+    if not arm["trials"]:
+        return head | {"cells": [arm["arm"], f"{head['mark']} {arm['answer']}", *([""] * (len(HEADS) - 2))]}
+    counts = [_of(arm["kept"], arm["sent"]), *(_of(arm[name], arm["sent"]) for name in PLACES)]
+    costs = [
+        _number(arm["written_bytes_per_s"], 1e-6, ""),
+        _number(arm["cpu_cores"], 1.0, ""),
+        _number(arm["peak_rss_bytes"], 1e-6, " MB"),
+        _number(arm["stop_s"], 1.0, " s"),
+    ]
+    told = "–" if arm["transport"] is None else str(arm["transport"])
+    beside = _of(arm["beside"], arm["sent"])
+    answer = f"{head['mark']} {arm['answer']}{where}"
+    return head | {"cells": [arm["arm"], answer, str(arm["sent"]), *counts, told, beside, *costs]}
+
+
+def _of(count: int | None, sent: int) -> str:
+    """`12 (3.1 %)`; `–` for what nobody counted."""
+    if count is None:
+        return "–"
+    return f"{count} ({fmt.significant(100 * count / sent)} %)" if count and sent else str(count)
+
+
+def _number(value: float | None, factor: float, unit: str) -> str:
+    return "–" if value is None else f"{fmt.significant(value * factor)}{unit}"
+
+
+def notes(doc: Mapping[str, Any]) -> list[str]:
+    """`ARM in CASE: REASON` of each arm with a reason."""
+    rows = (doc.get("recordings") or {}).get("rows", [])
+    return [
+        f"{arm['arm']} in {row['workload']}: {arm['answer']}: {arm['reason']}"
+        for row in rows
+        for arm in row["arms"]
+        if arm["reason"]
+    ]

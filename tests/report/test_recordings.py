@@ -1,0 +1,140 @@
+"""What a recorder kept: what is said of an arm, and the table of it."""
+
+import io
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from rmwbench.analysis.metrics.recording import Fates
+from rmwbench.report.markdown import recording_lines
+from rmwbench.report.terminal import print_recordings
+from rmwbench.results.recordings import document, judged, notes, shown
+
+
+def fates(before=0, cache=0, disk=0, unplaced=0, sent=100, contradiction=""):
+    kept = sent - before - cache - disk - unplaced
+    places = {"unheard": 0, "before": before, "cache": cache, "disk": disk, "unplaced": unplaced}
+    twice = {"twice": 0, "only_beside": 0, "only_kept": 0, "beside": sent}
+    return Fates(topic="", sent=sent, kept=kept, contradiction=contradiction, **places, **twice)
+
+
+WHOLE, DROPS = fates(), fates(cache=30)
+
+
+@pytest.mark.parametrize(
+    ("trials", "answer", "places", "reason"),
+    [
+        ([WHOLE] * 5, "kept all", (), ""),
+        ([DROPS] * 5, "loses", ("cache",), ""),
+        ([fates(before=2, cache=3)] * 6, "loses", ("before", "cache"), ""),
+        ([DROPS] * 4 + [fates(cache=1, disk=2)], "loses", ("cache",), "disk in 1 of 5 trials"),
+        ([DROPS] * 4 + [WHOLE], "no data", (), "trials disagree: 4 of 5 trials lost messages"),
+        ([DROPS] * 4, "no data", (), "loses (cache) in 4 trials, and fewer than 5 decide nothing"),
+        ([WHOLE], "no data", (), "kept all in 1 trial, and fewer than 5 decide nothing"),
+        ([fates(unplaced=1, contradiction="9 in the cache")] * 5, "loses", ("unplaced",), "9 in the cache"),
+        ([], "no data", (), "no trial with a bag is done"),
+    ],
+)
+def test_an_arm_is_judged_by_five_trials_that_agree(trials, answer, places, reason):
+    found = judged(trials)
+    assert found.answer == answer
+    assert found.places == places
+    assert reason in found.reason if reason else not found.reason
+
+
+COUNTERS = {
+    "bag.messages": ("count", 80, 1),
+    "rosbag2.handed_to_storage": ("count", 80, 1),
+    "rosbag2.lost_in_cache": ("count", 12, 1),
+    "rosbag2.lost_in_transport": ("count", 3, None),
+    "bag.size": ("bytes", 200e6, None),
+    "rosbag2.stop": ("ns", 0.5e9, None),
+    "peak_rss": ("bytes", 300e6, None),
+}
+
+
+def table(trials=5, unsupported=None, without=()):
+    """A campaign of one arm whose recorder kept 80 of 100, 12 of them lost in the cache and 8 before."""
+    definition = {
+        "comparison": "cameras [recorder.place=disk]",
+        "workload": {"name": "cameras", "title": "five cameras"},
+        "timeline": {"warmup_s": 1.0, "steady_s": 4.0},
+        "recorder": {"place": "disk", "cache_mib": 5, "host": "local", "topics": ["image_1"]},
+    }
+    row = {"arm": "rclcpp/zenoh", "middleware": "rclcpp/rmw_zenoh_cpp", "version": "1", "cell": 1}
+    numbers = np.arange(100)
+    tables = {
+        "sent": {"endpoint": np.ones(100, int), "seq": numbers, "flags": np.zeros(100, int), "call_ns": numbers + 1},
+        "received": {"writer": np.ones(100, int), "seq": numbers, "flags": np.zeros(100, int)},
+        "recorded": {"endpoint": np.ones(80, int), "seq": numbers[:80]},
+    }
+    counters = [
+        {"counter": name, "unit": unit, "value": value, "endpoint": endpoint, "at": "end", "role": "recorder"}
+        for name, (unit, value, endpoint) in COUNTERS.items()
+        if name not in without
+    ]
+    counters += [
+        {"counter": "cpu", "value": value, "endpoint": None, "at": at, "role": "recorder"}
+        for at, value in (("steady_begin", 1e9), ("steady_end", 3e9))
+    ]
+    publisher = {"kind": "publisher", "topic": "image_1", "endpoint": 1}
+    bundle = SimpleNamespace(
+        rows=lambda _: [row | {"definition": json.dumps(definition)}],
+        unsupported=unsupported or {},
+        columns=lambda name, _, __: tables[name],
+    )
+    small = SimpleNamespace(
+        endpoints={n: [publisher] for n in range(trials)}, counters={n: counters for n in range(trials)}
+    )
+    measured = {1: [SimpleNamespace(trial=n) for n in range(trials)]}
+    return {"recordings": document(bundle, measured, small)}
+
+
+def test_a_document_has_every_place_and_what_the_recorder_cost():
+    ((row,),) = [document["rows"] for document in table().values()]
+    (arm,) = row["arms"]
+    assert (arm["answer"], arm["places"], arm["trials"]) == ("loses", ["before", "cache"], 5)
+    counts = {name: arm[name] for name in ("sent", "kept", "unheard", "before", "cache", "disk", "unplaced", "beside")}
+    assert counts == {
+        "sent": 500, "kept": 400, "unheard": 0, "before": 40, "cache": 60, "disk": 0, "unplaced": 0, "beside": 500
+    }  # fmt: skip
+    assert (arm["transport"], arm["bag_bytes"], arm["written_bytes_per_s"]) == (15, 200e6, 40e6)
+    assert (arm["cpu_cores"], arm["stop_s"], arm["peak_rss_bytes"]) == (0.5, 0.5, 300e6)
+    assert [one["topic"] for one in arm["topics"]] == ["image_1"]
+
+
+def test_what_nobody_counted_is_shown_as_absent():
+    lacking = table(without=("rosbag2.lost_in_transport", "peak_rss", "rosbag2.lost_in_cache"))
+    (part,) = shown(lacking)["parts"]
+    cells = dict(zip(shown(lacking)["heads"], part["rows"][0]["cells"], strict=True))
+    assert cells["RMW told"] == cells["memory"] == cells["cache"] == cells["before rosbag2"] == "–"
+    assert cells["not told"] == "100 (20.0 %)"
+
+
+def test_an_arm_without_a_recorder_of_its_own_is_not_supported():
+    ((row,),) = [document["rows"] for document in table(trials=0, unsupported={1: "recorder: no rosbag2"}).values()]
+    assert (row["arms"][0]["answer"], row["arms"][0]["reason"]) == ("not supported", "recorder: no rosbag2")
+
+
+def test_a_campaign_without_a_recorder_has_no_table():
+    bundle = SimpleNamespace(rows=lambda _: [{"cell": 1, "definition": "{}"}])
+    assert document(bundle, {}, SimpleNamespace()) is None
+    assert shown({"recordings": None}) is shown({}) is None
+    assert notes({}) == []
+
+
+def test_terminal_and_markdown_say_the_same():
+    doc = table(trials=4)
+    out = io.StringIO()
+    print_recordings(doc, Console(file=out, width=80, color_system=None))
+    markdown = "\n".join(recording_lines(doc))
+    terminal = out.getvalue()
+    assert max(map(len, terminal.splitlines())) <= 80
+    for text in ("five cameras: bag on disk, cache of 5 MiB", "48 (12.0 %)", "32 (8.00 %)", "rclcpp/zenoh"):
+        assert text in terminal, text
+        assert text in markdown, text
+    assert "fewer than 5 decide nothing" in " ".join(terminal.split())
+    assert "fewer than 5 decide nothing" in markdown

@@ -1,0 +1,213 @@
+"""A recorder beside a workload: what it records, how much that is, and what a plan refuses."""
+
+import shutil
+
+import pytest
+
+from rmwbench.campaign.plan import preflight
+from rmwbench.campaign.plan.plan import make_plan
+from rmwbench.campaign.plan.unsupported import described
+from rmwbench.campaign.trial import recording
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.errors import UserError
+from rmwbench.lab.host.kind import SHARED, Kind
+from rmwbench.lab.recording import recorder
+from rmwbench.lab.recording.recorder import RecorderBroken, parameters
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.load import parse
+
+SUITE = """
+suite: mini
+title: a test
+blocks: {planned: 2, minimum: 2}
+timeline: {warmup_s: 1.0, steady_s: 3.0, drain_s: 0.5}
+arms:
+  - {name: arm, middleware: MIDDLEWARE}
+workloads:
+  - name: w
+    message: Image(1080x720)
+    rate_hz: 10
+    recorder: RECORDER
+    nodes:
+      - {name: left, publishers: [{topic: image_1}]}
+      - {name: right, publishers: [{topic: image_2}]}
+      - {name: eyes, host: HOST, subscriptions: [{topic: image_1}, {topic: image_2}]}
+"""
+RMW = "rclcpp/rmw_fastrtps_cpp"
+PICTURE = 3 * 1080 * 720
+
+
+def suite(asked="{}", more="", middleware=RMW, host="local"):
+    text = SUITE.replace("MIDDLEWARE", middleware).replace("RECORDER", asked).replace("HOST", host) + more
+    return parse(text, where="mini.yaml")
+
+
+def cell_of(*given, **more):
+    (cell,) = cells(suite(*given, **more))
+    return cell
+
+
+def test_without_topics_everything_that_is_published_is_recorded():
+    cell = cell_of()
+    assert cell.recorded_topics == ("image_1", "image_2")
+    assert cell.recorder_host == "local"
+    assert cell_of("{topics: [image_2]}").recorded_topics == ("image_2",)
+
+
+def test_a_bag_is_as_large_as_what_is_sent_in_warm_up_and_steady_state():
+    assert 2 * 40 * PICTURE <= cell_of().recorded_bytes < 2 * 40 * (PICTURE + 200)
+    assert 40 * PICTURE <= cell_of("{topics: [image_1]}").recorded_bytes < 40 * (PICTURE + 200)
+
+
+def test_a_cell_says_what_its_recorder_is_told_and_others_say_nothing():
+    found = cell_of("{place: disk, cache_mib: 5}").definition()["recorder"]
+    assert found == {
+        "topics": ["image_1", "image_2"],
+        "host": "local",
+        "storage": "mcap",
+        "cache_mib": 5,
+        "place": "disk",
+        "keep": False,
+    }
+    assert "recorder" not in cell_of("null").definition()
+    assert cell_of("null").recorded_bytes == 0
+
+
+def test_the_recorder_is_told_in_parameters_of_rosbag2():
+    words = parameters(cell_of("{cache_mib: 5}"), "/tmp/bag")
+    assert 'record.topics:=["/image_1", "/image_2"]' in words
+    assert f"storage.max_cache_size:={5 << 20}" in words
+    assert "storage.uri:=/tmp/bag" in words and "storage.storage_id:=mcap" in words
+
+
+def test_place_and_cache_are_factors():
+    more = "factors: {recorder.place: [tmpfs, disk], recorder.cache_mib: [100, 0]}\n"
+    found = cells(suite(more=more))
+    assert [(c.workload.recorder.place, c.workload.recorder.cache_mib) for c in found] == [
+        ("tmpfs", 100),
+        ("tmpfs", 0),
+        ("disk", 100),
+        ("disk", 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "more", "what", "line"),
+    [
+        ("{topics: [image_3]}", "", "unknown published topic `image_3`", 12),
+        ("{host: moon}", "", "unknown host `moon`", 12),
+        ("{keep: true}", "", "cannot be kept", 12),
+        ("{cache_mib: -1}", "", "cache_mib", 12),
+        ("{place: tape}", "", "place", 12),
+        ("{storage: sqlite3}", "", "storage", 12),
+        ("{}", "factors: {containers: [own_ipc]}\n", "`recorder` and `containers` contradict", 17),
+        ("null", "factors: {recorder.cache_mib: [5, 100]}\n", "factor `recorder.cache_mib` changes nothing", 17),
+        ("{}", "factors: {recorder.speed: [1]}\n", "unknown factor `recorder.speed`", 17),
+    ],
+)
+def test_what_contradicts_itself_is_refused_at_its_line(asked, more, what, line):
+    with pytest.raises(UserError) as refused:
+        cells(suite(asked, more))
+    assert what in str(refused.value), refused.value
+    assert f"mini.yaml:{line}" in str(refused.value)
+
+
+def test_a_process_of_the_workload_has_another_name_than_rosbag2s():
+    text = SUITE.replace("MIDDLEWARE", RMW).replace("RECORDER", "{}").replace("HOST", "local")
+    with pytest.raises(UserError, match="a process of the workload is called `recorder`"):
+        cells(parse(text.replace("name: eyes", "name: recorder"), where="mini.yaml"))
+
+
+def reason_of(cell, kind=None):
+    return (described([cell], {}, kind) if kind else described([cell], {})).get(cell.number)
+
+
+def test_a_middleware_that_is_no_rmw_has_nothing_for_rosbag2():
+    assert "rosbag2 records what ROS 2's RMWs carry, and zenoh is none" in reason_of(cell_of(middleware="zenoh"))
+
+
+def test_without_rosbag2_a_cell_is_not_supported_and_says_what_brings_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
+    monkeypatch.setenv("ROS_DISTRO", "jazzy")
+    assert "apt-get install -y ros-jazzy-rosbag2-transport" in reason_of(cell_of())
+    program = tmp_path / "lib" / "rosbag2_transport" / "recorder"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    assert "apt-get install -y ros-jazzy-rosbag2-storage-mcap" in reason_of(cell_of())
+    (tmp_path / "share" / "rosbag2_storage_mcap").mkdir(parents=True)
+    assert reason_of(cell_of()) is None
+    assert recorder.find().executable == program
+
+
+def test_a_recorder_joins_no_robots_domain():
+    assert "namespaces alone" in reason_of(cell_of(), Kind(SHARED, "denied"))
+
+
+def planned(asked):
+    made = suite(asked)
+    return make_plan(made, cells(made), seed=1)
+
+
+def test_a_plan_counts_the_largest_bag_and_every_one_that_is_kept():
+    (cell,) = planned("{place: disk}").cells
+    assert preflight.bags_on_disk_bytes(planned("{place: disk}")) == cell.bag_bytes > cell.recorded_bytes
+    assert preflight.bags_on_disk_bytes(planned("{place: disk, keep: true}")) == 2 * cell.bag_bytes
+    assert preflight.bags_on_disk_bytes(planned("{place: tmpfs}")) == 0
+
+
+def test_a_disk_without_room_for_the_bag_is_refused(tmp_path, monkeypatch):
+    made = planned("{place: disk}")
+    needed = preflight.bags_on_disk_bytes(made)
+
+    class Disk:
+        f_blocks, f_frsize = 1, 1
+
+        def __init__(self, free):
+            self.f_bavail = free
+
+    monkeypatch.setattr(preflight.os, "statvfs", lambda _: Disk(needed))
+    with pytest.raises(UserError, match="not enough disk"):
+        preflight.check_disk(made, tmp_path)
+    monkeypatch.setattr(preflight.os, "statvfs", lambda _: Disk(needed + (1 << 30)))
+    preflight.check_disk(made, tmp_path)
+
+
+def order_of(asked, campaign):
+    return Order(trial=7, cell=cell_of(asked), block=0, position=0, seed=1, nonce=2, directory=campaign)
+
+
+@pytest.mark.parametrize(("asked", "left"), [("{place: disk}", []), ("{place: disk, keep: true}", ["bag-000007"])])
+def test_a_bag_on_a_disk_is_deleted_unless_it_is_to_be_kept(tmp_path, asked, left):
+    order = order_of(asked, tmp_path)
+    bag = recording._make_directory(order) / "rmwbench-bag"
+    bag.mkdir()
+    (bag / "rmwbench-bag_0.mcap").write_bytes(b"a bag")
+    recording.tidy(order)
+    assert [path.name for path in tmp_path.iterdir()] == left
+    assert [path.read_bytes() for path in tmp_path.glob("*/*.mcap")] == [b"a bag"] * len(left)
+
+
+def test_what_a_killed_campaign_was_recording_makes_way(tmp_path):
+    order = order_of("{place: disk}", tmp_path)
+    (recording._make_directory(order) / "rest").write_bytes(b"old")
+    assert list(recording._make_directory(order).iterdir()) == []
+
+
+def test_a_disk_that_filled_up_since_the_plan_fails_the_trial_before_it_writes(tmp_path, monkeypatch):
+    order = order_of("{place: disk}", tmp_path)
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(recording.shutil, "disk_usage", lambda _: usage._replace(free=order.cell.bag_bytes - 1))
+    with pytest.raises(RecorderBroken, match="MiB free, and its bag may take 1[0-9]+ MiB"):
+        recording._make_directory(order)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_memory_without_room_for_the_bag_is_refused(monkeypatch):
+    made = planned("{place: tmpfs}")
+    room = 4 * made.cells[0].bag_bytes
+    monkeypatch.setattr(preflight, "available_memory_bytes", lambda: room - 8)
+    with pytest.raises(UserError, match="does not fit into memory"):
+        preflight.check_bags(made)
+    monkeypatch.setattr(preflight, "available_memory_bytes", lambda: room)
+    preflight.check_bags(made)
