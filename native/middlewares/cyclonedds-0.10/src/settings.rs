@@ -5,7 +5,7 @@ use rmwbench_harness::middleware::{Configuration, Error, SessionConfig};
 use crate::{roudi, security};
 
 /// For the description.
-pub const MODES: [(&str, &str); 11] = [
+pub const MODES: [(&str, &str); 12] = [
     ("transport", "udp|shm"),
     ("batching", "no: with its WriteBatch, Cyclone DDS 0.10 keeps messages until a datagram is full or the application flushes"),
     ("congestion", "no: a reliable writer waits at its high-water mark, a best-effort one never does; that is QoS"),
