@@ -14,11 +14,13 @@ from rmwbench.evaluations.questionnaire.document import MEASURED
 from rmwbench.evaluations.questionnaire.markdown import page as questionnaire_page
 from rmwbench.evaluations.questionnaire.markdown import summary as questionnaire_summary
 from rmwbench.report.markdown import (
+    bring_up_lines,
     charts_directory,
     escape,
     facts_table,
     file_name,
     outcome_lines,
+    recording_lines,
     ros_variable_lines,
     table,
     table_row,
@@ -241,9 +243,10 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
         yield from (f"**{escape(title)}.** {escape(answer.answer)} {told}".rstrip(), "")
     if len(shown["workloads"]) > FEW:
         yield from (_told(part), "")
-    matrix = [*outcome_lines(shown), *ros_variable_lines(shown)]
-    yield from (f"#{line}" if line.startswith("#") else line for line in matrix)
-    if not matrix:
+    tables = (outcome_lines, ros_variable_lines, recording_lines, bring_up_lines)
+    told_by_tables = [line for table in tables for line in table(shown)]
+    yield from (f"#{line}" if line.startswith("#") else line for line in told_by_tables)
+    if not told_by_tables:
         yield from _primary(shown)
     for title, image in images:
         yield from (f"![{escape(title)}]({image})", "")

@@ -50,6 +50,8 @@ TSC = (
     Section("containers", "Containers on one robot", "features/containers"),
     Section("priority", "Control beside bulk on a thin link", "degraded/priority"),
     Section("security", "Security", "features/security"),
+    Section("bring-up", "Bringing up lifecycle nodes", "features/bring-up"),
+    Section("recorder", "A recorder beside five cameras", "features/recorder"),
     Section("ros-variables", "ROS variables, obeyed or not", "features/ros-variables"),
     Section("one-way", "Adverse networks, loss as labelled", "galactic-2020/mininet-one-way"),
 )
