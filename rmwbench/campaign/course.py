@@ -24,8 +24,9 @@ DROPPED = "dropped"
 """Type of the journal's line about cells that need not run any more: what they were run for is decided, or there is no
 time."""
 
-MOST_REPEATS = 2
-"""Per block of a comparison. A machine that spoils three in a row will spoil the fourth."""
+MOST_REPEATS = 4
+"""Per block of a comparison. Where one trial in twenty is spoilt by itself, a block of fifteen arms is every other time;
+a machine that spoils five in a row will spoil the sixth."""
 
 
 class Key(NamedTuple):
@@ -53,6 +54,8 @@ class Course:
         self.spoilt: Spoilt | None = None
         self._looked: set[int] = set()
         self._repeats: Counter[Key] = Counter()
+        self._left_out: Counter[str] = Counter()
+        """Comparison -> how many of its blocks the machine spoilt for good."""
         self._decided = False
         ran: dict[tuple[int, int], int] = {}  # (cell, block) -> the number of its last trial
         counts: dict[Key, set[tuple[int, int]]] = {}  # those of them that no spoilt block took along
@@ -77,6 +80,7 @@ class Course:
                 case "look":
                     self._looked.add(line["blocks"])
                     self._decided = line.get("stop") == "decided"
+        self._left_out.update(key.comparison for key in given_up)
         self._number = max([len(plan.trials), *ran.values()])
         self._here: dict[Key, list[Trial]] = {}
         self._rest: deque[Trial] = deque()
@@ -134,8 +138,9 @@ class Course:
 
     def ended(self, trial: Trial, status: str, cause: str | None, may_repeat: bool) -> Trial | None:
         """Takes note that `trial`, the next one, has run, and gives the one after it. One that is void for the
-        machine's sake voids its block: where `may_repeat` it runs again right away, each trial that had run with a
-        number of its own beyond the plan's. One that is unsupported takes its cell's others along.
+        machine's sake voids its block: where `may_repeat`, or where without it the comparison would be left with fewer
+        than the suite's minimum of blocks, it runs again right away, each trial that had run with a number of its own
+        beyond the plan's. One that is unsupported takes its cell's others along.
         """
         if self._rest[0].trial != trial.trial:
             raise ValueError(f"trial {trial.trial} was not the next")
@@ -146,12 +151,14 @@ class Course:
             self._rest = deque(other for other in self._rest if other.cell != trial.cell)
         elif status == "void" and cause == "machine":
             ran, left = [*self._here.pop(key, ()), trial], [t for t in self._rest if self._key(t) == key]
-            again = may_repeat and self._repeats[key] < MOST_REPEATS
+            again = (may_repeat or self._is_needed(key)) and self._repeats[key] < MOST_REPEATS
             self.spoilt = Spoilt(tuple(t.trial for t in ran[:-1]), again)
             self._rest = deque(t for t in self._rest if self._key(t) != key)
             if again:
                 self._repeats[key] += 1
                 self._rest.extendleft(reversed([*self._anew(ran), *left]))
+            else:
+                self._left_out[key.comparison] += 1
         else:
             self._here.setdefault(key, []).append(trial)
         return self.next
@@ -166,6 +173,11 @@ class Course:
     def drop(self, cells: Collection[int]) -> None:
         """Takes note that these cells are not run any more."""
         self._rest = deque(trial for trial in self._rest if trial.cell not in cells)
+
+    def _is_needed(self, key: Key) -> bool:
+        """Whether its comparison can spare no block more: with fewer than the minimum all of it would be in vain."""
+        left = self.plan.blocks - self._left_out[key.comparison]
+        return left <= self.plan.suite.blocks.minimum
 
     def _key(self, trial: Trial) -> Key:
         return self._key_at(trial.cell, trial.block)

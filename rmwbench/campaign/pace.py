@@ -30,7 +30,7 @@ def has_time(plan: Plan, blocks_done: int, elapsed_s: float, next_s: float | Non
 def may_repeat(plan: Plan, block: int, elapsed_s: float, again_s: float, rest_of_block_s: float) -> bool:
     """Whether a comparison's part of `block` that the machine spoilt may run again for `again_s`: only while the rest
     of the block and the suite's minimum of blocks still fit behind it. It may cost a later block, which every arm
-    loses alike.
+    loses alike. A block without which a comparison falls below that minimum runs again in any case (course.py).
     """
     missing = max(0, plan.suite.blocks.minimum - block - 1)
     return elapsed_s + again_s + rest_of_block_s + missing * plan.block_s <= limit_s(plan)

@@ -85,6 +85,7 @@ class Schedule(Course):
         done = {trial.trial for trial in self._begun.pop(part.key)}
         self._rest = deque(trial for trial in self._rest if trial.trial not in done)
         self._repeats[part.key] += part.repeats
+        self._left_out[part.key.comparison] += any(not spoilt.again for spoilt in part.spoilt.values())
 
     def again(self, part: Part) -> None:
         """Its results are gone: somebody runs it anew."""
@@ -168,7 +169,7 @@ class Schedule(Course):
 
     def _spoil(self, part: Part, trial: Trial, may_repeat: bool) -> None:
         """As `Course.ended`, for a part whose results are not in the bundle yet."""
-        again = may_repeat and self._repeats[part.key] + part.repeats < MOST_REPEATS
+        again = (may_repeat or self._is_needed(part.key)) and self._repeats[part.key] + part.repeats < MOST_REPEATS
         part.spoilt[trial.trial] = Spoilt(tuple(other.trial for other in part.counts), again)
         ran = [other for other in (*part.counts, trial) if other.cell not in self._unable]
         part.counts.clear()

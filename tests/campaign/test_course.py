@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rmwbench.campaign.course import Course, Spoilt
+from rmwbench.campaign.course import MOST_REPEATS, Course, Spoilt
 from rmwbench.campaign.plan.plan import Plan, make_plan
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
@@ -134,12 +134,30 @@ def test_another_comparison_of_the_block_is_left_alone():
     }
 
 
-def test_a_block_runs_again_at_most_twice_and_then_counts_for_no_arm():
+def test_a_block_runs_again_at_most_so_often_and_then_counts_for_no_arm():
     walk = Walk(plan())
-    assert [walk.void(), walk.trial(), walk.void(), walk.trial(), walk.void()] == [1, 73, 2, 74, 75]
-    assert walk.course.spoilt == Spoilt((74,), again=False)
+    assert [walk.void(), walk.trial(), walk.void()] == [1, 73, 2]
+    for _ in range(MOST_REPEATS - 2):
+        assert walk.void() and walk.course.spoilt.again
+    walk.trial()
+    walk.void()
+    assert not walk.course.spoilt.again and len(walk.course.spoilt.voids) == 1
     assert walk.course.next.trial == 4  # the third arm does not run alone either
-    assert walk.void() == 4 and walk.course.next.repeats == 4  # another comparison has its own two
+    assert walk.void() == 4 and walk.course.next.repeats == 4  # another comparison has repeats of its own
+
+
+def test_a_block_without_which_nothing_is_decided_runs_again_whatever_the_time():
+    walk = Walk(plan("{minimum: 5, maximum: 6}"))
+    first = walk.void(may_repeat=False)
+    assert not walk.course.spoilt.again  # one block of six can be spared
+    again = walk.again()  # and a campaign that goes on knows that it has been
+    for there in (walk, again):
+        while there.course.next.block == 0:
+            there.trial()
+        place = there.course.next
+        there.void(may_repeat=False)
+        same = there.plan.cell(place.cell).comparison == there.plan.cell(there.plan.trials[first - 1].cell).comparison
+        assert there.course.spoilt.again is same
 
 
 @pytest.mark.parametrize(("status", "cause"), [("void", None), ("failed", None), ("done", None)])
