@@ -74,10 +74,9 @@ def with_workload_level(workload: Workload, factor: str, level: Level) -> Worklo
         return workload  # nothing lies between one host; the cell stays as it was, and is refused for that
     if factor in WORKLOAD_FACTORS:
         return _with(workload, {factor: level})
-    if factor in GRAPH_FACTORS and workload.graph is not None:
-        return _with(workload, {"graph": _with(workload.graph, {factor.removeprefix(GRAPH_PREFIX): level})})
-    if factor in BRING_UP_FACTORS and workload.bring_up is not None:
-        return _with(workload, {"bring_up": _with(workload.bring_up, {factor.removeprefix(BRING_UP_PREFIX): level})})
+    shape, _, name = factor.partition(".")
+    if factor in (*GRAPH_FACTORS, *BRING_UP_FACTORS) and (asked := getattr(workload, shape)) is not None:
+        return _with(workload, {shape: _with(asked, {name: level})})
     return workload
 
 
