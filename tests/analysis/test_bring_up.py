@@ -20,7 +20,8 @@ def all_of(node, begin_s):
 
 
 def found(*events, nodes="abc", end_s=60):
-    definition = {"bring_up": {"manager": "manager", "nodes": list(nodes), "service_timeout_s": 5.0}}
+    managed = {"manager": "manager", "nodes": list(nodes), "service_timeout_s": 5.0}
+    definition = {"bring_up": managed, "processes": [{"name": f"process_{node}", "nodes": [node]} for node in nodes]}
     later = {"event": "joining", "time_ns": 11 * S, "text": "b"}
     return bring_up([later, LAUNCH, *events], definition, round((10 + end_s) * S))
 
@@ -46,6 +47,15 @@ def test_who_stopped_is_counted_where_it_stopped_and_all_are_never_up():
     assert not one.whole and one.until_ns(1.0) == inf and one.until_ns(0.25) == 3 * S
     assert set(one.stopped) <= set(PLACES)
     assert one.longest_change_ns == inf, "a change that was not answered has no length"
+
+
+def test_a_node_whose_session_did_not_open_stopped_there_and_not_at_its_service():
+    refused = {"event": "not_joined", "process": "process_b", "time_ns": 12 * S, "text": "no participant index"}
+    one = found(*all_of("a", 0), step("b", "service.timed_out", 1, 6), refused, step("c", "service.timed_out", 6, 11))
+    assert one.stopped == {"session.refused": 1, "service.timed_out": 1}
+    _, fractions, _ = metrics(one, {}, S)
+    assert fractions["stopped_at_session"] == fractions["stopped_at_service"] == (1, 3)
+    assert fractions["never_active"] == (2, 3)
 
 
 def test_what_was_under_way_or_never_begun_when_the_window_ended_is_not_active():

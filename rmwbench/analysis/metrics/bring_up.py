@@ -13,13 +13,16 @@ from typing import Any
 
 Row = Mapping[str, Any]
 
-STEP, LAUNCHED = "step", "joining"
-"""The events: of a manager, and of a node that is told to start."""
+STEP, LAUNCHED, NOT_OPENED = "step", "joining", "not_joined"
+"""The events: of a manager, of a node that is told to start, and of a process whose session did not open."""
 STEPS = ("service", "configure", "activate")
 """What a manager does with each node, in this order."""
 DONE, TIMED_OUT, REFUSED, UNFINISHED = "done", "timed_out", "refused", "unfinished"
 """How a step ends; `unfinished`: it had not, or had not begun, when the window ended."""
+SESSION = "session"
+"""Where those stopped whose session did not open: their manager sees only that their service is not there."""
 PLACES = {
+    f"{SESSION}.{REFUSED}": "session did not open",
     "service.timed_out": "service not available",
     "configure.timed_out": "configure timed out",
     "configure.refused": "configure refused",
@@ -31,7 +34,7 @@ PLACES = {
     "activate.unfinished": "not activated when the window ended",
 }
 """Where a node stopped, in words."""
-FRACTIONS = {"never_active": STEPS} | {f"stopped_at_{step}": (step,) for step in STEPS}
+FRACTIONS = {"never_active": (SESSION, *STEPS)} | {f"stopped_at_{place}": (place,) for place in (SESSION, *STEPS)}
 """Metric → the steps at which the nodes stopped that it counts."""
 VALUES = ("bring_up_time", "half_up_time", "longest_change", "cpu_per_node", "pss_per_node")
 NAMES = (*VALUES, *FRACTIONS)
@@ -78,6 +81,8 @@ def bring_up(events: Iterable[Row], definition: Mapping[str, Any], end_ns: int |
         last[row["text"]] = step, outcome, row["time_ns"]
         if step != STEPS[0]:
             changes.append(math.inf if outcome == TIMED_OUT else float(row["time_ns"] - row["value"]))
+    unopened = {row["process"] for row in rows if row["event"] == NOT_OPENED}
+    lost = {node for process in definition["processes"] if process["name"] in unopened for node in process["nodes"]}
     begin_ns = min(launched)
     up: list[float] = []
     stopped: Counter[str] = Counter()
@@ -85,6 +90,8 @@ def bring_up(events: Iterable[Row], definition: Mapping[str, Any], end_ns: int |
         step, outcome, time_ns = last.get(node, ("", DONE, 0))
         if (step, outcome) == (STEPS[-1], DONE):
             up.append(float(time_ns - begin_ns))
+        elif node in lost:
+            stopped[f"{SESSION}.{REFUSED}"] += 1
         elif outcome == DONE:
             stopped[f"{_after(step)}.{UNFINISHED}"] += 1
         else:

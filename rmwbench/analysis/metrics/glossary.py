@@ -769,9 +769,14 @@ _ENTRIES = [
         for name, title, text in (
             ("never_active", "never active", "Lifecycle nodes that were not active when the window ended."),
             (
+                "stopped_at_session",
+                "session did not open",
+                "The part of these whose process could not open its session.",
+            ),
+            (
                 "stopped_at_service",
                 "service not available",
-                "The part of these whose services the manager did not see in time.",
+                "The part of these whose session opened, and whose services the manager did not see in time.",
             ),
             (
                 "stopped_at_configure",

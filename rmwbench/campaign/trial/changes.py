@@ -55,6 +55,7 @@ class Changes:
         processes = {p.name for p in outcome.order.cell.processes}
         self._managed: set[str] = set() if managed is None else processes - {managed.process}
         """Processes of lifecycle nodes: one that does not come up is what such a trial counts, and no failure of it."""
+        self._absent: set[str] = set()
         self._waiting_successors, self._starting_successors = self._successors.copy(), set[str]()
         kill_s = outcome.order.cell.workload.daemons_end_s
         self._kill_ns = None if kill_s is None else window.steady_ns + to_ns(kill_s)
@@ -190,6 +191,9 @@ class Changes:
                 self._not_joined(posted.worker.process, posted.answered_ns, failed.message)
 
     def _not_joined(self, process: str, time_ns: int, why: str) -> None:
+        if process in self._absent:
+            return  # its first refusal says why; the others follow from that
+        self._absent.add(process)
         note(self._outcome, process, "not_joined", time_ns, text=why)
         lost = {n for n, e in self._endpoints.items() if e.process == process}
         self._outcome.not_joined |= lost - self._outcome.granted.keys()
