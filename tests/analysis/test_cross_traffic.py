@@ -62,6 +62,8 @@ def test_frames_of_cross_traffic_are_nobodys_bytes():
         def received(self, name):
             return np.empty(0, np.int64)
 
+        sent = received
+
     def of(*found):
         *_, seen = network(Nothing(), [], [], [], Window(1000, 2000), log(*found), DEFINITION)
         return seen.wire

@@ -101,7 +101,8 @@ def order(made) -> Order:
 
 
 AIR = f"""{{media: {{wifi: {{rate_mbps: 54, overhead_us: 100}}}},
-      links: {{all: {{both: {{medium: wifi}}}}, base: {{both: {{}}}}, server: {{both: {{}}}}}}, cross_traffic: {TRAFFIC}}}"""
+      links: {{all: {{both: {{medium: wifi}}}}, base: {{both: {{}}}}, server: {{both: {{}}}}}},
+      cross_traffic: {TRAFFIC}}}"""
 
 
 def test_a_trial_beside_downloads_tells_what_they_got_and_nothing_of_theirs_is_the_middlewares():

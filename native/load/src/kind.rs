@@ -22,8 +22,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 7] =
-        [Kind::Cpu50, Kind::Cpu100, Kind::Membw, Kind::Traffic, Kind::TcpReceive, Kind::TcpSend, Kind::Awake];
+    pub const ALL: [Kind; 7] = [Kind::Cpu50, Kind::Cpu100, Kind::Membw, Kind::Traffic, Kind::TcpReceive, Kind::TcpSend, Kind::Awake];
 }
 
 /// What was asked, as `start` replies it. `share` is of one processor, on each of `processors`.

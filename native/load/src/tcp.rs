@@ -105,9 +105,8 @@ fn connect(flows: &Flows) -> io::Result<TcpStream> {
 fn congestion_control(stream: &TcpStream) -> io::Result<String> {
     let (mut name, mut length) = ([0_u8; NAME_BYTES], NAME_BYTES as u32);
     // SAFETY: the kernel writes at most `length` bytes.
-    let got = unsafe {
-        libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_mut_ptr().cast(), &mut length)
-    };
+    let got =
+        unsafe { libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_mut_ptr().cast(), &mut length) };
     if got != 0 {
         return Err(io::Error::last_os_error());
     }

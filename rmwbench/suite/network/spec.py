@@ -149,6 +149,7 @@ def _loss(value: Any) -> Any:
 
 Loss = Annotated[Bernoulli | GilbertElliott | GilbertElliottTime, Field(discriminator="kind"), BeforeValidator(_loss)]
 
+
 class Police(Strict):
     """The limit of each flow (protocol, addresses and ports of both ends): what exceeds it is dropped at once, as a
     wireless controller's protection against floods does. A bucket of `burst_kb` or `burst_packets`, full at first. With
