@@ -1,7 +1,7 @@
 """Frames that are drawn here: a scene with and without a sensor's noise, the same on every machine.
 
-Of what a compressor makes of a frame, its content decides all: zeros and test pictures overstate it a hundredfold,
-random bytes understate it. `photo` is a scene as a camera's sensor sees it by day: a sky of which a part is
+Of what a compressor makes of a frame, its content decides all: zeros and test pictures overstate it by far, random
+bytes understate it. `photo` is a scene as a camera's sensor sees it by day: a sky of which a part is
 overexposed, walls with light falling off, edges, grass, and the noise of photons and of reading out (Poisson's law and
 a constant, EMVA 1288). `rendered` is the same scene as a simulator's camera draws it, without noise. The camera turns a
 little from frame to frame.
