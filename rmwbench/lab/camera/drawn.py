@@ -7,7 +7,7 @@ a constant, EMVA 1288). `rendered` is the same scene as a simulator's camera dra
 little from frame to frame.
 
 How near that is to real frames was measured once with LZ4 in blocks of 65 000 bytes, which is what Zenoh compresses:
-eight photographs in colour by day (scikit-image's and scikit-learn's) shrink by 1.01 to 1.29, with a noise of two grey
+six photographs in colour by day (scikit-image's and scikit-learn's) shrink by 1.01 to 1.29, with a noise of two grey
 levels by 1.00 to 1.05, two that are mostly black by 1.6 and 3.1. `photo` is meant for the better end of the first.
 """
 
