@@ -13,7 +13,7 @@ VGA = Format(640, 480, Fraction(30))
 
 def test_a_photo_shrinks_as_photographs_by_day_do_and_without_noise_far_more():
     photo, rendered = (drawn.lz4_ratio(drawn.frames(kind, VGA)[0]) for kind in (PHOTO, RENDERED))
-    assert 1.15 < photo < 1.29  # eight photographs: 1.01 to 1.29
+    assert 1.15 < photo < 1.29  # six photographs: 1.01 to 1.29
     assert rendered > 3
 
 

@@ -42,8 +42,9 @@ def test_messages_arrive(tmp_path, rmw):
     everything_arrived(bundle)
     damaged = "select count(*) from received where flags & 1 = 1"
     assert rows(bundle, damaged) == [(0,)]
-    notes = "select distinct arm from endpoints join trials using (trial) join cells using (cell) where granted like '%assigned:%'"
-    assert rows(bundle, notes) == [("assigned",)]
+    noted = """select distinct arm from endpoints join trials using (trial) join cells using (cell)
+        where granted like '%assigned:%'"""
+    assert rows(bundle, noted) == [("assigned",)]
 
 
 @pytest.mark.parametrize("rmw", sourced.RMWS)

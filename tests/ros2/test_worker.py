@@ -211,8 +211,10 @@ def test_what_rmw_zenoh_cannot_do_is_refused_with_its_reason(modes, words):
 
 def test_rmw_zenoh_is_told_what_the_modes_came_to():
     modes = {"transport": "shm", "shm_pool_bytes": 1 << 24, "batching": False, "congestion": "block"}
+    modes["compression"] = True
     with Opened("rmw_zenoh_cpp", modes=modes) as opened:
         text = opened.ask("open", **opened.open)["configuration"]["text"]
+    assert "transport/unicast/compression/enabled=true" in text
     assert "ZENOH_SHM_ALLOC_SIZE=16777216" in text and "transport/shared_memory/enabled=true" in text
     assert '"express":true,"congestion_control":"block"' in text
 

@@ -1,11 +1,11 @@
 """rclpy: what a ROS 2 node in Python pays, over whatever RMW the environment names. Needs a sourced ROS 2.
 
 Messages are Python objects, as nodes have them, where their bytes are one field `data` (Bytes, Image, …): `array.array`
-on both sides, the fastest that rclpy takes. The payload is written into the array of the message that is published, as by
-a node whose camera fills `numpy.frombuffer(message.data)`; with the option `assign: true` it is assigned as most nodes do,
-`message.data = frame.tobytes()`, which copies it twice within the publish call (docs/middlewares/python.md). Other types
-travel serialised (`raw`), and the granted note says so; option `raw: true` asks for that everywhere. Subscriptions are
-served by an executor in a thread of its own.
+on both sides, the fastest that rclpy takes. The payload is written into the array of the message that is published, as
+by a node whose camera fills `numpy.frombuffer(message.data)`; with the option `assign: true` it is assigned as most
+nodes do, `message.data = frame.tobytes()`, which copies it twice within the publish call (docs/middlewares/python.md).
+Other types travel serialised (`raw`), and the granted note says so; option `raw: true` asks for that everywhere.
+Subscriptions are served by an executor in a thread of its own.
 """
 
 import ctypes

@@ -1,6 +1,6 @@
-"""Frames of a source outside of the workers, GStreamer's or drawn ones, in a ring in memory from which a publisher takes
-one for each message (docs/formats/frames.md). GStreamer runs in the trial's host and fills the ring; drawn frames are in
-it from the start, and a program in the host paces them.
+"""Frames of a source outside of the workers, GStreamer's or drawn ones, in a ring in memory from which a publisher
+takes one for each message (docs/formats/frames.md). GStreamer runs in the trial's host and fills the ring; drawn frames
+are in it from the start, and a program in the host paces them.
 
 No worker links GStreamer and all get the same frames. What the source costs is its own (role `source`), and whether it
 kept its rate is told by its own clock: a slow source is no loss of a middleware's.

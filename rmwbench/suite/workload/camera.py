@@ -1,9 +1,10 @@
 """What the messages of a camera hold: the synthetic pattern, or frames of a source outside of the worker.
 
-`frames: synthetic` is written by the worker for each message anew, and no compressor makes it smaller. `frames: photo` and
-`frames: rendered` are a scene that is drawn here, with a sensor's noise and without. `frames: gstreamer` is GStreamer's
-test picture, and `frames: gstreamer ELEMENT key=value …` any other source of GStreamer's. Width, height and rate are the
-publisher's own: its message type `Image(WIDTHxHEIGHT)` and its period. docs/suites.md says how such a workload is run.
+`frames: synthetic` is written by the worker for each message anew, and no compressor makes it smaller. `frames: photo`
+and `frames: rendered` are a scene that is drawn here, with a sensor's noise and without. `frames: gstreamer` is
+GStreamer's test picture, and `frames: gstreamer ELEMENT key=value …` any other source of GStreamer's. Width, height and
+rate are the publisher's own: its message type `Image(WIDTHxHEIGHT)` and its period. docs/suites.md says how such a
+workload is run.
 """
 
 from dataclasses import dataclass

@@ -40,8 +40,15 @@ pub struct Zenoh;
 
 impl Middleware for Zenoh {
     fn describe(&self) -> Description {
-        let features =
-            ["transport_tcp", "transport_udp", "transport_unixsock-stream", "transport_tls", "transport_compression", "shared-memory", "unstable"];
+        let features = [
+            "transport_tcp",
+            "transport_udp",
+            "transport_unixsock-stream",
+            "transport_tls",
+            "transport_compression",
+            "shared-memory",
+            "unstable",
+        ];
         let build: [(&str, Value); 4] = [
             ("source", "crate zenoh 1.10.2".into()),
             ("compiler", env!("RMWBENCH_RUSTC").into()),
