@@ -77,7 +77,8 @@ def with_workload_level(workload: Workload, factor: str, level: Level) -> Worklo
     if factor in GRAPH_FACTORS and workload.graph is not None:
         return _with(workload, {"graph": _with(workload.graph, {factor.removeprefix(GRAPH_PREFIX): level})})
     if factor in RECORDER_FACTORS and workload.recorder is not None:
-        return _with(workload, {"recorder": _with(workload.recorder, {factor.removeprefix(RECORDER_PREFIX): level})})
+        told = _with(workload.recorder, {factor.removeprefix(RECORDER_PREFIX): level})
+        workload = _with(workload, {"recorder": told})
     return workload
 
 

@@ -14,8 +14,8 @@ from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.lab.camera.source import Account
 from rmwbench.lab.clock import OWN, Clock, HostClocks
 from rmwbench.lab.network import Finding
-from rmwbench.lab.recording.account import Recording
 from rmwbench.lab.process.records import Section
+from rmwbench.lab.recording.account import Recording
 from rmwbench.lab.sampling.background import Flow
 from rmwbench.suite.cells import Cell
 
@@ -71,8 +71,9 @@ class Outcome:
     its process's time at both ends of the window, `sampled_at` each host's own document of the sampler. `started`
     are endpoints that owe a `finished`, `unfinished` those that never told it, since a dead peer holds them;
     `barrier` says of a failure at the barrier for want of what; `unsupported` what a worker said it cannot do;
-    `not_joined` are endpoints of nodes that could not come up without their daemon, or after a kill; `recording` what rosbag2's recorder kept and said; `leftovers` what
-    was left in the hosts' files, where that was asked. `shared_host`: its interfaces carry what others send, too."""
+    `not_joined` are endpoints of nodes that could not come up without their daemon, or after a kill; `recording` what
+    rosbag2's recorder kept and said; `leftovers` what was left in the hosts' files, where that was asked.
+    `shared_host`: its interfaces carry what others send, too."""
 
     order: Order
     started_utc: str
