@@ -72,9 +72,7 @@ TABLES: dict[str, pa.Schema] = {
         + [_stamp(n) for n in ("notified_ns", "taken_ns", "callback_ns", "consumed_ns", "intended_ns")]
         + [_field("bytes", U32, unit="bytes"), _field("flags", U32, unit="bits")]
     ),
-    "recorded": pa.schema(
-        [_field("trial", U32), _field("process", TEXT), _field("endpoint", U32), _field("seq", U64)]
-    ),
+    "recorded": pa.schema([_field("trial", U32), _field("process", TEXT), _field("endpoint", U32), _field("seq", U64)]),
     "spans": pa.schema(
         [
             _field("trial", U32),

@@ -1,5 +1,5 @@
-"""What rosbag2's recorder kept beside the readers of a workload, and where it lost the rest: for each case and each arm,
-of all done trials together.
+"""What rosbag2's recorder kept beside the readers of a workload, and where it lost the rest: for each case and each
+arm, of all done trials together.
 
 No interval: the places are counts, and what is asked is whether there are any. Whether an arm loses messages at a place
 is said from five trials on, where all of them agree; fewer decide nothing, here as everywhere.
@@ -14,6 +14,7 @@ from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.metrics.recording import PLACES, Fates, Recorded, recorded, total
 from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.read import TrialLine
 from rmwbench.results.measure import Small
 from rmwbench.words import numbers as fmt
 
@@ -49,10 +50,13 @@ class Answer:
     places: tuple[str, ...] = ()
 
 
-def judged(trials: Sequence[Fates]) -> Answer:
-    """From the fates of each trial's messages, all topics together."""
+def judged(trials: Sequence[Fates], missed: Sequence[TrialLine] = ()) -> Answer:
+    """From the fates of each trial's messages, all topics together; `missed` are the finished trials that are not
+    done."""
     if not trials:
-        return Answer(NO_DATA, "no trial with a bag is done")
+        first = str(missed[0].reason or "no reason recorded").partition("\n")[0] if missed else ""
+        why = f": {fmt.counted(len(missed), 'trial')} failed or void; the first: {first}" if missed else ""
+        return Answer(NO_DATA, f"no trial with a bag is done{why}")
     contradiction = next((one.contradiction for one in trials if one.contradiction), "")
     lossy = sum(one.lost > 0 for one in trials)
     places = tuple(name for name in PLACES[1:] if all(getattr(one, name) for one in trials))
@@ -103,7 +107,8 @@ def document(bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Sma
         if reason := bundle.unsupported.get(cell["cell"]):
             answer = Answer(NOT_SUPPORTED, reason)
         else:
-            answer = judged([one.all for one in found])
+            missed = [line for line in bundle.trials() if line.cell == cell["cell"] and line.status != "done"]
+            answer = judged([one.all for one in found], missed)
         arm = {name: cell[name] for name in ("arm", "middleware", "version", "cell")}
         arm |= {"answer": answer.answer, "reason": answer.reason, "places": list(answer.places), "trials": len(found)}
         there["arms"].append(arm | (_measured(found, span_s, steady_s) if found else {}))
@@ -113,8 +118,7 @@ def document(bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Sma
 def _measured(found: Sequence[Recorded], span_s: float, steady_s: float) -> dict[str, Any]:
     """Counts of all trials together; of costs their mean, None where a trial has none."""
     topics = [
-        {"topic": parts[0].topic, **_counts(total(parts))}
-        for parts in zip(*(one.topics for one in found), strict=True)
+        {"topic": parts[0].topic, **_counts(total(parts))} for parts in zip(*(one.topics for one in found), strict=True)
     ]
     transport = [one.transport for one in found]
     return {

@@ -538,7 +538,9 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
         network = cell.links and cell.links.network
         content = (
             cell.workload.name,
-            repr((cell.arm, cell.timeline, cell.conditions, cell.workload.ros_variables, cell.workload.recorder, network)),
+            repr(
+                (cell.arm, cell.timeline, cell.conditions, cell.workload.ros_variables, cell.workload.recorder, network)
+            ),
             graph,
         )
         twin = seen.setdefault(content, cell)

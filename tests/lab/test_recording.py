@@ -44,7 +44,9 @@ def test_a_split_bag_is_read_file_by_file_in_its_order(tmp_path, chunked):
     probe, foreign = message(1, 0, phase=PROBE), message(1, 3, nonce=1)
     later = {"/image_1": [message(1, 5)]}
     made_bag.bag(tmp_path, "bag_10.mcap", later, chunked)
-    made_bag.bag(tmp_path, "bag_9.mcap", {"/image_1": [probe, message(1, 4), foreign], "/image_2": [message(2, 0)]}, chunked)
+    made_bag.bag(
+        tmp_path, "bag_9.mcap", {"/image_1": [probe, message(1, 4), foreign], "/image_2": [message(2, 0)]}, chunked
+    )
     kept = bag.read(tmp_path, NONCE)
     assert kept.messages == {1: [4, 5], 2: [0]}
     assert (kept.probes[1], kept.foreign, kept.files, kept.damaged) == (1, 1, 2, None)
@@ -74,7 +76,9 @@ def test_metadata_says_what_was_handed_on_and_what_had_reached_rosbag2(tmp_path)
     assert bag.metadata(tmp_path, cached=False) == Metadata({"/image_1": 90}, None), "it counts twice without a cache"
 
 
-@pytest.mark.parametrize("text", ["", "a: [", "rosbag2_bagfile_information: 3", "rosbag2_bagfile_information: {files: []}"])
+@pytest.mark.parametrize(
+    "text", ["", "a: [", "rosbag2_bagfile_information: 3", "rosbag2_bagfile_information: {files: []}"]
+)
 def test_metadata_of_another_kind_is_none(tmp_path, text):
     (tmp_path / "metadata.yaml").write_text(text)
     assert bag.metadata(tmp_path, cached=True) is None
@@ -113,7 +117,7 @@ def test_an_account_that_adds_up_has_no_problem():
 @pytest.mark.parametrize(
     ("found", "problem"),
     [
-        (recording(CACHE + STOPPED, Metadata({"/image_1": 79}, 101)), "counts 101 messages .* and 100 written"),
+        (recording(CACHE + STOPPED, Metadata({"/image_1": 79}, 101)), "counts 101 messages .* and 100 that it wrote"),
         (recording(STOPPED, None), "ended with exit code 0: where .* is not known"),
         (recording("", Metadata({}, 0), exit_code=None), "was killed"),
         (recording(STOPPED, Metadata({}, 0), exit_code=-11), "exit code -11"),
@@ -131,7 +135,8 @@ def test_of_a_recorder_that_was_killed_no_places_are_counted():
 
 
 def test_the_recorder_gets_the_variables_that_a_worker_beside_it_says_it_set():
-    text = "RMW_IMPLEMENTATION=rmw_fastrtps_cpp\nexecutor=single\nFASTRTPS_DEFAULT_PROFILES_FILE=/tmp/a.xml\n\n--- /tmp/a.xml ---\nA=<b>\n"
+    text = "RMW_IMPLEMENTATION=rmw_fastrtps_cpp\nexecutor=single\nFASTRTPS_DEFAULT_PROFILES_FILE=/tmp/a.xml\n"
+    text += "\n--- /tmp/a.xml ---\nA=<b>\n"
     assert variables(text) == {
         "RMW_IMPLEMENTATION": "rmw_fastrtps_cpp",
         "FASTRTPS_DEFAULT_PROFILES_FILE": "/tmp/a.xml",

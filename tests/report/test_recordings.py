@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from rmwbench.analysis.metrics.recording import Fates
+from rmwbench.bundle.read import TrialLine
 from rmwbench.report.markdown import recording_lines
 from rmwbench.report.terminal import print_recordings
 from rmwbench.results.recordings import document, judged, notes, shown
@@ -43,6 +44,14 @@ def test_an_arm_is_judged_by_five_trials_that_agree(trials, answer, places, reas
     assert found.answer == answer
     assert found.places == places
     assert reason in found.reason if reason else not found.reason
+
+
+def test_without_a_trial_it_is_said_why_there_is_none():
+    line = TrialLine(4, 1, 0, "failed", "recorder: it ended with exit code 1\nits log", ())
+    reason = judged([], [line, line]).reason
+    assert reason == (
+        "no trial with a bag is done: 2 trials failed or void; the first: recorder: it ended with exit code 1"
+    )
 
 
 COUNTERS = {
@@ -84,6 +93,7 @@ def table(trials=5, unsupported=None, without=()):
     bundle = SimpleNamespace(
         rows=lambda _: [row | {"definition": json.dumps(definition)}],
         unsupported=unsupported or {},
+        trials=list,
         columns=lambda name, _, __: tables[name],
     )
     small = SimpleNamespace(

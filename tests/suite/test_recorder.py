@@ -198,7 +198,7 @@ def test_a_disk_that_filled_up_since_the_plan_fails_the_trial_before_it_writes(t
     order = order_of("{place: disk}", tmp_path)
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(recording.shutil, "disk_usage", lambda _: usage._replace(free=order.cell.bag_bytes - 1))
-    with pytest.raises(RecorderBroken, match="MiB free, and its bag may take 1[0-9]+ MiB"):
+    with pytest.raises(RecorderBroken, match=r"MiB free, and its bag may take 1\d+ MiB"):
         recording._make_directory(order)
     assert list(tmp_path.iterdir()) == []
 

@@ -8,11 +8,12 @@ alone, topic by topic, and only as far as somebody counted:
 | `unheard` | nothing of the writer has reached the bag yet: sent before the first message of it that did |
 | `disk` | rosbag2 handed it to its storage (its metadata), and it is not in the file |
 | `cache` | rosbag2's own account of what its cache dropped |
-| `before` | the rest: it never reached rosbag2's callback. The middleware lost it, or the executor came too late for a queue that was full; nobody counts these apart |
+| `before` | the rest: it never reached rosbag2's callback |
 | `unplaced` | the rest where rosbag2 gave no account, since it did not end in order |
 
-Of `before`, the recorder's RMW may have told that some were lost on the way (`transport`), all topics together: these are
-the middleware's, and what it did not tell is still either's.
+Of `before`, either the middleware lost it, or the executor came too late for a queue that was full: nobody counts these
+apart. The recorder's RMW may have told that some were lost on the way (`transport`), all topics together: these are the
+middleware's, and what it did not tell is still either's.
 """
 
 from collections import Counter
@@ -139,9 +140,7 @@ def _of_topic(topic: str, writers: Sequence[int], sent: Columns, received: Colum
         counts["twice"] += len(numbers) - len(np.unique(numbers))
         counts["unheard"] += 0 if first is None else int((published < first).sum())
     names = ("sent", "kept", "beside", "only_beside", "only_kept", "twice", "unheard")
-    return Fates(
-        topic=topic, before=None, cache=None, disk=None, unplaced=0, **{name: counts[name] for name in names}
-    )
+    return Fates(topic=topic, before=None, cache=None, disk=None, unplaced=0, **{name: counts[name] for name in names})
 
 
 def _placed(found: Fates, writers: Sequence[int], counted: Mapping[tuple[str, int | None, str], float]) -> Fates:

@@ -14,8 +14,8 @@ from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.lab.camera.source import Account
 from rmwbench.lab.clock import OWN, Clock, HostClocks
 from rmwbench.lab.network import Finding
-from rmwbench.lab.recording.account import Recording
 from rmwbench.lab.process.records import Section
+from rmwbench.lab.recording.account import Recording
 from rmwbench.lab.sampling.background import Flow
 from rmwbench.suite.cells import Cell
 

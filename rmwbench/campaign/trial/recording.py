@@ -1,5 +1,5 @@
-"""The recorder in the life of a trial: started when every reader has heard every writer, ended when the trial's messages
-have been collected, and its bag read before the host with it is gone.
+"""The recorder in the life of a trial: started when every reader has heard every writer, ended when the trial's
+messages have been collected, and its bag read before the host with it is gone.
 
 A recorder that does not come up fails the trial; what it loses fails nothing, since that is the question. It subscribes
 after the probes, so that none of them is in its cache when the first message comes.
@@ -86,9 +86,7 @@ def tidy(order: Order) -> None:
     shutil.rmtree(partial, ignore_errors=True)
 
 
-def start(
-    outcome: Outcome, crew: Crew, workers: Workers, process: RecorderProcess | None, sampler: Samplers
-) -> None:
+def start(outcome: Outcome, crew: Crew, workers: Workers, process: RecorderProcess | None, sampler: Samplers) -> None:
     """Raises RecorderBroken."""
     if process is None:
         return

@@ -310,8 +310,8 @@ def _print_recorders(console: "Console", made: "Plan") -> None:
     written = sum(made.cell(trial.cell).bag_bytes for trial in made.trials)
     largest = max(cell.bag_bytes for cell in cells)
     console.print(
-        f"\n[bold]Bags[/bold]: recorders write up to {written / MIB:.0f} MiB in all, {largest / MIB:.0f} MiB in a trial; "
-        f"at a time at most {max(in_memory, default=0) / MIB:.0f} MiB in memory and "
+        f"\n[bold]Bags[/bold]: recorders write up to {written / MIB:.0f} MiB in all, {largest / MIB:.0f} MiB in a "
+        f"trial; at a time at most {max(in_memory, default=0) / MIB:.0f} MiB in memory and "
         f"{bags_on_disk_bytes(made) / MIB:.0f} MiB in the campaign's directory."
     )
 

@@ -40,7 +40,7 @@ class Recording:
         if reached is not None and self.metadata and self.said.cache_lost is not None:
             counted = sum(self.metadata.handed.values()) + sum(self.said.cache_lost.values()) + self.said.unflushed
             if reached != counted:
-                yield f"rosbag2 counts {reached} messages that reached its writer and {counted} written or dropped there"
+                yield f"rosbag2 counts {reached} messages that reached it and {counted} that it wrote or dropped"
 
     def counters(self, recorded: tuple[Endpoint, ...]) -> Iterator[dict[str, Any]]:
         """Rows of the table `counters`, without what is not known: of each topic at its first writer, of all at

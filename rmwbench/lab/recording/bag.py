@@ -1,8 +1,8 @@
 """What is in a bag: the messages of one trial by writer and sequence number, and what rosbag2's metadata says of it.
 
-A bag is read from its first byte on, message by message, and never by its index: a recorder that was killed leaves none,
-and what it had written by then still counts. Whose message it is stands in the harness's header (docs/formats/records.md),
-which lies somewhere behind the CDR of the type.
+A bag is read from its first byte on, message by message, and never by its index: a recorder that was killed leaves
+none, and what it had written by then still counts. Whose message it is stands in the harness's header
+(docs/formats/records.md), which lies somewhere behind the CDR of the type.
 """
 
 import struct

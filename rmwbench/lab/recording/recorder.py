@@ -1,5 +1,5 @@
-"""rosbag2's recorder in a trial's host: the program `recorder` of the package rosbag2_transport, which `ros2 bag record`
-is a face of, of the ROS 2 that is sourced.
+"""rosbag2's recorder in a trial's host: the program `recorder` of the sourced ROS 2's rosbag2_transport, which
+`ros2 bag record` is a face of.
 
 It is told the domain, the RMW and the profile of a process of ours beside it, in the variables that that process's
 worker says it set, and is ended as a user does it, with SIGINT, after which it writes what its cache still holds.
@@ -154,7 +154,11 @@ class RecorderProcess:
         how = f"it has not subscribed to {', '.join(sorted(topics))} within {timeout_s:g} s"
         if self.program and self.program.ended:
             status = self.program.wait_status
-            how = "it cannot be executed" if status is None else f"it ended with exit code {os.waitstatus_to_exitcode(status)}"
+            how = (
+                "it cannot be executed"
+                if status is None
+                else f"it ended with exit code {os.waitstatus_to_exitcode(status)}"
+            )
         return f"recorder: {how}" + (f"; it said: {last[0][:300]}" if last else "")
 
     def stop(self, timeout_s: float) -> None:

@@ -100,8 +100,8 @@ class Workload(Strict):
     `frames` is the source of what publishers of images send; one of its own is what a publisher says itself.
 
     `containers` puts each process into a container of its own. `ros_variables` is a case of ROS variables for the
-    process that writes and the one that reads: whether it is obeyed is all that is then asked. `recorder` puts rosbag2's
-    recorder beside the readers.
+    process that writes and the one that reads: whether it is obeyed is all that is then asked. `recorder` puts
+    rosbag2's recorder beside the readers.
 
     `hosts` deals the nodes of a shorthand out to hosts; nodes that are written out say theirs. `network` is what lies
     between hosts, by name or written out; `daemons_host` where the middleware's daemons run, the first host otherwise.
