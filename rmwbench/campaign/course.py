@@ -25,8 +25,8 @@ DROPPED = "dropped"
 time."""
 
 MOST_REPEATS = 4
-"""Per block of a comparison. Where one trial in twenty is spoilt by itself, a block of fifteen arms is every other time;
-a machine that spoils five in a row will spoil the sixth."""
+"""Per block of a comparison. Where one trial in twenty is spoilt by itself, every other block of fifteen arms is; a
+machine that spoils five in a row will spoil the sixth."""
 
 
 class Key(NamedTuple):

@@ -138,7 +138,8 @@ def _counts(fates: Fates) -> dict[str, Any]:
 
 
 def _mean(values: Sequence[float | None], divisor: float = 1.0) -> float | None:
-    return None if None in values else sum(values) / len(values) / divisor
+    known = [value for value in values if value is not None]
+    return None if len(known) < len(values) else sum(known) / len(known) / divisor
 
 
 def shown(doc: Mapping[str, Any]) -> dict[str, Any] | None:
