@@ -69,5 +69,5 @@ def up(workload: dict[str, Any]) -> Spec | None:
         )
     )
     nodes = max(one["nodes"] for one in curves)
-    whole = alt.Chart(alt.InlineData(values=[{"y": nodes}])).mark_rule(strokeDash=[3, 3], color=MUTED).encode(y="y:Q")
-    return charts._finish(alt.layer(whole, lines), height=_HEIGHT, points=points)
+    whole = alt.Chart(alt.NamedData("whole")).mark_rule(strokeDash=[3, 3], color=MUTED).encode(y="y:Q")
+    return charts._finish(alt.layer(whole, lines), height=_HEIGHT, points=points, whole=[{"y": nodes}])
