@@ -42,15 +42,19 @@ class LoadProcess:
         while number in self.process.pending and self.process.lost is None:
             rest_s = deadline - time.monotonic()
             if rest_s <= 0:
-                return self._failed(f"the load did not answer within {TIMEOUT_S:g} s")
+                self._failed(f"the load did not answer within {TIMEOUT_S:g} s")
+                return None
             self._crew.turn(rest_s)
         reply = self.process.replies.pop(number, None)
         if reply is None:
-            return self._failed(self.process.lost.reason() if self.process.lost else "the load is gone")
+            self._failed(self.process.lost.reason() if self.process.lost else "the load is gone")
+            return None
         if error := reply.get("error"):
-            return self._failed(f"{error.get('object')}: {error.get('message')}")
-        self.asked = reply["ok"].get("asked", self.asked)
-        return reply["ok"]
+            self._failed(f"{error.get('object')}: {error.get('message')}")
+            return None
+        answered: dict[str, Any] = reply["ok"]
+        self.asked = answered.get("asked", self.asked)
+        return answered
 
     def _failed(self, text: str) -> None:
         self.problem = self.problem or text
