@@ -127,7 +127,7 @@ class _Flow:
             raise NetworkBroken(f"cross traffic: {text}")
 
     def cpu_ns(self, load: LoadProcess) -> int:
-        return int(self._at(load, "steady_end")["cpu_ns"]) - int(self._at(load, "steady_begin")["cpu_ns"])
+        return int(self._at(load, "steady_end")["cpu_ns"] - self._at(load, "steady_begin")["cpu_ns"])
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """What the receiver had read at the window's edges and after each second of it, and both ends' CPU time."""

@@ -42,19 +42,19 @@ class LoadProcess:
         while number in self.process.pending and self.process.lost is None:
             rest_s = deadline - time.monotonic()
             if rest_s <= 0:
-                self._fail(f"the load did not answer within {TIMEOUT_S:g} s")
+                self._failed(f"the load did not answer within {TIMEOUT_S:g} s")
                 return None
             self._crew.turn(rest_s)
         reply = self.process.replies.pop(number, None)
         if reply is None:
-            self._fail(self.process.lost.reason() if self.process.lost else "the load is gone")
+            self._failed(self.process.lost.reason() if self.process.lost else "the load is gone")
             return None
         if error := reply.get("error"):
-            self._fail(f"{error.get('object')}: {error.get('message')}")
+            self._failed(f"{error.get('object')}: {error.get('message')}")
             return None
-        found: dict[str, Any] = reply["ok"]
-        self.asked = found.get("asked", self.asked)
-        return found
+        answered: dict[str, Any] = reply["ok"]
+        self.asked = answered.get("asked", self.asked)
+        return answered
 
-    def _fail(self, text: str) -> None:
+    def _failed(self, text: str) -> None:
         self.problem = self.problem or text
