@@ -31,9 +31,10 @@ def shipped(name: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def replaceable(view: View, get: str) -> View:
-    """The view of a shipped document, which says that it is one and which command makes another in its place."""
-    told = f"Shipped with rmwbench, with the dates that it names; one of today stands here after: {get}"
+def replaceable(view: View, command: str, kept_as: Path) -> View:
+    """The view of a shipped document, which says that it is one, and which command's output in which file stands in
+    its place."""
+    told = f"Shipped with rmwbench, as of the dates named. What `{command}` prints stands here instead as {kept_as}."
     return replace(view, lead=[*view.lead, told])
 
 

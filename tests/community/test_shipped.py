@@ -54,7 +54,9 @@ def test_a_committees_report_has_them_until_others_are_given(tmp_path):
     session = begin(tmp_path / "tsc", "tsc", [], {}, seed=7, budget_s=600.0, choice=NO_CHOICE)
     shown = {one.title: one for one in _beside(session)}["How the projects answer"]
     assert shown.view is not None
-    assert "Shipped with rmwbench" in shown.view.lead[-1] and shown.get in shown.view.lead[-1]
+    told = shown.view.lead[-1]
+    assert "Shipped with rmwbench" in told and "`rmwbench community github OWNER/NAME… --json`" in told
+    assert str(session.directory / "community" / "github.json") in told
     assert any("is not 0" in text for text in shown.view.sections[0].text)
     own = session.directory / "community" / "github.json"
     own.parent.mkdir()

@@ -53,7 +53,7 @@ def github(
         Path | None, typer.Option("--from", metavar="DIR", help="Saved answers or the tables of 2020; asks nobody.")
     ] = None,
     save: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the answers for --from.")] = None,
-    people: Annotated[bool, typer.Option("--people", help="Without what bots opened.")] = False,
+    people: Annotated[bool, typer.Option("--people", help="Without what bots opened or committed.")] = False,
     reviews: Annotated[
         bool, typer.Option("--reviews", help="Ask for reviews too: a request for each pull request.")
     ] = False,

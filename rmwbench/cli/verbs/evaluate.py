@@ -190,10 +190,10 @@ def _beside(session: "Session") -> "list[Beside]":
     found = [Beside(title="Admission of candidates", view=bar, get="rmwbench community admission", opens=True)]
     for name, title, arguments in COMMUNITY:
         given = place / f"{name}.json"
-        get = f"rmwbench community {name} {arguments} --json > {given}"
+        command = f"rmwbench community {name} {arguments} --json"
         ours = shipped(name)
-        view = view_of(given) if given.is_file() else replaceable(view_of(ours), get) if ours else None
-        found.append(Beside(title=title, view=view, get=get))
+        view = view_of(given) if given.is_file() else replaceable(view_of(ours), command, given) if ours else None
+        found.append(Beside(title=title, view=view, get=f"{command} > {given}"))
     return found
 
 
