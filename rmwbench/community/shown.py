@@ -2,6 +2,7 @@
 are shipped, because what they are about is public and was read on a day that they name."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from rmwbench.input_file import parse_json, read_input
 from rmwbench.report.view import View
 
 VIEWS: dict[str, Callable[[dict[str, Any]], View]] = {
-    "rmwbench/community-github": github.view,
+    "rmwbench/community-github": partial(github.view, months=False),
     "rmwbench/community-rep2004": partial(rep2004.view, evidence=False),
     "rmwbench/community-survey": survey.view,
     "rmwbench/community-admission": admission.view,
@@ -28,6 +29,13 @@ def shipped(name: str) -> Path | None:
     """The shipped document of `rmwbench community NAME`; None where there is none."""
     path = SHIPPED / f"{name}.json"
     return path if path.is_file() else None
+
+
+def replaceable(view: View, command: str, kept_as: Path) -> View:
+    """The view of a shipped document, which says that it is one, and which command's output in which file stands in
+    its place."""
+    told = f"Shipped with rmwbench, as of the dates named. What `{command}` prints stands here instead as {kept_as}."
+    return replace(view, lead=[*view.lead, told])
 
 
 def view_of(path: Path) -> View:

@@ -47,7 +47,8 @@ def comment(number, time, by, *, review=False):
 
 def commit(sha, time, login):
     who = {"name": login, "email": f"{login}@example.org", "date": time}
-    return {"sha": sha, "commit": {"author": who, "committer": who, "message": "private"}, "author": person(login)}
+    told = {"author": who, "committer": who, "message": "private"}
+    return {"sha": sha, "commit": told, "author": person(login), "committer": person(login)}
 
 
 class Api:

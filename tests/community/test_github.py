@@ -125,7 +125,7 @@ def test_facts_and_months(wheels, base):
     _, found = asked(base)
     value = {name: fact.get("value") for name, fact in found["facts"].items()}
     assert value["stars"] == 1234 and value["forks"] == 56 and value["licence"] == "Apache-2.0"
-    assert value["contributors"] == 42 and value["commits"] == 3 and value["committers"] == 2
+    assert value["contributors"] == 42 and value["commits"] == 3 and value["authors"] == value["committers"] == 2
     assert value["releases"] == 1 and value["releases_ever"] == 2 and value["code_size"] == 4_000_000
     months = found["months"]
     assert sum(m["pulls_opened"] for m in months) == 6 and sum(m["issues_closed"] for m in months) == 2
@@ -134,6 +134,19 @@ def test_facts_and_months(wheels, base):
     assert months[0]["month"] == f"{SINCE:%Y-%m}" and [m["month"] for m in months] == sorted(
         {m["month"] for m in months}
     )
+
+
+def test_bots_and_pages_are_not_people(wheels, base):
+    bot = commit("d", ago(4), "mergify[bot]")
+    wheels.lists["commits"] += [bot, commit("e", ago(5), "zoe") | {"committer": person("web-flow")}]
+    raw, found = asked(base)
+    assert found["facts"]["commits"] == {"value": 5, "unit": "count", "bots": 1}
+    assert found["facts"]["authors"]["value"] == 3 and found["facts"]["committers"]["value"] == 2
+    people = document([digest(raw, base)], people_only=True)["repositories"][0]
+    assert people["facts"]["commits"]["value"] == 4 and sum(m["commits"] for m in people["months"]) == 4
+    for entry in raw["commits"]:
+        del entry["committer"]  # as answers were saved that do not have it
+    assert "no_data" in document([digest(raw, base)])["repositories"][0]["facts"]["committers"]
 
 
 def test_it_stops_at_the_cutoff(wheels, base):
@@ -178,7 +191,8 @@ def test_parts_that_fail_are_no_data_and_the_rest_goes_on(wheels, base):
     del wheels.lists["releases"]
     _, found = asked(base)
     missing = {name: fact["no_data"] for name, fact in found["facts"].items() if "no_data" in fact}
-    assert set(missing) == {"lines_changed", "commits", "committers", "contributors", "releases", "releases_ever"}
+    commits = {"commits", "authors", "committers"}
+    assert set(missing) == commits | {"lines_changed", "contributors", "releases", "releases_ever"}
     assert all(month["commits"] is None for month in found["months"])
     assert found["pulls"]["opened"] == 6
 
@@ -272,7 +286,7 @@ def test_the_verb_asks_saves_and_shows(wheels, base, tmp_path, capsys, monkeypat
     page = tmp_path / "page.html"
     assert run("--from", str(tmp_path), "--people", "--report", str(page)) == 0
     text = capsys.readouterr().out
-    assert "acme/wheels" in text and "Without the pull requests and issues of bots" in text
+    assert "acme/wheels" in text and "Without the pull requests, issues and commits of bots" in text
     html = page.read_text()
     assert "Pull requests still open" in html and "http-equiv" in html and "step-after" in html
 

@@ -11,8 +11,9 @@ from rmwbench.cli.help import PlainGroup
 from rmwbench.cli.pages import Out, page, say_written
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
+    from rmwbench.community.github.project import Project
     from rmwbench.report.view import View
 
 Json = Annotated[bool, typer.Option("--json", help="Print the document (docs/community.md).")]
@@ -24,7 +25,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(
         cls=PlainGroup, no_args_is_help=True, help="GitHub engagement, REP-2004 declarations, user surveys."
     )
-    group.command(help="How repositories answer: pull requests, issues, first responses, activity.")(github)
+    group.command(help="How repositories answer: pull requests, issues, activity; or what their git tells.")(github)
     group.command(help="Quality declarations item by item, packages side by side.")(rep2004)
     group.command(help="A survey on an ordered scale, or a blank form.")(survey)
     group.command(help="The bar for a report: tier, licence, protocol, with evidence.")(admission)
@@ -32,15 +33,27 @@ def register(app: typer.Typer) -> None:
 
 
 def github(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[OWNER/NAME…]", help="Repositories.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[OWNER/NAME[=DIR]…]",
+            help="Repositories. With =DIR, a clone or bare git directory, its history is read and nobody is asked; "
+            "what only GitHub knows (pull requests, issues, responses, stars) is then no data.",
+        ),
+    ] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="180d|DATE", help="What was opened since then (180d if it is asked for).")
+        str | None,
+        typer.Option(
+            metavar="180d|DATE",
+            help="What was opened since then (180d if it is asked for). Of a git history days are counted back from "
+            "its newest commit, and its window ends there.",
+        ),
     ] = None,
     source: Annotated[
         Path | None, typer.Option("--from", metavar="DIR", help="Saved answers or the tables of 2020; asks nobody.")
     ] = None,
     save: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the answers for --from.")] = None,
-    people: Annotated[bool, typer.Option("--people", help="Without what bots opened.")] = False,
+    people: Annotated[bool, typer.Option("--people", help="Without what bots opened or committed.")] = False,
     reviews: Annotated[
         bool, typer.Option("--reviews", help="Ask for reviews too: a request for each pull request.")
     ] = False,
@@ -58,23 +71,27 @@ def github(
     if source is not None:
         if save is not None or reviews:
             raise UserError("--from asks nobody, so there is nothing to save or to ask", where="--save, --reviews")
+        if read := next((name for name in names or () if "=" in name), None):
+            raise UserError("--from reads saved answers, and this a git history", where=read, expected="one of the two")
         from rmwbench.community.github.saved import load
 
-        projects = load(source, begin, tuple(names or ()))
+        projects = load(source, None if begin is None else _moment(begin), tuple(names or ()))
     else:
-        projects = _collected(names or [], begin or _since("180d"), save, reviews, max_wait, api)
+        projects = _collected(names or [], _since("180d") if begin is None else begin, save, reviews, max_wait, api)
     doc = measure.document(projects, people_only=people)
     _show(doc, lambda draw: show.view(doc, draw=draw), path, as_json)
 
 
 def _collected(
-    names: list[str], since: "datetime", save: Path | None, reviews: bool, max_wait: str, api: str
-) -> list[Any]:
-    """Asked of the API; each repository is saved as soon as it is whole."""
+    names: list[str], since: "datetime | timedelta", save: Path | None, reviews: bool, max_wait: str, api: str
+) -> "list[Project]":
+    """In the order of `names`; from git where a directory is named, else asked of the API. Each answer is saved as
+    soon as it is whole."""
     import os
     import re
 
     from rmwbench.cli.verbs.plan import parse_duration_s
+    from rmwbench.community.github import history
     from rmwbench.community.github.client import Client
     from rmwbench.community.github.collect import collect
     from rmwbench.community.github.project import digest
@@ -83,11 +100,21 @@ def _collected(
 
     if not names:
         raise UserError(
-            "no repository named", expected="OWNER/NAME, or --from DIR", fix="rmwbench community github ros2/rcl"
+            "no repository named",
+            expected="OWNER/NAME, OWNER/NAME=DIR with its git directory, or --from DIR",
+            fix="rmwbench community github ros2/rcl",
         )
-    for name in names:
+    parts = [name.partition("=") for name in dict.fromkeys(names)]
+    asked = {name: directory if equals else None for name, equals, directory in parts}
+    if len(asked) < len(parts):
+        raise UserError("a repository is named twice, from different places", where=" ".join(names))
+    for name, directory in asked.items():
+        if directory == "":
+            raise UserError("no directory after the name", where=f"{name}=", expected="OWNER/NAME=DIR")
         if not re.fullmatch(r"[\w.-]+/[\w.-]+", name, re.ASCII) or name.rpartition("/")[2] in (".", ".."):
             raise UserError("not a repository", where=name, expected="OWNER/NAME, for example ros2/rmw_zenoh")
+    if (save is not None or reviews) and None not in asked.values():
+        raise UserError("git is read, and nobody asked, so there is nothing to save", where="--save, --reviews")
 
     def notify(text: str) -> None:
         typer.echo(text, err=True)
@@ -95,39 +122,54 @@ def _collected(
     token = os.environ.get("GITHUB_TOKEN") or None
     client = Client(api, token, max_wait_s=parse_duration_s(max_wait), notify=notify)
     projects = []
-    for name in dict.fromkeys(names):
-        raw = collect(client, name, since, reviews=reviews, notify=notify)
+    begin = _moment(since)
+    for name, directory in asked.items():
+        if directory is not None:
+            projects.append(history.load(name, Path(directory), since))
+            continue
+        raw = collect(client, name, begin, reviews=reviews, notify=notify)
         if save is not None:
             notify(f"{raw['collected']['name']}: saved to {keep(raw, save)}")
         projects.append(digest(raw, client.base))
     return projects
 
 
-def _since(text: str) -> "datetime":
+def _moment(since: "datetime | timedelta") -> "datetime":
+    """A time, or a length before now, as a time."""
+    from datetime import UTC, datetime
+
+    return since if isinstance(since, datetime) else datetime.now(UTC) - since
+
+
+def _since(text: str) -> "datetime | timedelta":
     """A date, or a time before now."""
     from datetime import UTC, datetime, timedelta
 
     from rmwbench.errors import UserError
 
-    found: datetime | None = None
     try:
         if text.endswith("d") and text[:-1].isdigit():
-            found = datetime.now(UTC) - timedelta(days=int(text[:-1]))
+            length = timedelta(days=int(text[:-1]))
+            _moment(length)  # OverflowError for a length beyond the calendar
+            if length:
+                return length
         else:
             found = datetime.fromisoformat(text)
             found = found if found.tzinfo else found.replace(tzinfo=UTC)
+            if found <= datetime.now(UTC):
+                return found
     except (ValueError, OverflowError):
-        found = None
-    if found is None or found > datetime.now(UTC):
-        raise UserError(
-            "not a time in the past", where=f"--since {text}", expected="days (180d) or a date (2020-04-20)"
-        )
-    return found
+        pass
+    raise UserError("not a time in the past", where=f"--since {text}", expected="days (180d) or a date (2020-04-20)")
 
 
 def rep2004(
     documents: Annotated[
-        list[str], typer.Argument(metavar="[NAME=]FILE…", help="Declarations in Markdown or reStructuredText.")
+        list[str],
+        typer.Argument(
+            metavar="[NAME=]FILE…",
+            help="Declarations in Markdown or reStructuredText; of a git repository's directory, whether it has one.",
+        ),
     ],
     date: Annotated[
         list[str] | None,

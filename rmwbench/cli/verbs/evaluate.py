@@ -182,7 +182,7 @@ def say_files(files: "Sequence[Path]") -> None:
 def _beside(session: "Session") -> "list[Beside]":
     """The parts in which nothing runs: ours of the admission, and what was put into DIR/community."""
     from rmwbench.community import admission
-    from rmwbench.community.shown import shipped, view_of
+    from rmwbench.community.shown import replaceable, shipped, view_of
     from rmwbench.evaluations.committee.document import Beside
 
     place = session.directory / "community"
@@ -190,9 +190,10 @@ def _beside(session: "Session") -> "list[Beside]":
     found = [Beside(title="Admission of candidates", view=bar, get="rmwbench community admission", opens=True)]
     for name, title, arguments in COMMUNITY:
         given = place / f"{name}.json"
-        path = given if given.is_file() else shipped(name)
-        get = f"rmwbench community {name} {arguments} --json > {given}"
-        found.append(Beside(title=title, view=view_of(path) if path else None, get=get))
+        command = f"rmwbench community {name} {arguments} --json"
+        ours = shipped(name)
+        view = view_of(given) if given.is_file() else replaceable(view_of(ours), command, given) if ours else None
+        found.append(Beside(title=title, view=view, get=f"{command} > {given}"))
     return found
 
 

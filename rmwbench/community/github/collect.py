@@ -126,7 +126,7 @@ _KEPT = {
     "comments": ("issue_url", "created_at", "author_association", "user"),
     "review_comments": ("pull_request_url", "created_at", "author_association", "user"),
     "reviews": ("pull_request_url", "submitted_at", "author_association", "user"),
-    "commits": ("sha", "commit", "author"),
+    "commits": ("sha", "commit", "author", "committer"),
     "releases": ("tag_name", "created_at", "published_at", "draft", "prerelease"),
 }
 _KEPT["pulls"] = (*_KEPT["issues"], "merged_at", "merge_commit_sha")
@@ -137,7 +137,7 @@ def trimmed(raw: Raw) -> Raw:
 
     def keep(part: str, entry: Raw) -> Raw:
         kept = {name: entry[name] for name in _KEPT[part] if name in entry}
-        for person in ("user", "author"):
+        for person in ("user", "author", "committer"):
             if isinstance(kept.get(person), dict):
                 kept[person] = {k: kept[person].get(k) for k in ("login", "type")}
         if isinstance(kept.get("commit"), dict):

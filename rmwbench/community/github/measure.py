@@ -6,6 +6,7 @@ response is what the first other person writes; who closes without a word ends t
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from math import isfinite
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.stats.survival import Curve, cumulative_incidence, kaplan_meier
-from rmwbench.community.github.project import Item, Project, of
+from rmwbench.community.github.project import Commit, Item, Metric, Project, of
 
 DAY_S = 86400.0
 WITHIN_DAYS = (1, 7, 30, 90)
@@ -43,15 +44,18 @@ def _repository(project: Project, people_only: bool) -> dict[str, Any]:
         "days": round((project.until - project.since).total_seconds() / DAY_S, 3),
     }
     reasons = {
-        "pulls": project.missing.get("issues") and project.missing.get("pulls"),
+        "pulls": _no_pulls(project),
         "issues": project.missing.get("issues"),
     }
     for kind, pull in (("pulls", True), ("issues", False)):
         out[kind] = (
             {"no_data": reasons[kind]} if reasons[kind] else _kind(of(items, pull=pull), project.until, pull, responses)
         )
-    out["months"] = _months(project, items)
-    out["facts"] = _facts(project)
+    commits = [c for c in project.commits if not (people_only and c.bot)]
+    out["months"] = _months(project, items, commits)
+    out["facts"] = _facts(project, commits)
+    if project.history is not None:
+        out["history"] = asdict(project.history)
     return out
 
 
@@ -148,13 +152,13 @@ def _group(items: list[Item], until: datetime) -> dict[str, Any]:
     return {"opened": len(items), "median": _times(curve)["median"]}
 
 
-def _months(project: Project, items: list[Item]) -> list[dict[str, Any]]:
+def _months(project: Project, items: list[Item], commits: list[Commit]) -> list[dict[str, Any]]:
     """Per calendar month (UTC) of the window; the first and the last may be cut (`days` says how much is in). Closings
     are of items opened in the window."""
     counts: dict[str, Counter[str]] = {}
 
     def count(time: datetime | None, what: str) -> None:
-        if time is not None and time >= project.since:
+        if time is not None and project.since <= time <= project.until:
             counts.setdefault(f"{time:%Y-%m}", Counter())[what] += 1
 
     for item in items:
@@ -162,16 +166,20 @@ def _months(project: Project, items: list[Item]) -> list[dict[str, Any]]:
         count(item.opened, f"{kind}_opened")
         count(item.closed, f"{kind}_closed")
         count(item.closed if item.merged else None, "pulls_merged")
-    for time in project.commits:
-        count(time, "commits")
+    for commit in commits:
+        count(commit.time, "commits")
     for time in project.releases:
         count(time, "releases")
-    absent = {"commits": "commits", "releases": "releases", "issues_opened": "issues", "issues_closed": "issues"}
+    absent = {"commits", "releases"} & set(project.missing)
+    if "issues" in project.missing:
+        absent |= {"issues_opened", "issues_closed"}
+    if _no_pulls(project):
+        absent |= {"pulls_opened", "pulls_closed", "pulls_merged"}
     names = ("pulls_opened", "pulls_closed", "pulls_merged", "issues_opened", "issues_closed", "commits", "releases")
     rows = []
     for month, days in _calendar(project.since, project.until):
         found = counts.get(month, Counter())
-        values = {n: None if absent.get(n) in project.missing else found[n] for n in names}
+        values = {n: None if n in absent else found[n] for n in names}
         rows.append({"month": month, "days": round(days, 2)} | values)
     return rows
 
@@ -187,7 +195,7 @@ def _calendar(since: datetime, until: datetime) -> list[tuple[str, float]]:
     return out
 
 
-def _facts(project: Project) -> dict[str, Any]:
+def _facts(project: Project, commits: list[Commit]) -> dict[str, Any]:
     """Stars, forks, contributors, … and the counts of the window; `no_data` with the reason where there is none."""
     parts = {
         "stars": "repository",
@@ -202,20 +210,43 @@ def _facts(project: Project) -> dict[str, Any]:
         name: project.facts.get(name) or {"no_data": project.missing.get(part, "not in the answer")}
         for name, part in parts.items()
     }
+    return facts | _commit_facts(project, commits) | _release_facts(project)
+
+
+def _commit_facts(project: Project, commits: list[Commit]) -> dict[str, Metric]:
     if "commits" in project.missing:
-        facts["commits"] = facts["committers"] = {"no_data": project.missing["commits"]}
-    else:
-        facts["commits"] = {"value": len(project.commits), "unit": "count"}
-        facts["committers"] = {"value": project.committers, "unit": "count"}
-    if "releases" in project.missing:
-        facts["releases"] = facts["releases_ever"] = {"no_data": project.missing["releases"]}
-    else:
-        recent = [t for t in project.releases if t >= project.since]
-        facts["releases"] = {"value": len(recent), "unit": "count"}
-        facts["releases_ever"] = {"value": len(project.releases), "unit": "count"}
-        if project.releases:
-            facts["releases_ever"]["latest"] = project.releases[-1].isoformat()
+        return {name: {"no_data": project.missing["commits"]} for name in ("commits", "authors", "committers")}
+    facts: dict[str, Metric] = {
+        "commits": {"value": len(commits), "unit": "count", "bots": sum(c.bot for c in commits)},
+        "authors": _people(project.authors),
+        "committers": project.facts.get("committers") or _people(project.committers),
+    }
+    if left_out := len(project.commits) - len(commits):
+        facts["commits"]["bots_left_out"] = left_out
+    if project.history is not None:
+        facts["commits"]["merges"] = sum(bool(c.merge) for c in commits)
+        if "code_frequency" not in project.missing:
+            facts["lines_changed"] = {"value": sum(c.lines for c in commits if c.lines is not None), "unit": "lines"}
     return facts
+
+
+def _people(count: int | None) -> Metric:
+    return {"no_data": "these answers were saved without it"} if count is None else {"value": count, "unit": "count"}
+
+
+def _release_facts(project: Project) -> dict[str, Metric]:
+    if "releases" in project.missing:
+        return {name: {"no_data": project.missing["releases"]} for name in ("releases", "releases_ever")}
+    recent = [t for t in project.releases if project.since <= t <= project.until]
+    ever: Metric = {"value": len(project.releases), "unit": "count"}
+    if project.releases:
+        ever["latest"] = project.releases[-1].isoformat()
+    return {"releases": {"value": len(recent), "unit": "count"}, "releases_ever": ever}
+
+
+def _no_pulls(project: Project) -> str | None:
+    """Why there are no pull requests; None where the list of issues has them, or their own."""
+    return project.missing.get("issues") and project.missing.get("pulls")
 
 
 def _responses_known(project: Project) -> str | None:

@@ -3,6 +3,7 @@
 No names are kept: of people only whether they are a bot, belong to the project, and how many committed.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,6 +13,9 @@ from rmwbench.community.github.collect import PARTS, Raw, is_pull, parse
 from rmwbench.errors import UserError
 
 INSIDE = ("OWNER", "MEMBER", "COLLABORATOR")
+WEB = "web-flow"
+"""The committer of what is merged on GitHub's pages: a program, whoever pressed the button."""
+_BOT = re.compile(r".*\[bot\]|[\w.+-]*[-_]bot", re.IGNORECASE | re.DOTALL)
 Metric = dict[str, Any]
 """`value` with `unit`, or `no_data` with the reason."""
 
@@ -34,20 +38,47 @@ class Item:
     responded: datetime | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Commit:
+    """`merge` and `lines` (added and removed) are None where the source does not tell them."""
+
+    time: datetime
+    bot: bool = False
+    merge: bool | None = None
+    lines: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """Where a git history was read. `undated` commits have no date in the past, and are in no window; `other_tags`
+    have names that are not versions."""
+
+    branch: str
+    commit: str
+    undated: int
+    other_tags: int
+
+
 @dataclass
 class Project:
-    """What is known of one repository; `missing` says for a part (`PARTS`) why it is not."""
+    """What is known of one repository; `missing` says for a part (`PARTS`) why it is not.
+
+    `authors` wrote the commits of the window, `committers` put them on the branch: people, without bots; None where
+    the source does not tell them. `history` is None for what GitHub answered.
+    """
 
     name: str
     source: str
     since: datetime
     until: datetime
     items: list[Item] = field(default_factory=list)
-    commits: list[datetime] = field(default_factory=list)
-    committers: int = 0
+    commits: list[Commit] = field(default_factory=list)
+    authors: int | None = None
+    committers: int | None = None
     releases: list[datetime] = field(default_factory=list)
     facts: dict[str, Metric] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
+    history: History | None = None
 
 
 def digest(raw: Raw, where: str) -> Project:
@@ -124,13 +155,22 @@ def _responses(project: Project, answer: list[Raw], raw: Raw) -> None:
 
 
 def _commits(project: Project, answer: list[Raw], raw: Raw) -> None:
-    people = set()
+    authors, committers = set(), set()
     for entry in answer:
         time = parse(entry["commit"]["committer"]["date"])
-        if time >= project.since:
-            project.commits.append(time)
-            people.add((entry.get("author") or {}).get("login") or entry["commit"]["author"]["name"])
-    project.committers = len(people)
+        if time < project.since:
+            continue
+        author, name = entry.get("author"), entry["commit"]["author"]["name"]
+        bot = _is_bot(author) or is_bot_name(name or "")
+        project.commits.append(Commit(time=time, bot=bot))
+        if not bot:
+            authors.add((author or {}).get("login") or name)
+        committer = entry.get("committer")
+        if committer and not _is_bot(committer) and committer.get("login") != WEB:
+            committers.add(committer.get("login"))
+    project.authors = len(authors)
+    # Answers that were saved before committers were kept have none at all.
+    project.committers = len(committers) if not answer or any("committer" in entry for entry in answer) else None
 
 
 def _releases(project: Project, answer: list[Raw], raw: Raw) -> None:
@@ -189,7 +229,12 @@ _READERS = {
 
 def _is_bot(user: Raw | None) -> bool:
     user = user or {}
-    return user.get("type") == "Bot" or str(user.get("login") or "").endswith("[bot]")
+    return user.get("type") == "Bot" or is_bot_name(str(user.get("login") or ""))
+
+
+def is_bot_name(name: str) -> bool:
+    """Whether a login or an author's name is that of a bot: NAME[bot], as GitHub names them, or NAME-bot."""
+    return _BOT.fullmatch(name.strip()) is not None
 
 
 def of(items: Iterable[Item], *, pull: bool) -> list[Item]:

@@ -6,22 +6,25 @@ from datetime import date as Date
 from pathlib import Path
 from typing import Any
 
+from rmwbench.community.far_apart import FAR_APART_DAYS
 from rmwbench.community.rep2004 import dates
 from rmwbench.community.rep2004.declaration import NOT_STATED, STATUSES, Declaration, dated, open_points, read
 from rmwbench.community.rep2004.items import ITEMS, LEVELS, SECTIONS
+from rmwbench.community.rep2004.search import searched, sentence
 from rmwbench.errors import UserError
 from rmwbench.input_file import read_text
 from rmwbench.report.view import Section, Table, View
-
-FAR_APART_DAYS = 548
-"""18 months: documents farther apart describe different times (rule 8 of the design)."""
+from rmwbench.words import numbers as fmt
 
 
 def document(sources: Sequence[tuple[str | None, Path]], given: dict[str, str] | None = None) -> dict[str, Any]:
     """The REP-2004 document (docs/community.md) of (name or None, path) pairs; `given` are dates by name or file name
-    (ISO) for files that are in no git repository."""
-    packages = []
+    (ISO) for files that are in no git repository. A directory is a git repository in which to look for one."""
+    packages, looked = [], []
     for name, path in sources:
+        if path.is_dir():
+            looked.append(searched(name or path.resolve().name, path))
+            continue
         try:
             text = read_text(path, encoding="utf-8-sig")
         except OSError as error:
@@ -39,6 +42,7 @@ def document(sources: Sequence[tuple[str | None, Path]], given: dict[str, str] |
         "statuses": STATUSES,
         "items": [{"number": i.number, "name": i.name, "section": SECTIONS[i.section]} for i in ITEMS.values()],
         "packages": packages,
+        "searched": looked,
     }
 
 
@@ -85,7 +89,7 @@ def _package(found: Declaration, path: Path, given: dict[str, str]) -> dict[str,
 
 def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
     """A row per requirement, a column per package; then what is open, and the evidence (which is long)."""
-    packages = doc["packages"]
+    packages, looked = doc["packages"], doc.get("searched", [])
     lead = [
         f"{p['package']}: claims {'Quality Level ' + str(p['level']) if p['level'] != NOT_STATED else 'no level'}, "
         f"document of {p['date'] or 'unknown date'}"
@@ -94,6 +98,9 @@ def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
     days = [Date.fromisoformat(p["date"]) for p in packages if p["date"]]
     if days and (max(days) - min(days)).days > FAR_APART_DAYS:
         lead.append("The documents are more than 18 months apart: they describe different times.")
+    lead += [f"{sentence(found)}." for found in looked]
+    if not packages:
+        return View("REP-2004 quality declarations", lead, [_searched(looked)], " · ".join(lead))
     columns = (("requirement", False), ("", False), *((p["package"], False) for p in packages))
     rows = [["level claimed", "", *(str(p["level"]) for p in packages)]]
     for place, item in enumerate(doc["items"]):
@@ -140,8 +147,31 @@ def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
     ]
     if not evidence:
         sections.pop()
+    if looked:
+        sections.insert(1, _searched(looked))
     card = " · ".join(f"{p['package']} {p['date'] or ''}".strip() for p in packages)
     return View("REP-2004 quality declarations", lead, sections, card)
+
+
+def _searched(looked: list[dict[str, Any]]) -> Section:
+    rows = [
+        [
+            found["repository"],
+            sentence(found),
+            f"{found['branch']} at {found['commit'][:12]}, {fmt.counted(found['branches'], 'branch', 'branches')}, "
+            f"{fmt.counted(found['tags'], 'tag')}",
+            "; ".join(f"{one['path']} ({one['ref']}, {one['date']})" for one in found["elsewhere"]) or "–",
+        ]
+        for found in looked
+    ]
+    text = [
+        "Looked for by the names of files, on all branches and tags of a copy of the repository that ends on that day. "
+        'None found is not a "no": what was not found is not stated, and a later one may be there.'
+    ]
+    if any(found["found"] for found in looked):
+        text.append("One that was found is read by its own: `git show BRANCH:PATH > FILE`, and FILE for this verb.")
+    columns = (("repository", False), ("declaration", False), ("looked at", False), ("only elsewhere", False))
+    return Section("Whether there is one", text, Table(columns, rows))
 
 
 def _marks(packages: list[dict[str, Any]]) -> list[str]:

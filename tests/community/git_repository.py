@@ -1,0 +1,59 @@
+"""Small git repositories with commits, dates and people that a test states; nothing of the user's configuration."""
+
+import os
+import subprocess
+
+ANN = ("Ann Reed", "ann@example.org")
+BOB = ("Bob Stone", "bob@example.org")
+BOT = ("dependabot[bot]", "49699333+dependabot[bot]@users.noreply.github.com")
+WEB = ("GitHub", "noreply@github.com")
+
+
+class Git:
+    """A repository at `path`; `main` is checked out in a new one."""
+
+    def __init__(self, path, *create):
+        self.path = path
+        path.mkdir(parents=True, exist_ok=True)
+        self("init", "-q", "-b", "main", *create)
+
+    def __call__(self, *arguments, at="2024-01-01", by=ANN, through=None, given=None):
+        """Runs git as `by` (author) and `through` (committer, the same where absent) on the day `at`."""
+        committer = through or by
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=self.path,
+            input=given,
+            check=True,
+            capture_output=True,
+            text=True,
+            env=kept
+            | {
+                "GIT_CONFIG_GLOBAL": "/dev/null",
+                "GIT_CONFIG_NOSYSTEM": "1",
+                "GIT_AUTHOR_NAME": by[0],
+                "GIT_AUTHOR_EMAIL": by[1],
+                "GIT_AUTHOR_DATE": "2020-02-02T00:00:00Z",  # a patch may be old: when it was committed counts
+                "GIT_COMMITTER_NAME": committer[0],
+                "GIT_COMMITTER_EMAIL": committer[1],
+                "GIT_COMMITTER_DATE": f"{at}T12:00:00Z",
+            },
+        )
+        return done.stdout.strip()
+
+    def commit(self, at, file="code.c", text=None, *, by=ANN, through=None):
+        """`text` into `file`, committed; what was there is kept in front of it where it begins with +."""
+        path = self.path / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = f"line of {at}\n" if text is None else text
+        before = path.read_text() if text.startswith("+") and path.exists() else ""
+        path.write_text(before + text.removeprefix("+"))
+        self("add", "-A")
+        self("commit", "-q", "-m", "private words", at=at, by=by, through=through)
+        return self("rev-parse", "HEAD")
+
+
+def lines(count, word):
+    """What is added to a file: so many lines."""
+    return "+" + "".join(f"{word} {n}\n" for n in range(count))
