@@ -102,14 +102,14 @@ def recorded(
             by_topic[row["topic"]].append(row["endpoint"])
     of_topic = {topic: _of_topic(topic, writers, sent, received, in_bag) for topic, writers in by_topic.items()}
     placed = tuple(_placed(of_topic[topic], by_topic[topic], counted) for topic in by_topic)
-    cpu = [counted.get(("cpu", None, at)) for at in ("steady_begin", "steady_end")]
+    begin, end = (counted.get(("cpu", None, at)) for at in ("steady_begin", "steady_end"))
     whole = {name: counted.get((name, None, "end")) for name in _WHOLE}
     return Recorded(
         topics=placed,
         transport=_count(whole["rosbag2.lost_in_transport"]),
         bag_bytes=_count(whole["bag.size"]),
         stop_ns=whole["rosbag2.stop"],
-        cpu_ns=None if None in cpu else cpu[1] - cpu[0],
+        cpu_ns=None if begin is None or end is None else end - begin,
         peak_rss_bytes=whole["peak_rss"],
     )
 
@@ -139,8 +139,20 @@ def _of_topic(topic: str, writers: Sequence[int], sent: Columns, received: Colum
         counts["only_kept"] += int((kept & ~beside).sum())
         counts["twice"] += len(numbers) - len(np.unique(numbers))
         counts["unheard"] += 0 if first is None else int((published < first).sum())
-    names = ("sent", "kept", "beside", "only_beside", "only_kept", "twice", "unheard")
-    return Fates(topic=topic, before=None, cache=None, disk=None, unplaced=0, **{name: counts[name] for name in names})
+    return Fates(
+        topic=topic,
+        sent=counts["sent"],
+        kept=counts["kept"],
+        beside=counts["beside"],
+        only_beside=counts["only_beside"],
+        only_kept=counts["only_kept"],
+        twice=counts["twice"],
+        unheard=counts["unheard"],
+        before=None,
+        cache=None,
+        disk=None,
+        unplaced=0,
+    )
 
 
 def _placed(found: Fates, writers: Sequence[int], counted: Mapping[tuple[str, int | None, str], float]) -> Fates:

@@ -170,7 +170,8 @@ class CapacityCampaign:
             return
         cell = self._cell(pursuit, level)
         self._trial += 1
-        order = Order(self._trial, cell, self._round, position, *self._draws(cell), self.writer.directory)
+        seed, nonce = self._draws(cell)
+        order = Order(self._trial, cell, self._round, position, seed, nonce, self.writer.directory)
         pursuit.used_s += self.prepared.cells.probe_s(level)
         with signals.interruptible():
             hosts = Hosts(f"{self.prepared.name}/{self._trial}", order.cell.hosts)

@@ -260,8 +260,11 @@ def _recorded(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
     kept = outcome.recording.kept.messages if outcome.recording else {}
     for writer, numbers in sorted(kept.items()):
         rows = len(numbers)
-        columns = {"endpoint": np.full(rows, writer, np.uint32), "seq": np.array(numbers, np.uint64)}
-        yield {"process": np.full(rows, RECORDER, object), **columns}
+        yield {
+            "process": np.full(rows, RECORDER, object),
+            "endpoint": np.full(rows, writer, np.uint32),
+            "seq": np.array(numbers, np.uint64),
+        }
 
 
 def _spans(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:

@@ -103,13 +103,15 @@ def identity(data: bytes, nonce: int) -> tuple[int, int, int] | None:
 def header_check(header: bytes) -> int:
     """Of the 64 bytes, as docs/formats/records.md has it."""
     words = struct.unpack("<7Q", header[:56])
-    return sum(word * pow(_MULTIPLIER, index, 1 << 64) for index, word in enumerate(words, start=1)) & _MASK
+    total: int = sum(word * pow(_MULTIPLIER, index, 1 << 64) for index, word in enumerate(words, start=1))
+    return total & _MASK
 
 
 def metadata(directory: Path, cached: bool) -> Metadata | None:
     """What rosbag2 wrote when it closed the bag; None where it did not come to that. Without a cache its count of what
     reached the writer is doubled, so `reached` is then None."""
-    from ruamel.yaml import YAML, YAMLError
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
 
     try:
         document = YAML(typ="safe", pure=True).load((directory / METADATA).read_text())
