@@ -138,8 +138,8 @@ def _counts(fates: Fates) -> dict[str, Any]:
 
 
 def _mean(values: Sequence[float | None], divisor: float = 1.0) -> float | None:
-    known = [value for value in values if value is not None]
-    return None if len(known) < len(values) else sum(known) / len(known) / divisor
+    read = [value for value in values if value is not None]
+    return sum(read) / len(read) / divisor if read and len(read) == len(values) else None
 
 
 def shown(doc: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -102,14 +102,14 @@ def recorded(
             by_topic[row["topic"]].append(row["endpoint"])
     of_topic = {topic: _of_topic(topic, writers, sent, received, in_bag) for topic, writers in by_topic.items()}
     placed = tuple(_placed(of_topic[topic], by_topic[topic], counted) for topic in by_topic)
-    begun, ended = (counted.get(("cpu", None, at)) for at in ("steady_begin", "steady_end"))
+    begin, end = (counted.get(("cpu", None, at)) for at in ("steady_begin", "steady_end"))
     whole = {name: counted.get((name, None, "end")) for name in _WHOLE}
     return Recorded(
         topics=placed,
         transport=_count(whole["rosbag2.lost_in_transport"]),
         bag_bytes=_count(whole["bag.size"]),
         stop_ns=whole["rosbag2.stop"],
-        cpu_ns=None if begun is None or ended is None else ended - begun,
+        cpu_ns=None if begin is None or end is None else end - begin,
         peak_rss_bytes=whole["peak_rss"],
     )
 

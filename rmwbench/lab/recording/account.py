@@ -49,12 +49,12 @@ class Recording:
         for endpoint in recorded:
             firsts.setdefault(endpoint.topic, endpoint.endpoint)
             yield _row("bag.probes", "count", self.kept.probes[endpoint.endpoint], endpoint.endpoint)
-        for topic, first in firsts.items():
+        for topic, writer in firsts.items():
             name = f"/{topic}"
-            yield _row("bag.messages", "count", self.kept.in_bag[name], first)
+            yield _row("bag.messages", "count", self.kept.in_bag[name], writer)
             if self.in_order and self.metadata is not None and self.said.cache_lost is not None:
-                yield _row("rosbag2.handed_to_storage", "count", self.metadata.handed.get(name, 0), first)
-                yield _row("rosbag2.lost_in_cache", "count", self.said.cache_lost.get(name, 0), first)
+                yield _row("rosbag2.handed_to_storage", "count", self.metadata.handed.get(name, 0), writer)
+                yield _row("rosbag2.lost_in_cache", "count", self.said.cache_lost.get(name, 0), writer)
         yield _row("bag.size", "bytes", self.kept.file_bytes)
         yield _row("bag.foreign", "count", self.kept.foreign)
         if self.said.transport_lost is not None:
