@@ -136,11 +136,16 @@ class Course:
         key = self._key(trial)
         return [*self._here.get(key, ()), *(other for other in self._rest if self._key(other) == key)]
 
+    def needs(self, trial: Trial) -> bool:
+        """Whether the comparison of `trial` can spare no block more: with fewer than the suite's minimum it would decide
+        nothing."""
+        left = self.plan.blocks - self._left_out[self._key(trial).comparison]
+        return left <= self.plan.suite.blocks.minimum
+
     def ended(self, trial: Trial, status: str, cause: str | None, may_repeat: bool) -> Trial | None:
         """Takes note that `trial`, the next one, has run, and gives the one after it. One that is void for the
-        machine's sake voids its block: where `may_repeat`, or where without it the comparison would be left with fewer
-        than the suite's minimum of blocks, it runs again right away, each trial that had run with a number of its own
-        beyond the plan's. One that is unsupported takes its cell's others along.
+        machine's sake voids its block: where `may_repeat` it runs again right away, each trial that had run with a
+        number of its own beyond the plan's. One that is unsupported takes its cell's others along.
         """
         if self._rest[0].trial != trial.trial:
             raise ValueError(f"trial {trial.trial} was not the next")
@@ -151,7 +156,7 @@ class Course:
             self._rest = deque(other for other in self._rest if other.cell != trial.cell)
         elif status == "void" and cause == "machine":
             ran, left = [*self._here.pop(key, ()), trial], [t for t in self._rest if self._key(t) == key]
-            again = (may_repeat or self._is_needed(key)) and self._repeats[key] < MOST_REPEATS
+            again = may_repeat and self._repeats[key] < MOST_REPEATS
             self.spoilt = Spoilt(tuple(t.trial for t in ran[:-1]), again)
             self._rest = deque(t for t in self._rest if self._key(t) != key)
             if again:
@@ -173,11 +178,6 @@ class Course:
     def drop(self, cells: Collection[int]) -> None:
         """Takes note that these cells are not run any more."""
         self._rest = deque(trial for trial in self._rest if trial.cell not in cells)
-
-    def _is_needed(self, key: Key) -> bool:
-        """Whether its comparison can spare no block more: with fewer than the minimum all of it would be in vain."""
-        left = self.plan.blocks - self._left_out[key.comparison]
-        return left <= self.plan.suite.blocks.minimum
 
     def _key(self, trial: Trial) -> Key:
         return self._key_at(trial.cell, trial.block)

@@ -27,10 +27,20 @@ def has_time(plan: Plan, blocks_done: int, elapsed_s: float, next_s: float | Non
     return elapsed_s + (elapsed_s / blocks_done if next_s is None else next_s) <= limit_s(plan)
 
 
+SPOILT_TOLERANCE = 1.5
+"""How much longer than its limit a campaign may take for blocks that the machine spoilt and without which a comparison
+falls below the suite's minimum of blocks: it would decide nothing, and all of the time would have been in vain."""
+
+
 def may_repeat(plan: Plan, block: int, elapsed_s: float, again_s: float, rest_of_block_s: float) -> bool:
     """Whether a comparison's part of `block` that the machine spoilt may run again for `again_s`: only while the rest
     of the block and the suite's minimum of blocks still fit behind it. It may cost a later block, which every arm
-    loses alike. A block without which a comparison falls below that minimum runs again in any case (course.py).
+    loses alike.
     """
     missing = max(0, plan.suite.blocks.minimum - block - 1)
     return elapsed_s + again_s + rest_of_block_s + missing * plan.block_s <= limit_s(plan)
+
+
+def may_repeat_needed(plan: Plan, elapsed_s: float, again_s: float) -> bool:
+    """The same of a block that its comparison cannot spare."""
+    return elapsed_s + again_s <= SPOILT_TOLERANCE * limit_s(plan)

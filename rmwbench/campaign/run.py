@@ -18,7 +18,7 @@ from rich.markup import escape
 from rmwbench.bundle import BundleWriter
 from rmwbench.campaign.course import DROPPED, UNSUPPORTED, Course, Spoilt
 from rmwbench.campaign.interim import Judge, Look
-from rmwbench.campaign.pace import has_time, limit_s, may_repeat
+from rmwbench.campaign.pace import has_time, limit_s, may_repeat, may_repeat_needed
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress
 from rmwbench.campaign.record.document import machine_table
@@ -243,7 +243,10 @@ class Campaign:
         numbers = {t.trial for t in again}
         others_s = sum(t.estimated_s for t in self.course.rest if t.block == trial.block and t.trial not in numbers)
         again_s = sum(t.estimated_s for t in again)
-        return may_repeat(self.plan, trial.block, time.monotonic() - self._started_s, again_s, others_s)
+        elapsed_s = time.monotonic() - self._started_s
+        if may_repeat(self.plan, trial.block, elapsed_s, again_s, others_s):
+            return True
+        return self.course.needs(trial) and may_repeat_needed(self.plan, elapsed_s, again_s)
 
     def order(self, trial: Trial) -> Order:
         """The nonce follows from the seed like every other draw; it differs from trial to trial and from campaign to

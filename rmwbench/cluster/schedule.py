@@ -169,7 +169,7 @@ class Schedule(Course):
 
     def _spoil(self, part: Part, trial: Trial, may_repeat: bool) -> None:
         """As `Course.ended`, for a part whose results are not in the bundle yet."""
-        again = (may_repeat or self._is_needed(part.key)) and self._repeats[part.key] + part.repeats < MOST_REPEATS
+        again = may_repeat and self._repeats[part.key] + part.repeats < MOST_REPEATS
         part.spoilt[trial.trial] = Spoilt(tuple(other.trial for other in part.counts), again)
         ran = [other for other in (*part.counts, trial) if other.cell not in self._unable]
         part.counts.clear()

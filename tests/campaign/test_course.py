@@ -146,18 +146,17 @@ def test_a_block_runs_again_at_most_so_often_and_then_counts_for_no_arm():
     assert walk.void() == 4 and walk.course.next.repeats == 4  # another comparison has repeats of its own
 
 
-def test_a_block_without_which_nothing_is_decided_runs_again_whatever_the_time():
+def test_a_comparison_needs_its_block_once_it_can_spare_no_other():
     walk = Walk(plan("{minimum: 5, maximum: 6}"))
-    first = walk.void(may_repeat=False)
-    assert not walk.course.spoilt.again  # one block of six can be spared
-    again = walk.again()  # and a campaign that goes on knows that it has been
-    for there in (walk, again):
-        while there.course.next.block == 0:
-            there.trial()
-        place = there.course.next
-        there.void(may_repeat=False)
-        same = there.plan.cell(place.cell).comparison == there.plan.cell(there.plan.trials[first - 1].cell).comparison
-        assert there.course.spoilt.again is same
+    first = walk.course.next
+    assert not walk.course.needs(first)  # one block of six can be spared
+    walk.void(may_repeat=False)
+    others = {walk.plan.cell(t.cell).comparison: t for t in walk.course.rest}
+    mine = walk.plan.cell(first.cell).comparison
+    for there in (walk, walk.again()):  # a campaign that goes on knows that it has been
+        assert {name: there.course.needs(trial) for name, trial in others.items()} == {
+            name: name == mine for name in others
+        }
 
 
 @pytest.mark.parametrize(("status", "cause"), [("void", None), ("failed", None), ("done", None)])

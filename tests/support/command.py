@@ -31,7 +31,12 @@ COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 LIBRARIES = ("altair", "pyarrow.parquet", "rich.table", "scipy.special", "scipy.stats", "vl_convert")
 """What verbs import in their functions."""
 
-NOT_IMPORTED = ("rmwbench.cluster", "rmwbench.lab.camera.frame_program", "rmwbench.bundle.query")
+NOT_IMPORTED = (
+    "rmwbench.cluster",
+    "rmwbench.lab.camera.frame_program",
+    "rmwbench.lab.camera.paced_program",
+    "rmwbench.bundle.query",
+)
 """What needs Ray, what is a program of another process, and DuckDB, which complains where a fork of it ends."""
 
 MOST_REQUEST_BYTES = 1024 * 1024
