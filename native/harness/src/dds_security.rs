@@ -56,19 +56,31 @@ fn make(enclave: &Path) -> Result<(), Error> {
     write("governance.xml", GOVERNANCE)?;
     write("permissions.xml", PERMISSIONS)?;
     let key = ["-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
-    let authority =
-        ["req", "-x509", "-sha256", "-days", "3650", "-subj", "/CN=rmwbench authority", "-keyout", "ca.key.pem", "-out", "identity_ca.cert.pem"];
+    let authority = [
+        "req",
+        "-x509",
+        "-sha256",
+        "-days",
+        "3650",
+        "-subj",
+        "/CN=rmwbench authority",
+        "-keyout",
+        "ca.key.pem",
+        "-out",
+        "identity_ca.cert.pem",
+    ];
     openssl(enclave, &[&authority[..], &key[..]].concat())?;
     let request = ["req", "-sha256", "-subj", "/CN=rmwbench", "-keyout", "key.pem", "-out", "participant.csr"];
     openssl(enclave, &[&request[..], &key[..]].concat())?;
     openssl(
         enclave,
-        &words(
-            "x509 -req -sha256 -days 3650 -in participant.csr -CA identity_ca.cert.pem -CAkey ca.key.pem -CAcreateserial -out cert.pem",
-        ),
+        &words("x509 -req -sha256 -days 3650 -in participant.csr -CA identity_ca.cert.pem -CAkey ca.key.pem -CAcreateserial -out cert.pem"),
     )?;
     for name in ["governance", "permissions"] {
-        openssl(enclave, &words(&format!("smime -sign -text -in {name}.xml -out {name}.p7s -signer identity_ca.cert.pem -inkey ca.key.pem")))?;
+        openssl(
+            enclave,
+            &words(&format!("smime -sign -text -in {name}.xml -out {name}.p7s -signer identity_ca.cert.pem -inkey ca.key.pem")),
+        )?;
     }
     fs::copy(enclave.join("identity_ca.cert.pem"), enclave.join("permissions_ca.cert.pem")).map_err(|e| failed(&e.to_string()))?;
     Ok(())
@@ -106,7 +118,8 @@ mod tests {
         assert_eq!(fs::read(Keystore::of(nonce).unwrap().enclave().join("cert.pem")).unwrap(), cert, "whoever asks later gets the same");
         openssl(&enclave, &words("verify -CAfile identity_ca.cert.pem cert.pem")).unwrap();
         for (name, within) in [("governance", "<rtps_protection_kind>SIGN"), ("permissions", "<subject_name>CN=rmwbench<")] {
-            openssl(&enclave, &words(&format!("smime -verify -text -in {name}.p7s -CAfile permissions_ca.cert.pem -out {name}.out"))).unwrap();
+            openssl(&enclave, &words(&format!("smime -verify -text -in {name}.p7s -CAfile permissions_ca.cert.pem -out {name}.out")))
+                .unwrap();
             assert!(fs::read_to_string(enclave.join(format!("{name}.out"))).unwrap().contains(within));
         }
         fs::remove_dir_all(keystore.directory()).unwrap();
