@@ -49,15 +49,16 @@ def losing(law: Law, fraction: float) -> Law:
 
 @dataclass(frozen=True)
 class Scene:
-    """What two arms are like: their laws, how the machine drifts over the blocks (in logarithms, end to end), and how
-    many trials are slow as a whole, by SLOW: those that the scheduler placed badly. `promised`: whether intervals hold
-    it at five blocks; where they do not, the method page says so."""
+    """What two arms are like: their laws, how the machine drifts over the blocks (in logarithms, end to end), how many
+    trials are slow as a whole, by SLOW (those that the scheduler placed badly), and how the blocks' moods scatter.
+    `promised`: whether intervals hold it at five blocks; where they do not, the method page says so."""
 
     name: str
     a: Law
     b: Law
     drift: float = 0.0
     slow: float = 0.0
+    mood_sd: float = MOOD_SD
     promised: bool = True
 
 
@@ -70,7 +71,8 @@ SCENES = (
     Scene("drift by e over the blocks", lognormal, lognormal, drift=1.0),
     Scene("0.5 % never arrive", losing(lognormal, 0.005), losing(lognormal, 0.005)),
     Scene("1 % never arrive, heavy tails", losing(pareto(1.5), 0.01), losing(pareto(2.5), 0.01)),
-    Scene("two states (×2 in 30 % of the trials)", lognormal, lognormal, slow=0.3, promised=False),
+    Scene("two states (×2 in 30 % of the trials)", lognormal, lognormal, slow=0.3),
+    Scene("two states, a calm machine", lognormal, lognormal, slow=0.3, mood_sd=0.05, promised=False),
 )
 
 
@@ -92,7 +94,9 @@ def trials(scene: Scene, *, campaigns: int, blocks: int, messages: int, seed: in
     rng = np.random.default_rng(seed)
     for at in range(0, campaigns, CHUNK):
         count = min(CHUNK, campaigns - at)
-        level = MOOD_SD * rng.standard_normal((count, blocks, 1)) + TRIAL_SD * rng.standard_normal((count, blocks, 2))
+        level = scene.mood_sd * rng.standard_normal((count, blocks, 1)) + TRIAL_SD * rng.standard_normal(
+            (count, blocks, 2)
+        )
         if scene.drift:
             first = rng.random((count, blocks, 1)) < 0.5
             place = np.concatenate([first, ~first], -1)  # 0 or 1: which arm came first
