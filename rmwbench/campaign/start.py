@@ -99,16 +99,25 @@ def new_campaign(
     placed: str | None = None,
     lab: Lab | None = None,
     choice: Choice = NO_CHOICE,
+    comparisons: Sequence[str] | None = None,
 ) -> Campaign:
     """Checks everything, then makes the directory. Raises UserError before anything is written. `calibrated`: the
     campaign takes the machine's newest calibration with it. `shortened`: the suite's short version. `placed`: the
     option by which its hosts are machines, with a lab that has them. `lab`: where its trials run, here where None.
-    `choice`: what the command line says of the suite's arms."""
+    `choice`: what the command line says of the suite's arms. `comparisons`: only these; all where None."""
     lab = lab or Here()
     path = find(suite)
     text = read(path)
     request = Request(
-        str(path.absolute()), seed, budget_s, tuple(workloads), tuple(arms), dict(sampling or {}), shortened, placed
+        str(path.absolute()),
+        seed,
+        budget_s,
+        tuple(workloads),
+        tuple(arms),
+        dict(sampling or {}),
+        shortened,
+        placed,
+        None if comparisons is None else tuple(comparisons),
     )
     planner = Planner(text, request.suite_file, choice)
     request = replace(request, written=planner.written())

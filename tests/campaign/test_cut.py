@@ -1,5 +1,6 @@
 """What a budget leaves out: whole comparisons, the ends of every factor kept first; and the words for it."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -36,7 +37,7 @@ def suite(rates="30, 100, 300", more=""):
 
 def held(loaded, budget_s, last=(), cost_s=1.0):
     groups = comparisons(cells(loaded))
-    return cut.kept(loaded, groups, dict.fromkeys(groups, cost_s), budget_s, last)
+    return set(cut.kept(loaded, groups, dict.fromkeys(groups, cost_s), budget_s, last))
 
 
 def key(size, rate):
@@ -92,6 +93,16 @@ def test_a_comparison_comes_with_what_it_is_held_against():
         for one in held_against:
             workload = groups[one][0].workload
             assert one not in found or f"{workload.against}{one.removeprefix(workload.name)}" in found
+
+
+def test_any_prefix_of_the_order_is_what_a_smaller_budget_keeps():
+    loaded = load("degraded/collateral")
+    groups = comparisons(cells(loaded))
+    order = cut.kept(loaded, groups, dict.fromkeys(groups, 1.0), math.inf)
+    assert sorted(order) == sorted(groups)
+    for place, one in enumerate(order):
+        workload = groups[one][0].workload
+        assert not workload.against or f"{workload.against}{one.removeprefix(workload.name)}" in order[:place]
 
 
 def test_the_words_name_every_comparison_that_was_not_run_and_no_other():

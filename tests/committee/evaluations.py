@@ -4,11 +4,13 @@ import dataclasses
 import shutil
 from pathlib import Path
 
+from rmwbench.evaluations.committee.sections import Need
 from rmwbench.evaluations.committee.session import Planned, Session, begin
 from rmwbench.suite.file.candidates import NO_CHOICE
 from tests.support import network_bundle, synthetic_bundle
 
 TOO_LONG = Planned("scaling", "Scaling", "fastdds-2021/scaling", True, 0, 0.0, 900.0)
+NEEDS = (Need("small-board", "robot", "camera"), Need("over-wifi", "scaling", "over_wifi"))
 UNABLE = Planned("layers", "Layers of ROS 2", "pipeline-2021/layers", False, 0, 0.0, 0.0, "no ROS 2 is sourced")
 
 

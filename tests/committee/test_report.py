@@ -32,7 +32,7 @@ def report(session):
         Beside(title="Admission", view=admission.view(admission.document(admission.OURS)), get="", opens=True),
         Beside(title="How the projects answer", view=None, get="rmwbench community github"),
     ]
-    return gather(session, TITLE, beside)
+    return gather(session, TITLE, beside, evaluations.NEEDS)
 
 
 @pytest.fixture(scope="module")
@@ -97,11 +97,13 @@ def test_every_number_of_a_table_is_in_its_campaign(report, text):
 
 
 def test_needs_are_answered_by_their_own_section_or_say_why_not(report, text):
-    found = {need.title: need for need in report.needs}
-    assert set(found) == {"a small robot on one board"}  # the others' sections are not in this evaluation
-    (need,) = found.values()
-    assert need.decided is not None and need.decided["machines"][0]["candidates"]
-    assert "| a small robot on one board | " in section(text, "Summary")
+    asked, absent = report.needs
+    assert asked.decided is not None and asked.decided["machines"][0]["candidates"]
+    assert asked.decided["limits"]["of"]["workload"] == "camera"
+    assert absent.decided is None and absent.why == report.parts[2].why  # its section did not fit
+    summary = section(text, "Summary")
+    assert "| a small robot on one board | " in summary
+    assert "| a robot that is steered over WiFi | – | not known |" in summary
 
 
 def test_a_section_without_a_good_trial_is_not_called_measured(tmp_path, session):

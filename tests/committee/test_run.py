@@ -23,6 +23,7 @@ arms:
   - {name: there, middleware: synthetic, options: {latency: constant ns=20000000}}
 workloads:
   - {name: w, message: Bytes(100), rate_hz: 200}
+  - {name: larger, message: Bytes(1000), rate_hz: 200}
 """
 
 
@@ -33,7 +34,7 @@ def session(tmp_path):
     for name, budget_s in (("second", 8.0), ("first", 6.0)):
         path = tmp_path / f"{name}.yaml"
         path.write_text(SUITE.replace("NAME", name))
-        made.sections.append(Planned(name, f"The {name}", str(path), False, 5, budget_s, 4.0))
+        made.sections.append(Planned(name, f"The {name}", str(path), False, 5, budget_s, 4.0, comparisons=["w"]))
     made.sections.insert(1, Planned("gone", "Gone", str(tmp_path / "gone.yaml"), False, 5, 7.0, 4.0))
     made.save()
     return made
@@ -48,6 +49,8 @@ def test_one_section_that_cannot_run_costs_only_itself(session):
     assert "no such file" in gone.problem
     for part in report.measured:
         (workload,) = part.shown["workloads"]
+        assert workload["workload"] == "w"
+        assert "1 of 2 comparisons; the whole suite takes at least" in part.shown["campaign"]["not_run"]
         verdicts = {arm["arm"]: arm["verdict"]["verdict"] for arm in workload["arms"]}
         assert verdicts == {"here": "best", "there": "worse"}
     assert Runner(session).run(Console(quiet=True)) is None  # nothing is left that can run

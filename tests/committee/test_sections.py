@@ -7,17 +7,36 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rmwbench.evaluations.committee.sections import EVALUATIONS, MOST_BLOCKS, Cost, Section, share
-from rmwbench.suite.file.load import shipped_suites
+from rmwbench.evaluations.committee.sections import (
+    EVALUATIONS,
+    MOST_BLOCKS,
+    NEEDS,
+    Condition,
+    Cost,
+    Section,
+    share,
+)
+from rmwbench.suite.file.limits_file import read_limits
+from rmwbench.suite.file.load import limits_directory, load, shipped_suites
 from tests.support.command import rmwbench
 
 
-def cost(name, block_s, least=5, tests=12):
-    return Cost(Section(name, name, name), block_s, least, 8, ("a", "b"), tests)
+def cost(name, block_s, least=5, conditions=1, contenders=4, whole=False):
+    """`block_s` of each of its conditions."""
+    made = tuple(Condition(f"{name} {place}", block_s, contenders) for place in range(conditions))
+    return Cost(Section(name, name, name, whole), made, least, ("a", "b"))
 
 
 SEVERAL = st.lists(
-    st.builds(cost, st.uuids().map(str), st.floats(1, 600), st.integers(5, 8), st.integers(1, 200)),
+    st.builds(
+        cost,
+        st.uuids().map(str),
+        st.floats(1, 600),
+        st.integers(5, 8),
+        st.integers(1, 9),
+        st.integers(2, 14),
+        st.booleans(),
+    ),
     max_size=6,
 )
 
@@ -30,23 +49,51 @@ def test_the_budget_is_never_overspent_and_little_is_left(costs, budget_s):
     assert spent <= budget_s * (1 + 1e-9)
     assert [one.cost for one in shares] == costs
     for one in shares:
-        assert one.blocks == 0 or one.cost.least <= one.blocks <= max(MOST_BLOCKS, one.cost.least)
-        if 0 < one.blocks < MOST_BLOCKS:
-            assert budget_s - spent < one.cost.block_s * (1 + 1e-6)
+        if one.blocks == 0:
+            assert one.conditions == 0 and one.resolves is None
+            continue
+        assert one.cost.least <= one.blocks <= MOST_BLOCKS
+        assert one.is_whole or (one.conditions and not one.cost.section.whole)
+        if more := one.next():
+            assert more[1].seconds - one.seconds > (budget_s - spent) * (1 - 1e-6)
 
 
-def test_the_important_are_the_last_to_be_left_out():
-    first, second, third = cost("a", 60), cost("b", 60), cost("c", 10)
-    assert [one.blocks > 0 for one in share([first, second, third], 350)] == [True, False, True]
-    assert [one.blocks for one in share([first, second, third], 10)] == [0, 0, 0]
-    assert share([first], 10)[0].resolves is None
+def test_the_important_sections_are_the_last_to_be_left_out():
+    first, second = share([cost("first", 10), cost("second", 10)], 60)
+    assert first.blocks and not second.blocks
+
+
+def test_breadth_comes_before_depth():
+    """Every section one condition, then each a few, then blocks, and what one has too much of comes last."""
+    large, small = cost("large", 10, conditions=9, contenders=14), cost("small", 10)
+    assert [one.conditions for one in share([large, small], 100)] == [1, 1]
+    assert [(one.conditions, one.blocks) for one in share([large, small], 200)] == [(3, 5), (1, 5)]
+    deeper = share([large, small], 330)
+    assert [one.conditions for one in deeper] == [3, 1] and all(one.blocks > 5 for one in deeper)
+    assert share([large, small], 8000)[0].conditions == 9
+
+
+def test_a_section_whose_conditions_answer_questions_of_their_own_is_whole_or_absent():
+    made = cost("robots", 10, conditions=3, whole=True)
+    assert made.least_s == 150
+    assert share([made], 149)[0].blocks == 0
+    assert share([made], 150)[0].is_whole
 
 
 def test_time_goes_to_whoever_tells_apart_the_least():
-    """Equal prices, many more tests at once in the second: it needs more blocks for the same resolution."""
-    few, many = share([cost("few", 10, tests=2), cost("many", 10, tests=400)], 600)
+    """Equal prices, many more arms in the second: it needs more blocks for the same resolution."""
+    few, many = share([cost("few", 10, contenders=2), cost("many", 10, contenders=20)], 600)
     assert many.blocks > few.blocks
     assert abs(math.log(many.resolves / few.resolves)) < 0.03
+
+
+def test_every_need_has_its_limits_and_its_workload():
+    for need in NEEDS:
+        limits = read_limits(limits_directory() / f"{need.limits}.yaml")
+        (section,) = {one for one in EVALUATIONS["tsc"] if one.name == need.section}
+        suite = load(section.suite)
+        assert section.whole and need.workload in {workload.name for workload in suite.workloads}
+        assert limits.limits == need.limits
 
 
 def test_every_section_is_a_suite_that_exists():

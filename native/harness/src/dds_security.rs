@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 
 use crate::middleware::Error;
 
+// Both end at domain 230: Cyclone DDS refuses a document that names a higher one, Fast DDS one that names none of its own.
 const GOVERNANCE: &str = include_str!("../security/governance.xml");
 const PERMISSIONS: &str = include_str!("../security/permissions.xml");
 /// Of the one enclave, which nodes of ROS 2 name `/rmwbench`.

@@ -67,8 +67,8 @@ def kept(
     costs_s: Mapping[str, float],
     budget_s: float,
     last: Collection[str] = (),
-) -> set[str]:
-    """The comparisons that fit into `budget_s` together; none where not even one does.
+) -> list[str]:
+    """The comparisons that fit into `budget_s` together, in the order of the rule; none where not even one does.
 
     `groups` are the cells by comparison, in the suite's order, `costs_s` what each takes in all its blocks. Those in
     `last` are kept only where room is left. A comparison comes with what it is held `against`; one that costs nothing,
@@ -80,7 +80,7 @@ def kept(
     points = np.array(coordinates(suite, {key: groups[key] for key in keys}), dtype=float).reshape(len(keys), -1)
     rounds = np.array([2 * (key in last) for key in keys]) + ~np.isin(points, (0.0, 1.0)).all(axis=1)
     nearest, place = np.full(len(keys), math.inf), {key: index for index, key in enumerate(keys)}
-    chosen: set[str] = set()
+    chosen: dict[str, None] = {}
     total_s = 0.0
     for turn in range(4):
         waits = rounds == turn
@@ -92,10 +92,10 @@ def kept(
             if not unit or total_s + cost_s > budget_s * (1 + 1e-12):
                 continue
             total_s += cost_s
-            for key in unit:
-                chosen.add(key)
+            for key in reversed(unit):  # the reference first, so that no prefix lacks it
+                chosen[key] = None
                 nearest = np.minimum(nearest, ((points - points[place[key]]) ** 2).sum(axis=1))
-    return chosen | (groups.keys() - place.keys() if chosen else set())
+    return [*chosen, *(key for key in groups if key not in place)] if chosen else []
 
 
 def coordinates(suite: Suite, groups: Mapping[str, Group]) -> list[tuple[float, ...]]:

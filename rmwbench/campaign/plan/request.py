@@ -5,7 +5,7 @@ What a budget leaves out is decided once. The campaign keeps the decision (`Requ
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -187,6 +187,8 @@ class Planner:
         fit (cut.py), those last that ask for more than the machine has. Raises UserError where not one fits."""
         if request.budget_s is None:
             return request, None
+        if request.comparisons is not None:  # chosen already; what else the suite has is left out
+            return request, self._cut(request, self._version(replace(request, comparisons=None)), request.comparisons)
         whole, shorter = self._version(request), None
         if whole.fits(request.budget_s):
             return request, None
@@ -195,26 +197,31 @@ class Planner:
         runs = shorter or whole
         held, short = None, shorter is not None
         if not runs.fits(request.budget_s):
-            beyond = {key for key, group in runs.groups.items() if any(machine.beyond(cell) for cell in group)}
-            costs = {key: runs.minimum * cost for key, cost in runs.costs_s.items()}
-            found = cut.kept(runs.suite, runs.groups, costs, request.budget_s, beyond)
+            found = _kept(runs, request.budget_s, machine)
             if not found:
                 raise self._too_small(request, whole, runs)
             held = tuple(key for key in runs.groups if key in found)
-        run = runs.groups.keys() if held is None else set(held)
         # told as levels of the version that was asked for, so that what the short one has not is named too
+        made = self._cut(request, whole, runs.groups if held is None else held, runs.name)
+        most = max(MOST_SHORT_BLOCKS, runs.suite.blocks.most) if short else request.most_blocks
+        return replace(request, comparisons=held, most_blocks=most), made
+
+    def by_importance(self, request: Request, machine: Machine) -> dict[str, float]:
+        """What a block of each comparison takes, in the order in which a budget keeps them."""
+        version = self._version(request)
+        return {key: version.costs_s[key] for key in _kept(version, math.inf, machine)}
+
+    def _cut(self, request: Request, whole: _Version, run: Collection[str], version: str | None = None) -> Cut:
         not_run = tuple(key for key in whole.groups if key not in run)
-        made = Cut(
-            duration_text(request.budget_s),
-            runs.name,
+        return Cut(
+            duration_text(request.budget_s or 0.0),
+            version or whole.name,
             f"{duration_text(whole.minimum_s)} ({whole.minimum} blocks of {duration_text(whole.block_s)})",
             whole.minimum_s,
             len(whole.groups),
             not_run,
             cut.words(whole.suite, whole.groups, run),
         )
-        most = max(MOST_SHORT_BLOCKS, runs.suite.blocks.most) if short else request.most_blocks
-        return replace(request, comparisons=held, most_blocks=most), made
 
     def _version(self, request: Request) -> _Version:
         suite, found = self.chosen(request)
@@ -252,6 +259,13 @@ class Planner:
             actual=duration_text(request.budget_s or 0.0),
             fix=f"give it --budget {budget_text(least_s)} or more; {'; '.join(hints)}",
         )
+
+
+def _kept(version: _Version, budget_s: float, machine: Machine) -> list[str]:
+    """Of a version what fits, in the order of cut.py; last what asks for more than the machine has."""
+    beyond = {key for key, group in version.groups.items() if any(machine.beyond(cell) for cell in group)}
+    costs = {key: version.minimum * cost for key, cost in version.costs_s.items()}
+    return cut.kept(version.suite, version.groups, costs, budget_s, beyond)
 
 
 def _chosen(suite: Suite, found: tuple[Cell, ...], request: Request) -> tuple[Cell, ...]:

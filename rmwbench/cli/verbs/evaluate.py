@@ -99,7 +99,7 @@ def _new(
         raise UserError(
             "no section fits into this time, so there is nothing to run",
             where="--budget",
-            expected=f"at least {min((one.cost.least * one.cost.block_s for one in shares), default=0.0):.0f}s",
+            expected=f"at least {min((one.cost.least_s for one in shares), default=0.0):.0f}s",
             actual=f"{budget_s:g}s",
             fix=f"rmwbench evaluate {evaluation} shows what each section takes",
         )
@@ -213,10 +213,12 @@ def _document(name: str, budget_s: float, shares: "Sequence[Share]", absent: "Ma
                 "title": one.cost.section.title,
                 "suite": one.cost.section.suite,
                 "short": one.cost.short,
+                "conditions": [chosen.comparison for chosen in one.chosen],
+                "of_conditions": len(one.cost.conditions),
                 "blocks": one.blocks,
                 "estimated_s": round(one.seconds, 1),
-                "least_s": round(one.cost.least * one.cost.block_s, 1),
-                "trials": one.blocks * one.cost.trials,
+                "least_s": round(one.cost.least_s, 1),
+                "trials": one.trials,
                 "arms": list(one.cost.arms),
                 "resolvable_ratio": one.resolves,
             }
@@ -235,14 +237,15 @@ def _print(doc: dict[str, Any]) -> None:
 
     console = stdout_console()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for head in ("section", "blocks", "time", "trials", "finds"):
+    for head in ("section", "conditions", "blocks", "time", "trials", "finds"):
         table.add_column(head, justify="left" if head == "section" else "right")
     for one in doc["sections"]:
         if one["blocks"]:
             finds = f"{fmt.significant(one['resolvable_ratio'])}×"
-            cells = (str(one["blocks"]), fmt.duration(one["estimated_s"]), str(one["trials"]), finds)
+            held = f"{len(one['conditions'])} of {one['of_conditions']}"
+            cells = (held, str(one["blocks"]), fmt.duration(one["estimated_s"]), str(one["trials"]), finds)
         else:
-            cells = ("–", f"needs {fmt.duration(one['least_s'])}", "–", "not measured")
+            cells = ("–", "–", f"needs {fmt.duration(one['least_s'])}", "–", "not measured")
         table.add_row(Text(one["title"]), *map(Text, cells))
     console.print(table)
     console.print(

@@ -14,7 +14,7 @@ from typing import Any
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.evaluations.beside import evaluated
-from rmwbench.evaluations.committee.sections import NEEDS
+from rmwbench.evaluations.committee.sections import NEEDS, Need
 from rmwbench.evaluations.committee.session import Planned, Session
 from rmwbench.evaluations.questionnaire import document as questionnaire
 from rmwbench.evaluations.questionnaire.model import load as load_questionnaire
@@ -26,6 +26,7 @@ from rmwbench.results.decide.document import summarise as decide
 from rmwbench.results.show import summarise
 from rmwbench.suite.file.limits_file import read_limits
 from rmwbench.suite.file.load import limits_directory
+from rmwbench.suite.limits import Of
 from rmwbench.words import numbers as fmt
 
 QUESTIONS = "fastdds-2021"
@@ -138,8 +139,8 @@ class Report:
         }
 
 
-def gather(session: Session, title: str, beside: Sequence[Beside]) -> Report:
-    """UserError for a bundle that cannot be read."""
+def gather(session: Session, title: str, beside: Sequence[Beside], needs: Sequence[Need] = NEEDS) -> Report:
+    """UserError for a bundle that cannot be read. `needs`: the robots that it answers for."""
     parts = tuple(_part(session, section) for section in session.sections)
     shown = [part.shown for part in parts if part.shown is not None]
     asked, evidence = load_questionnaire(QUESTIONS)
@@ -149,7 +150,7 @@ def gather(session: Session, title: str, beside: Sequence[Beside]) -> Report:
         parts=parts,
         standings=tuple(standings(shown)),
         needs=tuple(
-            _need(session, need.limits, part) for need in NEEDS for part in parts if part.section.name == need.section
+            _need(session, need, part) for need in needs for part in parts if part.section.name == need.section
         ),
         questionnaire=questionnaire.document(asked, evidence, shown),
         beside=tuple(beside),
@@ -195,8 +196,10 @@ def candidate(arm: Mapping[str, Any]) -> str:
     return str(arm["middleware"] if as_installed and arm["arm"] == f"{arm['middleware']} untouched" else arm["arm"])
 
 
-def _need(session: Session, name: str, part: Part) -> Answered:
-    limits = read_limits(limits_directory() / f"{name}.yaml")
+def _need(session: Session, need: Need, part: Part) -> Answered:
+    limits = read_limits(limits_directory() / f"{need.limits}.yaml").model_copy(
+        update={"of": Of(workload=need.workload)}
+    )
     title, section = limits.title or limits.limits, part.section.title
     if part.shown is None:
         return Answered(title=title, section=section, decided=None, why=part.why)

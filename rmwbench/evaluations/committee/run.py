@@ -60,4 +60,5 @@ class Runner:
             arms=(),
             shortened=section.short,
             choice=self._session.choice(),
+            comparisons=section.comparisons,
         )

@@ -1,13 +1,16 @@
 """A committee's evaluation as sections, and how a budget of time is dealt out over them, before anything runs.
 
-A section is a suite's short version (docs/evaluations.md). Dealing out is pure: each section first gets the blocks
-without which it decides nothing, the most important sections first; what time is left goes block by block to the
-section that could tell apart the least, so that no section ends finer than another has a right to. What does not fit
-is named with what it would take: a section that was not measured is a row of the report, not a gap.
+A section is a suite's short version (docs/evaluations.md). Dealing out is pure, and breadth comes first: each section
+gets one condition in the blocks without which it decides nothing, the most important sections first; then each a few
+conditions, then blocks until it finds what is worth finding, and only then the rest. Which conditions those are is the
+rule of every budget (campaign/plan/cut.py): those that span the range. What does not fit is named with what it would
+take: a section that was not measured is a row of the report, not a gap.
 """
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
@@ -18,25 +21,33 @@ from rmwbench.errors import UserError
 from rmwbench.lab.host.kind import NAMESPACES
 from rmwbench.suite.file.candidates import NO_CHOICE, Choice
 from rmwbench.suite.file.load import find, plain, read
+from rmwbench.suite.suite import DECIDABLE_BLOCKS
 
 SCATTER = 0.1
 """The standard deviation of a block log-ratio on a calm machine: what the resolution is quoted for."""
 MOST_BLOCKS = 40
 """Of a section: beyond it nobody's report is worth the time."""
+FEW_CONDITIONS = 3
+"""The ends of a range and its middle: what each section has before any gets more."""
+WORTH_FINDING = 1.5
+"""The ratio that a section should find, at SCATTER, before time goes to more conditions of it."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """`name` in files and directories, `title` in the document, `suite` whose short version it runs."""
+    """`name` in files and directories, `title` in the document, `suite` whose short version it runs. `whole`: each of
+    its conditions answers a question of its own, so none is left out."""
 
     name: str
     title: str
     suite: str
+    whole: bool = False
 
 
 TSC = (
     Section("pubsub", "Single machine, by message type", "galactic-2020/pubsub"),
     Section("mininet", "Adverse networks", "galactic-2020/mininet"),
+    Section("robots", "Three robots and what each of them needs", "three-robots", whole=True),
     Section("robot", "A whole robot on one board", "robot"),
     Section("services", "Services", "services"),
     Section("cameras", "Cameras and shared memory", "gscam-2025"),
@@ -52,7 +63,7 @@ TSC = (
     Section("security", "Security", "features/security"),
     Section("bring-up", "Bringing up lifecycle nodes", "features/bring-up"),
     Section("recorder", "A recorder beside five cameras", "features/recorder"),
-    Section("ros-variables", "ROS variables, obeyed or not", "features/ros-variables"),
+    Section("ros-variables", "ROS variables, obeyed or not", "features/ros-variables", whole=True),
     Section("one-way", "Adverse networks, loss as labelled", "galactic-2020/mininet-one-way"),
 )
 """In the order of importance: the first are the last to be left out."""
@@ -69,31 +80,101 @@ EVALUATIONS = {"tsc": TSC}
 
 @dataclass(frozen=True)
 class Need:
-    """A robot whose limits are shipped (limits/NAME.yaml), and the section whose campaign answers for it."""
+    """A robot whose limits are shipped (limits/NAME.yaml), and the section and its workload that answer for it."""
 
     limits: str
     section: str
+    workload: str
 
 
-NEEDS = (Need("small-board", "robot"), Need("four-cameras", "cameras"), Need("over-wifi", "wifi"))
+NEEDS = (
+    Need("small-board", "robots", "small_board"),
+    Need("four-cameras", "robots", "four_cameras"),
+    Need("over-wifi", "robots", "over_wifi"),
+)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of a section's suite. `block_s`: what a block of it takes; `contenders`: the arms that it has."""
+
+    comparison: str
+    block_s: float
+    contenders: int
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a section takes. `least`: blocks without which it decides nothing; `tests`: at once, of one arm.
-    `short`: the suite has a short version, and that is meant."""
+    """What a section takes. `conditions` in the order in which a budget keeps them; `least`: blocks without which it
+    decides nothing; `short`: the suite has a short version, and that is meant."""
 
     section: Section
-    block_s: float
+    conditions: tuple[Condition, ...]
     least: int
-    trials: int
     arms: tuple[str, ...]
-    tests: int
     short: bool = True
 
-    def resolves(self, blocks: int) -> float:
-        """The smallest true ratio that so many blocks find in 95 of 100 campaigns, at SCATTER."""
-        return _resolves(blocks, self.tests)
+    @property
+    def begins(self) -> "Share":
+        """The least that there is of the section."""
+        return Share(self, len(self.conditions) if self.section.whole else 1, self.least)
+
+    @property
+    def least_s(self) -> float:
+        return self.begins.seconds
+
+
+@dataclass(frozen=True)
+class Share:
+    """The first `conditions` of a section in `blocks` blocks; 0 and 0: it does not fit."""
+
+    cost: Cost
+    conditions: int
+    blocks: int
+
+    @property
+    def chosen(self) -> tuple[Condition, ...]:
+        return self.cost.conditions[: self.conditions]
+
+    @property
+    def is_whole(self) -> bool:
+        return self.conditions == len(self.cost.conditions)
+
+    @property
+    def seconds(self) -> float:
+        return self.blocks * math.fsum(one.block_s for one in self.chosen)
+
+    @property
+    def trials(self) -> int:
+        """Those of the contenders."""
+        return self.blocks * sum(one.contenders for one in self.chosen)
+
+    @property
+    def resolves(self) -> float | None:
+        """The smallest true ratio that is found in 95 of 100 campaigns, at SCATTER."""
+        if not self.blocks:
+            return None
+        contenders = [one.contenders for one in self.chosen]
+        return _resolves(self.blocks, tests_at_once(max(contenders), sum(contenders)))
+
+    def next(self) -> tuple["Urgency", "Share"] | None:
+        """What more it would get, and how urgent that is; None where it has all. What did not fit at all stays out."""
+        if not self.blocks:
+            return None
+        wider = replace(self, conditions=self.conditions + 1)
+        deeper = replace(self, blocks=self.blocks + 1)
+        finds = self.resolves or math.inf
+        if not self.is_whole and self.conditions < FEW_CONDITIONS:
+            return (0, self.conditions), wider
+        if finds > WORTH_FINDING and self.blocks < MOST_BLOCKS:
+            return (1, -finds), deeper
+        if not self.is_whole:
+            return (2, self.conditions / len(self.cost.conditions)), wider
+        return ((3, -finds), deeper) if self.blocks < MOST_BLOCKS else None
+
+
+Urgency = tuple[int, float]
+"""The smallest is served first."""
 
 
 @cache
@@ -101,38 +182,24 @@ def _resolves(blocks: int, tests: int) -> float:
     return resolvable_ratio(blocks, tests, SCATTER)
 
 
-@dataclass(frozen=True)
-class Share:
-    """`blocks` of a section; 0: it does not fit."""
-
-    cost: Cost
-    blocks: int
-
-    @property
-    def seconds(self) -> float:
-        return self.blocks * self.cost.block_s
-
-    @property
-    def resolves(self) -> float | None:
-        return self.cost.resolves(self.blocks) if self.blocks else None
-
-
 def share(costs: Sequence[Cost], budget_s: float) -> list[Share]:
     """The budget dealt out, in the order of `costs`, which is that of importance. Never more than `budget_s`."""
-    blocks: dict[str, int] = {}
+    shares: list[Share] = []
     left = budget_s
     for cost in costs:
-        needed = cost.least * cost.block_s
-        fits = needed <= left
-        blocks[cost.section.name] = cost.least if fits else 0
-        left -= needed if fits else 0.0
+        shares.append(cost.begins if cost.least_s <= left else Share(cost, 0, 0))
+        left -= shares[-1].seconds
     while True:
-        able = [cost for cost in costs if 0 < blocks[cost.section.name] < MOST_BLOCKS and cost.block_s <= left]
-        if not able:
-            return [Share(cost, blocks[cost.section.name]) for cost in costs]
-        coarsest = max(able, key=lambda cost: cost.resolves(blocks[cost.section.name]))
-        blocks[coarsest.section.name] += 1
-        left -= coarsest.block_s
+        steps = [
+            (step[0], place, step[1])
+            for place, one in enumerate(shares)
+            if (step := one.next()) and step[1].seconds - one.seconds <= left
+        ]
+        if not steps:
+            return shares
+        _, place, more = min(steps, key=lambda step: step[:2])
+        left -= more.seconds - shares[place].seconds
+        shares[place] = more
 
 
 def costs(
@@ -158,19 +225,16 @@ def _cost(section: Section, machine: Machine, seed: int, choice: Choice) -> Cost
     request = Request(str(path.absolute()), seed, None, (), (), {}, short, None)
     planner = Planner(text, request.suite_file, choice)
     request, _ = planner.without_absent(request)
-    _, cells = planner.chosen(request)
+    suite, cells = planner.chosen(request)
     lacking = planner.described(request, NAMESPACES)
-    made = planner.plan(request, lacking, machine)
-    contenders = [
-        sum(not cell.arm.is_floor and cell.number not in lacking for cell in comparison.cells)
-        for comparison in made.comparisons
-    ]
-    return Cost(
-        section,
-        made.block_s,
-        max(made.suite.blocks.minimum, 5),
-        sum(trial.block == 0 for trial in made.trials),
-        tuple(dict.fromkeys(cell.arm.name for cell in cells if not cell.arm.is_floor)),
-        tests_at_once(max(contenders, default=1), sum(contenders)),
-        short,
+    able = [cell for cell in cells if not cell.arm.is_floor and cell.number not in lacking]
+    contenders = Counter(cell.comparison for cell in able)
+    conditions = tuple(
+        Condition(name, block_s, contenders[name])
+        for name, block_s in planner.by_importance(request, machine).items()
+        if contenders[name]
     )
+    if not conditions:
+        raise UserError("none of its arms can do what it asks for")
+    arms = tuple(dict.fromkeys(cell.arm.name for cell in cells if not cell.arm.is_floor))
+    return Cost(section, conditions, max(suite.blocks.minimum, DECIDABLE_BLOCKS), arms, short)

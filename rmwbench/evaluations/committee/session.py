@@ -27,7 +27,7 @@ STATE = StateFile("evaluation.json", "rmwbench evaluate", "rmwbench/evaluation-r
 @dataclass
 class Planned:
     """A section as it was planned. `blocks`: 0 where the budget had no room for the `least_s` seconds that it needs;
-    `problem`: why it cannot run here, or could not when it was last tried; None where it can."""
+    `comparisons`: the conditions of its suite that the budget holds, None where that is all of them; `problem`: why it cannot run here, or could not when it was last tried; None where it can."""
 
     name: str
     title: str
@@ -37,6 +37,7 @@ class Planned:
     budget_s: float
     least_s: float
     problem: str | None = None
+    comparisons: list[str] | None = None
 
 
 @dataclass
@@ -98,8 +99,9 @@ def begin(
             suite=one.cost.section.suite,
             short=one.cost.short,
             blocks=one.blocks,
-            budget_s=round(one.seconds, 1),
-            least_s=round(one.cost.least * one.cost.block_s, 1),
+            budget_s=round(one.seconds, 3),
+            least_s=round(one.cost.least_s, 1),
+            comparisons=None if one.is_whole else [chosen.comparison for chosen in one.chosen],
         )
         for one in shares
     ]
