@@ -191,14 +191,14 @@ def share(costs: Sequence[Cost], budget_s: float) -> list[Share]:
         left -= shares[-1].seconds
     while True:
         steps = [
-            (step[0], place, step[1])
+            (step[0], step[1].seconds - one.seconds, place, step[1])
             for place, one in enumerate(shares)
             if (step := one.next()) and step[1].seconds - one.seconds <= left
         ]
         if not steps:
             return shares
-        _, place, more = min(steps, key=lambda step: step[:2])
-        left -= more.seconds - shares[place].seconds
+        _, cost_s, place, more = min(steps, key=lambda step: step[:3])  # of equals the cheapest
+        left -= cost_s
         shares[place] = more
 
 

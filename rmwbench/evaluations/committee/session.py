@@ -27,7 +27,8 @@ STATE = StateFile("evaluation.json", "rmwbench evaluate", "rmwbench/evaluation-r
 @dataclass
 class Planned:
     """A section as it was planned. `blocks`: 0 where the budget had no room for the `least_s` seconds that it needs;
-    `comparisons`: the conditions of its suite that the budget holds, None where that is all of them; `problem`: why it cannot run here, or could not when it was last tried; None where it can."""
+    `comparisons`: the conditions of its suite that the budget holds, None where that is all of them; `problem`: why it
+    cannot run here, or could not when it was last tried; None where it can."""
 
     name: str
     title: str
