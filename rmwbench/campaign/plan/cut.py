@@ -23,11 +23,13 @@ WHOLE, SHORT = "whole", "short"
 
 @dataclass(frozen=True)
 class Cut:
-    """What a budget left out. `version` is the suite's that runs, `whole` or `short`; `of` counts the comparisons of
-    the whole suite, whose minimum of blocks takes `whole_minimum_s`; `not_run` are keys of comparisons."""
+    """What a budget left out. `version` is the suite's that runs, `whole` or `short`, and `asked` the one that was asked
+    for: `of` counts its comparisons, and its minimum of blocks takes `whole_minimum_s`; `not_run` are keys of
+    comparisons."""
 
     budget: str
     version: str
+    asked: str
     whole_minimum: str
     whole_minimum_s: float
     of: int
@@ -47,6 +49,8 @@ class Cut:
     @property
     def what(self) -> str:
         what = f"{len(self.not_run)} of {self.of} comparisons"
+        if self.asked == SHORT:
+            return f"{what}; the short version takes at least {self.whole_minimum}"
         short = ", so this is its short version, with shorter trials" if self.version == SHORT else ""
         return f"{what}; the whole suite takes at least {self.whole_minimum}{short}"
 

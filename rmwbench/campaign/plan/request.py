@@ -17,6 +17,7 @@ from rmwbench.campaign.plan.machine_limits import Machine
 from rmwbench.campaign.plan.plan import (
     NOTHING,
     Plan,
+    blocks_within,
     budget_text,
     costs_s,
     duration_text,
@@ -31,6 +32,7 @@ from rmwbench.suite.file.load import parse, plain, shown, written
 from rmwbench.suite.file.short import KEY as SHORT_KEY
 from rmwbench.suite.network import placement
 from rmwbench.suite.suite import Suite
+from rmwbench.words.numbers import counted
 
 MOST_SHORT_BLOCKS = 20
 """Of a short version that stands in for the whole suite: more decide nothing more, and are not what was asked for."""
@@ -76,16 +78,13 @@ class Request:
 @dataclass(frozen=True)
 class _Version:
     """The whole suite or its short version, with the cells that were asked for and what each comparison costs per
-    block."""
+    block. `minimum`: so many blocks, at least."""
 
     name: str
     suite: Suite
     groups: Mapping[str, tuple[Cell, ...]]
     costs_s: Mapping[str, float]
-
-    @property
-    def minimum(self) -> int:
-        return self.suite.blocks.minimum
+    minimum: int
 
     @property
     def block_s(self) -> float:
@@ -188,7 +187,7 @@ class Planner:
         if request.budget_s is None:
             return request, None
         if request.comparisons is not None:  # chosen already; what else the suite has is left out
-            return request, self._cut(request, self._version(replace(request, comparisons=None)), request.comparisons)
+            return request, self._chosen_cut(request, request.comparisons, request.budget_s)
         whole, shorter = self._version(request), None
         if whole.fits(request.budget_s):
             return request, None
@@ -211,12 +210,20 @@ class Planner:
         version = self._version(request)
         return {key: version.costs_s[key] for key in _kept(version, math.inf, machine)}
 
-    def _cut(self, request: Request, whole: _Version, run: Collection[str], version: str | None = None) -> Cut:
+    def _chosen_cut(self, request: Request, run: Collection[str], budget_s: float) -> Cut:
+        """What all comparisons would take in as many blocks as the chosen ones get."""
+        whole = self._version(replace(request, comparisons=None))
+        block_s = math.fsum(whole.costs_s.get(key, 0.0) for key in run)
+        blocks = blocks_within(budget_s, block_s, whole.minimum, whole.suite.suite)
+        return self._cut(request, replace(whole, minimum=blocks), run, whole.name)
+
+    def _cut(self, request: Request, whole: _Version, run: Collection[str], version: str) -> Cut:
         not_run = tuple(key for key in whole.groups if key not in run)
         return Cut(
             duration_text(request.budget_s or 0.0),
-            version or whole.name,
-            f"{duration_text(whole.minimum_s)} ({whole.minimum} blocks of {duration_text(whole.block_s)})",
+            version,
+            whole.name,
+            f"{duration_text(whole.minimum_s)} ({counted(whole.minimum, 'block')} of {duration_text(whole.block_s)})",
             whole.minimum_s,
             len(whole.groups),
             not_run,
@@ -228,7 +235,8 @@ class Planner:
         costs = costs_s(found, self.described(request, host_kind()))
         groups = comparisons(found)
         each = {key: math.fsum(costs.get(cell.number, 0.0) for cell in group) for key, group in groups.items()}
-        return _Version(cut.SHORT if request.shortened else cut.WHOLE, suite, groups, each)
+        name = cut.SHORT if request.shortened else cut.WHOLE
+        return _Version(name, suite, groups, each, suite.blocks.minimum)
 
     def _shortened(self, request: Request) -> Request | None:
         """The same of the short version, without the arms and workloads that it has not; None where the suite has none,
