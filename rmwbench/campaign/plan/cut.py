@@ -23,8 +23,8 @@ WHOLE, SHORT = "whole", "short"
 
 @dataclass(frozen=True)
 class Cut:
-    """What a budget left out. `version` is the suite's that runs, `whole` or `short`, and `asked` the one that was asked
-    for: `of` counts its comparisons, and its minimum of blocks takes `whole_minimum_s`; `not_run` are keys of
+    """What a budget left out. `version` is the suite's that runs, `whole` or `short`; `asked` is the one that was asked
+    for: `of` counts its comparisons, and its minimum of blocks takes `whole_minimum_s`. `not_run` are keys of
     comparisons."""
 
     budget: str
