@@ -1,5 +1,5 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
-.PHONY: help preflight wheel demo test test-all check rust fuzz fuzz-native bench setup-run setup-test workers clean
+.PHONY: help preflight wheel site demo test test-all check rust fuzz fuzz-native bench setup-run setup-test workers clean
 .PHONY: lint-python lint-text lint-rust types test-rust rust-suites test-python test-untimed test-timed
 
 UV = $$(setup/uv)
@@ -31,6 +31,7 @@ help:
 	@echo "make fuzz-native  broken inputs for all that reads bytes of others in native/ (half an hour)"
 	@echo "make workers   build the workers of the first set"
 	@echo "make wheel     one file for pip in dist/, with the workers inside: for machines without compilers"
+	@echo "make site      the documents as pages in dist/site, which open without a server and without the network"
 	@echo "make clean     remove the Python environment (workers stay in the cache)"
 
 setup-run:
@@ -52,6 +53,12 @@ workers: setup-run
 wheel: workers
 	@RMWBENCH_WHEEL="$$(native/target-dir)/release" $(UV) build --quiet --wheel --out-dir dist
 	@ls -l dist/*.whl
+
+# MkDocs alone makes these pages and nothing else needs it, so it is no part of the Python environment.
+SITE = mkdocs==1.6.1 mkdocs-material==9.6.14
+site:
+	@$(UV) run --quiet --no-project $(SITE:%=--with %) mkdocs build --quiet --strict
+	@echo "site: dist/site/index.html"
 
 # A worker that cannot be built here costs its own arms and nothing else.
 demo: preflight setup-run

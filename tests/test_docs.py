@@ -1,9 +1,11 @@
 """The documents say what the code has: links lead somewhere, tables and verbs are complete."""
 
+import importlib.util
 import re
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from rmwbench.bundle.schema import TABLES
 from rmwbench.cli.main import VERBS
@@ -34,6 +36,41 @@ def test_every_page_is_reached_from_the_readme():
 def test_the_readme_has_every_verb():
     readme = (ROOT / "README.md").read_text()
     assert [verb for verb in VERBS if f"`rmwbench {verb}" not in readme] == []
+
+
+def site():
+    """setup/site.py, which MkDocs loads by its path."""
+    spec = importlib.util.spec_from_file_location("site_hooks", ROOT / "setup/site.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_page_has_its_place_in_the_site():
+    def pages(entry):
+        if isinstance(entry, str):
+            return [entry]
+        return [page for one in (entry.values() if isinstance(entry, dict) else entry) for page in pages(one)]
+
+    nav = pages(YAML(typ="safe").load((ROOT / "mkdocs.yml").read_text())["nav"])
+    assert sorted(nav) == sorted(site().place(str(page.relative_to(ROOT))) for page in PAGES)
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "becomes", "takes"),
+    [
+        ("README.md", "[a](docs/suites.md#x)", "[a](suites.md#x)", []),
+        ("docs/suites.md", "[a](../README.md)", "[a](index.md)", []),
+        ("docs/formats/plan.md", "[a](../suites.md)", "[a](../suites.md)", []),
+        ("docs/formats/plan.md", "[`a`](../../suites/quick.yaml)", "[`a`](../files/suites/quick.yaml)", ["quick"]),
+        ("docs/limits.md", "in [limits/](../limits).", "in limits/.", []),
+        ("docs/limits.md", "[a](https://example.org/b)", "[a](https://example.org/b)", []),
+        ("docs/findings.md", "![a](findings/x.svg)", "![a](findings/x.svg)", []),
+    ],
+)
+def test_links_lead_to_the_same_in_the_site(page, text, becomes, takes):
+    told, files = site().rewritten(text, page)
+    assert told == becomes and [Path(file).stem for file in files] == takes
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -17,7 +17,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
 from rmwbench.campaign.course import UNSUPPORTED
 from rmwbench.campaign.interim import Judge
-from rmwbench.campaign.pace import TOLERANCE
+from rmwbench.campaign.pace import SPOILT_TOLERANCE, TOLERANCE
 from rmwbench.campaign.plan.plan import Trial, duration_text
 from rmwbench.campaign.record.write import write_trial
 from rmwbench.campaign.run import Campaign, Ending, Tally
@@ -205,12 +205,15 @@ class ClusterCampaign(Campaign):
         return self._elapsed_s() + progress.left_s(block + 1) <= self._limit_s
 
     def _may_repeat_on(self, part: Part, progress: ClusterProgress) -> bool:
-        """As `pace.may_repeat`: while its block and the suite's minimum of blocks still fit."""
+        """As `pace.may_repeat`: while its block and the suite's minimum of blocks still fit, and longer where the
+        comparison cannot spare the block."""
         if self.course.resumed:
             return True
         needed = max(part.key.block + 1, self.plan.suite.blocks.minimum)
-        again_s = sum(trial.estimated_s for trial in (*part.counts, part.queue[0]))
-        return self._elapsed_s() + again_s + progress.left_s(needed) <= self._limit_s
+        ends_s = self._elapsed_s() + sum(trial.estimated_s for trial in (*part.counts, part.queue[0]))
+        if ends_s + progress.left_s(needed) <= self._limit_s:
+            return True
+        return self.course.needs(part.queue[0]) and ends_s <= SPOILT_TOLERANCE * self._limit_s
 
     def _lose(self, remote: Remote, trial: Trial, why: str, progress: ClusterProgress) -> None:
         part = self.course.lost(remote.name)

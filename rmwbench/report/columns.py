@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.results.answer.ordered_by import is_cost
+from rmwbench.analysis.verdicts.ordered_by import is_cost
 from rmwbench.words import numbers as fmt
 
 

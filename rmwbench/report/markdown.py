@@ -5,7 +5,7 @@ for. Texts are escaped so that a name or a log line stays text in the renderers 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,16 @@ from rmwbench.words import numbers as fmt
 
 
 def write_markdown(
-    doc: dict[str, Any], path: Path | str, evaluated: Evaluated = NOT_EVALUATED, *, bitmaps: bool = True
+    doc: dict[str, Any],
+    path: Path | str,
+    evaluated: Evaluated = NOT_EVALUATED,
+    *,
+    bitmaps: bool = True,
+    charts: Collection[str] | None = None,
 ) -> list[Path]:
     """Write the report to `path` and its charts to the directory `NAME-charts` beside it; every path written. The
-    report shows the charts as SVG; `bitmaps`: as PNG too, for places that take no SVG."""
+    report shows the charts as SVG; `bitmaps`: as PNG too, for places that take no SVG. `charts`: only those of these
+    keys; all where None."""
     import vl_convert
 
     from rmwbench.report.charts import with_card
@@ -40,7 +46,7 @@ def write_markdown(
     images: dict[tuple[str, str], str] = {}
     for workload in doc["workloads"]:
         for figure in drawn[workload["workload"]]:
-            if figure.spec is None:
+            if figure.spec is None or (charts is not None and figure.key not in charts):
                 continue
             spec = with_card(figure.spec, f"{workload['title']}: {figure.title}", card(doc, workload))
             name = f"{file_name(workload['workload'])}-{figure.key}"

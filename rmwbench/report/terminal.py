@@ -19,11 +19,12 @@ from rmwbench.report.columns import Column
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
+from rmwbench.report.terminal_table import plain_table
 from rmwbench.report.terminal_topics import print_topics
 from rmwbench.results import bring_up, effects, groups, interop, outcomes, recordings, ros_variables
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.headline import conditions, headline
-from rmwbench.results.answer.ordered_by import is_cost
+from rmwbench.analysis.verdicts.ordered_by import is_cost
 from rmwbench.results.calibration import calibration_line
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable
@@ -136,7 +137,7 @@ def _print_workload(doc: dict[str, Any], workload: dict[str, Any], told: Told, c
 
 def _matrix(workload: dict[str, Any]) -> Table:
     """Talkers down, listeners across: a mark, and the median where messages arrived."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    table = plain_table()
     table.add_column("talker ↓  listener →", no_wrap=True)
     for listener in workload["matrix"]["listeners"]:
         table.add_column(listener, justify="right")
@@ -163,7 +164,7 @@ def _print_effects(doc: dict[str, Any], workload: dict[str, Any], console: Conso
     shown = effects.columns(workload)
     if not shown:
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    table = plain_table()
     table.add_column("one thing changed", no_wrap=True)
     for name in shown:
         table.add_column(str(doc["glossary"][name]["title"]), justify="right")
@@ -177,7 +178,7 @@ def _print_groups(workload: dict[str, Any], console: Console) -> None:
     """Links, late nodes, interruptions: an arm's numbers below each other where they do not fit beside each other."""
     for group in groups.groups(workload):
         rows = groups.rows(workload, group)
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+        table = plain_table()
         across = [[row[0], *(text.partition(" [")[0] for text in row[1:])] for row in rows]
         heads = ["arm", *group.metrics]
         for place, head in enumerate(heads):
@@ -185,7 +186,7 @@ def _print_groups(workload: dict[str, Any], console: Console) -> None:
         for row in across:
             table.add_row(*row)
         if Measurement.get(console, console.options.update(max_width=10_000), table).maximum > console.width:
-            table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+            table = plain_table()
             for head in ("", *(row[0] for row in rows)):
                 table.add_column(head, justify="right" if head else "left")
             for place, title in enumerate(group.metrics, start=1):
@@ -215,9 +216,7 @@ def print_ros_variables(doc: dict[str, Any], console: Console) -> None:
     if not found:
         return
     for part in found["parts"]:
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-        for head in ("case", "by the documentation", *found["heads"]):
-            table.add_column(head)
+        table = plain_table("case", "by the documentation", *found["heads"])
         for row in part["rows"]:
             said = [_obeyed(cell) for cell in row["cells"]]
             table.add_row(Text(f"{row['case']}: {row['text']}"), Text(row["expected"]), *said)
@@ -239,9 +238,7 @@ def print_bring_up(doc: dict[str, Any], console: Console) -> None:
         console.print(Text(part["title"], style="bold underline"))
         _line(console, f"{part['about']}.")
         for heads, rows in ((part["heads"], part["rows"]), (part["up_heads"], part["up_rows"])):
-            table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-            for head in heads:
-                table.add_column(head)
+            table = plain_table(*heads)
             for row in rows:
                 table.add_row(*map(Text, row))
             console.print(table)
@@ -259,7 +256,7 @@ def print_recordings(doc: dict[str, Any], console: Console) -> None:
         return
     for part in found["parts"]:
         # An arm is a column: the places are too many for a terminal's width.
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+        table = plain_table()
         for place, arm in enumerate(["", *(row["arm"] for row in part["rows"])]):
             table.add_column(Text(arm), justify="right" if place else "left")
         answers = [Text(row["cells"][1], style=_RECORDED_STYLE.get(row["answer"], "dim")) for row in part["rows"]]
@@ -303,7 +300,7 @@ def _print_outcomes(doc: dict[str, Any], console: Console) -> None:
 
 
 def _outcome_table(found: dict[str, Any], *, words: bool) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    table = plain_table()
     for head in found["heads"]:
         table.add_column(head if words else head.rpartition(".")[2], no_wrap=True)
     for place, arm in enumerate(found["arms"]):

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from rmwbench.report import narrow, topic_rows
 from rmwbench.report.marks import marks
+from rmwbench.report.terminal_table import plain_table
 from rmwbench.results import topics
 
 _STYLES = {"best": "green", "equivalent": "green", "worse": "red", "undecided": "yellow"}
@@ -32,12 +33,8 @@ def print_topics(workload: dict[str, Any], console: Console) -> None:
     console.print()
 
 
-def _table() -> Table:
-    return Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-
-
 def _across(workload: dict[str, Any]) -> Table:
-    table = _table()
+    table = plain_table()
     table.add_column("arm", no_wrap=True)
     for topic in workload["topics"]:
         table.add_column(topic["topic"], no_wrap=True)
@@ -49,7 +46,7 @@ def _across(workload: dict[str, Any]) -> Table:
 
 def _down(workload: dict[str, Any]) -> Table:
     """A line per topic and arm: no number is cut in a narrow terminal."""
-    table = _table()
+    table = plain_table()
     for head in ("topic", "arm", "", "lost", "verdict"):
         table.add_column(head, justify="right" if head in ("", "lost") else "left", no_wrap=head != "arm")
     rows = topic_rows.rows(workload)

@@ -17,7 +17,6 @@ from rmwbench.analysis.verdicts.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results import chain, groups
-from rmwbench.results.answer.ordered_by import words
 from rmwbench.results.interop import pair_of
 from rmwbench.results.losses import losses
 from rmwbench.results.measure import Small
@@ -198,7 +197,7 @@ class ArmReport:
                 if values
             },
             "times_floor": self._times_floor(floor),
-            "verdict": verdict.document() | {"reason": words(self.primary).told(verdict.reason)},
+            "verdict": verdict.document(),
         }
 
     def _not_pooled(self) -> dict[str, Any]:

@@ -15,12 +15,11 @@ from rmwbench.analysis.metrics.recording import PLACES, Fates, Recorded, recorde
 from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
+from rmwbench.results.few_trials import undecided, why_none
 from rmwbench.results.measure import Small
 from rmwbench.words import numbers as fmt
 
 KEPT_ALL, LOSES, NO_DATA, NOT_SUPPORTED = "kept all", "loses", "no data", "not supported"
-FEWEST_TRIALS = 5
-"""That decide anything."""
 MARKS = {KEPT_ALL: "✓", LOSES: "✗", NO_DATA: "·", NOT_SUPPORTED: "–"}
 NAMES = {
     "unheard": "unheard",
@@ -54,9 +53,7 @@ def judged(trials: Sequence[Fates], missed: Sequence[TrialLine] = ()) -> Answer:
     """From the fates of each trial's messages, all topics together; `missed` are the finished trials that are not
     done."""
     if not trials:
-        first = str(missed[0].reason or "no reason recorded").partition("\n")[0] if missed else ""
-        why = f": {fmt.counted(len(missed), 'trial')} failed or void; the first: {first}" if missed else ""
-        return Answer(NO_DATA, f"no trial with a bag is done{why}")
+        return Answer(NO_DATA, ": ".join(filter(None, ("no trial with a bag is done", why_none(missed)))))
     contradiction = next((one.contradiction for one in trials if one.contradiction), "")
     lossy = sum(one.lost > 0 for one in trials)
     places = tuple(name for name in PLACES[1:] if all(getattr(one, name) for one in trials))
@@ -64,10 +61,9 @@ def judged(trials: Sequence[Fates], missed: Sequence[TrialLine] = ()) -> Answer:
         said = f"{lossy} of {fmt.counted(len(trials), 'trial')} lost messages and the others none"
         return Answer(NO_DATA, _and(f"trials disagree: {said}", contradiction))
     answer = LOSES if lossy else KEPT_ALL
-    if len(trials) < FEWEST_TRIALS:
-        where = f" ({', '.join(NAMES[name] for name in places)})" if places else ""
-        said = f"{answer}{where} in {fmt.counted(len(trials), 'trial')}, and fewer than {FEWEST_TRIALS} decide nothing"
-        return Answer(NO_DATA, _and(said, contradiction))
+    where = f" ({', '.join(NAMES[name] for name in places)})" if places else ""
+    if few := undecided(f"{answer}{where}", len(trials)):
+        return Answer(NO_DATA, _and(few, contradiction))
     elsewhere = [
         f"{NAMES[name]} in {some} of {len(trials)} trials"
         for name in PLACES[1:]

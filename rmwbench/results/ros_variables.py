@@ -19,6 +19,7 @@ from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.records.ledger import FOREIGN
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
+from rmwbench.results.few_trials import undecided, why_none
 from rmwbench.results.measure import Small
 from rmwbench.suite.ros_variables import CONTROL, HEARD, LENT, LOANS, NOT_HEARD, NOT_LENT
 from rmwbench.words import numbers as fmt
@@ -26,8 +27,6 @@ from rmwbench.words import numbers as fmt
 OBEYED, NOT_OBEYED, NO_DATA, NOT_SUPPORTED, IS_CONTROL = "obeyed", "not obeyed", "no data", "not supported", "control"
 TAKEN_AS_LOAN = "own.taken_as_loan"
 """The worker's counter of messages that it took in the middleware's memory; absent where there were none."""
-FEWEST_TRIALS = 5
-"""That decide whether a variable is obeyed, as of anything here."""
 MARKS = {OBEYED: "✓", NOT_OBEYED: "✗", NO_DATA: "·", NOT_SUPPORTED: "–", IS_CONTROL: "="}
 TEXT = (
     "Obeyed: in every trial the reader heard messages where ROS 2's documentation says that it does, or none where it "
@@ -113,10 +112,10 @@ def _of_loans(expected: str, seen: Seen, control: Seen | None) -> Answer:
 
 
 def _of_enough_trials(answer: Answer, seen: Seen) -> Answer:
-    if seen.trials >= FEWEST_TRIALS or answer.answer not in (OBEYED, NOT_OBEYED):
+    if answer.answer not in (OBEYED, NOT_OBEYED):
         return answer
-    said = f"{answer.answer} in {fmt.counted(seen.trials, 'trial')}"
-    return Answer(NO_DATA, f"{said}, and fewer than {FEWEST_TRIALS} decide nothing")
+    reason = undecided(answer.answer, seen.trials)
+    return Answer(NO_DATA, reason) if reason else answer
 
 
 def _alone(verb: str, some: int, seen: Seen) -> str:
@@ -132,12 +131,7 @@ def of_control(seen: Seen) -> Answer:
 
 
 def _missed(seen: Seen) -> str:
-    if not seen.missed:
-        return "no trial was run"
-    first = str(seen.missed[0].reason or "no reason recorded").partition("\n")[0]
-    counts = Counter(line.status for line in seen.missed)
-    kinds = " and ".join(f"{counts[kind]} {kind}" for kind in ("failed", "void") if counts[kind])
-    return f"no trial is done: {kinds}; the first: {first}"
+    return f"no trial is done: {why_none(seen.missed)}" if seen.missed else "no trial was run"
 
 
 def document(bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Small) -> dict[str, Any] | None:

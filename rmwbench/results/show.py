@@ -20,6 +20,7 @@ from rmwbench.analysis.verdicts import best, gains, sequential
 from rmwbench.analysis.verdicts.failing import counted
 from rmwbench.analysis.verdicts.interim import aa_noise, bar_bound, is_untimed, topics_of
 from rmwbench.analysis.verdicts.interim import rules as rules_of
+from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.analysis.verdicts.over_topics import over_topics
 from rmwbench.analysis.verdicts.unlike import flags
 from rmwbench.analysis.verdicts.variances import Prior
@@ -194,12 +195,13 @@ def _workload(
         "up": [bring_up.chart(a.name, a.trials) for a in arms],
     }
     by_topic = {t: found for t, found in verdicts.items() if t is not None}
-    overall = over_topics(by_topic, {t: {a.name: _lost(a.compared_in(t)) for a in arms} for t in by_topic})
+    lost = {t: {a.name: _lost(a.compared_in(t)) for a in arms} for t in by_topic}
+    overall = over_topics(by_topic, lost, words(w.primary_metric))
     whole = {name: one.verdict for name, one in overall.items()} if by_topic else verdicts[None]
     documents = [a.document(whole[a.name], unlike[a.name], floor) for a in arms]
     for arm, document in zip(arms, documents, strict=True):
         if by_topic and not is_untimed(arm.cell):
-            document["verdict"] = topics.judged(overall[arm.name], w.primary_metric)
+            document["verdict"] = topics.judged(overall[arm.name])
     found = topics.documents(arms, w.primary_metric, by_topic)
     if found:  # of unlike topics together there is no curve
         made["ecdf"], made["spectrum"], made["series"] = [], [], []

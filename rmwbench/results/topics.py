@@ -12,7 +12,6 @@ from rmwbench.analysis.stats.metric import finites
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.over_topics import Overall
 from rmwbench.results import chart_points
-from rmwbench.results.answer.ordered_by import words
 from rmwbench.results.arm import ArmReport
 from rmwbench.words import numbers as fmt
 
@@ -60,7 +59,7 @@ def _topic(
         "judged": judged is not None,
         "primary_metric": primary,
         "arms": [
-            _arm(arm, topic.name, trials[arm.name], primary, floor, judged and judged.get(arm.name)) for arm in arms
+            _arm(arm, topic.name, trials[arm.name], floor, judged and judged.get(arm.name)) for arm in arms
         ],
         "charts": {kind: [c for c in found if c is not None] for kind, found in made.items()},
     }
@@ -75,7 +74,6 @@ def _arm(
     arm: ArmReport,
     topic: str,
     trials: Sequence[Trial],
-    primary: str,
     floor: ArmReport | None,
     verdict: best.Verdict | None,
 ) -> dict[str, Any]:
@@ -97,7 +95,7 @@ def _arm(
             if found
         },
         "times_floor": _times_floor(arm, floor, topic),
-        "verdict": verdict.document() | {"reason": words(primary).told(verdict.reason)},
+        "verdict": verdict.document(),
     }
 
 
@@ -107,10 +105,9 @@ def _times_floor(arm: ArmReport, floor: ArmReport | None, topic: str) -> dict[st
     return best.ratio(arm.compared_in(topic).primary, floor.compared_in(topic).primary).document()
 
 
-def judged(overall: Overall, primary: str) -> dict[str, Any]:
+def judged(overall: Overall) -> dict[str, Any]:
     """An arm's verdict over all topics as its document has it: with the `topic` that it rests on."""
-    document = overall.verdict.document()
-    return document | {"reason": words(primary).told(overall.verdict.reason), "topic": overall.topic}
+    return overall.verdict.document() | {"topic": overall.topic}
 
 
 def facts(topic: dict[str, Any]) -> str:

@@ -2,10 +2,13 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from rmwbench.campaign.course import MOST_REPEATS, Spoilt
+from rmwbench.cluster.run import ClusterCampaign
 from rmwbench.cluster.schedule import Key, Part, Schedule, duration_s, spread_s
 from tests.campaign.test_course import plan
 
@@ -237,3 +240,15 @@ def test_more_machines_are_never_slower_and_never_faster_than_their_number(block
 def test_time_left_is_until_the_last_machine_is_done():
     assert spread_s([], 3) == 0 and spread_s([1, 1, 1, 1], 2) == 2 and spread_s([5, 1, 1], 2) == 5
     assert spread_s([1], 2, [4.0]) == 4 and spread_s([1, 1], 2, [0.5, 4.0]) == 4 and spread_s([2], 1, [3.0]) == 5
+
+
+@pytest.mark.parametrize(("spare", "elapsed_s", "may"), [(1, 9.0, True), (1, 9.9, False), (0, 9.9, True), (0, 15, False)])
+def test_a_block_that_cannot_be_spared_may_run_again_for_longer(spare, elapsed_s, may):
+    """Ten seconds are allowed, and half as much again for a block without which the comparison decides nothing."""
+    made = plan(f"{{planned: {5 + spare}, minimum: 5}}")
+    schedule = Schedule(made)
+    schedule.take("m")
+    campaign = SimpleNamespace(course=schedule, plan=made, _limit_s=10.0, _elapsed_s=lambda: elapsed_s)
+    part = schedule.running["m"]
+    part.queue[0] = replace(part.queue[0], estimated_s=0.5)
+    assert ClusterCampaign._may_repeat_on(campaign, part, SimpleNamespace(left_s=lambda blocks: 0.0)) is may

@@ -238,3 +238,51 @@ def test_a_state_file_of_another_kind_is_one_error(tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["evaluate", "tsc", "-o", str(tmp_path)])
     assert ended.value.code == 2 and "no directory of `rmwbench evaluate`" in capsys.readouterr().err
+
+
+def test_workloads_of_too_few_blocks_say_that_and_stand_nowhere(report):
+    part = report.parts[1]
+    (camera,) = part.answer["workloads"]
+    arms = [arm | {"trials": arm["trials"] | {"done": 4, "failed": 0}} for arm in camera["arms"]]
+    few = dataclasses.replace(part, shown={**part.answer, "workloads": [camera | {"arms": arms}]})
+    told = markdown.render(dataclasses.replace(report, parts=(few,), standings=()), {})
+    said = "Nothing can be said: 4 blocks at most, and fewer than 5 decide nothing."
+    assert said in section(told, "Summary") and said in section(told, part.section.title)
+    assert standings([few.answer]) == []
+    both = {**part.answer, "workloads": [camera | {"arms": arms}, camera | {"workload": "other"}]}
+    told = markdown.render(dataclasses.replace(report, parts=(dataclasses.replace(part, shown=both),)), {})
+    assert "Of 1 of 2 conditions nothing can be said: 4 blocks at most" in section(told, "Summary")
+
+
+def test_candidates_of_many_sections_stand_in_the_summary(report, text):
+    table = section(text, "Summary").partition("### Where each candidate stands")[2].partition("###")[0]
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][2:]
+    wanted = [one for one in report.standings if one.sections == 2]
+    assert [row[0].removeprefix("| ") for row in rows] == [one.arm for one in wanted] and wanted
+
+
+def test_what_every_section_leaves_out_is_said_once(report):
+    def with_left_out(part, *texts):
+        campaign = part.answer["campaign"] | {"left_out": list(texts)}
+        return dataclasses.replace(part, shown=part.answer | {"campaign": campaign})
+
+    first, second, *absent = report.parts
+    parts = (with_left_out(first, "x: gone", "y: gone"), with_left_out(second, "x: gone"), *absent)
+    told = markdown.render(dataclasses.replace(report, parts=parts), {})
+    assert told.count("x: gone") == 1 and "- Left out of every section: x: gone" in told
+    assert "- Left out: y: gone" in section(told, first.section.title)
+
+
+def test_unlike_topics_have_a_table_of_their_own(report):
+    shown = report.parts[1].answer
+    (camera,) = shown["workloads"]
+    topics = [
+        {"topic": name, "judged": True, "primary_metric": camera["primary_metric"], "arms": camera["arms"]}
+        for name in ("front", "rear")
+    ]
+    robot = camera | {"topics": topics, "title": "four cameras"}
+    told = list(markdown._primary({"workloads": [robot], "glossary": shown["glossary"]}))
+    assert told[0].startswith("four cameras: response latency, median, by topic. ★ best")
+    rows = [line for line in told if line.startswith("| ")]
+    assert rows[0] == "| arm | front | rear |" and len(rows) == 2 + len(camera["arms"])
+    assert all(row.split(" | ")[1] == row.removesuffix(" |").split(" | ")[2] for row in rows[2:])

@@ -15,7 +15,7 @@ from rmwbench.results import topics
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.answer.ordered_by import TIME
+from rmwbench.analysis.verdicts.ordered_by import TIME
 from rmwbench.words import numbers as fmt
 
 PRIMARY = "response_latency_p50"

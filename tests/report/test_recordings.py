@@ -50,7 +50,7 @@ def test_without_a_trial_it_is_said_why_there_is_none():
     line = TrialLine(4, 1, 0, "failed", "recorder: it ended with exit code 1\nits log", ())
     reason = judged([], [line, line]).reason
     assert reason == (
-        "no trial with a bag is done: 2 trials failed or void; the first: recorder: it ended with exit code 1"
+        "no trial with a bag is done: 2 failed; the first: recorder: it ended with exit code 1"
     )
 
 

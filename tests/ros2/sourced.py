@@ -27,3 +27,8 @@ def worker(rmw: str) -> Worker:
     if not any((prefix / "lib" / f"lib{rmw}.so").is_file() for prefix in ros2.prefixes()):
         pytest.skip(f"the sourced ROS 2 has no {rmw}")
     pytest.fail(f"the worker for {name} is not built: rmwbench middlewares build {ros2.NAME}")
+
+
+def has_package(name: str) -> bool:
+    """Whether the sourced ROS 2 has a package of that name."""
+    return any((prefix / "share" / name / "package.xml").is_file() for prefix in ros2.prefixes())

@@ -78,7 +78,9 @@ def endpoint(number, kind, name, **changes):
 @pytest.mark.parametrize("rmw", sourced.RMWS)
 def test_every_type_of_the_suite_is_the_same_bytes_in_ros(rmw):
     """The worker compares each layout with what the RMW's serialiser makes of the type, and refuses a difference."""
-    names = [*message_type_names(), "Bytes(64)", "Bytes(100000)"]
+    sized = ["Bytes(64)", "Bytes(100000)", "Image(64x48)", "LaserScan(1081)", "PointCloud2(1000)"]
+    maps = ["OccupancyGrid(30x20)"] if sourced.has_package("nav_msgs") else []
+    names = [*message_type_names(), *sized, *maps]
     nodes = [
         {
             "name": f"n{2 * i}",

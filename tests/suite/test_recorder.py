@@ -208,6 +208,6 @@ def test_a_memory_without_room_for_the_bag_is_refused(monkeypatch):
     room = 4 * made.cells[0].bag_bytes
     monkeypatch.setattr(preflight, "available_memory_bytes", lambda: room - 8)
     with pytest.raises(UserError, match="does not fit into memory"):
-        preflight.check_bags(made)
+        preflight.check_memory(made)
     monkeypatch.setattr(preflight, "available_memory_bytes", lambda: room)
-    preflight.check_bags(made)
+    preflight._check_bags(made)

@@ -1,5 +1,6 @@
-//! How the tools beside the workers are spoken to (`rmwbench-sampler`, `rmwbench-link`): the worker protocol's manners, one line a
-//! command and one line an answer, with commands of their own. Each tool has its enum of commands; the envelope is here.
+//! How the tools beside the workers are spoken to (`rmwbench-sampler`, `rmwbench-link`, `rmwbench-load`): the worker protocol's
+//! manners, one line a command and one line an answer, with commands of their own. Each tool has its enum of commands; the envelope
+//! is here.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -47,11 +48,21 @@ pub fn parse<C: DeserializeOwned>(line: &str, known: &[&str]) -> Result<Request<
 /// The next request; what is none is answered here. The process ends with the orchestrator's end of the socket.
 pub fn next<C: DeserializeOwned>(control: &mut Control, known: &[&str]) -> Request<C> {
     loop {
-        match control.wait(None) {
+        if let Some(request) = next_until(control, known, None) {
+            return request;
+        }
+    }
+}
+
+/// The same until `until_ns` (never, when None), from which on it is None.
+pub fn next_until<C: DeserializeOwned>(control: &mut Control, known: &[&str], until_ns: Option<i64>) -> Option<Request<C>> {
+    loop {
+        match control.wait(until_ns) {
             Woken::Closed => exit_now(),
-            Woken::TimedOut | Woken::Event(_) => {}
+            Woken::TimedOut => return None,
+            Woken::Event(_) => {}
             Woken::Line(line) => match parse(&line, known) {
-                Ok(request) => return request,
+                Ok(request) => return Some(request),
                 Err(Some(answer)) => control.send(&answer),
                 Err(None) => eprintln!("protocol: expected a command with an id, found {}", line.trim_end()),
             },

@@ -1,18 +1,12 @@
-//! CLOCK_MONOTONIC, as every stamp of rmwbench, and the processor time of one thread.
+//! Processor time of one thread, and of another process; the clock of every stamp is the harness's.
 
-use rustix::thread::{clock_nanosleep_absolute, ClockId as SleepClock};
-use rustix::time::{clock_gettime, ClockId, Timespec};
+pub use rmwbench_harness::clock::{now_ns, process_cpu_ns, sleep_until};
 
-pub fn now_ns() -> i64 {
-    read(ClockId::Monotonic)
-}
+use rustix::time::{clock_gettime, ClockId};
 
 pub fn thread_cpu_ns() -> i64 {
-    read(ClockId::ThreadCPUTime)
-}
-
-pub fn process_cpu_ns() -> i64 {
-    read(ClockId::ProcessCPUTime)
+    let t = clock_gettime(ClockId::ThreadCPUTime);
+    t.tv_sec * 1_000_000_000 + t.tv_nsec
 }
 
 /// Of another process, in nanoseconds; 0 where it is gone.
@@ -25,18 +19,4 @@ pub fn process_cpu_ns_of(pid: i32) -> i64 {
         }
         t.tv_sec * 1_000_000_000 + t.tv_nsec
     }
-}
-
-pub fn sleep_until(due_ns: i64) {
-    let due = timespec(due_ns);
-    while clock_nanosleep_absolute(SleepClock::Monotonic, &due).is_err() {}
-}
-
-pub fn timespec(ns: i64) -> Timespec {
-    Timespec { tv_sec: ns.div_euclid(1_000_000_000), tv_nsec: ns.rem_euclid(1_000_000_000) }
-}
-
-fn read(clock: ClockId) -> i64 {
-    let t = clock_gettime(clock);
-    t.tv_sec * 1_000_000_000 + t.tv_nsec
 }

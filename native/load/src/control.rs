@@ -1,28 +1,33 @@
-//! The control socket: commands in, replies out, and the edges of the window in between.
+//! Commands in, answers out, and the edges of the window in between.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 
-use rustix::event::{poll, PollFd, PollFlags};
-use serde::de::DeserializeOwned;
-use serde::Serialize;
+use rmwbench_harness::clock::now_ns;
+use rmwbench_harness::control::{complain, Control};
+use rmwbench_harness::tool::{self, Request};
+use serde_json::{json, Value};
 
 use crate::awake::Spinners;
-use crate::clock::{now_ns, timespec};
 use crate::kind::{Asked, Kind};
-use crate::protocol::{hello, Answer, Collected, Line, Problem, Reply, Start, Started, Window};
+use crate::protocol::{hello, Collected, Command, Start, Started, Window, COMMANDS};
 use crate::usage::{snapshot, Snapshot};
 use crate::{awake, cpu, memory, processors, tcp, traffic};
 
-const MAX_LINE_BYTES: usize = 1 << 20;
 const NS_PER_S: i64 = 1_000_000_000;
 /// Two hours: what says more of each second must fit into a line.
 const MOST_SECONDS: i64 = 7200;
 
+struct Problem {
+    kind: &'static str,
+    object: String,
+    message: String,
+}
+
+#[derive(Default)]
 struct Load {
-    socket: UnixStream,
     kind: Option<Kind>,
     /// Times of the window that are still to come, the next one last.
     edges: Vec<(i64, &'static str)>,
@@ -31,84 +36,37 @@ struct Load {
     spinners: Option<Spinners>,
 }
 
-/// Serves until the end of file; the load's threads end with the process.
-pub fn serve(socket: UnixStream) -> ExitCode {
-    let mut load = Load { socket, kind: None, edges: Vec::new(), snapshots: Vec::new(), latency: None, spinners: None };
-    if load.send(&hello()).is_err() {
-        return ExitCode::SUCCESS;
-    }
-    let mut pending = Vec::new();
-    while load.wait(&mut pending) {
-        while let Some(end) = pending.iter().position(|&byte| byte == b'\n') {
-            let line: Vec<u8> = pending.drain(..=end).collect();
-            match serde_json::from_slice::<Line>(&line) {
-                Ok(line) if line.cmd == "exit" => return ExitCode::SUCCESS,
-                Ok(line) => load.obey(line),
-                Err(error) => {
-                    eprintln!("load: a line that is no command: {error}");
-                    return ExitCode::from(2);
-                }
+/// Serves until `exit` or the end of file; the load's threads end with the process.
+pub fn serve(socket: OwnedFd) -> ExitCode {
+    // Not `for_life`, whose watcher is a second thread: the spinners' process is forked while there is one.
+    let mut control = match Control::new(socket) {
+        Ok(control) => control,
+        Err(error) => return complain(&format!("control socket: {error}")),
+    };
+    control.send(&hello());
+    let mut load = Load::default();
+    loop {
+        load.take_due();
+        let until_ns = load.edges.last().map(|&(due_ns, _)| due_ns);
+        let Some(Request { id, command }) = tool::next_until(&mut control, &COMMANDS, until_ns) else { continue };
+        let answer = match command {
+            Command::Start(start) => load.start(&start).map(|started| json!(started)),
+            Command::Window(window) => Ok(load.window(&window)),
+            Command::Collect {} => Ok(json!(load.collect())),
+            Command::Exit {} => {
+                control.send(&tool::ok(id, json!({})));
+                return ExitCode::SUCCESS;
             }
-        }
+        };
+        let failed = |problem: Problem| tool::error(id, problem.kind, &problem.object, &problem.message);
+        control.send(&answer.map_or_else(failed, |value| tool::ok(id, value)));
     }
-    ExitCode::SUCCESS
 }
 
 impl Load {
-    /// Until something was read (true) or the other end closed (false); takes the snapshots that fall due meanwhile.
-    fn wait(&mut self, pending: &mut Vec<u8>) -> bool {
-        loop {
-            self.take_due();
-            let timeout = self.edges.last().map(|&(due_ns, _)| timespec((due_ns - now_ns()).max(0)));
-            let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
-            match poll(&mut fds, timeout.as_ref()) {
-                Ok(0) | Err(_) => continue, // an edge, or a signal
-                Ok(_) => {}
-            }
-            let mut buffer = [0; 1 << 14];
-            match self.socket.read(&mut buffer) {
-                Ok(0) => return false,
-                Ok(count) => {
-                    pending.extend_from_slice(&buffer[..count]);
-                    return pending.len() <= MAX_LINE_BYTES;
-                }
-                Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
-                Err(_) => return false,
-            }
-        }
-    }
-
-    fn obey(&mut self, line: Line) {
-        let id = line.id;
-        match line.cmd.as_str() {
-            "start" => {
-                let answer = parsed::<Start>(line).and_then(|start| self.start(&start));
-                self.reply(id, answer);
-            }
-            "window" => {
-                let answer = parsed::<Window>(line).map(|window| {
-                    traffic::pause_around([window.steady_ns, window.end_ns]);
-                    self.edges = edges(&window, self.kind);
-                });
-                self.reply(id, answer.map(|()| serde_json::json!({})));
-            }
-            "collect" => {
-                self.take_due();
-                self.snapshot("end");
-                let snapshots = std::mem::take(&mut self.snapshots);
-                let bursts = traffic::bursts_near(&snapshots.iter().map(|snapshot| snapshot.time_ns).collect::<Vec<_>>());
-                self.reply(id, Ok(Collected { snapshots, bursts }));
-            }
-            other => {
-                let problem = Problem { kind: "unsupported", object: format!("cmd {other}"), message: "not a command of this load".into() };
-                self.reply::<()>(id, Err(problem));
-            }
-        }
-    }
-
     fn start(&mut self, start: &Start) -> Result<Started, Problem> {
         let kind = start.kind;
-        let object = format!("load {}", serde_json::json!(kind).as_str().unwrap_or("?"));
+        let object = format!("load {}", json!(kind).as_str().unwrap_or("?"));
         if self.kind.is_some() {
             return Err(Problem { kind: "invalid", object, message: "a load runs already; one process is one load".into() });
         }
@@ -167,6 +125,20 @@ impl Load {
         Ok(asked)
     }
 
+    fn window(&mut self, window: &Window) -> Value {
+        traffic::pause_around([window.steady_ns, window.end_ns]);
+        self.edges = edges(window, self.kind);
+        json!({})
+    }
+
+    fn collect(&mut self) -> Collected {
+        self.take_due();
+        self.snapshot("end");
+        let snapshots = std::mem::take(&mut self.snapshots);
+        let bursts = traffic::bursts_near(&snapshots.iter().map(|snapshot| snapshot.time_ns).collect::<Vec<_>>());
+        Collected { snapshots, bursts }
+    }
+
     /// The edges of the window that have passed.
     fn take_due(&mut self) {
         while let Some(&(_, at)) = self.edges.last().filter(|&&(due_ns, _)| due_ns <= now_ns()) {
@@ -178,21 +150,6 @@ impl Load {
     fn snapshot(&mut self, at: &'static str) {
         let more_ns = self.spinners.as_ref().map_or(0, Spinners::cpu_ns);
         self.snapshots.push(snapshot(at, more_ns));
-    }
-
-    fn reply<T: Serialize>(&mut self, id: u64, answer: Result<T, Problem>) {
-        let answer = match answer {
-            Ok(value) => Answer::Ok(value),
-            Err(problem) => Answer::Error(problem),
-        };
-        // A closed socket is noticed by the next wait.
-        let _ = self.send(&Reply { id, answer });
-    }
-
-    fn send(&mut self, line: &impl Serialize) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec(line).map_err(io::Error::other)?;
-        bytes.push(b'\n');
-        self.socket.write_all(&bytes)
     }
 }
 
@@ -206,13 +163,4 @@ fn edges(window: &Window, kind: Option<Kind>) -> Vec<(i64, &'static str)> {
     edges.push((window.end_ns, "steady_end"));
     edges.reverse();
     edges
-}
-
-fn parsed<T: DeserializeOwned>(line: Line) -> Result<T, Problem> {
-    let object = format!("cmd {}", line.cmd);
-    serde_json::from_value(serde_json::Value::Object(line.fields)).map_err(|error| Problem {
-        kind: "invalid",
-        object,
-        message: error.to_string(),
-    })
 }

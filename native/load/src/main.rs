@@ -15,9 +15,9 @@ mod tcp;
 mod traffic;
 mod usage;
 
-use std::os::fd::{FromRawFd, RawFd};
-use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
+
+use rmwbench_harness::control::{complain, inherited, print};
 
 const USAGE: &str = "usage: rmwbench-load --describe
        rmwbench-load --control-fd N   under rmwbench's control (docs/formats/load.md)";
@@ -26,10 +26,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["--describe"] => {
-            println!("{}", protocol::describe());
-            ExitCode::SUCCESS
-        }
+        ["--describe"] => print(&protocol::describe()),
         // Every tool is given a file for a long answer; ours are short.
         ["--control-fd", control] | ["--control-fd", control, "--document-fd", _] => match inherited(control) {
             Some(socket) => control::serve(socket),
@@ -37,15 +34,4 @@ fn main() -> ExitCode {
         },
         _ => complain(USAGE),
     }
-}
-
-fn inherited(number: &str) -> Option<UnixStream> {
-    let fd: RawFd = number.parse().ok().filter(|fd| *fd > 2)?;
-    // SAFETY: fcntl only asks whether the descriptor is open; if so it was inherited for us and nobody else owns it.
-    unsafe { (libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) == 0).then(|| UnixStream::from_raw_fd(fd)) }
-}
-
-fn complain(message: &str) -> ExitCode {
-    eprintln!("{message}");
-    ExitCode::from(2)
 }

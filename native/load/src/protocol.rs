@@ -1,5 +1,6 @@
 //! Lines of docs/formats/load.md.
 
+use rmwbench_harness::tool;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 
@@ -12,7 +13,7 @@ const TOOL: &str = "load";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub fn hello() -> Value {
-    json!({"hello": {"protocol": PROTOCOL, "tool": TOOL, "version": VERSION, "pid": std::process::id(), "clock": "CLOCK_MONOTONIC"}})
+    tool::hello(TOOL, PROTOCOL, VERSION)
 }
 
 /// What `--describe` prints.
@@ -20,12 +21,15 @@ pub fn describe() -> Value {
     json!({"protocol": PROTOCOL, "tool": TOOL, "version": VERSION, "kinds": Kind::ALL})
 }
 
+pub const COMMANDS: [&str; 4] = ["start", "window", "collect", "exit"];
+
 #[derive(Debug, Deserialize)]
-pub struct Line {
-    pub id: u64,
-    pub cmd: String,
-    #[serde(flatten)]
-    pub fields: serde_json::Map<String, Value>,
+#[serde(tag = "cmd", rename_all = "snake_case")]
+pub enum Command {
+    Start(Start),
+    Window(Window),
+    Collect {},
+    Exit {},
 }
 
 #[derive(Debug, Deserialize)]
@@ -54,25 +58,4 @@ pub struct Collected {
     /// Of `traffic`: (time_ns, datagrams sent by then) of every burst near the window's edges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bursts: Vec<(i64, u64)>,
-}
-
-#[derive(Serialize)]
-pub struct Problem {
-    pub kind: &'static str,
-    pub object: String,
-    pub message: String,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Answer<T> {
-    Ok(T),
-    Error(Problem),
-}
-
-#[derive(Serialize)]
-pub struct Reply<T> {
-    pub id: u64,
-    #[serde(flatten)]
-    pub answer: Answer<T>,
 }

@@ -103,6 +103,10 @@ fn what_makes_no_sense_is_refused_by_name() {
     assert_eq!(load.ask(json!({"cmd": "window", "steady_ns": "soon", "end_ns": 1}))["error"]["kind"], "invalid");
     assert!(load.ask(json!({"cmd": "start", "kind": "traffic"}))["ok"].is_object());
     assert_eq!(load.ask(json!({"cmd": "start", "kind": "cpu50"}))["error"]["kind"], "invalid");
+    writeln!(load.socket.get_mut(), "no command").unwrap(); // nobody waits for an answer to what has no id
+    assert!(load.ask(json!({"cmd": "collect"}))["ok"]["snapshots"].is_array());
+    assert_eq!(load.ask(json!({"cmd": "exit"}))["ok"], json!({}));
+    assert!(load.child.wait().unwrap().success());
 }
 
 #[test]

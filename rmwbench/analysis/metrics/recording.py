@@ -27,6 +27,8 @@ from rmwbench.analysis.records.ledger import FAILED, FOREIGN
 
 ROLE = "recorder"
 PLACES = ("unheard", "before", "cache", "disk", "unplaced")
+NUMBERED = ("sent", "kept", "beside", "only_beside", "only_kept", "twice", "unheard")
+"""What sequence numbers alone tell."""
 Columns = Mapping[str, np.ndarray]
 
 
@@ -76,7 +78,7 @@ class Recorded:
 def total(parts: Sequence[Fates]) -> Fates:
     """All topics, or all trials, together; a place that one of them does not know is not known."""
     known: dict[str, Any] = {}
-    for name in ("sent", "kept", "beside", "only_beside", "only_kept", "twice", *PLACES):
+    for name in dict.fromkeys((*NUMBERED, *PLACES)):
         values = [getattr(part, name) for part in parts]
         known[name] = None if None in values else sum(values)
     return Fates(topic="", contradiction=next((p.contradiction for p in parts if p.contradiction), ""), **known)
@@ -139,20 +141,8 @@ def _of_topic(topic: str, writers: Sequence[int], sent: Columns, received: Colum
         counts["only_kept"] += int((kept & ~beside).sum())
         counts["twice"] += len(numbers) - len(np.unique(numbers))
         counts["unheard"] += 0 if first is None else int((published < first).sum())
-    return Fates(
-        topic=topic,
-        sent=counts["sent"],
-        kept=counts["kept"],
-        beside=counts["beside"],
-        only_beside=counts["only_beside"],
-        only_kept=counts["only_kept"],
-        twice=counts["twice"],
-        unheard=counts["unheard"],
-        before=None,
-        cache=None,
-        disk=None,
-        unplaced=0,
-    )
+    told = {name: counts[name] for name in NUMBERED}
+    return Fates(topic=topic, **told, before=None, cache=None, disk=None, unplaced=0)
 
 
 def _placed(found: Fates, writers: Sequence[int], counted: Mapping[tuple[str, int | None, str], float]) -> Fates:

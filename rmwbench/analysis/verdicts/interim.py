@@ -8,7 +8,7 @@ report says. A trial is read once, however often one looks; of each only a few n
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from rmwbench.analysis.metrics.trial import Evidence, Row, focus_of, measure_tri
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.disturbed import EVENT, SHARE
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
+from rmwbench.analysis.verdicts.ordered_by import TIME, Words, words
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
 
@@ -106,17 +107,19 @@ class Looks:
 class Found:
     """What a cell's done trials say so far: of the workload (topic None), and of each topic that is judged apart.
     `bound` are the blocks whose trial was machine-bound, `left_out` those that no verdict uses for it, and `barred` is
-    why the arm has no verdict at all."""
+    why the arm has no verdict at all; `order` has the words of the primary metric."""
 
     blocks: dict[str | None, list["Facts"]] = field(default_factory=dict)
     reliable: dict[str | None, bool] = field(default_factory=dict)
     bound: set[int] = field(default_factory=set)
     left_out: frozenset[int] = frozenset()
     barred: str | None = None
+    order: Words = TIME
 
     def add(
         self, trial: Trial, primary: str, endpoints: Sequence[Row], focus: Sequence[str] = (), bound: bool = False
     ) -> None:
+        self.order = words(primary)
         if bound:
             self.bound.add(trial.block)
         self.blocks.setdefault(None, []).append(facts(trial, primary))
@@ -131,7 +134,8 @@ class Found:
         if self.barred:
             return best.Arm(name, {}, floor=is_floor(cell), barred=self.barred)
         blocks = [facts for facts in self.blocks.get(topic, ()) if facts[0] not in self.left_out]
-        return arm(name, cell, blocks, reliable=self.reliable.get(topic, False), failed=failed - self.left_out)
+        reliable, lost = self.reliable.get(topic, False), failed - self.left_out
+        return replace(arm(name, cell, blocks, reliable=reliable, failed=lost), order=self.order)
 
 
 def is_bound(events: Iterable[Row]) -> bool:

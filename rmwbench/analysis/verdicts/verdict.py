@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from rmwbench.analysis.stats.metric import finite
+from rmwbench.analysis.verdicts.ordered_by import TIME, Words
 
 LEAST_TRIALS = 2
 """An interval from one trial is as if its messages were independent."""
@@ -19,7 +20,7 @@ class Arm:
     `undelivered`: block -> (messages that did not arrive sound and in time, messages wanted). Only done trials are
     listed; `failed` are the blocks whose trial failed by the worker's fault, which the arm has lost. `bounds`: block ->
     how far `primary` may be from the truth for the clocks of two hosts, in its unit; absent: 0. `barred`: why an arm
-    that has trials gets no verdict; it comes without values then.
+    that has trials gets no verdict; it comes without values then. `order`: the words for what is smaller.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Arm:
     bounds: Mapping[int, float] = field(default_factory=dict)
     failed: frozenset[int] = frozenset()
     barred: str | None = None
+    order: Words = TIME
 
 
 @dataclass(frozen=True)

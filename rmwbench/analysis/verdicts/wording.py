@@ -95,7 +95,7 @@ def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
                 "worse",
                 against,
                 found,
-                f"slower than {against} in sign: its quantile is infinite, because {_why_infinite(j.arm)}",
+                f"{j.arm.order.than} {against} in sign: its quantile is infinite, because {_why_infinite(j.arm)}",
                 by=By.PRIMARY,
             )
         if found.value > 1 + rules.least():
@@ -124,7 +124,7 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
             "equivalent",
             name,
             found,
-            f"not slower than any other arm by more than the margin of {percent(rules.margin)}",
+            f"not {j.arm.order.than} any other arm by more than the margin of {percent(rules.margin)}",
         )
     if blocks < rules.min_blocks:
         minutes = None if rules.minutes_per_block is None else rules.min_blocks * rules.minutes_per_block
@@ -179,12 +179,12 @@ def _lead(j: Judged, verdicts: dict[str, Verdict | None], order: list[str], rule
     waits = [verdicts[n].minutes_to_decide for n in open_ones]
     minutes = None if not waits or None in waits else max(waits)
     if j.equivalent:
-        still = f"; {', '.join(open_ones)} may be as fast" if open_ones else ""
+        still = f"; {', '.join(open_ones)} may be as {j.arm.order.less}" if open_ones else ""
         return Verdict(
             "equivalent",
             second,
             found,
-            f"not slower than any other arm by more than the margin of {percent(rules.margin)}{still}",
+            f"not {j.arm.order.than} any other arm by more than the margin of {percent(rules.margin)}{still}",
             minutes,
         )
     names = ", ".join(open_ones or [n for n in others if verdicts[n].verdict == "equivalent"])
@@ -244,14 +244,14 @@ def never(arm: Arm, against: str | None, rules: Rules, earlier: Verdict | None) 
 def _why_infinite(arm: Arm) -> str:
     if arm.failed:
         return f"{len(arm.failed)} of its trials failed"
-    return "lost messages reach it"
+    return arm.order.why_infinite("it")
 
 
 def _too_few_signs(arm: Arm, leader: Arm) -> str:
     failed = [f"{a.name} failed in {len(a.failed)} of {len(a.primary)} blocks" for a in (arm, leader) if a.failed]
     if failed:
         return f"{' and '.join(failed)}: too few blocks to decide it"
-    return "in some blocks lost messages reach the quantile, in too few to decide by sign"
+    return f"in some blocks {arm.order.why_infinite('the quantile')}, in too few to decide by sign"
 
 
 def _place(arm: Arm) -> tuple[float, float]:

@@ -51,12 +51,10 @@ def check_room(plan: Plan, directory: Path) -> None:
     """Disk for the bundle and its bags, and memory for the largest trial."""
     check_disk(plan, directory)
     check_memory(plan)
-    check_bags(plan)
 
 
 def check_disk(plan: Plan, directory: Path) -> None:
-    by_number: Mapping[int, Cell] = {cell.number: cell for cell in plan.cells}
-    slots = sum(by_number[trial.cell].record_bytes for trial in plan.trials)
+    slots = sum(plan.cell(trial.cell).record_bytes for trial in plan.trials)
     wanted = int(slots * DISK_PER_SLOT_BYTE) + len(plan.trials) * DISK_PER_TRIAL_BYTES + DISK_RESERVE_BYTES
     wanted += bags_on_disk_bytes(plan)
     place = next(parent for parent in [directory.absolute(), *directory.absolute().parents] if parent.exists())
@@ -83,20 +81,14 @@ def check_disk(plan: Plan, directory: Path) -> None:
 def bags_on_disk_bytes(plan: Plan) -> int:
     """The most that bags take in the campaign's directory at a time: those that are kept, and the largest that is
     deleted once it has been read."""
-    by_number = {cell.number: cell for cell in plan.cells}
-    kept, largest = 0, 0
-    for trial in plan.trials:
-        cell = by_number[trial.cell]
-        if cell.workload.recorder is None or cell.workload.recorder.place != "disk":
-            continue
-        if cell.workload.recorder.keep:
-            kept += cell.bag_bytes
-        else:
-            largest = max(largest, cell.bag_bytes)
-    return kept + largest
+    cells = [plan.cell(trial.cell) for trial in plan.trials]
+    on_disk = [cell for cell in cells if cell.workload.recorder and cell.workload.recorder.place == "disk"]
+    kept = [cell.bag_bytes for cell in on_disk if cell.workload.recorder and cell.workload.recorder.keep]
+    deleted = [cell.bag_bytes for cell in on_disk if cell.workload.recorder and not cell.workload.recorder.keep]
+    return sum(kept) + max(deleted, default=0)
 
 
-def check_bags(plan: Plan) -> None:
+def _check_bags(plan: Plan) -> None:
     """Whether the bags of recorders that write to memory fit into their host's /tmp (rmwbench/lab/host), which is a
     quarter of what is available."""
     in_memory = [cell for cell in plan.cells if cell.workload.recorder and cell.workload.recorder.place == "tmpfs"]
@@ -115,7 +107,8 @@ def check_bags(plan: Plan) -> None:
 
 
 def check_memory(plan: Plan) -> None:
-    """Of this machine, for the largest trial."""
+    """Of this machine, for the largest trial and the largest bag."""
+    _check_bags(plan)
     largest = max(plan.cells, key=memory_bytes)
     wanted, available = memory_bytes(largest) + MEMORY_RESERVE_BYTES, available_memory_bytes()
     if available < wanted:

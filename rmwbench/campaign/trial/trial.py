@@ -7,7 +7,6 @@ own time limit (`timeouts.py`).
 
 import contextlib
 import itertools
-import json
 import os
 import time
 from collections.abc import Mapping
@@ -23,10 +22,11 @@ from rmwbench.campaign.trial import machines, recording, siblings, sources, time
 from rmwbench.campaign.trial import network as the_network
 from rmwbench.campaign.trial.attest import attestations
 from rmwbench.campaign.trial.barrier import open_and_match
+from rmwbench.campaign.trial.beside import Beside
 from rmwbench.campaign.trial.failing import delivered_nothing, of_worker
 from rmwbench.campaign.trial.killed import tell_held
 from rmwbench.campaign.trial.leftovers import take_leftovers
-from rmwbench.campaign.trial.noting import note, note_flag, note_hellos, step, take_events
+from rmwbench.campaign.trial.noting import note_flag, note_hellos, step, take_events
 from rmwbench.campaign.trial.outcome import Failure, Order, Outcome
 from rmwbench.campaign.trial.spawn import Spawner
 from rmwbench.campaign.trial.void import is_machines_fault, kept, of_the_machine, void_reasons
@@ -39,12 +39,12 @@ from rmwbench.lab.clock import HostClocks
 from rmwbench.lab.host import Host, HostBroken, Hosts
 from rmwbench.lab.host.kind import SHARED
 from rmwbench.lab.middleware import Worker
-from rmwbench.lab.network import Emulation, NetworkBroken
+from rmwbench.lab.network import NetworkBroken
 from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.records import RecordsDamaged, SectionPlan
 from rmwbench.lab.process.worker import WorkerFailed
-from rmwbench.lab.recording.recorder import RecorderBroken, RecorderProcess
+from rmwbench.lab.recording.recorder import RecorderBroken
 from rmwbench.lab.sampling.background import Background
 from rmwbench.lab.sampling.cross_traffic import Traffic
 from rmwbench.lab.sampling.sampler import Samplers
@@ -104,7 +104,15 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
                     contextlib.closing(Samplers(crew, order.cell.hosts)) as sampler,
                     recording.recorder(outcome, crew) as recorder,
                 ):
-                    _live(outcome, crew, workers, files, sampler, background, network, frames, traffic, recorder)
+                    beside = Beside(
+                        sampler=sampler,
+                        background=background,
+                        traffic=traffic,
+                        frames=frames,
+                        network=network,
+                        recorder=recorder,
+                    )
+                    _live(outcome, crew, workers, files, beside)
             finally:
                 the_network.end(outcome, network)
                 with step(outcome, "kill"):
@@ -145,19 +153,9 @@ def _daemons(outcome: Outcome, crew: Crew, workers: Workers) -> None:
             crew.ask_daemon(daemon.label, "open", daemon.fields, timeouts.COMMAND_TIMEOUT_S)
 
 
-def _live(
-    outcome: Outcome,
-    crew: Crew,
-    workers: Workers,
-    files: Mapping[str, int],
-    sampler: Samplers,
-    background: Background,
-    network: Emulation | None,
-    frames: FrameSources,
-    traffic: Traffic,
-    recorder: RecorderProcess | None,
-) -> None:
-    spawner = Spawner(outcome, crew, workers, files, frames)
+def _live(outcome: Outcome, crew: Crew, workers: Workers, files: Mapping[str, int], beside: Beside) -> None:
+    sampler = beside.sampler
+    spawner = Spawner(outcome, crew, workers, files, beside.frames)
     places = {process.name: process.host for process in outcome.order.cell.processes}
     with step(outcome, "spawn"):
         for process in outcome.order.cell.processes:
@@ -173,33 +171,19 @@ def _live(
     for host in outcome.order.cell.hosts:
         here = [(role, name, p) for role, found in roles for name, p in found.items() if p.host is crew.hosts[host]]
         sampler.watch([(name, p.inner_pid, role) for role, name, p in here], host)
-    sources.start(outcome, frames, sampler)
+    sources.start(outcome, beside.frames, sampler)
     try:
         open_and_match(outcome, crew, workers)
-        recording.start(outcome, crew, workers, recorder, sampler)
+        recording.start(outcome, crew, workers, beside.recorder, sampler)
         with step(outcome, "probe"):
             outcome.probes += machine.idle_probe()
             outcome.probes += machines.idle_probes(crew)
-        if background.asked:
-            with step(outcome, "background"):
-                background.start()
-            for host in outcome.order.cell.hosts:
-                sampler.watch(background.pids(host), host)
-        if traffic:
-            with step(outcome, "cross_traffic"):
-                traffic.start()
-        changes = run_window(outcome, crew, workers, sampler, background, network, spawner, traffic)
+        beside.disturb(outcome)
+        changes = run_window(outcome, crew, workers, beside, spawner)
         with step(outcome, "drain"):
             drain(outcome, crew, changes, files)
-        sources.take(outcome, frames)
-        if background.asked:
-            with step(outcome, "background_end"):
-                background.stop()
-            _take_background(outcome, background)
-        if traffic:
-            with step(outcome, "cross_traffic_end"):
-                traffic.stop()
-            _take_traffic(outcome, traffic)
+        sources.take(outcome, beside.frames)
+        beside.disturb_no_more(outcome)
         outcome.clocks.read()
         outcome.clocks.check()
         limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers))
@@ -214,24 +198,12 @@ def _live(
                 if process.follows is not None and process.name in crew.workers:
                     sampler.found(process.name, crew.workers[process.name].inner_pid, process.host)
             _take_sampled(outcome, sampler, crew)
-        recording.take(outcome, recorder)
+        recording.take(outcome, beside.recorder)
         if outcome.order.cell.sampling.leftovers:
             with step(outcome, "leftovers"):
                 take_leftovers(outcome, crew)
     finally:
         take_events(outcome, crew)
-
-
-def _take_background(outcome: Outcome, background: Background) -> None:
-    outcome.background = background.own_flow
-    outcome.probes = machine.awake_as_idle(outcome.probes, background.awake) + background.probes()
-    for name, problem in background.problems.items():
-        note(outcome, name, "problem", text=problem)
-
-
-def _take_traffic(outcome: Outcome, traffic: Traffic) -> None:
-    outcome.cross_traffic, outcome.cross_traffic_cpu_ns = list(traffic.rows()), traffic.cpu_ns
-    outcome.files["cross_traffic.json"] = json.dumps(traffic.document()).encode()
 
 
 def _take_sampled(outcome: Outcome, sampler: Samplers, crew: Crew) -> None:

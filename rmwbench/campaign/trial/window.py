@@ -8,35 +8,23 @@ from types import MappingProxyType
 
 from rmwbench.campaign.plan.profile import Workers
 from rmwbench.campaign.trial import machines, timeouts
+from rmwbench.campaign.trial.beside import Beside
 from rmwbench.campaign.trial.changes import Changes, start_fields
 from rmwbench.campaign.trial.noting import note, step, take_events
 from rmwbench.campaign.trial.outcome import Outcome, Window
 from rmwbench.campaign.trial.spawn import Spawner
 from rmwbench.lab import machine
-from rmwbench.lab.network import Emulation
 from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed
-from rmwbench.lab.sampling.background import Background
-from rmwbench.lab.sampling.cross_traffic import Traffic
-from rmwbench.lab.sampling.sampler import Samplers
 
 UNFINISHED = "unfinished"
 """Event of an endpoint whose schedule did not end, in a trial in which somebody was killed."""
 
 
-def run_window(
-    outcome: Outcome,
-    crew: Crew,
-    workers: Workers,
-    sampler: Samplers,
-    background: Background,
-    network: Emulation | None = None,
-    spawner: Spawner | None = None,
-    traffic: Traffic | None = None,
-) -> Changes:
+def run_window(outcome: Outcome, crew: Crew, workers: Workers, beside: Beside, spawner: Spawner) -> Changes:
     """From `start` until every schedule has ended. Raises WorkerFailed."""
-    cell = outcome.order.cell
+    cell, network = outcome.order.cell, beside.network
     timeline = cell.timeline
     with step(outcome, "collect_garbage"):
         gc.collect()
@@ -55,10 +43,9 @@ def run_window(
         outcome.windows = {p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes}
         starts = {name: ("start", start_fields(outcome.windows[name], grace_ns)) for name in crew.living}
         steady = {host: window.on(outcome.clock_at(host)).steady for host in cell.all_hosts}
-        sampler.start(cell.sampling, steady)
-        background.window(steady)
-        if traffic is not None:
-            traffic.window(steady)
+        beside.sampler.start(cell.sampling, steady)
+        beside.background.window(steady)
+        beside.traffic.window(steady)
         # Also those that open late: each takes its usage at both edges.
         crew.ask(starts, timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(starts)))
         outcome.started |= {e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None}

@@ -1,7 +1,8 @@
 """`rmwbench compare A B`: did something get worse?"""
 
 import re
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -9,11 +10,17 @@ from rmwbench.cli.console import print_json, stdout_console
 from rmwbench.cli.pages import Html, Out, page, say_written
 
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
 def register(app: typer.Typer) -> None:
     app.command(
         name="compare",
-        help="Compare two campaigns, or two arms of one: environment first, then a verdict per metric.",
-        epilog="Exit code 0: all equivalent or better, 1: something is worse, 2: could not tell.",
+        help="Compare two campaigns, or two arms of one: environment first, then a verdict per metric. Of two runs of "
+        "an evaluation: whether they come to the same verdicts.",
+        epilog="Exit code 0: all equivalent or better, 1: something is worse, 2: could not tell. Of evaluations 0: no "
+        "verdict of one is contrary to the other's, 1: one is.",
     )(compare)
 
 
@@ -40,10 +47,14 @@ def compare(
     out: Out = None,
     html: Html = None,
 ) -> None:
+    from rmwbench.evaluations.committee.session import is_session
     from rmwbench.results.compare.document import compare as compared
     from rmwbench.results.compare.select import side
 
     path = page(out, html)
+    if is_session(Path(a)) and is_session(Path(b)):
+        _check_plain(margin, metric)
+        _evaluations(Path(a), Path(b), path, as_json=as_json)
     document = compared(side(a), side(b), margin=_margin(margin), metrics=metric or ())
     if path is not None:
         from rmwbench.report.compare.html import write_html
@@ -58,6 +69,55 @@ def compare(
         if path is not None:
             say_written(path)
     raise typer.Exit(document["exit_code"])
+
+
+def _check_plain(margin: str | None, metric: list[str] | None) -> None:
+    """Two evaluations are compared by the verdicts that they have."""
+    from rmwbench.errors import UserError
+
+    for option, given in (("--margin", margin), ("--metric", metric)):
+        if given:
+            raise UserError(
+                "two evaluations are compared by their own verdicts", where=option, fix=f"leave {option} out"
+            )
+
+
+def _evaluations(a: Path, b: Path, path: Path | None, *, as_json: bool) -> NoReturn:
+    """Whether two runs of an evaluation come to the same verdicts; ends the verb."""
+    from rmwbench.evaluations.committee import agreement
+    from rmwbench.evaluations.committee.document import gather
+    from rmwbench.evaluations.committee.page import render
+    from rmwbench.evaluations.committee.session import load
+    from rmwbench.whole_file import write_whole
+
+    document = agreement.document(*(gather(load(directory), "", [], needs=()) for directory in (a, b)))
+    if path is not None:
+        write_whole(path, render("\n".join(agreement.markdown(document)), a))
+    if as_json:
+        print_json(document)
+    else:
+        _print_agreement(document, stdout_console())
+        if path is not None:
+            say_written(path)
+    raise typer.Exit(document["exit_code"])
+
+
+def _print_agreement(document: dict[str, Any], console: "Console") -> None:
+    from rich.text import Text
+
+    from rmwbench.evaluations.committee import agreement
+    from rmwbench.report.terminal_table import plain_table
+
+    console.print(Text(agreement.sentence(document)))
+    tables = [(("section", *agreement.Said), agreement.rows(document["sections"]))]
+    if document["contrary"]:
+        tables.append((("section", "workload", "candidate", "the first", "the second"), agreement.contrary(document)))
+    for heads, rows in tables:
+        table = plain_table(*map(str, heads))
+        for row in rows:
+            table.add_row(*map(Text, row))
+        console.print()
+        console.print(table)
 
 
 def _margin(text: str | None) -> float | None:

@@ -9,11 +9,6 @@ from rmwbench.cli.console import print_json, stdout_console
 if TYPE_CHECKING:
     from rmwbench.suite.workload.message_type import MessageType
 
-FAMILIES = (
-    ("Bytes(N)", "N bytes of payload, from 64: std_msgs/msg/UInt8MultiArray"),
-    ("Image(WIDTHxHEIGHT)", "an RGB image of that many pixels: sensor_msgs/msg/Image"),
-)
-
 
 def register(app: typer.Typer) -> None:
     app.command(name="types", help="List the message types that a suite may name, one line each.")(types)
@@ -24,7 +19,7 @@ def types(
         bool, typer.Option("--json", help='Print a list of {"type", "ros_type", "payload_bytes", "message_bytes"}.')
     ] = False,
 ) -> None:
-    from rmwbench.suite.workload.message_type import message_type, message_type_names
+    from rmwbench.suite.workload.message_type import FAMILIES, message_type, message_type_names
 
     found = [message_type(name) for name in message_type_names()]
     if as_json:
@@ -40,7 +35,7 @@ def types(
     console = stdout_console()
     console.print(table)
     console.print("\nAnd of any size:")
-    for name, what in FAMILIES:
+    for name, what in FAMILIES.items():
         console.print(f"  {name}: {what}", markup=False)
 
 

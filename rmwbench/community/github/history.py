@@ -56,23 +56,12 @@ def load(name: str, path: Path, since: datetime | timedelta) -> Project:
     """The repository in a git directory or clone: a window that ends with its newest commit and begins `since`, a time
     or a length. UserError where it cannot be read, is shallow, or ends before the window begins."""
     repository = opened(path)
-    try:
-        log = _log(repository)
-        tags = _tags(repository)
-    except GitFailed as error:
-        raise UserError(
-            "its history cannot be read",
-            where=str(path),
-            expected="every commit of the default branch",
-            actual=str(error),
-        ) from None
-    times = [one.time for one in log if one.time is not None]
-    past = [time for time in times if time <= datetime.now(UTC)]
+    log, tags = _read(repository)
+    past = [one.time for one in log if one.time is not None and one.time <= datetime.now(UTC)]
     if not past:
         raise UserError("no commit has a date in the past", where=str(path), expected="dates that git can read")
     until = max(past)
     begin = _begin(path, since, until)
-    inside = [one for one in log if one.time is not None and begin <= one.time <= until]
     project = Project(name, f"git, {repository.branch} at {repository.head[:12]}", begin, until)
     project.history = History(
         branch=repository.branch,
@@ -80,19 +69,41 @@ def load(name: str, path: Path, since: datetime | timedelta) -> Project:
         undated=len(log) - len(past),
         other_tags=len(tags) - sum(_is_version(tag) for tag, _ in tags),
     )
-    project.missing = dict.fromkeys(PARTS, NOT_IN_GIT)
-    del project.missing["commits"], project.missing["contributors"]
-    if tags:
-        del project.missing["releases"]
-    else:
-        project.missing["releases"] = NO_TAGS
-    project.missing["languages"] = SIZE
+    project.missing = _missing(has_tags=bool(tags))
     project.facts["licence"] = {"no_data": LICENCE}
+    _add_commits(project, repository, log)
+    project.releases = sorted(time for tag, time in tags if _is_version(tag))
+    project.facts["contributors"] = {"value": people(one.author for one in log), "unit": "count"}
+    return project
+
+
+def _read(repository: Repository) -> tuple[list[_Logged], list[tuple[str, datetime]]]:
+    """Every commit of the default branch, and every tag."""
+    try:
+        return _log(repository), _tags(repository)
+    except GitFailed as error:
+        raise UserError(
+            "its history cannot be read",
+            where=str(repository.path),
+            expected="every commit of the default branch",
+            actual=str(error),
+        ) from None
+
+
+def _missing(*, has_tags: bool) -> dict[str, str]:
+    """Part → why git has nothing of it."""
+    found = dict.fromkeys(PARTS, NOT_IN_GIT) | {"languages": SIZE, "releases": NO_TAGS}
+    known = ["commits", "contributors", "code_frequency", *(["releases"] if has_tags else [])]
+    return {part: why for part, why in found.items() if part not in known}
+
+
+def _add_commits(project: Project, repository: Repository, log: Sequence[_Logged]) -> None:
+    """What was committed within the project's window, and by how many."""
+    inside = [one for one in log if one.time is not None and project.since <= one.time <= project.until]
+    lines: dict[str, int] = {}
     try:
         lines = _lines(repository, [one.sha for one in inside if not one.merge])
-        del project.missing["code_frequency"]
     except GitFailed as error:
-        lines = {}
         project.missing["code_frequency"] = f"files are missing here: {error}"
     project.commits = [
         Commit(time=one.time, bot=one.author.bot, merge=one.merge, lines=lines.get(one.sha))
@@ -103,9 +114,6 @@ def load(name: str, path: Path, since: datetime | timedelta) -> Project:
     project.committers = people(one.committer for one in inside) or None
     if project.committers is None:
         project.facts["committers"] = {"no_data": ONLY_WEB}
-    project.releases = sorted(time for tag, time in tags if _is_version(tag))
-    project.facts["contributors"] = {"value": people(one.author for one in log), "unit": "count"}
-    return project
 
 
 def _begin(path: Path, since: datetime | timedelta, until: datetime) -> datetime:

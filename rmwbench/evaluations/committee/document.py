@@ -27,6 +27,7 @@ from rmwbench.results.show import summarise
 from rmwbench.suite.file.limits_file import read_limits
 from rmwbench.suite.file.load import limits_directory
 from rmwbench.suite.limits import Of
+from rmwbench.suite.suite import DECIDABLE_BLOCKS
 from rmwbench.words import numbers as fmt
 
 QUESTIONS = "fastdds-2021"
@@ -57,10 +58,12 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """In how many workloads of the report a candidate came to each verdict; `counts` has no zeros."""
+    """In how many workloads of the report a candidate came to each verdict, and in how many sections it stands;
+    `counts` has no zeros."""
 
     arm: str
     counts: Mapping[str, int]
+    sections: int
 
     @property
     def workloads(self) -> int:
@@ -179,15 +182,28 @@ def _part(session: Session, section: Planned) -> Part:
 
 def standings(shown: Sequence[Mapping[str, Any]]) -> list[Standing]:
     """The candidates of all sections, those that were compared most often first. Pairs of two middlewares are no
-    candidates."""
+    candidates, and workloads of too few blocks have no verdicts."""
     counts: dict[str, Counter[str]] = {}
-    for document in shown:
+    sections: dict[str, set[int]] = {}
+    for number, document in enumerate(shown):
         for workload in document["workloads"]:
             for arm in contenders(workload):
-                if arm.get("pair") is None:
+                if arm.get("pair") is None and decidable(workload):
                     counts.setdefault(candidate(arm), Counter())[verdict_of(arm)] += 1
-    found = [Standing(arm=arm, counts=dict(count)) for arm, count in counts.items()]
+                    sections.setdefault(candidate(arm), set()).add(number)
+    found = [Standing(arm=arm, counts=dict(count), sections=len(sections[arm])) for arm, count in counts.items()]
     return sorted(found, key=lambda one: (-one.workloads, one.arm))
+
+
+def decidable(workload: Mapping[str, Any]) -> bool:
+    """Whether it has the blocks without which nothing is decided."""
+    return blocks_of(workload) >= DECIDABLE_BLOCKS
+
+
+def blocks_of(workload: Mapping[str, Any]) -> int:
+    """The blocks of that contender which has most: each is a trial that is done, or that it failed by itself."""
+    found = (arm["trials"] for arm in contenders(dict(workload)))
+    return max((trials["done"] + trials["failed"] for trials in found), default=0)
 
 
 def candidate(arm: Mapping[str, Any]) -> str:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rmwbench.evaluations.committee.document import ORDER, Answered, Part, Report
+from rmwbench.evaluations.committee.document import ORDER, Answered, Part, Report, blocks_of, decidable
 from rmwbench.evaluations.questionnaire.document import MEASURED
 from rmwbench.evaluations.questionnaire.markdown import page as questionnaire_page
 from rmwbench.evaluations.questionnaire.markdown import summary as questionnaire_summary
+from rmwbench.report import topic_rows
 from rmwbench.report.markdown import (
     bring_up_lines,
     charts_directory,
@@ -31,6 +32,7 @@ from rmwbench.results.answer import done
 from rmwbench.results.answer.facts import contenders, verdict_of
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.decide import words as decided_words
+from rmwbench.suite.suite import DECIDABLE_BLOCKS
 from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt
 
@@ -38,6 +40,8 @@ FEW = 3
 """Workloads of a section that are told one by one, and charts that it shows; more of them are counted."""
 WIDE = 8
 """Columns of a table that a page holds."""
+CHARTS = ("comparison", "delivered", "up")
+"""Of a section's page; `rmwbench report` of its campaign draws the others too."""
 HEADS = {
     "best": "best",
     "equivalent": "as good as the best",
@@ -64,7 +68,7 @@ def write(report: Report) -> list[Path]:
     images, written = {}, [path]
     for part in report.measured:
         page = sections / f"{part.section.name}.md"
-        drawn = write_markdown(part.answer, page, part.evaluated, bitmaps=False)
+        drawn = write_markdown(part.answer, page, part.evaluated, bitmaps=False, charts=CHARTS)
         images[part.section.name] = list(_comparisons(part, page, drawn))
         written += drawn
     write_whole(sections / "questionnaire.md", questionnaire_page(report.questionnaire))
@@ -105,6 +109,15 @@ def _head(report: Report) -> Iterator[str]:
         "was chosen by hand, and what is missing says why."
     )
     yield ""
+    if everywhere := _left_out_everywhere(report):
+        yield from (f"- Left out of every section: {escape(text)}" for text in everywhere)
+        yield ""
+
+
+def _left_out_everywhere(report: Report) -> list[str]:
+    """What no section has; said once."""
+    each = [part.answer["campaign"].get("left_out", ()) for part in report.measured]
+    return [text for text in dict.fromkeys(each[0] if each else ()) if all(text in found for found in each)]
 
 
 def _summary(report: Report) -> Iterator[str]:
@@ -112,8 +125,8 @@ def _summary(report: Report) -> Iterator[str]:
     for part in report.measured:
         yield from (f"- **{escape(part.section.title)}.** {told}" for told in [_told(part)] if told)
     yield ""
-    yield from _standings(report)
     yield from _needs(report.needs)
+    yield from _standings(report)
     absent = [part for part in report.parts if part.shown is None]
     if absent:
         yield from ("### Not measured", "")
@@ -127,15 +140,32 @@ def _summary(report: Report) -> Iterator[str]:
 
 
 def _told(part: Part) -> str:
-    """One by one where a section has few workloads; else in how many of them who is best."""
+    """One by one where a section has few workloads; else in how many of them who is best. Of workloads with too few
+    blocks only that."""
     shown = part.answer
     if obeyed := shown.get("ros_variables"):
         return escape(obeyed["summary"])
-    known, found = conditions(shown), shown["workloads"]
+    every, found = shown["workloads"], [one for one in shown["workloads"] if decidable(one)]
+    told = _best(found, every, conditions(shown)) if found else ""
+    return " ".join(filter(None, (told, _too_few([one for one in every if one not in found], len(every)))))
+
+
+def _too_few(found: Sequence[Mapping[str, Any]], of: int) -> str:
+    if not found:
+        return ""
+    blocks = fmt.counted(max(map(blocks_of, found)), "block")
+    which = "Nothing can be said" if len(found) == of else f"Of {len(found)} of {of} conditions nothing can be said"
+    return f"{which}: {blocks} at most, and fewer than {DECIDABLE_BLOCKS} decide nothing."
+
+
+def _best(
+    found: Sequence[dict[str, Any]], every: Sequence[dict[str, Any]], known: Mapping[str, dict[str, Any]]
+) -> str:
+    """Of `every` workload of a section those `found` with enough blocks."""
     if len(found) <= FEW:
-        several = len(found) > 1
+        several = len(every) > 1
         return " ".join(
-            f"{escape(_title(workload, found))}: {escape(answer.answer)}" if several else escape(answer.answer)
+            f"{escape(_title(workload, every))}: {escape(answer.answer)}" if several else escape(answer.answer)
             for workload in found
             if (answer := headline(workload, known.get(workload["workload"])))
         )
@@ -147,7 +177,7 @@ def _told(part: Part) -> str:
         open_ += not arms
     counted = "; ".join(f"{escape(arm)} in {count}" for arm, count in best.most_common())
     told = f"Of {len(found)} conditions, best or as good as the best: {counted}." if best else ""
-    return f"{told} In {open_} of {len(found)} these trials do not tell who is best.".strip() if open_ else told
+    return f"{told} In {open_} of {len(found)} it stays open who is best.".strip() if open_ else told
 
 
 def _title(workload: Mapping[str, Any], among: Iterable[Mapping[str, Any]]) -> str:
@@ -158,17 +188,23 @@ def _title(workload: Mapping[str, Any], among: Iterable[Mapping[str, Any]]) -> s
 
 
 def _standings(report: Report) -> Iterator[str]:
-    if not report.standings:
+    least = min(FEW, len(report.measured))
+    found = [one for one in report.standings if one.sections >= least]
+    if not found:
         return
-    used = [name for name in ORDER if any(one.counts.get(name) for one in report.standings)]
+    used = [name for name in ORDER if any(one.counts.get(name) for one in found)]
     yield from ("### Where each candidate stands", "")
-    yield "In how many workloads of this report each candidate came to each verdict, all sections together."
+    yield (
+        "In how many workloads of this report each candidate came to each verdict, all sections together. Candidates "
+        f"of fewer than {least} sections are in these alone, and workloads of fewer than {DECIDABLE_BLOCKS} blocks in "
+        "none."
+    )
     yield ""
     rows = [
-        (escape(one.arm), *(str(one.counts.get(name, 0)) for name in used), str(one.workloads))
-        for one in report.standings
+        (escape(one.arm), *(str(one.counts.get(name, 0)) for name in used), str(one.workloads), str(one.sections))
+        for one in found
     ]
-    yield from table(("candidate", *(HEADS[name] for name in used), "workloads"), rows)
+    yield from table(("candidate", *(HEADS[name] for name in used), "workloads", "sections"), rows)
 
 
 def _needs(needs: Iterable[Answered]) -> Iterator[str]:
@@ -176,6 +212,8 @@ def _needs(needs: Iterable[Answered]) -> Iterator[str]:
     if not found:
         return
     yield from ("### Who meets which need", "")
+    yield from (f"- {escape(need.decided['text'])}" for need in found if need.decided is not None)
+    yield ""
     yield "*P* is the probability that a candidate meets all limits of that robot (`rmwbench decide`, docs/limits.md)."
     yield ""
     rows = []
@@ -233,16 +271,14 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
     yield ""
     if campaign.get("not_run"):
         yield from (escape(campaign["not_run"]), "")
-    yield from (f"- Left out: {escape(text)}" for text in campaign.get("left_out", ()))
+    said = _left_out_everywhere(report)
+    yield from (f"- Left out: {escape(text)}" for text in campaign.get("left_out", ()) if text not in said)
     yield ""
-    known = conditions(shown)
-    for workload in shown["workloads"] if len(shown["workloads"]) <= FEW else ():
-        answer = headline(workload, known.get(workload["workload"]))
-        told = " ".join(escape(text) for text in (answer.limits, answer.detail) if text)
-        title = _title(workload, shown["workloads"])
-        yield from (f"**{escape(title)}.** {escape(answer.answer)} {told}".rstrip(), "")
-    if len(shown["workloads"]) > FEW:
+    workloads = shown["workloads"]
+    if len(workloads) > FEW:
         yield from (_told(part), "")
+    else:
+        yield from _answers(workloads, conditions(shown))
     tables = (outcome_lines, ros_variable_lines, recording_lines, bring_up_lines)
     told_by_tables = [line for table in tables for line in table(shown)]
     yield from (f"#{line}" if line.startswith("#") else line for line in told_by_tables)
@@ -252,18 +288,49 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
         yield from (f"![{escape(title)}]({image})", "")
 
 
+def _answers(workloads: Sequence[dict[str, Any]], known: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+    """The answer of each workload with what stands behind it."""
+    enough = [one for one in workloads if decidable(one)]
+    for workload in enough:
+        answer = headline(workload, known.get(workload["workload"]))
+        told = " ".join(escape(text) for text in (answer.limits, answer.detail) if text)
+        yield from (f"**{escape(_title(workload, workloads))}.** {escape(answer.answer)} {told}".rstrip(), "")
+    if few := _too_few([one for one in workloads if one not in enough], len(workloads)):
+        yield from (few, "")
+
+
 def _primary(shown: Mapping[str, Any]) -> Iterator[str]:
-    """The primary metric of each workload by arm, with the verdict in each cell."""
-    arms = list(dict.fromkeys(arm["arm"] for workload in shown["workloads"] for arm in workload["arms"]))
+    """The primary metric of each workload by arm, with the verdict in each cell; of one with unlike topics, which
+    together have no number, by topic."""
+    of_topics = [one for one in shown["workloads"] if any(topic["judged"] for topic in one.get("topics", ()))]
+    whole = [one for one in shown["workloads"] if one not in of_topics]
+    if whole:
+        yield from _by_workload(whole, shown["glossary"])
+    for workload in of_topics:
+        title = _title(workload, shown["workloads"])
+        yield from (f"{escape(title)}: {_metrics([workload], shown['glossary'])}, by topic. {topic_rows.KEY}.", "")
+        heads = ("arm", *(escape(topic["topic"]) for topic in workload["topics"]))
+        rows = topic_rows.rows(workload)
+        yield from table(heads, [(escape(row.arm), *(_of_topic(cell) for cell in row.cells)) for row in rows])
+
+
+def _of_topic(cell: topic_rows.Cell) -> str:
+    return escape(cell.text.replace("\n", ", "))
+
+
+def _metrics(workloads: Iterable[Mapping[str, Any]], glossary: Mapping[str, Any]) -> str:
+    """The titles of what they are judged by."""
+    names = dict.fromkeys(workload["primary_metric"] for workload in workloads)
+    return escape("; ".join(glossary.get(name, {}).get("title", name) for name in names))
+
+
+def _by_workload(workloads: Sequence[dict[str, Any]], glossary: Mapping[str, Any]) -> Iterator[str]:
+    arms = list(dict.fromkeys(arm["arm"] for workload in workloads for arm in workload["arms"]))
     found = {
-        (workload["workload"], arm["arm"]): _cell(arm, workload)
-        for workload in shown["workloads"]
-        for arm in workload["arms"]
+        (workload["workload"], arm["arm"]): _cell(arm, workload) for workload in workloads for arm in workload["arms"]
     }
-    metrics = dict.fromkeys(workload["primary_metric"] for workload in shown["workloads"])
-    titles = [shown["glossary"].get(metric, {}).get("title", metric) for metric in metrics]
-    yield from (f"{escape('; '.join(titles))}, by workload. **Bold** is best or as good as the best.", "")
-    names = [workload["workload"] for workload in shown["workloads"]]
+    yield from (f"{_metrics(workloads, glossary)}, by workload. **Bold** is best or as good as the best.", "")
+    names = [workload["workload"] for workload in workloads]
     if len(names) <= min(WIDE, len(arms)):
         heads = ("arm", *map(escape, names))
         yield from table(heads, [(escape(arm), *(found.get((name, arm), "") for name in names)) for arm in arms])
@@ -276,10 +343,6 @@ def _cell(arm: Mapping[str, Any], workload: Mapping[str, Any]) -> str:
     if arm.get("not_supported"):
         return "not supported"
     verdict, ratio = verdict_of(dict(arm)), fmt.ratio(arm["verdict"]["ratio"])
-    if any(topic["judged"] for topic in workload.get("topics", ())) and verdict in HEADS:
-        # Over unlike topics together there is no number: what is said is the verdict, and which topic decides it.
-        told = HEADS[verdict] + (f" ({escape(topic)})" if (topic := arm["verdict"].get("topic")) else "")
-        return f"**{told}**" if verdict in ("best", "equivalent") else told
     value = escape(fmt.metric(arm["metrics"].get(workload["primary_metric"])).full)
     if verdict in ("best", "equivalent"):
         return f"**{value}**"

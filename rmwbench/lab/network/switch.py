@@ -21,7 +21,6 @@ from rmwbench.lab.process.worker import CONTROL_FD, RECORDS_FD, WorkerFailed, Wo
 from rmwbench.suite.network.cross_traffic import CrossTraffic
 from rmwbench.suite.network.network import Links
 from rmwbench.suite.network.spec import Spec
-from rmwbench.suite.timeline import to_ns
 
 NAME = "link"
 LOG_FD, FIRST_PORT_FD = 5, 6
@@ -225,7 +224,3 @@ def _read(fd: int, size: int) -> bytes:
         parts.append(part)
         offset += len(part)
     return b"".join(parts)
-
-
-def event_ns(steady_ns: int, at_s: float) -> int:
-    return steady_ns + to_ns(at_s)

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rmwbench.report.capacity.rows import CAUSE, LEFT, Row, rows
+from rmwbench.report.terminal_table import plain_table
 from rmwbench.results.calibration import calibration_line
 from rmwbench.results.capacity import words
 from rmwbench.words import numbers as fmt
@@ -58,7 +59,7 @@ def print_capacity(doc: dict[str, Any], console: Console) -> None:
 
 def _answers(doc: dict[str, Any]) -> Table:
     search = doc["search"]
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    table = plain_table()
     table.add_column("arm", no_wrap=True)
     table.add_column(f"holds up to ({search['title']})", justify="right", no_wrap=True)
     table.add_column("knee", justify="right", no_wrap=True)
@@ -89,7 +90,7 @@ def _curve(arm: dict[str, Any], console: Console, doc: dict[str, Any]) -> Table:
 
 
 def _levels(body: list[Row]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    table = plain_table()
     for heading in body[0].cells:
         folds = heading == CAUSE
         table.add_column(

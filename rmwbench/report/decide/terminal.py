@@ -3,10 +3,10 @@
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.report.terminal_table import plain_table
 from rmwbench.results.decide import words
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable
@@ -40,7 +40,7 @@ def print_decide(doc: dict[str, Any], console: Console) -> None:
 
 
 def _candidates(machine: dict[str, Any], console: Console) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     for head in ("candidate", "all limits", "P(all)", "blocks", "because"):
         table.add_column(head, justify="right" if head in ("P(all)", "blocks") else "left")
     for one in machine["candidates"]:
@@ -59,7 +59,7 @@ def _cases(machine: dict[str, Any], console: Console) -> None:
     if len(machine["cases"]) < 2:
         return
     arms = [one["arm"] for one in machine["candidates"]]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     for head in ("case", *arms):
         table.add_column(Text(head))
     for case in machine["cases"]:
@@ -80,7 +80,7 @@ def _front(machine: dict[str, Any], console: Console) -> None:
         topic = f", {front['topic']}" if front["topic"] else ""
         console.print()
         console.print(Text(f"Worth a choice in {front['case']}{topic}", style="bold"))
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table = plain_table()
         metrics = list(front["candidates"][0]["values"]) if front["candidates"] else []
         for head in ("candidate", "", "P(front)", *(GLOSSARY[metric].title for metric in metrics)):
             table.add_column(head, justify="left" if head in ("candidate", "") else "right")

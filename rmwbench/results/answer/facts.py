@@ -11,7 +11,7 @@ from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.wording import percent
-from rmwbench.results.answer.ordered_by import Words
+from rmwbench.analysis.verdicts.ordered_by import Words
 from rmwbench.words import numbers as fmt
 
 Document = dict[str, Any]
@@ -150,7 +150,7 @@ class Slower:
             said.append(f"{names([arm for arm, _ in known])} {order.amount(len(known), span)}{than}")
         if signed:
             verb = "is" if len(signed) == 1 else "are"
-            said.append(f"{names(signed)} {verb} {order.than} {self.against}: {order.never}")
+            said.append(f"{names(signed)} {verb} {order.than} {self.against}: {order.why_infinite('the metric')}")
         return ", ".join(said)
 
 

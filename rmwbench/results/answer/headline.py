@@ -8,7 +8,7 @@ from typing import Any
 
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.facts import Fact
-from rmwbench.results.answer.ordered_by import words
+from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.words import numbers as fmt
 
 

@@ -18,7 +18,7 @@ from rmwbench.errors import UserError, did_you_mean
 from rmwbench.input_file import read_text
 from rmwbench.suite.cells import cells
 from rmwbench.suite.fault import Fault
-from rmwbench.suite.file import candidates, matrix, pairs, short
+from rmwbench.suite.file import candidates, matrix, pairs, short, yaml_tree
 from rmwbench.suite.file.candidates import NO_CHOICE, Candidate, Candidates, CandidatesFile, Choice
 from rmwbench.suite.file.shipped import shipped_middlewares
 from rmwbench.suite.side import FORMAT_OF_SUFFIX
@@ -337,12 +337,10 @@ def shown(path: Path) -> str:
 
 def _yaml(text: str, where: str, what: str = "a suite file", keys: str = "suite, arms, workloads") -> CommentedMap:
     """The tree of a file that is a mapping; of `what` kind and with which `keys`, an error says."""
-    yaml = YAML(typ="rt")
-    yaml.allow_duplicate_keys = False
     json = text.lstrip().startswith("{")
     try:
         # JSON is YAML but for tabs, which it has between its words only.
-        tree = yaml.load(text.replace("\t", " ") if json else text)
+        tree = _parsed(text.replace("\t", " ") if json else text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"{where}:{mark.line + 1}" if mark else where
@@ -367,6 +365,15 @@ def _yaml(text: str, where: str, what: str = "a suite file", keys: str = "suite,
     if not isinstance(tree, CommentedMap):
         raise UserError(f"{what} is a mapping", where=where, expected=f"keys such as {keys}", actual=_shape(tree))
     return tree
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return yaml_tree.read(text)
+    except yaml_tree.NotTaken:
+        yaml = YAML(typ="rt")
+        yaml.allow_duplicate_keys = False
+        return yaml.load(text)
 
 
 def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:

@@ -46,6 +46,9 @@ class CdrLayout:
     def u64(self, *values: int) -> "CdrLayout":
         return self.align(8)._append(struct.pack(f"<{len(values)}Q", *values))
 
+    def f32(self, *values: float) -> "CdrLayout":
+        return self.align(4)._append(struct.pack(f"<{len(values)}f", *values))
+
     def f64(self, *values: float) -> "CdrLayout":
         return self.align(8)._append(struct.pack(f"<{len(values)}d", *values))
 

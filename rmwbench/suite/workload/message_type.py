@@ -6,12 +6,15 @@ Fields that only an older tool read (time, id) are zero: identity travels in the
 payload bytes are absent, see the end of the table.
 """
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rmwbench.suite.fault import Fault, unknown
+from rmwbench.suite.workload import sensor_types
 from rmwbench.suite.workload.cdr import CdrLayout
+from rmwbench.suite.workload.sensor_types import header
 
 HEADER_BYTES = 64
 """The identity of a message: the first bytes of every payload (docs/formats/records.md)."""
@@ -21,6 +24,7 @@ MAX_PAYLOAD_BYTES = 1 << 30
 
 _BYTES = re.compile(r"Bytes\(\s*(\d+)\s*\)")
 _IMAGE = re.compile(r"Image\(\s*(\d+)\s*x\s*(\d+)\s*\)")
+_SIZED = re.compile(r"(LaserScan|PointCloud2|OccupancyGrid)\(\s*(\d+)\s*(?:x\s*(\d+)\s*)?\)")
 
 
 @dataclass(frozen=True)
@@ -57,10 +61,12 @@ def message_type(name: str) -> MessageType:
         return _bytes(int(found[1]))
     if found := _IMAGE.fullmatch(name):
         return _image(f"Image({int(found[1])}x{int(found[2])})", int(found[1]), int(found[2]))
+    if found := _SIZED.fullmatch(name):
+        return _sized(name, found[1], [int(number) for number in found.groups()[1:] if number])
     if name == "Image1080p":
         return _image(name, 1920, 1080)
     if name not in _LAYOUTS:
-        raise unknown("message type", name, [*message_type_names(), "Bytes(N)", "Image(WIDTHxHEIGHT)"])
+        raise unknown("message type", name, [*message_type_names(), *FAMILIES])
     ros_type, lay_out = _LAYOUTS[name]
     return _from_layout(name, ros_type, lay_out())
 
@@ -78,7 +84,7 @@ def service_type(name: str, part: str) -> MessageType:
 
 
 def message_type_names() -> list[str]:
-    """Every named type; `Bytes(N)` besides, for any N from 64, and `Image(WxH)`."""
+    """Every named type; those of any size besides (`FAMILIES`)."""
     return [*_LAYOUTS, "Image1080p"]
 
 
@@ -111,11 +117,6 @@ def _checked(payload_bytes: int) -> int:
     return payload_bytes
 
 
-def _header(layout: CdrLayout) -> CdrLayout:
-    """std_msgs/Header at time zero with an empty frame id."""
-    return layout.u32(0, 0).string("")
-
-
 def _time_and_id(layout: CdrLayout) -> CdrLayout:
     return layout.u64(0, 0)
 
@@ -130,7 +131,7 @@ def _point_cloud(payload_bytes: int) -> Callable[[], CdrLayout]:
     point_bytes, float32 = 32, 7
 
     def lay_out() -> CdrLayout:
-        layout = _header(CdrLayout()).u32(1, payload_bytes // point_bytes)  # height, width
+        layout = header(CdrLayout()).u32(1, payload_bytes // point_bytes)  # height, width
         for channel in range(8):
             layout.string("").u32(4 * channel).u8(float32).u32(1)  # name, offset, datatype, count
         layout.u8(0).u32(point_bytes, payload_bytes)  # little endian, point_step, row_step
@@ -146,7 +147,7 @@ def _struct(nested_bytes: int) -> Callable[[], CdrLayout]:
 
 def _nav_sat_fix() -> CdrLayout:
     """The payload is the covariance, 9 doubles: the type's only array."""
-    layout = _header(CdrLayout()).u8(0).u16(0).f64(0.0, 0.0, 0.0)  # status, service; latitude, longitude, altitude
+    layout = header(CdrLayout()).u8(0).u16(0).f64(0.0, 0.0, 0.0)  # status, service; latitude, longitude, altitude
     return _time_and_id(layout.payload(72).u8(0))
 
 
@@ -161,16 +162,36 @@ def _stamped(total_bytes: int) -> Callable[[], CdrLayout]:
     return lambda: CdrLayout().u64(0).u32(0).payload(total_bytes - 12)
 
 
+def _sized(name: str, kind: str, numbers: list[int]) -> MessageType:
+    """One of `sensor_types.SIZED` with these numbers; Fault for too many or too few of them, or a size that no message
+    may have."""
+    form = next(form for form in sensor_types.SIZED if form.startswith(f"{kind}("))
+    if len(numbers) != form.count("x") + 1:
+        raise Fault(f"`{name}` does not say its size", expected=form, actual=name)
+    element_bytes, lay_out = sensor_types.SIZED[form]
+    _checked(element_bytes * math.prod(numbers))
+    ros_type, layout = lay_out(*numbers)
+    return _from_layout(f"{kind}({'x'.join(map(str, numbers))})", ros_type, layout)
+
+
 def _image(name: str, width: int, height: int) -> MessageType:
     """sensor_msgs/Image: header, height, width, encoding, is_bigendian, step, then the length of the sequence and the
     pixels."""
     pixel_bytes = 3
     size_bytes = _checked(height * width * pixel_bytes)
-    layout = _header(CdrLayout()).u32(height, width).string("rgb8").u8(0).u32(width * pixel_bytes)
+    layout = header(CdrLayout()).u32(height, width).string("rgb8").u8(0).u32(width * pixel_bytes)
     layout = layout.u32(size_bytes).payload(size_bytes)
     return replace(_from_layout(name, "sensor_msgs/msg/Image", layout), pixels=(width, height))
 
 
+FAMILIES = {
+    "Bytes(N)": "N bytes of payload, from 64: std_msgs/msg/UInt8MultiArray",
+    "Image(WIDTHxHEIGHT)": "an RGB image of that many pixels: sensor_msgs/msg/Image",
+    "PointCloud2(N)": "N points of 16 bytes (x, y, z, intensity): sensor_msgs/msg/PointCloud2",
+    "LaserScan(N)": "N ranges of 4 bytes: sensor_msgs/msg/LaserScan",
+    "OccupancyGrid(WIDTHxHEIGHT)": "a map of that many cells: nav_msgs/msg/OccupancyGrid",
+}
+"""Types of any size: how a suite writes them, and what they are."""
 KIB, MIB = 1024, 1024 * 1024
 
 _LAYOUTS: dict[str, tuple[str, Callable[[], CdrLayout]]] = {
@@ -191,6 +212,7 @@ _LAYOUTS: dict[str, tuple[str, Callable[[], CdrLayout]]] = {
     "Struct32k": ("rmwbench_msgs/msg/Struct32k", _struct(67712)),
     "NavSatFix": ("rmwbench_msgs/msg/NavSatFix", _nav_sat_fix),
     "RadarTrack": ("rmwbench_msgs/msg/RadarTrack", _radar_track),
+    "Imu": ("sensor_msgs/msg/Imu", sensor_types.imu),
     # What stages of a pipeline pass on; the name is the published one, the size too ("1k" has 1032 bytes).
     **{
         f"Stamped{size}": (f"rmwbench_msgs/msg/Stamped{size}", _stamped(total_bytes))

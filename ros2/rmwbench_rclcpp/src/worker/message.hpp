@@ -18,9 +18,10 @@ struct Block {
 
 // The field that holds a type's payload is named once, where the type is registered (types_*.cpp): a function object whose call with a
 // message returns a reference to that field. Three shapes of field exist.
-template <class T>
-Block block(std::vector<uint8_t, T> &field) {
-  return {field.data(), field.size()};
+template <class Element, class Allocator>
+Block block(std::vector<Element, Allocator> &field) {
+  static_assert(std::is_arithmetic<Element>::value, "the payload must be plain memory without gaps");
+  return {reinterpret_cast<uint8_t *>(field.data()), field.size() * sizeof(Element)};
 }
 template <class Element, size_t N>
 Block block(std::array<Element, N> &field) {
@@ -30,14 +31,16 @@ Block block(std::array<Element, N> &field) {
 
 template <class Field>
 struct is_sequence : std::false_type {};
-template <class Allocator>
-struct is_sequence<std::vector<uint8_t, Allocator>> : std::true_type {};
+template <class Element, class Allocator>
+struct is_sequence<std::vector<Element, Allocator>> : std::true_type {};
 
-// Makes room for `bytes`; false where the field has another, fixed size.
+// Makes room for `bytes`; false where the field has another, fixed size, or its elements are none of so many bytes.
 template <class Field>
 bool make_room(Field &field, size_t bytes) {
   if constexpr (is_sequence<Field>::value) {
-    if (field.size() != bytes) field.resize(bytes);
+    constexpr size_t element = sizeof(typename Field::value_type);
+    if (bytes % element != 0) return false;
+    if (field.size() != bytes / element) field.resize(bytes / element);
     return true;
   } else {
     return block(field).bytes == bytes;
@@ -47,13 +50,12 @@ bool make_room(Field &field, size_t bytes) {
 // Copies `payload` into the message.
 template <class Field>
 bool fill(Field &field, const uint8_t *payload, size_t bytes) {
-  if constexpr (is_sequence<Field>::value) {
+  if constexpr (std::is_same<Field, std::vector<uint8_t>>::value) {
     field.assign(payload, payload + bytes);  // no zeros first
     return true;
   } else {
-    const Block place = block(field);
-    if (place.bytes != bytes) return false;
-    std::memcpy(place.data, payload, bytes);
+    if (!make_room(field, bytes)) return false;
+    std::memcpy(block(field).data, payload, bytes);
     return true;
   }
 }

@@ -7,7 +7,7 @@ namespace rmwbench {
 const TypeMaker &maker_of(const rmwbench_endpoint_config &config) {
   static const Registry registry = [] {
     Registry all;
-    for (auto add : {add_arrays, add_large_arrays, add_point_clouds, add_structs, add_stamped, add_sequences, add_records}) add(all);
+    for (auto add : {add_arrays, add_large_arrays, add_point_clouds, add_structs, add_stamped, add_sequences, add_records, add_sensors}) add(all);
     return all;
   }();
   const auto found = registry.find(config.type.ros_type);

@@ -26,5 +26,6 @@ void add_structs(Registry &registry);
 void add_stamped(Registry &registry);
 void add_sequences(Registry &registry);
 void add_records(Registry &registry);
+void add_sensors(Registry &registry);
 
 }  // namespace rmwbench

@@ -19,8 +19,8 @@ class Words:
     more: str
     by: str
     than: str
-    never: str = "lost messages reach the metric"
-    """Why it may be infinite."""
+    infinite: str = ""
+    """Why the metric may be infinite; empty where that is for the messages that are lost."""
 
     def amount(self, arms: int, ratio: str) -> str:
         """`takes 2× as long` of one arm, `take 2× as long` of several."""
@@ -28,19 +28,15 @@ class Words:
         verb, _, rest = text.partition(" ")
         return text if arms == 1 else f"{verb.removesuffix('s')} {rest}"
 
-    def told(self, reason: str) -> str:
-        """A verdict's reason, which speaks of times, and of messages."""
-        reason = reason.replace("slower than", self.than).replace("as fast", f"as {self.less}")
-        if self.never != TIME.never:
-            for said in ("lost messages reach the quantile", "lost messages reach it"):
-                reason = reason.replace(said, self.never)
-        return reason
+    def why_infinite(self, what: str) -> str:
+        """Why `what`, a name of the metric, is infinite."""
+        return self.infinite or f"lost messages reach {what}"
 
 
 TIME = Words("fastest", "takes {} as long", "fast", "fast", "Slower", "latency", "slower than")
 MEMORY = Words("smallest", "needs {} as much", "small", "small", "Larger", "it", "larger than")
 PROCESSOR = Words("cheapest", "uses {} as much", "cheap", "cheap", "More", "it", "more costly than")
-BRING_UP = replace(TIME, never="a node is never active")
+BRING_UP = replace(TIME, infinite="a node is never active")
 _UNITS = {"bytes": MEMORY, "cores": PROCESSOR}
 
 

@@ -1,0 +1,54 @@
+"""What runs in a trial beside its workers: what measures, what disturbs, what makes frames, and what records."""
+
+import json
+from dataclasses import dataclass
+
+from rmwbench.campaign.trial.noting import note, step
+from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.lab import machine
+from rmwbench.lab.camera.source import FrameSources
+from rmwbench.lab.network import Emulation
+from rmwbench.lab.recording.recorder import RecorderProcess
+from rmwbench.lab.sampling.background import Background
+from rmwbench.lab.sampling.cross_traffic import Traffic
+from rmwbench.lab.sampling.sampler import Samplers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beside:
+    """`background` and `traffic` are there in any case, and may have nothing to do; `network` and `recorder` are None
+    where the cell has none."""
+
+    sampler: Samplers
+    background: Background
+    traffic: Traffic
+    frames: FrameSources
+    network: Emulation | None
+    recorder: RecorderProcess | None
+
+    def disturb(self, outcome: Outcome) -> None:
+        """Starts what the cell's conditions ask for. Raises NetworkBroken and WorkerFailed."""
+        if self.background.asked:
+            with step(outcome, "background"):
+                self.background.start()
+            for host in outcome.order.cell.hosts:
+                self.sampler.watch(self.background.pids(host), host)
+        if self.traffic:
+            with step(outcome, "cross_traffic"):
+                self.traffic.start()
+
+    def disturb_no_more(self, outcome: Outcome) -> None:
+        """Ends it and takes its accounts. Raises as `disturb`."""
+        if self.background.asked:
+            with step(outcome, "background_end"):
+                self.background.stop()
+            outcome.background = self.background.own_flow
+            outcome.probes = machine.awake_as_idle(outcome.probes, self.background.awake) + self.background.probes()
+            for name, problem in self.background.problems.items():
+                note(outcome, name, "problem", text=problem)
+        if self.traffic:
+            with step(outcome, "cross_traffic_end"):
+                self.traffic.stop()
+            outcome.cross_traffic = list(self.traffic.rows())
+            outcome.cross_traffic_cpu_ns = self.traffic.cpu_ns
+            outcome.files["cross_traffic.json"] = json.dumps(self.traffic.document()).encode()

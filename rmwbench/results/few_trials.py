@@ -1,0 +1,25 @@
+"""What is said where a table that counts whole trials has none, or fewer than decide anything."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rmwbench.bundle.read import TrialLine
+from rmwbench.suite.suite import DECIDABLE_BLOCKS
+from rmwbench.words import numbers as fmt
+
+
+def why_none(missed: Sequence[TrialLine]) -> str:
+    """`2 failed and 1 void; the first: REASON` of the finished trials that are not done; empty where there are none."""
+    if not missed:
+        return ""
+    first = str(missed[0].reason or "no reason recorded").partition("\n")[0]
+    counts = Counter(line.status for line in missed)
+    kinds = " and ".join(f"{counts[kind]} {kind}" for kind in ("failed", "void") if counts[kind])
+    return f"{kinds}; the first: {first}"
+
+
+def undecided(said: str, trials: int) -> str | None:
+    """That so few trials, which all `said` the same, decide nothing; None where they are enough."""
+    if trials >= DECIDABLE_BLOCKS:
+        return None
+    return f"{said} in {fmt.counted(trials, 'trial')}, and fewer than {DECIDABLE_BLOCKS} decide nothing"

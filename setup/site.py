@@ -1,0 +1,64 @@
+"""What MkDocs does besides for `make site` (mkdocs.yml): the README is the first page, and files of the repository that
+pages link to come along, so that every link leads somewhere without the network."""
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+README, INDEX = "README.md", "index.md"
+FILES = "files"
+"""Where files from outside of docs/ are in the site."""
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]+)(#[^)]*)?\)")
+
+
+def place(path: str) -> str | None:
+    """Where a file of the repository is in the site; None for what is none."""
+    if path == README:
+        return INDEX
+    if path.startswith("docs/"):
+        return path.removeprefix("docs/")
+    return f"{FILES}/{path}" if (ROOT / path).is_file() else None
+
+
+def rewritten(text: str, page: str) -> tuple[str, list[str]]:
+    """The text of a page (its path in the repository) with links as the site has them, and the files from outside of
+    docs/ that it links to. What leads to a directory is no link there."""
+    found: list[str] = []
+    here = posixpath.dirname(place(page) or "")
+
+    def link(match: re.Match[str]) -> str:
+        mark, words, to, anchor = match[1], match[2], match[3], match[4] or ""
+        if "://" in to or to.startswith("mailto:"):
+            return match[0]
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(page), to))
+        there = place(path)
+        if there is None or (ROOT / path).is_dir():
+            return words
+        if there.startswith(f"{FILES}/"):
+            found.append(path)
+        return f"{mark}[{words}]({posixpath.relpath(there, here or '.')}{anchor})"
+
+    return LINK.sub(link, text), found
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Adds the first page, and what pages link to."""
+    from mkdocs.structure.files import File
+
+    readme = (ROOT / README).read_text()
+    files.append(File.generated(config, INDEX, content=readme))
+    pages = {README: readme}
+    for file in files.documentation_pages():
+        if file.src_uri != INDEX:
+            pages[f"docs/{file.src_uri}"] = Path(file.abs_src_path).read_text()
+    for path in dict.fromkeys(path for page, text in pages.items() for path in rewritten(text, page)[1]):
+        files.append(File.generated(config, f"{FILES}/{path}", abs_src_path=str(ROOT / path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Links as the site has them."""
+    path = README if page.file.src_uri == INDEX else f"docs/{page.file.src_uri}"
+    return rewritten(markdown, path)[0]

@@ -1,0 +1,88 @@
+"""Two runs of one evaluation: which verdicts are the same, and which contradict each other."""
+
+import dataclasses
+import json
+
+import pytest
+
+from rmwbench.cli.main import main
+from rmwbench.errors import UserError
+from rmwbench.evaluations.committee import agreement
+from rmwbench.evaluations.committee.agreement import Said
+from rmwbench.evaluations.committee.document import gather
+from tests.committee import evaluations
+from tests.support import synthetic_bundle
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    return evaluations.make(tmp_path_factory.mktemp("first") / "tsc")
+
+
+@pytest.fixture(scope="module")
+def second(tmp_path_factory, first):
+    """Two candidates of the robot have changed places; the other section is the same."""
+    made = evaluations.copy(first, tmp_path_factory.mktemp("second") / "tsc")
+    place = made.place(made.sections[1])
+    for path in sorted(place.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    place.rmdir()
+    by_name = {arm.arm: arm for arm in synthetic_bundle.ARMS}
+    others = {"iceoryx2 event": "cyclonedds tuned", "cyclonedds tuned": "iceoryx2 event"}
+    arms = tuple(with_speed_of(arm, by_name[others.get(arm.arm, arm.arm)]) for arm in synthetic_bundle.ARMS)
+    synthetic_bundle.write(place, blocks=6, arms=arms, workloads=("camera",))
+    return made
+
+
+def with_speed_of(arm, other):
+    return dataclasses.replace(arm, base_ns=other.base_ns, bytes_per_ns=other.bytes_per_ns)
+
+
+def document(one, other):
+    return agreement.document(*(gather(session, "", [], needs=()) for session in (one, other)))
+
+
+def test_a_run_agrees_with_itself(first):
+    found = document(first, first)
+    assert found["exit_code"] == 0 and found["contrary"] == []
+    assert [one["section"] for one in found["sections"]] == [one.title for one in first.sections[:2]]
+    counted = sum(one[said] for one in found["sections"] for said in Said)
+    shown = [part.answer for part in gather(first, "", [], needs=()).measured]
+    arms = [arm for one in shown for workload in one["workloads"] for arm in workload["arms"]]
+    assert counted == sum(arm["role"] != "floor" for arm in arms)
+    assert all(one[Said.ONE] == one[Said.CONTRARY] == 0 for one in found["sections"])
+    assert agreement.sentence(found).endswith("are the same and none is contrary.")
+
+
+def test_verdicts_that_changed_sides_are_named(first, second):
+    found = document(first, second)
+    pubsub, robot = found["sections"]
+    assert found["exit_code"] == 1 and pubsub[Said.CONTRARY] == 0
+    assert robot[Said.CONTRARY] == len(found["contrary"])
+    assert {"iceoryx2 event", "cyclonedds tuned"} <= {one["candidate"] for one in found["contrary"]}
+    for one in found["contrary"]:
+        sides = {agreement.SIDES[one[place]["verdict"]] for place in ("first", "second")}
+        assert sides == {"good", "worse"} and one["workload"] == "camera"
+    page = "\n".join(agreement.markdown(found))
+    assert "## Contrary" in page and page.count("| A whole robot on one board |") == 1 + len(found["contrary"])
+
+
+def test_evaluations_without_a_common_workload_are_refused(first, tmp_path):
+    other = evaluations.copy(first, tmp_path / "tsc")
+    with pytest.raises(UserError, match="no workload in common"):
+        document(first, dataclasses.replace(other, sections=[]))
+
+
+def test_compare_takes_two_evaluations(first, second, tmp_path, capsys):
+    both = [str(first.directory), str(second.directory)]
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", *both, "--json"])
+    assert ended.value.code == 1
+    assert json.loads(capsys.readouterr().out)["schema"] == "rmwbench/evaluation-agreement"
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", *both, "-o", str(tmp_path / "page.html")])
+    assert ended.value.code == 1 and "are contrary" in (tmp_path / "page.html").read_text()
+    assert "that both runs decide" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", *both, "--margin", "5%"])
+    assert ended.value.code == 2 and "leave --margin out" in " ".join(capsys.readouterr().err.split())

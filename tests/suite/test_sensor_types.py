@@ -1,0 +1,83 @@
+"""Messages of ROS 2's own packages, decoded by hand: each array stands where its .msg file puts it."""
+
+import struct
+
+import pytest
+
+from rmwbench.suite.fault import Fault
+from rmwbench.suite.workload.message_type import FAMILIES, message_type
+
+HEADER = struct.pack("<III", 0, 0, 1) + b"\0"
+"""Time zero, and an empty frame id: 13 bytes."""
+
+
+def body(name):
+    """The bytes before the payload without the encapsulation, and those after it."""
+    found = message_type(name)
+    assert found.cdr_prefix[:4] == bytes([0, 1, 0, 0])
+    assert found.cdr_prefix[4:17] == HEADER
+    return found, found.cdr_prefix[4:], found.cdr_suffix
+
+
+def test_an_imu_is_37_doubles_behind_its_header():
+    found, before, after = body("Imu")
+    assert len(before) == 16 + 4 * 8 and found.payload_bytes == 9 * 8  # the header is padded to doubles
+    assert len(after) == (3 + 9 + 3 + 9) * 8
+    assert found.cdr_bytes == 4 + 16 + 37 * 8 and found.ros_type == "sensor_msgs/msg/Imu"
+
+
+def test_a_laser_scan_has_its_ranges_and_no_intensities():
+    found, before, after = body("LaserScan(1081)")
+    assert len(before) == 16 + 7 * 4 + 4 and struct.unpack_from("<I", before, 44) == (1081,)
+    assert found.payload_bytes == 4 * 1081 and after == bytes(4)
+    assert found.ros_type == "sensor_msgs/msg/LaserScan"
+
+
+def test_a_point_cloud_names_its_channels():
+    found, before, after = body("PointCloud2(1000)")
+    assert struct.unpack_from("<III", before, 16) == (1, 1000, 4)  # height, width, fields
+    at = 28
+    for place, name in enumerate(("x", "y", "z", "intensity")):
+        (length,) = struct.unpack_from("<I", before, at)
+        assert before[at + 4 : at + 4 + length] == name.encode() + b"\0"
+        at += 4 + length
+        at += -at % 4
+        assert struct.unpack_from("<IB", before, at) == (4 * place, 7)  # offset, float32
+        assert struct.unpack_from("<I", before, at + 8) == (1,)
+        at += 12
+    assert before[at] == 0  # little endian
+    assert struct.unpack_from("<III", before, at + 4) == (16, 16_000, 16_000)  # point_step, row_step, length
+    assert len(before) == at + 16 and after == b"\0"
+    assert found.payload_bytes == 16_000
+
+
+def test_a_map_has_a_cell_per_byte():
+    found, before, after = body("OccupancyGrid(30x20)")
+    assert struct.unpack_from("<IIfII", before, 16) == (0, 0, pytest.approx(0.05), 30, 20)
+    assert struct.unpack_from("<7d", before, 40) == (0, 0, 0, 0, 0, 0, 1)
+    assert struct.unpack_from("<I", before, 96) == (600,) and len(before) == 100
+    assert (found.payload_bytes, after, found.ros_type) == (600, b"", "nav_msgs/msg/OccupancyGrid")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("LaserScan(3x4)", "does not say its size"),
+        ("OccupancyGrid(10)", "does not say its size"),
+        ("PointCloud2(3)", "a payload of 48 bytes cannot carry"),
+        ("LaserScan(0)", "a payload of 0 bytes cannot carry"),
+        ("OccupancyGrid(100000x100000)", "larger than a middleware can be asked"),
+        ("LaserScan()", "unknown message type"),
+    ],
+)
+def test_sizes_that_no_message_has_are_refused(name, words):
+    with pytest.raises(Fault, match=words):
+        message_type(name)
+
+
+def test_every_family_is_what_it_says():
+    examples = {"Bytes(N)": "Bytes(64)", "LaserScan(N)": "LaserScan(16)", "PointCloud2(N)": "PointCloud2(4)"}
+    for form, what in FAMILIES.items():
+        name = examples.get(form, form.replace("WIDTHxHEIGHT", "16x8"))
+        found = message_type(name)
+        assert found.name == name and what.endswith(found.ros_type)
