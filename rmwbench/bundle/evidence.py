@@ -55,11 +55,12 @@ class TrialEvidence:
         table = self.bundle.table("frames", self.trial)
         return {name: _column(table.column(name)) for name in table.column_names}
 
-    def memory(self) -> list[tuple[int, str, str, float]]:
-        """(time_ns, process, `pss` or `file_pss`, bytes) of the time series; empty where it was not asked for."""
+    def samples(self) -> list[tuple[int, str, str, float]]:
+        """(time_ns, process, `cpu`, `pss` or `file_pss`, ns or bytes) of the time series; empty where it was not asked
+        for."""
         names = ["time_ns", "process", "counter", "value"]
         table = self.bundle.table("samples", self.trial, names)
-        table = table.filter(pc.is_in(table["counter"], pa.array(["pss", "file_pss"])))
+        table = table.filter(pc.is_in(table["counter"], pa.array(["cpu", "pss", "file_pss"])))
         return list(zip(*(table[name].to_pylist() for name in names), strict=True))
 
 

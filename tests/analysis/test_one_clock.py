@@ -57,7 +57,7 @@ class Evidence:
     where: str = "a test"
     definition: str | None = None
 
-    def memory(self):
+    def samples(self):
         return []
 
     def frames(self):

@@ -35,8 +35,9 @@ class Found:
     def _column(self, table, column):
         return np.array([ABSENT if row[column] is None else row[column] for row in self.rows[table]], np.int64)
 
-    def memory(self):
-        return []
+    def samples(self):
+        kept = (row for row in self.rows.get("samples", []) if row["counter"] in ("cpu", "pss", "file_pss"))
+        return [(row["time_ns"], row["process"], row["counter"], row["value"]) for row in kept]
 
     def frames(self):
         return None

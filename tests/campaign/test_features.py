@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from rmwbench.analysis.metrics import memory
+from rmwbench.analysis.metrics import cpu_by_second, memory
+from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.records.columns import Window
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import TrialResult, run_trial
@@ -13,6 +14,7 @@ from rmwbench.lab import machine
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse
 from tests.campaign.ended import well
+from tests.campaign.evidence import Found
 from tests.lab import tools
 
 pytestmark = pytest.mark.timing
@@ -104,6 +106,24 @@ def test_a_planted_leak_is_found_on_its_side_and_none_is_invented(leak):
     assert low <= values["pss_growth_per_message_subscription"] <= high
     assert -16 <= values["pss_growth_per_message_publisher"] <= 16
     assert abs(values["pss_at_end"] - values["pss_at_begin"] - 0.9 * 2000 * leak) <= 0.5 * 2000 * leak + 64_000
+
+
+BURN = """
+sampling: {series_hz: 5}
+arms: [{name: a, middleware: synthetic, options: {cpu_burn_ns: publisher=400000}}]
+workloads: [{name: w, message: Bytes(64), rate_hz: 500, timeline: {steady_s: 4}}]
+"""
+
+
+def test_planted_processor_time_is_found_in_every_second():
+    result = run("synthetic", BURN)
+    found = Found({name: table.to_pylist() for name, table in result.tables.items()})
+    found.counters = tuple(rows(result, "counters"))
+    trial = measure_trial(found)
+    cores = trial.messages.samples[cpu_by_second.NAME].values
+    assert len(cores) == 3, "the window's last second has no sample at its end"
+    assert all(cores >= 0.97 * 500 * 400e-6)
+    assert cores.mean() == pytest.approx(trial.values["cpu_cores"], rel=0.15)
 
 
 def test_memory_needs_a_series():

@@ -115,8 +115,8 @@ def test_a_percentile_gets_the_messages_that_it_needs():
         right="b", workload="v", at={"subscribers": 1, "reliability": "reliable"}, metric="service_latency_p90"
     )
     made = cells(parse(derived(tree(), found.places, "s"), where="derived"))
-    assert longer(made, {place: ["service_latency_p50", "loss"] for place in found.places}) == {}
-    more = longer(made, {place: ["service_latency_p90"] for place in found.places})
+    assert longer(made, {place: [("service_latency_p50", None), ("loss", None)] for place in found.places}) == {}
+    more = longer(made, {place: [("service_latency_p90", None)] for place in found.places})
     again = cells(parse(derived(tree(), found.places, "s", more), where="derived"))
     assert all(LEAST_BLOCKS * cell.steady_messages >= 100 for cell in again)
 

@@ -65,6 +65,12 @@ def test_a_file_of_ones_own(tmp_path):
         ("right: b}", "level: 3, base_at: {n: 1}}", 15, "one side alone is compared with a level"),
         ("relation: less, right: b}", "relation: differs, right: b}", 15, "needs a factor above 1"),
         ("right: b}", "right: b, by: difference, level: 0.1, base_at: {n: 1}}", 15, "as it stands"),
+        ("right: b}", "level: 3, right_topic: front}", 15, "one side alone is compared with a level"),
+        ("suite: quick", "suite: robot, topic: fornt", 15, "did you mean `front`?"),
+        ("suite: quick", "suite: robot, workload: whole, topic: imu, right_topic: rera", 15, "did you mean `rear`?"),
+        ("suite: quick", "suite: robot, workload: hole, topic: imu", 15, "did you mean `whole`?"),
+        ("suite: quick", "suite: quick, topic: image", 15, "no topics that are judged one by one"),
+        ("suite: quick, metric: response_latency_p50", "suite: robot, topic: imu, metric: rss", 15, "of a topic `rss`"),
         ("layer: native", 'layer: native\nconditions: {rclcpp: ["5.x", "6.0"]}', 6, "a version is numbers and points"),
     ],
 )
@@ -94,6 +100,12 @@ def _refused(tmp_path, text, old, new, line, said):
         of(tmp_path, text.replace(old, new, 1))
     assert f"claims.yaml:{line}:" in error.value.render(), error.value.render()
     assert said in error.value.render()
+
+
+def test_a_topic_of_a_suite_that_is_not_here_is_taken_as_it_stands(tmp_path):
+    for suite in ("robot", "nowhere"):
+        found = of(tmp_path, GOOD.replace("suite: quick", f"suite: {suite}, topic: front"))
+        assert found.items[0].test.topics == ("front", "front")
 
 
 def test_the_mistake_of_the_only_item_is_the_error(tmp_path):

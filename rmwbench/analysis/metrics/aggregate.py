@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rmwbench.analysis.metrics import cpu_by_second
 from rmwbench.analysis.metrics.bring_up import BringUp
 from rmwbench.analysis.metrics.chain.chain import Chain
 from rmwbench.analysis.metrics.chain.layers import Layers
@@ -197,6 +198,7 @@ _NOTHING = {"loss": "no publish call succeeded", "undelivered": "no message was 
 def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
     samples = [s for t in trials if (s := t.messages.samples.get(entry.source)) is not None and s.count]
     total = sum(s.count for s in samples)
+    counted = "seconds" if entry.source == cpu_by_second.NAME else "messages"
     if not samples:
         own = next((t.reasons[entry.name] for t in trials if entry.name in t.reasons), None)
         return NoData(entry.unit, own or _WHY_NONE.get(entry.source, "no message to measure"))
@@ -211,7 +213,7 @@ def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
                 max(high, exact),
                 total,
                 1,
-                "95 % binomial interval of one trial, as if messages were independent",
+                f"95 % binomial interval of one trial, as if {counted} were independent",
             )
         return over_trials(
             entry,
@@ -229,9 +231,9 @@ def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
             high,
             total,
             len(samples),
-            f"95 % interval of the messages pooled, clustered by {len(samples)} trials (Woodruff)",
+            f"95 % interval of the {counted} pooled, clustered by {len(samples)} trials (Woodruff)",
         )
-    short = f"p{entry.q * 100:g} needs {needed(entry.q)} messages, there are {total}"
+    short = f"p{entry.q * 100:g} needs {needed(entry.q)} {counted}, there are {total}"
     deepest = 1 - BEYOND / total
     if deepest < 0.5:
         return NoData(entry.unit, short)

@@ -391,6 +391,20 @@ _ENTRIES = [
         "CPU time of all worker processes, daemons and what else the middleware started, per second of the steady "
         "window.",
     ),
+    *(
+        Entry(
+            f"cpu_by_second_p{q * 100:g}",
+            f"CPU by second, {name}",
+            "cores",
+            "quantile",
+            "CPU time of the same processes in each second of the steady window, where a time series was asked for "
+            f"(`sampling: {{series_hz: 1}}`). {share} of the seconds take more. Printed from {needed(q)} seconds on; "
+            "below that a bound.",
+            "cpu_by_second",
+            q,
+        )
+        for q, name, share in ((0.5, "median", "Half"), (0.95, "p95", "5 %"))
+    ),
     Entry("cpu_cores_daemon", "CPU, daemons", "cores", "amount", "The share of brokers, routers and other daemons."),
     Entry(
         "cpu_cores_other",

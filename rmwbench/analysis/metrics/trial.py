@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rmwbench.analysis.metrics import bring_up, cost, discovery, memory
+from rmwbench.analysis.metrics import bring_up, cost, cpu_by_second, discovery, memory
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.chain import chain
 from rmwbench.analysis.metrics.chain import layers as chain_layers
@@ -59,7 +59,7 @@ class Evidence(Protocol):
     definition: str | None
     clock_map: Sequence[Row]
 
-    def memory(self) -> Sequence[memory.Reading]: ...
+    def samples(self) -> Sequence[tuple[int, str, str, float]]: ...
 
     def frames(self) -> Mapping[str, Any] | None: ...
 
@@ -133,6 +133,7 @@ def measure_trial(evidence: Evidence) -> Trial:
     trial.reasons |= dict.fromkeys(chain_layers.SHARES.keys() - trial.values.keys(), chain_layers.NOT_TRACED)
     if chains.reason is not None:
         trial.reasons |= dict.fromkeys(OF_CHAINS, chains.reason)
+    samples = evidence.samples()
     late = [e["endpoint"] for e in evidence.endpoints if e.get("joins_ns") is not None and e["kind"] in AWAITED]
     trial.values |= discovery.late_match([e for e in evidence.events if _within(e, evidence.row)], late)
     trial.reasons |= why
@@ -146,7 +147,7 @@ def measure_trial(evidence: Evidence) -> Trial:
             no_data=cost.unread(evidence.events),
         ),
         memory.growth(
-            evidence.memory(),
+            [reading for reading in samples if reading[2] != "cpu"],
             evidence.counters,
             window,
             published=whole.calls_in_window,
@@ -160,6 +161,7 @@ def measure_trial(evidence: Evidence) -> Trial:
     ):
         trial.values |= values
         trial.reasons |= reasons
+    _second_by_second(trial, evidence.counters, samples, window)
     trial.bring_up = bring_up.bring_up(evidence.events, definition, window.end_ns)
     values, of_nodes, reasons = bring_up.metrics(trial.bring_up, trial.values, window.length_ns)
     trial.values |= values
@@ -169,6 +171,19 @@ def measure_trial(evidence: Evidence) -> Trial:
     if of[UNFINISHED] - of["finished"]:
         trial.values["publish_call_max"] = inf
     return trial
+
+
+def _second_by_second(
+    trial: Trial, counters: Sequence[Row], samples: Sequence[tuple[int, str, str, float]], window: Window
+) -> None:
+    """Where a process has no CPU over the window, the sum over all of them has none by second either."""
+    cpu = [(time_ns, process, value) for time_ns, process, counter, value in samples if counter == "cpu"]
+    seconds, reason = cpu_by_second.cpu_by_second(cpu, counters, window)
+    if reason is None and "cpu_cores" in trial.reasons:
+        seconds, reason = seconds[:0], trial.reasons["cpu_cores"]
+    trial.messages.samples[cpu_by_second.NAME] = make_sample([seconds])
+    if reason is not None:
+        trial.reasons |= dict.fromkeys(cpu_by_second.METRICS, reason)
 
 
 def endpoints_of(evidence: Evidence) -> list[Endpoint]:

@@ -121,11 +121,11 @@ class OneClock:
             return None
         return {**found, "time_ns": self.records.on_reference(found["time_ns"], found["endpoint"])}
 
-    def memory(self) -> list[tuple]:
+    def samples(self) -> list[tuple]:
         """As the evidence's, whose first two columns are time and process."""
         return [
             (int(self._clocks.of_process(process).to_reference(time_ns)), process, *rest)
-            for time_ns, process, *rest in self._evidence.memory()
+            for time_ns, process, *rest in self._evidence.samples()
         ]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from rmwbench.evaluations.claims.cells import Place
+from rmwbench.evaluations.claims.topics import steady_messages
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.short import KEY as SHORT
 from rmwbench.suite.percentiles import messages_needed, quantile_of
@@ -52,14 +53,16 @@ def derived(
     return f"# Derived from {name} by `rmwbench run --claims`: the cells that claims need.\n\n{_dumped(made)}"
 
 
-def longer(all_cells: Collection[Cell], metrics: Mapping[Place, Collection[str]]) -> dict[str, float]:
+def longer(
+    all_cells: Collection[Cell], metrics: Mapping[Place, Collection[tuple[str, str | None]]]
+) -> dict[str, float]:
     """Workload -> steady state in seconds that its claims' percentiles need with LEAST_BLOCKS blocks, where that is
-    more than it has."""
+    more than it has. `metrics`: cell -> (metric, the topic that it is of or None)."""
     found: dict[str, float] = {}
     for cell in all_cells:
-        for metric in metrics.get(place_of(cell), ()):
+        for metric, topic in metrics.get(place_of(cell), ()):
             needed = _messages(metric)
-            there = LEAST_BLOCKS * cell.steady_messages
+            there = LEAST_BLOCKS * steady_messages(cell, topic)
             if needed and 0 < there < needed and not cell.saturating:
                 steady_s = math.ceil(11 * cell.timeline.steady_s * needed / there) / 10  # a tenth more than just enough
                 found[cell.workload.name] = max(found.get(cell.workload.name, 0.0), steady_s)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rmwbench import codes
+from rmwbench.analysis.metrics.topics import unit
 from rmwbench.evaluations.claims.model import Claim, Claims, Conditions, Test, is_suite
 from rmwbench.evaluations.claims.rules import (
     LEAST_BLOCKS,
@@ -31,7 +32,7 @@ Document = Mapping[str, Any]
 Side = tuple[str, Arm]
 """The workload that an arm stands in, and the arm."""
 
-__all__ = ["CLOCKS", "Cell", "Today", "answers", "bound_trials", "compared", "of_suite", "today"]
+__all__ = ["CLOCKS", "Cell", "Today", "answers", "arms_of", "bound_trials", "compared", "of_suite", "today"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,9 @@ class Cell:
     left_in: str = ""
     """The workload of the left side; `workload` names both where they differ."""
     right_in: str | None = None
+    left_topic: str | None = None
+    """The topic whose metric it is, where the test asks for one's."""
+    right_topic: str | None = None
     left_trials: tuple[tuple[int, float], ...] = ()
     """(number of the block over all campaigns, value)"""
     right_trials: tuple[tuple[int, float], ...] = ()
@@ -121,11 +125,11 @@ class Today:
 
 def _ranges(cells: Sequence[Cell]) -> Iterator[str]:
     """`0.52× to 1.4×` of the cells of each unit."""
-    for unit in dict.fromkeys(cell.unit for cell in cells):
-        values = sorted(cell.value for cell in cells if cell.value is not None and cell.unit == unit)
+    for name in dict.fromkeys(cell.unit for cell in cells):
+        values = sorted(cell.value for cell in cells if cell.value is not None and cell.unit == name)
         if values:
             same = values[0] == values[-1]
-            yield amount(values[0], unit) if same else f"{amount(values[0], unit)} to {amount(values[-1], unit)}"
+            yield amount(values[0], name) if same else f"{amount(values[0], name)} to {amount(values[-1], name)}"
 
 
 def today(claims: Claims, claim: Claim, document: Document, *, earlier: int | None = None) -> list[Today]:
@@ -149,14 +153,28 @@ def answers(claims: Claims, claim: Claim, documents: Sequence[Document], *, earl
     return sorted(found, key=lambda one: (one.answer == "no data", one.layer != own, -one.blocks))
 
 
-def compared(claims: Claims, claim: Claim, document: Document) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """(workload, arm, metrics) of every cell that the claim compares in this document, at any layer."""
+def compared(
+    claims: Claims, claim: Claim, document: Document
+) -> Iterator[tuple[str, str | None, str, tuple[str, ...]]]:
+    """(workload, topic, arm, metrics) of every cell that the claim compares in this document, at any layer."""
     for test in claim.tests:
         if of_suite(test, document):
             for layer in _layers([document]):
                 for sides in _sides(test, claims.sides, document, layer):
-                    for workload, arm in filter(None, sides):
-                        yield workload, arm["arm"], test.metrics
+                    for side, topic in zip(sides, 2 * test.topics, strict=True):
+                        if side is not None:
+                            yield side[0], topic, side[1]["arm"], test.metrics
+
+
+def arms_of(workload: Document, topic: str | None) -> list[Arm]:
+    """A workload's arms; with `topic` their metrics are those of that topic, and none where it does not have it."""
+    if topic is None:
+        return list(workload["arms"])
+    found = {arm["arm"]: arm for one in workload.get("topics", ()) if one["topic"] == topic for arm in one["arms"]}
+    none: Arm = {"metrics": {}, "per_trial": {}}
+    return [
+        {**arm, "topic": topic, **{key: found.get(arm["arm"], none)[key] for key in none}} for arm in workload["arms"]
+    ]
 
 
 def of_suite(test: Test, document: Document) -> bool:
@@ -306,13 +324,14 @@ def _sides(
     test: Test, sides: Mapping[str, Sequence[str]], document: Document, layer: str
 ) -> Iterator[tuple[Side, Side | None, Side | None, Side | None]]:
     """Left and right of every cell that the test speaks of, and the cells that either is divided by."""
-    lefts = list(_arms(document, layer, sides[test.left], test.workload, {**test.at, **test.left_at}))
+    of_left, of_right = test.topics
+    lefts = list(_arms(document, layer, sides[test.left], test.workload, {**test.at, **test.left_at}, of_left))
     if test.right is None:
         yield from ((left, None, None, None) for left in lefts)
         return
     name = test.right_workload or test.workload
     other_layer = None if test.across_layers else layer
-    rights = list(_arms(document, other_layer, sides[test.right], name, {**test.at, **test.right_at}))
+    rights = list(_arms(document, other_layer, sides[test.right], name, {**test.at, **test.right_at}, of_right))
     free = {*test.left_at, *test.right_at}
     for label, left in lefts:
         for other, right in rights:
@@ -320,28 +339,33 @@ def _sides(
             # Without factors that differ, left and right stand in the same cell; otherwise in two.
             if not (same and (free or test.right_workload or label == other)):
                 continue
-            bases = [_base(test, document, side) for side in ((label, left), (other, right))]
+            bases = [_base(test, document, (label, left), of_left), _base(test, document, (other, right), of_right)]
             if not test.base_at or all(bases):
                 yield (label, left), (other, right), bases[0], bases[1]
 
 
-def _base(test: Test, document: Document, side: Side) -> Side | None:
+def _base(test: Test, document: Document, side: Side, topic: str | None) -> Side | None:
     """The same arm at the levels that it is divided by."""
     if not test.base_at:
         return None
     label, arm = side
     at = {**arm["factors"], **test.base_at}
     name = label.partition(" [")[0]
-    return next(iter(_arms(document, arm["layer"], [arm["arm"]], name, at)), None)
+    return next(iter(_arms(document, arm["layer"], [arm["arm"]], name, at, topic)), None)
 
 
 def _arms(
-    document: Document, layer: str | None, names: Sequence[str], workload: str | None, at: Mapping[str, Any]
-) -> Iterator[tuple[str, Arm]]:
+    document: Document,
+    layer: str | None,
+    names: Sequence[str],
+    workload: str | None,
+    at: Mapping[str, Any],
+    topic: str | None,
+) -> Iterator[Side]:
     for item in document["workloads"]:
         if workload is not None and item["workload"].partition(" [")[0] != workload:
             continue
-        arms = [a for a in item["arms"] if a["arm"] in names and layer in (None, a["layer"])]
+        arms = [a for a in arms_of(item, topic) if a["arm"] in names and layer in (None, a["layer"])]
         here = [a for a in arms if _stands(a["factors"], at)]
         if here:
             yield item["workload"], min(here, key=lambda arm: list(names).index(arm["arm"]))
@@ -375,7 +399,9 @@ def _cell(
     earlier: int | None,
 ) -> Cell:
     (left_in, left), (right_in, right) = place[0], place[1] or (None, None)
-    label = left_in if right_in in (None, left_in) else f"{left_in} against {right_in}"
+    of_left, of_right = test.topics
+    label, other = unit(left_in, of_left), unit(right_in or left_in, of_right)
+    label = label if right_in is None or label == other else f"{label} against {other}"
     cell = Cell(
         label,
         "no data",
@@ -386,6 +412,8 @@ def _cell(
         unit=_unit(test),
         left_in=left_in,
         right_in=right_in,
+        left_topic=of_left,
+        right_topic=of_right if right else None,
     )
     for one in sides:
         refused = _refused(conditions, test, one, documents[one.campaign])
@@ -443,7 +471,8 @@ def bound_trials(arm: Arm) -> int:
 def _absent(arm: Arm, metric: str) -> str | None:
     found = arm["metrics"].get(metric)
     if found is None:
-        return f"the campaign has no {metric}"
+        of = f" of topic {arm['topic']}" if arm.get("topic") else ""
+        return f"the campaign has no {metric}{of}"
     return found.get("no_data")
 
 

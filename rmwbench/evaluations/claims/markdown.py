@@ -124,7 +124,7 @@ def _experiment(test: Mapping[str, Any]) -> str:
     """`suite` [levels]: metric of left < factor × right."""
     base = f" ÷ its own{_levels(test['base_at'])}" if test["base_at"] else ""
     left = test["left"] + _levels(test["left_at"]) + base
-    where = f"`{test['suite']}`{_levels(test['at'], test['workload'])}"
+    where = f"`{test['suite']}`{_levels(test['at'], test['workload'], test['topic'])}"
     title = title_of(test["metric"])
     if test["times_metric"]:
         title = f"{title} × {title_of(test['times_metric'])}"
@@ -139,7 +139,7 @@ def _against(test: Mapping[str, Any], base: str) -> str:
     of_range = f"a factor of {test['factor']:g} of " if test["relation"] in RANGES else ""
     if test["right"] is None:
         return of_range + amount(test["level"], unit_of(test["metric"]) if not test["times_metric"] else UNITLESS)
-    right = test["right"] + _levels(test["right_at"], test["right_workload"]) + base
+    right = test["right"] + _levels(test["right_at"], test["right_workload"], test["right_topic"]) + base
     if test["right_metric"]:
         right = f"{title_of(test['right_metric'])} of {right}"
     if test["by"] == "difference":
@@ -192,9 +192,10 @@ def _level(level: Any) -> str:
     return " or ".join(map(str, level)) if isinstance(level, list) else str(level)
 
 
-def _levels(at: Mapping[str, Any], workload: str | None = None) -> str:
+def _levels(at: Mapping[str, Any], workload: str | None = None, topic: str | None = None) -> str:
     parts: Sequence[str] = [
         *([workload] if workload else []),
+        *([f"topic {topic}"] if topic else []),
         *(f"{name}={_level(level)}" for name, level in at.items()),
     ]
     return f" [{', '.join(parts)}]" if parts else ""

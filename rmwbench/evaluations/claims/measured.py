@@ -12,13 +12,15 @@ from typing import Any
 
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
-from rmwbench.evaluations.claims.judge import bound_trials, compared
+from rmwbench.evaluations.claims.judge import arms_of, bound_trials, compared
 from rmwbench.evaluations.claims.measured_files import METHOD, SCHEMA, VERSION, shipped
 from rmwbench.evaluations.claims.model import Claims, is_suite
 from rmwbench.evaluations.figures import cells
 from rmwbench.evaluations.figures.model import Measured as Drawn
 
 ARM = ("arm", "middleware", "layer", "version", "profile", "release_date", "factors", "touch", "not_supported")
+Asked = dict[str | None, set[str]]
+"""Topic -> the metrics that are kept of it; None for the whole workload."""
 FACTS = ("cores", "virtualization", "kernel", "load average", "steal since boot")
 
 
@@ -71,7 +73,8 @@ def expanded(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     found = []
     for one in summary["campaigns"]:
         workloads = [
-            {**workload, "arms": [_expanded(arm) for arm in workload["arms"]]} for workload in one["workloads"]
+            {**workload, "arms": [_expanded(arm) for arm in workload["arms"]], "topics": _topics(workload["arms"])}
+            for workload in one["workloads"]
         ]
         before = one.get("method", 1) < METHOD
         found.append({**one, "workloads": workloads, "shipped": True, "before_correction": before})
@@ -84,17 +87,19 @@ def shipped_of(sources: Sequence[Claims]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _campaign(source: Claims, document: Mapping[str, Any], drawn: Sequence[Drawn]) -> dict[str, Any] | None:
-    metrics: dict[tuple[str, str], set[str]] = {}
+    metrics: dict[tuple[str, str], Asked] = {}
     for claim in source.items:
-        for workload, arm, names in compared(source, claim, document):
-            metrics.setdefault((workload, arm), set()).update(names)
+        for workload, topic, arm, names in compared(source, claim, document):
+            metrics.setdefault((workload, arm), {}).setdefault(topic, set()).update(names)
     for one in drawn:
         for workload, arm in _cells_of(one, document):
-            metrics.setdefault((workload, arm), set()).update(one.metrics)
+            metrics.setdefault((workload, arm), {}).setdefault(None, set()).update(one.metrics)
     workloads = []
     for workload in document["workloads"]:
         name = workload["workload"]
-        arms = [_arm(arm, metrics[name, arm["arm"]]) for arm in workload["arms"] if (name, arm["arm"]) in metrics]
+        arms = [
+            _arm(workload, arm, metrics[name, arm["arm"]]) for arm in workload["arms"] if (name, arm["arm"]) in metrics
+        ]
         if arms:
             workloads.append({"workload": name, "arms": arms})
     if not workloads:
@@ -128,11 +133,26 @@ def _cells_of(one: Drawn, document: Mapping[str, Any]) -> Iterator[tuple[str, st
                 yield workload["workload"], arm["arm"]
 
 
-def _arm(arm: Mapping[str, Any], metrics: set[str]) -> dict[str, Any]:
-    per_trial = {name: arm["per_trial"][name] for name in sorted(metrics) if name in arm["per_trial"]}
+def _arm(workload: Mapping[str, Any], arm: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
+    there = {one["topic"] for one in workload.get("topics", ())}
+    topics = {
+        topic: _kept(found, asked[topic])
+        for topic in sorted(topic for topic in asked if topic in there)
+        for found in arms_of(workload, topic)
+        if found["arm"] == arm["arm"]
+    }
     return {
         **{key: arm.get(key) for key in ARM if arm.get(key) is not None or key == "factors"},
         **({"disturbed_by": {Code.MACHINE_BOUND: bound}} if (bound := bound_trials(arm)) else {}),
+        **_kept(arm, asked.get(None, set())),
+        **({"topics": topics} if topics else {}),
+    }
+
+
+def _kept(arm: Mapping[str, Any], metrics: set[str]) -> dict[str, Any]:
+    """What is left of an arm's values, or of those in one topic."""
+    per_trial = {name: arm["per_trial"][name] for name in sorted(metrics) if name in arm["per_trial"]}
+    return {
         "metrics": {name: arm["metrics"][name] for name in sorted(metrics) if name in arm["metrics"]},
         "per_trial": {name: [[one["block"], one["value"]] for one in found] for name, found in per_trial.items()},
     }
@@ -143,6 +163,20 @@ def _expanded(arm: Mapping[str, Any]) -> dict[str, Any]:
         name: [{"block": block, "value": value} for block, value in found] for name, found in arm["per_trial"].items()
     }
     return {"not_supported": None, **arm, "per_trial": per_trial}
+
+
+def _topics(arms: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """As a workload of the show document has them."""
+    names = dict.fromkeys(name for arm in arms for name in arm.get("topics", ()))
+    return [
+        {
+            "topic": name,
+            "arms": [
+                _expanded({"arm": arm["arm"], **arm["topics"][name]}) for arm in arms if name in arm.get("topics", ())
+            ],
+        }
+        for name in names
+    ]
 
 
 def _marked(items: Sequence[Any]) -> list[tuple[bool, Any]]:

@@ -95,6 +95,8 @@ class Test(Strict):
     Of each side the value in a block may be made of several:
     `times_metric`: the product of both metrics (CPU per message × messages per second).
     `right_metric`: the right side's, where it is another (two metrics of one arm).
+    `topic`: the metrics are those of this topic of the workload alone; `right_topic`: the right side's, where it is
+    another. What may stand there: topics.py.
     `base_at`: each side is divided by its own value at these levels; left against right is then a ratio of ratios.
 
     `by: difference`, of fractions: left − right relation `level`, for what may be 0 on both sides.
@@ -124,6 +126,8 @@ class Test(Strict):
     """Of `within`: the middle, as a ratio. `within: 6 times as much, give or take a factor of 1.5`."""
     workload: str | None = None
     right_workload: str | None = None
+    topic: str | None = None
+    right_topic: str | None = None
     at: Levels = Field(default_factory=dict)
     left_at: Levels = Field(default_factory=dict)
     right_at: Levels = Field(default_factory=dict)
@@ -136,16 +140,28 @@ class Test(Strict):
         found = (self.metric, self.times_metric, self.right_metric)
         return tuple(dict.fromkeys(name for name in found if name))
 
+    @property
+    def topics(self) -> tuple[str | None, str | None]:
+        """The left side's and the right side's; None for the whole workload."""
+        return self.topic, self.right_topic or self.topic
+
+    @property
+    def asked(self) -> tuple[tuple[str, str | None], ...]:
+        """(metric, topic) of all that it takes."""
+        left, right = self.topics
+        found = [(self.metric, left), (self.times_metric, left)]
+        if self.right is not None:
+            found += [(self.right_metric or self.metric, right), (self.times_metric, right)]
+        return tuple(dict.fromkeys((name, topic) for name, topic in found if name))
+
     @model_validator(mode="after")
     def _complete(self) -> "Test":
         check = {"ratio": self._of_a_ratio, "difference": self._of_a_difference, "exponent": self._of_an_exponent}
         check[self.by]()
-        if self.right is None and (self.base_at or self.right_metric):
+        of_two = next((key for key in ("base_at", "right_metric", "right_topic") if getattr(self, key)), None)
+        if self.right is None and of_two:
             raise Fault(
-                "one side alone is compared with a level",
-                expected="`right: SIDE`",
-                actual="base_at" if self.base_at else "right_metric",
-                at=("base_at" if self.base_at else "right_metric",),
+                "one side alone is compared with a level", expected="`right: SIDE`", actual=of_two, at=(of_two,)
             )
         if self.of_machine and self.level is None:
             raise Fault("only a level is a number of a machine", expected="`level: NUMBER`", at=("of_machine",))
@@ -338,6 +354,10 @@ class Claims(Strict):
                     side = getattr(test, key)
                     if side is not None and side not in self.sides:
                         raise unknown("side", side, list(self.sides), at=(*at, key))
+                if test.topic or test.right_topic:
+                    from rmwbench.evaluations.claims.topics import check  # reads suites, which most files need not
+
+                    check(test, at)
         return self
 
     def layer_of(self, claim: Claim) -> str:

@@ -97,10 +97,10 @@ def _offer(name: str, asked: Sequence[Asked]) -> tuple[Offer | None, dict[str, s
         if not lacking:
             break
         barred |= {place_of(cell): lacking[cell.number] for cell in made if cell.number in lacking}
-    metrics: dict[Place, set[str]] = {}
+    metrics: dict[Place, set[tuple[str, str | None]]] = {}
     for one in asked:
         for place in needs[one.claim.id].places if one.claim.id in needs else ():
-            metrics.setdefault(place, set()).update(*(test.metrics for test in one.claim.tests))
+            metrics.setdefault(place, set()).update(*(test.asked for test in one.claim.tests))
     suite, made = _made(tree, places, name, path)
     more = longer(made, metrics)
     suite, made = _made(tree, places, name, path, more) if more else (suite, made)

@@ -13,7 +13,7 @@ from typing import Any
 
 from rmwbench.campaign.run import Dropped
 from rmwbench.evaluations.claims.derived_suite import MOST_BLOCKS
-from rmwbench.evaluations.claims.judge import Cell, Today, today
+from rmwbench.evaluations.claims.judge import Cell, Today, arms_of, today
 from rmwbench.evaluations.claims.model import Claim, Claims, Test
 from rmwbench.evaluations.claims.rules import LOOKS, decided, level_of, unseen
 
@@ -92,10 +92,16 @@ def _never(test: Test, cells: Sequence[Cell], document: Mapping[str, Any], block
     if not cells:
         return None
     arms = {
-        (w["workload"], arm["arm"]): arm["metrics"][test.metric] for w in document["workloads"] for arm in w["arms"]
+        (w["workload"], topic, arm["arm"]): arm["metrics"].get(test.metric)
+        for w in document["workloads"]
+        for topic in test.topics
+        for arm in arms_of(w, topic)
     }
-    sides = [(arms[cell.left_in, cell.left], arms.get((cell.right_in or "", cell.right or ""))) for cell in cells]
-    if any(metric is not None and metric.get("value") != 0 for pair in sides for metric in pair):
+    lefts = [arms[cell.left_in, cell.left_topic, cell.left] for cell in cells]
+    rights = [arms.get((cell.right_in or "", cell.right_topic, cell.right or "")) for cell in cells]
+    if any(left is None or left.get("value") != 0 for left in lefts):
+        return None
+    if any(right is not None and right.get("value") != 0 for right in rights):
         return None
     if test.by == "difference":
         part = blocks / MOST_BLOCKS
@@ -113,7 +119,7 @@ def _never(test: Test, cells: Sequence[Cell], document: Mapping[str, Any], block
         return f"none seen on either side, but {MOST_BLOCKS} blocks could only tell differences above {least:.2g}"
     if test.right is not None:
         return f"{test.metric} was 0 on both sides, in every block"
-    bound = max(float(left.get("high", 0)) for left, _ in sides) * blocks / MOST_BLOCKS
+    bound = max(float(left.get("high", 0)) for left in lefts if left is not None) * blocks / MOST_BLOCKS
     if test.relation == "less" and test.level and bound > test.level:
         return f"none seen, but {MOST_BLOCKS} blocks could only tell that it is below {bound:.2g}"
     return None

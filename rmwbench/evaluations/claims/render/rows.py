@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from rmwbench.analysis.metrics.topics import unit
 from rmwbench.evaluations.claims.document import ledger
 from rmwbench.evaluations.claims.markdown import here
 from rmwbench.evaluations.claims.model import Claims, load, sources_about
@@ -87,10 +88,11 @@ def item(source: Mapping[str, Any], claim: Mapping[str, Any], link: Link) -> dic
 def _today(tests: Sequence[Mapping[str, Any]], found: Mapping[str, Any], link: Link) -> dict[str, Any]:
     evidence = []
     for cell in found["cells"]:
-        for workload, arm in ((cell["left_in"], cell["left"]), (cell["right_in"], cell["right"])):
-            href = arm and link(found["campaign"], workload, arm, cell["metric"])
-            if arm:
-                evidence.append({"arm": arm, "workload": workload, "href": href})
+        for side in _compared(cell):
+            workload, topic, arm = cell[f"{side}_in"], cell[f"{side}_topic"], cell[side]
+            # A report has the trials of whole workloads; a topic's stand here.
+            href = None if topic else link(found["campaign"], workload, arm, cell["metric"])
+            evidence.append({"arm": arm, "workload": unit(workload, topic), "href": href})
     unique = {(one["workload"], one["arm"]): one for one in evidence}
     linked = any(one["href"] for one in evidence)
     return {
@@ -106,18 +108,24 @@ def _today(tests: Sequence[Mapping[str, Any]], found: Mapping[str, Any], link: L
     }
 
 
+def _compared(cell: Mapping[str, Any]) -> list[str]:
+    """The sides that a cell has."""
+    return [side for side in ("left", "right") if cell[side]]
+
+
 def _trials(cell: Mapping[str, Any]) -> dict[str, Any] | None:
     """The values of a cell's trials: a row per block, a column per side. None where it has none."""
-    sides = [side for side in ("left", "right") if cell[side]]
+    sides = _compared(cell)
     values = {side: _by_block(cell[f"{side}_trials"], unit_of(cell["metric"])) for side in sides}
     blocks = sorted(set().union(*values.values()))
     if not blocks:
         return None
-    two = len({cell[f"{side}_in"] for side in sides}) > 1
+    places = {side: unit(cell[f"{side}_in"], cell[f"{side}_topic"]) for side in sides}
+    two = len(set(places.values())) > 1
     return {
         "title": cell["workload"],
         "metric": title_of(cell["metric"]),
-        "heads": [f"{cell[side]}, {cell[f'{side}_in']}" if two else cell[side] for side in sides],
+        "heads": [f"{cell[side]}, {places[side]}" if two else cell[side] for side in sides],
         "rows": [(block + 1, [values[side].get(block, "–") for side in sides]) for block in blocks],
     }
 

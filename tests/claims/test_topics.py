@@ -1,0 +1,161 @@
+"""A claim of one topic: decided by that topic's values alone, of a campaign, of one under way, and of a summary."""
+
+import json
+
+import pytest
+
+from rmwbench.bundle import Bundle
+from rmwbench.evaluations.claims.campaign.judge import Judge
+from rmwbench.evaluations.claims.derived_suite import LEAST_BLOCKS, longer, place_of
+from rmwbench.evaluations.claims.document import ledger
+from rmwbench.evaluations.claims.judge import today
+from rmwbench.evaluations.claims.markdown import here
+from rmwbench.evaluations.claims.measured import expanded, measured, text
+from rmwbench.evaluations.claims.model import Claims
+from rmwbench.evaluations.claims.render.rows import item
+from rmwbench.results.show import summarise
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.load import load
+from tests.claims.test_hold import EACH_S, hold
+from tests.claims.test_predicates import BASE, FAST, arm, document, one, renamed
+from tests.support import topics_bundle
+
+LATENCY = "response_latency_p50"
+SIDES = {"cyclone": ["cyclonedds"], "zenoh": ["zenoh"]}
+
+
+def asked(sides=SIDES, layer="native", **test):
+    claim = {
+        "id": "c",
+        "heading": "h",
+        "says": "x",
+        "kind": "comparison",
+        "published": {"verdict": "supported", "why": "y"},
+        "test": {"suite": "fixture", "metric": LATENCY, "left": "cyclone", "relation": "less", **test},
+    }
+    return Claims.model_validate({**BASE, "layer": layer, "sides": sides, "items": [claim]})
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    return Bundle(topics_bundle.write(tmp_path_factory.mktemp("topics") / "c"))
+
+
+@pytest.fixture(scope="module")
+def shown(bundle):
+    return summarise(bundle)
+
+
+@pytest.mark.parametrize(
+    ("test", "answer"),
+    [
+        ({"right": "zenoh", "topic": "imu"}, "holds"),
+        ({"right": "zenoh", "topic": "front"}, "does not hold"),
+        ({"right": "zenoh"}, "no data"),
+        ({"level": 0.03, "metric": "undelivered", "topic": "front", "relation": "greater"}, "holds"),
+        ({"right": "cyclone", "topic": "imu", "right_topic": "front", "factor": 0.1}, "holds"),
+        ({"right": "cyclone", "topic": "front", "right_topic": "imu"}, "does not hold"),
+    ],
+)
+def test_it_is_decided_by_the_topics_own_values(shown, test, answer):
+    """Cyclone DDS is the faster with the IMU and the slower with the camera, of which it loses a ninth."""
+    found = one(asked(**test), shown)
+    assert found.answer == answer, found.cells
+    if "topic" in test:
+        assert found.cells[0].blocks == 8 and found.cells[0].left_topic == test["topic"]
+
+
+def test_the_topic_is_in_the_words(shown):
+    claims = asked(right="zenoh", topic="front", workload="whole")
+    (claim,) = ledger([claims], [shown])["sources"][0]["claims"]
+    assert claim["test"]["topic"] == "front"
+    (cell,) = claim["today"][0]["cells"]
+    assert (cell["workload"], cell["left_in"], cell["left_topic"]) == ("whole · front", "whole", "front")
+    assert "`fixture` [whole, topic front]: " in here(claim)
+    two = asked(right="cyclone", topic="imu", right_topic="front")
+    (claim,) = ledger([two], [shown])["sources"][0]["claims"]
+    assert claim["today"][0]["cells"][0]["workload"] == "whole · imu against whole · front"
+    assert "[topic imu]: " in here(claim) and here(claim).endswith("cyclone < cyclone [topic front]")
+
+
+def test_a_topic_that_the_campaign_lacks_is_no_data_and_never_the_whole(shown):
+    (cell,) = one(asked(level=1e9, topic="rear"), shown).cells
+    assert (cell.answer, cell.code) == ("no data", "absent")
+    assert f"no {LATENCY} of topic rear" in cell.reason
+
+
+def test_a_report_has_no_trials_of_a_topic_so_the_claim_shows_them(shown):
+    def shows(**test):
+        made = ledger([asked(**test)], [shown])["sources"][0]
+        return item(made, made["claims"][0], lambda *where: "#there")["today"][0]
+
+    found = shows(right="zenoh", topic="front")
+    assert [(x["arm"], x["workload"], x["href"]) for x in found["evidence"]] == [
+        ("cyclonedds", "whole · front", None),
+        ("zenoh", "whole · front", None),
+    ]
+    assert found["trials"][0]["heads"] == ["cyclonedds", "zenoh"] and len(found["trials"][0]["rows"]) == 8
+    two = shows(right="cyclone", topic="imu", right_topic="front")
+    assert two["trials"][0]["heads"] == ["cyclonedds, whole · imu", "cyclonedds, whole · front"]
+    whole = shows(right="zenoh", metric="undelivered", by="difference", level=0.0)
+    assert {x["href"] for x in whole["evidence"]} == {"#there"} and whole["trials"] == []
+
+
+def test_a_summary_keeps_that_topic_alone_and_says_the_same(shown):
+    claims = asked(right="zenoh", topic="front")
+    summary = json.loads(text(measured(claims, [shown])))
+    arms = summary["campaigns"][0]["workloads"][0]["arms"]
+    assert [one["arm"] for one in arms] == ["cyclonedds", "zenoh"]
+    assert all(one["metrics"] == one["per_trial"] == {} for one in arms)
+    assert [list(one["topics"]) for one in arms] == [["front"], ["front"]]
+    assert list(arms[0]["topics"]["front"]["metrics"]) == [LATENCY]
+    (again,) = expanded(summary)
+    (before,), (after,) = (today(claims, claims.items[0], found) for found in (shown, again))
+    assert after.cells == before.cells and after.answer == "does not hold"
+    assert sum(line.startswith('{"arm": ') for line in text(summary).splitlines()) == 2, "a line per arm"
+
+
+def test_a_summary_without_the_topic_has_no_data(shown):
+    """As those have that were saved before any claim asked for it."""
+    (old,) = expanded(measured(asked(right="zenoh", metric="undelivered"), [shown]))
+    assert one(asked(right="zenoh", topic="front"), old).answer == "no data"
+
+
+def test_a_campaign_under_way_has_the_numbers_of_show(bundle, shown):
+    names = {LATENCY, "undelivered", "achieved_rate"}
+    (mine,), (theirs,) = Judge(bundle, names).document()["workloads"], shown["workloads"]
+    pairs = [(mine, theirs), *zip(mine["topics"], theirs["topics"], strict=True)]
+    assert [one["topic"] for one in mine["topics"]] == list(topics_bundle.FLOWS)
+    for part, other in pairs:
+        for a, b in zip(part["arms"], other["arms"], strict=True):
+            assert a["arm"] == b["arm"]
+            assert set(a["metrics"]) == (names if part is mine else names - {"achieved_rate"})
+            assert all(metric == b["metrics"][name] for name, metric in a["metrics"].items())
+            assert all(a["per_trial"].get(name) == b["per_trial"].get(name) for name in a["metrics"])
+
+
+def test_what_never_happened_on_a_topic_is_given_up_whatever_the_others_do():
+    zero = {"unit": "fraction", "value": 0.0, "low": 0.0, "high": 0.01, "count": 900, "trials": 5}
+    sides = {"cyclone": ["rclcpp/a"], "zenoh": ["rclcpp/b"]}
+    whole = [renamed(arm(name, FAST[:5]), "undelivered") for name in ("rclcpp/a", "rclcpp/b")]
+    per_trial = {"undelivered": [{"trial": n, "block": n, "value": 0.0} for n in range(5)]}
+    doc = document(("w", *whole), suite="fixture")
+    doc["workloads"][0]["topics"] = [
+        {
+            "topic": "front",
+            "arms": [{"arm": one["arm"], "metrics": {"undelivered": zero}, "per_trial": per_trial} for one in whole],
+        }
+    ]
+    held = hold((asked(sides, "rclcpp", right="zenoh", metric="undelivered", topic="front"), {1, 2}), doc=doc)
+    held(LEAST_BLOCKS, 1.0, EACH_S)
+    assert held.given_up == {"c": "undelivered was 0 on both sides, in every block"}
+
+
+def test_a_percentile_gets_the_messages_of_its_topic():
+    made = cells(load("robot"))
+    places = {place_of(cell) for cell in made}
+    assert longer(made, {place: [("response_latency_p99", "imu")] for place in places}) == {}
+    more = longer(made, {place: [("response_latency_p99", "front")] for place in places})
+    assert 1000 <= LEAST_BLOCKS * 30 * more["whole"] < 1200
+    slowest = longer(made, {place: [("response_latency_p99", None)] for place in places})
+    assert slowest["whole"] > 2.9 * more["whole"], "of all topics the one at 10 Hz has the fewest"
