@@ -1,12 +1,12 @@
 """The goodput of the traffic of others: from its receivers' counters, absent where they say nothing, and its frames in
 no figure of a middleware."""
 
-import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.cross_traffic import METRICS, NO_ACCOUNT, NONE, ROLE, TOO_SHORT, asked, cross_traffic
 from rmwbench.analysis.metrics.network import network
 from rmwbench.analysis.records.columns import Window
+from tests.analysis.test_latency import Records
 from tests.analysis.test_wire import log
 
 S = 1_000_000_000
@@ -58,14 +58,8 @@ def test_frames_of_cross_traffic_are_nobodys_bytes():
     mine = [(0, "robot", "base", "delivered", "data", 150), (1, "base", "robot", "delivered", "acknowledgement", 60)]
     theirs = [(2, "server", "laptop", "lost_down", "data", 1514), (3, "laptop", "server", "delivered", "data", 66)]
 
-    class Nothing:
-        def received(self, name):
-            return np.empty(0, np.int64)
-
-        sent = received
-
     def of(*found):
-        *_, seen = network(Nothing(), [], [], [], Window(1000, 2000), log(*found), DEFINITION)
+        *_, seen = network(Records([], []), [], [], [], Window(1000, 2000), log(*found), DEFINITION)
         return seen.wire
 
     alone, beside = of(*mine), of(*mine, *theirs)

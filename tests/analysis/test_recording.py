@@ -35,22 +35,18 @@ def account(endpoint, handed, in_bag, cache):
     return [counter(name, value, endpoint) for name, value in found.items()]
 
 
-HUNDRED = [(1, seq, WARMUP if seq < 10 else 0) for seq in range(100)]
+HUNDRED = sent(*((1, seq, WARMUP if seq < 10 else 0) for seq in range(100)))
 SIZE = counter("bag.size", 1e6)
 NOBODY = rows(writer=[], seq=[], flags=[])
 
 
-def of_one(in_bag, counters, received=NOBODY, published=HUNDRED):
-    found = recorded(
-        ENDPOINTS,
-        ("image_1",),
-        sent(*published),
-        received,
-        rows(endpoint=[1] * len(in_bag), seq=in_bag),
-        [SIZE, *counters],
-    )
-    assert found is not None
-    (topic,) = found.topics
+def of_topic_1(in_bag, counters, received=NOBODY, published=HUNDRED):
+    in_bag = rows(endpoint=[1] * len(in_bag), seq=in_bag)
+    return recorded(ENDPOINTS, ("image_1",), published, received, in_bag, counters)
+
+
+def of_one(in_bag, counters, *more):
+    (topic,) = of_topic_1(in_bag, [SIZE, *counters], *more).topics
     return topic
 
 
@@ -88,21 +84,14 @@ def test_what_is_twice_in_the_bag_is_kept_once():
 
 
 def test_what_was_never_sent_or_failed_cannot_be_lost():
-    published = [(1, 0, 0), (1, 1, FAILED), (1, 2, 0), (1, 3, 0)]
-    found = recorded(
-        ENDPOINTS,
-        ("image_1",),
-        sent(*published, called=[True, True, True, False]),
-        NOBODY,
-        rows(endpoint=[1], seq=[0]),
-        [SIZE, *account(1, 1, 1, 0)],
-    )
-    assert (found.all.sent, found.all.kept, found.all.before) == (2, 1, 1)
+    published = sent((1, 0, 0), (1, 1, FAILED), (1, 2, 0), (1, 3, 0), called=[True, True, True, False])
+    found = of_one([0], account(1, 1, 1, 0), NOBODY, published)
+    assert (found.sent, found.kept, found.before) == (2, 1, 1)
 
 
 def test_a_reader_of_ours_beside_it_tells_who_got_what():
     received = rows(writer=[1, 1, 1, 1], seq=[0, 1, 2, 3], flags=[0, 0, FOREIGN, 0])
-    published = [(1, seq, 0) for seq in range(5)]
+    published = sent(*((1, seq, 0) for seq in range(5)))
     found = of_one([0, 2, 4], account(1, 3, 3, 0), received, published)
     assert (found.beside, found.only_beside, found.only_kept) == (3, 2, 2)
 
@@ -126,9 +115,8 @@ def test_a_place_that_one_part_does_not_know_is_not_known_of_the_whole():
 
 
 def test_what_was_not_read_is_absent_and_never_zero():
-    empty = rows(endpoint=[], seq=[])
-    assert recorded(ENDPOINTS, ("image_1",), sent(*HUNDRED), NOBODY, empty, []) is None
-    found = recorded(ENDPOINTS, ("image_1",), sent(*HUNDRED), NOBODY, empty, [SIZE])
+    assert of_topic_1([], []) is None
+    found = of_topic_1([], [SIZE])
     assert found.transport is found.cpu_ns is found.peak_rss_bytes is found.stop_ns is None
 
 
@@ -136,6 +124,5 @@ def test_what_was_not_read_is_absent_and_never_zero():
 def test_costs_are_the_recorders_own(role):
     edges = [counter("cpu", 2e9, at="steady_begin"), counter("cpu", 5e9, at="steady_end")]
     other = [counter("cpu", 9e9, at="steady_end", role=role), counter("peak_rss", 1e9, role=role)]
-    empty = rows(endpoint=[], seq=[])
-    found = recorded(ENDPOINTS, ("image_1",), sent(*HUNDRED), NOBODY, empty, [SIZE, *edges, *other])
+    found = of_topic_1([], [SIZE, *edges, *other])
     assert (found.cpu_ns, found.peak_rss_bytes) == (3e9, None)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.cli.main import main
 from rmwbench.lab.middleware import Worker
 from tests.lab import tools
+from tests.support.command import exit_code
 
 pytestmark = pytest.mark.timing
 
@@ -65,9 +65,7 @@ def worker() -> Worker:
 
 def run(directory: Path, suite: str) -> int:
     (directory / "shm.yaml").write_text(suite)
-    with pytest.raises(SystemExit) as ended:
-        main(["run", str(directory / "shm.yaml"), "--out", str(directory / "out"), "--no-report"])
-    return ended.value.code or 0
+    return exit_code("run", directory / "shm.yaml", "--out", directory / "out", "--no-report")
 
 
 class Trials:

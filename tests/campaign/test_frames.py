@@ -6,23 +6,16 @@ import math
 import pytest
 
 from rmwbench.campaign.trial import sources
-from rmwbench.campaign.trial.outcome import Order, Outcome
+from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.lab.camera import source
 from rmwbench.lab.camera.source import Account
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
+from tests.campaign.cells import order
 from tests.lab import tools
+from tests.suite.suite_text import cells_of
 
-SUITE = """
-suite: mini
-title: a test
-timeline: {{warmup_s: 0.2, steady_s: 1.0, drain_s: 2, grace_s: 2, match_s: 5}}
-arms:
-  - {{name: arm, {arm}}}
-workloads:
-  - {{name: w, message: Image(64x48), rate_hz: 50, frames: {frames}, qos: {{depth: 10}}}}
-"""
+CAMERA = """message: Image(64x48), rate_hz: 50, qos: {depth: 10},
+     timeline: {warmup_s: 0.2, steady_s: 1.0, drain_s: 2, grace_s: 2, match_s: 5}, frames: """
 FLOOR = "middleware: floor, options: {transport: tcp}"
 
 needs_gstreamer = pytest.mark.skipif(
@@ -30,9 +23,9 @@ needs_gstreamer = pytest.mark.skipif(
 )
 
 
-def cell_of(arm=FLOOR, frames="gstreamer"):
-    (cell,) = cells(parse(SUITE.format(arm=arm, frames=frames), where="mini.yaml"))
-    return cell
+def order_of(arm=FLOOR, frames="gstreamer"):
+    (cell,) = cells_of(CAMERA + frames, arm)
+    return order(cell)
 
 
 def carried_whole(result):
@@ -51,8 +44,7 @@ def carried_whole(result):
 
 @pytest.mark.timing
 def test_drawn_frames_arrive_whole_and_how_far_they_shrink_is_told():
-    order = Order(1, cell_of(frames="photo"), 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF)
-    told, cost, probes = carried_whole(run_trial(order, tools.worker("floor")))
+    told, cost, probes = carried_whole(run_trial(order_of(frames="photo"), tools.worker("floor")))
     assert cost["frames 1"] == "source" and "frames 1 gstreamer" not in cost
     assert 0 < probes["source_kept"] <= 1 and probes["source_lz4_ratio"] > 1.1
     assert "of 48 frames" in told and told.endswith("times smaller")
@@ -62,21 +54,17 @@ def test_drawn_frames_arrive_whole_and_how_far_they_shrink_is_told():
 @pytest.mark.timing
 @pytest.mark.parametrize(
     ("middleware", "arm"),
-    [
-        ("floor", FLOOR),
-        ("iceoryx2", "middleware: iceoryx2, loan: true"),
-    ],
+    [("floor", FLOOR), ("iceoryx2", "middleware: iceoryx2, loan: true")],
 )
 def test_frames_arrive_whole_and_their_source_is_no_cost_of_the_middlewares(middleware, arm):
-    result = run_trial(Order(1, cell_of(arm), 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker(middleware))
-    told, cost, probes = carried_whole(result)
+    told, cost, probes = carried_whole(run_trial(order_of(arm), tools.worker(middleware)))
     assert cost["frames 1"] == cost["frames 1 gstreamer"] == "source"
     assert 0 < probes["source_kept"] <= 1 and "source_lz4_ratio" not in probes
     assert told.endswith("ms") and "of 48 frames" in told
 
 
 def outcome(*accounts: Account, **counters: int) -> Outcome:
-    found = Outcome(Order(1, cell_of(), 0, 0, seed=1, nonce=1), "2026-01-01T00:00:00Z", 0)
+    found = Outcome(order_of(), "2026-01-01T00:00:00Z", 0)
     found.sources = list(accounts)
     found.collected = {"talker": {"endpoints": {"1": {"matched": 1, "counters": counters}}}}
     return found

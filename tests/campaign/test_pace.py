@@ -1,29 +1,17 @@
 """Whole blocks are left out on a slow machine, by the clock alone and never below the minimum."""
 
-from pathlib import Path
-
 import pytest
 
 from rmwbench.campaign.pace import TOLERANCE, has_time, limit_s
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
-
-SUITE = """
-suite: mini
-title: a test
-blocks: {planned: 6, minimum: 5}
-arms:
-  - {name: one, middleware: floor}
-workloads:
-  - {name: small, message: Bytes(100), rate_hz: 100, timeline: {steady_s: 1.0}}
-"""
+from tests.suite.suite_text import suite
 
 
-def plan(budget_s: float | None = None):
-    suite = parse(SUITE, where=str(Path("mini.yaml")))
-    return make_plan(suite, cells(suite), seed=1, budget_s=budget_s)
+def plan(*changes, **more):
+    made = suite(*changes)
+    return make_plan(made, cells(made), seed=1, **more)
 
 
 def test_a_machine_as_fast_as_planned_gets_all_blocks():
@@ -44,12 +32,8 @@ def test_a_budget_is_a_budget():
     assert not has_time(p, 7, 7 * p.block_s * 1.07)
 
 
-CLOCK = SUITE.replace("{planned: 6, minimum: 5}", "{minimum: 5, maximum: 12, within_s: %s}")
-
-
 def by_clock(within_s, **more):
-    suite = parse(CLOCK % within_s, where="mini.yaml")
-    return make_plan(suite, cells(suite), seed=1, **more)
+    return plan(("{planned: 6, minimum: 5}", f"{{minimum: 5, maximum: 12, within_s: {within_s}}}"), **more)
 
 
 def test_a_suite_that_is_planned_by_the_clock_ends_with_it_but_never_below_the_minimum():
@@ -72,4 +56,4 @@ def test_a_budget_replaces_the_time_of_the_suite():
 
 def test_a_time_is_for_a_sequential_design():
     with pytest.raises(UserError, match="`within_s` is for a sequential design"):
-        parse(SUITE.replace("planned: 6", "planned: 6, within_s: 60"), where="mini.yaml")
+        suite(("planned: 6", "planned: 6, within_s: 60"))

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.cli.main import main
 from rmwbench.results.show import summarise
 from tests.lab import tools
+from tests.support.command import exit_code
 
 pytestmark = pytest.mark.timing
 
@@ -31,9 +31,7 @@ def run(directory: Path, arms: str, workloads: str, *files: tuple[str, str]) -> 
     for name, text in files:
         (directory / name).write_text(text)
     (directory / "provoked.yaml").write_text(SUITE + arms + "workloads:\n" + workloads)
-    with pytest.raises(SystemExit) as ended:
-        main(["run", str(directory / "provoked.yaml"), "--out", str(directory / "out"), "--no-report"])
-    return ended.value.code or 0
+    return exit_code("run", directory / "provoked.yaml", "--out", directory / "out", "--no-report")
 
 
 def endings(directory: Path) -> dict[str, set[tuple[str, str]]]:

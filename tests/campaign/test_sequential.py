@@ -17,12 +17,12 @@ from rmwbench.campaign.interim import seen
 from rmwbench.campaign.pace import SPOILT_TOLERANCE, has_time, limit_s, may_repeat
 from rmwbench.campaign.run import Campaign
 from rmwbench.campaign.trial.trial import TrialResult
-from rmwbench.cli.main import main
 from rmwbench.errors import UserError
 from rmwbench.results.show import summarise
 from rmwbench.suite.suite import DECIDABLE_BLOCKS
 from tests.campaign.test_course import plan
 from tests.lab import tools
+from tests.support.command import exit_code
 
 
 @dataclass
@@ -267,10 +267,9 @@ def real(tmp_path, capsys, there_ns, maximum) -> tuple[Bundle, str]:
     tools.worker("synthetic")
     suite, out = tmp_path / "planted.yaml", tmp_path / "out"
     suite.write_text(SYNTHETIC.format(there_ns=there_ns, maximum=maximum))
-    with pytest.raises(SystemExit) as ended:
-        main(["run", str(suite), "--out", str(out), "--no-report"])
+    code = exit_code("run", suite, "--out", out, "--no-report")
     captured = capsys.readouterr()
-    assert not ended.value.code, captured.err
+    assert code == 0, captured.err
     return Bundle(out), captured.err
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.cli.main import main
 from rmwbench.lab import machine
 from rmwbench.results.show import summarise
 from tests.lab import fake_worker, tools
+from tests.support.command import exit_code
 
 SUITE = """
 suite: mini
@@ -44,10 +44,9 @@ class Bench:
 
     def command(self, *arguments: object) -> tuple[int, str]:
         self._capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
+        code = exit_code(*arguments)
         captured = self._capsys.readouterr()
-        return ended.value.code or 0, captured.out + captured.err
+        return code, captured.out + captured.err
 
     def lines(self, kind: str) -> list[dict]:
         lines = map(json.loads, (self.out / "journal.jsonl").read_text().splitlines())

@@ -8,7 +8,6 @@ import tempfile
 
 import pytest
 
-from rmwbench.cli.main import main
 from rmwbench.community import admission
 from rmwbench.community.shown import view_of
 from rmwbench.errors import UserError
@@ -17,6 +16,7 @@ from rmwbench.evaluations.committee.document import Beside, candidate, gather, s
 from tests.committee import evaluations
 from tests.report.example_document import HOSTILE
 from tests.report.test_ros_variables import DEAF_TO_ALL, OBEDIENT, table
+from tests.support.command import exit_code
 
 TITLE = "A report"
 
@@ -186,10 +186,14 @@ def test_a_file_that_no_community_verb_made_is_one_error(tmp_path):
         view_of(tmp_path / "github.json")
 
 
+def error_of(capsys, *words):
+    """What the command is refused with, in one line."""
+    assert exit_code(*words) == 2
+    return " ".join(capsys.readouterr().err.split())
+
+
 def test_the_verb_writes_the_report_of_what_is_finished(session, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["evaluate", "tsc", "-o", str(session.directory), "--json"])
-    assert ended.value.code == 1  # two sections are not measured
+    assert exit_code("evaluate", "tsc", "-o", session.directory, "--json") == 1  # two sections are not measured
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "rmwbench/evaluation"
     assert [one["section"] for one in document["sections"] if one["campaign"]] == ["pubsub", "robot"]
@@ -200,16 +204,12 @@ def test_what_was_measured_so_far_is_a_report_too(session, tmp_path, capsys):
     copied = evaluations.copy(session, tmp_path / "tsc")
     copied.sections.insert(0, evaluations.planned("services", "Services"))  # it waits: evaluate would run it
     copied.save()
-    with pytest.raises(SystemExit) as ended:
-        main(["report", str(copied.directory)])
-    assert ended.value.code == 0
+    assert exit_code("report", copied.directory) == 0
     assert capsys.readouterr().out.splitlines()[:2] == [
         f"report: {copied.directory / name}" for name in ("report.md", "report.html")
     ]
     assert "Not measured: it was not run yet" in section((copied.directory / "report.md").read_text(), "Services")
-    with pytest.raises(SystemExit) as ended:
-        main(["report", str(copied.directory), "--out", str(tmp_path / "mine.html")])
-    assert ended.value.code == 2 and "into its own directory" in " ".join(capsys.readouterr().err.split())
+    assert "into its own directory" in error_of(capsys, "report", copied.directory, "--out", tmp_path / "mine.html")
 
 
 @pytest.mark.parametrize(
@@ -220,24 +220,19 @@ def test_what_was_measured_so_far_is_a_report_too(session, tmp_path, capsys):
     ],
 )
 def test_an_evaluation_that_was_begun_keeps_its_plan(session, capsys, words, says):
-    with pytest.raises(SystemExit) as ended:
-        main(["evaluate", "tsc", "-o", str(session.directory), *words])
-    assert ended.value.code == 2 and says in " ".join(capsys.readouterr().err.split())
+    assert says in error_of(capsys, "evaluate", "tsc", "-o", session.directory, *words)
 
 
 def test_a_directory_of_something_else_is_left_alone(tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(SystemExit) as ended:
-        main(["evaluate", "tsc", "-o", str(tmp_path), "--budget", "2h"])
-    assert ended.value.code == 2 and "no evaluation was begun in it" in " ".join(capsys.readouterr().err.split())
+    said = error_of(capsys, "evaluate", "tsc", "-o", tmp_path, "--budget", "2h")
+    assert "no evaluation was begun in it" in said
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
 def test_a_state_file_of_another_kind_is_one_error(tmp_path, capsys):
     (tmp_path / "evaluation.json").write_text('{"schema": "rmwbench/claims-run"}')
-    with pytest.raises(SystemExit) as ended:
-        main(["evaluate", "tsc", "-o", str(tmp_path)])
-    assert ended.value.code == 2 and "no directory of `rmwbench evaluate`" in capsys.readouterr().err
+    assert "no directory of `rmwbench evaluate`" in error_of(capsys, "evaluate", "tsc", "-o", tmp_path)
 
 
 def test_workloads_of_too_few_blocks_say_that_and_stand_nowhere(report):

@@ -12,10 +12,10 @@ WEB = ("GitHub", "noreply@github.com")
 class Git:
     """A repository at `path`; `main` is checked out in a new one."""
 
-    def __init__(self, path, *create):
+    def __init__(self, path):
         self.path = path
-        path.mkdir(parents=True, exist_ok=True)
-        self("init", "-q", "-b", "main", *create)
+        path.mkdir()
+        self("init", "-q", "-b", "main")
 
     def __call__(self, *arguments, at="2024-01-01", by=ANN, through=None, given=None):
         """Runs git as `by` (author) and `through` (committer, the same where absent) on the day `at`."""
@@ -43,17 +43,15 @@ class Git:
         return done.stdout.strip()
 
     def commit(self, at, file="code.c", text=None, *, by=ANN, through=None):
-        """`text` into `file`, committed; what was there is kept in front of it where it begins with +."""
+        """`text` added to the end of `file`, committed. Returns the commit."""
         path = self.path / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = f"line of {at}\n" if text is None else text
-        before = path.read_text() if text.startswith("+") and path.exists() else ""
-        path.write_text(before + text.removeprefix("+"))
+        with path.open("a") as code:
+            code.write(text or f"line of {at}\n")
         self("add", "-A")
         self("commit", "-q", "-m", "private words", at=at, by=by, through=through)
         return self("rev-parse", "HEAD")
 
 
 def lines(count, word):
-    """What is added to a file: so many lines."""
-    return "+" + "".join(f"{word} {n}\n" for n in range(count))
+    return "".join(f"{word} {n}\n" for n in range(count))

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from rmwbench.cli.main import main
 from rmwbench.community.admission import OURS, document, permissive, tiers
 from rmwbench.errors import UserError
+from tests.support.command import exit_code
 
 REP = """\
 Target Platforms
@@ -140,9 +140,7 @@ def test_bad_files_say_where(candidates, old, new, words):
 
 
 def test_ours_has_evidence_for_whatever_it_says(capsys):
-    with pytest.raises(SystemExit) as end:
-        main(["community", "admission", "--json"])
-    assert not end.value.code
+    assert exit_code("community", "admission", "--json") == 0
     doc = json.loads(capsys.readouterr().out)
     assert doc["source"] == str(OURS) and len(doc["candidates"]) >= 5
     for candidate in doc["candidates"]:

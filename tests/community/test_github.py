@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from rmwbench.cli.main import main
 from rmwbench.community.github import client as client_module
 from rmwbench.community.github.client import Client
 from rmwbench.community.github.collect import collect
@@ -17,6 +16,7 @@ from rmwbench.errors import UserError
 from rmwbench.importers.formats.github_csv import kaplan_meier
 from tests.community.github_server import NAME, comment, commit, issue, person
 from tests.importers.original import path as original
+from tests.support.command import exit_code
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 SINCE = NOW - timedelta(days=100)
@@ -269,9 +269,7 @@ def test_the_tables_of_2020():
 
 
 def run(*arguments):
-    with pytest.raises(SystemExit) as end:
-        main(["community", "github", *arguments])
-    return end.value.code or 0
+    return exit_code("community", "github", *arguments)
 
 
 def test_the_verb_asks_saves_and_shows(wheels, base, tmp_path, capsys, monkeypatch):

@@ -19,8 +19,9 @@ EVE = ("E\x1b[31mve\x07 Malory", "eve@example.org")
 NAME = "acme/wheels"
 
 
-def _window(days):
-    return timedelta(days=days)
+@pytest.fixture
+def git(tmp_path):
+    return Git(tmp_path / "r")
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +48,12 @@ def wheels(tmp_path_factory):
     return git
 
 
+def read(path, days=60, name=NAME):
+    return history.load(name, path, timedelta(days=days))
+
+
 def measured(path, days=60, **options):
-    return document([history.load(NAME, path, _window(days))], **options)["repositories"][0]
+    return document([read(path, days)], **options)["repositories"][0]
 
 
 def values(found):
@@ -117,7 +122,7 @@ def test_a_bare_repository_and_a_clone_with_another_branch_say_the_same(wheels, 
 def test_a_shallow_clone_is_refused(wheels, tmp_path):
     wheels("clone", "-q", "--depth", "2", wheels.path.as_uri(), str(tmp_path / "cut"))
     with pytest.raises(UserError, match="shallow") as error:
-        history.load(NAME, tmp_path / "cut", _window(60))
+        read(tmp_path / "cut")
     assert "--unshallow" in error.value.render()
 
 
@@ -138,8 +143,7 @@ def test_a_directory_below_a_repository_is_not_that_repository(wheels, monkeypat
         opened(inside)
 
 
-def test_programs_that_a_repository_configures_are_not_run(tmp_path):
-    git = Git(tmp_path / "r")
+def test_programs_that_a_repository_configures_are_not_run(git, tmp_path):
     git.commit("2024-05-01")
     signed = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n AAAA\n -----END PGP SIGNATURE-----\n\n"
     head, _, message = git("cat-file", "commit", "HEAD").partition("\n\n")
@@ -158,20 +162,18 @@ def test_programs_that_a_repository_configures_are_not_run(tmp_path):
     assert not ran.exists()
 
 
-def test_commits_of_the_future_are_in_no_window_and_said(tmp_path):
-    git = Git(tmp_path / "r")
+def test_commits_of_the_future_are_in_no_window_and_said(git):
     git.commit("2024-05-01")
     git.commit("2024-05-03")
     git.commit("2090-01-01")
     found = measured(git.path, 10)
     assert found["until"].startswith("2024-05-03") and values(found)["commits"] == 2
     assert found["history"]["undated"] == 1
-    view = show.view(document([history.load(NAME, git.path, _window(10))]))
+    view = show.view(document([read(git.path, 10)]))
     assert any("without a date in the past, in no window: 1" in text for text in view.sections[0].text)
 
 
-def test_people_are_joined_by_mailmap_and_a_nickname_alone_joins_nobody(tmp_path):
-    git = Git(tmp_path / "r")
+def test_people_are_joined_by_mailmap_and_a_nickname_alone_joins_nobody(git):
     git.commit("2024-05-01", by=("cat", "1+cat@users.noreply.github.com"))
     git.commit("2024-05-02", by=("cat", "other.cat@example.org"))
     git.commit("2024-05-03", by=("Cat Low", "cat@users.noreply.github.com"))
@@ -181,15 +183,13 @@ def test_people_are_joined_by_mailmap_and_a_nickname_alone_joins_nobody(tmp_path
     assert values(measured(git.path, 10))["authors"] == 3  # with Ann, one fewer
 
 
-def test_who_committed_is_no_data_where_githubs_pages_did_all(tmp_path):
-    git = Git(tmp_path / "r")
+def test_who_committed_is_no_data_where_githubs_pages_did_all(git):
     git.commit("2024-05-01", through=WEB)
     facts = measured(git.path, 10)["facts"]
     assert facts["authors"]["value"] == 1 and "GitHub's pages" in facts["committers"]["no_data"]
 
 
-def test_without_tags_releases_are_no_data_and_not_none(tmp_path):
-    git = Git(tmp_path / "r")
+def test_without_tags_releases_are_no_data_and_not_none(git):
     git.commit("2024-05-01")
     facts = measured(git.path, 10)["facts"]
     assert "no tags here" in facts["releases"]["no_data"] and "no_data" in facts["releases_ever"]
@@ -219,13 +219,10 @@ def test_who_is_a_bot(name, bot):
     assert is_bot_name(name) is bot
 
 
-def test_windows_that_end_on_different_days_are_no_ranking(wheels, tmp_path):
-    git = Git(tmp_path / "r")
+def test_windows_that_end_on_different_days_are_no_ranking(wheels, git):
     git.commit("2021-05-01")
     git("tag", "v1.0")
-    projects = [history.load(NAME, wheels.path, _window(60)), history.load("acme/old", git.path, _window(60))]
-    doc = document(projects)
-    view = show.view(doc)
+    view = show.view(document([read(wheels.path), read(git.path, name="acme/old")]))
     told = " ".join(view.sections[0].text)
     assert "no row is ahead of another" in told and "another time" in told and "not 0" in told
     rows = {row[0]: row for row in view.sections[0].table.rows}
@@ -240,8 +237,7 @@ def test_windows_that_end_on_different_days_are_no_ranking(wheels, tmp_path):
         assert section.table is None and section.text == [f"no data (git does not hold it): {NAME}, acme/old"]
 
 
-def test_a_branch_that_tries_to_be_markup(tmp_path, capsys):
-    git = Git(tmp_path / "r")
+def test_a_branch_that_tries_to_be_markup(git, tmp_path, capsys):
     git("checkout", "-q", "-b", "<script>alert(1)</script>")
     git.commit("2024-05-01", by=EVE)
     page = tmp_path / "page.html"
@@ -250,7 +246,7 @@ def test_a_branch_that_tries_to_be_markup(tmp_path, capsys):
     shown = capsys.readouterr()
     assert "\x1b[31mve" not in shown.out + shown.err and "Malory" not in shown.out + page.read_text()
     assert "Activity in git" in shown.out and "<script>alert(1)</script>" in shown.out
-    assert render(show.view(document([history.load(NAME, git.path, _window(9))]), draw=True))
+    assert render(show.view(document([read(git.path, 9)]), draw=True))
 
 
 def test_the_verb_reads_git_beside_the_api_and_asks_only_for_the_rest(wheels, api, base, capsys):
@@ -291,7 +287,6 @@ def test_the_verb_refuses_clearly(wheels, arguments, words, capsys):
     assert words in capsys.readouterr().err
 
 
-def test_a_repository_without_commits(tmp_path):
-    git = Git(tmp_path / "r")
+def test_a_repository_without_commits(git):
     with pytest.raises(UserError, match="has no commit"):
-        history.load(NAME, git.path, _window(9))
+        read(git.path)

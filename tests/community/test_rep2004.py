@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rmwbench.cli.main import main
 from rmwbench.community.rep2004.compare import document, view
 from rmwbench.community.rep2004.declaration import classify, open_points, read
 from rmwbench.community.rep2004.items import ITEMS, LEVELS, by_words, numbers
 from rmwbench.errors import UserError
+from tests.support.command import exit_code
 
 # The layout of core packages: numbered headings, some shared, and a table with their typo (4.iii.a twice, 1.vi_).
 CORE = """This document declares the quality of the `tiny_rmw` package after [REP-2004](https://example.org/rep).
@@ -357,9 +357,7 @@ def test_the_verb(tmp_path, capsys):
         ([str(tmp_path / "none.md")], 2),
         ([str(path), "--date", "soon"], 2),
     ):
-        with pytest.raises(SystemExit) as end:
-            main(["community", "rep2004", *arguments])
-        assert (end.value.code or 0) == code
+        assert exit_code("community", "rep2004", *arguments) == code
         shown = capsys.readouterr()
         if "--json" in arguments:
             (package,) = json.loads(shown.out)["packages"]

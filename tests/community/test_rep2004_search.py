@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from rmwbench.cli.main import main
 from rmwbench.community.rep2004.compare import document, view
 from rmwbench.community.rep2004.search import DECLARATION, searched
 from rmwbench.errors import UserError
 from rmwbench.report.view import View
 from tests.community.git_repository import Git
+from tests.support.command import exit_code
 
 
 @pytest.fixture
@@ -58,9 +58,7 @@ def test_it_stands_beside_the_declarations_that_were_read(git, tmp_path, capsys)
     file = tmp_path / "QUALITY.md"
     claim = "# Quality Declaration\n\nThe package claims to be in the **Quality Level 2** category.\n"
     file.write_text(f"{claim}\n## Version Scheme [1.i]\n\nIt is semver.\n")
-    with pytest.raises(SystemExit) as end:
-        main(["community", "rep2004", f"axle={file}", f"acme/wheels={git.path}", "--json"])
-    assert not end.value.code
+    assert exit_code("community", "rep2004", f"axle={file}", f"acme/wheels={git.path}", "--json") == 0
     doc = json.loads(capsys.readouterr().out)
     assert [p["package"] for p in doc["packages"]] == ["axle"] and len(doc["searched"]) == 1
     told = view(doc)

@@ -5,12 +5,12 @@ import json
 
 import pytest
 
-from rmwbench.cli.main import main
 from rmwbench.community.survey import analyse, form, published, show
 from rmwbench.community.survey.read import item_of, read
 from rmwbench.community.survey.scale import AGREEMENT, of, told
 from rmwbench.errors import UserError
 from tests.importers.original import path as original
+from tests.support.command import exit_code
 
 SECRET = "my employer's secret robot"
 LEVELS = AGREEMENT.levels
@@ -167,9 +167,7 @@ def test_a_group_without_an_opinion_has_no_data(tmp_path):
 
 
 def test_the_blank_form_filled_in_is_read_again(tmp_path, capsys):
-    with pytest.raises(SystemExit) as end:
-        main(["community", "survey", "--form", str(tmp_path / "form")])
-    assert not end.value.code
+    assert exit_code("community", "survey", "--form", tmp_path / "form") == 0
     blank = tmp_path / "form" / "survey.csv"
     assert (tmp_path / "form" / "survey.md").read_text().count("☐") == 6 * len(form.STATEMENTS)
     header = next(csv.reader(blank.open(newline="")))
@@ -183,21 +181,15 @@ def test_the_blank_form_filled_in_is_read_again(tmp_path, capsys):
     with pytest.raises(UserError, match="a form already"):
         form.write(tmp_path / "form")
     capsys.readouterr()
-    with pytest.raises(SystemExit) as end:
-        main(["community", "survey", str(blank), "--group", "Middleware", "--json"])
-    assert not end.value.code
+    assert exit_code("community", "survey", blank, "--group", "Middleware", "--json") == 0
     doc = json.loads(capsys.readouterr().out)
     assert [q["text"] for q in doc["questions"]] == list(form.STATEMENTS[1:])  # nobody had an opinion on the first
     assert doc["groups"] == {"everyone": 12, "cyclonedds": 6, "zenoh": 6} and "published" not in doc
 
 
 def test_the_verb_prints_tables_and_no_words(answers, capsys, tmp_path):
-    with pytest.raises(SystemExit) as end:
-        main(["community", "survey", str(answers), "--group", "Middleware", "--report", str(tmp_path / "p.html")])
-    assert not end.value.code
+    assert exit_code("community", "survey", answers, "--group", "Middleware", "--report", tmp_path / "p.html") == 0
     text = capsys.readouterr().out
     assert "Cliff's delta" in text and "secret" not in text and "secret" not in (tmp_path / "p.html").read_text()
-    for arguments in ([], [str(tmp_path)], [str(answers), "--report", str(tmp_path / "no" / "p.html")]):
-        with pytest.raises(SystemExit) as end:
-            main(["community", "survey", *arguments])
-        assert end.value.code == 2
+    for arguments in ([], [tmp_path], [answers, "--report", tmp_path / "no" / "p.html"]):
+        assert exit_code("community", "survey", *arguments) == 2

@@ -11,6 +11,10 @@ from rmwbench.suite.workload.camera import PHOTO, RENDERED, Format
 VGA = Format(640, 480, Fraction(30))
 
 
+def pixels(kind, number=0):
+    return np.frombuffer(drawn.frames(kind, VGA)[number], np.uint8).reshape(480, 640, 3)
+
+
 def test_a_photo_shrinks_as_photographs_by_day_do_and_without_noise_far_more():
     photo, rendered = (drawn.lz4_ratio(drawn.frames(kind, VGA)[0]) for kind in (PHOTO, RENDERED))
     assert 1.15 < photo < 1.29  # six photographs: 1.01 to 1.29
@@ -31,17 +35,13 @@ def test_frames_are_the_same_each_time_and_differ_from_each_other():
 
 @pytest.mark.parametrize("turn", [1, 5])
 def test_the_camera_turns(turn):
-    first, later = (np.frombuffer(drawn.frames(RENDERED, VGA)[n], np.uint8).reshape(480, 640, 3) for n in (0, turn))
-    pixels = turn * drawn.TURN_PIXELS
-    assert (first[:, pixels:] == later[:, :-pixels]).all()
+    moved = turn * drawn.TURN_PIXELS
+    assert (pixels(RENDERED)[:, moved:] == pixels(RENDERED, turn)[:, :-moved]).all()
 
 
 def test_noise_is_a_sensors_more_where_there_is_light_and_none_where_there_is_too_much():
-    photo, rendered = (
-        np.frombuffer(drawn.frames(kind, VGA)[0], np.uint8).reshape(480, 640, 3).astype(int)
-        for kind in (PHOTO, RENDERED)
-    )
-    noise = (photo - rendered)[:360]  # the grass below is drawn by chance
-    dark, bright = (noise[(rendered[:360] > low) & (rendered[:360] < low + 40)].std() for low in (30, 190))
+    photo, rendered = (pixels(kind)[:360].astype(int) for kind in (PHOTO, RENDERED))  # the grass below is chance
+    noise = photo - rendered
+    dark, bright = (noise[(rendered > low) & (rendered < low + 40)].std() for low in (30, 190))
     assert 1.2 < dark < bright < 3
-    assert (noise[:, :, :][rendered[:360] == 255] == 0).mean() > 0.9
+    assert (noise[rendered == 255] == 0).mean() > 0.9

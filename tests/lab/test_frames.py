@@ -3,6 +3,7 @@
 import mmap
 import os
 import time
+from contextlib import contextmanager
 from fractions import Fraction
 
 import numpy as np
@@ -13,19 +14,8 @@ from rmwbench.lab.camera import source as frames
 from rmwbench.lab.camera.source import FrameSources, SourceBroken, account
 from rmwbench.lab.host import Host
 from rmwbench.lab.process.crew import Crew
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
 from rmwbench.suite.workload.camera import Format
-
-SUITE = """
-suite: cameras
-title: a test
-timeline: {{warmup_s: 0.1, steady_s: 2}}
-arms:
-  - {{name: floor, middleware: floor}}
-workloads:
-  - {{name: camera, message: Image(64x48), rate_hz: 50, frames: {source}}}
-"""
+from tests.suite.suite_text import cells_of
 
 needs_gstreamer = pytest.mark.skipif(
     frames.launcher() is None, reason=f"{frames.LAUNCHER} is not installed (Debian: {frames.PACKAGES})"
@@ -33,11 +23,25 @@ needs_gstreamer = pytest.mark.skipif(
 
 PERIOD_NS = 20_000_000
 FORMAT = Format(64, 48, Fraction(50))
+RING_BYTES = frames.ring_bytes(FORMAT.frame_bytes)
 
 
 def cell_of(source="gstreamer"):
-    (cell,) = cells(parse(SUITE.format(source=source), where="s.yaml"))
+    (cell,) = cells_of(f"message: Image(64x48), rate_hz: 50, timeline: {{steady_s: 2}}, frames: {source}")
     return cell
+
+
+@contextmanager
+def started(source="gstreamer"):
+    """The sources of a cell with that one, in a host of their own."""
+    with Host("local") as host, Crew(host) as crew:
+        host.wait_ready()
+        sources = FrameSources(crew, cell_of(source))
+        try:
+            sources.start()
+            yield sources
+        finally:
+            sources.close()
 
 
 def judged(numbers, whole_ns, begin=0, end=1_000_000_000):
@@ -72,24 +76,17 @@ def test_one_of_half_the_rate_made_half_and_one_that_stopped_made_what_it_made()
 @pytest.mark.timing
 @pytest.mark.own_host
 def test_drawn_frames_are_in_the_ring_from_the_start_and_seen_at_their_rate():
-    with Host("local") as host, Crew(host) as crew:
-        host.wait_ready()
-        cell = cell_of("photo")
-        assert frames.missing(cell) is None
-        sources = FrameSources(crew, cell)
-        try:
-            sources.start()
-            sources.wait()
-            begun_ns = time.monotonic_ns()
-            time.sleep(0.5)
-            (kept,) = sources.accounts(lambda _: (begun_ns, time.monotonic_ns()))
-            assert [(name, role) for name, pid, role, _ in sources.pids if pid] == [("frames 1", "source")]
-            ring = os.dup(sources.given("talker")["more_files"][10])
-        finally:
-            sources.close()
+    assert frames.missing(cell_of("photo")) is None
+    with started("photo") as sources:
+        sources.wait()
+        begun_ns = time.monotonic_ns()
+        time.sleep(0.5)
+        (kept,) = sources.accounts(lambda _: (begun_ns, time.monotonic_ns()))
+        assert [(name, role) for name, pid, role, _ in sources.pids if pid] == [("frames 1", "source")]
+        ring = os.dup(sources.given("talker")["more_files"][10])
     assert kept.made > 0 and kept.lz4_ratio == drawn.lz4_ratio(drawn.frames("photo", FORMAT)[0])
-    slots = [slice(at, at + FORMAT.frame_bytes) for at in range(frames.FIRST_SLOT, frames.ring_bytes(9216), 3 * 4096)]
-    with mmap.mmap(ring, frames.ring_bytes(FORMAT.frame_bytes), prot=mmap.PROT_READ) as view:
+    slots = [slice(at, at + FORMAT.frame_bytes) for at in range(frames.FIRST_SLOT, RING_BYTES, 3 * 4096)]
+    with mmap.mmap(ring, RING_BYTES, prot=mmap.PROT_READ) as view:
         assert tuple(view[slot] for slot in slots) == drawn.frames("photo", FORMAT)
         numbers = [int.from_bytes(view[64 + 64 * slot :][:8], "little") for slot in range(frames.SLOTS)]
         finished = int.from_bytes(view[40:48], "little")
@@ -108,19 +105,8 @@ def test_without_gstreamer_the_cell_is_not_supported_and_the_packages_are_named(
 def test_a_process_has_room_for_so_many_rings_and_says_so():
     publishers = ", ".join(f"{{topic: t{n}, message: Image(64x48)}}" for n in range(11))
     subscriptions = ", ".join(f"{{topic: t{n}}}" for n in range(11))
-    text = f"""
-suite: cameras
-title: a test
-arms: [{{name: floor, middleware: floor}}]
-workloads:
-  - name: many
-    rate_hz: 10
-    frames: gstreamer
-    nodes:
-      - {{name: talker, publishers: [{publishers}]}}
-      - {{name: listener, subscriptions: [{subscriptions}]}}
-"""
-    (cell,) = cells(parse(text, where="s.yaml"))
+    nodes = f"[{{name: talker, publishers: [{publishers}]}}, {{name: listener, subscriptions: [{subscriptions}]}}]"
+    (cell,) = cells_of(f"rate_hz: 10, frames: gstreamer, nodes: {nodes}")
     assert "may have 10 publishers" in frames.missing(cell)
 
 
@@ -128,21 +114,15 @@ workloads:
 @pytest.mark.timing
 def test_the_ring_holds_gstreamers_picture_and_its_rate():
     """SMPTE's bars: the first pixel is grey at 75 %, the one at the end of the first row blue."""
-    with Host("local") as host, Crew(host) as crew:
-        host.wait_ready()
-        sources = FrameSources(crew, cell_of())
-        try:
-            sources.start()
-            sources.wait()
-            given = sources.given("talker")
-            assert given["more"] == ["--frames", "1=10"] and sources.given("listener")["more"] == []
-            ring = os.dup(given["more_files"][10])
-            names = [(name, role) for name, pid, role, _ in sources.pids if pid]
-            assert names == [("frames 1", "source"), ("frames 1 gstreamer", "source")]
-        finally:
-            sources.close()
-    with mmap.mmap(ring, frames.ring_bytes(64 * 48 * 3), prot=mmap.PROT_READ) as view:
-        slot = view[frames.FIRST_SLOT : frames.FIRST_SLOT + 64 * 48 * 3]
+    with started() as sources:
+        sources.wait()
+        given = sources.given("talker")
+        assert given["more"] == ["--frames", "1=10"] and sources.given("listener")["more"] == []
+        ring = os.dup(given["more_files"][10])
+        names = [(name, role) for name, pid, role, _ in sources.pids if pid]
+        assert names == [("frames 1", "source"), ("frames 1 gstreamer", "source")]
+    with mmap.mmap(ring, RING_BYTES, prot=mmap.PROT_READ) as view:
+        slot = view[frames.FIRST_SLOT : frames.FIRST_SLOT + FORMAT.frame_bytes]
     os.close(ring)
     pixels = np.frombuffer(slot, np.uint8).reshape(48, 64, 3)
     assert np.ptp(pixels[0, 0].astype(int)) < 5 and pixels[0, 0, 0] > 150
@@ -151,12 +131,8 @@ def test_the_ring_holds_gstreamers_picture_and_its_rate():
 
 @needs_gstreamer
 def test_a_pipeline_that_cannot_be_made_is_told_in_gstreamers_words():
-    with Host("local") as host, Crew(host) as crew:
-        host.wait_ready()
-        sources = FrameSources(crew, cell_of("gstreamer nosuchelement"))
-        try:
-            sources.start()
-            with pytest.raises(SourceBroken, match=r"exit code 1 after 0 frames.*nosuchelement"):
-                sources.wait()
-        finally:
-            sources.close()
+    with (
+        started("gstreamer nosuchelement") as sources,
+        pytest.raises(SourceBroken, match=r"exit code 1 after 0 frames.*nosuchelement"),
+    ):
+        sources.wait()

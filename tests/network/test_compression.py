@@ -3,12 +3,13 @@ not. Needs the built Zenoh worker, the link and TAP devices."""
 
 import pytest
 
-from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
+from tests.campaign.ended import well
 from tests.lab import tools
 from tests.network.laboratory import taps
+from tests.network.test_trial import order
 
 pytestmark = [pytest.mark.timing, pytest.mark.own_host]
 
@@ -39,8 +40,8 @@ def bytes_per_payload_byte() -> dict[tuple[str, str], float]:
     tools.built("link")
     found = {}
     for made in cells(parse(SUITE, where="mini.yaml")):
-        result = run_trial(Order(1, made, 0, 0, seed=5, nonce=0x0123_4567_89AB_CDEF), tools.worker("zenoh"))
-        assert result.status == "done" or result.cause == "machine", result.reason
+        result = run_trial(order(made), tools.worker("zenoh"))
+        assert well(result)
         received = result.tables["received"].to_pylist()
         assert received and not any(row["flags"] & 0b10001 for row in received)
         sent = {row["index"]: row["frame_bytes"] for row in result.tables["frames"].to_pylist()}

@@ -1,11 +1,9 @@
 """Bring-up in a report: the tables of every renderer, and the curve of nodes that are up."""
 
-import io
 import json
 from types import SimpleNamespace
 
 import pytest
-from rich.console import Console
 
 from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.bring_up import NAMES, BringUp, metrics
@@ -14,6 +12,7 @@ from rmwbench.report import bring_up_chart, columns
 from rmwbench.report.markdown import bring_up_lines
 from rmwbench.report.terminal import print_bring_up
 from rmwbench.results.bring_up import MOST_POINTS, active_after, chart, document, shown
+from tests.report.printed import printed
 
 S = 1_000_000_000
 ASKED = {"manager": "manager", "nodes": ["a", "b", "c", "d"], "service_timeout_s": 5.0}
@@ -96,9 +95,7 @@ def test_the_tables_say_never_where_a_node_never_was_active(doc):
 
 def test_terminal_and_markdown_have_the_same_cells(doc):
     (part,) = shown(doc)
-    console = Console(file=io.StringIO(), width=400)
-    print_bring_up(doc, console)
-    text, lines = console.file.getvalue(), "\n".join(bring_up_lines(doc))
+    text, lines = printed(print_bring_up, doc, 400), "\n".join(bring_up_lines(doc))
     for row in (*part["rows"], *part["up_rows"]):
         for cell in row:
             assert cell in text and cell in lines.replace("\\", "")

@@ -2,12 +2,10 @@
 
 import copy
 import dataclasses
-import io
 import json
 import re
 
 import pytest
-from rich.console import Console
 
 from rmwbench.bundle import Bundle
 from rmwbench.report.html import render_html
@@ -15,6 +13,7 @@ from rmwbench.report.markdown import render_markdown
 from rmwbench.report.terminal import print_show
 from rmwbench.results import outcomes
 from rmwbench.results.show import summarise
+from tests.report.printed import printed
 from tests.support import synthetic_bundle
 
 DECLARED = {
@@ -53,12 +52,6 @@ def undelivered(low, high, value=None):
         "undelivered": {"unit": "fraction", "value": low if value is None else value, "low": low, "high": high}
         | {"count": 900, "trials": 5, "interval": "95 %"}
     }
-
-
-def terminal(document, width):
-    console = Console(file=io.StringIO(), width=width, color_system=None)
-    print_show(document, console)
-    return console.file.getvalue()
 
 
 def test_the_document_has_every_condition_and_every_contender(document):
@@ -170,7 +163,7 @@ def test_the_page_has_the_matrix_and_each_cell_opens_its_arm(document):
 
 
 def test_the_terminal_ends_with_it_in_words_or_in_marks(document):
-    wide, narrow = terminal(document, 160), terminal(document, 60)
+    wide, narrow = printed(print_show, document, 160), printed(print_show, document, 60)
     assert wide.index("What becomes of each condition") > wide.index("camera [level=1]")
     assert re.search(r"^0 +✓ acceptable +✓ acceptable +! degraded [\d.]+ %", wide, re.M)
     assert re.search(r"^level +a +b +c +all together$", narrow.replace("  \n", "\n"), re.M)

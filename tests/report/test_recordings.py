@@ -1,18 +1,17 @@
 """What a recorder kept: what is said of an arm, and the table of it."""
 
-import io
 import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from rmwbench.analysis.metrics.recording import Fates
 from rmwbench.bundle.read import TrialLine
 from rmwbench.report.markdown import recording_lines
 from rmwbench.report.terminal import print_recordings
 from rmwbench.results.recordings import document, judged, notes, shown
+from tests.report.printed import printed
 
 
 def fates(before=0, cache=0, disk=0, unplaced=0, sent=100, contradiction=""):
@@ -103,9 +102,13 @@ def table(trials=5, unsupported=None, without=()):
     return {"recordings": document(bundle, measured, small)}
 
 
+def the_arm(doc):
+    ((arm,),) = (row["arms"] for row in doc["recordings"]["rows"])
+    return arm
+
+
 def test_a_document_has_every_place_and_what_the_recorder_cost():
-    ((row,),) = [document["rows"] for document in table().values()]
-    (arm,) = row["arms"]
+    arm = the_arm(table())
     assert (arm["answer"], arm["places"], arm["trials"]) == ("loses", ["before", "cache"], 5)
     counts = {name: arm[name] for name in ("sent", "kept", "unheard", "before", "cache", "disk", "unplaced", "beside")}
     assert counts == {
@@ -125,8 +128,8 @@ def test_what_nobody_counted_is_shown_as_absent():
 
 
 def test_an_arm_without_a_recorder_of_its_own_is_not_supported():
-    ((row,),) = [document["rows"] for document in table(trials=0, unsupported={1: "recorder: no rosbag2"}).values()]
-    assert (row["arms"][0]["answer"], row["arms"][0]["reason"]) == ("not supported", "recorder: no rosbag2")
+    arm = the_arm(table(trials=0, unsupported={1: "recorder: no rosbag2"}))
+    assert (arm["answer"], arm["reason"]) == ("not supported", "recorder: no rosbag2")
 
 
 def test_a_campaign_without_a_recorder_has_no_table():
@@ -138,11 +141,8 @@ def test_a_campaign_without_a_recorder_has_no_table():
 
 def test_terminal_and_markdown_say_the_same():
     doc = table(trials=4)
-    out = io.StringIO()
-    print_recordings(doc, Console(file=out, width=80, color_system=None))
-    markdown = "\n".join(recording_lines(doc))
-    terminal = out.getvalue()
-    assert max(map(len, terminal.splitlines())) <= 80
+    terminal, markdown = printed(print_recordings, doc, 80), "\n".join(recording_lines(doc))
+    assert "…" not in terminal  # no number is cut
     for text in ("five cameras: bag on disk, cache of 5 MiB", "48 (12.0 %)", "32 (8.00 %)", "rclcpp/zenoh"):
         assert text in terminal, text
         assert text in markdown, text

@@ -1,12 +1,10 @@
 """ROS variables obeyed or not: what is seen of a case against what must happen, and the table of it."""
 
-import io
 import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from rmwbench.analysis.metrics.comparisons import comparisons
 from rmwbench.analysis.records.ledger import Ledger
@@ -15,6 +13,7 @@ from rmwbench.report.markdown import ros_variable_lines
 from rmwbench.report.terminal import print_ros_variables
 from rmwbench.results.ros_variables import TAKEN_AS_LOAN, Seen, document, judged, notes, of_control, shown
 from rmwbench.suite.ros_variables import CASES, CONTROL, HEARD, LENT, NOT_HEARD, NOT_LENT
+from tests.report.printed import printed
 
 
 def seen(*heard, wanted=50, lent=0, missed=()):
@@ -146,9 +145,7 @@ def test_cells_with_ros_variables_are_compared_with_nothing():
 
 def test_terminal_and_markdown_say_the_same():
     doc = {"ros_variables": table({"a": OBEDIENT, "b": DEAF_TO_ALL})}
-    out = io.StringIO()
-    print_ros_variables(doc, Console(file=out, width=160, color_system=None))
-    text = out.getvalue()
+    text = printed(print_ros_variables, doc)
     lines = "\n".join(ros_variable_lines(doc))
     for said in ("✓ obeyed 0 of 250", "✗ not obeyed 250 of 250", "= control 250 of 250", "b: 1 not obeyed"):
         assert said in text and said in lines, said

@@ -1,10 +1,8 @@
 """A robot's topics are told and judged one by one, in every rendering."""
 
-import io
 import json
 
 import pytest
-from rich.console import Console
 
 from rmwbench.analysis.metrics.topics import POOLED
 from rmwbench.analysis.verdicts.interim import Looks
@@ -20,6 +18,7 @@ from rmwbench.results.compare.document import compare
 from rmwbench.results.compare.select import side
 from rmwbench.results.explain import explanations
 from rmwbench.results.show import summarise
+from tests.report.printed import printed
 from tests.support import topics_bundle
 from tests.support.topics_bundle import CARRIERS, FLOWS, Carrier
 
@@ -50,12 +49,6 @@ def topic(document, name):
 
 def arm(part, name):
     return next(one for one in part["arms"] if one["arm"] == name)
-
-
-def terminal(document, width):
-    console = Console(file=io.StringIO(), width=width, color_system=None)
-    print_show(document, console)
-    return console.file.getvalue()
 
 
 def test_the_failing_camera_is_not_hidden_behind_the_imu(document):
@@ -120,7 +113,7 @@ def test_a_workload_that_is_judged_by_no_message_tells_its_topics_and_judges_non
     document = summarise(Bundle(topics_bundle.write(tmp_path / "c", primary="pss")))
     assert [one["judged"] for one in whole(document)["topics"]] == [False] * 3
     assert "value" in arm(topic(document, "front"), "zenoh")["metrics"]["response_latency_p50"]
-    assert "told and not judged" in terminal(document, 100)
+    assert "told and not judged" in printed(print_show, document, 100)
 
 
 def test_limits_are_of_topics(document):
@@ -138,7 +131,7 @@ def test_limits_are_of_topics(document):
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_every_topic_is_in_the_terminal_and_no_number_is_cut(document, width):
-    text = terminal(document, width)
+    text = printed(print_show, document, width)
     assert all(name in text for name in FLOWS) and "…" not in text
     shown = arm(topic(document, "front"), "cyclonedds")["metrics"]["response_latency_p50"]["value"]
     assert f"{shown / 1e6:.0f} ms" in text
@@ -148,12 +141,11 @@ def test_every_topic_is_in_the_terminal_and_no_number_is_cut(document, width):
 def test_every_topic_is_in_markdown_html_and_explain(bundle, document):
     drawn = {"whole": list(figures(whole(document)))}
     pages = [render_markdown(document, drawn, {}), render_html(document)]
-    console = Console(file=io.StringIO(), width=200, color_system=None)
     found = explanations(bundle)
-    print_explanations(found, console)
-    for text in (*pages, console.file.getvalue()):
+    explained = printed(print_explanations, found, 200)
+    for text in (*pages, explained):
         assert all(name in text for name in FLOWS)
-    assert "front: worse by loss; response 1" in console.file.getvalue()
+    assert "front: worse by loss; response 1" in explained
     assert [one["topic"] for one in found[0]["topics"]] == list(FLOWS)
     json.dumps(found, allow_nan=False)
 

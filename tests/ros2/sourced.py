@@ -4,18 +4,25 @@ Without a ROS 2 they are skipped, and say so: nothing of ROS 2 can be tested wit
 fails them: a skip would then hide everything that they are for.
 """
 
+import json
 import os
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rmwbench.bundle import Bundle
 from rmwbench.lab.middleware import Worker, find_workers, ros2
+from tests.support.command import rmwbench
 
 REASON = (
     "NO ROS 2 IS SOURCED: nothing of rclcpp is tested. Source one (. /opt/ros/jazzy/setup.sh), "
     "build the worker (rmwbench middlewares build rclcpp), and run again"
 )
 needed = pytest.mark.skipif(not os.environ.get("AMENT_PREFIX_PATH"), reason=REASON)
-RMWS = ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_fastrtps_dynamic_cpp", "rmw_zenoh_cpp")
+ONE_OF_EACH = ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp")
+"""One RMW for each middleware; Fast DDS has a second."""
+RMWS = (*ONE_OF_EACH, "rmw_fastrtps_dynamic_cpp")
 
 
 def worker(rmw: str) -> Worker:
@@ -32,3 +39,13 @@ def worker(rmw: str) -> Worker:
 def has_package(name: str) -> bool:
     """Whether the sourced ROS 2 has a package of that name."""
     return any((prefix / "share" / name / "package.xml").is_file() for prefix in ros2.prefixes())
+
+
+def measured(directory: Path, suite: str) -> tuple[Bundle, dict[str, Any]]:
+    """Runs a suite of this text as a user does; its bundle, and what `rmwbench show` says of it."""
+    path, out = directory / "suite.yaml", directory / "out"
+    path.write_text(suite)
+    for words in (["run", path, "--out", out, "--no-report"], ["show", out, "--json"]):
+        done = rmwbench(*words, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return Bundle(out), json.loads(done.stdout)

@@ -1,10 +1,5 @@
 """Lifecycle nodes over real RMWs, brought up by a real manager, in the campaign of a user."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from tests.ros2 import sourced
@@ -30,18 +25,13 @@ HANGS = """
       - {name: slow, joins_s: 0.2, lifecycle: {activate_s: 0.5}}
       - {name: boss, joins_s: 0.2, manages: {service_timeout_s: 1.5}}
 """
-RMWS = tuple(rmw for rmw in sourced.RMWS if rmw != "rmw_fastrtps_dynamic_cpp")
 
 
 def brought_up(rmw, workload, tmp_path):
     """(the arm's row of `bring_up`, its metrics)"""
     if sourced.worker(rmw).description["lifecycle"] != "yes":
         pytest.skip(f"the worker has no lifecycle nodes: {sourced.worker(rmw).description['lifecycle']}")
-    (tmp_path / "bring.yaml").write_text(HEAD.replace("RMW", rmw) + workload)
-    rmwbench, out = Path(sys.executable).parent / "rmwbench", tmp_path / "out"
-    subprocess.run([rmwbench, "run", tmp_path / "bring.yaml", "--out", out, "--no-report"], check=True)
-    shown = subprocess.run([rmwbench, "show", out, "--json"], check=True, capture_output=True, text=True)
-    document = json.loads(shown.stdout)
+    _, document = sourced.measured(tmp_path, HEAD.replace("RMW", rmw) + workload)
     (row,), (there,) = document["bring_up"]["rows"], document["workloads"]
     if there["arms"][0]["trials"]["void"] and not row["arms"][0]["trials"]:
         pytest.skip("the machine disturbed the trial each time that it was run")
@@ -49,7 +39,7 @@ def brought_up(rmw, workload, tmp_path):
     return row["arms"][0], there["arms"][0]["metrics"]
 
 
-@pytest.mark.parametrize("rmw", RMWS)
+@pytest.mark.parametrize("rmw", sourced.ONE_OF_EACH)
 def test_a_few_nodes_come_up_whole(rmw, tmp_path):
     arm, metrics = brought_up(rmw, FEW, tmp_path)
     assert arm["complete"] == 1 and arm["stopped"] == [], arm

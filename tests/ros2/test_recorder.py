@@ -1,13 +1,7 @@
 """rosbag2's own recorder beside a reader, over each RMW: what it kept and what it lost is what was sent."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-from rmwbench.bundle import Bundle
 from rmwbench.lab.recording import recorder
 from rmwbench.results.recordings import PLACES
 from tests.ros2 import sourced
@@ -33,24 +27,20 @@ workloads:
       - {{name: eyes, subscriptions: [{{topic: image_1}}, {{topic: image_2}}]}}
 """
 BOTH = "topics: [image_1, image_2]"
-
-
 STEADILY, IN_BURSTS = "rate_hz: 50", "arrival: {kind: burst, rate_hz: 2, count: 20}"
 
 
 def run(directory, rmw, asked, message="Image(64x48)", arrival=STEADILY):
+    """The bundle, and the account of its arm, in which every message sent has exactly one fate."""
     sourced.worker(rmw)
-    (directory / "recorded.yaml").write_text(SUITE.format(rmw=rmw, recorder=asked, message=message, arrival=arrival))
-    rmwbench, out = Path(sys.executable).parent / "rmwbench", directory / "out"
-    subprocess.run([rmwbench, "run", directory / "recorded.yaml", "--out", out, "--no-report"], check=True)
-    shown = subprocess.run([rmwbench, "show", out, "--json"], check=True, capture_output=True, text=True)
-    (row,) = json.loads(shown.stdout)["recordings"]["rows"]
-    bundle = Bundle(out)
+    suite = SUITE.format(rmw=rmw, recorder=asked, message=message, arrival=arrival)
+    bundle, document = sourced.measured(directory, suite)
     for line in bundle.trials():
         if line.status == "void":
             pytest.skip(f"the machine disturbed the trial: {line.reason}")
         assert line.status == "done", line.reason
-    (arm,) = row["arms"]
+    ((arm,),) = (row["arms"] for row in document["recordings"]["rows"])
+    assert arm["sent"] == arm["kept"] + sum(arm[name] for name in PLACES)
     return bundle, arm
 
 
@@ -58,13 +48,12 @@ def problems(bundle):
     return [row["text"] for row in bundle.rows("events") if row["event"] == "problem" and row["process"] == "recorder"]
 
 
-@pytest.mark.parametrize("rmw", ["rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp"])
+@pytest.mark.parametrize("rmw", sourced.ONE_OF_EACH)
 @pytest.mark.parametrize("asked", [f"{{place: tmpfs, {BOTH}}}", f"{{place: disk, cache_mib: 0, {BOTH}}}"])
 def test_what_is_kept_and_what_is_lost_is_what_was_sent(tmp_path, rmw, asked):
     bundle, arm = run(tmp_path, rmw, asked)
     assert arm["sent"] == 2 * 50
     assert arm["kept"] > 50, "a recorder beside small pictures keeps most of them"
-    assert arm["sent"] == arm["kept"] + sum(arm[name] for name in PLACES)
     assert problems(bundle) == []
     assert arm["cpu_cores"] > 0 and arm["peak_rss_bytes"] > 1e6 and arm["bag_bytes"] > arm["kept"] * 64 * 48 * 3
     assert [topic["topic"] for topic in arm["topics"]] == ["image_1", "image_2"]
@@ -73,7 +62,6 @@ def test_what_is_kept_and_what_is_lost_is_what_was_sent(tmp_path, rmw, asked):
 
 def test_messages_of_another_message_package_are_recorded_and_a_bag_may_be_kept(tmp_path):
     _, arm = run(tmp_path, "rmw_fastrtps_cpp", f"{{place: disk, keep: true, {BOTH}}}", "Array4k")
-    assert arm["sent"] == arm["kept"] + sum(arm[name] for name in PLACES)
     assert arm["kept"] > 50
     (kept,) = (tmp_path / "out").glob("bag-*")
     assert kept.name == "bag-000001"
@@ -84,6 +72,5 @@ def test_a_cache_that_is_too_small_says_so_itself(tmp_path):
     """Bursts of 20 pictures of 0.9 MB each into a cache of 1 MiB: rosbag2's own account is what places the loss."""
     asked = f"{{place: tmpfs, cache_mib: 1, {BOTH}}}"
     bundle, arm = run(tmp_path, "rmw_cyclonedds_cpp", asked, "Image(640x480)", IN_BURSTS)
-    assert arm["sent"] == arm["kept"] + sum(arm[name] for name in PLACES)
     assert problems(bundle) == []
     assert arm["cache"] > 0, arm

@@ -1,10 +1,5 @@
 """ROS variables over a real RMW: one case that must be heard, one that must not, as a user's campaign answers them."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from tests.ros2 import sourced
@@ -26,12 +21,7 @@ workloads:
 
 def test_domains_that_differ_are_silent_and_equal_ones_are_heard(tmp_path):
     sourced.worker(RMW)
-    (tmp_path / "variables.yaml").write_text(SUITE)
-    rmwbench = Path(sys.executable).parent / "rmwbench"
-    out = tmp_path / "out"
-    subprocess.run([rmwbench, "run", tmp_path / "variables.yaml", "--out", out, "--no-report"], check=True)
-    shown = subprocess.run([rmwbench, "show", out, "--json"], check=True, capture_output=True, text=True)
-    document = json.loads(shown.stdout)
+    _, document = sourced.measured(tmp_path, SUITE)
     assert document["workloads"] == [], "what silence may be right in is not compared"
     rows = document["ros_variables"]["rows"]
     if any(arm["trials"] == 0 and " void" in arm["reason"] for row in rows for arm in row["arms"]):

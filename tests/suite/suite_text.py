@@ -1,7 +1,9 @@
-"""A small valid suite, to be broken by tests one place at a time."""
+"""Small valid suites: one to be broken by tests one place at a time, and one around a workload that a test states."""
 
 from rmwbench.errors import UserError
+from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse
+from rmwbench.suite.suite import Suite
 
 GOOD = """\
 suite: small
@@ -17,6 +19,24 @@ workloads:
     qos: {reliability: reliable}
     timeline: {steady_s: 1.0}
 """
+ONE_ARM = """\
+suite: mini
+title: a test
+blocks: {{planned: 2, minimum: 2}}
+arms:
+  - {{name: arm, {arm}}}
+workloads:
+  - {{name: w, {workload}}}
+{more}"""
+
+
+def one_arm(workload: str, arm: str = "middleware: floor", more: str = "") -> Suite:
+    """A suite of one arm and one workload, of each the keys besides its name; `more`: lines behind them."""
+    return parse(ONE_ARM.format(arm=arm, workload=workload, more=more), where="f.yaml")
+
+
+def cells_of(workload: str, arm: str = "middleware: floor", more: str = "") -> list[Cell]:
+    return cells(one_arm(workload, arm, more))
 
 
 def edited(*changes: tuple[str, str], more: str = "") -> str:

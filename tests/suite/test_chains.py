@@ -5,22 +5,13 @@ from itertools import pairwise
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import load, parse
+from rmwbench.suite.file.load import load
 
-SUITE = """\
-suite: s
-title: t
-blocks: {planned: 5, minimum: 5}
-arms:
-  - {name: a, middleware: synthetic}
-workloads:
-  - {name: w, WORKLOAD}
-"""
+from .suite_text import cells_of
 
 
 def made(workload):
-    return cells(parse(SUITE.replace("WORKLOAD", workload), where="f.yaml"))
+    return cells_of(workload, "middleware: synthetic")
 
 
 def test_an_end_to_end_metric_needs_something_that_is_relayed():

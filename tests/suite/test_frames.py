@@ -5,24 +5,14 @@ from fractions import Fraction
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
 from rmwbench.suite.workload.camera import Format, element, frame_format
 
-SUITE = """
-suite: cameras
-title: a test
-timeline: {{warmup_s: 0.1, steady_s: 2}}
-arms:
-  - {{name: floor, middleware: floor}}
-workloads:
-  - {{name: camera, message: {message}, {rate}{more}}}
-{factors}
-"""
+from . import suite_text
 
 
 def cells_of(message="Image(640x480)", rate="rate_hz: 30", more="", factors=""):
-    return cells(parse(SUITE.format(message=message, rate=rate, more=more, factors=factors), where="s.yaml"))
+    camera = f"message: {message}, {rate}, timeline: {{warmup_s: 0.1, steady_s: 2}}{more}"
+    return suite_text.cells_of(camera, more=factors)
 
 
 def publisher(cell):
@@ -59,23 +49,13 @@ def test_what_is_drawn_here_has_rows_of_any_width():
 
 
 def test_of_a_mixed_graph_the_workloads_source_is_for_its_images_alone():
-    text = """
-suite: mixed
-title: a test
-arms: [{name: floor, middleware: floor}]
-workloads:
-  - name: robot
-    rate_hz: 30
-    frames: gstreamer
-    nodes:
-      - name: talker
-        publishers:
-          - {topic: image, message: Image1080p}
-          - {topic: imu, message: Bytes(320)}
-          - {topic: depth, message: Image(640x480), frames: synthetic}
-      - {name: listener, subscriptions: [{topic: image}, {topic: imu}, {topic: depth}]}
-"""
-    (cell,) = cells(parse(text, where="s.yaml"))
+    robot = """rate_hz: 30, frames: gstreamer, nodes: [
+      {name: talker, publishers: [
+        {topic: image, message: Image1080p},
+        {topic: imu, message: Bytes(320)},
+        {topic: depth, message: Image(640x480), frames: synthetic}]},
+      {name: listener, subscriptions: [{topic: image}, {topic: imu}, {topic: depth}]}]"""
+    (cell,) = suite_text.cells_of(robot)
     assert [e.frames for e in cell.endpoints if e.kind == "publisher"] == ["gstreamer", None, None]
 
 
@@ -94,4 +74,4 @@ workloads:
 def test_what_no_camera_does_is_told_at_its_line(asked, told):
     with pytest.raises(UserError) as raised:
         cells_of(**asked)
-    assert told in str(raised.value) and "s.yaml:" in str(raised.value)
+    assert told in str(raised.value) and "f.yaml:" in str(raised.value)

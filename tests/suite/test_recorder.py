@@ -1,6 +1,7 @@
 """A recorder beside a workload: what it records, how much that is, and what a plan refuses."""
 
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,32 +15,21 @@ from rmwbench.lab.host.kind import SHARED, Kind
 from rmwbench.lab.recording import recorder
 from rmwbench.lab.recording.recorder import RecorderBroken, parameters
 from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
 
-SUITE = """
-suite: mini
-title: a test
-blocks: {planned: 2, minimum: 2}
-timeline: {warmup_s: 1.0, steady_s: 3.0, drain_s: 0.5}
-arms:
-  - {name: arm, middleware: MIDDLEWARE}
-workloads:
-  - name: w
-    message: Image(1080x720)
-    rate_hz: 10
-    recorder: RECORDER
-    nodes:
-      - {name: left, publishers: [{topic: image_1}]}
-      - {name: right, publishers: [{topic: image_2}]}
-      - {name: eyes, host: HOST, subscriptions: [{topic: image_1}, {topic: image_2}]}
-"""
+from .suite_text import one_arm
+
+CAMERAS = """message: Image(1080x720), rate_hz: 10, timeline: {warmup_s: 1.0, steady_s: 3.0, drain_s: 0.5},
+     recorder: RECORDER,
+     nodes: [
+       {name: left, publishers: [{topic: image_1}]},
+       {name: right, publishers: [{topic: image_2}]},
+       {name: eyes, subscriptions: [{topic: image_1}, {topic: image_2}]}]"""
 RMW = "rclcpp/rmw_fastrtps_cpp"
 PICTURE = 3 * 1080 * 720
 
 
-def suite(asked="{}", more="", middleware=RMW, host="local"):
-    text = SUITE.replace("MIDDLEWARE", middleware).replace("RECORDER", asked).replace("HOST", host) + more
-    return parse(text, where="mini.yaml")
+def suite(asked="{}", more="", middleware=RMW, cameras=CAMERAS):
+    return one_arm(cameras.replace("RECORDER", asked), f"middleware: {middleware}", more)
 
 
 def cell_of(*given, **more):
@@ -94,32 +84,31 @@ def test_place_and_cache_are_factors():
 @pytest.mark.parametrize(
     ("asked", "more", "what", "line"),
     [
-        ("{topics: [image_3]}", "", "unknown published topic `image_3`", 12),
-        ("{host: moon}", "", "unknown host `moon`", 12),
-        ("{keep: true}", "", "cannot be kept", 12),
-        ("{cache_mib: -1}", "", "cache_mib", 12),
-        ("{place: tape}", "", "place", 12),
-        ("{storage: sqlite3}", "", "storage", 12),
-        ("{}", "factors: {containers: [own_ipc]}\n", "`recorder` and `containers` contradict", 17),
-        ("null", "factors: {recorder.cache_mib: [5, 100]}\n", "factor `recorder.cache_mib` changes nothing", 17),
-        ("{}", "factors: {recorder.speed: [1]}\n", "unknown factor `recorder.speed`", 17),
+        ("{topics: [image_3]}", "", "unknown published topic `image_3`", 8),
+        ("{host: moon}", "", "unknown host `moon`", 8),
+        ("{keep: true}", "", "cannot be kept", 8),
+        ("{cache_mib: -1}", "", "cache_mib", 8),
+        ("{place: tape}", "", "place", 8),
+        ("{storage: sqlite3}", "", "storage", 8),
+        ("{}", "factors: {containers: [own_ipc]}\n", "`recorder` and `containers` contradict", 13),
+        ("null", "factors: {recorder.cache_mib: [5, 100]}\n", "factor `recorder.cache_mib` changes nothing", 13),
+        ("{}", "factors: {recorder.speed: [1]}\n", "unknown factor `recorder.speed`", 13),
     ],
 )
 def test_what_contradicts_itself_is_refused_at_its_line(asked, more, what, line):
     with pytest.raises(UserError) as refused:
         cells(suite(asked, more))
     assert what in str(refused.value), refused.value
-    assert f"mini.yaml:{line}" in str(refused.value)
+    assert f"f.yaml:{line}" in str(refused.value)
 
 
 def test_a_process_of_the_workload_has_another_name_than_rosbag2s():
-    text = SUITE.replace("MIDDLEWARE", RMW).replace("RECORDER", "{}").replace("HOST", "local")
     with pytest.raises(UserError, match="a process of the workload is called `recorder`"):
-        cells(parse(text.replace("name: eyes", "name: recorder"), where="mini.yaml"))
+        cells(suite(cameras=CAMERAS.replace("name: eyes", "name: recorder")))
 
 
-def reason_of(cell, kind=None):
-    return (described([cell], {}, kind) if kind else described([cell], {})).get(cell.number)
+def reason_of(cell, *kind):
+    return described([cell], {}, *kind).get(cell.number)
 
 
 def test_a_middleware_that_is_no_rmw_has_nothing_for_rosbag2():
@@ -160,16 +149,11 @@ def test_a_disk_without_room_for_the_bag_is_refused(tmp_path, monkeypatch):
     made = planned("{place: disk}")
     needed = preflight.bags_on_disk_bytes(made)
 
-    class Disk:
-        f_blocks, f_frsize = 1, 1
-
-        def __init__(self, free):
-            self.f_bavail = free
-
-    monkeypatch.setattr(preflight.os, "statvfs", lambda _: Disk(needed))
+    disk = SimpleNamespace(f_blocks=1, f_frsize=1, f_bavail=needed)
+    monkeypatch.setattr(preflight.os, "statvfs", lambda _: disk)
     with pytest.raises(UserError, match="not enough disk"):
         preflight.check_disk(made, tmp_path)
-    monkeypatch.setattr(preflight.os, "statvfs", lambda _: Disk(needed + (1 << 30)))
+    disk.f_bavail = needed + (1 << 30)
     preflight.check_disk(made, tmp_path)
 
 

@@ -4,7 +4,8 @@ A test process starts one server, `python -m tests.support.command`, which impor
 else. `rmwbench(...)` has it forked: the child takes the directory, the environment, the streams and the words of the
 command, runs `main`, and ends as any process does. So a test sees a real process: its exit code, its streams, its
 signals, its limits. What a start itself decides (the encoding of the streams, imports, a shell around the command) is
-tested by `COMMAND`, which is a new interpreter.
+tested by `COMMAND`, which is a new interpreter. What a test replaces in the program, or reads by `capsys`, needs the
+test's own process: `exit_code(...)`.
 """
 
 import atexit
@@ -89,6 +90,17 @@ def rmwbench(
     done = subprocess.CompletedProcess(["rmwbench", *arguments], code, *written)
     done.pid = pid
     return done
+
+
+def exit_code(*words: object) -> int:
+    """Runs `rmwbench WORDS` in the test's own process."""
+    from rmwbench.cli.main import main
+
+    try:
+        main([str(word) for word in words])
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    raise AssertionError("the command did not end the process")
 
 
 def _read_all(end: int, found: dict[int, bytes]) -> None:

@@ -13,13 +13,8 @@ def message(writer: int, seq: int, *, nonce: int = NONCE, phase: int = STEADY, s
     """A serialised picture: some CDR, the harness's header, the rest of the payload; packed by hand from
     docs/formats/records.md."""
     words = struct.pack("<4sIQQqQIIII", b"RMWB", writer, nonce, seq, 1000 + seq, 0, 0, size, phase, 0)
-    check = 0
-    for index in range(7):
-        (word,) = struct.unpack_from("<Q", words, 8 * index)
-        multiplier = 1
-        for _ in range(index + 1):
-            multiplier = multiplier * 0x9E3779B97F4A7C15 % 2**64
-        check = (check + word * multiplier) % 2**64
+    powers = (pow(0x9E3779B97F4A7C15, power, 2**64) for power in range(1, 8))
+    check = sum(word * power for word, power in zip(struct.unpack("<7Q", words), powers, strict=True)) % 2**64
     return b"\0\1\0\0" + bytes(40) + words + struct.pack("<Q", check) + bytes(size - 64)
 
 
