@@ -14,6 +14,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from rmwbench.analysis.verdicts.ordered_by import is_cost
 from rmwbench.report import columns, narrow
 from rmwbench.report.columns import Column
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
@@ -24,7 +25,6 @@ from rmwbench.report.terminal_topics import print_topics
 from rmwbench.results import bring_up, effects, groups, interop, outcomes, recordings, ros_variables
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.headline import conditions, headline
-from rmwbench.analysis.verdicts.ordered_by import is_cost
 from rmwbench.results.calibration import calibration_line
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable

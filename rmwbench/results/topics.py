@@ -58,9 +58,7 @@ def _topic(
         "reliable": topic.reliable,
         "judged": judged is not None,
         "primary_metric": primary,
-        "arms": [
-            _arm(arm, topic.name, trials[arm.name], floor, judged and judged.get(arm.name)) for arm in arms
-        ],
+        "arms": [_arm(arm, topic.name, trials[arm.name], floor, judged and judged.get(arm.name)) for arm in arms],
         "charts": {kind: [c for c in found if c is not None] for kind, found in made.items()},
     }
 

@@ -242,7 +242,9 @@ def test_time_left_is_until_the_last_machine_is_done():
     assert spread_s([1], 2, [4.0]) == 4 and spread_s([1, 1], 2, [0.5, 4.0]) == 4 and spread_s([2], 1, [3.0]) == 5
 
 
-@pytest.mark.parametrize(("spare", "elapsed_s", "may"), [(1, 9.0, True), (1, 9.9, False), (0, 9.9, True), (0, 15, False)])
+@pytest.mark.parametrize(
+    ("spare", "elapsed_s", "may"), [(1, 9.0, True), (1, 9.9, False), (0, 9.9, True), (0, 15, False)]
+)
 def test_a_block_that_cannot_be_spared_may_run_again_for_longer(spare, elapsed_s, may):
     """Ten seconds are allowed, and half as much again for a block without which the comparison decides nothing."""
     made = plan(f"{{planned: {5 + spare}, minimum: 5}}")

@@ -115,7 +115,7 @@ def test_a_trial_beside_downloads_tells_what_they_got_and_nothing_of_theirs_is_t
     if attested is not None:  # a void trial has none
         assert [row["path"] for row in attested.to_pylist()] == ["udp"]
     hosts = {row["process"] for row in result.tables["counters"].to_pylist() if row["role"] == "machine"}
-    assert not hosts & {"server", "laptop"}
+    assert hosts - {"machine"} == {"robot", "base"}
 
 
 ABORTED = f"""

@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from rmwbench.analysis.verdicts import best
+from rmwbench.analysis.verdicts.ordered_by import TIME
 from rmwbench.analysis.verdicts.over_topics import over_topics
 from rmwbench.analysis.verdicts.verdict import Arm, Rules
 from rmwbench.results import topics
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
-from rmwbench.analysis.verdicts.ordered_by import TIME
 from rmwbench.words import numbers as fmt
 
 PRIMARY = "response_latency_p50"

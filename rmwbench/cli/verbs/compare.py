@@ -9,7 +9,6 @@ import typer
 from rmwbench.cli.console import print_json, stdout_console
 from rmwbench.cli.pages import Html, Out, page, say_written
 
-
 if TYPE_CHECKING:
     from rich.console import Console
 

@@ -158,9 +158,7 @@ def _too_few(found: Sequence[Mapping[str, Any]], of: int) -> str:
     return f"{which}: {blocks} at most, and fewer than {DECIDABLE_BLOCKS} decide nothing."
 
 
-def _best(
-    found: Sequence[dict[str, Any]], every: Sequence[dict[str, Any]], known: Mapping[str, dict[str, Any]]
-) -> str:
+def _best(found: Sequence[dict[str, Any]], every: Sequence[dict[str, Any]], known: Mapping[str, dict[str, Any]]) -> str:
     """Of `every` workload of a section those `found` with enough blocks."""
     if len(found) <= FEW:
         several = len(every) > 1

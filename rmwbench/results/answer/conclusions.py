@@ -8,10 +8,10 @@ tables.
 from collections import Counter
 from typing import Any
 
+from rmwbench.analysis.verdicts.ordered_by import is_cost, words
 from rmwbench.analysis.verdicts.wording import percent
 from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import headline, is_untimed
-from rmwbench.analysis.verdicts.ordered_by import is_cost, words
 from rmwbench.results.losses import slow
 from rmwbench.words import numbers as fmt
 

@@ -10,8 +10,8 @@ from math import inf
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.verdicts.wording import percent
 from rmwbench.analysis.verdicts.ordered_by import Words
+from rmwbench.analysis.verdicts.wording import percent
 from rmwbench.words import numbers as fmt
 
 Document = dict[str, Any]

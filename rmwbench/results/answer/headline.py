@@ -6,9 +6,9 @@ It is made from the typed facts of `facts.py` and from nothing else, so it never
 from dataclasses import dataclass
 from typing import Any
 
+from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.facts import Fact
-from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.words import numbers as fmt
 
 
