@@ -82,7 +82,11 @@ def _arm(
         "arm": arm.name,
         "role": "floor" if arm.floor else "contender",
         "qos": arm.qos_of(topic),
-        "trials": {"done": len(trials), "numbers": [t.trial for t in trials]},
+        "trials": {
+            "done": len(trials),
+            **{status: sum(line.status == status for line in arm.lines) for status in ("failed", "void")},
+            "numbers": [t.trial for t in trials],
+        },
         "metrics": {name: aggregate(GLOSSARY[name], trials).document() for name in OF_TOPICS},
         "per_trial": {
             name: [

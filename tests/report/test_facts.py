@@ -79,7 +79,7 @@ def robot(by_topic):
     for key in ("topic", "judged"):
         whole.pop(key)
     for arm in whole["arms"]:
-        arm["verdict"] = topics.judged(overall[arm["arm"]], PRIMARY)
+        arm["verdict"] = topics.judged(overall[arm["arm"]])
         arm["metrics"] = {PRIMARY: {"unit": "ns", "no_data": "unlike topics"}}
     return whole
 

@@ -173,3 +173,12 @@ def test_two_campaigns_are_compared_topic_by_topic(tmp_path):
     assert rows["imu", "response_latency_p50"]["verdict"] != "worse"
     assert (None, "response_latency_p50") not in rows and found["verdict"] == "worse"
     assert answer(found).startswith("B is worse than A in 1 of ")
+
+
+def test_an_arm_that_failed_in_every_trial_is_told_without_topics_to_measure(tmp_path):
+    """As iceoryx2 beside three cameras on a board without the memory: the report must say so, not end in an error."""
+    failing = CARRIERS | {"zenoh": Carrier("zenoh", CARRIERS["zenoh"].topics, fails=tuple(range(8)))}
+    found = summarise(Bundle(topics_bundle.write(tmp_path / "c", carriers=failing)))
+    trials = arm(topic(found, "front"), "zenoh")["trials"]
+    assert (trials["done"], trials["failed"], trials["void"]) == (0, 8, 0)
+    assert headline(whole(found)).answer

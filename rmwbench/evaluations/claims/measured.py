@@ -12,7 +12,7 @@ from typing import Any
 
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
-from rmwbench.evaluations.claims.judge import arms_of, bound_trials, compared
+from rmwbench.evaluations.claims.judge import bound_trials, compared
 from rmwbench.evaluations.claims.measured_files import METHOD, SCHEMA, VERSION, shipped
 from rmwbench.evaluations.claims.model import Claims, is_suite
 from rmwbench.evaluations.figures import cells
@@ -134,11 +134,11 @@ def _cells_of(one: Drawn, document: Mapping[str, Any]) -> Iterator[tuple[str, st
 
 
 def _arm(workload: Mapping[str, Any], arm: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
-    there = {one["topic"] for one in workload.get("topics", ())}
     topics = {
-        topic: _kept(found, asked[topic])
-        for topic in sorted(topic for topic in asked if topic in there)
-        for found in arms_of(workload, topic)
+        one["topic"]: _kept(found, asked[one["topic"]])
+        for one in workload.get("topics", ())
+        if one["topic"] in asked
+        for found in one["arms"]
         if found["arm"] == arm["arm"]
     }
     return {
