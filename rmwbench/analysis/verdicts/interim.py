@@ -180,7 +180,8 @@ def leaving(
     """The cells whose further blocks would decide nothing: those of arms that are worse, and all of a
     unit in which nothing is undecided; of a comparison with topics, in each of them. `cells`:
     (comparison, arm) -> cell. Valid because a decision of a look stays."""
-    gone, wanted = set(), set()
+    gone: set[int] = set()
+    wanted: set[int] = set()
     for name, arms in verdicts.items():
         closed = all(found.verdict != "undecided" for found in arms.values())
         for arm, found in arms.items():
