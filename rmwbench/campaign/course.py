@@ -1,6 +1,9 @@
 """What a campaign does next: the plan's trials in their order, blocks that the machine spoilt once more, and the looks
 between blocks. Pure: it reads no clock and runs nothing, so that a whole campaign can be gone through in a test.
 
+A spoilt block runs again right away, and from its second time on at the campaign's end: what other guests take from a
+machine comes in spells of minutes, and a block that is repeated into the same spell is spoilt again.
+
 A trial that the machine spoilt takes the trials of all other arms of its comparison in that block along: they are void
 too, and all of them run again or none does. Were it repeated alone, the arm that the machine hits more often (the one
 that asks for more processor time) would keep its quiet moments only, and look faster than it is.
@@ -28,6 +31,9 @@ MOST_REPEATS = 4
 """Per block of a comparison. Where one trial in twenty is spoilt by itself, every other block of fifteen arms is; a
 machine that spoils five in a row will spoil the sixth."""
 
+RIGHT_AWAY = 1
+"""So many repeats of a block run right away; the others are put off to the campaign's end."""
+
 
 class Key(NamedTuple):
     """The trials of one block of one comparison: what is compared within, and void as a whole."""
@@ -39,19 +45,25 @@ class Key(NamedTuple):
 @dataclass(frozen=True)
 class Spoilt:
     """What a trial that the machine spoilt does to its block: `voids` are the trials of the other arms that ran before
-    it and are void with it; all of them run `again`, or those that were still to come do not run either."""
+    it and are void with it; all of them run `again`, right away or `put_off` to the campaign's end, or those that were
+    still to come do not run either."""
 
     voids: tuple[int, ...]
     again: bool
+    put_off: bool = False
 
 
 class Course:
     """`next` is the trial to run, `ended` says how it went, `look_due` whether to look first. `spoilt` is what the
-    trial that ended last does to its block; None for one that the machine left alone."""
+    trial that ended last does to its block; None for one that the machine left alone. `begins_block`: whether the next
+    trial is the first of another block, or none is left; `late`: whether only blocks are left that were put off."""
 
     def __init__(self, plan: Plan, journal: Iterable[Mapping[str, Any]] = ()):
         self.plan = plan
         self.spoilt: Spoilt | None = None
+        self.begins_block = True
+        self.late = False
+        self._later: deque[list[Trial]] = deque()
         self._looked: set[int] = set()
         self._repeats: Counter[Key] = Counter()
         self._left_out: Counter[str] = Counter()
@@ -97,6 +109,8 @@ class Course:
         self.resumed = bool(ran or unable)
         if self._decided:
             self._rest.clear()
+        self._put_off()
+        self._begin_late()
 
     @property
     def next(self) -> Trial | None:
@@ -104,13 +118,18 @@ class Course:
 
     @property
     def rest(self) -> tuple[Trial, ...]:
-        """What is left of the plan, the next trial first."""
+        """What is left of the plan, the next trial first; what was put off is not among it before its time."""
         return tuple(self._rest)
 
     @property
+    def later(self) -> tuple[Trial, ...]:
+        """What was put off and has not begun."""
+        return tuple(trial for trials in self._later for trial in trials)
+
+    @property
     def blocks_done(self) -> int:
-        """Whole blocks behind the next trial."""
-        return self._rest[0].block if self._rest else self.plan.blocks
+        """Whole blocks behind the next trial; what was put off counts as behind it."""
+        return self._rest[0].block if self._rest and not self.late else self.plan.blocks
 
     @property
     def next_look(self) -> int | None:
@@ -119,8 +138,11 @@ class Course:
 
     @property
     def look_due(self) -> bool:
-        """Whether a planned look is to be taken before the next trial."""
-        return self.next_look is not None and self.next_look <= self.blocks_done and not self._decided
+        """Whether a planned look is to be taken before the next trial: the last one when nothing is left."""
+        look = self.next_look
+        if look is None or self._decided or (look == self.plan.blocks and self._rest):
+            return False
+        return look <= self.blocks_done
 
     @property
     def decided(self) -> bool:
@@ -144,29 +166,39 @@ class Course:
 
     def ended(self, trial: Trial, status: str, cause: str | None, may_repeat: bool) -> Trial | None:
         """Takes note that `trial`, the next one, has run, and gives the one after it. One that is void for the
-        machine's sake voids its block: where `may_repeat` it runs again right away, each trial that had run with a
-        number of its own beyond the plan's. One that is unsupported takes its cell's others along.
+        machine's sake voids its block: where `may_repeat` it runs again, each trial that had run with a number of its
+        own beyond the plan's. One that is unsupported takes its cell's others along.
         """
         if self._rest[0].trial != trial.trial:
             raise ValueError(f"trial {trial.trial} was not the next")
         self._rest.popleft()
-        self.spoilt = None
+        self.spoilt, self.begins_block = None, False
         key = self._key(trial)
         if status == UNSUPPORTED:
-            self._rest = deque(other for other in self._rest if other.cell != trial.cell)
+            self.drop({trial.cell})
         elif status == "void" and cause == "machine":
             ran, left = [*self._here.pop(key, ()), trial], [t for t in self._rest if self._key(t) == key]
             again = may_repeat and self._repeats[key] < MOST_REPEATS
-            self.spoilt = Spoilt(tuple(t.trial for t in ran[:-1]), again)
+            put_off = again and self._repeats[key] >= RIGHT_AWAY
+            self.spoilt = Spoilt(tuple(t.trial for t in ran[:-1]), again, put_off)
             self._rest = deque(t for t in self._rest if self._key(t) != key)
             if again:
                 self._repeats[key] += 1
-                self._rest.extendleft(reversed([*self._anew(ran), *left]))
+                whole = [*self._anew(ran), *left]
+                self._later.append(whole) if put_off else self._rest.extendleft(reversed(whole))
             else:
                 self._left_out[key.comparison] += 1
         else:
             self._here.setdefault(key, []).append(trial)
+        self._begin_late()
+        self.begins_block |= self.next is None or self.next.block > trial.block
         return self.next
+
+    def give_up(self) -> None:
+        """Takes note that there is no time for the block that was put off and would run now."""
+        self._left_out[self._key(self._rest[0]).comparison] += 1
+        self._rest.clear()
+        self._begin_late()
 
     def looked(self, blocks: int, decided: bool) -> None:
         """Takes note of a look; everything decided ends the campaign."""
@@ -174,10 +206,29 @@ class Course:
         if decided:
             self._decided = True
             self._rest.clear()
+            self._later.clear()
 
     def drop(self, cells: Collection[int]) -> None:
         """Takes note that these cells are not run any more."""
         self._rest = deque(trial for trial in self._rest if trial.cell not in cells)
+        left = ([trial for trial in trials if trial.cell not in cells] for trials in self._later)
+        self._later = deque(trials for trials in left if trials)
+        self._begin_late()
+
+    def _put_off(self) -> None:
+        """The same for what a journal says: the blocks that wait for the end, without the order that they had."""
+        late: dict[Key, list[Trial]] = {}
+        for trial in self._rest:
+            if self._repeats[self._key(trial)] > RIGHT_AWAY:
+                late.setdefault(self._key(trial), []).append(trial)
+        self._rest = deque(trial for trial in self._rest if self._key(trial) not in late)
+        self._later = deque(late.values())
+
+    def _begin_late(self) -> None:
+        """Once the plan's own blocks are done, the next one of those put off."""
+        if self._later and not self._rest:
+            self._rest.extend(self._later.popleft())
+            self.late = self.begins_block = True
 
     def _key(self, trial: Trial) -> Key:
         return self._key_at(trial.cell, trial.block)

@@ -46,8 +46,7 @@ class Progress:
         self._count(trial, status, took_s)
         following = self._course.next
         self._tell(trial, status, reason, self._course.spoilt)
-        last = following is None or following.block > trial.block
-        if last and not self._console.is_terminal:
+        if self._course.begins_block and not self._console.is_terminal:
             left = f", {self._left()}" if following and not self._course.look_due else ""
             self.say(f"block {trial.block + 1} of {self._most()} done{left}")
 
@@ -92,8 +91,8 @@ class Progress:
 
     def left_s(self, blocks: int | None = None) -> float:
         """Until so many blocks are done, or until the plan is."""
-        rest = (trial for trial in self._course.rest if blocks is None or trial.block < blocks)
-        return sum(map(self._expected_s, rest))
+        rest = [trial for trial in self._course.rest if blocks is None or trial.block < blocks]
+        return sum(map(self._expected_s, [*rest, *(self._course.later if blocks is None else ())]))
 
     def expected_s(self, block: int) -> dict[int, float]:
         """Cell → what its trials of that block are expected to take."""
@@ -150,7 +149,8 @@ class Progress:
 def _of_its_block(spoilt: Spoilt | None) -> str:
     if spoilt is None:
         return ""
-    return "; its block is void for every arm, and " + ("runs again" if spoilt.again else "is left out")
+    then = "is left out" if not spoilt.again else "runs again at the end" if spoilt.put_off else "runs again"
+    return f"; its block is void for every arm, and {then}"
 
 
 def _rounded(seconds: float) -> str:

@@ -33,6 +33,7 @@ from rmwbench.lab.host import Host, Hosts, marker
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.left_out import told_left_out
 from rmwbench.suite.seed import derive_seed
+from rmwbench.words.numbers import counted
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class Campaign:
                         write_trial(self.writer, result, current.repeats, self.course.spoilt)
                         tally.add(current.trial, result.status, self.course.spoilt)
                     progress.end(current, result.status, result.reason, time.monotonic() - begun_s)
-                    if following is None or following.block > current.block:
+                    if self.course.begins_block:
                         goes_on = self._between_blocks(progress)
                     if host is not None and self.course.next is not following:  # it was made for a dropped cell
                         host.close()
@@ -169,8 +170,11 @@ class Campaign:
         elapsed_s = time.monotonic() - self._started_s
         if self.hold is not None and self.course.next:
             self._drop(progress, blocks, elapsed_s)
+        if self.course.late:
+            self._give_up(progress)
         over = (
             not self.course.resumed
+            and not self.course.late
             and bool(self.course.next)
             and not has_time(self.plan, blocks, elapsed_s, self._next_block_s(elapsed_s))
         )
@@ -235,6 +239,17 @@ class Campaign:
         self.writer.append({"type": "note", "text": text})
         progress.say(f"{text}; `rmwbench run --resume` runs them")
 
+    def _give_up(self, progress: Progress) -> None:
+        """The blocks that were put off and have no time any more, until one that has."""
+        count = 0
+        while (trial := self.course.next) and not self._may_repeat(trial):
+            self.course.give_up()
+            count += 1
+        if count:
+            text = f"no time for {counted(count, 'block')} of a comparison that the machine spoilt twice"
+            self.writer.append({"type": "note", "text": text})
+            progress.say(f"{text}; `rmwbench run --resume` runs {'it' if count == 1 else 'them'}")
+
     def _may_repeat(self, trial: Trial) -> bool:
         """Whether the block of the trial's comparison may run again, should the machine have spoilt it."""
         if self.course.resumed:
@@ -244,7 +259,8 @@ class Campaign:
         others_s = sum(t.estimated_s for t in self.course.rest if t.block == trial.block and t.trial not in numbers)
         again_s = sum(t.estimated_s for t in again)
         elapsed_s = time.monotonic() - self._started_s
-        if may_repeat(self.plan, trial.block, elapsed_s, again_s, others_s):
+        block = self.plan.blocks if self.course.late else trial.block
+        if may_repeat(self.plan, block, elapsed_s, again_s, others_s):
             return True
         return self.course.needs(trial) and may_repeat_needed(self.plan, elapsed_s, again_s)
 

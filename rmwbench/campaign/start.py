@@ -100,11 +100,13 @@ def new_campaign(
     lab: Lab | None = None,
     choice: Choice = NO_CHOICE,
     comparisons: Sequence[str] | None = None,
+    least_blocks: int | None = None,
 ) -> Campaign:
     """Checks everything, then makes the directory. Raises UserError before anything is written. `calibrated`: the
     campaign takes the machine's newest calibration with it. `shortened`: the suite's short version. `placed`: the
     option by which its hosts are machines, with a lab that has them. `lab`: where its trials run, here where None.
-    `choice`: what the command line says of the suite's arms. `comparisons`: only these; all where None."""
+    `choice`: what the command line says of the suite's arms. `comparisons`: only these; all where None.
+    `least_blocks`: so many run however slow the machine is, where the suite's own minimum is smaller."""
     lab = lab or Here()
     path = find(suite)
     text = read(path)
@@ -118,6 +120,7 @@ def new_campaign(
         shortened,
         placed,
         None if comparisons is None else tuple(comparisons),
+        least_blocks=least_blocks,
     )
     planner = Planner(text, request.suite_file, choice)
     request = replace(request, written=planner.written())
@@ -201,9 +204,8 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
         lab.check(plan, workers)
     writer = BundleWriter.reopen(directory)
     if not course.finished:
-        writer.append(
-            {"type": "resumed", "trials_left": len(course.rest), "kernel": machine.describe()["kernel"]["release"]}
-        )
+        left = len(course.rest) + len(course.later)
+        writer.append({"type": "resumed", "trials_left": left, "kernel": machine.describe()["kernel"]["release"]})
     elif not bundle.journal.finished:  # it was killed between its last trial and the line that says so
         writer.append({"type": "finished"})
     return Campaign(stored["campaign"], plan, course, workers, writer)

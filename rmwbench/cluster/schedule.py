@@ -125,6 +125,9 @@ class Schedule(Course):
         """The number of blocks that will run, as far as is known."""
         return self._end
 
+    def _put_off(self) -> None:
+        """Nothing: a part that runs again stays with the machine that has it, and others run meanwhile."""
+
     def _begin(self, machine: str) -> Part | None:
         key = self._choose(machine)
         if key is None:

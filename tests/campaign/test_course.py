@@ -134,16 +134,62 @@ def test_another_comparison_of_the_block_is_left_alone():
     }
 
 
-def test_a_block_runs_again_at_most_so_often_and_then_counts_for_no_arm():
-    walk = Walk(plan())
-    assert [walk.void(), walk.trial(), walk.void()] == [1, 73, 2]
-    for _ in range(MOST_REPEATS - 2):
-        assert walk.void() and walk.course.spoilt.again
+def test_a_block_runs_again_at_once_then_at_the_end_and_in_all_so_often_and_then_counts_for_no_arm():
+    walk = Walk(plan("{planned: 3, minimum: 2}"))
+    assert [walk.void(), walk.trial(), walk.void()] == [1, 19, 2]
+    assert walk.course.spoilt == Spoilt((19,), again=True, put_off=True)
+    assert walk.course.next.trial == 4 and len(walk.course.later) == 3
+    assert [walk.trial() for _ in range(15)] == list(range(4, 19))
+    for repeat in range(3, MOST_REPEATS + 1):
+        assert walk.course.late and walk.course.begins_block and walk.course.blocks_done == 3
+        walk.void()
+        assert walk.course.spoilt.again and walk.course.spoilt.put_off, repeat
     walk.trial()
     walk.void()
     assert not walk.course.spoilt.again and len(walk.course.spoilt.voids) == 1
-    assert walk.course.next.trial == 4  # the third arm does not run alone either
-    assert walk.void() == 4 and walk.course.next.repeats == 4  # another comparison has repeats of its own
+    assert walk.course.finished and walk.again().course.finished  # the third arm does not run alone either
+
+
+def test_what_waits_for_the_end_runs_block_by_block_and_one_that_has_no_time_costs_only_itself():
+    walk = Walk(plan("{planned: 3, minimum: 2}"))
+    keys = [walk.plan.cell(walk.plan.trials[at].cell).comparison for at in (0, 3)]
+    for _ in range(2):  # both comparisons of the first block are spoilt twice
+        for _ in range(2):
+            walk.void()
+        assert walk.course.next.block == 0 or walk.course.next.trial == 7
+    while not walk.course.late:
+        walk.trial()
+    assert walk.course.block_of(walk.course.next) == list(walk.course.rest)
+    walk.course.give_up()
+    assert [walk.plan.cell(trial.cell).comparison for trial in walk.course.rest] == [keys[1]] * 3
+    assert walk.course.needs(walk.course.next) is False
+    walk.course.give_up()
+    assert walk.course.finished
+    left = walk.again().course  # who goes on has time again
+    assert left.late and len(left.rest) + len(left.later) == 6
+
+
+def test_the_last_look_waits_for_what_was_put_off_and_the_others_do_not():
+    walk = Walk(plan())
+    walk.void()
+    walk.void()
+    seen = walk.to_the_end()
+    assert [one for one in seen if isinstance(one, str)] == ["look 5", "look 8", "look 12"]
+    assert seen.index("look 5") == 27 and seen[-1] == "look 12"
+    assert [number > 72 for number in seen[-4:-1]] == [True, False, False]  # its first had run, the others never
+
+
+def test_what_is_decided_is_not_run_late_either():
+    walk = Walk(plan())
+    walk.void()
+    walk.void()
+    while not walk.course.look_due:
+        walk.trial()
+    late = {trial.cell for trial in walk.course.later}
+    walk.course.drop({min(late)})
+    assert {trial.cell for trial in walk.course.later} == late - {min(late)}
+    walk.look(decided=True)
+    assert walk.course.finished and not walk.course.later and walk.again().course.finished
 
 
 def test_a_comparison_needs_its_block_once_it_can_spare_no_other():
@@ -205,10 +251,10 @@ def test_a_campaign_killed_before_the_repeat_resumes_with_it():
     resumed.trial()
     resumed.void()
     twice = resumed.again()
-    assert twice.course.next.repeats == resumed.journal[-2]["trial"]
-    while twice.course.spoilt is None or twice.course.spoilt.again:
-        twice.void()
-    assert twice.again().course.next.trial == 4
+    assert twice.course.next.trial == 4  # spoilt twice, it waits for the end
+    assert twice.course.later[0].repeats == resumed.journal[-2]["trial"]
+    numbers = [trial.trial for trial in twice.course.later]
+    assert twice.to_the_end()[-4:-1] == numbers and twice.again().course.finished
 
 
 @pytest.mark.parametrize("stopped_after", range(0, 14))
@@ -245,7 +291,8 @@ def test_numbers_of_repeats_are_never_given_twice():
     walk.trial()
     resumed = walk.again()
     resumed.void()
-    assert resumed.course.next.trial > 73 and resumed.course.next.repeats == 73
+    again = resumed.course.later[0]
+    assert again.trial > 73 and again.repeats == 73
 
 
 def test_a_trial_out_of_order_is_a_mistake_of_ours():

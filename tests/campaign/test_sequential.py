@@ -176,7 +176,8 @@ def test_a_campaign_stopped_between_looks_takes_the_same_looks_when_it_is_resume
 def test_what_the_machine_spoilt_runs_again_and_the_journal_says_so(virtual):
     campaign = virtual(spoilt=frozenset({2, 73}))
     output = campaign.run(plan())
-    assert campaign.ran[:6] == [1, 2, 73, 75, 74, 3] and len(campaign.ran) == 75
+    assert campaign.ran[:4] == [1, 2, 73, 4] and campaign.ran[-3:] == [75, 74, 3] and len(campaign.ran) == 75
+    assert [blocks for blocks, _ in campaign.judged] == [5, 8, 12]
     lines = {line["trial"]: line for line in campaign.lines("trial")}
     assert (lines[2]["cause"], lines[2]["voids"], lines[2]["again"]) == ("machine", [1], True)
     assert "repeats" not in lines[2] and (lines[73]["repeats"], lines[74]["repeats"], lines[75]["repeats"]) == (
@@ -186,7 +187,25 @@ def test_what_the_machine_spoilt_runs_again_and_the_journal_says_so(virtual):
     )
     assert "cause" not in lines[74] and lines[74]["cell"] == lines[2]["cell"] and "voids" not in lines[73]
     assert (campaign.ending.done, campaign.ending.void) == (72, 3)
-    assert "its block is void for every arm, and runs again" in output
+    assert "its block is void for every arm, and runs again\n" in output and "and runs again at the end" in output
+
+
+def test_a_block_that_was_put_off_and_has_no_time_is_left_out_with_the_command_that_runs_it(virtual, monkeypatch):
+    may_repeat_at = Campaign._may_repeat
+    monkeypatch.setattr(
+        Campaign,
+        "_may_repeat",
+        lambda campaign, trial: may_repeat_at(campaign, trial) if campaign.course.resumed else not campaign.course.late,
+    )
+    campaign = virtual(spoilt=frozenset({2, 73}))
+    output = campaign.run(plan())
+    assert len(campaign.ran) == 72 and 3 not in campaign.ran and [blocks for blocks, _ in campaign.judged] == [5, 8, 12]
+    told = "no time for 1 block of a comparison that the machine spoilt twice"
+    assert f"{told}; `rmwbench run --resume` runs it" in output
+    assert told in [line.get("text") for line in campaign.lines("note")]
+    later = virtual()
+    later.run(plan())
+    assert [number for number in later.ran if number == 3 or number > 72] == later.ran and len(later.ran) == 3
 
 
 def test_repeats_of_what_cannot_be_spared_take_half_of_the_budget_again_and_no_more(virtual):

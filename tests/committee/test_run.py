@@ -4,11 +4,13 @@ import pytest
 from rich.console import Console
 
 from rmwbench.bundle import Bundle
+from rmwbench.campaign import pace
 from rmwbench.campaign import run as running
 from rmwbench.evaluations.committee.document import gather
 from rmwbench.evaluations.committee.run import Runner
 from rmwbench.evaluations.committee.session import Planned, begin, load
 from rmwbench.suite.file.candidates import NO_CHOICE
+from rmwbench.suite.suite import DECIDABLE_BLOCKS
 from tests.lab import tools
 
 pytestmark = pytest.mark.timing
@@ -59,6 +61,18 @@ def test_one_section_that_cannot_run_costs_only_itself(session):
     assert [one.name for one in again.waiting()] == ["gone"]  # it is there now
     Runner(again).run(Console(quiet=True))
     assert not load(session.directory).waiting() and gather(load(session.directory), "A report", []).parts[1].shown
+
+
+def test_a_slow_machine_leaves_a_section_the_blocks_without_which_it_decides_nothing(session, monkeypatch):
+    session.sections = [session.sections[2]]
+    suite = session.directory.parent / "first.yaml"
+    suite.write_text(suite.read_text().replace("planned: 5, minimum: 5", "planned: 1, minimum: 1"))
+    monkeypatch.setattr(pace, "limit_s", lambda plan: 0.0)
+    Runner(session).run(Console(quiet=True))
+    bundle = Bundle(session.place(session.sections[0]))
+    assert {trial.block for trial in bundle.trials("done")} == set(range(DECIDABLE_BLOCKS))
+    assert bundle.campaign["request"]["least_blocks"] == DECIDABLE_BLOCKS
+    assert bundle.campaign["plan"]["blocks"]["minimum"] == DECIDABLE_BLOCKS
 
 
 def test_a_stopped_evaluation_goes_on_where_it_was(session, monkeypatch):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rmwbench.campaign.plan.plan import blocks_within
 from rmwbench.evaluations.committee.sections import (
     EVALUATIONS,
     MOST_BLOCKS,
@@ -16,6 +17,8 @@ from rmwbench.evaluations.committee.sections import (
     Section,
     share,
 )
+from rmwbench.evaluations.committee.session import begin
+from rmwbench.suite.file.candidates import NO_CHOICE
 from rmwbench.suite.file.limits_file import read_limits
 from rmwbench.suite.file.load import limits_directory, load, shipped_suites
 from tests.support.command import rmwbench
@@ -56,6 +59,13 @@ def test_the_budget_is_never_overspent_and_little_is_left(costs, budget_s):
         assert one.is_whole or (one.conditions and not one.cost.section.whole)
         if more := one.next():
             assert more[1].seconds - one.seconds > (budget_s - spent) * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("block_s", [2.46908, 1 / 3, 7.0])
+def test_what_the_session_keeps_of_a_share_holds_all_of_its_blocks(tmp_path, block_s):
+    shares = share([cost("one", block_s)], 5.4 * block_s)
+    session = begin(tmp_path / "made", "tsc", shares, {}, seed=1, budget_s=60.0, choice=NO_CHOICE)
+    assert blocks_within(session.sections[0].budget_s, block_s, 5, "one") == shares[0].blocks == 5
 
 
 def test_the_important_sections_are_the_last_to_be_left_out():

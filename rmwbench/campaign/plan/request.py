@@ -1,7 +1,8 @@
 """What the user asked for, and the plan that follows from it: which cells, and within a budget which of them.
 
 What a budget leaves out is decided once. The campaign keeps the decision (`Request.shortened`, `comparisons`,
-`most_blocks`), so that resuming it on a machine that has become faster, or with more workers, plans the same trials.
+`most_blocks`, `least_blocks`), so that resuming it on a machine that has become faster, or with more workers, plans the
+same trials.
 """
 
 import math
@@ -42,7 +43,8 @@ MOST_SHORT_BLOCKS = 20
 class Request:
     """What makes the plan besides the suite's text. `suite_file` is where profile files are looked for from; `sampling`
     overrides the suite's. `comparisons` are those that the budget holds, all where None; `most_blocks` bounds what the
-    budget buys. `written` are the suite's arms where candidates or the command line say them, and not its text."""
+    budget buys; `least_blocks` run however slow the machine is, where that is more than the suite's minimum. `written`
+    are the suite's arms where candidates or the command line say them, and not its text."""
 
     suite_file: str
     seed: int
@@ -55,6 +57,7 @@ class Request:
     comparisons: tuple[str, ...] | None = None
     most_blocks: int | None = None
     written: tuple[dict[str, Any], ...] | None = None
+    least_blocks: int | None = None
 
     @staticmethod
     def of_document(raw: Mapping[str, Any]) -> "Request":
@@ -72,6 +75,7 @@ class Request:
             None if held is None else tuple(held),
             raw.get("most_blocks"),
             None if written is None else tuple(written),
+            raw.get("least_blocks"),
         )
 
 
@@ -133,11 +137,15 @@ class Planner:
         return suite, cells(suite)
 
     def chosen(self, request: Request) -> tuple[Suite, tuple[Cell, ...]]:
-        """The suite with the request's sampling, and the cells asked for. Raises UserError where there are none."""
+        """The suite with the request's sampling and least blocks, and the cells asked for. Raises UserError where there
+        are none."""
         suite, found = self._short if request.shortened else self._whole
         if request.sampling:
             suite = suite.model_copy(update={"sampling": suite.sampling.model_copy(update=request.sampling)})
             found = tuple(replace(cell, sampling=suite.sampling) for cell in found)
+        if request.least_blocks is not None:
+            minimum = max(suite.blocks.minimum, request.least_blocks)
+            suite = suite.model_copy(update={"blocks": suite.blocks.model_copy(update={"minimum": minimum})})
         found = _chosen(suite, found, request)
         return suite, found if request.placed is None else placement.placed(found, request.placed)
 

@@ -1,6 +1,7 @@
 """An evaluation's sections, one campaign after the other, the shortest first; stopped and gone on with anywhere.
 
-Each campaign keeps to its share of the budget by leaving out whole blocks, never below its minimum.
+Each campaign keeps to its share of the budget by leaving out whole blocks, never below those without which it decides
+nothing.
 """
 
 from rich.console import Console
@@ -11,6 +12,7 @@ from rmwbench.campaign.run import Campaign, Ending
 from rmwbench.campaign.start import new_campaign, resumed_campaign
 from rmwbench.errors import UserError
 from rmwbench.evaluations.committee.session import Planned, Session
+from rmwbench.suite.suite import DECIDABLE_BLOCKS
 
 
 class Runner:
@@ -61,4 +63,5 @@ class Runner:
             shortened=section.short,
             choice=self._session.choice(),
             comparisons=section.comparisons,
+            least_blocks=DECIDABLE_BLOCKS,
         )

@@ -8,6 +8,7 @@ DIR/report.md, .html, .pdf    the document; its charts are those of the sections
 DIR/sections/SECTION.md       every table of a section, with its charts in DIR/sections/SECTION-charts/
 """
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -100,7 +101,7 @@ def begin(
             suite=one.cost.section.suite,
             short=one.cost.short,
             blocks=one.blocks,
-            budget_s=round(one.seconds, 3),
+            budget_s=math.ceil(one.seconds * 1000) / 1000,  # rounded down it would not hold the last block
             least_s=round(one.cost.least_s, 1),
             comparisons=None if one.is_whole else [chosen.comparison for chosen in one.chosen],
         )
