@@ -101,12 +101,14 @@ def new_campaign(
     choice: Choice = NO_CHOICE,
     comparisons: Sequence[str] | None = None,
     least_blocks: int | None = None,
+    machine_s: float | None = None,
 ) -> Campaign:
     """Checks everything, then makes the directory. Raises UserError before anything is written. `calibrated`: the
     campaign takes the machine's newest calibration with it. `shortened`: the suite's short version. `placed`: the
     option by which its hosts are machines, with a lab that has them. `lab`: where its trials run, here where None.
     `choice`: what the command line says of the suite's arms. `comparisons`: only these; all where None.
-    `least_blocks`: so many run however slow the machine is, where the suite's own minimum is smaller."""
+    `least_blocks`: so many run however slow the machine is, where the suite's own minimum is smaller. `machine_s`: the
+    time of one machine that the blocks take, where `budget_s` is that of a lab with several and both are planned."""
     lab = lab or Here()
     path = find(suite)
     text = read(path)
@@ -128,10 +130,11 @@ def new_campaign(
     has, left_out = lab.machine(), None
     if budget_s is not None:
         if has is None:
-            machine_s = lab.budget_s(lambda given: planner.plan(replace(request, budget_s=given)), budget_s)
+            if machine_s is None:
+                machine_s = lab.budget_s(lambda given: planner.plan(replace(request, budget_s=given)), budget_s)
             request = replace(request, budget_s=machine_s)
-        else:
-            request, left_out = planner.within_budget(request, has)
+        if has is not None or request.comparisons is not None:
+            request, left_out = planner.within_budget(request, has or Machine.here())
     workers, lacking = checked(planner, request, text, lab, directory)
     plan = planner.plan(request, lacking, has, left_out=absent, cut=left_out, host=lab.host())
     sha256 = hashlib.sha256(text.encode()).hexdigest()

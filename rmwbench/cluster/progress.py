@@ -7,8 +7,9 @@ from rich.console import Console
 
 from rmwbench.campaign.course import Spoilt
 from rmwbench.campaign.plan.plan import Plan, Trial
+from rmwbench.campaign.plan.spread import spread_s
 from rmwbench.campaign.progress import Progress
-from rmwbench.cluster.schedule import Schedule, spread_s
+from rmwbench.cluster.schedule import Schedule
 
 
 class ClusterProgress(Progress):

@@ -8,7 +8,7 @@ share one only when none is left: a sweep then has as many machines as parts, an
 
 import heapq
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -205,13 +205,3 @@ def duration_s(plan: Plan, machines: int) -> float:
             schedule.looked(schedule.next_look, decided=False)
         else:
             return clock_s
-
-
-def spread_s(parts_s: Iterable[float], machines: int, busy_s: Sequence[float] = ()) -> float:
-    """Until all parts have run, in order, each on the machine that is free first; `busy_s` is what those machines still
-    need that run something now."""
-    free = [*busy_s, *[0.0] * (machines - len(busy_s))]
-    heapq.heapify(free)
-    for part_s in parts_s:
-        heapq.heappush(free, heapq.heappop(free) + part_s)
-    return max(free, default=0.0)

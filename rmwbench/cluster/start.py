@@ -53,6 +53,12 @@ def new_campaign(
         raise
 
 
+def machines(address: str) -> int:
+    """How many machines of the cluster can take part. UserError where none can, or nothing answers."""
+    with _fleet(address, None) as fleet:
+        return len(fleet.machines)
+
+
 def resumed_campaign(address: str, directory: Path) -> ClusterCampaign:
     """On machines like those that it began on, however many there are now."""
     stored = Bundle(directory).campaign

@@ -15,7 +15,10 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.cluster.fleet import SHARED
+from rmwbench.evaluations.committee.sections import Section, costs, share
+from rmwbench.evaluations.committee.session import begin
 from rmwbench.lab.host.marker import VARIABLE
+from rmwbench.suite.file.candidates import NO_CHOICE
 from tests.cluster.nodes import Nodes, why_not
 from tests.lab import tools
 
@@ -184,6 +187,31 @@ def test_a_node_that_dies_in_a_trial_costs_its_part_and_leaves_nothing(bench):
     while trials_under_way() and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not trials_under_way()
+
+
+def test_an_evaluation_runs_its_sections_on_the_nodes_and_goes_on_there_alone(bench):
+    bench.write(blocks=5, steady_s=0.2)
+    path, sections = bench.path / "tsc", [Section(name, f"The {name}", str(bench.suite)) for name in ("one", "two")]
+    found, absent = costs(sections, machines=3)
+    shares = share(found, 120.0)
+    assert not absent and all(one.seconds < 0.5 * one.machine_s for one in shares)
+    session = begin(path, "tsc", shares, {}, seed=1, budget_s=120.0, choice=NO_CHOICE, machines=3)
+
+    def evaluate(*more: str) -> subprocess.CompletedProcess:
+        command = [*COMMAND[:-1], "evaluate", "tsc", "-o", str(path), *more]
+        return subprocess.run(
+            bench.nodes.command(*command), capture_output=True, text=True, timeout=400, env=bench.environment
+        )
+
+    here = evaluate()
+    assert here.returncode == 2 and "this evaluation began on the machines of a cluster" in here.stderr, here.stderr
+    done = evaluate("--cluster", bench.nodes.address)
+    assert done.returncode == 0 and (path / "report.md").is_file(), done.stderr
+    for planned in session.sections:
+        bundle = Bundle(session.place(planned))
+        assert bundle.journal.finished and bundle.campaign["plan"]["blocks"]["count"] == planned.blocks
+        assert len({row["machine"] for row in bundle.rows("trials")}) == 3
+        assert all(len(machines) == 1 for machines in per_part(bundle).values())
 
 
 def _raylet_above(pid: int) -> int | None:

@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from rmwbench.campaign.course import MOST_REPEATS, Spoilt
+from rmwbench.campaign.plan.spread import spread_s
 from rmwbench.cluster.run import ClusterCampaign
-from rmwbench.cluster.schedule import Key, Part, Schedule, duration_s, spread_s
+from rmwbench.cluster.schedule import Key, Part, Schedule, duration_s
 from tests.campaign.test_course import plan
 
 

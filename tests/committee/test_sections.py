@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from rmwbench.evaluations.committee.sections import (
     Condition,
     Cost,
     Section,
+    Share,
     share,
 )
 from rmwbench.evaluations.committee.session import begin
@@ -66,6 +68,32 @@ def test_what_the_session_keeps_of_a_share_holds_all_of_its_blocks(tmp_path, blo
     shares = share([cost("one", block_s)], 5.4 * block_s)
     session = begin(tmp_path / "made", "tsc", shares, {}, seed=1, budget_s=60.0, choice=NO_CHOICE)
     assert blocks_within(session.sections[0].budget_s, block_s, 5, "one") == shares[0].blocks == 5
+
+
+def test_machines_share_whole_blocks_and_wait_for_the_look():
+    """Three conditions of 10 s in 5 blocks are 15 parts; two more blocks wait for the look behind the fifth."""
+    wide = replace(cost("one", 10, conditions=3), machines=4)
+    assert [Share(wide, 3, blocks).seconds for blocks in (5, 7)] == [40, 60]
+    assert Share(wide, 3, 7).machine_s == Share(replace(wide, machines=1), 3, 7).seconds == 210
+    assert share([wide], 40)[0].conditions == 3 and share([replace(wide, machines=1)], 50)[0].conditions == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [(["--cluster", "auto"], "how many machines?"), (["--cluster", "0"], "how many machines?")],
+)
+def test_machines_to_plan_for_are_a_number(words, says):
+    done = rmwbench("evaluate", "tsc", *words)
+    assert done.returncode == 2 and says in done.stderr, done.stderr
+
+
+def test_the_plan_for_a_cluster_says_what_it_costs():
+    planned = ("evaluate", "tsc", "--budget", "1h", "--json")
+    doc = json.loads(rmwbench(*planned, "--cluster", 4).stdout)
+    assert doc["machines"] == 4
+    assert doc["machine_hours"] == pytest.approx(4 * doc["estimated_s"] / 3600, abs=0.01) and doc["estimated_s"] <= 3600
+    alone = json.loads(rmwbench(*planned).stdout)
+    assert sum(one["trials"] for one in doc["sections"]) > 2 * sum(one["trials"] for one in alone["sections"])
 
 
 def test_the_important_sections_are_the_last_to_be_left_out():

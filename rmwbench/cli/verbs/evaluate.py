@@ -1,5 +1,6 @@
 """`rmwbench evaluate tsc --budget TIME [-o DIR]`: a committee's report, planned over a budget, measured and written."""
 
+import functools
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -10,11 +11,13 @@ from rmwbench.cli.choice import Candidates, With, Without, by_option, choice
 from rmwbench.cli.console import print_json, say, stderr_console, stdout_console
 from rmwbench.cli.verbs.plan import parse_duration_s
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.words.numbers import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rmwbench.evaluations.committee.document import Beside, Report
+    from rmwbench.evaluations.committee.run import Runner
     from rmwbench.evaluations.committee.sections import Share
     from rmwbench.evaluations.committee.session import Session
     from rmwbench.suite.file.candidates import Choice
@@ -52,6 +55,13 @@ def evaluate(
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Run the sections, and write the report into this directory."),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|ADDRESS",
+            help="Plan for N machines of a cluster, or with -o run on those at this address (docs/cluster.md).",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the plan, or with -o what was found, as one document.")
     ] = False,
@@ -67,19 +77,42 @@ def evaluate(
         )
     if out is not None and is_session(out):
         given = {"--budget": budget, "--seed": seed, **by_option(candidates, added, without)}
-        _carry_out(_begun(out, evaluation, given), as_json)
+        _carry_out(_begun(out, evaluation, given, cluster), as_json, cluster)
+    machines = _machines(cluster, out)
     budget_s = parse_duration_s(budget or "8h")
     asked = choice(candidates, added, without)
-    found, absent = costs(EVALUATIONS[evaluation], seed or 0, asked)
+    found, absent = costs(EVALUATIONS[evaluation], seed or 0, asked, machines or 1)
     shares = share(found, budget_s)
     if out is not None:
-        _carry_out(_new(out, evaluation, shares, absent, seed=seed or 0, budget_s=budget_s, asked=asked), as_json)
-    document = _document(evaluation, budget_s, shares, absent)
+        session = _new(
+            out, evaluation, shares, absent, seed=seed or 0, budget_s=budget_s, asked=asked, machines=machines
+        )
+        _carry_out(session, as_json, cluster)
+    document = _document(evaluation, budget_s, shares, absent, machines)
     if as_json:
         print_json(document)
     else:
         _print(document)
     raise typer.Exit(1 if absent or any(not one.blocks for one in shares) else 0)
+
+
+def _machines(cluster: str | None, out: Path | None) -> int | None:
+    """How many machines to plan for; None: this one."""
+    if cluster is None:
+        return None
+    if out is None:
+        if cluster.isdecimal() and int(cluster) > 0:
+            return int(cluster)
+        raise UserError(
+            "how many machines?",
+            where="--cluster",
+            expected="a number of machines to plan for; an address is asked once -o DIR says where the report goes",
+            actual=cluster,
+            fix="rmwbench evaluate tsc --cluster 8",
+        )
+    from rmwbench.cluster import start
+
+    return start.machines(cluster)
 
 
 def _new(
@@ -91,6 +124,7 @@ def _new(
     seed: int,
     budget_s: float,
     asked: "Choice",
+    machines: int | None,
 ) -> "Session":
     from rmwbench.evaluations.committee.sections import EVALUATIONS
     from rmwbench.evaluations.committee.session import begin
@@ -106,10 +140,10 @@ def _new(
     unable = {
         one.name: (one.title, one.suite, absent[one.name]) for one in EVALUATIONS[evaluation] if one.name in absent
     }
-    return begin(directory, evaluation, shares, unable, seed=seed, budget_s=budget_s, choice=asked)
+    return begin(directory, evaluation, shares, unable, seed=seed, budget_s=budget_s, choice=asked, machines=machines)
 
 
-def _begun(directory: Path, evaluation: str, given: "Mapping[str, Any]") -> "Session":
+def _begun(directory: Path, evaluation: str, given: "Mapping[str, Any]", cluster: str | None) -> "Session":
     """The evaluation to go on with. UserError for what would change its plan."""
     from rmwbench.evaluations.committee.session import load
 
@@ -121,6 +155,12 @@ def _begun(directory: Path, evaluation: str, given: "Mapping[str, Any]") -> "Ses
             expected=session.evaluation,
             actual=evaluation,
         )
+    if session.waiting() and (cluster is None) != (session.machines is None):
+        raise UserError(
+            "this evaluation began here" if cluster else "this evaluation began on the machines of a cluster",
+            where=str(directory),
+            fix="leave --cluster out to go on" if cluster else "go on with --cluster ADDRESS",
+        )
     for name, value in given.items():
         if value not in (None, [], ()):
             raise UserError(
@@ -131,14 +171,15 @@ def _begun(directory: Path, evaluation: str, given: "Mapping[str, Any]") -> "Ses
     return session
 
 
-def _carry_out(session: "Session", as_json: bool) -> NoReturn:
+def _carry_out(session: "Session", as_json: bool, cluster: str | None) -> NoReturn:
     """Runs what is left and writes the report; ends the verb."""
     from rmwbench.cli.verbs.run import guarded
     from rmwbench.evaluations.committee.run import Runner
 
-    go_on = f"rmwbench evaluate {session.evaluation} -o {session.directory}"
+    go_on = f"rmwbench evaluate {session.evaluation} -o {session.directory}" + f" --cluster {cluster}" * bool(cluster)
     console = stderr_console()
-    ending = guarded(Runner(session), session.directory, console, go_on)
+    runner = Runner(session) if cluster is None else _on(cluster, session)
+    ending = guarded(runner, session.directory, console, go_on)
     if ending is not None and ending.stopped_by:
         so_far = f"rmwbench report {session.directory}"
         told = f"stopped by {ending.stopped_by}; what was finished stays\ngo on:   {go_on}\nreport so far: {so_far}"
@@ -151,6 +192,14 @@ def _carry_out(session: "Session", as_json: bool) -> NoReturn:
         say_files(files)
     measured = len(report.measured)
     raise typer.Exit(2 if not measured else 0 if measured == len(report.parts) else 1)
+
+
+def _on(address: str, session: "Session") -> "Runner":
+    from rmwbench.cluster.start import new_campaign, resumed_campaign
+    from rmwbench.evaluations.committee.run import Runner
+
+    begin = functools.partial(new_campaign, address, None, None)
+    return Runner(session, begin, functools.partial(resumed_campaign, address))
 
 
 def write(session: "Session") -> "tuple[Report, list[Path]]":
@@ -197,7 +246,9 @@ def _beside(session: "Session") -> "list[Beside]":
     return found
 
 
-def _document(name: str, budget_s: float, shares: "Sequence[Share]", absent: "Mapping[str, str]") -> dict[str, Any]:
+def _document(
+    name: str, budget_s: float, shares: "Sequence[Share]", absent: "Mapping[str, str]", machines: int | None
+) -> dict[str, Any]:
     from rmwbench.evaluations.committee.sections import SCATTER, WITHOUT_RUNS
 
     return {
@@ -206,6 +257,8 @@ def _document(name: str, budget_s: float, shares: "Sequence[Share]", absent: "Ma
         "evaluation": name,
         "budget_s": budget_s,
         "estimated_s": round(sum(one.seconds for one in shares), 1),
+        "machines": machines,
+        "machine_hours": round(sum(one.seconds for one in shares) * (machines or 1) / 3600, 2),
         "scatter": SCATTER,
         "sections": [
             {
@@ -250,15 +303,22 @@ def _print(doc: dict[str, Any]) -> None:
     console.print(table)
     console.print(
         Text(
-            f"\n{fmt.duration(doc['estimated_s'])} of {fmt.duration(doc['budget_s'])}. A section finds ratios from the "
-            f"last column on, in 95 of 100 campaigns, where block log-ratios scatter by {doc['scatter']:g}."
+            f"\n{fmt.duration(doc['estimated_s'])} of {fmt.duration(doc['budget_s'])}{_on_machines(doc)}. A section "
+            f"finds ratios from the last column on, in 95 of 100 campaigns, where block log-ratios scatter by "
+            f"{doc['scatter']:g}."
         )
     )
     for name, reason in doc["cannot_run"].items():
         console.print(Text(f"! {name} cannot run here: {reason}"))
     budget = math.ceil(doc["budget_s"])
-    console.print(
-        Text(f"\nTo run it and write the report: rmwbench evaluate {doc['evaluation']} --budget {budget}s -o DIR")
-    )
+    where = " --cluster ADDRESS" if doc["machines"] else ""
+    command = f"rmwbench evaluate {doc['evaluation']} --budget {budget}s{where} -o DIR"
+    console.print(Text(f"\nTo run it and write the report: {command}"))
     told = ", ".join(f"{name} ({verb})" for name, verb in doc["without_runs"].items())
     console.print(Text(f"Nothing runs in {told}."))
+
+
+def _on_machines(doc: dict[str, Any]) -> str:
+    if doc["machines"] is None:
+        return ""
+    return f" on {counted(doc['machines'], 'machine')} of a cluster, {doc['machine_hours']:.2g} machine-hours"

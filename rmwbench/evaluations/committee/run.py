@@ -4,6 +4,10 @@ Each campaign keeps to its share of the budget by leaving out whole blocks, neve
 nothing.
 """
 
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
 from rich.console import Console
 from rich.markup import escape
 
@@ -16,10 +20,16 @@ from rmwbench.suite.suite import DECIDABLE_BLOCKS
 
 
 class Runner:
-    """Runs what of a session is left."""
+    """Runs what of a session is left. `begin` and `resume` make the campaign of a section, by default one that runs
+    here (rmwbench/campaign/start.py)."""
 
-    def __init__(self, session: Session):
-        self._session = session
+    def __init__(
+        self,
+        session: Session,
+        begin: Callable[..., Campaign] = new_campaign,
+        resume: Callable[[Path], Campaign] = resumed_campaign,
+    ):
+        self._session, self._begin, self._resume = session, begin, resume
 
     def run(self, console: Console) -> Ending | None:
         """The ending of the last campaign that ran; None where none was left. A section that cannot begin costs only
@@ -38,7 +48,7 @@ class Runner:
                 console.print(f"{escape(section.title)} cannot be run here: {escape(error.render())}")
                 continue
             self._has_problem(section, None)
-            with campaign.writer:
+            with campaign.writer, getattr(campaign, "fleet", contextlib.nullcontext()):
                 ending = campaign.run(console) if not campaign.course.finished else ending
             if ending is not None and ending.stopped_by:
                 return ending
@@ -52,12 +62,13 @@ class Runner:
     def _campaign(self, section: Planned) -> Campaign:
         directory = self._session.place(section)
         if self._session.has_begun(section):
-            return resumed_campaign(directory)
-        return new_campaign(
+            return self._resume(directory)
+        return self._begin(
             section.suite,
             directory,
             seed=self._session.seed,
             budget_s=section.budget_s,
+            machine_s=section.machine_s,
             workloads=(),
             arms=(),
             shortened=section.short,

@@ -17,6 +17,7 @@ from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
 from rmwbench.analysis.stats.resolution import resolvable_ratio
 from rmwbench.campaign.plan.machine_limits import Machine
 from rmwbench.campaign.plan.request import Planner, Request
+from rmwbench.campaign.plan.spread import spread_s
 from rmwbench.errors import UserError
 from rmwbench.lab.host.kind import NAMESPACES
 from rmwbench.suite.file.candidates import NO_CHOICE, Choice
@@ -106,13 +107,15 @@ class Condition:
 @dataclass(frozen=True)
 class Cost:
     """What a section takes. `conditions` in the order in which a budget keeps them; `least`: blocks without which it
-    decides nothing; `short`: the suite has a short version, and that is meant."""
+    decides nothing; `short`: the suite has a short version, and that is meant; `machines`: so many run it at a time,
+    each whole blocks of a condition."""
 
     section: Section
     conditions: tuple[Condition, ...]
     least: int
     arms: tuple[str, ...]
     short: bool = True
+    machines: int = 1
 
     @property
     def begins(self) -> "Share":
@@ -141,8 +144,19 @@ class Share:
         return self.conditions == len(self.cost.conditions)
 
     @property
-    def seconds(self) -> float:
+    def machine_s(self) -> float:
+        """The time of one machine that does it all."""
         return self.blocks * math.fsum(one.block_s for one in self.chosen)
+
+    @property
+    def seconds(self) -> float:
+        """From its beginning to its end. Behind the blocks without which it decides nothing is a look, for which all
+        machines wait."""
+        if self.cost.machines == 1:
+            return self.machine_s
+        parts_s = [one.block_s for one in self.chosen]
+        least = min(self.blocks, self.cost.least)
+        return sum(spread_s(parts_s * blocks, self.cost.machines) for blocks in (least, self.blocks - least))
 
     @property
     def trials(self) -> int:
@@ -203,22 +217,22 @@ def share(costs: Sequence[Cost], budget_s: float) -> list[Share]:
 
 
 def costs(
-    sections: Sequence[Section], seed: int = 0, choice: Choice = NO_CHOICE
+    sections: Sequence[Section], seed: int = 0, choice: Choice = NO_CHOICE, machines: int = 1
 ) -> tuple[list[Cost], Mapping[str, str]]:
     """What each section takes with what is ready here, and section -> why it cannot run at all. `choice`: what the
-    command line says of the suites' arms."""
+    command line says of the suites' arms; `machines`: of a cluster, and like this one."""
     found: list[Cost] = []
     absent: dict[str, str] = {}
     machine = Machine.here()
     for section in sections:
         try:
-            found.append(_cost(section, machine, seed, choice))
+            found.append(_cost(section, machine, seed, choice, machines))
         except UserError as error:
             absent[section.name] = error.what
     return found, absent
 
 
-def _cost(section: Section, machine: Machine, seed: int, choice: Choice) -> Cost:
+def _cost(section: Section, machine: Machine, seed: int, choice: Choice, machines: int) -> Cost:
     path = find(section.suite)
     text = read(path)
     short = "short" in plain(text, where=section.suite)
@@ -237,4 +251,4 @@ def _cost(section: Section, machine: Machine, seed: int, choice: Choice) -> Cost
     if not conditions:
         raise UserError("none of its arms can do what it asks for")
     arms = tuple(dict.fromkeys(cell.arm.name for cell in cells if not cell.arm.is_floor))
-    return Cost(section, conditions, max(suite.blocks.minimum, DECIDABLE_BLOCKS), arms, short)
+    return Cost(section, conditions, max(suite.blocks.minimum, DECIDABLE_BLOCKS), arms, short, machines)

@@ -28,6 +28,7 @@ STATE = StateFile("evaluation.json", "rmwbench evaluate", "rmwbench/evaluation-r
 @dataclass
 class Planned:
     """A section as it was planned. `blocks`: 0 where the budget had no room for the `least_s` seconds that it needs;
+    `budget_s`: from its beginning to its end, `machine_s`: of one machine that does it all;
     `comparisons`: the conditions of its suite that the budget holds, None where that is all of them; `problem`: why it
     cannot run here, or could not when it was last tried; None where it can."""
 
@@ -40,11 +41,13 @@ class Planned:
     least_s: float
     problem: str | None = None
     comparisons: list[str] | None = None
+    machine_s: float | None = None
 
 
 @dataclass
 class Session:
-    """`candidates`, `added` and `without` are the words of the command line."""
+    """`candidates`, `added` and `without` are the words of the command line. `machines`: of the cluster that it was
+    planned for; None: it runs here."""
 
     directory: Path
     evaluation: str
@@ -55,6 +58,7 @@ class Session:
     added: list[str]
     without: list[str]
     sections: list[Planned]
+    machines: int | None = None
 
     def save(self) -> None:
         state = asdict(self)
@@ -91,6 +95,7 @@ def begin(
     seed: int,
     budget_s: float,
     choice: Choice,
+    machines: int | None = None,
 ) -> Session:
     """Makes the directory. `absent`: section -> (its title, its suite, why it cannot run). UserError where something
     else is there."""
@@ -101,9 +106,10 @@ def begin(
             suite=one.cost.section.suite,
             short=one.cost.short,
             blocks=one.blocks,
-            budget_s=math.ceil(one.seconds * 1000) / 1000,  # rounded down it would not hold the last block
+            budget_s=_whole_ms(one.seconds),
             least_s=round(one.cost.least_s, 1),
             comparisons=None if one.is_whole else [chosen.comparison for chosen in one.chosen],
+            machine_s=_whole_ms(one.machine_s),
         )
         for one in shares
     ]
@@ -123,9 +129,15 @@ def begin(
         list(choice.added),
         list(choice.without),
         planned,
+        machines,
     )
     session.save()
     return session
+
+
+def _whole_ms(seconds: float) -> float:
+    """Rounded up: rounded down it would not hold the last block."""
+    return math.ceil(seconds * 1000) / 1000
 
 
 def is_session(directory: Path) -> bool:
