@@ -134,6 +134,11 @@ impl Context<'_> {
         self.arm.faults.iter().find(|fault| fault.name == name).map(|fault| fault.reason.clone())
     }
 
+    /// The same of a fault that shows now and then only.
+    pub fn rare_fault(&self, name: &str) -> Option<String> {
+        self.arm.faults.iter().find(|fault| fault.name == name && !fault.always).map(|fault| fault.reason.clone())
+    }
+
     /// Whether what a check just found wrong is a declared fault; the check is then passed as declared. To be asked only then.
     pub fn shows(&self, name: &str) -> bool {
         let declared = self.fault(name).is_some();

@@ -31,14 +31,14 @@ impl Keystore {
         }
         let own = PathBuf::from(format!("{}.{}", directory.display(), std::process::id()));
         let enclave = own.join(ENCLAVE_DIRECTORY);
-        fs::create_dir_all(&enclave).map_err(|e| failed(&format!("{}: {e}", enclave.display())))?;
-        make(&enclave)?;
+        let made = fs::create_dir_all(&enclave).map_err(|e| failed(&format!("{}: {e}", enclave.display()))).and_then(|()| make(&enclave));
         // Whole or not at all: another process may be making the same, and whoever renames first is the authority.
-        if fs::rename(&own, &directory).is_err() && !directory.is_dir() {
-            return Err(failed(&format!("could not rename {} to {}", own.display(), directory.display())));
-        }
+        let renamed = made.and_then(|()| match fs::rename(&own, &directory) {
+            Err(error) if !directory.is_dir() => Err(failed(&format!("{} to {}: {error}", own.display(), directory.display()))),
+            _ => Ok(Keystore { directory }),
+        });
         let _ = fs::remove_dir_all(&own);
-        Ok(Keystore { directory })
+        renamed
     }
 
     pub fn directory(&self) -> &Path {

@@ -16,9 +16,9 @@ const ICMP6: u8 = 58;
 const ZENOH_SCOUTING: u16 = 7446;
 /// Names, leases, time: what an operating system says by itself.
 const HOUSEKEEPING: [u16; 7] = [53, 67, 68, 123, 1900, 5353, 5355];
-/// Pieces of samples, flows and scouts that are remembered.
+/// Pieces of samples, and TCP connections or scouts, that are remembered.
 const MOST_PIECES: usize = 1 << 17;
-const MOST_FLOWS: usize = 8192;
+const MOST_SENDERS: usize = 8192;
 
 type Socket = (IpAddr, u16);
 
@@ -34,7 +34,7 @@ pub struct Classifier {
 
 impl Classifier {
     pub fn new(rules: Vec<Rule>) -> Classifier {
-        let (flows, scouts) = (Recent::new(MOST_FLOWS), Recent::new(MOST_FLOWS));
+        let (flows, scouts) = (Recent::new(MOST_SENDERS), Recent::new(MOST_SENDERS));
         Classifier { rules, pieces: Recent::new(MOST_PIECES), datagrams: Datagrams::default(), flows, scouts }
     }
 

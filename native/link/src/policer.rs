@@ -8,7 +8,7 @@ use crate::memory::Recent;
 use crate::spec::{Police, Protocol};
 
 /// Flows that are remembered; one that was forgotten begins with a full bucket again.
-const MOST_FLOWS: usize = 8192;
+const MOST_BUCKETS: usize = 8192;
 const NS_PER_S: u128 = 1_000_000_000;
 
 #[derive(Default)]
@@ -24,7 +24,7 @@ impl Policer {
     /// Another limit from now on; the same one goes on as it was.
     pub fn set(&mut self, spec: Option<&Police>) {
         if self.0.as_ref().map(|limit| &limit.spec) != spec {
-            self.0 = spec.map(|spec| Limit { spec: spec.clone(), buckets: Recent::new(MOST_FLOWS) });
+            self.0 = spec.map(|spec| Limit { spec: spec.clone(), buckets: Recent::new(MOST_BUCKETS) });
         }
     }
 

@@ -51,7 +51,7 @@ pub fn serve(socket: OwnedFd) -> ExitCode {
         let Some(Request { id, command }) = tool::next_until(&mut control, &COMMANDS, until_ns) else { continue };
         let answer = match command {
             Command::Start(start) => load.start(&start).map(|started| json!(started)),
-            Command::Window(window) => Ok(load.window(&window)),
+            Command::Window(window) => load.window(&window),
             Command::Collect {} => Ok(json!(load.collect())),
             Command::Exit {} => {
                 control.send(&tool::ok(id, json!({})));
@@ -125,10 +125,14 @@ impl Load {
         Ok(asked)
     }
 
-    fn window(&mut self, window: &Window) -> Value {
+    fn window(&mut self, window: &Window) -> Result<Value, Problem> {
+        if self.kind == Some(Kind::TcpReceive) && window.end_ns - window.steady_ns > MOST_SECONDS * NS_PER_S {
+            let message = format!("expected at most {MOST_SECONDS} s where each of them is told");
+            return Err(Problem { kind: "invalid", object: "window".into(), message });
+        }
         traffic::pause_around([window.steady_ns, window.end_ns]);
         self.edges = edges(window, self.kind);
-        json!({})
+        Ok(json!({}))
     }
 
     fn collect(&mut self) -> Collected {
@@ -157,7 +161,7 @@ impl Load {
 fn edges(window: &Window, kind: Option<Kind>) -> Vec<(i64, &'static str)> {
     let mut edges = vec![(window.steady_ns, "steady_begin")];
     if kind == Some(Kind::TcpReceive) {
-        let seconds = (1..MOST_SECONDS).map(|k| window.steady_ns + k * NS_PER_S).take_while(|at_ns| *at_ns < window.end_ns);
+        let seconds = (1..).map(|k| window.steady_ns + k * NS_PER_S).take_while(|at_ns| *at_ns < window.end_ns);
         edges.extend(seconds.map(|at_ns| (at_ns, "second")));
     }
     edges.push((window.end_ns, "steady_end"));

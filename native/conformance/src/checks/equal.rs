@@ -195,12 +195,13 @@ const FLOOD: u64 = 300;
 pub fn when_full(context: &Context<'_>) -> Outcome {
     let mut declared = Vec::new();
     for (history, name) in [(History::KeepLast, "keep_last"), (History::KeepAll, "keep_all")] {
-        if let Some(reason) = context.lacks(name).or_else(|| context.fault(name)) {
+        if let Some(reason) = context.lacks(name).or_else(|| context.rare_fault(name)) {
             declared.push(format!("{name}: {reason}"));
             continue;
         }
         match full(context, history, name) {
-            Err(error) if error.contains("granted") && context.shows("when_full") => {}
+            // A fault of the history itself shows here for certain, since this reader is slow.
+            Err(error) if error.contains("granted") && (context.shows(name) || context.shows("when_full")) => {}
             outcome => outcome?,
         }
     }
@@ -209,7 +210,9 @@ pub fn when_full(context: &Context<'_>) -> Outcome {
 
 fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), String> {
     let topic = format!("full_{name}");
-    let mut writer = deep(publisher(1, &topic, BYTES, Arrival::Saturation { limit: FLOOD }, 1), DEPTH);
+    // What such a fault leaves room for (256 messages in a reader of iceoryx) is no more than half of what comes.
+    let limit = if context.fault(name).is_some() { 2 * FLOOD } else { FLOOD };
+    let mut writer = deep(publisher(1, &topic, BYTES, Arrival::Saturation { limit }, 1), DEPTH);
     let mut reader = deep(subscription(2, &topic, BYTES, 1), DEPTH);
     reader.hold_ns = 5 * MS;
     for endpoint in [&mut writer, &mut reader] {
@@ -241,10 +244,10 @@ fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Strin
         let sent = rig.sent(1)?;
         let (first, last) = (sent.first().map_or(0, |s| s.words[3]), sent.last().map_or(0, |s| s.words[RETURNED]));
         let consumed = rig.received(2)?.iter().filter(|slot| slot.words[CONSUMED] < last).count() as u64;
-        if consumed * 2 > FLOOD {
+        if consumed * 2 > limit {
             let length = (last - first) / MS as u64;
             return Err(format!(
-                "{name}: granted {answers:?}, yet the writer waited: {consumed} of {FLOOD} were consumed in its {length} ms"
+                "{name}: granted {answers:?}, yet the writer waited: {consumed} of {limit} were consumed in its {length} ms"
             ));
         }
     }

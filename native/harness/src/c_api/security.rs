@@ -2,9 +2,9 @@
 
 use std::ffi::{c_char, c_int};
 
-use super::raw;
+use super::{raw, told};
 use crate::dds_security::Keystore;
-use crate::middleware::{Error, ErrorKind};
+use crate::middleware::Error;
 
 /// # Safety
 /// `directory` has `room` bytes, and `error` is an error of the header.
@@ -22,11 +22,7 @@ unsafe extern "C" fn rmwbench_security_keystore(trial_nonce: u64, directory: *mu
         }
         Err(found) => {
             let error = &mut *error;
-            error.kind = match found.kind {
-                ErrorKind::Unsupported => 0,
-                ErrorKind::Invalid => 1,
-                _ => 2,
-            };
+            error.kind = told::number(found.kind);
             write(&mut error.object, found.object.as_bytes());
             write(&mut error.message, found.message.as_bytes());
             0

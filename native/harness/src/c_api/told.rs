@@ -1,7 +1,7 @@
 //! What a table tells: its description, errors, statuses, what was granted, accounts.
 
 use std::collections::BTreeMap;
-use std::ffi::{c_char, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr::NonNull;
 
 use serde_json::Value;
@@ -55,6 +55,13 @@ pub fn published(status: raw::Status) -> Result<(), PublishError> {
     }
 }
 
+/// The kinds of an error with the numbers that the header gives them.
+const KINDS: [(ErrorKind, c_int); 3] = [(ErrorKind::Unsupported, 0), (ErrorKind::Invalid, 1), (ErrorKind::Failed, 2)];
+
+pub fn number(kind: ErrorKind) -> c_int {
+    KINDS.into_iter().find(|(known, _)| *known == kind).map_or(2, |(_, number)| number)
+}
+
 /// Calls a function that creates `object`, and turns NULL into the error that it filled.
 pub fn created<T>(object: &str, create: impl FnOnce(*mut raw::Error) -> *mut T) -> Result<NonNull<T>, Error> {
     let mut error = raw::Error { kind: -1, object: [0; 128], message: [0; 1920] };
@@ -63,11 +70,7 @@ pub fn created<T>(object: &str, create: impl FnOnce(*mut raw::Error) -> *mut T) 
             let bytes: Vec<u8> = buffer.iter().take_while(|c| **c != 0).map(|c| *c as u8).collect();
             String::from_utf8_lossy(&bytes).into_owned()
         };
-        let kind = match error.kind {
-            0 => ErrorKind::Unsupported,
-            1 => ErrorKind::Invalid,
-            _ => ErrorKind::Failed,
-        };
+        let kind = KINDS.into_iter().find(|(_, number)| *number == error.kind).map_or(ErrorKind::Failed, |(kind, _)| kind);
         let (mut named, mut message) = (words(&error.object), words(&error.message));
         if named.is_empty() {
             named = object.into();

@@ -159,7 +159,10 @@ int describe_all(const char *self) {
       std::fprintf(stderr, "%s cannot be described\n", rmw.c_str());
       return 2;
     }
-    all += (all.empty() ? "" : ",\n ") + ("{\"environment\": {\"RMW_IMPLEMENTATION\": \"" + rmw + "\"}, \"inherit\": " + inherit + ", \"ros_variables\": true, \"lifecycle\": " + lifecycle() + ", ") + daemons(known) + one.substr(brace + 1, one.find_last_of('}') - brace);
+    all += all.empty() ? "" : ",\n ";
+    all += "{\"environment\": {\"RMW_IMPLEMENTATION\": \"" + rmw + "\"}, \"inherit\": " + inherit + ", \"ros_variables\": true, ";
+    all += "\"lifecycle\": " + lifecycle() + ", " + daemons(known);
+    all += one.substr(brace + 1, one.find_last_of('}') - brace);
   }
   std::printf("{\"middlewares\": [\n %s\n]}\n", all.c_str());
   return 0;

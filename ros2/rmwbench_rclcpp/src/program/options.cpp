@@ -31,7 +31,7 @@ std::vector<std::pair<std::string, std::string>> variables_of(const std::string 
   return found;
 }
 
-uint32_t milliseconds_of(const char *option, const std::string &text) {
+uint32_t number_of(const std::string &object, const char *what, const std::string &text) {
   size_t read = 0;
   unsigned long found = 0;
   try {
@@ -39,9 +39,13 @@ uint32_t milliseconds_of(const char *option, const std::string &text) {
   } catch (const std::exception &) {
   }
   if (read == 0 || read != text.size() || found > UINT32_MAX) {
-    throw Fault{RMWBENCH_ERROR_INVALID, std::string("option ") + option, "expected a number of milliseconds, found " + text};
+    throw Fault{RMWBENCH_ERROR_INVALID, object, std::string("expected a number of ") + what + ", found " + text};
   }
   return static_cast<uint32_t>(found);
+}
+
+uint32_t milliseconds_of(const char *option, const std::string &text) {
+  return number_of(std::string("option ") + option, "milliseconds", text);
 }
 
 std::vector<std::string> words_of(const std::string &text) {
@@ -96,7 +100,7 @@ Asked asked_of(const rmwbench_session_config &config) {
     if (settings.executor != Executor::multi_threaded) {
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode threads", "only the executor multi_threaded has a number of threads"};
     }
-    settings.threads = static_cast<uint32_t>(std::stoul(threads));
+    settings.threads = number_of("mode threads", "threads", threads);
   }
   asked.secured = mode("security") == "true";
   asked.trial_nonce = config.trial_nonce;
