@@ -203,7 +203,7 @@ def _workload(
     yield ""
     yield from _image(workload, "comparison", images)
     if workload.get("matrix"):
-        yield from _matrix(workload)
+        yield from matrix_lines(workload)
     yield from _topics(workload)
     yield from _table(workload)
     yield ""
@@ -287,7 +287,7 @@ def _groups(workload: dict[str, Any]) -> Iterable[str]:
         yield ""
 
 
-def _matrix(workload: dict[str, Any]) -> Iterable[str]:
+def matrix_lines(workload: dict[str, Any]) -> Iterable[str]:
     yield table_row(["talker ↓ listener →", *map(escape, workload["matrix"]["listeners"])])
     yield table_row(["---", *(["---:"] * len(workload["matrix"]["listeners"]))])
     for talker, row in interop.shown(workload):

@@ -1,11 +1,11 @@
 """Who talks to whom: a workload whose arms are pairs of middlewares, as one table of talkers by listeners.
 
 A pair is judged by what arrived, not by its rank among the others: `delivers` where every message came sound, once and
-in order; `degraded` with what was wrong; `no match`, `no delivery` or `failed` where no trial came through; `not
-supported` where one side cannot do what is asked.
+in order; `degraded` with what was wrong, or where some trials failed; `no match`, `no delivery` or `failed` where no
+trial came through; `not supported` where one side cannot do what is asked.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rmwbench.words import numbers as fmt
@@ -70,7 +70,9 @@ def _outcome(arm: dict[str, Any]) -> dict[str, Any]:
     if arm["not_supported"]:
         return {"outcome": "not supported", "reason": arm["not_supported"], "flags": []}
     if arm["trials"]["done"]:
-        flags = list(_flags(arm["metrics"]))
+        failed, done = arm["trials"].get("failed", 0), arm["trials"]["done"]
+        flags = [f"failed in {failed} of {fmt.counted(done + failed, 'trial')}"] if failed else []
+        flags += _flags(arm["metrics"])
         return {"outcome": "degraded" if flags else "delivers", "reason": "; ".join(flags), "flags": flags}
     failures = arm["trials"]["failures"]
     if not failures:
@@ -80,7 +82,7 @@ def _outcome(arm: dict[str, Any]) -> dict[str, Any]:
     return {"outcome": outcome, "reason": str(failures[0]["reason"] or "").partition("\n")[0], "flags": []}
 
 
-def _flags(metrics: dict[str, Any]) -> Any:
+def _flags(metrics: dict[str, Any]) -> Iterator[str]:
     for name, words in _WRONG:
         value = metrics.get(name, {}).get("value")
         if value:

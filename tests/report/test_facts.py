@@ -116,9 +116,14 @@ def check(fact, part):
                 assert ratio is None or 1.05 < ratio == of[arm]["verdict"]["ratio"]["value"]
         case said.LosesMore(arm, against, fraction):
             assert verdict[arm] == "worse" and fraction == lost[arm] and lost[arm] > lost[against]
-        case said.DoesNotWork(arm, trials):
-            assert verdict[arm] == "worse" and of[arm]["verdict"]["by"] == "failure"
-            assert trials == of[arm]["trials"]["failed"] > 0 == of[arm]["trials"]["done"]
+        case said.Pairs(deliver, count, others):
+            cells = {cell["arm"]: cell["outcome"] for cell in part["matrix"]["cells"]}
+            assert deliver + sum(len(pairs) for _, pairs in others) == count == len(cells)
+            assert all(cells[pair] == outcome != "delivers" for outcome, pairs in others for pair in pairs)
+        case said.DoesNotWork(found, trials):
+            for arm in found:
+                assert verdict[arm] == "worse" and of[arm]["verdict"]["by"] == "failure"
+                assert trials == of[arm]["trials"]["failed"] > 0 == of[arm]["trials"]["done"]
         case said.Open(found):
             assert found and all(verdict[arm] == "undecided" for arm in found)
         case said.NoData(found):

@@ -3,6 +3,7 @@
 import pytest
 
 from rmwbench.results import interop
+from rmwbench.results.answer.headline import headline
 
 
 def arm(talker, listener, *, median=1000.0, done=1, failures=(), not_supported=None, **wrong):
@@ -47,6 +48,24 @@ def workload(arms):
 def test_a_pair_is_judged_by_what_arrived(one, outcome, reason):
     found = interop.matrix([one, arm("b", "a")])
     assert (found["cells"][0]["outcome"], found["cells"][0]["reason"]) == (outcome, reason)
+
+
+def test_a_pair_that_fails_now_and_then_does_not_deliver():
+    one = arm("a", "b", done=4)
+    one["trials"]["failed"] = 1
+    cell = interop.matrix([one, arm("b", "a")])["cells"][0]
+    assert (cell["outcome"], cell["reason"]) == ("degraded", "failed in 1 of 5 trials")
+
+
+def test_of_pairs_the_headline_says_who_talks_to_whom_and_what_nobody_takes():
+    silent = [arm(*sides, median=None, done=0, failures=[failed("no match")]) for sides in (("a", "b"), ("b", "a"))]
+    found = workload([arm("a", "a"), *silent, arm("b", "b", undelivered=0.5)])
+    assert headline(found).answer == (
+        "1 of 4 pairs deliver every message; b → b is degraded; a → b and b → a never match."
+    )
+    assert headline(found).detail == ""
+    whole = workload([arm("a", "a"), arm("a", "b")])
+    assert headline(whole).answer == "All 2 pairs deliver every message."
 
 
 def test_a_workload_without_pairs_has_no_matrix():

@@ -20,6 +20,7 @@ from rmwbench.report.markdown import (
     escape,
     facts_table,
     file_name,
+    matrix_lines,
     outcome_lines,
     recording_lines,
     ros_variable_lines,
@@ -279,6 +280,7 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
         yield from _answers(workloads, conditions(shown))
     tables = (outcome_lines, ros_variable_lines, recording_lines, bring_up_lines)
     told_by_tables = [line for table in tables for line in table(shown)]
+    told_by_tables += [line for workload in workloads if workload.get("matrix") for line in matrix_lines(workload)]
     yield from (f"#{line}" if line.startswith("#") else line for line in told_by_tables)
     if not told_by_tables:
         yield from _primary(shown)

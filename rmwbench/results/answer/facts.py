@@ -168,13 +168,15 @@ class LosesMore:
 
 @dataclass(frozen=True)
 class DoesNotWork:
-    """Decided by failure: by its own fault not one of its trials came to its end."""
+    """Decided by failure: by its own fault not one of the trials of each came to its end."""
 
-    arm: str
+    arms: tuple[str, ...]
     trials: int
 
     def clause(self, order: Words) -> str:
-        return f"{self.arm} does not work here: it failed in each of {self.trials} trials"
+        if len(self.arms) == 1:
+            return f"{self.arms[0]} does not work here: it failed in each of {self.trials} trials"
+        return f"{names(self.arms)} do not work here: they failed in each of {self.trials} trials"
 
 
 @dataclass(frozen=True)
@@ -243,6 +245,33 @@ class AtWorst:
 
 
 @dataclass(frozen=True)
+class Pairs:
+    """Arms that are pairs of middlewares, by what arrived (results/interop.py): of how many every message came sound,
+    once and in order, and the others by outcome."""
+
+    deliver: int
+    of: int
+    others: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def clause(self, order: Words) -> str:
+        if not self.others:
+            return f"all {self.of} pairs deliver every message"
+        told = [f"{names(pairs)} {_OF_PAIRS[outcome][len(pairs) > 1]}" for outcome, pairs in self.others]
+        return "; ".join([f"{self.deliver} of {self.of} pairs deliver every message", *told])
+
+
+_OF_PAIRS = {
+    "degraded": ("is degraded", "are degraded"),
+    "no delivery": ("matches and delivers nothing", "match and deliver nothing"),
+    "no match": ("never matches", "never match"),
+    "failed": ("failed in every trial", "failed in every trial"),
+    "not supported": ("is not supported", "are not supported"),
+    "not run": ("was not run", "were not run"),
+}
+"""Outcome -> what one pair does, what several do."""
+
+
+@dataclass(frozen=True)
 class Limits:
     """The contenders by what the user's limits make of them; `misses`: with the topic of the limit."""
 
@@ -268,17 +297,25 @@ class Limits:
 
 Fact = (
     Best | BestByLoss | BestByBlocks | LosesLeast | Alone | Equal | Between | Slower | LosesMore | DoesNotWork
-    | Open | NoData | OverTopics | NoneInAll | AtWorst | Limits
+    | Open | NoData | OverTopics | NoneInAll | AtWorst | Pairs | Limits
 )  # fmt: skip
 
 
-_OWN_WORDS = ("take ", "no arm ", "nothing ", "only ", "which ")
+_OWN_WORDS = ("take ", "all ", "no arm ", "nothing ", "only ", "which ")
 
 
 def sentence(facts: Iterable[Fact], order: Words, *, advise: bool = False) -> str:
     """The facts as one sentence; empty where there are none. `advise`: it may say what to take, which is for a whole
     workload: nobody takes another arm for each topic. What begins with an arm's name keeps its spelling."""
-    text = "; ".join(getattr(fact, "advice", fact.clause)(order) if advise else fact.clause(order) for fact in facts)
+    clauses: list[str] = []
+    losing = False
+    for fact in facts:
+        if losing and isinstance(fact, LosesMore):
+            clauses[-1] += f", {fact.arm} {percent(fact.lost)}"
+        else:
+            clauses.append(getattr(fact, "advice", fact.clause)(order) if advise else fact.clause(order))
+        losing = isinstance(fact, LosesMore)
+    text = "; ".join(clauses)
     if text.startswith(_OWN_WORDS):
         text = text[0].upper() + text[1:]
     return f"{text}." if text else ""
@@ -301,7 +338,10 @@ def verdict_of(arm: Document) -> str:
 
 def of_workload(workload: Document) -> list[Fact]:
     """What is decided first, then what is open, then what has no data. Of a workload with topics that
-    are judged one by one: over all of them."""
+    are judged one by one: over all of them. Of one whose arms are pairs of middlewares: who talks to whom, since
+    nobody takes the fastest pair."""
+    if workload.get("matrix"):
+        return [_pairs(workload["matrix"])]
     if any(topic["judged"] for topic in workload.get("topics", ())):
         return _over_topics(workload)
     by = by_verdict(workload)
@@ -329,6 +369,14 @@ def of_workload(workload: Document) -> list[Fact]:
     if absent:
         facts.append(NoData(absent))
     return facts
+
+
+def _pairs(matrix: Document) -> Pairs:
+    found: dict[str, list[str]] = {}
+    for cell in matrix["cells"]:
+        found.setdefault(cell["outcome"], []).append(cell["arm"])
+    others = tuple((outcome, tuple(found[outcome])) for outcome in _OF_PAIRS if outcome in found)
+    return Pairs(len(found.get("delivers", ())), len(matrix["cells"]), others)
 
 
 def _best(best: Document, worse: Sequence[Document], workload: Document) -> Fact:
@@ -364,11 +412,15 @@ def _worse(worse: Sequence[Document], lead: str | None) -> list[Fact]:
         if is_by_loss(arm):
             lost = fmt.finite(arm["metrics"].get("undelivered", {}).get("value")) or 0.0
             facts.append(LosesMore(arm["arm"], str(arm["verdict"].get("against")), lost))
-    return [*facts, *(_does_not_work(arm) for arm in worse if is_by_failure(arm))]
+    return [*facts, *_do_not_work(worse)]
 
 
-def _does_not_work(arm: Document) -> DoesNotWork:
-    return DoesNotWork(arm["arm"], int(arm["trials"]["failed"]))
+def _do_not_work(worse: Iterable[Document]) -> list[DoesNotWork]:
+    by_trials: dict[int, list[str]] = {}
+    for arm in worse:
+        if is_by_failure(arm):
+            by_trials.setdefault(int(arm["trials"]["failed"]), []).append(arm["arm"])
+    return [DoesNotWork(tuple(arms), trials) for trials, arms in by_trials.items()]
 
 
 def _over_topics(workload: Document) -> list[Fact]:
@@ -394,7 +446,7 @@ def _over_topics(workload: Document) -> list[Fact]:
         facts.append(NoneInAll(_best_in(workload)))
     running = [arm for arm in worse if not is_by_failure(arm)]
     facts += [_at_worst(arm, workload) for arm in sorted(running, key=_severity)]
-    facts += [_does_not_work(arm) for arm in worse if is_by_failure(arm)]
+    facts += _do_not_work(worse)
     return [*facts, NoData(absent)] if absent else facts
 
 

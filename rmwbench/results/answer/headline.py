@@ -30,6 +30,7 @@ _TONES = {
     said.BestByBlocks: "decided",
     said.LosesLeast: "decided",
     said.OverTopics: "decided",
+    said.Pairs: "decided",
     said.Equal: "shared",
     said.NoneInAll: "shared",
     said.Between: "open",
@@ -71,6 +72,8 @@ def is_untimed(arm: dict[str, Any]) -> bool:
 
 def _detail(workload: dict[str, Any], first: Fact) -> str:
     """The number of the arm that the sentence begins with; what would decide the rest stands at the end of a report."""
+    if isinstance(first, said.Pairs):
+        return ""  # the matrix has them
     if isinstance(first, said.Between):
         if len(first.arms) > 3:
             return ""  # the table has them
