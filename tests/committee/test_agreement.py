@@ -82,6 +82,10 @@ def test_compare_takes_two_evaluations(first, second, tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["compare", *both, "-o", str(tmp_path / "page.html")])
     assert ended.value.code == 1 and "are contrary" in (tmp_path / "page.html").read_text()
+    with pytest.raises(SystemExit):
+        main(["compare", *both, "-o", str(tmp_path / "page.md")])
+    text = (tmp_path / "page.md").read_text()
+    assert text.startswith("# Two runs of one evaluation\n") and "<html" not in text
     assert "that both runs decide" in capsys.readouterr().out
     with pytest.raises(SystemExit) as ended:
         main(["compare", *both, "--margin", "5%"])

@@ -91,7 +91,8 @@ def _evaluations(a: Path, b: Path, path: Path | None, *, as_json: bool) -> NoRet
 
     document = agreement.document(*(gather(load(directory), "", [], needs=()) for directory in (a, b)))
     if path is not None:
-        write_whole(path, render("\n".join(agreement.markdown(document)), a))
+        text = "\n".join(agreement.markdown(document))
+        write_whole(path, text if path.suffix.lower() == ".md" else render(text, a))
     if as_json:
         print_json(document)
     else:
