@@ -22,6 +22,7 @@ from rmwbench.results.show import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import fake_worker, tools
+from tests.support.command import exit_code
 
 SUITE = """
 suite: mini
@@ -56,10 +57,9 @@ class Bench:
     def command(self, *arguments: object) -> tuple[int, str]:
         """In this process, which spares a second of imports. Exit status, and both outputs together."""
         self._capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
+        code = exit_code(*arguments)
         captured = self._capsys.readouterr()
-        return ended.value.code or 0, captured.out + captured.err
+        return code, captured.out + captured.err
 
     def run(self, *arguments: object) -> tuple[int, str]:
         return self.command("run", self.suite, "--out", self.out, "--no-report", *arguments)

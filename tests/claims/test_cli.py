@@ -3,30 +3,59 @@
 import json
 from pathlib import Path
 
-import pytest
-
-from rmwbench.cli.main import main
+from rmwbench.evaluations.claims.by_suite import by_suite
 from rmwbench.evaluations.claims.document import ledger
 from rmwbench.evaluations.claims.markdown import page
 from rmwbench.evaluations.claims.measured import shipped_of
 from tests.claims.shipped import FILES
 from tests.claims.test_predicates import FAST, SLOW, arm, document
+from rmwbench.suite.suite import DECIDABLE_BLOCKS
+from tests.support.command import exit_code
 
 ROOT = Path(__file__).parents[2]
 
 
 def run(capsys, *arguments):
-    with pytest.raises(SystemExit) as end:
-        main(["claims", *arguments])
+    code = exit_code("claims", *arguments)
     out = capsys.readouterr()
-    return end.value.code, out.out, out.err
+    return code, out.out, out.err
 
 
 def test_the_page_is_up_to_date():
     written = (ROOT / "docs/claims.md").read_text(encoding="utf-8")
     files = list(FILES.values())
-    made = page(ledger(files, shipped=shipped_of(files)))
+    there = shipped_of(files)
+    document = ledger(files, shipped=there)
+    made = page(document, by_suite(document, there))
     assert made == written, "run `rmwbench claims --markdown > docs/claims.md`"
+
+
+def test_of_each_suite_it_is_told_what_its_original_has_and_what_was_measured_of_it():
+    file = FILES["gscam-2025"]
+    there = shipped_of([file])
+    document = ledger([file], shipped=there)
+    rows = by_suite(document, there)
+    testable = [claim for claim in file.items if claim.test is not None]
+    assert {row.suite for row in rows} == {test.suite for one in testable for test in (one.test, *one.also)}
+    assert sum(row.statements for row in rows) >= len(testable)
+    whole = {row.suite: row for row in rows}["gscam-2025"]
+    assert 0 < whole.measured <= whole.conditions
+    few = {"gscam-2025": [first_blocks(one, DECIDABLE_BLOCKS - 1) for one in there["gscam-2025"][:1]]}
+    assert [row.measured for row in by_suite(document, few)] == [0] * len(rows)
+    assert "| `gscam-2025` | " in page(document, rows) and "## By suite" not in page(document)
+
+
+def first_blocks(shown, count):
+    """A show document with no more blocks than that."""
+    arms = [
+        {**workload, "arms": [{**arm, "per_trial": cut(arm["per_trial"], count)} for arm in workload["arms"]]}
+        for workload in shown["workloads"]
+    ]
+    return {**shown, "workloads": arms}
+
+
+def cut(per_trial, count):
+    return {name: found[:count] for name, found in per_trial.items()}
 
 
 def test_json_is_the_ledger(capsys):

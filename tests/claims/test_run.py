@@ -7,11 +7,11 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.campaign import run as running
-from rmwbench.cli.main import main
 from rmwbench.evaluations.claims.campaign import session
 from rmwbench.evaluations.claims.campaign.judge import Judge
 from rmwbench.results.show import summarise
 from tests.lab import tools
+from tests.support.command import exit_code
 
 SUITE = """
 suite: planted
@@ -68,10 +68,9 @@ def claims(tmp_path):
 
 
 def cli(capsys, *arguments):
-    with pytest.raises(SystemExit) as end:
-        main([str(one) for one in arguments])
+    code = exit_code(*arguments)
     found = capsys.readouterr()
-    return end.value.code, found.out, found.err
+    return code, found.out, found.err
 
 
 def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys):

@@ -7,7 +7,7 @@ import pytest
 from rich.table import Table
 
 from rmwbench.cli.console import stdout_console
-from rmwbench.cli.main import main
+from tests.support.command import exit_code
 
 PACKAGE = Path(__file__).parents[2] / "rmwbench"
 LONG = "word-" * 60
@@ -59,7 +59,6 @@ def test_no_verb_makes_a_console_of_its_own():
 @pytest.mark.parametrize("verb", [["figures", "gscam-2025"], ["claims", "ga-34-stall"], ["plan", "quick"], ["doctor"]])
 def test_what_goes_into_a_pipe_is_not_padded_to_a_width_that_it_has_not(capsys, monkeypatch, verb):
     monkeypatch.delenv("COLUMNS", raising=False)
-    with pytest.raises(SystemExit):
-        main(verb)
+    exit_code(*verb)
     lines = capsys.readouterr().out.splitlines()
     assert lines and max(map(len, lines)) < 2000

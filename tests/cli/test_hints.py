@@ -7,13 +7,13 @@ from rich.table import Table
 from rich.text import Text
 
 from rmwbench.cli.console import say, stdout_console
-from rmwbench.cli.main import main
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import build
 from rmwbench.lab.middleware.catalogue import recipes
 from rmwbench.lab.process import tool
 from rmwbench.suite.file.load import load
 from rmwbench.typed import COMMAND, as_typed
+from tests.support.command import exit_code
 
 
 def test_a_hint_names_the_program_as_it_is_typed_here(monkeypatch):
@@ -69,9 +69,7 @@ def built(monkeypatch, capsys, *failing: str, options=("--partly",)) -> tuple[in
     monkeypatch.setattr(build, "build", fake)
     monkeypatch.setattr(build, "check", lambda chosen: None)
     monkeypatch.setattr(build, "without_packages", lambda chosen: {})
-    with pytest.raises(SystemExit) as ended:
-        main(["middlewares", "build", "floor", "fastdds", *options])
-    return ended.value.code, capsys.readouterr().out
+    return exit_code("middlewares", "build", "floor", "fastdds", *options), capsys.readouterr().out
 
 
 def test_a_worker_that_does_not_build_costs_its_own_arms_only(monkeypatch, capsys):
@@ -89,8 +87,7 @@ def test_what_lacks_its_packages_is_left_out_before_the_build(monkeypatch, capsy
     monkeypatch.setattr(build, "check", lambda chosen: None)
     monkeypatch.setattr(build, "build", lambda chosen, announce: [build.Built(r.middleware, None, 0.1) for r in chosen])
     monkeypatch.setattr(build, "without_packages", lambda chosen: {"fastdds": ("libfastrtps-dev",)})
-    with pytest.raises(SystemExit) as ended:
-        main(["middlewares", "build", "floor", "fastdds", "--partly"])
+    code = exit_code("middlewares", "build", "floor", "fastdds", "--partly")
     output = capsys.readouterr().out
-    assert ended.value.code == 0 and "fastdds: left out, it needs libfastrtps-dev: " in output
+    assert code == 0 and "fastdds: left out, it needs libfastrtps-dev: " in output
     assert "fastdds: built" not in output and "floor: built" in output

@@ -8,9 +8,9 @@ import pytest
 
 from rmwbench.bundle import BundleWriter
 from rmwbench.campaign import start
-from rmwbench.cli.main import main
 from rmwbench.cluster.connect import connect, nodes
 from rmwbench.errors import UserError
+from tests.support.command import exit_code
 
 
 @pytest.fixture
@@ -74,9 +74,8 @@ def test_machines_for_work_are_used_or_those_that_are_named():
 
 
 def test_another_filesystem_is_for_clusters(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["run", "quick", "--out", "s3://bucket/campaign"])
-    assert ended.value.code == 2 and "--cluster ADDRESS" in capsys.readouterr().err
+    code = exit_code("run", "quick", "--out", "s3://bucket/campaign")
+    assert code == 2 and "--cluster ADDRESS" in capsys.readouterr().err
 
 
 class Lab:

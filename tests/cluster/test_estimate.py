@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from rmwbench.cli.main import main
 from rmwbench.cluster.estimate import document, machine_budget_s, text
 from rmwbench.cluster.schedule import duration_s
 from rmwbench.errors import UserError
 from tests.campaign.test_course import plan
+from tests.support.command import exit_code
 
 
 def make(machine_s):
@@ -45,9 +45,7 @@ def test_a_budget_that_is_too_small_says_what_so_many_machines_need():
 
 def test_plan_tells_it(capsys):
     for arguments in (["quick", "--cluster", "4"], ["quick", "--cluster", "4", "--json"]):
-        with pytest.raises(SystemExit) as ended:
-            main(["plan", *arguments])
-        assert not ended.value.code
+        assert exit_code("plan", *arguments) == 0
     out = capsys.readouterr().out
     assert "On 4 machines of a cluster: at most about" in out
     found = json.loads(out[out.index('{"schema"') :])["cluster"]

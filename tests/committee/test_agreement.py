@@ -5,13 +5,13 @@ import json
 
 import pytest
 
-from rmwbench.cli.main import main
 from rmwbench.errors import UserError
 from rmwbench.evaluations.committee import agreement
 from rmwbench.evaluations.committee.agreement import Said
 from rmwbench.evaluations.committee.document import gather
 from tests.committee import evaluations
 from tests.support import synthetic_bundle
+from tests.support.command import exit_code
 
 
 @pytest.fixture(scope="module")
@@ -75,18 +75,13 @@ def test_evaluations_without_a_common_workload_are_refused(first, tmp_path):
 
 def test_compare_takes_two_evaluations(first, second, tmp_path, capsys):
     both = [str(first.directory), str(second.directory)]
-    with pytest.raises(SystemExit) as ended:
-        main(["compare", *both, "--json"])
-    assert ended.value.code == 1
+    assert exit_code("compare", *both, "--json") == 1
     assert json.loads(capsys.readouterr().out)["schema"] == "rmwbench/evaluation-agreement"
-    with pytest.raises(SystemExit) as ended:
-        main(["compare", *both, "-o", str(tmp_path / "page.html")])
-    assert ended.value.code == 1 and "are contrary" in (tmp_path / "page.html").read_text()
-    with pytest.raises(SystemExit):
-        main(["compare", *both, "-o", str(tmp_path / "page.md")])
+    code = exit_code("compare", *both, "-o", tmp_path / "page.html")
+    assert code == 1 and "are contrary" in (tmp_path / "page.html").read_text()
+    assert exit_code("compare", *both, "-o", tmp_path / "page.md") == 1
     text = (tmp_path / "page.md").read_text()
     assert text.startswith("# Two runs of one evaluation\n") and "<html" not in text
     assert "that both runs decide" in capsys.readouterr().out
-    with pytest.raises(SystemExit) as ended:
-        main(["compare", *both, "--margin", "5%"])
-    assert ended.value.code == 2 and "leave --margin out" in " ".join(capsys.readouterr().err.split())
+    code = exit_code("compare", *both, "--margin", "5%")
+    assert code == 2 and "leave --margin out" in " ".join(capsys.readouterr().err.split())

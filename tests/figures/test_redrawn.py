@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from rmwbench.cli.main import main
 from rmwbench.errors import UserError
 from rmwbench.evaluations.figures import beside, document
 from rmwbench.evaluations.figures.charts import legend_of, specs
@@ -15,6 +14,7 @@ from rmwbench.evaluations.figures.words import line, words
 from rmwbench.importers import import_published
 from rmwbench.importers.collected import collect
 from tests.importers.samples import SAMPLES
+from tests.support.command import exit_code
 
 FILE = """
 figures: s
@@ -411,10 +411,9 @@ def test_data_is_found_below_a_folder_and_nothing_else_is(tmp_path):
 
 
 def run(capsys, *arguments):
-    with pytest.raises(SystemExit) as end:
-        main(["figures", *arguments])
+    code = exit_code("figures", *arguments)
     out = capsys.readouterr()
-    return end.value.code, out.out, out.err
+    return code, out.out, out.err
 
 
 def test_the_verb_prints_the_document_and_the_table(capsys):

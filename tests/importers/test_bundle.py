@@ -7,10 +7,10 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.query import run
-from rmwbench.cli.main import main
 from rmwbench.errors import UserError
 from rmwbench.importers import KINDS, import_published
 from tests.importers.samples import SAMPLES
+from tests.support.command import exit_code
 
 
 @pytest.fixture
@@ -21,10 +21,9 @@ def rmwbench(capsys, monkeypatch):
         monkeypatch.setenv("COLUMNS", "160")
         if cwd is not None:
             monkeypatch.chdir(cwd)
-        with pytest.raises(SystemExit) as left:
-            main([str(a) for a in arguments])
+        code = exit_code(*arguments)
         out = capsys.readouterr()
-        return SimpleNamespace(returncode=left.value.code or 0, stdout=out.out, stderr=out.err)
+        return SimpleNamespace(returncode=code, stdout=out.out, stderr=out.err)
 
     return types
 

@@ -102,6 +102,25 @@ def test_shared_memory_cannot_cheat_between_hosts():
     assert paths.get("udp") == pytest.approx(1.0) and "shm" not in paths
 
 
+def test_cyclone_ddss_shared_memory_has_a_roudi_on_each_host_and_its_network_between_them():
+    """One subscription beside the publisher, one on the other host."""
+    nodes = (
+        "hosts: [robot, base]\n    nodes:\n"
+        "      - {name: camera, host: robot, publishers: [{topic: image}]}\n"
+        "      - {name: here, host: robot, subscriptions: [{topic: image}]}\n"
+        "      - {name: there, host: base, subscriptions: [{topic: image}]}"
+    )
+    made = cell("{}", nodes, "  - {name: a, middleware: cyclonedds, profile: shm}", steady_s=0.5)
+    result = run_trial(order(made), tools.worker("cyclonedds"))
+    assert result.status in ("done", "void"), result.reason
+    assert {"roudi robot.stdout", "roudi base.stdout"} <= result.files.keys()
+    sent = {row["seq"] for row in result.tables["sent"].to_pylist()}
+    heard: dict[int, set[int]] = {}
+    for row in result.tables["received"].to_pylist():
+        heard.setdefault(row["endpoint"], set()).add(row["seq"])
+    assert len(heard) == 2 and all(sequences == sent for sequences in heard.values())
+
+
 def test_a_middleware_of_one_host_is_not_supported_over_two():
     made = cell("{}", arms="  - {name: a, middleware: iceoryx2}")
     (reason,) = described([made], {"iceoryx2": tools.worker("iceoryx2")}).values()

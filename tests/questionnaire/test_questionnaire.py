@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.cli.main import main
 from rmwbench.errors import UserError
 from rmwbench.evaluations.questionnaire import model
 from rmwbench.evaluations.questionnaire.document import (
@@ -39,6 +38,7 @@ from rmwbench.suite.file.load import load as load_suite
 from rmwbench.suite.file.load import shipped_suites, validated
 from tests.claims.headings import headings, named
 from tests.report.example_document import HOSTILE, example_document
+from tests.support.command import exit_code
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT.parent / "shared" / "sources"
@@ -227,10 +227,9 @@ def test_a_question_has_one_id():
 
 
 def run(capsys, *arguments):
-    with pytest.raises(SystemExit) as end:
-        main(["questionnaire", *arguments])
+    code = exit_code("questionnaire", *arguments)
     out = capsys.readouterr()
-    return end.value.code, out.out, out.err
+    return code, out.out, out.err
 
 
 def test_the_command_in_each_form(capsys, tmp_path):

@@ -10,13 +10,13 @@ import shutil
 import pytest
 from rich.console import Console
 
-from rmwbench.cli.main import main
 from rmwbench.errors import UserError
 from rmwbench.report.compare.html import axis_of, mark, render_html
 from rmwbench.report.compare.terminal import print_compare, unchanged
 from rmwbench.results.compare.document import compare
 from rmwbench.results.compare.select import side
 from tests.support import synthetic_bundle
+from tests.support.command import exit_code
 
 WORKLOADS = ("camera", "pointcloud")
 ARMS = tuple(a for a in synthetic_bundle.ARMS if a.middleware in ("zenoh", "cyclonedds"))
@@ -233,9 +233,7 @@ def test_a_directory_with_a_colon_is_found(campaigns, tmp_path):
 
 
 def run(capsys, *arguments):
-    with pytest.raises(SystemExit) as end:
-        main(["compare", *arguments])
-    return end.value.code, capsys.readouterr()
+    return exit_code("compare", *arguments), capsys.readouterr()
 
 
 def test_the_verb_prints_writes_and_answers_with_its_exit_code(campaigns, capsys, tmp_path):

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.cli.main import main
 from rmwbench.results.fits import CSV_COLUMNS, fits
 from tests.support import synthetic_bundle
+from tests.support.command import exit_code
 
 ARMS = tuple(arm for arm in synthetic_bundle.ARMS if arm.arm in ("zenoh tuned", "cyclonedds untouched"))
 
@@ -22,9 +22,7 @@ def directory(tmp_path_factory):
 @pytest.fixture
 def run(capsys):
     def show(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main(["show", *map(str, arguments)])
-        return end.value.code, capsys.readouterr().out
+        return exit_code("show", *arguments), capsys.readouterr().out
 
     return show
 

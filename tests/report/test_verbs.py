@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from rmwbench.cli.main import main
 from tests.support import synthetic_bundle
+from tests.support.command import exit_code
 
 
 @pytest.fixture(scope="module")
@@ -16,10 +16,9 @@ def bundle(tmp_path_factory):
 
 
 def run(capsys, *arguments):
-    with pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
+    code = exit_code(*arguments)
     captured = capsys.readouterr()
-    return end.value.code, captured.out, captured.err
+    return code, captured.out, captured.err
 
 
 def test_show(bundle, capsys):

@@ -59,6 +59,11 @@ pub trait Middleware: Sync {
         &[]
     }
 
+    /// Those of them that serve one host only: each host with a process of this middleware gets its own.
+    fn daemons_each_host(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Starts a daemon in this process; returns when it serves. `config` is what the workers of its host open with.
     fn daemon(&self, name: &str, _config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
         Err(Error::unsupported(format!("daemon {name}"), "this worker has no daemon of that name"))

@@ -63,6 +63,9 @@ pub fn main_with(middleware: &dyn Middleware, arguments: Vec<String>) -> ExitCod
             for (mode, level, daemons) in middleware.mode_daemons() {
                 document["mode_daemons"][mode][level] = json!(daemons);
             }
+            if !middleware.daemons_each_host().is_empty() {
+                document["daemons_each_host"] = json!(middleware.daemons_each_host());
+            }
             // A reader that wants only the first lines is no failure of ours.
             let _ = writeln!(std::io::stdout(), "{document}");
             ExitCode::SUCCESS

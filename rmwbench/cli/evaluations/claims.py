@@ -75,9 +75,11 @@ def claims(
     if as_json:
         print_json(document)
     elif markdown:
+        from rmwbench.evaluations.claims.by_suite import by_suite
         from rmwbench.evaluations.claims.markdown import page as markdown_page
 
-        typer.echo(markdown_page(document), nl=False)
+        every = {file.claims: [*given, *there.get(file.claims, ())] for file in files}
+        typer.echo(markdown_page(document, by_suite(document, every)), nl=False)
     elif path is not None:
         from rmwbench.evaluations.claims.render.page import write_html
 

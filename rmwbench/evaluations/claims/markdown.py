@@ -2,11 +2,15 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rmwbench.evaluations.claims.model import RANGES
-from rmwbench.evaluations.claims.state import counts
+from rmwbench.evaluations.claims.state import STATES, counts
 from rmwbench.evaluations.claims.words import POINTS, UNITLESS, amount, title_of, unit_of
+from rmwbench.words.numbers import significant_count
+
+if TYPE_CHECKING:
+    from rmwbench.evaluations.claims.by_suite import Row
 
 HEAD = (
     "# What the published evaluations claim\n\n"
@@ -34,7 +38,14 @@ BEFORE = (
 BEFORE_SOME = BEFORE.replace("All of these", "Some of these")
 
 
-def page(document: Mapping[str, Any]) -> str:
+BY_SUITE = (
+    "How many conditions each suite has as its original had them (or as near as a middleware of today comes), of how "
+    "many of them the shipped measurements have some arm in five blocks or more, and what became of the statements "
+    "that it tests. A statement that two suites test is in both rows."
+)
+
+
+def page(document: Mapping[str, Any], suites: "Sequence[Row]" = ()) -> str:
     """The whole page, ending in one newline."""
     s = document["summary"]
     published = "; ".join(f"{name} {n}" for name, n in s["published"].items())
@@ -51,6 +62,7 @@ def page(document: Mapping[str, Any]) -> str:
     lines += [f"As corrected, where their data can say: {corrected}.", ""]
     letters = _letters(document)
     lines += _measured(document, letters)
+    lines += _by_suite(suites)
     for source in document["sources"]:
         lines += _source(source, letters)
     return "\n".join(lines).rstrip() + "\n"
@@ -69,6 +81,18 @@ def _measured(document: Mapping[str, Any], letters: Mapping[str, str]) -> list[s
     before = [one["before_correction"] for one in first]
     caution = BEFORE if all(before) else BEFORE_SOME if any(before) else ""
     return [f"Measured: {'; '.join(told)}.", "", *([caution, ""] if caution else [])] if told else []
+
+
+def _by_suite(suites: "Sequence[Row]") -> list[str]:
+    if not suites:
+        return []
+    states = [name for name in STATES if any(name in row.states for row in suites)]
+    heads = ("suite", "conditions", "measured", "statements", *states)
+    lines = ["## By suite", "", BY_SUITE, "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for row in suites:
+        counts = (row.conditions, row.measured, row.statements, *(row.states.get(name, 0) for name in states))
+        lines.append(f"| `{row.suite}` | {' | '.join(map(significant_count, counts))} |")
+    return [*lines, ""]
 
 
 def _letters(document: Mapping[str, Any]) -> dict[str, str]:

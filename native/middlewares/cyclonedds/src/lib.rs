@@ -143,6 +143,11 @@ impl Middleware for CycloneDds {
         &[("transport", "shm", &[roudi::NAME])]
     }
 
+    /// Shared memory ends at its host, and so does who manages it.
+    fn daemons_each_host(&self) -> &'static [&'static str] {
+        &[roudi::NAME]
+    }
+
     fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
         match name {
             roudi::NAME => Ok(Box::new(roudi::RouDi::start(config)?)),

@@ -1,0 +1,64 @@
+"""Suite by suite: how many conditions its original has, how many of them were measured here in the blocks without which
+nothing is decided, and what became of the statements that it tests."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.evaluations.claims.model import is_suite
+from rmwbench.suite.cells import cells, comparisons
+from rmwbench.suite.file.load import load
+from rmwbench.suite.suite import DECIDABLE_BLOCKS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A suite of a source. `conditions`: the comparisons of the whole suite, each with all arms; `measured`: those of
+    which some arm has enough blocks on one machine; `states`: statement -> how many, without zeros."""
+
+    source: str
+    suite: str
+    conditions: int
+    measured: int
+    states: Mapping[str, int]
+
+    @property
+    def statements(self) -> int:
+        return sum(self.states.values())
+
+
+def by_suite(ledger: Mapping[str, Any], measured: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Row]:
+    """In the order of the ledger document; a statement that two suites test counts in both. `measured`: source -> its
+    show documents, as `measured.expanded` gives them."""
+    return [row for source in ledger["sources"] for row in _of_source(source, measured.get(source["source"], ()))]
+
+
+def _of_source(source: Mapping[str, Any], measured: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    states: dict[str, Counter[str]] = {}
+    for claim in source["claims"]:
+        tests = [test for test in (claim["test"], *claim["also"]) if test is not None]
+        for suite in dict.fromkeys(test["suite"] for test in tests):
+            states.setdefault(suite, Counter())[claim["state"]] += 1
+    for name, counts in states.items():
+        suite = load(name)
+        whole = comparisons(cells(suite))
+        enough = _with_enough_blocks(one for one in measured if is_suite(name, one["campaign"]["suite"]))
+        yield Row(
+            source=source["source"],
+            suite=name,
+            conditions=len(whole),
+            measured=len(enough & whole.keys()),
+            states=dict(counts),
+        )
+
+
+def _with_enough_blocks(documents: Iterator[Mapping[str, Any]]) -> set[str]:
+    """The workloads of which an arm has as many blocks as decide something, over the campaigns of one machine."""
+    blocks: Counter[tuple[str, ...]] = Counter()
+    for document in documents:
+        for workload in document["workloads"]:
+            for arm in workload["arms"]:
+                place = document["machine"]["summary"], workload["workload"], arm["arm"], arm["layer"]
+                blocks[place] += max(map(len, arm["per_trial"].values()), default=0)
+    return {place[1] for place, count in blocks.items() if count >= DECIDABLE_BLOCKS}
